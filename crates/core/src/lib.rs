@@ -1,1 +1,48 @@
-//! The core of Switchboard.
+//! The core of Switchboard: values, codec, the one door and its drivers. No sockets, no HTTP, no TLS.
+
+mod arguments;
+mod call;
+mod call_error;
+mod code;
+pub mod codec;
+mod context;
+mod describe;
+mod dispatch;
+mod error;
+mod exchange;
+mod extensions;
+mod id;
+mod json;
+mod layer;
+mod limits;
+mod method;
+mod name;
+mod peer;
+mod profile;
+mod reply;
+mod router;
+mod service;
+mod text;
+
+pub use arguments::Arguments;
+pub use call::{Call, Members, encode_params};
+pub use call_error::CallError;
+pub use code::Code;
+pub use context::{Context, Origin, Version};
+pub use describe::{
+    Description, Dialect, Marks, MethodDescription, ParamDescription, ResultDescription, Schemas,
+};
+pub use error::{DeclaredError, ErrorObject, IntoError};
+pub use exchange::{Answer, exchange};
+pub use extensions::Extensions;
+pub use id::Id;
+pub use json::{Json, Kind, NotJson};
+pub use layer::Layer;
+pub use limits::Limits;
+pub use method::{Method, Methods};
+pub use name::Name;
+pub use peer::{Batch, Peer, Remote, Request, Values};
+pub use profile::{Cancel, Profile, Settings, Streams, Versions};
+pub use reply::{Items, Reply, ReplyFuture};
+pub use router::{Router, RouterBuilder, RouterError};
+pub use service::{Service, ServiceFn, service_fn};

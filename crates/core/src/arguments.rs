@@ -1,0 +1,352 @@
+//! Typed parameters from raw ones, and errors that say what was expected where.
+
+use std::any::TypeId;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::codec::{elements, members};
+use crate::code::Code;
+use crate::error::ErrorObject;
+use crate::json::{Json, Kind};
+
+/// The arguments of one call, matched to the `N` parameters of a method by name or by position.
+///
+/// This is what `#[service]` uses; a method written by hand can use it too.
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_core::{Arguments, Json};
+///
+/// let params = Json::parse(r#"{"b": 3, "a": 2}"#)?;
+/// let args = Arguments::read(Some(&params), &["a", "b"])?;
+/// assert_eq!((args.required::<i64>(0)?, args.required::<i64>(1)?), (2, 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Arguments<'a, const N: usize> {
+    params: &'a Json,
+    names: &'a [&'a str; N],
+    slots: [Option<&'a [u8]>; N],
+    /// Arguments by position beyond the last parameter.
+    surplus: Vec<&'a [u8]>,
+}
+
+impl<'a, const N: usize> Arguments<'a, N> {
+    /// Matches arguments to parameters of these names, and to no others.
+    ///
+    /// # Errors
+    ///
+    /// -32602 when there are more arguments than parameters, or one with a name that no parameter has (J2-12).
+    pub fn read(params: Option<&'a Json>, names: &'a [&'a str; N]) -> Result<Self, ErrorObject> {
+        let arguments = Arguments::read_variadic(params, names)?;
+        if arguments.surplus.is_empty() {
+            return Ok(arguments);
+        }
+        let given = N + arguments.surplus.len();
+        Err(ErrorObject::invalid_params(format!("expected at most {N} parameters, found {given}")))
+    }
+
+    /// Matches arguments to parameters of which the last takes all positions that are left, see
+    /// [`rest`](Arguments::rest).
+    ///
+    /// # Errors
+    ///
+    /// -32602 when an argument has a name that no parameter has.
+    pub fn read_variadic(params: Option<&'a Json>, names: &'a [&'a str; N]) -> Result<Self, ErrorObject> {
+        let params = params.unwrap_or(&NOTHING);
+        let mut arguments = Arguments { params, names, slots: [None; N], surplus: Vec::new() };
+        match params.kind() {
+            Kind::Array => arguments.by_position(),
+            Kind::Object => arguments.by_name()?,
+            _ => {}
+        }
+        Ok(arguments)
+    }
+
+    fn by_position(&mut self) {
+        for (position, value) in elements(self.params.as_bytes()).enumerate() {
+            match self.slots.get_mut(position) {
+                Some(slot) => *slot = Some(value),
+                None => self.surplus.push(value),
+            }
+        }
+    }
+
+    fn by_name(&mut self) -> Result<(), ErrorObject> {
+        for (name, value) in members(self.params.as_bytes()) {
+            match self.names.iter().position(|expected| expected.as_bytes() == &*name) {
+                Some(position) => self.slots[position] = Some(value),
+                None => return Err(unknown_name(self.names)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The argument for this parameter.
+    ///
+    /// # Errors
+    ///
+    /// -32602 when it is missing or does not fit.
+    pub fn required<T: DeserializeOwned + 'static>(&self, index: usize) -> Result<T, ErrorObject> {
+        match self.slots[index] {
+            Some(value) => self.decode(index, value),
+            None => Err(fault(format!("/{}", self.segment(index)), "a value; this parameter is required")),
+        }
+    }
+
+    /// The argument for this parameter, if it is given and not null.
+    ///
+    /// # Errors
+    ///
+    /// -32602 when it does not fit.
+    pub fn optional<T: DeserializeOwned + 'static>(&self, index: usize) -> Result<Option<T>, ErrorObject> {
+        match self.slots[index] {
+            None | Some(b"null") => Ok(None),
+            Some(value) => self.decode(index, value).map(Some),
+        }
+    }
+
+    /// The argument for this parameter, or what stands in for it.
+    ///
+    /// # Errors
+    ///
+    /// -32602 when it is given and does not fit.
+    pub fn or_else<T: DeserializeOwned + 'static>(
+        &self,
+        index: usize,
+        default: impl FnOnce() -> T,
+    ) -> Result<T, ErrorObject> {
+        self.slots[index].map_or_else(|| Ok(default()), |value| self.decode(index, value))
+    }
+
+    /// The arguments from the position of the last parameter on; by name, the array of that name.
+    ///
+    /// # Errors
+    ///
+    /// -32602 when one does not fit.
+    pub fn rest<T: DeserializeOwned + 'static>(&self) -> Result<Vec<T>, ErrorObject> {
+        let last = N - 1;
+        let Some(first) = self.slots[last] else { return Ok(Vec::new()) };
+        if self.params.kind() == Kind::Object {
+            return self.decode(last, first);
+        }
+        let values = std::iter::once(first).chain(self.surplus.iter().copied());
+        values.enumerate().map(|(n, value)| decode_at(self.params, &(last + n).to_string(), value)).collect()
+    }
+
+    fn decode<T: DeserializeOwned + 'static>(&self, index: usize, value: &[u8]) -> Result<T, ErrorObject> {
+        if TypeId::of::<T>() != TypeId::of::<Json>()
+            && let Ok(decoded) = serde_json::from_slice(value)
+        {
+            return Ok(decoded);
+        }
+        decode_at(self.params, &self.segment(index), value)
+    }
+
+    /// How the caller wrote this parameter: its name or its position.
+    fn segment(&self, index: usize) -> String {
+        match self.params.kind() {
+            Kind::Array => index.to_string(),
+            _ => escape_pointer(self.names[index]),
+        }
+    }
+}
+
+/// What stands for parameters that were not given.
+static NOTHING: Json = Json::NULL;
+
+/// Reads all parameters as one value.
+///
+/// Parameters that are absent, `[]` and `{}` mean the same to a method without any (J2-09).
+pub(crate) fn decode_params<P: DeserializeOwned + 'static>(params: Option<&Json>) -> Result<P, ErrorObject> {
+    let given = params.unwrap_or(&NOTHING);
+    let error = match given.decode() {
+        Ok(decoded) => return Ok(decoded),
+        Err(error) => error,
+    };
+    let empty: &[&str] = match given.as_bytes() {
+        b"null" => &["[]", "{}"],
+        b"[]" | b"{}" => &["null"],
+        _ => &[],
+    };
+    if let Some(decoded) = empty.iter().find_map(|text| serde_json::from_str(text).ok()) {
+        return Ok(decoded);
+    }
+    let mut deserializer = serde_json::Deserializer::from_slice(given.as_bytes());
+    let located = serde_path_to_error::deserialize::<_, P>(&mut deserializer).err();
+    Err(match located {
+        Some(located) => fault(pointer(located.path()), &expectation(&located.inner().to_string())),
+        None => fault(String::new(), &expectation(&error.to_string())),
+    })
+}
+
+/// Reads `value`, a part of `params`; on failure reads it again to find out where exactly it fails.
+fn decode_at<T: DeserializeOwned + 'static>(
+    params: &Json,
+    segment: &str,
+    value: &[u8],
+) -> Result<T, ErrorObject> {
+    if let Ok(decoded) = params.sub(value).decode() {
+        return Ok(decoded);
+    }
+    let mut deserializer = serde_json::Deserializer::from_slice(value);
+    match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
+        Ok(decoded) => Ok(decoded),
+        Err(error) => {
+            let path = format!("/{segment}{}", pointer(error.path()));
+            Err(fault(path, &expectation(&error.inner().to_string())))
+        }
+    }
+}
+
+fn unknown_name(names: &[&str]) -> ErrorObject {
+    let known = match names {
+        [] => "no parameters".to_owned(),
+        names => format!("only the parameters {}", names.join(", ")),
+    };
+    ErrorObject::invalid_params(format!("expected {known}"))
+}
+
+/// -32602 with the path to the fault and what was expected there; never what was received (SEC-E-03).
+fn fault(path: String, expected: &str) -> ErrorObject {
+    #[derive(Serialize)]
+    struct Data {
+        path: String,
+        expected: String,
+    }
+    let expected = expected.to_owned();
+    ErrorObject::from_code(Code::INVALID_PARAMS).with_data(&Data { path, expected })
+}
+
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    let segments = path.iter().map(|segment| match segment {
+        Segment::Seq { index } => format!("/{index}"),
+        Segment::Map { key } => format!("/{}", escape_pointer(key)),
+        Segment::Enum { variant } => format!("/{}", escape_pointer(variant)),
+        Segment::Unknown => String::new(),
+    });
+    segments.collect()
+}
+
+fn escape_pointer(segment: &str) -> String {
+    segment.replace('~', "~0").replace('/', "~1")
+}
+
+/// What serde_json expected, without what it found: its messages quote the received value.
+fn expectation(message: &str) -> String {
+    let message = message.rsplit_once(" at line ").map_or(message, |(text, _)| text);
+    if let Some(field) = message.strip_prefix("missing field ") {
+        return format!("the member {field}");
+    }
+    let named = message.starts_with("unknown field") || message.starts_with("unknown variant");
+    match message.rsplit_once(", expected ") {
+        Some((_, expected)) if named => {
+            let choices = expected.trim_start_matches("one of ");
+            format!("one of {choices}")
+        }
+        Some((_, expected)) => expected.to_owned(),
+        None if message.starts_with("number out of range") => "a number in range".to_owned(),
+        None => "a valid value".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    fn data(error: &ErrorObject) -> &str {
+        assert_eq!(error.code, Code::INVALID_PARAMS);
+        error.data.as_ref().unwrap().as_str()
+    }
+
+    fn json(text: &'static str) -> Json {
+        Json::parse(text).unwrap()
+    }
+
+    #[test]
+    fn one_declaration_takes_names_and_positions() {
+        for text in ["[2,3]", r#"{"b":3,"a":2}"#, r#"{"\u0061":2,"b":3}"#] {
+            let params = json(text);
+            let args = Arguments::read(Some(&params), &["a", "b"]).unwrap();
+            assert_eq!((args.required::<i64>(0).unwrap(), args.required::<u8>(1).unwrap()), (2, 3));
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_optional_defaulted_or_missing() {
+        for text in ["[]", "{}"] {
+            let params = json(text);
+            let args = Arguments::read(Some(&params), &["a"]).unwrap();
+            assert_eq!(args.optional::<i64>(0).unwrap(), None);
+            assert_eq!(args.or_else(0, || 7).unwrap(), 7);
+            assert!(data(&args.required::<i64>(0).unwrap_err()).contains("required"));
+        }
+    }
+
+    #[test]
+    fn surplus_and_unknown_arguments_are_refused() {
+        // J2-12
+        let three = json("[1,2,3]");
+        let error = Arguments::read(Some(&three), &["a", "b"]).unwrap_err();
+        assert_eq!(data(&error), r#"{"details":"expected at most 2 parameters, found 3"}"#);
+        let unknown = json(r#"{"hunter2":1}"#);
+        let error = Arguments::read(Some(&unknown), &["a", "b"]).unwrap_err();
+        assert_eq!(data(&error), r#"{"details":"expected only the parameters a, b"}"#);
+    }
+
+    #[test]
+    fn a_variadic_tail_takes_the_rest() {
+        for (text, expected) in [("[1,2,3]", vec![2, 3]), ("[1]", vec![]), (r#"{"a":1,"more":[4]}"#, vec![4])] {
+            let params = json(text);
+            let args = Arguments::read_variadic(Some(&params), &["a", "more"]).unwrap();
+            assert_eq!(args.rest::<i64>().unwrap(), expected);
+        }
+        let params = json(r#"[1,2,"x"]"#);
+        let args = Arguments::read_variadic(Some(&params), &["a", "more"]).unwrap();
+        assert_eq!(data(&args.rest::<i64>().unwrap_err()), r#"{"path":"/2","expected":"i64"}"#);
+    }
+
+    #[test]
+    fn a_fault_has_its_path_and_not_the_received_value() {
+        // JK-02, SEC-E-03
+        #[derive(Deserialize, Debug)]
+        #[allow(dead_code)]
+        struct User {
+            name: String,
+            ages: Vec<u8>,
+        }
+        for (text, expected) in [
+            (r#"["hunter2"]"#, r#"{"path":"/0","expected":"struct User"}"#),
+            (r#"{"user":{"name":"x","ages":[1,"hunter2"]}}"#, r#"{"path":"/user/ages/1","expected":"u8"}"#),
+            (r#"{"user":{"name":"x","ages":[1,1000]}}"#, r#"{"path":"/user/ages/1","expected":"u8"}"#),
+            (r#"{"user":{"name":"hunter2"}}"#, r#"{"path":"/user","expected":"the member `ages`"}"#),
+        ] {
+            let params = json(text);
+            let args = Arguments::read(Some(&params), &["user"]).unwrap();
+            assert_eq!(data(&args.required::<User>(0).unwrap_err()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_raw_argument_is_a_slice_of_the_params() {
+        let params = json(r#"["a string that is longer than what fits into the value itself"]"#);
+        let args = Arguments::read(Some(&params), &["raw"]).unwrap();
+        let raw: Json = args.required(0).unwrap();
+        assert_eq!(raw.as_bytes().as_ptr(), params.as_bytes()[1..].as_ptr());
+    }
+
+    #[test]
+    fn nothing_can_be_written_in_three_ways() {
+        // J2-09
+        for params in [None, Some(json("[]")), Some(json("{}"))] {
+            decode_params::<()>(params.as_ref()).unwrap();
+            assert_eq!(decode_params::<Option<(u8,)>>(params.as_ref()).ok().flatten(), None);
+        }
+        assert!(decode_params::<()>(Some(&json("[1]"))).is_err());
+    }
+}

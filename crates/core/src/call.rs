@@ -1,0 +1,98 @@
+//! A call on its way to a service.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::call_error::CallError;
+use crate::context::Context;
+use crate::id::Id;
+use crate::json::{Json, Kind};
+use crate::name::Name;
+
+/// One call: a method, its parameters, and who asks.
+///
+/// Without an identifier it is a notification: it passes every layer like any call, and its reply is dropped.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Call {
+    /// The method to call.
+    pub method: Name,
+    /// The parameters: an array, an object, or nothing.
+    pub params: Option<Json>,
+    /// Who calls, from where, until when.
+    pub cx: Context,
+    id: Option<Id>,
+}
+
+impl Call {
+    /// A call of `method` with `params`, to be answered. Its identifier is given by whoever sends it.
+    #[must_use]
+    pub fn new(method: impl Into<Name>, params: Option<Json>) -> Call {
+        Call { method: method.into(), params, cx: Context::default(), id: Some(Id::NULL) }
+    }
+
+    /// A call of `method` with `params` that is not to be answered.
+    #[must_use]
+    pub fn notification(method: impl Into<Name>, params: Option<Json>) -> Call {
+        Call { method: method.into(), params, cx: Context::default(), id: None }
+    }
+
+    /// The same call in another context.
+    #[must_use]
+    pub fn with_context(mut self, cx: Context) -> Call {
+        self.cx = cx;
+        self
+    }
+
+    /// The identifier the caller gave. A reply carries none: the driver stamps it.
+    #[must_use]
+    pub fn id(&self) -> Option<&Id> {
+        self.id.as_ref()
+    }
+
+    /// Whether nobody waits for an answer.
+    #[must_use]
+    pub fn is_notification(&self) -> bool {
+        self.id.is_none()
+    }
+
+    pub(crate) fn received(method: Name, params: Option<Json>, id: Option<Id>, cx: Context) -> Call {
+        Call { method, params, cx, id }
+    }
+}
+
+/// Shows the method and the caller. Parameters may be secrets, so only their size is shown.
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call")
+            .field("method", &self.method)
+            .field("id", &self.id)
+            .field("params_bytes", &self.params.as_ref().map(|params| params.as_bytes().len()))
+            .field("cx", &self.cx)
+            .finish()
+    }
+}
+
+/// Members of a request that the protocol does not define, as one JSON object.
+///
+/// A driver attaches them to the call's [`Context`]; whoever forwards the call sends them on.
+#[derive(Clone, Debug)]
+pub struct Members(pub Json);
+
+/// Turns what a caller passes as parameters into the `params` member: arrays and tuples by position, objects and
+/// structs by name, `()` and `None` not at all.
+///
+/// # Errors
+///
+/// When the value is no array, object or nothing, or cannot be written as JSON.
+pub fn encode_params<P: Serialize + ?Sized>(params: &P) -> Result<Option<Json>, CallError> {
+    let json = Json::encode_ref(params).map_err(|error| CallError::Params(error.to_string().into()))?;
+    match json.kind() {
+        Kind::Array | Kind::Object => Ok(Some(json)),
+        Kind::Null => Ok(None),
+        other => Err(CallError::Params(
+            format!("expected an array, an object or nothing, found {}", other.with_article()).into(),
+        )),
+    }
+}

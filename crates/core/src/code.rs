@@ -1,0 +1,82 @@
+//! Error codes, in one table.
+
+use std::fmt;
+
+/// The code of an error, any integer.
+///
+/// The specification defines five; -32000 to -32099 belong to servers, of which Switchboard gives a meaning to those
+/// listed here; -32020 to -32099 it leaves to protocols on top. Everything outside -32768 to -32000 belongs to
+/// applications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Code(pub i64);
+
+impl Code {
+    /// The text is not JSON.
+    pub const PARSE_ERROR: Code = Code(-32700);
+    /// The text is JSON but no valid request.
+    pub const INVALID_REQUEST: Code = Code(-32600);
+    /// No such method.
+    pub const METHOD_NOT_FOUND: Code = Code(-32601);
+    /// The parameters do not fit the method.
+    pub const INVALID_PARAMS: Code = Code(-32602);
+    /// Something failed inside; the log knows more.
+    pub const INTERNAL_ERROR: Code = Code(-32603);
+    /// A failure without a code of its own.
+    pub const SERVER_ERROR: Code = Code(-32000);
+    /// The data is well-formed but not acceptable.
+    pub const VALIDATION_FAILED: Code = Code(-32001);
+    /// The caller may not do this.
+    pub const UNAUTHORIZED: Code = Code(-32002);
+    /// The call took longer than it may.
+    pub const TIMED_OUT: Code = Code(-32003);
+    /// Something this service depends on failed.
+    pub const UPSTREAM_FAILED: Code = Code(-32004);
+    /// A limit is reached; `data.limit` names it and `data.retryAfterMs` may say when to try again.
+    pub const OVER_LIMIT: Code = Code(-32005);
+    /// The service is shutting down and takes no new calls.
+    pub const SHUTTING_DOWN: Code = Code(-32006);
+    /// The answer is larger than an answer may be.
+    pub const REPLY_TOO_LARGE: Code = Code(-32007);
+    /// The caller cancelled the call. The number is the one the Language Server Protocol uses.
+    pub const CANCELLED: Code = Code(-32800);
+
+    /// The sentence that goes with a code of the table when nobody gives a better one.
+    #[must_use]
+    pub fn message(self) -> &'static str {
+        match self {
+            Code::PARSE_ERROR => "Parse error",
+            Code::INVALID_REQUEST => "Invalid Request",
+            Code::METHOD_NOT_FOUND => "Method not found",
+            Code::INVALID_PARAMS => "Invalid params",
+            Code::INTERNAL_ERROR => "Internal error",
+            Code::VALIDATION_FAILED => "Validation failed",
+            Code::UNAUTHORIZED => "Not authorised",
+            Code::TIMED_OUT => "Timed out",
+            Code::UPSTREAM_FAILED => "Upstream failed",
+            Code::OVER_LIMIT => "Over a limit",
+            Code::SHUTTING_DOWN => "Shutting down",
+            Code::REPLY_TOO_LARGE => "Reply too large",
+            Code::CANCELLED => "Cancelled",
+            _ => "Server error",
+        }
+    }
+
+    /// Whether the specification keeps this code for itself or for servers (J2-30), so that applications must not
+    /// invent it.
+    #[must_use]
+    pub fn is_reserved(self) -> bool {
+        (-32768..=-32000).contains(&self.0)
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl From<i64> for Code {
+    fn from(code: i64) -> Code {
+        Code(code)
+    }
+}

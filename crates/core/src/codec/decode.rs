@@ -1,0 +1,314 @@
+//! From a frame to messages.
+
+use bytes::Bytes;
+
+use crate::code::Code;
+use crate::codec::envelope::Envelope;
+use crate::codec::message::{Incoming, Invalid, Message, Outcome, Request, Response};
+use crate::codec::scan::{Fault, Scanner, Span};
+use crate::codec::string::unescape;
+use crate::codec::walk::members;
+use crate::context::Version;
+use crate::error::ErrorObject;
+use crate::id::Id;
+use crate::json::{Json, Kind};
+use crate::name::Name;
+use crate::profile::{Settings, Versions};
+use crate::text::Text;
+
+/// Reads one frame.
+///
+/// # Errors
+///
+/// When the frame as a whole cannot be used: it is not JSON (J2-32, J2-45), it exceeds a limit, or it is a batch
+/// without entries (J2-46). The answer is one error with a `null` identifier.
+pub fn decode(frame: &Bytes, settings: &Settings) -> Result<Incoming, ErrorObject> {
+    if frame.len() > settings.limits.frame {
+        return Err(Fault::Frame(settings.limits.frame).into());
+    }
+    let mut scanner = Scanner::new(frame, &settings.limits);
+    scanner.skip_space();
+    if scanner.peek() != b'[' {
+        let message = entry(&mut scanner, frame, settings, 1)?;
+        scanner.finish()?;
+        return Ok(Incoming::Single(message));
+    }
+    if !settings.profile.batches || settings.profile.versions == Versions::V1 {
+        scanner.value()?;
+        scanner.finish()?;
+        return Ok(Incoming::Single(invalid_array(settings)));
+    }
+    let entries = batch(&mut scanner, frame, settings)?;
+    scanner.finish()?;
+    if entries.is_empty() {
+        return Err(ErrorObject::invalid_request("a batch needs at least one entry"));
+    }
+    Ok(Incoming::Batch(entries))
+}
+
+fn batch(scanner: &mut Scanner<'_>, frame: &Bytes, settings: &Settings) -> Result<Vec<Message>, Fault> {
+    let mut entries = Vec::new();
+    scanner.at += 1;
+    scanner.skip_space();
+    if scanner.peek() == b']' {
+        scanner.at += 1;
+        return Ok(entries);
+    }
+    loop {
+        if entries.len() == settings.limits.batch {
+            return Err(Fault::Batch(settings.limits.batch));
+        }
+        scanner.skip_space();
+        entries.push(entry(scanner, frame, settings, 2)?);
+        scanner.skip_space();
+        match scanner.peek() {
+            b',' => scanner.at += 1,
+            b']' => {
+                scanner.at += 1;
+                return Ok(entries);
+            }
+            _ => return Err(scanner.expected("',' or ']'")),
+        }
+    }
+}
+
+/// One message, which should be an object `depth` levels deep.
+fn entry(
+    scanner: &mut Scanner<'_>,
+    frame: &Bytes,
+    settings: &Settings,
+    depth: usize,
+) -> Result<Message, Fault> {
+    if scanner.peek() != b'{' {
+        scanner.outer_depth = depth - 1;
+        let found = Kind::of(scanner.peek());
+        scanner.value()?;
+        let detail = format!("a request is an object, not {}", found.with_article());
+        let version = if settings.profile.versions == Versions::V1 { Version::V1 } else { Version::V2 };
+        return Ok(invalid(version, Some(Id::NULL), ErrorObject::invalid_request(detail)));
+    }
+    scanner.outer_depth = depth;
+    if depth > settings.limits.depth {
+        return Err(Fault::Depth(settings.limits.depth));
+    }
+    let envelope = Envelope::scan(scanner, &settings.limits)?;
+    Ok(Reading { frame, envelope, settings }.message())
+}
+
+fn invalid_array(settings: &Settings) -> Message {
+    let version = if settings.profile.versions == Versions::V1 { Version::V1 } else { Version::V2 };
+    invalid(version, Some(Id::NULL), ErrorObject::invalid_request("batches are not accepted here"))
+}
+
+fn invalid(version: Version, id: Option<Id>, error: ErrorObject) -> Message {
+    Message::Invalid(Invalid { version, id, error })
+}
+
+/// An envelope on its way to becoming a message.
+struct Reading<'a> {
+    frame: &'a Bytes,
+    envelope: Envelope,
+    settings: &'a Settings,
+}
+
+impl Reading<'_> {
+    #[inline]
+    fn message(&self) -> Message {
+        let version = match self.version() {
+            Ok(version) => version,
+            Err(detail) => return self.refuse(Version::V2, detail),
+        };
+        if self.envelope.has_duplicate {
+            return self.refuse(version, "a member name stands twice");
+        }
+        let answers = self.envelope.result.is_present() || self.envelope.error.is_present();
+        match (self.envelope.method.is_present(), answers) {
+            (true, false) => self.request(version),
+            (false, true) => self.response(version),
+            (true, true) => self.refuse(version, "`method` cannot stand beside `result` or `error`"),
+            (false, false) => self.refuse(version, "`method` is missing"),
+        }
+    }
+
+    /// Which rules the message goes by (J1-30, J1-32).
+    #[inline]
+    fn version(&self) -> Result<Version, &'static str> {
+        let is_v2 = match self.bytes(self.envelope.jsonrpc) {
+            b"" => None,
+            b"\"2.0\"" => Some(true),
+            other => Some(other[0] == b'"' && unescape(&other[1..other.len() - 1]) == b"2.0"),
+        };
+        match (self.settings.profile.versions, is_v2) {
+            (Versions::V1, _) => Ok(Version::V1),
+            (_, Some(true)) => Ok(Version::V2),
+            (_, Some(false)) => Err("`jsonrpc` must be \"2.0\""),
+            (Versions::V2, None) => Err("`jsonrpc` is missing; it must be \"2.0\""),
+            (Versions::Both, None) => {
+                let e = &self.envelope;
+                let is_v1 = e.method.is_present() || e.result.is_present() || e.error.is_present();
+                if is_v1 { Ok(Version::V1) } else { Err("`jsonrpc` and `method` are missing") }
+            }
+        }
+    }
+
+    #[inline]
+    fn request(&self, version: Version) -> Message {
+        let Some(method) = self.name(self.envelope.method) else {
+            return self.refuse(version, "`method` must be a string");
+        };
+        if method.as_bytes().len() > self.settings.limits.name {
+            return self.refuse(version, "the method's name is too long (limits.name)");
+        }
+        let id = match self.id(version) {
+            Ok(id) => id,
+            Err(detail) => return self.refuse(version, detail),
+        };
+        let params = match self.params(version) {
+            Ok(params) => params,
+            Err(detail) => return self.refuse(version, detail),
+        };
+        if self.envelope.has_duplicate_params {
+            let error = ErrorObject::invalid_params("a member name stands twice in `params`");
+            return invalid(version, id, error);
+        }
+        let members = self.envelope.unknown_as_object(self.frame);
+        let members = members.map(|object| Json::from_text(Text::from_vec(object)));
+        Message::Request(Request { version, id, method, params, members })
+    }
+
+    /// The identifier of a request; none for a notification (J2-15, J2-17, J1-11).
+    #[inline]
+    fn id(&self, version: Version) -> Result<Option<Id>, &'static str> {
+        let raw = self.bytes(self.envelope.id);
+        match (version, raw.first()) {
+            (Version::V2, None) => return Ok(None),
+            (Version::V1, None) => return Err("`id` is missing; a 1.0 notification has `id: null`"),
+            (Version::V1, Some(b'n')) => return Ok(None),
+            (Version::V2, Some(b't' | b'f' | b'[' | b'{')) => {
+                return Err("`id` must be a string, a number or null");
+            }
+            _ => {}
+        }
+        if raw.len() > self.settings.limits.id {
+            return Err("`id` is too long (limits.id)");
+        }
+        Ok(Some(Id::from_text(self.text(self.envelope.id))))
+    }
+
+    /// The parameters (J2-10, J2-11, J1-03, J1-05).
+    #[inline]
+    fn params(&self, version: Version) -> Result<Option<Json>, &'static str> {
+        let span = self.envelope.params;
+        match (version, self.bytes(span).first()) {
+            (_, Some(b'[')) | (Version::V2, Some(b'{')) => Ok(Some(Json::from_text(self.text(span)))),
+            (Version::V2, None) => Ok(None),
+            (Version::V2, Some(b'n')) if self.settings.profile.null_params => Ok(None),
+            (Version::V2, _) => Err("`params` must be an array or an object"),
+            (Version::V1, None) => Err("`params` is missing; in 1.0 it is always there, as an array"),
+            (Version::V1, _) => Err("in 1.0 `params` must be an array"),
+        }
+    }
+
+    fn response(&self, version: Version) -> Message {
+        if self.id_is_unusable(version) {
+            return self.refuse(version, "a response needs the `id` of the call it answers");
+        }
+        let id = Id::from_text(self.text(self.envelope.id));
+        Message::Response(Response { version, id, outcome: self.outcome(version) })
+    }
+
+    /// What a response says (J2-66, J1-08, J1-10).
+    fn outcome(&self, version: Version) -> Outcome {
+        let e = &self.envelope;
+        let has_error = match version {
+            Version::V2 => e.error.is_present(),
+            Version::V1 => e.error.is_present() && self.bytes(e.error) != b"null",
+        };
+        let has_result = match version {
+            Version::V2 => e.result.is_present(),
+            Version::V1 => e.result.is_present() && !(has_error && self.bytes(e.result) == b"null"),
+        };
+        let json = |span| Json::from_text(self.text(span));
+        match (has_result, has_error) {
+            (true, false) if e.is_flagged(b"stream", self.frame) => Outcome::Stream(json(e.result)),
+            (true, false) => Outcome::Value(json(e.result)),
+            (false, true) => error_object(&json(e.error), version),
+            (true, true) => Outcome::Broken("a response holds `result` and `error`"),
+            (false, false) => Outcome::Broken("a response holds neither `result` nor `error`"),
+        }
+    }
+
+    fn refuse(&self, version: Version, detail: &'static str) -> Message {
+        let id = if self.id_is_unusable(version) {
+            Id::NULL
+        } else {
+            Id::from_text(self.text(self.envelope.id))
+        };
+        invalid(version, Some(id), ErrorObject::invalid_request(detail))
+    }
+
+    /// Whether there is no identifier that an answer could carry (J2-29).
+    fn id_is_unusable(&self, version: Version) -> bool {
+        let raw = self.bytes(self.envelope.id);
+        let fits = match raw.first() {
+            None => false,
+            Some(b't' | b'f' | b'[' | b'{') => version == Version::V1,
+            Some(_) => true,
+        };
+        !fits || self.envelope.has_duplicate_id || raw.len() > self.settings.limits.id
+    }
+
+    fn name(&self, span: Span) -> Option<Name> {
+        let raw = self.bytes(span);
+        if raw.first() != Some(&b'"') {
+            return None;
+        }
+        let (start, end) = (span.start + 1, span.end - 1);
+        let content = &self.frame[start..end];
+        let text = if content.contains(&b'\\') {
+            Text::from_vec(unescape(content))
+        } else {
+            Text::slice(self.frame, start, end)
+        };
+        Some(Name::from_text(text))
+    }
+
+    #[inline(always)]
+    fn bytes(&self, span: Span) -> &[u8] {
+        span.of(self.frame)
+    }
+
+    #[inline(always)]
+    fn text(&self, span: Span) -> Text {
+        Text::slice(self.frame, span.start, span.end)
+    }
+}
+
+/// Reads the `error` of a response (J2-38). In 1.0 it may be anything but null (J1-10).
+fn error_object(json: &Json, version: Version) -> Outcome {
+    match (structured_error(json), version) {
+        (Some(error), _) => Outcome::Error(error),
+        (None, Version::V2) => {
+            Outcome::Broken("`error` must be an object with an integer `code` and a string `message`")
+        }
+        (None, Version::V1) => {
+            let message = json.decode::<String>().unwrap_or_else(|_| "the call failed".to_owned());
+            Outcome::Error(ErrorObject::new(Code::SERVER_ERROR, message).with_data(json))
+        }
+    }
+}
+
+fn structured_error(json: &Json) -> Option<ErrorObject> {
+    let (mut code, mut message, mut data) = (None, None, None);
+    for (name, value) in members(json.as_bytes()) {
+        match &*name {
+            b"code" => code = json.sub(value).decode::<i64>().ok(),
+            b"message" => message = json.sub(value).decode::<String>().ok(),
+            b"data" => data = Some(json.sub(value)),
+            _ => {}
+        }
+    }
+    let mut error = ErrorObject::new(code?, message?);
+    error.data = data;
+    Some(error)
+}

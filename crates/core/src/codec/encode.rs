@@ -1,0 +1,151 @@
+//! From messages to the text of a frame, written by hand into one buffer.
+//!
+//! Everything that goes in was checked or written by us, so nothing is looked at again.
+
+use crate::context::Version;
+use crate::error::ErrorObject;
+use crate::id::Id;
+use crate::json::Json;
+use crate::name::Name;
+
+/// Writes a response.
+pub(crate) fn response(out: &mut Vec<u8>, version: Version, id: &Id, outcome: Result<&Json, &ErrorObject>) {
+    match (version, outcome) {
+        (Version::V2, Ok(result)) => {
+            before_outcome(out, id);
+            out.extend_from_slice(b",\"result\":");
+            out.extend_from_slice(result.as_bytes());
+            out.push(b'}');
+        }
+        (Version::V2, Err(failure)) => {
+            before_outcome(out, id);
+            out.extend_from_slice(b",\"error\":");
+            error(out, failure);
+            out.push(b'}');
+        }
+        (Version::V1, Ok(result)) => {
+            out.extend_from_slice(b"{\"result\":");
+            out.extend_from_slice(result.as_bytes());
+            out.extend_from_slice(b",\"error\":null,\"id\":");
+            out.extend_from_slice(id.as_bytes());
+            out.push(b'}');
+        }
+        (Version::V1, Err(failure)) => {
+            out.extend_from_slice(b"{\"result\":null,\"error\":");
+            error(out, failure);
+            out.extend_from_slice(b",\"id\":");
+            out.extend_from_slice(id.as_bytes());
+            out.push(b'}');
+        }
+    }
+}
+
+/// Writes the response that begins a stream.
+pub(crate) fn stream_start(out: &mut Vec<u8>, id: &Id, subscription: &Json) {
+    before_outcome(out, id);
+    out.extend_from_slice(b",\"result\":");
+    out.extend_from_slice(subscription.as_bytes());
+    out.extend_from_slice(b",\"stream\":true}");
+}
+
+/// Writes a call in this version, with members that the protocol does not define.
+pub(crate) fn request(
+    out: &mut Vec<u8>,
+    version: Version,
+    id: &Id,
+    method: &Name,
+    params: Option<&Json>,
+    members: Option<&Json>,
+) {
+    before_method(out, version);
+    string(out, method.as_str());
+    after_method(out, version, params, members);
+    out.extend_from_slice(b",\"id\":");
+    out.extend_from_slice(id.as_bytes());
+    out.push(b'}');
+}
+
+/// Writes a notification in this version.
+pub(crate) fn notification(
+    out: &mut Vec<u8>,
+    version: Version,
+    method: &Name,
+    params: Option<&Json>,
+    members: Option<&Json>,
+) {
+    before_method(out, version);
+    string(out, method.as_str());
+    after_method(out, version, params, members);
+    if version == Version::V1 {
+        out.extend_from_slice(b",\"id\":null");
+    }
+    out.push(b'}');
+}
+
+/// Writes the notification that carries one item of a stream.
+pub(crate) fn item(out: &mut Vec<u8>, method: &Name, subscription: &Json, item: &Json) {
+    about_stream(out, method, subscription);
+    out.extend_from_slice(b",\"result\":");
+    out.extend_from_slice(item.as_bytes());
+    out.extend_from_slice(b"}}");
+}
+
+/// Writes the notification that ends a stream.
+pub(crate) fn stream_end(out: &mut Vec<u8>, method: &Name, subscription: &Json, failure: Option<&ErrorObject>) {
+    about_stream(out, method, subscription);
+    if let Some(failure) = failure {
+        out.extend_from_slice(b",\"error\":");
+        error(out, failure);
+    }
+    out.extend_from_slice(b"}}");
+}
+
+fn about_stream(out: &mut Vec<u8>, method: &Name, subscription: &Json) {
+    before_method(out, Version::V2);
+    string(out, method.as_str());
+    out.extend_from_slice(b",\"params\":{\"subscription\":");
+    out.extend_from_slice(subscription.as_bytes());
+}
+
+fn before_outcome(out: &mut Vec<u8>, id: &Id) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.as_bytes());
+}
+
+fn before_method(out: &mut Vec<u8>, version: Version) {
+    out.extend_from_slice(match version {
+        Version::V2 => &b"{\"jsonrpc\":\"2.0\",\"method\":"[..],
+        Version::V1 => b"{\"method\":",
+    });
+}
+
+fn after_method(out: &mut Vec<u8>, version: Version, params: Option<&Json>, members: Option<&Json>) {
+    match (params, version) {
+        (Some(params), _) => {
+            out.extend_from_slice(b",\"params\":");
+            out.extend_from_slice(params.as_bytes());
+        }
+        (None, Version::V1) => out.extend_from_slice(b",\"params\":[]"),
+        (None, Version::V2) => {}
+    }
+    if let Some([b'{', inside @ .., b'}']) = members.map(Json::as_bytes) {
+        out.push(b',');
+        out.extend_from_slice(inside);
+    }
+}
+
+fn error(out: &mut Vec<u8>, error: &ErrorObject) {
+    out.extend_from_slice(b"{\"code\":");
+    serde_json::to_writer(&mut *out, &error.code.0).expect("a number can be written");
+    out.extend_from_slice(b",\"message\":");
+    string(out, &error.message);
+    if let Some(data) = &error.data {
+        out.extend_from_slice(b",\"data\":");
+        out.extend_from_slice(data.as_bytes());
+    }
+    out.push(b'}');
+}
+
+fn string(out: &mut Vec<u8>, text: &str) {
+    serde_json::to_writer(out, text).expect("a string can be written");
+}

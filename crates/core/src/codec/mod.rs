@@ -1,0 +1,22 @@
+//! Frames to messages and back: hops ② and ⑥.
+//!
+//! One frame, one pass: the text is checked, the limits are applied and the envelope is taken apart in the same scan.
+//! Parameters and results stay raw slices of the frame. Versions 1.0 and 2.0 are told apart for each message.
+//!
+//! Nothing here runs a call, knows a transport, or recurses.
+
+mod decode;
+mod encode;
+mod envelope;
+mod keys;
+mod message;
+mod scan;
+mod string;
+mod walk;
+
+pub use decode::decode;
+pub(crate) use encode::{item, notification, request, response, stream_end, stream_start};
+pub use message::{Incoming, Invalid, Message, Outcome, Request, Response};
+pub(crate) use scan::validate;
+pub use scan::{Fault, Span};
+pub(crate) use walk::{elements, members};

@@ -1,0 +1,221 @@
+//! Strings: finding their end, checking their escapes, and reading them.
+
+use crate::codec::scan::{Fault, Scanner};
+
+const LOW: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
+/// How many bytes are looked at in one step once a string turns out to be long.
+const STRIDE: usize = 32;
+
+/// After how many words of eight bytes a string counts as long.
+const LONG_AFTER: usize = 4;
+
+impl Scanner<'_> {
+    /// Goes past a string that begins here; true when it holds escapes.
+    #[inline]
+    pub(super) fn string(&mut self) -> Result<bool, Fault> {
+        self.at += 1;
+        let mut escaped = false;
+        loop {
+            self.plain_characters();
+            match self.peek() {
+                b'"' => {
+                    self.at += 1;
+                    return Ok(escaped);
+                }
+                b'\\' => {
+                    escaped = true;
+                    self.escape()?;
+                }
+                _ if self.at >= self.text.len() => return Err(self.expected("the end of the string")),
+                _ => return Err(self.expected("no control character inside a string")),
+            }
+        }
+    }
+
+    /// Goes past everything up to the next quote, backslash or control character.
+    #[inline]
+    fn plain_characters(&mut self) {
+        let mut seen = 0;
+        let mut words = 0;
+        while let Some(word) = self.text.get(self.at..self.at + 8) {
+            let word = u64::from_le_bytes(word.try_into().expect("eight bytes were taken"));
+            let stop = special_bytes(word);
+            if stop != 0 {
+                let plain = stop.trailing_zeros() / 8;
+                // Only what stands before the special byte belongs to the string.
+                seen |= word & (1_u64 << (plain * 8)).wrapping_sub(1);
+                self.at += plain as usize;
+                self.has_non_ascii |= seen & HIGH != 0;
+                return;
+            }
+            seen |= word;
+            self.at += 8;
+            words += 1;
+            if words == LONG_AFTER {
+                self.long_run();
+            }
+        }
+        self.has_non_ascii |= seen & HIGH != 0;
+        while let Some(&byte) = self.text.get(self.at) {
+            if byte < 0x20 || byte == b'"' || byte == b'\\' {
+                return;
+            }
+            self.has_non_ascii |= byte >= 0x80;
+            self.at += 1;
+        }
+    }
+
+    /// Goes on in strides that compilers turn into vector instructions, while nothing special is in sight.
+    fn long_run(&mut self) {
+        for chunk in self.text[self.at..].chunks_exact(STRIDE) {
+            let mut special = false;
+            let mut all = 0_u8;
+            for &byte in chunk {
+                special |= (byte < 0x20) | (byte == b'"') | (byte == b'\\');
+                all |= byte;
+            }
+            if special {
+                return;
+            }
+            self.has_non_ascii |= all >= 0x80;
+            self.at += STRIDE;
+        }
+    }
+
+    /// Goes past one escape; of surrogates only pairs are taken (J2-57, J2-58).
+    fn escape(&mut self) -> Result<(), Fault> {
+        self.at += 1;
+        match self.peek() {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.at += 1,
+            b'u' => {
+                let unit = self.hex_escape()?;
+                match unit {
+                    0xD800..=0xDBFF => {
+                        let pair = self.text[self.at..].starts_with(b"\\u");
+                        self.at += usize::from(pair);
+                        if !pair || !(0xDC00..=0xDFFF).contains(&self.hex_escape()?) {
+                            return Err(self.expected("the second half of a surrogate pair"));
+                        }
+                    }
+                    0xDC00..=0xDFFF => return Err(self.expected("the first half of a surrogate pair")),
+                    _ => {}
+                }
+            }
+            _ => return Err(self.expected("an escape that JSON knows")),
+        }
+        Ok(())
+    }
+
+    /// Goes past `u` and its four hexadecimal digits.
+    fn hex_escape(&mut self) -> Result<u16, Fault> {
+        self.at += 1;
+        let digits = self.text.get(self.at..self.at + 4).and_then(hex);
+        let unit = digits.ok_or_else(|| self.expected("four hexadecimal digits"))?;
+        self.at += 4;
+        Ok(unit)
+    }
+}
+
+/// A mask with the high bit of every byte that ends a run of plain characters: a quote, a backslash, or a control
+/// character. The lowest bit set is exact; higher ones may be wrong.
+#[inline(always)]
+fn special_bytes(word: u64) -> u64 {
+    let quote = word ^ (LOW * b'"' as u64);
+    let backslash = word ^ (LOW * b'\\' as u64);
+    let control = word.wrapping_sub(LOW * 0x20) & !word;
+    let quote = quote.wrapping_sub(LOW) & !quote;
+    let backslash = backslash.wrapping_sub(LOW) & !backslash;
+    (control | quote | backslash) & HIGH
+}
+
+fn hex(digits: &[u8]) -> Option<u16> {
+    digits.iter().try_fold(0, |unit: u16, &digit| {
+        let digit = char::from(digit).to_digit(16)?;
+        Some(unit << 4 | u16::try_from(digit).ok()?)
+    })
+}
+
+/// The content of a string that was checked, from the text between its quotes.
+pub(crate) fn unescape(raw: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some(backslash) = rest.iter().position(|&byte| byte == b'\\') {
+        out.extend_from_slice(&rest[..backslash]);
+        rest = &rest[backslash + 1..];
+        let taken = match rest.first() {
+            Some(b'u') => {
+                let (character, taken) = code_point(rest);
+                out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+                taken
+            }
+            Some(&other) => {
+                out.push(simple_escape(other));
+                1
+            }
+            None => 0,
+        };
+        rest = &rest[taken..];
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+fn simple_escape(letter: u8) -> u8 {
+    match letter {
+        b'b' => 0x08,
+        b'f' => 0x0C,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        other => other,
+    }
+}
+
+/// The character that `uXXXX` or a pair of them stands for, and how many bytes that took.
+fn code_point(rest: &[u8]) -> (char, usize) {
+    let unit = |at: usize| u32::from(rest.get(at..at + 4).and_then(hex).unwrap_or(0xFFFD));
+    let first = unit(1);
+    if (0xD800..=0xDBFF).contains(&first) {
+        let second = unit(7);
+        let scalar = 0x1_0000 + ((first - 0xD800) << 10) + (second.wrapping_sub(0xDC00) & 0x3FF);
+        return (char::from_u32(scalar).unwrap_or(char::REPLACEMENT_CHARACTER), 11.min(rest.len()));
+    }
+    (char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 5.min(rest.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::scan::validate;
+    use crate::limits::Limits;
+
+    #[test]
+    fn escapes_read_as_serde_json_reads_them() {
+        for text in [r#""\u006dethod""#, r#""\ud83d\ude00 \n\t\\\/\"\b\f\r""#, r#""a\u0000b""#, "\"plain é\"", "\"\""] {
+            let expected: String = serde_json::from_str(text).unwrap();
+            assert_eq!(unescape(&text.as_bytes()[1..text.len() - 1]), expected.as_bytes(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_special_byte_is_found_at_every_place() {
+        for len in 0..100 {
+            for special in ["\\n", "\u{1}", "é"] {
+                for at in 0..=len {
+                    let text = format!("\"{}{special}{}\"", "x".repeat(at), "x".repeat(len - at));
+                    let ours = validate(text.as_bytes(), &Limits::default()).is_ok();
+                    assert_eq!(ours, serde_json::from_str::<String>(&text).is_ok(), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_refused() {
+        for bad in [r#""\ud800""#, r#""\ud800x""#, r#""\udc00""#, r#""\ud800\n""#, r#""\ud800\u0041""#] {
+            assert!(validate(bad.as_bytes(), &Limits::default()).is_err(), "{bad}");
+        }
+    }
+}

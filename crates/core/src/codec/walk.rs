@@ -1,0 +1,109 @@
+//! Walking over the parts of a text that was checked before, without reading them.
+
+use std::borrow::Cow;
+
+use crate::codec::string::unescape;
+
+/// The elements of an array, as raw texts. Anything but an array has none.
+pub(crate) fn elements(json: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut walk = Walk::into(json, b'[');
+    std::iter::from_fn(move || walk.next())
+}
+
+/// The members of an object, as names without escapes and raw values. Anything but an object has none.
+pub(crate) fn members(json: &[u8]) -> impl Iterator<Item = (Cow<'_, [u8]>, &[u8])> {
+    let mut walk = Walk::into(json, b'{');
+    std::iter::from_fn(move || {
+        let name = walk.next()?;
+        let name = &name[1..name.len() - 1];
+        let name = if name.contains(&b'\\') { unescape(name).into() } else { name.into() };
+        Some((name, walk.next()?))
+    })
+}
+
+struct Walk<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Walk<'a> {
+    fn into(json: &'a [u8], open: u8) -> Walk<'a> {
+        Walk { rest: json.strip_prefix(&[open]).unwrap_or_default() }
+    }
+
+    /// The next value, past whatever separates it from the one before.
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let separator = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':');
+        let start = self.rest.iter().position(separator)?;
+        let rest = &self.rest[start..];
+        let len = match rest[0] {
+            b']' | b'}' => return None,
+            b'"' => string_len(rest),
+            b'[' | b'{' => container_len(rest),
+            _ => scalar_len(rest),
+        };
+        self.rest = &rest[len..];
+        Some(&rest[..len])
+    }
+}
+
+fn scalar_len(rest: &[u8]) -> usize {
+    rest.iter()
+        .position(|byte| matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r'))
+        .unwrap_or(rest.len())
+}
+
+fn string_len(rest: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(stop) = rest[at..].iter().position(|byte| matches!(byte, b'"' | b'\\')) {
+        at += stop;
+        if rest[at] == b'"' {
+            return at + 1;
+        }
+        at = (at + 2).min(rest.len());
+    }
+    rest.len()
+}
+
+fn container_len(rest: &[u8]) -> usize {
+    let (mut at, mut depth) = (0, 0_usize);
+    while let Some(&byte) = rest.get(at) {
+        match byte {
+            b'"' => at += string_len(&rest[at..]) - 1,
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+        if depth == 0 {
+            break;
+        }
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_come_as_they_are_written() {
+        let check = |json: &str, expected: &[&str]| {
+            let found: Vec<_> = elements(json.as_bytes()).map(|raw| str::from_utf8(raw).unwrap()).collect();
+            assert_eq!(found, expected, "{json}");
+        };
+        check("[]", &[]);
+        check("[ 1 , \"a,]\\\"\" ,{\"x\":[1,{}]},[[]], null]", &["1", "\"a,]\\\"\"", "{\"x\":[1,{}]}", "[[]]", "null"]);
+        check("{\"a\":1}", &[]);
+        check("7", &[]);
+    }
+
+    #[test]
+    fn members_come_with_their_names_read() {
+        let json = br#"{ "a" : 1,"\u0062":{"c":"}"} , "d":[2,3]}"#;
+        let found: Vec<_> = members(json)
+            .map(|(name, raw)| (String::from_utf8(name.into_owned()).unwrap(), str::from_utf8(raw).unwrap()))
+            .collect();
+        let expected = [("a", "1"), ("b", "{\"c\":\"}\"}"), ("d", "[2,3]")];
+        assert_eq!(found, expected.map(|(name, raw)| (name.to_owned(), raw)));
+    }
+}

@@ -1,0 +1,129 @@
+//! Who calls, from where, and until when.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::{Arc, LazyLock};
+
+use tokio::time::Instant;
+
+use crate::extensions::Extensions;
+use crate::peer::Peer;
+
+/// What is known about a call besides its method and parameters.
+///
+/// Cheap to clone. What belongs to the connection is shared by all its calls; deadline and extensions belong to the one
+/// call.
+#[derive(Clone)]
+pub struct Context {
+    origin: Arc<Origin>,
+    extensions: Extensions,
+    /// When the caller stops waiting, if it said so.
+    pub deadline: Option<Instant>,
+    /// Which version of the protocol the call was written in.
+    pub version: Version,
+}
+
+/// The connection that calls come from.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Origin {
+    /// The carrier's name, such as `http`.
+    pub transport: &'static str,
+    /// The caller's network address, where it has one.
+    pub address: Option<SocketAddr>,
+    /// The caller, to be called back. Over a carrier that cannot do this, its calls fail with
+    /// [`CallError::Unsupported`](crate::CallError::Unsupported).
+    pub peer: Peer,
+}
+
+/// A version of JSON-RPC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Version {
+    /// JSON-RPC 1.0, told by the absence of a `jsonrpc` member.
+    V1,
+    /// JSON-RPC 2.0.
+    #[default]
+    V2,
+}
+
+impl Context {
+    /// The context of calls from this origin.
+    #[must_use]
+    pub fn new(origin: Origin) -> Context {
+        Context::from_shared(Arc::new(origin))
+    }
+
+    pub(crate) fn from_shared(origin: Arc<Origin>) -> Context {
+        Context { origin, extensions: Extensions::default(), deadline: None, version: Version::V2 }
+    }
+
+    /// Where the call comes from.
+    #[must_use]
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The caller, to be called back.
+    #[must_use]
+    pub fn peer(&self) -> &Peer {
+        &self.origin.peer
+    }
+
+    /// The value of this type that a layer or the transport attached.
+    #[must_use]
+    pub fn get<T: 'static>(&self) -> Option<&T> {
+        self.extensions.get()
+    }
+
+    /// Attaches a value for whoever handles the call further in.
+    pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
+        self.extensions.insert(value);
+    }
+}
+
+impl Default for Context {
+    /// A call made inside the process, from nowhere in particular.
+    fn default() -> Context {
+        static INSIDE: LazyLock<Arc<Origin>> = LazyLock::new(Arc::default);
+        Context::from_shared(Arc::clone(&INSIDE))
+    }
+}
+
+impl Origin {
+    /// An origin over this carrier, with nobody to call back.
+    #[must_use]
+    pub fn new(transport: &'static str) -> Origin {
+        Origin { transport, address: None, peer: Peer::absent() }
+    }
+
+    /// The same origin at this address.
+    #[must_use]
+    pub fn with_address(mut self, address: SocketAddr) -> Origin {
+        self.address = Some(address);
+        self
+    }
+
+    /// The same origin with this peer to call back.
+    #[must_use]
+    pub fn with_peer(mut self, peer: Peer) -> Origin {
+        self.peer = peer;
+        self
+    }
+}
+
+impl Default for Origin {
+    fn default() -> Origin {
+        Origin::new("inside")
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("transport", &self.origin.transport)
+            .field("address", &self.origin.address)
+            .field("deadline", &self.deadline)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}

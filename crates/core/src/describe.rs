@@ -1,0 +1,230 @@
+//! What methods look like from outside: all that OpenRPC documents, tool lists and documentation are made from.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::error::DeclaredError;
+
+/// The methods of a router.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Description {
+    /// Each method, in the order of their names.
+    pub methods: Vec<MethodDescription>,
+    /// The schemas that others refer to, by name.
+    pub definitions: Map<String, Value>,
+}
+
+/// One method.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct MethodDescription {
+    /// Its full name, with its namespace.
+    pub name: String,
+    /// The first paragraph of its documentation, as one line.
+    pub summary: String,
+    /// The rest of its documentation.
+    pub description: String,
+    /// Its parameters in the order of their positions. None if nothing is known about them.
+    pub params: Option<Vec<ParamDescription>>,
+    /// What it answers with.
+    pub result: ResultDescription,
+    /// The errors that callers can expect.
+    pub errors: Vec<DeclaredError>,
+    /// What is promised about calling it.
+    pub marks: Marks,
+    /// Words to group methods by.
+    pub tags: Vec<String>,
+    /// Why it should not be used any more.
+    pub deprecated: Option<String>,
+}
+
+/// One parameter.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ParamDescription {
+    /// Its name.
+    pub name: String,
+    /// Its documentation.
+    pub description: String,
+    /// The JSON Schema of its values; of one value, for a variadic parameter.
+    pub schema: Value,
+    /// Whether it must be given.
+    pub is_required: bool,
+    /// Whether it takes all the positions that are left.
+    pub is_variadic: bool,
+    /// What it is when it is not given.
+    pub default: Option<Value>,
+}
+
+/// What a method answers with.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub enum ResultDescription {
+    /// Nothing is known.
+    #[default]
+    Unknown,
+    /// One value with this JSON Schema.
+    Value(Value),
+    /// A stream of values with this JSON Schema.
+    Stream(Value),
+}
+
+/// What a method promises, for whoever wants to call it again, cache it or show it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Marks {
+    /// It changes nothing.
+    pub safe: bool,
+    /// Calling it twice does the same as calling it once.
+    pub idempotent: bool,
+}
+
+/// The kinds of JSON Schema that schemas can be written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// The 2020-12 draft, with definitions under `$defs`.
+    #[default]
+    Draft2020,
+    /// Draft 7 as OpenRPC wants it, with definitions under `components/schemas`.
+    OpenRpc,
+}
+
+/// Makes JSON Schemas of types, and collects the definitions that they share.
+#[derive(Debug)]
+pub struct Schemas(SchemaGenerator);
+
+impl Schemas {
+    pub(crate) fn new(dialect: Dialect) -> Schemas {
+        let settings = match dialect {
+            Dialect::Draft2020 => SchemaSettings::draft2020_12(),
+            Dialect::OpenRpc => {
+                SchemaSettings::draft07().with(|s| s.definitions_path = "/components/schemas".into())
+            }
+        };
+        Schemas(settings.with(|s| s.meta_schema = None).into_generator())
+    }
+
+    /// The schema of `T`.
+    pub fn of<T: JsonSchema>(&mut self) -> Value {
+        self.0.subschema_for::<T>().to_value()
+    }
+
+    pub(crate) fn into_definitions(mut self) -> Map<String, Value> {
+        self.0.take_definitions(true)
+    }
+}
+
+impl MethodDescription {
+    /// A description with this documentation, as it stands in a doc comment.
+    #[must_use]
+    pub fn documented(docs: &str) -> MethodDescription {
+        let (summary, description) = docs.trim().split_once("\n\n").unwrap_or((docs.trim(), ""));
+        MethodDescription {
+            summary: summary.split_whitespace().collect::<Vec<_>>().join(" "),
+            description: description.trim().to_owned(),
+            ..MethodDescription::default()
+        }
+    }
+
+    /// Adds a parameter.
+    #[must_use]
+    pub fn param(mut self, param: ParamDescription) -> MethodDescription {
+        self.params.get_or_insert_default().push(param);
+        self
+    }
+
+    /// Says that the parameters are all known, also when there are none.
+    #[must_use]
+    pub fn no_more_params(mut self) -> MethodDescription {
+        self.params.get_or_insert_default();
+        self
+    }
+
+    /// Sets what it answers with.
+    #[must_use]
+    pub fn result(mut self, result: ResultDescription) -> MethodDescription {
+        self.result = result;
+        self
+    }
+
+    /// Adds errors that callers can expect.
+    #[must_use]
+    pub fn errors(mut self, errors: Vec<DeclaredError>) -> MethodDescription {
+        self.errors.extend(errors);
+        self
+    }
+
+    /// Promises that it changes nothing, and so that calling it twice is harmless.
+    #[must_use]
+    pub fn safe(mut self) -> MethodDescription {
+        self.marks = Marks { safe: true, idempotent: true };
+        self
+    }
+
+    /// Promises that calling it twice does the same as calling it once.
+    #[must_use]
+    pub fn idempotent(mut self) -> MethodDescription {
+        self.marks.idempotent = true;
+        self
+    }
+
+    /// Adds a word to group methods by.
+    #[must_use]
+    pub fn tag(mut self, tag: impl Into<String>) -> MethodDescription {
+        self.tags.push(tag.into());
+        self
+    }
+
+    /// Says why it should not be used any more.
+    #[must_use]
+    pub fn deprecated(mut self, reason: impl Into<String>) -> MethodDescription {
+        self.deprecated = Some(reason.into());
+        self
+    }
+}
+
+impl ParamDescription {
+    /// A parameter that must be given.
+    #[must_use]
+    pub fn required(name: impl Into<String>, schema: Value) -> ParamDescription {
+        ParamDescription {
+            name: name.into(),
+            description: String::new(),
+            schema,
+            is_required: true,
+            is_variadic: false,
+            default: None,
+        }
+    }
+
+    /// A parameter that may be left out.
+    #[must_use]
+    pub fn optional(name: impl Into<String>, schema: Value) -> ParamDescription {
+        ParamDescription { is_required: false, ..ParamDescription::required(name, schema) }
+    }
+
+    /// A parameter that takes all the positions that are left.
+    #[must_use]
+    pub fn variadic(name: impl Into<String>, schema: Value) -> ParamDescription {
+        ParamDescription { is_variadic: true, ..ParamDescription::optional(name, schema) }
+    }
+
+    /// Sets its documentation.
+    #[must_use]
+    pub fn documented(mut self, docs: &str) -> ParamDescription {
+        self.description = docs.trim().to_owned();
+        self
+    }
+
+    /// Sets what it is when it is not given.
+    #[must_use]
+    pub fn with_default(mut self, default: &impl Serialize) -> ParamDescription {
+        self.default = serde_json::to_value(default).ok();
+        self.is_required = false;
+        self
+    }
+}

@@ -1,0 +1,129 @@
+//! Starting a call, and what can go wrong with the code that answers it: hop ③.
+//!
+//! Panics are caught here and nowhere else, and so is the time limit applied here and nowhere else.
+
+use std::any::Any;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+use tokio::time::Instant;
+
+use crate::call::{Call, Members};
+use crate::codec::Request;
+use crate::context;
+use crate::error::ErrorObject;
+use crate::json::Json;
+use crate::limits::Limits;
+use crate::name::Name;
+use crate::reply::{Items, Reply, ReplyFuture};
+use crate::service::Service;
+
+/// The call that a request object asks for.
+#[inline]
+pub(crate) fn call_of(request: Request, cx: &context::Context) -> Call {
+    let mut cx = cx.clone();
+    cx.version = request.version;
+    if let Some(members) = request.members {
+        cx.insert(Members(members));
+    }
+    Call::received(request.method, request.params, request.id, cx)
+}
+
+/// A call under way.
+pub(crate) enum Started {
+    /// It is done already.
+    Done(Reply),
+    /// It goes on.
+    Running(Running),
+}
+
+/// Starts a call. Never panics, whatever the service does.
+#[inline]
+pub(crate) fn start(service: &dyn Service, call: Call) -> Started {
+    let method = call.method.clone();
+    let deadline = call.cx.deadline;
+    match catch_unwind(AssertUnwindSafe(|| service.call(call).into_ready())) {
+        Ok(Ok(reply)) => Started::Done(guard(method, reply)),
+        Ok(Err(future)) => Started::Running(Running { method, deadline, future }),
+        Err(panic) => Started::Done(crashed(&method, panic.as_ref())),
+    }
+}
+
+/// A call that is not done yet; dropping it cancels it.
+pub(crate) struct Running {
+    method: Name,
+    deadline: Option<Instant>,
+    future: ReplyFuture,
+}
+
+impl Running {
+    /// Waits for the reply, but not past the caller's deadline nor longer than a call may take.
+    pub(crate) async fn finish(self, limits: &Limits) -> Reply {
+        let limit = Instant::now() + limits.call_time;
+        let deadline = self.deadline.map_or(limit, |deadline| deadline.min(limit));
+        tokio::time::timeout_at(deadline, self)
+            .await
+            .unwrap_or_else(|_| Reply::Error(ErrorObject::timed_out()))
+    }
+}
+
+impl Future for Running {
+    type Output = Reply;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Reply> {
+        let this = &mut *self;
+        match catch_unwind(AssertUnwindSafe(|| Pin::new(&mut this.future).poll(cx))) {
+            Ok(poll) => poll.map(|reply| guard(this.method.clone(), reply)),
+            Err(panic) => Poll::Ready(crashed(&this.method, panic.as_ref())),
+        }
+    }
+}
+
+/// Catches the panics of a streamed reply too.
+#[inline]
+fn guard(method: Name, reply: Reply) -> Reply {
+    match reply {
+        Reply::Stream(items) => Reply::Stream(Box::pin(GuardedItems { method, items: Some(items) })),
+        other => other,
+    }
+}
+
+/// A stream that ends at its first error or panic, whatever it says after.
+struct GuardedItems {
+    method: Name,
+    items: Option<Items>,
+}
+
+impl Stream for GuardedItems {
+    type Item = Result<Json, ErrorObject>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(items) = &mut self.items else { return Poll::Ready(None) };
+        match catch_unwind(AssertUnwindSafe(|| items.as_mut().poll_next(cx))) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(Some(Ok(item)))) => Poll::Ready(Some(Ok(item))),
+            Ok(Poll::Ready(last)) => {
+                self.items = None;
+                Poll::Ready(last)
+            }
+            Err(panic) => {
+                self.items = None;
+                Poll::Ready(Some(Err(crash_error(&self.method, panic.as_ref()))))
+            }
+        }
+    }
+}
+
+fn crashed(method: &Name, panic: &(dyn Any + Send)) -> Reply {
+    Reply::Error(crash_error(method, panic))
+}
+
+/// -32603 with an incident number; the log has the same number beside what happened (SEC-E-01, JK-04).
+fn crash_error(method: &Name, panic: &(dyn Any + Send)) -> ErrorObject {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    ErrorObject::internal(&format_args!("the method {method:?} panicked: {}", text.unwrap_or("(no text)")))
+}

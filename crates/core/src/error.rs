@@ -1,0 +1,284 @@
+//! The error object of the protocol, and what turns other errors into it.
+
+use std::borrow::Cow;
+use std::convert::Infallible;
+use std::error::Error;
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::call_error::CallError;
+use crate::code::Code;
+use crate::json::Json;
+
+/// A failed call as the protocol says it: a code, one sentence, and optional details.
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_core::{Code, ErrorObject};
+///
+/// let error = ErrorObject::new(Code(1001), "no such user").with_data(&"try another name");
+/// assert_eq!(error.to_string(), "no such user (1001)");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ErrorObject {
+    /// What kind of failure.
+    pub code: Code,
+    /// One concise sentence for a person.
+    pub message: Cow<'static, str>,
+    /// Details for a program.
+    pub data: Option<Json>,
+    /// Set where the error was made here and did not come from the far side; never sent.
+    pub(crate) local: Option<Box<CallError>>,
+}
+
+impl ErrorObject {
+    /// An error with a code and a sentence.
+    #[must_use]
+    pub fn new(code: impl Into<Code>, message: impl Into<Cow<'static, str>>) -> ErrorObject {
+        ErrorObject { code: code.into(), message: message.into(), data: None, local: None }
+    }
+
+    /// An error of our table with its usual sentence.
+    #[must_use]
+    pub fn from_code(code: Code) -> ErrorObject {
+        ErrorObject::new(code, code.message())
+    }
+
+    /// -32700, saying where the text stops being JSON.
+    #[must_use]
+    pub fn parse_error(detail: impl Into<Cow<'static, str>>) -> ErrorObject {
+        ErrorObject::from_code(Code::PARSE_ERROR).with_detail(detail)
+    }
+
+    /// -32600, saying which rule the message breaks.
+    #[must_use]
+    pub fn invalid_request(detail: impl Into<Cow<'static, str>>) -> ErrorObject {
+        ErrorObject::from_code(Code::INVALID_REQUEST).with_detail(detail)
+    }
+
+    /// -32601.
+    #[must_use]
+    pub fn method_not_found() -> ErrorObject {
+        ErrorObject::from_code(Code::METHOD_NOT_FOUND)
+    }
+
+    /// -32602, saying what is wrong with the parameters. Never quote what was received: it may be a secret.
+    #[must_use]
+    pub fn invalid_params(detail: impl Into<Cow<'static, str>>) -> ErrorObject {
+        ErrorObject::from_code(Code::INVALID_PARAMS).with_detail(detail)
+    }
+
+    /// -32001: well-formed data that is not acceptable.
+    #[must_use]
+    pub fn validation_failed(detail: impl Into<Cow<'static, str>>) -> ErrorObject {
+        ErrorObject::from_code(Code::VALIDATION_FAILED).with_detail(detail)
+    }
+
+    /// -32002.
+    #[must_use]
+    pub fn unauthorized() -> ErrorObject {
+        ErrorObject::from_code(Code::UNAUTHORIZED)
+    }
+
+    /// -32003.
+    #[must_use]
+    pub fn timed_out() -> ErrorObject {
+        ErrorObject::from_code(Code::TIMED_OUT)
+    }
+
+    /// -32004: something this service depends on failed.
+    #[must_use]
+    pub fn upstream_failed(detail: impl Into<Cow<'static, str>>) -> ErrorObject {
+        ErrorObject::from_code(Code::UPSTREAM_FAILED).with_detail(detail)
+    }
+
+    /// -32005 for the limit of this name.
+    #[must_use]
+    pub fn over_limit(limit: &'static str, detail: impl Into<Cow<'static, str>>) -> ErrorObject {
+        #[derive(Serialize)]
+        struct Data<'a> {
+            limit: &'a str,
+            details: &'a str,
+        }
+        let details = detail.into();
+        ErrorObject::from_code(Code::OVER_LIMIT).with_data_ref(&Data { limit, details: &details })
+    }
+
+    /// -32603 for a failure whose text must stay here: logs it under a random incident number, and answers with that
+    /// number only (SEC-E-01).
+    #[must_use]
+    pub fn internal(cause: &dyn fmt::Display) -> ErrorObject {
+        let incident = format!("{:016x}", fastrand::u64(..));
+        tracing::error!(incident, cause = %Escaped(cause), "a call failed inside");
+        ErrorObject::from_code(Code::INTERNAL_ERROR).with_incident(&incident)
+    }
+
+    /// Adds details for a program.
+    ///
+    /// Details that cannot be written as JSON are left out.
+    #[must_use]
+    pub fn with_data<T: Serialize + 'static>(mut self, data: &T) -> ErrorObject {
+        self.data = Json::encode(data).ok();
+        self
+    }
+
+    fn with_data_ref<T: Serialize>(mut self, data: &T) -> ErrorObject {
+        self.data = Json::encode_ref(data).ok();
+        self
+    }
+
+    /// Adds a sentence as `data.details`.
+    #[must_use]
+    pub fn with_detail(self, detail: impl Into<Cow<'static, str>>) -> ErrorObject {
+        #[derive(Serialize)]
+        struct Details<'a> {
+            details: &'a str,
+        }
+        let details = detail.into();
+        self.with_data_ref(&Details { details: &details })
+    }
+
+    pub(crate) fn with_incident(self, incident: &str) -> ErrorObject {
+        #[derive(Serialize)]
+        struct Incident<'a> {
+            incident: &'a str,
+        }
+        self.with_data_ref(&Incident { incident })
+    }
+
+    /// Whether this error was made on this side, by a closed connection or a timeout for instance, and was not
+    /// answered by the far side.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        self.local.is_some()
+    }
+}
+
+impl fmt::Display for ErrorObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.code)
+    }
+}
+
+impl Error for ErrorObject {}
+
+/// Turns the error of a method into what goes over the wire: the one place where the two meet.
+///
+/// Implement it for the error type of your methods. The text of an error that you do not know must not leave the
+/// process: answer it with [`ErrorObject::internal`].
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_core::{Code, DeclaredError, ErrorObject, IntoError};
+///
+/// enum Failure {
+///     NoSuchUser,
+///     Storage(std::io::Error),
+/// }
+///
+/// impl IntoError for Failure {
+///     fn into_error(self) -> ErrorObject {
+///         match self {
+///             Failure::NoSuchUser => ErrorObject::new(Code(1001), "no such user"),
+///             Failure::Storage(cause) => ErrorObject::internal(&cause),
+///         }
+///     }
+///
+///     fn declared() -> Vec<DeclaredError> {
+///         vec![DeclaredError::new(Code(1001), "no such user")]
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the error of a method",
+    label = "this error type does not say what goes over the wire",
+    note = "implement `switchboard::IntoError` for `{Self}`, or return `switchboard::ErrorObject` as the error"
+)]
+pub trait IntoError {
+    /// The error as the caller sees it.
+    fn into_error(self) -> ErrorObject;
+
+    /// The errors that callers can expect, for the method's description.
+    #[must_use]
+    fn declared() -> Vec<DeclaredError>
+    where
+        Self: Sized,
+    {
+        Vec::new()
+    }
+}
+
+/// An error that a method's description promises.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct DeclaredError {
+    /// Its code.
+    pub code: Code,
+    /// Its usual sentence.
+    pub message: Cow<'static, str>,
+}
+
+impl DeclaredError {
+    /// An error with this code and sentence.
+    #[must_use]
+    pub fn new(code: impl Into<Code>, message: impl Into<Cow<'static, str>>) -> DeclaredError {
+        DeclaredError { code: code.into(), message: message.into() }
+    }
+}
+
+impl IntoError for ErrorObject {
+    fn into_error(self) -> ErrorObject {
+        self
+    }
+}
+
+impl IntoError for Infallible {
+    fn into_error(self) -> ErrorObject {
+        match self {}
+    }
+}
+
+impl IntoError for CallError {
+    /// What the far side rejected stays what it said; any other failure to reach it is -32004, or what fits better.
+    fn into_error(self) -> ErrorObject {
+        ErrorObject::from(self)
+    }
+}
+
+impl IntoError for Box<dyn Error + Send + Sync> {
+    fn into_error(self) -> ErrorObject {
+        ErrorObject::internal(&self)
+    }
+}
+
+impl IntoError for std::io::Error {
+    fn into_error(self) -> ErrorObject {
+        ErrorObject::internal(&self)
+    }
+}
+
+/// Shows a text with its control characters escaped, so that it cannot forge a log line (SEC-E-05).
+struct Escaped<'a>(&'a dyn fmt::Display);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.to_string().escape_debug())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_internal_error_keeps_its_cause_to_itself() {
+        let error = ErrorObject::internal(&"password is hunter2");
+        let shown = format!("{error} {:?}", error.data);
+        assert!(!shown.contains("hunter2"), "{shown}");
+        assert!(shown.contains("incident"), "{shown}");
+    }
+}

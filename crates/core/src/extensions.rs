@@ -1,0 +1,59 @@
+//! Typed values that travel with a call.
+
+use std::any::Any;
+use std::sync::Arc;
+
+/// A set of typed values, one for each type.
+///
+/// Cloning is one reference count, and adding to a clone leaves the original alone: the set is a list that shares its
+/// tail. Looking up walks that list, so it is meant for a handful of values.
+#[derive(Clone, Default)]
+pub struct Extensions(Option<Arc<Node>>);
+
+struct Node {
+    value: Box<dyn Any + Send + Sync>,
+    rest: Extensions,
+}
+
+impl Extensions {
+    /// Adds a value; an earlier one of the same type is hidden by it.
+    pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
+        let rest = std::mem::take(self);
+        *self = Extensions(Some(Arc::new(Node { value: Box::new(value), rest })));
+    }
+
+    /// The value of this type that was added last.
+    #[must_use]
+    pub fn get<T: 'static>(&self) -> Option<&T> {
+        let mut list = self;
+        while let Some(node) = &list.0 {
+            if let Some(value) = node.value.downcast_ref() {
+                return Some(value);
+            }
+            list = &node.rest;
+        }
+        None
+    }
+}
+
+impl std::fmt::Debug for Extensions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Extensions { .. }")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_value_hides_an_earlier_one_in_that_clone_only() {
+        let mut first = Extensions::default();
+        first.insert(1_u8);
+        let mut second = first.clone();
+        second.insert(2_u8);
+        second.insert("word");
+        assert_eq!((first.get::<u8>(), second.get::<u8>()), (Some(&1), Some(&2)));
+        assert_eq!((first.get::<&str>(), second.get::<&str>()), (None, Some(&"word")));
+    }
+}

@@ -1,0 +1,259 @@
+//! One well-formed JSON text, kept as it is written.
+
+use std::any::Any;
+use std::fmt;
+
+use bytes::Bytes;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::codec;
+use crate::limits::Limits;
+use crate::text::{Text, TextWriter};
+
+/// One well-formed JSON text: a slice of the frame it was received in, or something we wrote.
+///
+/// Cloning is cheap and nothing is parsed until someone asks with [`decode`](Json::decode). Two values are equal when
+/// their texts are: `1.0` is not `1`.
+///
+/// A long text keeps the frame it came in alive; [`detached`](Json::detached) gives a copy that does not.
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_core::Json;
+///
+/// let json = Json::parse(r#"{"a": [1, 2]}"#)?;
+/// assert_eq!(json.as_str(), r#"{"a": [1, 2]}"#);
+/// assert!(Json::parse("{a: 1}").is_err());
+/// assert_eq!(Json::encode(&[1, 2])?.decode::<(u8, u8)>()?, (1, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Json(Text);
+
+/// The kind of value a JSON text holds, told by its first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool,
+    /// A number of any length and precision.
+    Number,
+    /// A string.
+    String,
+    /// An array.
+    Array,
+    /// An object.
+    Object,
+}
+
+/// A text that is not JSON, or that exceeds a limit; says what and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct NotJson {
+    reason: String,
+}
+
+impl Json {
+    /// `null`.
+    pub const NULL: Json = Json(Text::from_static("null"));
+    /// `true`.
+    pub const TRUE: Json = Json(Text::from_static("true"));
+    /// `false`.
+    pub const FALSE: Json = Json(Text::from_static("false"));
+
+    /// Checks that `text` is one JSON text, by the rules and [default limits](Limits) of received messages.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong and at which byte.
+    pub fn parse(text: impl Into<Bytes>) -> Result<Json, NotJson> {
+        let text = text.into();
+        let span = codec::validate(&text, &Limits::default())
+            .map_err(|fault| NotJson { reason: fault.to_string() })?;
+        Ok(Json(Text::slice(&text, span.start, span.end)))
+    }
+
+    /// Writes a value as JSON. A `Json` comes back as it is, without being written again.
+    ///
+    /// # Errors
+    ///
+    /// When the value cannot be JSON, such as a map whose keys are not strings.
+    pub fn encode<T: Serialize + 'static>(value: &T) -> Result<Json, serde_json::Error> {
+        if let Some(json) = (value as &dyn Any).downcast_ref::<Json>() {
+            return Ok(json.clone());
+        }
+        Json::encode_ref(value)
+    }
+
+    /// Writes a value that may borrow as JSON.
+    ///
+    /// # Errors
+    ///
+    /// As for [`encode`](Json::encode).
+    pub fn encode_ref<T: Serialize + ?Sized>(value: &T) -> Result<Json, serde_json::Error> {
+        let mut writer = TextWriter::default();
+        serde_json::to_writer(&mut writer, value)?;
+        Ok(Json(writer.finish()))
+    }
+
+    /// Reads the text as a value of type `T`. Asking for a `Json` costs nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the text does not fit the type. The message may quote the text: do not send it to the far side.
+    pub fn decode<T: DeserializeOwned + 'static>(&self) -> Result<T, serde_json::Error> {
+        let mut same: Option<T> = None;
+        if let Some(slot) = (&mut same as &mut dyn Any).downcast_mut::<Option<Json>>() {
+            *slot = Some(self.clone());
+        }
+        same.map_or_else(|| serde_json::from_slice(self.as_bytes()), Ok)
+    }
+
+    /// What kind of value the text holds.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        Kind::of(self.as_bytes()[0])
+    }
+
+    /// The text as bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// A copy that shares no buffer, for whoever keeps it long.
+    #[must_use]
+    pub fn detached(&self) -> Json {
+        Json(Text::copy_from(self.as_bytes()))
+    }
+
+    /// The part of this text that `part` points into. `part` must itself be one JSON text.
+    pub(crate) fn sub(&self, part: &[u8]) -> Json {
+        Json(self.0.sub(part))
+    }
+
+    /// Takes a text that was already checked.
+    pub(crate) fn from_text(text: Text) -> Json {
+        Json(text)
+    }
+}
+
+impl Kind {
+    pub(crate) fn of(first: u8) -> Kind {
+        match first {
+            b'n' => Kind::Null,
+            b't' | b'f' => Kind::Bool,
+            b'"' => Kind::String,
+            b'[' => Kind::Array,
+            b'{' => Kind::Object,
+            _ => Kind::Number,
+        }
+    }
+
+    /// The kind with its article, for messages: "an array".
+    #[must_use]
+    pub fn with_article(self) -> &'static str {
+        match self {
+            Kind::Null => "null",
+            Kind::Bool => "a boolean",
+            Kind::Number => "a number",
+            Kind::String => "a string",
+            Kind::Array => "an array",
+            Kind::Object => "an object",
+        }
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The name by which serde_json's serializer takes a text as it is, see its `RawValue`.
+const RAW: &str = "$serde_json::private::RawValue";
+
+impl Serialize for Json {
+    /// Into JSON the text goes as it is, without being parsed again.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut raw = serializer.serialize_struct(RAW, 1)?;
+        raw.serialize_field(RAW, self.as_str())?;
+        raw.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    /// Takes the text of a value as it stands, from serde_json only.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Json, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        Ok(Json(Text::from_vec(Box::<str>::from(raw).into_string().into_bytes())))
+    }
+}
+
+impl JsonSchema for Json {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "AnyJson".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        Schema::from(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_json_inside_a_value_is_written_and_read_as_it_is() {
+        #[derive(Serialize, Deserialize)]
+        struct Wrap {
+            inner: Json,
+        }
+        let text = r#"{"inner":{"n":12345678901234567890123,"f":1.50}}"#;
+        let wrap: Wrap = serde_json::from_str(text).unwrap();
+        assert_eq!(wrap.inner.as_str(), r#"{"n":12345678901234567890123,"f":1.50}"#);
+        assert_eq!(Json::encode(&wrap).unwrap().as_str(), text);
+    }
+
+    #[test]
+    fn encoding_and_decoding_a_json_shares_its_text() {
+        let json = Json::parse("\"a text that is much too long to be kept inside of the value\"").unwrap();
+        let again: Json = Json::encode(&json).unwrap().decode().unwrap();
+        assert_eq!(json.as_bytes().as_ptr(), again.as_bytes().as_ptr());
+        assert_ne!(json.as_bytes().as_ptr(), json.detached().as_bytes().as_ptr());
+    }
+
+    #[test]
+    fn whitespace_around_the_text_is_not_part_of_it() {
+        assert_eq!(Json::parse(" \n[1] ").unwrap().as_str(), "[1]");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        let error = Json::parse("[1,]").unwrap_err();
+        assert_eq!(error.to_string(), "expected a value at byte 3");
+    }
+}

@@ -1,0 +1,144 @@
+//! A method: a name, what answers it, and what it looks like from outside.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use futures_core::Stream;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::arguments::decode_params;
+use crate::context::Context;
+use crate::describe::{MethodDescription, Schemas};
+use crate::error::IntoError;
+use crate::reply::{Reply, ReplyFuture};
+use crate::service::{Service, service_fn};
+
+type Describe = Arc<dyn Fn(&mut Schemas) -> MethodDescription + Send + Sync>;
+
+/// A method that a router can be given.
+#[derive(Clone)]
+pub struct Method {
+    pub(crate) name: String,
+    pub(crate) service: Arc<dyn Service>,
+    describe: Option<Describe>,
+}
+
+/// A group of methods, such as `#[service]` makes of an impl block.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no methods to serve",
+    note = "put `#[service]` on an impl block of `{Self}`, or wrap an implementation of a `#[service]` trait `Name` \
+            as `NameService(..)`"
+)]
+pub trait Methods {
+    /// The methods, under their full names.
+    fn methods(self) -> Vec<Method>;
+}
+
+impl Methods for Vec<Method> {
+    fn methods(self) -> Vec<Method> {
+        self
+    }
+}
+
+impl Methods for Method {
+    fn methods(self) -> Vec<Method> {
+        vec![self]
+    }
+}
+
+impl Method {
+    /// A method that any service answers.
+    pub fn new(name: impl Into<String>, service: impl Service) -> Method {
+        Method { name: name.into(), service: Arc::new(service), describe: None }
+    }
+
+    /// A method that a function answers at once. It runs where frames are read, so it must not block.
+    ///
+    /// `P` is read from the parameters: a struct by name or by position, a tuple by position, `()` from none, and
+    /// [`Json`](crate::Json) takes them as they are.
+    pub fn sync<F, P, T, E>(name: impl Into<String>, function: F) -> Method
+    where
+        F: Fn(P, Context) -> Result<T, E> + Send + Sync + 'static,
+        P: DeserializeOwned + 'static,
+        T: Serialize + 'static,
+        E: IntoError,
+    {
+        Method::new(
+            name,
+            service_fn(move |call| {
+                ReplyFuture::ready(match decode_params(call.params.as_ref()) {
+                    Ok(params) => Reply::from_result(function(params, call.cx)),
+                    Err(error) => Reply::Error(error),
+                })
+            }),
+        )
+    }
+
+    /// A method that an asynchronous function answers.
+    pub fn future<F, P, R, T, E>(name: impl Into<String>, function: F) -> Method
+    where
+        F: Fn(P, Context) -> R + Send + Sync + 'static,
+        P: DeserializeOwned + 'static,
+        R: Future<Output = Result<T, E>> + Send + 'static,
+        T: Serialize + 'static,
+        E: IntoError,
+    {
+        Method::new(
+            name,
+            service_fn(move |call| match decode_params(call.params.as_ref()) {
+                Ok(params) => {
+                    let result = function(params, call.cx);
+                    ReplyFuture::pending(async { Reply::from_result(result.await) })
+                }
+                Err(error) => ReplyFuture::ready(error),
+            }),
+        )
+    }
+
+    /// A method that answers with a stream.
+    pub fn stream<F, P, S>(name: impl Into<String>, function: F) -> Method
+    where
+        F: Fn(P, Context) -> S + Send + Sync + 'static,
+        P: DeserializeOwned + 'static,
+        S: Stream + Send + 'static,
+        S::Item: Serialize + 'static,
+    {
+        Method::new(
+            name,
+            service_fn(move |call| {
+                ReplyFuture::ready(match decode_params(call.params.as_ref()) {
+                    Ok(params) => Reply::stream(function(params, call.cx)),
+                    Err(error) => Reply::Error(error),
+                })
+            }),
+        )
+    }
+
+    /// Sets what the method looks like from outside. Its name is filled in.
+    #[must_use]
+    pub fn described<F>(mut self, describe: F) -> Method
+    where
+        F: Fn(&mut Schemas) -> MethodDescription + Send + Sync + 'static,
+    {
+        self.describe = Some(Arc::new(describe));
+        self
+    }
+
+    pub(crate) fn prefixed(mut self, prefix: &str) -> Method {
+        self.name.insert_str(0, prefix);
+        self
+    }
+
+    pub(crate) fn describe(&self, schemas: &mut Schemas) -> MethodDescription {
+        let description = self.describe.as_ref().map(|describe| describe(schemas));
+        MethodDescription { name: self.name.clone(), ..description.unwrap_or_default() }
+    }
+}
+
+impl fmt::Debug for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Method").field(&self.name).finish()
+    }
+}

@@ -1,0 +1,64 @@
+//! The name of a method.
+
+use std::fmt;
+
+use crate::text::Text;
+
+/// The name of a method, compared by exact code points: no trimming, no case folding, no normalisation (J2-05).
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Name(Text);
+
+impl Name {
+    /// A name known when the program is written.
+    #[must_use]
+    pub const fn from_static(name: &'static str) -> Name {
+        Name(Text::from_static(name))
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// The name as bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
+    /// Whether the name begins with `rpc.`, which the specification keeps for extensions of the protocol (J2-06).
+    #[must_use]
+    pub fn is_reserved(&self) -> bool {
+        self.as_bytes().starts_with(b"rpc.")
+    }
+
+    pub(crate) fn from_text(text: Text) -> Name {
+        Name(text)
+    }
+}
+
+impl From<&str> for Name {
+    fn from(name: &str) -> Name {
+        Name(Text::copy_from(name.as_bytes()))
+    }
+}
+
+impl From<String> for Name {
+    fn from(name: String) -> Name {
+        Name(Text::from_vec(name.into_bytes()))
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Escapes control characters, so that a name in a log cannot forge a line (SEC-E-05).
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}

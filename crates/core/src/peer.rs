@@ -1,0 +1,308 @@
+//! The far side, as something to call.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_core::Stream;
+use futures_util::future::join_all;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::time::Instant;
+
+use crate::call::{Call, encode_params};
+use crate::call_error::CallError;
+use crate::json::Json;
+use crate::name::Name;
+use crate::reply::{Items, Reply, ReplyFuture};
+use crate::service::Service;
+
+/// A service on the other end of a carrier, which can also take several calls at once.
+pub trait Remote: Service {
+    /// Sends calls as one batch; gives one reply for each, in the order of the calls.
+    fn batch(&self, calls: Vec<Call>) -> Pin<Box<dyn Future<Output = Vec<Reply>> + Send>>;
+}
+
+/// The far side: cheap to clone, and a [`Service`] itself.
+///
+/// Client, server-to-client calls and a gateway's upstream are all this.
+///
+/// # Examples
+///
+/// ```
+/// # use switchboard_core::{CallError, Peer};
+/// # async fn example(peer: Peer) -> Result<(), CallError> {
+/// let sum: i64 = peer.call("math/add", [2, 3]).await?;
+/// peer.notify("log", ("hello",)).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Peer {
+    remote: Option<Arc<dyn Remote>>,
+    timeout: Duration,
+}
+
+/// How long a call waits for its answer when nobody says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+impl Peer {
+    /// The far side of a carrier.
+    #[must_use]
+    pub fn new(remote: impl Remote) -> Peer {
+        Peer { remote: Some(Arc::new(remote)), timeout: TIMEOUT }
+    }
+
+    /// A service of this process as if it were far away: to test it, or to call it with a typed client.
+    #[must_use]
+    pub fn local(service: impl Service) -> Peer {
+        Peer::new(Local(service))
+    }
+
+    /// Nobody. Every call fails with [`CallError::Unsupported`].
+    #[must_use]
+    pub fn absent() -> Peer {
+        Peer { remote: None, timeout: TIMEOUT }
+    }
+
+    /// The same peer, whose calls wait this long for their answers. The default is 60 s.
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Peer {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Calls a method and reads its result.
+    ///
+    /// A tuple or array gives parameters by position, a struct or map by name, `()` none.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future cancels the call on the far side, where the carrier can say so.
+    pub fn call<T>(&self, method: impl Into<Name>, params: impl Serialize) -> Request<T> {
+        Request {
+            peer: self.clone(),
+            method: method.into(),
+            params: encode_params(&params),
+            timeout: self.timeout,
+            result: PhantomData,
+        }
+    }
+
+    /// Calls a method that answers with a stream.
+    ///
+    /// # Errors
+    ///
+    /// As for a call; a plain result comes as a stream of one item.
+    pub async fn stream<T>(
+        &self,
+        method: impl Into<Name>,
+        params: impl Serialize,
+    ) -> Result<Values<T>, CallError> {
+        let params = encode_params(&params)?;
+        let items = match self.ask(Call::new(method, params), self.timeout).await? {
+            Reply::Stream(items) => items,
+            Reply::Value(json) => Box::pin(futures_util::stream::iter([Ok(json)])),
+            Reply::Error(error) => return Err(error.into()),
+        };
+        Ok(Values { items, item: PhantomData })
+    }
+
+    /// Sends a notification. That it was sent says nothing about whether it was understood (J2-19).
+    ///
+    /// # Errors
+    ///
+    /// When it could not be sent.
+    pub async fn notify(&self, method: impl Into<Name>, params: impl Serialize) -> Result<(), CallError> {
+        let call = Call::notification(method, encode_params(&params)?);
+        match self.ask(call, self.timeout).await? {
+            // Whatever a local service thinks of a notification is not for its sender (J2-18).
+            Reply::Error(error) if error.is_local() => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Collects calls to send as one batch.
+    #[must_use]
+    pub fn batch(&self) -> Batch {
+        Batch { peer: self.clone(), calls: Vec::new(), fault: None, timeout: self.timeout }
+    }
+
+    /// Sends a call and waits for its reply, but not longer than `timeout`.
+    async fn ask(&self, mut call: Call, timeout: Duration) -> Result<Reply, CallError> {
+        let deadline = Instant::now() + timeout;
+        call.cx.deadline = Some(call.cx.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
+        let reply = Service::call(self, call);
+        tokio::time::timeout_at(deadline, reply).await.map_err(|_| CallError::TimedOut)
+    }
+}
+
+impl Service for Peer {
+    fn call(&self, call: Call) -> ReplyFuture {
+        match &self.remote {
+            Some(remote) => remote.call(call),
+            None => ReplyFuture::ready(absent()),
+        }
+    }
+}
+
+impl Remote for Peer {
+    fn batch(&self, calls: Vec<Call>) -> Pin<Box<dyn Future<Output = Vec<Reply>> + Send>> {
+        match &self.remote {
+            Some(remote) => remote.batch(calls),
+            None => {
+                let replies = calls.iter().map(|_| absent()).collect();
+                Box::pin(std::future::ready(replies))
+            }
+        }
+    }
+}
+
+fn absent() -> Reply {
+    Reply::Error(CallError::Unsupported("the caller cannot be called back over this carrier".into()).into())
+}
+
+impl fmt::Debug for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Peer").field("is_absent", &self.remote.is_none()).finish_non_exhaustive()
+    }
+}
+
+/// A call that is sent when it is awaited.
+#[must_use = "a call is sent when it is awaited"]
+pub struct Request<T> {
+    peer: Peer,
+    method: Name,
+    params: Result<Option<Json>, CallError>,
+    timeout: Duration,
+    result: PhantomData<fn() -> T>,
+}
+
+impl<T> Request<T> {
+    /// Waits this long for the answer.
+    pub fn timeout(mut self, timeout: Duration) -> Request<T> {
+        self.timeout = timeout;
+        self
+    }
+}
+
+impl<T: DeserializeOwned + 'static> IntoFuture for Request<T> {
+    type Output = Result<T, CallError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let call = Call::new(self.method, self.params?);
+            read(self.peer.ask(call, self.timeout).await?)
+        })
+    }
+}
+
+fn read<T: DeserializeOwned + 'static>(reply: Reply) -> Result<T, CallError> {
+    match reply {
+        Reply::Value(json) => decode_result(&json),
+        Reply::Error(error) => Err(error.into()),
+        Reply::Stream(_) => Err(CallError::Result("expected one value, found a stream".into())),
+    }
+}
+
+fn decode_result<T: DeserializeOwned + 'static>(json: &Json) -> Result<T, CallError> {
+    json.decode().map_err(|error| CallError::Result(error.to_string().into()))
+}
+
+/// The items of a stream, read as values. Dropping it ends the stream on the far side.
+pub struct Values<T> {
+    items: Items,
+    item: PhantomData<fn() -> T>,
+}
+
+impl<T> fmt::Debug for Values<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Values(..)")
+    }
+}
+
+impl<T: DeserializeOwned + 'static> Stream for Values<T> {
+    type Item = Result<T, CallError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.items.as_mut().poll_next(cx).map(|next| {
+            next.map(|item| item.map_err(CallError::from).and_then(|json| decode_result(&json)))
+        })
+    }
+}
+
+/// Calls that go out as one batch.
+#[must_use = "a batch is sent by `send`"]
+pub struct Batch {
+    peer: Peer,
+    calls: Vec<Call>,
+    fault: Option<CallError>,
+    timeout: Duration,
+}
+
+impl Batch {
+    /// Adds a call.
+    pub fn call(self, method: impl Into<Name>, params: impl Serialize) -> Batch {
+        self.add(&params, |params| Call::new(method, params))
+    }
+
+    /// Adds a notification.
+    pub fn notify(self, method: impl Into<Name>, params: impl Serialize) -> Batch {
+        self.add(&params, |params| Call::notification(method, params))
+    }
+
+    /// Waits this long for the answers.
+    pub fn timeout(mut self, timeout: Duration) -> Batch {
+        self.timeout = timeout;
+        self
+    }
+
+    fn add(mut self, params: &impl Serialize, call: impl FnOnce(Option<Json>) -> Call) -> Batch {
+        match encode_params(params) {
+            Ok(params) => self.calls.push(call(params)),
+            Err(error) => self.fault = self.fault.or(Some(error)),
+        }
+        self
+    }
+
+    /// Sends the batch. Gives the outcome of each call in the order they were added; notifications have none.
+    ///
+    /// # Errors
+    ///
+    /// When nothing could be sent, or the answer did not come in time. What happens to one call stands in its place.
+    pub async fn send(mut self) -> Result<Vec<Result<Json, CallError>>, CallError> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        let deadline = Instant::now() + self.timeout;
+        let answered: Vec<bool> = self.calls.iter().map(|call| !call.is_notification()).collect();
+        for call in &mut self.calls {
+            call.cx.deadline = Some(deadline);
+        }
+        let replies = tokio::time::timeout_at(deadline, Remote::batch(&self.peer, self.calls)).await;
+        let replies = replies.map_err(|_| CallError::TimedOut)?;
+        let outcomes = replies.into_iter().zip(answered).filter(|(_, answered)| *answered);
+        Ok(outcomes.map(|(reply, _)| read(reply)).collect())
+    }
+}
+
+/// A service of this process as a far side.
+struct Local<S>(S);
+
+impl<S: Service> Service for Local<S> {
+    fn call(&self, call: Call) -> ReplyFuture {
+        self.0.call(call)
+    }
+}
+
+impl<S: Service> Remote for Local<S> {
+    fn batch(&self, calls: Vec<Call>) -> Pin<Box<dyn Future<Output = Vec<Reply>> + Send>> {
+        let replies: Vec<_> = calls.into_iter().map(|call| self.0.call(call)).collect();
+        Box::pin(join_all(replies))
+    }
+}

@@ -1,0 +1,188 @@
+//! What a service answers.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+use serde::Serialize;
+
+use crate::error::{ErrorObject, IntoError};
+use crate::json::Json;
+
+/// The answer to one call. It carries no identifier: the driver stamps it.
+pub enum Reply {
+    /// A result.
+    Value(Json),
+    /// A failure.
+    Error(ErrorObject),
+    /// A result in parts, pulled when there is room to send them.
+    Stream(Items),
+}
+
+/// The parts of a streamed result. An error ends the stream.
+pub type Items = Pin<Box<dyn Stream<Item = Result<Json, ErrorObject>> + Send>>;
+
+impl Reply {
+    /// The reply with this value, or an internal error if it cannot be written as JSON.
+    pub fn of<T: Serialize + 'static>(value: &T) -> Reply {
+        match Json::encode(value) {
+            Ok(json) => Reply::Value(json),
+            Err(error) => Reply::Error(ErrorObject::internal(&error)),
+        }
+    }
+
+    /// The reply that a method's result stands for.
+    pub fn from_result<T: Serialize + 'static, E: IntoError>(result: Result<T, E>) -> Reply {
+        match result {
+            Ok(value) => Reply::of(&value),
+            Err(error) => Reply::Error(error.into_error()),
+        }
+    }
+
+    /// A streamed reply of these values.
+    pub fn stream<S>(values: S) -> Reply
+    where
+        S: Stream + Send + 'static,
+        S::Item: Serialize + 'static,
+    {
+        Reply::try_stream(ValuesOnly(Box::pin(values)))
+    }
+
+    /// A streamed reply of these values; an error ends it.
+    pub fn try_stream<S, T, E>(values: S) -> Reply
+    where
+        S: Stream<Item = Result<T, E>> + Send + 'static,
+        T: Serialize + 'static,
+        E: IntoError + 'static,
+    {
+        Reply::Stream(Box::pin(Encoded(Box::pin(values))))
+    }
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reply::Value(json) => write!(f, "Value({} bytes)", json.as_bytes().len()),
+            Reply::Error(error) => write!(f, "Error({})", error.code),
+            Reply::Stream(_) => f.write_str("Stream(..)"),
+        }
+    }
+}
+
+impl From<Result<Json, ErrorObject>> for Reply {
+    fn from(result: Result<Json, ErrorObject>) -> Reply {
+        match result {
+            Ok(json) => Reply::Value(json),
+            Err(error) => Reply::Error(error),
+        }
+    }
+}
+
+impl From<ErrorObject> for Reply {
+    fn from(error: ErrorObject) -> Reply {
+        Reply::Error(error)
+    }
+}
+
+/// A reply that may be there already.
+///
+/// A reply that is ready costs no allocation, no task and no poll. Dropping the future cancels the call.
+#[must_use = "dropping the future cancels the call"]
+pub struct ReplyFuture(State);
+
+enum State {
+    Ready(Option<Reply>),
+    Pending(Pin<Box<dyn Future<Output = Reply> + Send>>),
+}
+
+impl ReplyFuture {
+    /// A reply that is there.
+    pub fn ready(reply: impl Into<Reply>) -> ReplyFuture {
+        ReplyFuture(State::Ready(Some(reply.into())))
+    }
+
+    /// A reply that a future will give.
+    pub fn pending(future: impl Future<Output = Reply> + Send + 'static) -> ReplyFuture {
+        ReplyFuture(State::Pending(Box::pin(future)))
+    }
+
+    /// The reply if it is there, the future otherwise.
+    ///
+    /// # Errors
+    ///
+    /// Gives the future back when the reply is not there yet.
+    pub fn into_ready(self) -> Result<Reply, ReplyFuture> {
+        match self.0 {
+            State::Ready(Some(reply)) => Ok(reply),
+            other => Err(ReplyFuture(other)),
+        }
+    }
+
+    /// Changes the reply on its way out; a ready one at once.
+    pub fn map(self, change: impl FnOnce(Reply) -> Reply + Send + 'static) -> ReplyFuture {
+        match self.into_ready() {
+            Ok(reply) => ReplyFuture::ready(change(reply)),
+            Err(future) => ReplyFuture::pending(async move { change(future.await) }),
+        }
+    }
+}
+
+impl From<Reply> for ReplyFuture {
+    fn from(reply: Reply) -> ReplyFuture {
+        ReplyFuture::ready(reply)
+    }
+}
+
+impl Future for ReplyFuture {
+    type Output = Reply;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Reply> {
+        match &mut self.0 {
+            State::Ready(reply) => Poll::Ready(reply.take().expect("a finished future is not polled again")),
+            State::Pending(future) => future.as_mut().poll(cx),
+        }
+    }
+}
+
+impl fmt::Debug for ReplyFuture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            State::Ready(reply) => f.debug_tuple("Ready").field(reply).finish(),
+            State::Pending(_) => f.write_str("Pending(..)"),
+        }
+    }
+}
+
+/// Writes each value of a stream as JSON.
+struct Encoded<S>(Pin<Box<S>>);
+
+impl<S, T, E> Stream for Encoded<S>
+where
+    S: Stream<Item = Result<T, E>>,
+    T: Serialize + 'static,
+    E: IntoError,
+{
+    type Item = Result<Json, ErrorObject>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.as_mut().poll_next(cx).map(|next| {
+            next.map(|item| {
+                let value = item.map_err(IntoError::into_error)?;
+                Json::encode(&value).map_err(|error| ErrorObject::internal(&error))
+            })
+        })
+    }
+}
+
+/// A stream that cannot fail, as one that could.
+struct ValuesOnly<S>(Pin<Box<S>>);
+
+impl<S: Stream> Stream for ValuesOnly<S> {
+    type Item = Result<S::Item, std::convert::Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.as_mut().poll_next(cx).map(|next| next.map(Ok))
+    }
+}

@@ -1,0 +1,58 @@
+//! The one door: everything that answers a call.
+
+use std::sync::Arc;
+
+use crate::call::Call;
+use crate::reply::ReplyFuture;
+
+/// Answers calls. Handlers, routers, layers, remote peers and whole gateways are all this.
+///
+/// `call` is invoked in arrival order, and what it does before returning happens in that order. The future may run
+/// concurrently with others; dropping it cancels the call.
+///
+/// `call` runs where frames are read, so it must not block. What takes long belongs into the future.
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_core::{Call, Json, Reply, ReplyFuture, Service};
+///
+/// struct Ping;
+///
+/// impl Service for Ping {
+///     fn call(&self, _: Call) -> ReplyFuture {
+///         ReplyFuture::ready(Reply::Value(Json::TRUE))
+///     }
+/// }
+/// ```
+pub trait Service: Send + Sync + 'static {
+    /// Answers one call. Never fails: a failure is a [`Reply::Error`](crate::Reply::Error).
+    fn call(&self, call: Call) -> ReplyFuture;
+}
+
+impl<S: Service + ?Sized> Service for Arc<S> {
+    fn call(&self, call: Call) -> ReplyFuture {
+        (**self).call(call)
+    }
+}
+
+/// Makes a service of a function.
+pub fn service_fn<F>(function: F) -> ServiceFn<F>
+where
+    F: Fn(Call) -> ReplyFuture + Send + Sync + 'static,
+{
+    ServiceFn(function)
+}
+
+/// A function as a service, see [`service_fn`].
+#[derive(Clone, Debug)]
+pub struct ServiceFn<F>(F);
+
+impl<F> Service for ServiceFn<F>
+where
+    F: Fn(Call) -> ReplyFuture + Send + Sync + 'static,
+{
+    fn call(&self, call: Call) -> ReplyFuture {
+        (self.0)(call)
+    }
+}
