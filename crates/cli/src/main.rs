@@ -1,0 +1,2 @@
+//! The switchboard command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The `#[service]` macro of Switchboard.

@@ -1,0 +1,3 @@
+//! JSON-RPC for Rust: write a function once, serve and call it over every transport.
+
+pub use switchboard_core::*;

@@ -1,0 +1,1 @@
+//! The transports of Switchboard: each yields frames or bodies, and nothing else.
