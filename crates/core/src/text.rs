@@ -83,11 +83,16 @@ impl Hash for Text {
 }
 
 /// Collects output and turns it into a [`Text`]; short output never touches the heap.
-#[derive(Default)]
 pub(crate) struct TextWriter {
     inline: [u8; INLINE],
     len: usize,
     spilled: Vec<u8>,
+}
+
+impl Default for TextWriter {
+    fn default() -> TextWriter {
+        TextWriter { inline: [0; INLINE], len: 0, spilled: Vec::new() }
+    }
 }
 
 impl TextWriter {
