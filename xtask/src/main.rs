@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program talks to its terminal")]
 
 mod check;
+mod deps;
 mod options;
 mod program;
 mod step;
