@@ -7,10 +7,12 @@
 
 mod check;
 mod deps;
+mod needs;
 mod options;
 mod program;
 mod step;
 mod summary;
+mod tidy;
 mod workspace;
 
 use std::process::ExitCode;
