@@ -1,12 +1,13 @@
 //! The project's own commands, run as `cargo xtask COMMAND`.
 //!
-//! One file a command: `check`. A command is a list of steps (`step`), a step runs
+//! One file a command: `check`, `fuzz`. A command is a list of steps (`step`), a step runs
 //! programs (`program`) or rules of our own (`deps`, `tidy`).
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program talks to its terminal")]
 
 mod check;
 mod deps;
+mod fuzz;
 mod needs;
 mod options;
 mod program;
@@ -26,6 +27,7 @@ usage: cargo xtask COMMAND [OPTIONS]
 
 commands:
   check   the quick loop: format, lints, docs, dependency rules, tidy rules
+  fuzz    run one fuzz target for as long as you like
 
 `cargo xtask COMMAND --help` says more.";
 
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
 fn dispatch(command: &str, args: &[String]) -> Result<bool, Failure> {
     match command {
         "check" => check::main(args),
+        "fuzz" => fuzz::main(args),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
             Ok(true)
