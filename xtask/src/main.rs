@@ -1,10 +1,11 @@
 //! The project's own commands, run as `cargo xtask COMMAND`.
 //!
-//! One file a command: `check`, `fuzz`. A command is a list of steps (`step`), a step runs
+//! One file a command: `check`, `fuzz`, `bench`. A command is a list of steps (`step`), a step runs
 //! programs (`program`) or rules of our own (`deps`, `tidy`).
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program talks to its terminal")]
 
+mod bench;
 mod check;
 mod deps;
 mod fuzz;
@@ -28,6 +29,7 @@ usage: cargo xtask COMMAND [OPTIONS]
 commands:
   check   the quick loop: format, lints, docs, dependency rules, tidy rules
   fuzz    run one fuzz target for as long as you like
+  bench   run the comparisons or the instruction gate
 
 `cargo xtask COMMAND --help` says more.";
 
@@ -53,6 +55,7 @@ fn dispatch(command: &str, args: &[String]) -> Result<bool, Failure> {
     match command {
         "check" => check::main(args),
         "fuzz" => fuzz::main(args),
+        "bench" => bench::main(args),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
             Ok(true)
