@@ -1,6 +1,6 @@
 //! The project's own commands, run as `cargo xtask COMMAND`.
 //!
-//! One file a command: `check`, `fuzz`, `bench`. A command is a list of steps (`step`), a step runs
+//! One file a command: `check`, `test`, `fuzz`, `bench`. A command is a list of steps (`step`), a step runs
 //! programs (`program`) or rules of our own (`deps`, `tidy`).
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program talks to its terminal")]
@@ -8,12 +8,15 @@
 mod bench;
 mod check;
 mod deps;
+mod examples;
+mod features;
 mod fuzz;
 mod needs;
 mod options;
 mod program;
 mod step;
 mod summary;
+mod test;
 mod tidy;
 mod workspace;
 
@@ -28,6 +31,7 @@ usage: cargo xtask COMMAND [OPTIONS]
 
 commands:
   check   the quick loop: format, lints, docs, dependency rules, tidy rules
+  test    everything: check, tests, features, examples, fuzz targets, benches
   fuzz    run one fuzz target for as long as you like
   bench   run the comparisons or the instruction gate
 
@@ -54,6 +58,7 @@ fn main() -> ExitCode {
 fn dispatch(command: &str, args: &[String]) -> Result<bool, Failure> {
     match command {
         "check" => check::main(args),
+        "test" => test::main(args),
         "fuzz" => fuzz::main(args),
         "bench" => bench::main(args),
         "help" | "--help" | "-h" => {
