@@ -35,7 +35,7 @@ pub use context::{Context, Origin, Version};
 pub use describe::{
     Description, Dialect, Marks, MethodDescription, ParamDescription, ResultDescription, Schemas,
 };
-pub use error::{DeclaredError, ErrorObject, IntoError};
+pub use error::{DeclaredError, ErrorFields, ErrorObject, IntoError};
 pub use exchange::{Answer, exchange};
 pub use extensions::Extensions;
 pub use id::Id;
