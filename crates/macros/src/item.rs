@@ -126,3 +126,16 @@ fn check_client_names(methods: &[Method], faults: &mut Faults) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unsafe_function_or_trait_is_refused() {
+        for item in ["impl Math { unsafe fn add(&self) {} }", "unsafe trait Math { fn add(&self); }"] {
+            let expanded = service(TokenStream::new(), item.parse().unwrap()).to_string();
+            assert!(expanded.contains("cannot be `unsafe`"), "{expanded}");
+        }
+    }
+}

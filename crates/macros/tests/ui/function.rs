@@ -12,8 +12,6 @@ impl Math {
 
     const fn constant(&self) {}
 
-    unsafe fn dangerous(&self) {}
-
     extern "C" fn foreign(&self) {}
 }
 

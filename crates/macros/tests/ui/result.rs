@@ -36,7 +36,7 @@ impl Math {
 }
 
 fn silence() -> Values<u8> {
-    unimplemented!()
+    panic!("only its type matters")
 }
 
 fn main() {}
