@@ -42,7 +42,7 @@ pub use id::Id;
 pub use json::{Json, Kind, NotJson};
 pub use layer::Layer;
 pub use limits::Limits;
-pub use method::{Method, Methods};
+pub use method::{Method, Methods, SharedMethods};
 pub use name::Name;
 pub use peer::{Batch, Peer, Remote, Request, Values};
 pub use profile::{Cancel, Profile, Settings, Streams, Versions};
