@@ -1,0 +1,9 @@
+//! Switchboard against its peers, side by side.
+//!
+//! Five HTTP servers ([`servers`]) and five in-process cases ([`cases`]) answer the same [`workload`]s. [`compare`]
+//! drives them in interleaved rounds, because only ratios taken in the same minutes on the same machine mean anything.
+//! `by_hand` is the floor: what a minimal server with a validating [`scanner`] and no framework costs.
+
+pub mod cases;
+pub mod scanner;
+pub mod workload;
