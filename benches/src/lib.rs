@@ -6,4 +6,5 @@
 
 pub mod cases;
 pub mod scanner;
+pub mod servers;
 pub mod workload;
