@@ -5,6 +5,8 @@
 //! `by_hand` is the floor: what a minimal server with a validating [`scanner`] and no framework costs.
 
 pub mod cases;
+pub mod child;
+pub mod load;
 pub mod scanner;
 pub mod servers;
 pub mod workload;
