@@ -6,7 +6,11 @@
 
 pub mod cases;
 pub mod child;
+pub mod findings;
+pub mod goal;
 pub mod load;
+pub mod report;
+pub mod samples;
 pub mod scanner;
 pub mod servers;
 pub mod workload;
