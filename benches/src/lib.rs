@@ -4,11 +4,14 @@
 //! drives them in interleaved rounds, because only ratios taken in the same minutes on the same machine mean anything.
 //! `by_hand` is the floor: what a minimal server with a validating [`scanner`] and no framework costs.
 
+pub mod allocations;
 pub mod cases;
 pub mod child;
+pub mod compare;
 pub mod findings;
 pub mod goal;
 pub mod load;
+pub mod options;
 pub mod report;
 pub mod samples;
 pub mod scanner;
