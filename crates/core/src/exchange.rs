@@ -59,7 +59,7 @@ pub async fn exchange(service: &dyn Service, body: Bytes, cx: &Context, settings
     let incoming = codec::decode(&body, settings);
     drop(body);
     match incoming {
-        Err(error) => Answer::refusal(&error),
+        Err(error) => single(settings.profile.versions.unsaid(), &Id::NULL, Err(&error)),
         Ok(Incoming::Single(message)) => one(service, message, cx, settings).await,
         Ok(Incoming::Batch(entries)) => batch(service, entries, cx, settings).await,
     }

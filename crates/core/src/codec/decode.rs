@@ -84,7 +84,7 @@ fn entry(
         let found = Kind::of(scanner.peek());
         scanner.value()?;
         let detail = format!("a request is an object, not {}", found.with_article());
-        let version = if settings.profile.versions == Versions::V1 { Version::V1 } else { Version::V2 };
+        let version = settings.profile.versions.unsaid();
         return Ok(invalid(version, Some(Id::NULL), ErrorObject::invalid_request(detail)));
     }
     scanner.outer_depth = depth;
@@ -96,7 +96,7 @@ fn entry(
 }
 
 fn invalid_array(settings: &Settings) -> Message {
-    let version = if settings.profile.versions == Versions::V1 { Version::V1 } else { Version::V2 };
+    let version = settings.profile.versions.unsaid();
     invalid(version, Some(Id::NULL), ErrorObject::invalid_request("batches are not accepted here"))
 }
 
