@@ -5,8 +5,8 @@ use std::any::TypeId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::codec::{elements, members};
 use crate::code::Code;
+use crate::codec::{elements, members};
 use crate::error::ErrorObject;
 use crate::json::{Json, Kind};
 
@@ -301,7 +301,8 @@ mod tests {
 
     #[test]
     fn a_variadic_tail_takes_the_rest() {
-        for (text, expected) in [("[1,2,3]", vec![2, 3]), ("[1]", vec![]), (r#"{"a":1,"more":[4]}"#, vec![4])] {
+        for (text, expected) in [("[1,2,3]", vec![2, 3]), ("[1]", vec![]), (r#"{"a":1,"more":[4]}"#, vec![4])]
+        {
             let params = json(text);
             let args = Arguments::read_variadic(Some(&params), &["a", "more"]).unwrap();
             assert_eq!(args.rest::<i64>().unwrap(), expected);

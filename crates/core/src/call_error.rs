@@ -77,7 +77,9 @@ impl From<CallError> for ErrorObject {
     fn from(error: CallError) -> ErrorObject {
         match error {
             CallError::Rejected(error) => error,
-            local => ErrorObject { local: Some(Box::new(local.clone())), ..ErrorObject::from_code(local.code()) },
+            local => {
+                ErrorObject { local: Some(Box::new(local.clone())), ..ErrorObject::from_code(local.code()) }
+            }
         }
     }
 }

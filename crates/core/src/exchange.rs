@@ -1,9 +1,13 @@
 //! The driver for carriers that bring one body and take one answer: HTTP POST, a message queue's request.
 
+use std::pin::Pin;
+use std::task::Poll;
+
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
+use crate::assembly::{Answered, Assembly};
 use crate::code::Code;
 use crate::codec::{self, Incoming, Invalid, Message, Outcome, Response};
 use crate::context::{Context, Version};
@@ -126,124 +130,103 @@ fn single(version: Version, id: &Id, outcome: Result<&Json, &ErrorObject>) -> An
 
 async fn batch(service: &dyn Service, entries: Vec<Message>, cx: &Context, settings: &Settings) -> Answer {
     let mut run = BatchRun::new(&settings.limits, entries.len());
-    for entry in entries {
+    for (index, entry) in entries.into_iter().enumerate() {
         match begin(service, entry, cx) {
-            Work::Ignored => {}
-            Work::Refused(version, id, error) => run.answer(version, id, Some(Err(error))),
-            Work::Started(_, None, Started::Done(reply)) => note_lost(&reply),
+            Work::Ignored => run.skip(index),
+            Work::Refused(version, id, error) => run.answer(index, version, id, Err(error)),
+            Work::Started(_, None, Started::Done(reply)) => {
+                note_lost(&reply);
+                run.skip(index);
+            }
             Work::Started(_, None, Started::Running(running)) => {
-                run.notification(running, settings.profile.ordered_notifications).await;
+                run.notification(index, running, settings.profile.ordered_notifications).await;
             }
             Work::Started(version, Some(id), Started::Done(Reply::Value(json))) => {
-                run.answer(version, id, Some(Ok(json)));
+                run.answer(index, version, id, Ok(json));
             }
-            Work::Started(version, Some(id), started) => run.call(version, id, started).await,
+            Work::Started(version, Some(id), started) => run.call(index, version, id, started).await,
         }
     }
     run.finish().await
 }
 
-/// A batch on its way: what is answered, in order, and what still runs.
+/// A batch on its way: what is answered, and what still runs.
 struct BatchRun<'a> {
     limits: &'a Limits,
-    out: Vec<u8>,
-    /// Answers that wait for one before them. Empty as long as every call was done at once.
-    waiting: Vec<(Version, Id, Option<Result<Json, ErrorObject>>)>,
+    assembly: Assembly,
     running: FuturesUnordered<BatchCall<'a>>,
 }
 
-type BatchCall<'a> = std::pin::Pin<Box<dyn Future<Output = (Place, Reply)> + Send + 'a>>;
-
-/// Where the outcome of something that runs belongs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// It answers this entry of the waiting list.
-    Answer(usize),
-    /// It is a notification: nowhere.
-    Nowhere,
-}
+/// Gives the index of the entry, and its answer unless it is a notification.
+type BatchCall<'a> = Pin<Box<dyn Future<Output = (usize, Option<Answered>)> + Send + 'a>>;
 
 impl<'a> BatchRun<'a> {
     fn new(limits: &'a Limits, entries: usize) -> BatchRun<'a> {
-        let out = Vec::with_capacity(entries * 48);
-        BatchRun { limits, out, waiting: Vec::new(), running: FuturesUnordered::new() }
+        BatchRun { limits, assembly: Assembly::new(entries), running: FuturesUnordered::new() }
     }
 
-    /// Takes the outcome of an entry, or keeps its place until there is one.
-    fn answer(&mut self, version: Version, id: Id, outcome: Option<Result<Json, ErrorObject>>) {
-        match outcome {
-            Some(outcome) if self.waiting.is_empty() => self.write(version, &id, outcome),
-            outcome => self.waiting.push((version, id, outcome)),
-        }
+    #[inline]
+    fn answer(&mut self, index: usize, version: Version, id: Id, outcome: Result<Json, ErrorObject>) {
+        self.assembly.answer(index, Answered { version, id, outcome: outcome.into() }, self.limits);
     }
 
-    fn write(&mut self, version: Version, id: &Id, outcome: Result<Json, ErrorObject>) {
-        self.out.push(if self.out.is_empty() { b'[' } else { b',' });
-        let room = self.limits.batch_reply.saturating_sub(self.out.len());
-        let outcome = within(outcome, room.min(self.limits.reply));
-        codec::response(&mut self.out, version, id, outcome.as_ref());
+    fn skip(&mut self, index: usize) {
+        self.assembly.skip(index, self.limits);
     }
 
-    async fn call(&mut self, version: Version, id: Id, started: Started) {
+    async fn call(&mut self, index: usize, version: Version, id: Id, started: Started) {
         while self.running.len() >= self.limits.batch_concurrency.max(1) {
             self.next().await;
         }
-        let place = Place::Answer(self.waiting.len());
-        self.answer(version, id, None);
         let limits = self.limits;
         self.running.push(Box::pin(async move {
             let reply = match started {
                 Started::Done(reply) => reply,
                 Started::Running(running) => running.finish(limits).await,
             };
-            (place, Reply::from(settle(reply, limits).await))
+            let outcome = settle(reply, limits).await.into();
+            (index, Some(Answered { version, id, outcome }))
         }));
-        self.poll_once().await;
+        self.first_step().await;
     }
 
-    async fn notification(&mut self, running: Running, is_barrier: bool) {
+    async fn notification(&mut self, index: usize, running: Running, is_barrier: bool) {
         let limits = self.limits;
-        self.running.push(Box::pin(async move { (Place::Nowhere, running.finish(limits).await) }));
-        while is_barrier && self.next().await != Some(Place::Nowhere) {}
+        self.running.push(Box::pin(async move {
+            note_lost(&running.finish(limits).await);
+            (index, None)
+        }));
+        while is_barrier && self.next().await != Some(index) {}
     }
 
     /// Lets what was just started do its first step before the next entry starts.
-    async fn poll_once(&mut self) {
+    async fn first_step(&mut self) {
         std::future::poll_fn(|cx| {
-            while let std::task::Poll::Ready(Some((place, reply))) = self.running.poll_next_unpin(cx) {
-                self.place(place, reply);
+            while let Poll::Ready(Some((index, answered))) = self.running.poll_next_unpin(cx) {
+                self.place(index, answered);
             }
-            std::task::Poll::Ready(())
+            Poll::Ready(())
         })
         .await;
     }
 
-    /// Waits until one more is done.
-    async fn next(&mut self) -> Option<Place> {
-        let (place, reply) = self.running.next().await?;
-        self.place(place, reply);
-        Some(place)
+    /// Waits until one more is done, and says which.
+    async fn next(&mut self) -> Option<usize> {
+        let (index, answered) = self.running.next().await?;
+        self.place(index, answered);
+        Some(index)
     }
 
-    fn place(&mut self, place: Place, reply: Reply) {
-        match (place, reply) {
-            (Place::Answer(at), Reply::Value(json)) => self.waiting[at].2 = Some(Ok(json)),
-            (Place::Answer(at), Reply::Error(error)) => self.waiting[at].2 = Some(Err(error)),
-            (Place::Answer(_), Reply::Stream(_)) => {}
-            (Place::Nowhere, reply) => note_lost(&reply),
+    fn place(&mut self, index: usize, answered: Option<Answered>) {
+        match answered {
+            Some(answered) => self.assembly.answer(index, answered, self.limits),
+            None => self.skip(index),
         }
     }
 
     async fn finish(mut self) -> Answer {
         while self.next().await.is_some() {}
-        for (version, id, outcome) in std::mem::take(&mut self.waiting) {
-            self.write(version, &id, outcome.expect("everything that ran is done"));
-        }
-        if self.out.is_empty() {
-            return Answer::Nothing;
-        }
-        self.out.push(b']');
-        Answer::Batch(Bytes::from(self.out))
+        self.assembly.finish().map_or(Answer::Nothing, |text| Answer::Batch(Bytes::from(text)))
     }
 }
 

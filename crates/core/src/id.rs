@@ -47,7 +47,8 @@ impl Id {
         if let Ok(number) = text.parse() {
             return (!text.starts_with('+')).then_some(number);
         }
-        let float = (Kind::of(text.as_bytes()[0]) == Kind::Number).then(|| text.parse::<f64>().ok()).flatten()?;
+        let float =
+            (Kind::of(text.as_bytes()[0]) == Kind::Number).then(|| text.parse::<f64>().ok()).flatten()?;
         let whole = float >= 0.0 && float.fract() == 0.0 && float < 9_007_199_254_740_992.0;
         whole.then_some(float as u64)
     }

@@ -1,10 +1,12 @@
 //! The core of Switchboard: values, codec, the one door and its drivers. No sockets, no HTTP, no TLS.
 
 mod arguments;
+mod assembly;
 mod call;
 mod call_error;
 mod code;
 pub mod codec;
+mod connection;
 mod context;
 mod describe;
 mod dispatch;
@@ -28,6 +30,7 @@ pub use arguments::Arguments;
 pub use call::{Call, Members, encode_params};
 pub use call_error::CallError;
 pub use code::Code;
+pub use connection::{Connection, ConnectionError, Drain, FrameSink, FrameSource};
 pub use context::{Context, Origin, Version};
 pub use describe::{
     Description, Dialect, Marks, MethodDescription, ParamDescription, ResultDescription, Schemas,

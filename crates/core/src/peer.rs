@@ -127,7 +127,6 @@ impl Peer {
     }
 
     /// Collects calls to send as one batch.
-    #[must_use]
     pub fn batch(&self) -> Batch {
         Batch { peer: self.clone(), calls: Vec::new(), fault: None, timeout: self.timeout }
     }
@@ -230,9 +229,10 @@ impl<T: DeserializeOwned + 'static> Stream for Values<T> {
     type Item = Result<T, CallError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.items.as_mut().poll_next(cx).map(|next| {
-            next.map(|item| item.map_err(CallError::from).and_then(|json| decode_result(&json)))
-        })
+        self.items
+            .as_mut()
+            .poll_next(cx)
+            .map(|next| next.map(|item| item.map_err(CallError::from).and_then(|json| decode_result(&json))))
     }
 }
 

@@ -17,7 +17,11 @@ pub struct Profile {
     pub batches: bool,
     /// Whether `"params": null` counts as no parameters. Otherwise it is an invalid request (J2-11).
     pub null_params: bool,
-    /// Whether calls wait until the notifications before them are done.
+    /// Whether whatever follows a notification waits until it is done: true by default.
+    ///
+    /// A notification's handler that calls back and waits for the answer holds up everything behind it meanwhile; if
+    /// both ends do that to each other, only [`call_time`](crate::Limits::call_time) ends it. Such a handler should spawn
+    /// what it waits for, or the service should turn this off.
     pub ordered_notifications: bool,
     /// How a call is cancelled.
     pub cancel: Cancel,

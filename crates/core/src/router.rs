@@ -42,7 +42,6 @@ pub struct Router {
 
 impl Router {
     /// Begins a router.
-    #[must_use]
     pub fn builder() -> RouterBuilder {
         RouterBuilder::default()
     }
@@ -92,7 +91,9 @@ pub enum RouterError {
     #[error("the method {0:?} is registered twice; give one of them another name or namespace")]
     Duplicate(String),
     /// The specification keeps names that begin with `rpc.` for extensions of the protocol (J2-06).
-    #[error("the method {0:?} begins with \"rpc.\", which is kept for extensions of the protocol; rename it, or add it with `extension`")]
+    #[error(
+        "the method {0:?} begins with \"rpc.\", which is kept for extensions of the protocol; rename it, or add it with `extension`"
+    )]
     Reserved(String),
     /// A name is empty.
     #[error("a method has an empty name; give it one")]
@@ -101,6 +102,10 @@ pub enum RouterError {
 
 impl RouterBuilder {
     /// Adds a group of methods.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "nobody adds routers with `+`, and no other word is as plain"
+    )]
     pub fn add(mut self, methods: impl Methods) -> RouterBuilder {
         self.methods.extend(methods.methods());
         self

@@ -1,1 +1,3 @@
 //! The transports of Switchboard: each yields frames or bodies, and nothing else.
+
+pub mod memory;

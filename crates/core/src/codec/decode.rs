@@ -239,11 +239,8 @@ impl Reading<'_> {
     }
 
     fn refuse(&self, version: Version, detail: &'static str) -> Message {
-        let id = if self.id_is_unusable(version) {
-            Id::NULL
-        } else {
-            Id::from_text(self.text(self.envelope.id))
-        };
+        let id =
+            if self.id_is_unusable(version) { Id::NULL } else { Id::from_text(self.text(self.envelope.id)) };
         invalid(version, Some(id), ErrorObject::invalid_request(detail))
     }
 
@@ -296,6 +293,12 @@ fn error_object(json: &Json, version: Version) -> Outcome {
             Outcome::Error(ErrorObject::new(Code::SERVER_ERROR, message).with_data(json))
         }
     }
+}
+
+/// Reads an error object, whatever it is; what is no error object becomes the data of one.
+pub(crate) fn read_error(json: &Json) -> ErrorObject {
+    structured_error(json)
+        .unwrap_or_else(|| ErrorObject::new(Code::SERVER_ERROR, "the stream failed").with_data(json))
 }
 
 fn structured_error(json: &Json) -> Option<ErrorObject> {

@@ -91,7 +91,12 @@ pub(crate) fn item(out: &mut Vec<u8>, method: &Name, subscription: &Json, item: 
 }
 
 /// Writes the notification that ends a stream.
-pub(crate) fn stream_end(out: &mut Vec<u8>, method: &Name, subscription: &Json, failure: Option<&ErrorObject>) {
+pub(crate) fn stream_end(
+    out: &mut Vec<u8>,
+    method: &Name,
+    subscription: &Json,
+    failure: Option<&ErrorObject>,
+) {
     about_stream(out, method, subscription);
     if let Some(failure) = failure {
         out.extend_from_slice(b",\"error\":");

@@ -373,7 +373,9 @@ mod tests {
     fn bytes_that_are_not_utf_8_are_refused_wherever_they_stand() {
         // J2-60
         let limits = Limits::default();
-        for bad in [&b"\"\xff\""[..], b"\"\xc0\xaf\"", b"\"\xed\xa0\x80\"", b"\"abcdefgh\x80\"", b"\xef\xbb\xbf1"] {
+        for bad in
+            [&b"\"\xff\""[..], b"\"\xc0\xaf\"", b"\"\xed\xa0\x80\"", b"\"abcdefgh\x80\"", b"\xef\xbb\xbf1"]
+        {
             assert!(matches!(validate(bad, &limits), Err(Fault::Syntax(..))), "{bad:?}");
         }
         assert!(validate("\"é漢😀 and a longer tail\"".as_bytes(), &limits).is_ok());

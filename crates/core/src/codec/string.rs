@@ -193,7 +193,9 @@ mod tests {
 
     #[test]
     fn escapes_read_as_serde_json_reads_them() {
-        for text in [r#""\u006dethod""#, r#""\ud83d\ude00 \n\t\\\/\"\b\f\r""#, r#""a\u0000b""#, "\"plain é\"", "\"\""] {
+        for text in
+            [r#""\u006dethod""#, r#""\ud83d\ude00 \n\t\\\/\"\b\f\r""#, r#""a\u0000b""#, "\"plain é\"", "\"\""]
+        {
             let expected: String = serde_json::from_str(text).unwrap();
             assert_eq!(unescape(&text.as_bytes()[1..text.len() - 1]), expected.as_bytes(), "{text}");
         }

@@ -1,0 +1,166 @@
+//! Putting the answers to a batch together, in the order of its entries.
+
+use crate::codec;
+use crate::context::Version;
+use crate::error::ErrorObject;
+use crate::exchange::within;
+use crate::id::Id;
+use crate::json::Json;
+use crate::limits::Limits;
+
+/// The answer to a batch while its entries are under way.
+///
+/// An outcome is written at once if every entry before it has one, and is held back otherwise.
+pub(crate) struct Assembly {
+    out: Vec<u8>,
+    /// The first entry without an outcome.
+    next: usize,
+    /// The entries from `next` on. Empty as long as every entry was done at once.
+    held: Vec<Held>,
+}
+
+#[derive(Default)]
+enum Held {
+    /// There is no outcome yet.
+    #[default]
+    Missing,
+    /// It is not answered.
+    Skipped,
+    /// Its outcome waits for those before it.
+    Done(Answered),
+}
+
+/// What one entry is answered with.
+pub(crate) struct Answered {
+    pub(crate) version: Version,
+    pub(crate) id: Id,
+    pub(crate) outcome: Outcome,
+}
+
+/// How an entry ended.
+pub(crate) enum Outcome {
+    Value(Json),
+    Error(ErrorObject),
+    /// With a stream that has this identifier.
+    Stream(Json),
+}
+
+impl From<Result<Json, ErrorObject>> for Outcome {
+    fn from(result: Result<Json, ErrorObject>) -> Outcome {
+        result.map_or_else(Outcome::Error, Outcome::Value)
+    }
+}
+
+impl Assembly {
+    pub(crate) fn new(entries: usize) -> Assembly {
+        Assembly { out: Vec::with_capacity(entries * 48), next: 0, held: Vec::new() }
+    }
+
+    /// Takes the outcome of the entry at `index`.
+    #[inline]
+    pub(crate) fn answer(&mut self, index: usize, answered: Answered, limits: &Limits) {
+        if index == self.next && self.held.is_empty() {
+            self.write(answered, limits);
+            self.next += 1;
+        } else {
+            self.hold(index, Held::Done(answered), limits);
+        }
+    }
+
+    /// Leaves the entry at `index` without an answer.
+    pub(crate) fn skip(&mut self, index: usize, limits: &Limits) {
+        self.hold(index, Held::Skipped, limits);
+    }
+
+    fn hold(&mut self, index: usize, held: Held, limits: &Limits) {
+        let place = index - self.next;
+        if place >= self.held.len() {
+            self.held.resize_with(place + 1, Held::default);
+        }
+        self.held[place] = held;
+        let ready = self.held.iter().take_while(|held| !matches!(held, Held::Missing)).count();
+        let mut rest = self.held.split_off(ready);
+        std::mem::swap(&mut rest, &mut self.held);
+        self.next += ready;
+        for held in rest {
+            if let Held::Done(answered) = held {
+                self.write(answered, limits);
+            }
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, answered: Answered, limits: &Limits) {
+        let Answered { version, id, outcome } = answered;
+        self.out.push(if self.out.is_empty() { b'[' } else { b',' });
+        let room = limits.batch_reply.saturating_sub(self.out.len()).min(limits.reply);
+        match outcome {
+            Outcome::Stream(subscription) => codec::stream_start(&mut self.out, &id, &subscription),
+            Outcome::Value(json) => {
+                codec::response(&mut self.out, version, &id, within(Ok(json), room).as_ref());
+            }
+            Outcome::Error(error) => {
+                codec::response(&mut self.out, version, &id, within(Err(error), room).as_ref());
+            }
+        }
+    }
+
+    /// The whole answer, once every entry has its outcome; nothing if none is answered (J2-44).
+    pub(crate) fn finish(mut self) -> Option<Vec<u8>> {
+        debug_assert!(self.held.is_empty(), "an entry of a batch has no outcome");
+        if self.out.is_empty() {
+            return None;
+        }
+        self.out.push(b']');
+        Some(self.out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(n: u64) -> Answered {
+        Answered { version: Version::V2, id: n.into(), outcome: Outcome::Value(Json::NULL) }
+    }
+
+    #[test]
+    fn answers_come_in_the_order_of_the_entries_whatever_ends_first() {
+        // J2-43
+        for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2], [2, 3, 0, 1]] {
+            let limits = Limits::default();
+            let mut assembly = Assembly::new(4);
+            for index in order {
+                match index {
+                    1 => assembly.skip(1, &limits),
+                    _ => assembly.answer(index, answered(index as u64), &limits),
+                }
+            }
+            let text = String::from_utf8(assembly.finish().unwrap()).unwrap();
+            let ids: Vec<_> = text.match_indices("\"id\":").map(|(at, _)| &text[at + 5..at + 6]).collect();
+            assert_eq!(ids, ["0", "2", "3"], "{order:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_said_when_nothing_is_answered() {
+        let mut assembly = Assembly::new(2);
+        assembly.skip(1, &Limits::default());
+        assembly.skip(0, &Limits::default());
+        assert_eq!(assembly.finish(), None);
+    }
+
+    #[test]
+    fn what_would_exceed_the_limit_of_a_batch_is_replaced() {
+        // SEC-L-04
+        let limits = Limits { batch_reply: 200, ..Limits::default() };
+        let mut assembly = Assembly::new(2);
+        for index in 0..2 {
+            let long = Json::encode_ref(&"x".repeat(100)).unwrap();
+            let outcome = Outcome::Value(long);
+            assembly.answer(index, Answered { version: Version::V2, id: Id::NULL, outcome }, &limits);
+        }
+        let text = String::from_utf8(assembly.finish().unwrap()).unwrap();
+        assert_eq!(text.matches("-32007").count(), 1, "{text}");
+    }
+}

@@ -1,0 +1,246 @@
+//! Calls of the far side: admitted or refused, started in order, run, cancelled, answered.
+
+use std::collections::{HashMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tokio::task::{AbortHandle, Id as TaskId, JoinSet};
+
+use crate::assembly::Assembly;
+use crate::codec::Request;
+use crate::context::{self, Version};
+use crate::dispatch::{Running, Started, call_of, start};
+use crate::error::ErrorObject;
+use crate::id::Id;
+use crate::profile::Settings;
+use crate::reply::Reply;
+use crate::service::Service;
+
+/// The calls that one connection has under way.
+pub(super) struct Calls {
+    service: Arc<dyn Service>,
+    cx: context::Context,
+    settings: Arc<Settings>,
+    /// What was admitted and waits: for a notification before it, or for a place among the entries of its batch.
+    backlog: VecDeque<(Request, Place)>,
+    /// What is not done after its first step runs as a task of its own, so that reading never waits for it.
+    tasks: JoinSet<Reply>,
+    running: HashMap<TaskId, Task>,
+    /// The notification that everything after it waits for.
+    barrier: Option<TaskId>,
+    batches: HashMap<u64, BatchState>,
+    last_batch: u64,
+    /// How many calls and batches are admitted and not done.
+    admitted: usize,
+}
+
+/// A batch under way.
+pub(super) struct BatchState {
+    pub(super) assembly: Assembly,
+    /// Entries that are not answered yet.
+    open: usize,
+    /// Entries that run.
+    running: usize,
+}
+
+struct Task {
+    version: Version,
+    id: Option<Id>,
+    place: Place,
+    abort: AbortHandle,
+}
+
+/// Where the answer to a call belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Into a frame of its own.
+    Alone,
+    /// Into the answer to this batch, as this entry.
+    Batch(u64, usize),
+}
+
+/// A call that is done, to be answered if it has an identifier.
+pub(super) struct Done {
+    pub(super) version: Version,
+    pub(super) id: Option<Id>,
+    pub(super) place: Place,
+    pub(super) reply: Reply,
+}
+
+impl Calls {
+    pub(super) fn new(service: Arc<dyn Service>, cx: context::Context, settings: Arc<Settings>) -> Calls {
+        Calls {
+            service,
+            cx,
+            settings,
+            backlog: VecDeque::new(),
+            tasks: JoinSet::new(),
+            running: HashMap::new(),
+            barrier: None,
+            batches: HashMap::new(),
+            last_batch: 0,
+            admitted: 0,
+        }
+    }
+
+    /// Whether one more call may be under way. If not it is refused, never parked: parking the reader would deadlock
+    /// two sides that call each other.
+    pub(super) fn has_place(&self) -> bool {
+        self.admitted < self.settings.limits.in_flight
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.running.is_empty() && self.backlog.is_empty()
+    }
+
+    /// Admits one call; gives it back done if nothing stands in its way and it is ready at once.
+    #[inline]
+    pub(super) fn admit(&mut self, request: Request, cx: &mut Context<'_>) -> Option<Done> {
+        self.admitted += 1;
+        if self.barrier.is_some() || !self.backlog.is_empty() {
+            self.backlog.push_back((request, Place::Alone));
+            return None;
+        }
+        self.start(request, Place::Alone, cx)
+    }
+
+    /// Admits a batch with this many entries, which counts as one call.
+    pub(super) fn admit_batch(&mut self, entries: usize) -> u64 {
+        self.admitted += 1;
+        self.last_batch += 1;
+        let state = BatchState { assembly: Assembly::new(entries), open: entries, running: 0 };
+        self.batches.insert(self.last_batch, state);
+        self.last_batch
+    }
+
+    /// Adds an entry of a batch to what waits to be started.
+    pub(super) fn enqueue(&mut self, request: Request, batch: u64, index: usize) {
+        self.backlog.push_back((request, Place::Batch(batch, index)));
+    }
+
+    pub(super) fn batch(&mut self, batch: u64) -> Option<&mut BatchState> {
+        self.batches.get_mut(&batch)
+    }
+
+    /// One entry of a batch has its outcome; gives the batch when it was the last.
+    pub(super) fn close_entry(&mut self, batch: u64) -> Option<BatchState> {
+        let state = self.batches.get_mut(&batch)?;
+        state.open -= 1;
+        if state.open > 0 {
+            return None;
+        }
+        self.admitted -= 1;
+        self.batches.remove(&batch)
+    }
+
+    /// Starts what waits and can be started; gives the next that was done at once.
+    pub(super) fn advance(&mut self, cx: &mut Context<'_>) -> Option<Done> {
+        while self.barrier.is_none() {
+            let concurrency = self.settings.limits.batch_concurrency.max(1);
+            if let Some((_, Place::Batch(batch, _))) = self.backlog.front()
+                && self.batches.get(batch).is_some_and(|state| state.running >= concurrency)
+            {
+                return None;
+            }
+            let (request, place) = self.backlog.pop_front()?;
+            if let Some(done) = self.start(request, place, cx) {
+                return Some(done);
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn start(&mut self, request: Request, place: Place, cx: &mut Context<'_>) -> Option<Done> {
+        let (version, id) = (request.version, request.id.clone());
+        match start(&*self.service, call_of(request, &self.cx)) {
+            Started::Done(reply) => Some(self.done(version, id, place, reply)),
+            Started::Running(mut running) => match Pin::new(&mut running).poll(cx) {
+                Poll::Ready(reply) => Some(self.done(version, id, place, reply)),
+                Poll::Pending => {
+                    self.spawn(version, id, place, running);
+                    None
+                }
+            },
+        }
+    }
+
+    fn spawn(&mut self, version: Version, id: Option<Id>, place: Place, running: Running) {
+        let settings = Arc::clone(&self.settings);
+        let abort = self.tasks.spawn(async move { running.finish(&settings.limits).await });
+        if id.is_none() && self.settings.profile.ordered_notifications {
+            self.barrier = Some(abort.id());
+        }
+        if let Place::Batch(batch, _) = place
+            && let Some(state) = self.batches.get_mut(&batch)
+        {
+            state.running += 1;
+        }
+        self.running.insert(abort.id(), Task { version, id, place, abort });
+    }
+
+    #[inline]
+    fn done(&mut self, version: Version, id: Option<Id>, place: Place, reply: Reply) -> Done {
+        if place == Place::Alone {
+            self.admitted -= 1;
+        }
+        Done { version, id, place, reply }
+    }
+
+    /// The next call that has come to its end.
+    pub(super) fn poll_done(&mut self, cx: &mut Context<'_>) -> Poll<Done> {
+        while let Poll::Ready(Some(joined)) = self.tasks.poll_join_next_with_id(cx) {
+            let (task, reply) = match joined {
+                Ok((task, reply)) => (task, reply),
+                Err(error) => {
+                    // A task ends without a reply only if it was aborted, and then it was answered already.
+                    (error.id(), Reply::Error(ErrorObject::internal(&error)))
+                }
+            };
+            if let Some(done) = self.retire(task, reply) {
+                return Poll::Ready(done);
+            }
+        }
+        Poll::Pending
+    }
+
+    fn retire(&mut self, task: TaskId, reply: Reply) -> Option<Done> {
+        let Task { version, id, place, .. } = self.running.remove(&task)?;
+        if self.barrier == Some(task) {
+            self.barrier = None;
+        }
+        if let Place::Batch(batch, _) = place
+            && let Some(state) = self.batches.get_mut(&batch)
+        {
+            state.running -= 1;
+        }
+        Some(self.done(version, id, place, reply))
+    }
+
+    /// Stops the call with this identifier, wherever it is; gives it back to be answered.
+    pub(super) fn cancel(&mut self, id: &Id, error: ErrorObject) -> Option<Done> {
+        let waiting = self.backlog.iter().position(|(request, _)| request.id.as_ref() == Some(id));
+        if let Some((request, place)) = waiting.and_then(|at| self.backlog.remove(at)) {
+            return Some(self.done(request.version, request.id, place, Reply::Error(error)));
+        }
+        let mut running = self.running.iter();
+        let task = *running.find(|(_, task)| task.id.as_ref() == Some(id))?.0;
+        self.abort(task, error)
+    }
+
+    /// Stops every call; gives back one after the other to be answered.
+    pub(super) fn cancel_next(&mut self, error: &ErrorObject) -> Option<Done> {
+        if let Some((request, place)) = self.backlog.pop_front() {
+            return Some(self.done(request.version, request.id, place, Reply::Error(error.clone())));
+        }
+        let task = *self.running.keys().next()?;
+        self.abort(task, error.clone())
+    }
+
+    fn abort(&mut self, task: TaskId, error: ErrorObject) -> Option<Done> {
+        self.running.get(&task)?.abort.abort();
+        self.retire(task, Reply::Error(error))
+    }
+}

@@ -1,0 +1,53 @@
+//! What a duplex transport gives the driver: frames in, frames out.
+
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+
+/// Where frames come from. One frame is one message or batch.
+pub trait FrameSource: Send + Unpin + 'static {
+    /// The next frame. Frames that are there already should all be ready in turn, so that many are handled before
+    /// anything is written.
+    ///
+    /// `None` means that the far side has finished sending and may still read: what is under way is finished. An error
+    /// means that it is gone.
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ConnectionError>>>;
+}
+
+/// Where frames go to.
+pub trait FrameSink: Send + Unpin + 'static {
+    /// Queues one frame behind the others. Never waits.
+    fn push(&mut self, frame: &[u8]);
+
+    /// How many bytes are queued and not yet written.
+    fn queued(&self) -> usize;
+
+    /// Writes what is queued, in as few writes as can be.
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ConnectionError>>;
+
+    /// Writes what is queued, then tells the far side that nothing follows.
+    fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ConnectionError>>;
+}
+
+/// Why a connection ended before its time; returned once, by its driver.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectionError {
+    /// The carrier failed.
+    #[error("the connection failed: {0}")]
+    Io(#[from] std::io::Error),
+    /// The far side sent something that the carrier's framing does not allow.
+    #[error("the far side broke the framing: {0}")]
+    Framing(String),
+    /// A frame is longer than a frame may be.
+    #[error("a frame exceeds the limit of {0} bytes (limits.frame)")]
+    FrameTooLong(usize),
+    /// The far side does not read what it is sent.
+    #[error("the far side is too slow: {queued} bytes wait to be sent, the limit is {limit} (limits.outbox)")]
+    SlowReader {
+        /// How many bytes wait.
+        queued: usize,
+        /// How many may.
+        limit: usize,
+    },
+}

@@ -1,0 +1,100 @@
+//! Items of a stream that have arrived and wait to be read.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use futures_core::Stream;
+
+use crate::call_error::CallError;
+use crate::error::ErrorObject;
+use crate::json::Json;
+
+/// The writing end, held by the connection.
+pub(super) struct Inbox(Arc<Mutex<State>>);
+
+/// The reading end. Dropping it before the stream has ended calls `on_drop`.
+pub(super) struct Reader<F: FnMut() + Send> {
+    state: Arc<Mutex<State>>,
+    on_drop: F,
+}
+
+struct State {
+    items: VecDeque<Json>,
+    limit: usize,
+    /// How the stream ended; set once.
+    end: Option<Option<ErrorObject>>,
+    waker: Option<Waker>,
+}
+
+/// A new stream that keeps up to `limit` items for its reader.
+pub(super) fn inbox<F: FnMut() + Send>(limit: usize, on_drop: F) -> (Inbox, Reader<F>) {
+    let state = State { items: VecDeque::new(), limit, end: None, waker: None };
+    let state = Arc::new(Mutex::new(state));
+    (Inbox(Arc::clone(&state)), Reader { state, on_drop })
+}
+
+fn locked<T>(state: &Mutex<State>, act: impl FnOnce(&mut State) -> T) -> T {
+    act(&mut state.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+impl Inbox {
+    /// Adds an item; false if there is no room for it, which ends the stream.
+    pub(super) fn push(&self, item: Json) -> bool {
+        locked(&self.0, |state| {
+            let fits = state.items.len() < state.limit;
+            if fits {
+                state.items.push_back(item);
+            } else {
+                let reason = "the stream was read too slowly and has ended (limits.items)";
+                state.end.get_or_insert(Some(CallError::Busy(reason.into()).into()));
+            }
+            state.wake();
+            fits
+        })
+    }
+
+    /// Ends the stream, if it has not ended.
+    pub(super) fn end(&self, error: Option<ErrorObject>) {
+        locked(&self.0, |state| {
+            state.end.get_or_insert(error);
+            state.wake();
+        });
+    }
+}
+
+impl State {
+    fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+impl<F: FnMut() + Send + Unpin> Stream for Reader<F> {
+    type Item = Result<Json, ErrorObject>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        locked(&self.state, |state| {
+            if let Some(item) = state.items.pop_front() {
+                return Poll::Ready(Some(Ok(item)));
+            }
+            match &mut state.end {
+                Some(error) => Poll::Ready(error.take().map(Err)),
+                None => {
+                    state.waker = Some(cx.waker().clone());
+                    Poll::Pending
+                }
+            }
+        })
+    }
+}
+
+impl<F: FnMut() + Send> Drop for Reader<F> {
+    fn drop(&mut self) {
+        if locked(&self.state, |state| state.end.is_none()) {
+            (self.on_drop)();
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The driver for carriers that bring frames both ways: hops ③ and ⑥ of every call over them.
+//!
+//! One task reads, starts calls and writes; only calls that are not done at their first step get tasks of their own.
+//!
+//! - Reading waits for nothing but the next frame. Responses, cancellations and stream items are settled on the spot;
+//!   calls are admitted, or refused when too many are under way.
+//! - Calls start in the order they arrive. A notification is done before anything after it starts
+//!   ([`ordered_notifications`](crate::Profile::ordered_notifications)).
+//! - What is written is collected while there is something to read, and goes out in one write.
+//! - What a handler sends before it returns goes out before its reply.
+
+mod answers;
+mod calls;
+mod frames;
+mod inbox;
+mod intake;
+mod link;
+mod pending;
+mod streams;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tokio::time::Sleep;
+
+use self::calls::Calls;
+pub use self::frames::{ConnectionError, FrameSink, FrameSource};
+use self::link::{FarSide, Link};
+use self::streams::Outgoing;
+use crate::call_error::CallError;
+use crate::code::Code;
+use crate::context::{self, Origin};
+use crate::error::ErrorObject;
+use crate::id::Id;
+use crate::json::Json;
+use crate::peer::Peer;
+use crate::profile::Settings;
+use crate::reply::Items;
+use crate::service::Service;
+
+/// One duplex connection. It does nothing until it is polled; spawn it or await it.
+///
+/// It ends when the far side has closed and everything under way is done, when it is [drained](Drain), or when it fails.
+/// Dropping it cancels the calls of the far side and fails those of this side.
+#[must_use = "a connection does nothing until it is polled"]
+pub struct Connection {
+    source: Box<dyn FrameSource>,
+    sink: Box<dyn FrameSink>,
+    settings: Arc<Settings>,
+    link: Arc<Link>,
+    calls: Calls,
+    streams: Outgoing,
+    scratch: Vec<u8>,
+    /// Streams that begin once the answer that names them is written.
+    opening: Vec<(Json, Id, Items)>,
+    phase: Phase,
+}
+
+/// How far a connection is on its way to its end.
+enum Phase {
+    /// Frames come and go.
+    Open,
+    /// The far side sends nothing more, or is not listened to any more: what is under way is finished by then.
+    Draining { has_ended: bool, until: Pin<Box<Sleep>> },
+    /// All is done; the last bytes go out, by then.
+    Closing { until: Pin<Box<Sleep>> },
+}
+
+/// Ends a connection in good order: calls under way are finished and answered within
+/// [`drain_time`](crate::Limits::drain_time), new ones are refused with -32006.
+#[derive(Clone)]
+pub struct Drain(Arc<Link>);
+
+/// How many frames are read before what they gave is written.
+const FRAMES_AT_ONCE: usize = 256;
+/// How many bytes are collected before they are written.
+const BYTES_AT_ONCE: usize = 64 << 10;
+
+impl Connection {
+    /// A connection over these frames, which answers with `service`; and its far side, to be called.
+    pub fn new(
+        source: impl FrameSource,
+        sink: impl FrameSink,
+        service: Arc<dyn Service>,
+        origin: Origin,
+        settings: Arc<Settings>,
+    ) -> (Peer, Connection) {
+        let link = Link::new(Arc::clone(&settings));
+        let peer = Peer::new(FarSide(Arc::clone(&link)));
+        let cx = context::Context::new(origin.with_peer(peer.clone()));
+        let connection = Connection {
+            source: Box::new(source),
+            sink: Box::new(sink),
+            calls: Calls::new(service, cx, Arc::clone(&settings)),
+            settings,
+            link,
+            streams: Outgoing::default(),
+            scratch: Vec::new(),
+            opening: Vec::new(),
+            phase: Phase::Open,
+        };
+        (peer, connection)
+    }
+
+    /// What ends this connection in good order.
+    #[must_use]
+    pub fn drain(&self) -> Drain {
+        Drain(Arc::clone(&self.link))
+    }
+}
+
+/// Running the connection.
+impl Connection {
+    /// Does everything that can be done now; true if there may be more at once.
+    fn step(&mut self, cx: &mut Context<'_>) -> Result<bool, ConnectionError> {
+        self.link.drain_into(&mut *self.sink);
+        let has_more_frames = self.read(cx)?;
+        loop {
+            // In this order: what is started last must be polled once, or nobody hears of its end.
+            self.advance(cx);
+            let Poll::Ready(done) = self.calls.poll_done(cx) else { break };
+            self.finish(done);
+        }
+        let has_more_items = self.pull_items(cx);
+        self.write(cx)?;
+        Ok(has_more_frames || has_more_items && self.sink.queued() < BYTES_AT_ONCE)
+    }
+
+    /// Pulls items while there is room to send them; true if there may be more.
+    fn pull_items(&mut self, cx: &mut Context<'_>) -> bool {
+        while self.sink.queued() < BYTES_AT_ONCE {
+            if !self.streams.poll_turn(cx, &self.settings.profile.streams, &mut *self.sink) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Reads the frames that are there, up to a bound; true if the bound was reached.
+    fn read(&mut self, cx: &mut Context<'_>) -> Result<bool, ConnectionError> {
+        if matches!(self.phase, Phase::Draining { has_ended: true, .. } | Phase::Closing { .. }) {
+            return Ok(false);
+        }
+        let before = self.sink.queued();
+        for _ in 0..FRAMES_AT_ONCE {
+            match self.source.poll_frame(cx) {
+                Poll::Ready(Some(frame)) => self.take(&frame?, cx),
+                Poll::Ready(None) => {
+                    self.far_side_ended();
+                    return Ok(false);
+                }
+                Poll::Pending => return Ok(false),
+            }
+            if self.sink.queued() >= before + BYTES_AT_ONCE {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    fn write(&mut self, cx: &mut Context<'_>) -> Result<(), ConnectionError> {
+        self.link.drain_into(&mut *self.sink);
+        if self.sink.queued() > 0 {
+            if let Poll::Ready(flushed) = self.sink.poll_flush(cx) {
+                flushed?;
+            }
+            let (queued, limit) = (self.sink.queued(), self.settings.limits.outbox);
+            if queued > limit {
+                return Err(ConnectionError::SlowReader { queued, limit });
+            }
+            self.link.note_unwritten(queued);
+        }
+        Ok(())
+    }
+
+    /// The far side sends nothing more: it cannot answer our calls, but may still wait for answers to its own.
+    fn far_side_ended(&mut self) {
+        self.link.close(&CallError::Closed("the far side closed the connection".into()));
+        self.streams.drop_all();
+        self.begin_draining(true);
+    }
+
+    fn begin_draining(&mut self, has_ended: bool) {
+        match &mut self.phase {
+            Phase::Open => {
+                let until = Box::pin(tokio::time::sleep(self.settings.limits.drain_time));
+                self.phase = Phase::Draining { has_ended, until };
+            }
+            Phase::Draining { has_ended: ended, .. } => *ended |= has_ended,
+            Phase::Closing { .. } => {}
+        }
+    }
+
+    /// Goes on towards the end, if it is near; ready when the connection is closed.
+    fn poll_phase(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ConnectionError>> {
+        if self.link.is_draining() && matches!(self.phase, Phase::Open) {
+            self.begin_draining(false);
+            let error = ErrorObject::from_code(Code::SHUTTING_DOWN);
+            self.streams.end_all(&error, &self.settings.profile.streams, &mut *self.sink);
+        }
+        if let Phase::Draining { until, .. } = &mut self.phase {
+            let is_over = until.as_mut().poll(cx).is_ready();
+            if !is_over && !self.calls.is_idle() {
+                return Poll::Pending;
+            }
+            let error = ErrorObject::from_code(Code::SHUTTING_DOWN);
+            while let Some(done) = self.calls.cancel_next(&error) {
+                self.finish(done);
+            }
+            self.link.drain_into(&mut *self.sink);
+            let until = Box::pin(tokio::time::sleep(self.settings.limits.drain_time));
+            self.phase = Phase::Closing { until };
+        }
+        let Phase::Closing { until } = &mut self.phase else { return Poll::Pending };
+        if let Poll::Ready(closed) = self.sink.poll_close(cx) {
+            return Poll::Ready(closed);
+        }
+        let (queued, limit) = (self.sink.queued(), self.settings.limits.outbox);
+        until.as_mut().poll(cx).map(|()| Err(ConnectionError::SlowReader { queued, limit }))
+    }
+}
+
+impl Future for Connection {
+    type Output = Result<(), ConnectionError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        this.link.register(cx);
+        let result = match this.step(cx) {
+            Err(error) => Poll::Ready(Err(error)),
+            Ok(is_busy) => {
+                if is_busy {
+                    cx.waker().wake_by_ref();
+                }
+                this.poll_phase(cx)
+            }
+        };
+        if let Poll::Ready(result) = &result {
+            let reason = match result {
+                Ok(()) => "it was closed".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            this.link.close(&CallError::Closed(reason.into()));
+        }
+        result
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.link.close(&CallError::Closed("it was dropped".into()));
+    }
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection").field("open_calls", &self.link.open_count()).finish_non_exhaustive()
+    }
+}
+
+impl Drain {
+    /// Begins to end the connection.
+    pub fn start(&self) {
+        self.0.drain();
+    }
+}
+
+impl std::fmt::Debug for Drain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Drain(..)")
+    }
+}

@@ -1,0 +1,106 @@
+//! Calls that wait for their answers: a plain value, no runtime inside.
+
+use std::collections::HashMap;
+
+use crate::id::Id;
+
+/// What was sent and not answered yet, by identifier.
+///
+/// Identifiers only go up, so that a late answer can never be taken for that of a newer call (J2-22).
+pub(super) struct Pending<W> {
+    last: u64,
+    waiting: HashMap<u64, Entry<W>>,
+}
+
+struct Entry<W> {
+    /// The frame it went out in: the identifier of its first call.
+    frame: u64,
+    waiter: W,
+}
+
+impl<W> Pending<W> {
+    pub(super) fn new() -> Pending<W> {
+        Pending { last: 0, waiting: HashMap::new() }
+    }
+
+    /// The identifier that the next call gets.
+    pub(super) fn next_id(&self) -> u64 {
+        self.last + 1
+    }
+
+    /// Adds a call that goes out in the frame which began with the call `frame`.
+    pub(super) fn insert(&mut self, frame: u64, waiter: W) -> u64 {
+        self.last += 1;
+        self.waiting.insert(self.last, Entry { frame, waiter });
+        self.last
+    }
+
+    /// The call that a response with this identifier answers. A string is never the number in it (J2-16).
+    pub(super) fn complete(&mut self, id: &Id) -> Option<W> {
+        self.remove(id.as_u64()?)
+    }
+
+    pub(super) fn remove(&mut self, id: u64) -> Option<W> {
+        self.waiting.remove(&id).map(|entry| entry.waiter)
+    }
+
+    /// The calls that an error without an identifier must be about: all that wait, if they went out in one frame
+    /// (J2-68, J2-71).
+    pub(super) fn complete_only_frame(&mut self) -> Vec<W> {
+        let mut frames = self.waiting.values().map(|entry| entry.frame);
+        let first = frames.next();
+        if frames.all(|frame| Some(frame) == first) { self.drain() } else { Vec::new() }
+    }
+
+    /// Everything that waits, when the connection has ended.
+    pub(super) fn drain(&mut self) -> Vec<W> {
+        self.waiting.drain().map(|(_, entry)| entry.waiter).collect()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_response_finds_its_call_once() {
+        let mut pending = Pending::new();
+        let frame = pending.next_id();
+        let first = pending.insert(frame, "first");
+        let second = pending.insert(pending.next_id(), "second");
+        assert_eq!(pending.complete(&Id::from(second)), Some("second"));
+        assert_eq!(pending.complete(&Id::from(second)), None);
+        assert_eq!(pending.complete(&Id::from("1")), None);
+        assert_eq!(pending.complete(&Id::from(first)), Some("first"));
+        assert_eq!(pending.len(), 0);
+    }
+
+    #[test]
+    fn identifiers_are_never_used_again() {
+        // J2-22
+        let mut pending = Pending::new();
+        let first = pending.insert(1, ());
+        pending.remove(first);
+        assert!(pending.insert(2, ()) > first);
+    }
+
+    #[test]
+    fn an_error_without_an_identifier_is_about_the_only_frame_that_waits() {
+        // J2-68, J2-71
+        let mut pending = Pending::new();
+        let frame = pending.next_id();
+        pending.insert(frame, 'a');
+        pending.insert(frame, 'b');
+        let mut both = pending.complete_only_frame();
+        both.sort_unstable();
+        assert_eq!(both, ['a', 'b']);
+        pending.insert(pending.next_id(), 'c');
+        pending.insert(pending.next_id(), 'd');
+        assert_eq!(pending.complete_only_frame(), []);
+        assert_eq!(pending.len(), 2);
+    }
+}

@@ -1,0 +1,106 @@
+//! How a connection ends, and what becomes of what is under way.
+
+use std::time::Duration;
+
+use switchboard_core::{CallError, Code, Json, Limits, Method, Router, Settings};
+
+use crate::rig::{Gate, Raw, client_of, echo, ends};
+
+#[tokio::test]
+async fn when_the_connection_ends_every_call_fails_with_a_local_error() {
+    // J2-74, J1-15
+    let gate = Gate::new();
+    let (client, server) = client_of(Router::builder().add(gate.method("wait")));
+    let call = tokio::spawn(client.call::<Json>("wait", ()).into_future());
+    gate.entered().await;
+    server.task.abort();
+    let error = call.await.unwrap().unwrap_err();
+    assert!(matches!(error, CallError::Closed(_)), "{error}");
+    gate.empty().await;
+    let later = client.call::<Json>("wait", ()).await.unwrap_err();
+    assert!(matches!(later, CallError::Closed(_)), "{later}");
+    assert!(matches!(client.notify("wait", ()).await, Err(CallError::Closed(_))));
+}
+
+#[tokio::test]
+async fn what_was_asked_before_the_far_side_stopped_sending_is_still_answered() {
+    let gate = Gate::new();
+    let router = Router::builder().add(gate.method("wait")).add(echo());
+    let ((source, sink), there) = switchboard_transport::memory::pair(4096);
+    let server = crate::rig::End::start(there, router, Settings::default());
+    let mut sink = sink;
+    switchboard_core::FrameSink::push(&mut sink, br#"{"jsonrpc":"2.0","method":"wait","id":1}"#);
+    std::future::poll_fn(|cx| switchboard_core::FrameSink::poll_close(&mut sink, cx)).await.unwrap();
+    gate.entered().await;
+    gate.let_pass(1);
+    server.task.await.unwrap().unwrap();
+    let mut source = source;
+    let frame = std::future::poll_fn(|cx| switchboard_core::FrameSource::poll_frame(&mut source, cx)).await;
+    assert_eq!(&frame.unwrap().unwrap()[..], br#"{"jsonrpc":"2.0","id":1,"result":true}"#);
+}
+
+#[tokio::test]
+async fn draining_finishes_what_is_under_way_and_refuses_the_rest() {
+    // JK-08
+    let gate = Gate::new();
+    let (mut raw, server) = Raw::against(Router::builder().add(gate.method("wait")), Settings::default());
+    raw.send(r#"{"jsonrpc":"2.0","method":"wait","id":1}"#).await;
+    gate.entered().await;
+    server.drain.start();
+    raw.send(r#"{"jsonrpc":"2.0","method":"wait","id":2}"#).await;
+    let refused = raw.receive().await.unwrap();
+    assert!(refused.contains("-32006") && refused.contains(r#""id":2"#), "{refused}");
+    gate.let_pass(1);
+    raw.expect(r#"{"jsonrpc":"2.0","id":1,"result":true}"#).await;
+    assert_eq!(raw.receive().await, None);
+    server.task.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn draining_does_not_wait_for_ever_and_leaves_nothing_unanswered() {
+    let gate = Gate::new();
+    let limits = Limits { drain_time: Duration::from_secs(2), ..Limits::default() };
+    let router = Router::builder().add(gate.method("wait"));
+    let (mut raw, server) = Raw::against(router, Settings { limits, ..Settings::default() });
+    raw.send(r#"{"jsonrpc":"2.0","method":"wait","id":1}"#).await;
+    gate.entered().await;
+    server.drain.start();
+    assert!(raw.receive().await.unwrap().contains("-32006"));
+    assert_eq!(raw.receive().await, None);
+    server.task.await.unwrap().unwrap();
+    gate.empty().await;
+}
+
+#[tokio::test]
+async fn draining_ends_streams_with_the_reason() {
+    let quiet = Method::stream("quiet", |_: Json, _| futures_util::stream::pending::<u8>());
+    let (client, server) = client_of(Router::builder().add(quiet));
+    let mut items = client.stream::<u8>("quiet", ()).await.unwrap();
+    server.drain.start();
+    let end = futures_util::StreamExt::next(&mut items).await.unwrap().unwrap_err();
+    assert_eq!(end.rejection().unwrap().code, Code::SHUTTING_DOWN);
+    server.task.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn draining_gives_up_on_a_far_side_that_does_not_read() {
+    let limits = Limits { drain_time: Duration::from_secs(2), ..Limits::default() };
+    let router = Router::builder().add(echo());
+    let (mut raw, server) = Raw::against(router, Settings { limits, ..Settings::default() });
+    for _ in 0..3 {
+        let long = "x".repeat(200);
+        raw.send(&format!(r#"{{"jsonrpc":"2.0","method":"echo","params":["{long}"],"id":1}}"#)).await;
+    }
+    server.drain.start();
+    assert!(server.task.await.unwrap().is_err());
+}
+
+#[tokio::test]
+async fn both_ends_can_drain_at_once() {
+    let (one, other) = ends(Router::builder().add(echo()), Router::builder().add(echo()), Limits::default());
+    assert_eq!(one.peer.call::<[u8; 1]>("echo", [1]).await, Ok([1]));
+    one.drain.start();
+    other.drain.start();
+    one.task.await.unwrap().unwrap();
+    other.task.await.unwrap().unwrap();
+}

@@ -1,0 +1,13 @@
+//! The duplex driver over frames in memory, seen from both of its ends.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+mod barrier;
+mod batches;
+mod both_ways;
+mod cancelling;
+mod ending;
+mod limits;
+mod load;
+mod rig;
+mod streams;

@@ -1,0 +1,174 @@
+//! Frames inside the process: for tests, and for services that live side by side. Part of hops ① and ⑥.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use switchboard_core::{ConnectionError, FrameSink, FrameSource};
+
+/// Two connected ends, each of which holds up to `capacity` bytes that the other has not read.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use switchboard_core::{Connection, ErrorObject, Origin, Router, Settings};
+/// use switchboard_transport::memory;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (here, there) = memory::pair(64 << 10);
+/// let settings = Arc::new(Settings::default());
+/// let server = Router::builder().method("add", |(a, b): (i64, i64), _| Ok::<_, ErrorObject>(a + b)).build()?;
+/// let client = Router::builder().build()?;
+///
+/// let connect = |(source, sink), router| {
+///     let (peer, connection) =
+///         Connection::new(source, sink, Arc::new(router), Origin::new("memory"), settings.clone());
+///     tokio::spawn(connection);
+///     peer
+/// };
+/// let _ = connect(there, server);
+/// let sum: i64 = connect(here, client).call("add", [2, 3]).await?;
+/// assert_eq!(sum, 5);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use]
+pub fn pair(capacity: usize) -> ((Source, Sink), (Source, Sink)) {
+    let (there, back) = (Pipe::new(capacity), Pipe::new(capacity));
+    let end = |reads: &Arc<Pipe>, writes: &Arc<Pipe>| {
+        (Source(Arc::clone(reads)), Sink { pipe: Arc::clone(writes), queued: VecDeque::new(), bytes: 0 })
+    };
+    (end(&back, &there), end(&there, &back))
+}
+
+/// The reading half of an end.
+#[derive(Debug)]
+pub struct Source(Arc<Pipe>);
+
+/// The writing half of an end.
+#[derive(Debug)]
+pub struct Sink {
+    pipe: Arc<Pipe>,
+    queued: VecDeque<Bytes>,
+    bytes: usize,
+}
+
+/// One direction.
+#[derive(Debug)]
+struct Pipe {
+    capacity: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    frames: VecDeque<Bytes>,
+    bytes: usize,
+    /// Nothing more is written.
+    is_finished: bool,
+    /// Nothing more is read.
+    is_abandoned: bool,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
+
+impl Pipe {
+    fn new(capacity: usize) -> Arc<Pipe> {
+        Arc::new(Pipe { capacity, state: Mutex::default() })
+    }
+
+    fn locked<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn wake(waker: &mut Option<Waker>) {
+    if let Some(waker) = waker.take() {
+        waker.wake();
+    }
+}
+
+impl FrameSource for Source {
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ConnectionError>>> {
+        self.0.locked(|state| match state.frames.pop_front() {
+            Some(frame) => {
+                state.bytes -= frame.len();
+                wake(&mut state.writer);
+                Poll::Ready(Some(Ok(frame)))
+            }
+            None if state.is_finished => Poll::Ready(None),
+            None => {
+                state.reader = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        })
+    }
+}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        self.0.locked(|state| {
+            state.is_abandoned = true;
+            wake(&mut state.writer);
+        });
+    }
+}
+
+impl FrameSink for Sink {
+    fn push(&mut self, frame: &[u8]) {
+        self.bytes += frame.len();
+        self.queued.push_back(Bytes::copy_from_slice(frame));
+    }
+
+    fn queued(&self) -> usize {
+        self.bytes
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ConnectionError>> {
+        let Sink { pipe, queued, bytes } = self;
+        pipe.locked(|state| {
+            if state.is_abandoned && !queued.is_empty() {
+                let gone = std::io::Error::new(std::io::ErrorKind::BrokenPipe, "the other end is gone");
+                return Poll::Ready(Err(gone.into()));
+            }
+            while state.bytes < pipe.capacity {
+                let Some(frame) = queued.pop_front() else { return Poll::Ready(Ok(())) };
+                *bytes -= frame.len();
+                state.bytes += frame.len();
+                state.frames.push_back(frame);
+                wake(&mut state.reader);
+            }
+            if queued.is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+            state.writer = Some(cx.waker().clone());
+            Poll::Pending
+        })
+    }
+
+    fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ConnectionError>> {
+        let flushed = self.poll_flush(cx);
+        if flushed.is_ready() {
+            self.finish();
+        }
+        flushed
+    }
+}
+
+impl Sink {
+    fn finish(&self) {
+        self.pipe.locked(|state| {
+            state.is_finished = true;
+            wake(&mut state.reader);
+        });
+    }
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}

@@ -1,0 +1,65 @@
+//! `cargo xtask bench`: the comparisons and the instruction gate of the `benches/` workspace.
+
+use crate::needs;
+use crate::program::Program;
+use crate::step::{Done, Failure};
+use crate::workspace;
+
+const HELP: &str = "\
+Compares Switchboard with other libraries, or holds it to its instruction budget.
+
+usage: cargo xtask bench [NAME] [--quick]
+       cargo xtask bench --gate
+
+NAME       one comparison: http, batch, in-process or large; all of them without it
+--quick    fewer and shorter rounds
+--gate     count instructions and fail if one is over its budget
+--help     this text
+
+Other arguments go to the benches' own program, `compare`.";
+
+const RUN: &str = "run --release --manifest-path benches/Cargo.toml";
+
+/// Runs the command.
+pub(crate) fn main(args: &[String]) -> Result<bool, Failure> {
+    let has = |name: &str| args.iter().any(|arg| arg == name);
+    if has("--help") || has("-h") {
+        println!("{HELP}");
+        return Ok(true);
+    }
+    let done = if has("--gate") { gate()? } else { compare(args)? };
+    if let Done::Skipped(why) = done {
+        println!("nothing was run: {why}");
+    }
+    Ok(true)
+}
+
+/// Counts instructions and fails over budget.
+pub(crate) fn gate() -> Result<Done, Failure> {
+    if let Some(why) = absent() {
+        return Ok(Done::Skipped(why));
+    }
+    if !cfg!(target_os = "linux") {
+        return Ok(Done::Skipped("valgrind counts the instructions, and it is for Linux".to_owned()));
+    }
+    needs::VALGRIND.ensure()?;
+    let gate = Program::cargo(RUN).args(["--bin", "instructions", "--", "--gate"]);
+    gate.run().map_err(|failure| {
+        failure.advise("find what made the code slower, or raise the budget in benches/ and say why")
+    })?;
+    Ok(Done::Passed)
+}
+
+fn compare(args: &[String]) -> Result<Done, Failure> {
+    if let Some(why) = absent() {
+        return Ok(Done::Skipped(why));
+    }
+    let compare = Program::cargo(RUN).args(["--bin", "compare", "--"]);
+    compare.args(args.iter().cloned()).run()?;
+    Ok(Done::Passed)
+}
+
+fn absent() -> Option<String> {
+    let is_there = workspace::existing("benches/Cargo.toml").is_some();
+    (!is_there).then(|| "there is no benches/".to_owned())
+}

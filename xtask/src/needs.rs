@@ -1,0 +1,97 @@
+//! Programs that steps need beside cargo: found, installed where that is ours to do, or named.
+
+use std::sync::OnceLock;
+
+use crate::program::{Program, find};
+use crate::step::Failure;
+
+/// A program some step needs.
+pub(crate) struct Need {
+    /// The programs that will do, any one of them.
+    programs: &'static [&'static str],
+    /// The package that brings the first of them, by its name in Debian and Ubuntu.
+    package: &'static str,
+    /// What it is for, to complete "needed to …".
+    purpose: &'static str,
+}
+
+/// Lists the tracked files.
+pub(crate) const GIT: Need =
+    Need { programs: &["git"], package: "git", purpose: "list the files of the repository" };
+
+/// Builds libFuzzer, which is C++.
+pub(crate) const CXX: Need = Need {
+    programs: &["c++", "g++", "clang++"],
+    package: "g++",
+    purpose: "build libFuzzer for the fuzz targets",
+};
+
+/// Counts instructions.
+pub(crate) const VALGRIND: Need =
+    Need { programs: &["valgrind"], package: "valgrind", purpose: "count instructions" };
+
+impl Need {
+    /// Makes sure that the program is there. Installs it if it is missing and we are root on a system with
+    /// `apt-get`; otherwise fails and names what to install.
+    pub(crate) fn ensure(&self) -> Result<(), Failure> {
+        if self.is_met() {
+            return Ok(());
+        }
+        if find("apt-get").is_none() || !is_root() {
+            return Err(self.missing());
+        }
+        println!("  {} is missing, installing the package {}", self.programs[0], self.package);
+        update_package_lists();
+        apt_get(&["install", "-y", self.package])
+            .run()
+            .map_err(|failure| failure.advise(format!("install the package {} by hand", self.package)))?;
+        if self.is_met() { Ok(()) } else { Err(self.missing()) }
+    }
+
+    fn is_met(&self) -> bool {
+        self.programs.iter().any(|program| find(program).is_some())
+    }
+
+    fn missing(&self) -> Failure {
+        let Self { programs, package, purpose } = self;
+        Failure::new(
+            format!("{} is missing, needed to {purpose}", programs.join(" or ")),
+            format!("install it, on Debian or Ubuntu with `sudo apt-get install {package}`"),
+        )
+    }
+}
+
+/// Whether `cargo nextest` is installed. It is optional: without it the tests run with `cargo test`.
+pub(crate) fn has_nextest() -> bool {
+    Program::cargo("nextest --version").succeeds()
+}
+
+/// Refreshes the package lists, once a run. A failure shows when the installation fails.
+fn update_package_lists() {
+    static UPDATED: OnceLock<()> = OnceLock::new();
+    UPDATED.get_or_init(|| {
+        if let Err(failure) = apt_get(&["update", "-q"]).run() {
+            println!("  {failure}");
+        }
+    });
+}
+
+fn apt_get(args: &[&str]) -> Program {
+    Program::new("apt-get").args(args.iter().copied()).env("DEBIAN_FRONTEND", "noninteractive")
+}
+
+fn is_root() -> bool {
+    Program::new("id").arg("-u").output().is_ok_and(|id| id.trim() == "0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named_with_the_package_that_brings_it() {
+        let text = CXX.missing().to_string();
+        assert!(text.contains("c++ or g++ or clang++ is missing, needed to build libFuzzer"), "{text}");
+        assert!(text.contains("apt-get install g++"), "{text}");
+    }
+}

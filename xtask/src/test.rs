@@ -1,0 +1,60 @@
+//! `cargo xtask test`: everything that has to hold before a change goes in.
+
+use crate::options::{self, Options};
+use crate::program::Program;
+use crate::step::{self, Done, Failure, Step};
+use crate::{bench, check, examples, features, fuzz, needs, workspace};
+
+/// The steps that follow those of `check`.
+const STEPS: &[Step] = &[
+    Step { name: "docs-private", about: "the documentation of private items builds too", run: docs_private },
+    Step { name: "tests", about: "the tests of the workspace with all features", run: tests },
+    Step { name: "doctests", about: "the examples in the documentation", run: doctests },
+    Step { name: "features", about: "each feature alone, none, the defaults and all", run: features::run },
+    Step { name: "examples", about: "every example builds, runs and ends well", run: examples::run },
+    Step { name: "fuzz", about: "each fuzz target for a short time", run: fuzz::run_all },
+    Step { name: "benches", about: "the benches compile", run: benches },
+    Step { name: "gate", about: "the instruction counts are within their budget", run: bench::gate },
+];
+
+/// Runs the command.
+pub(crate) fn main(args: &[String]) -> Result<bool, Failure> {
+    let options = Options::parse(args)?;
+    if options.help {
+        println!("Everything that has to hold. `--list` names the steps.\n");
+        println!("usage: cargo xtask test [OPTIONS]\n\n{}", options::HELP);
+        return Ok(true);
+    }
+    step::run(&[check::STEPS, STEPS].concat(), &options)
+}
+
+/// The links in private documentation are for the people who read the code; they must not rot either.
+fn docs_private() -> Result<Done, Failure> {
+    let doc = Program::cargo("doc --no-deps --workspace --all-features --document-private-items");
+    doc.env("RUSTDOCFLAGS", "-D warnings").run()?;
+    Ok(Done::Passed)
+}
+
+fn tests() -> Result<Done, Failure> {
+    let line = if needs::has_nextest() {
+        "nextest run --workspace --all-features --no-fail-fast --no-tests=pass"
+    } else {
+        println!("  cargo-nextest is not installed, the tests run with `cargo test`");
+        "test --workspace --all-features --lib --bins --tests --no-fail-fast"
+    };
+    Program::cargo(line).run()?;
+    Ok(Done::Passed)
+}
+
+fn doctests() -> Result<Done, Failure> {
+    Program::cargo("test --doc --workspace --all-features").run()?;
+    Ok(Done::Passed)
+}
+
+fn benches() -> Result<Done, Failure> {
+    if workspace::existing("benches/Cargo.toml").is_none() {
+        return Ok(Done::Skipped("there is no benches/".to_owned()));
+    }
+    Program::cargo("check --manifest-path benches/Cargo.toml --workspace --all-targets").run()?;
+    Ok(Done::Passed)
+}
