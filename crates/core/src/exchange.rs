@@ -6,12 +6,13 @@ use std::task::Poll;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use tokio::time::Instant;
 
 use crate::assembly::{Answered, Assembly};
 use crate::code::Code;
 use crate::codec::{self, Incoming, Invalid, Message, Outcome, Response};
 use crate::context::{Context, Version};
-use crate::dispatch::{Running, Started, call_of, start};
+use crate::dispatch::{Running, Started, call_of, last_moment, start};
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::Json;
@@ -116,7 +117,7 @@ async fn one(service: &dyn Service, message: Message, cx: &Context, settings: &S
         note_lost(&reply);
         return Answer::Nothing;
     };
-    let outcome = within(settle(reply, &settings.limits).await, settings.limits.reply);
+    let outcome = within(settle(reply, cx.deadline, &settings.limits).await, settings.limits.reply);
     single(version, &id, outcome.as_ref())
 }
 
@@ -129,7 +130,7 @@ fn single(version: Version, id: &Id, outcome: Result<&Json, &ErrorObject>) -> An
 }
 
 async fn batch(service: &dyn Service, entries: Vec<Message>, cx: &Context, settings: &Settings) -> Answer {
-    let mut run = BatchRun::new(&settings.limits, entries.len());
+    let mut run = BatchRun::new(cx.deadline, &settings.limits, entries.len());
     for (index, entry) in entries.into_iter().enumerate() {
         match begin(service, entry, cx) {
             Work::Ignored => run.skip(index),
@@ -152,6 +153,7 @@ async fn batch(service: &dyn Service, entries: Vec<Message>, cx: &Context, setti
 
 /// A batch on its way: what is answered, and what still runs.
 struct BatchRun<'a> {
+    deadline: Option<Instant>,
     limits: &'a Limits,
     assembly: Assembly,
     running: FuturesUnordered<BatchCall<'a>>,
@@ -161,8 +163,8 @@ struct BatchRun<'a> {
 type BatchCall<'a> = Pin<Box<dyn Future<Output = (usize, Option<Answered>)> + Send + 'a>>;
 
 impl<'a> BatchRun<'a> {
-    fn new(limits: &'a Limits, entries: usize) -> BatchRun<'a> {
-        BatchRun { limits, assembly: Assembly::new(entries), running: FuturesUnordered::new() }
+    fn new(deadline: Option<Instant>, limits: &'a Limits, entries: usize) -> BatchRun<'a> {
+        BatchRun { deadline, limits, assembly: Assembly::new(entries), running: FuturesUnordered::new() }
     }
 
     #[inline]
@@ -178,13 +180,13 @@ impl<'a> BatchRun<'a> {
         while self.running.len() >= self.limits.batch_concurrency.max(1) {
             self.next().await;
         }
-        let limits = self.limits;
+        let (deadline, limits) = (self.deadline, self.limits);
         self.running.push(Box::pin(async move {
             let reply = match started {
                 Started::Done(reply) => reply,
                 Started::Running(running) => running.finish(limits).await,
             };
-            let outcome = settle(reply, limits).await.into();
+            let outcome = settle(reply, deadline, limits).await.into();
             (index, Some(Answered { version, id, outcome }))
         }));
         self.first_step().await;
@@ -231,13 +233,15 @@ impl<'a> BatchRun<'a> {
 }
 
 /// A reply as one outcome: a stream is collected.
-async fn settle(reply: Reply, limits: &Limits) -> Result<Json, ErrorObject> {
+async fn settle(reply: Reply, deadline: Option<Instant>, limits: &Limits) -> Result<Json, ErrorObject> {
     match reply {
         Reply::Value(json) => Ok(json),
         Reply::Error(error) => Err(error),
-        Reply::Stream(items) => tokio::time::timeout(limits.call_time, collect(items, limits.reply))
-            .await
-            .unwrap_or_else(|_| Err(ErrorObject::timed_out())),
+        Reply::Stream(items) => {
+            let until = last_moment(deadline, limits);
+            let collected = tokio::time::timeout_at(until, collect(items, limits.reply)).await;
+            collected.unwrap_or_else(|_| Err(ErrorObject::timed_out()))
+        }
     }
 }
 
