@@ -1,5 +1,6 @@
 //! Putting the answers to a batch together, in the order of its entries.
 
+use crate::code::Code;
 use crate::codec;
 use crate::context::Version;
 use crate::error::ErrorObject;
@@ -93,15 +94,18 @@ impl Assembly {
     fn write(&mut self, answered: Answered, limits: &Limits) {
         let Answered { version, id, outcome } = answered;
         self.out.push(if self.out.is_empty() { b'[' } else { b',' });
-        let room = limits.batch_reply.saturating_sub(self.out.len()).min(limits.reply);
-        match outcome {
-            Outcome::Stream(subscription) => codec::stream_start(&mut self.out, &id, &subscription),
-            Outcome::Value(json) => {
-                codec::response(&mut self.out, version, &id, within(Ok(json), room).as_ref());
-            }
-            Outcome::Error(error) => {
-                codec::response(&mut self.out, version, &id, within(Err(error), room).as_ref());
-            }
+        let start = self.out.len();
+        let outcome = match outcome {
+            Outcome::Stream(subscription) => return codec::stream_start(&mut self.out, &id, &subscription),
+            Outcome::Value(json) => within(Ok(json), limits.reply),
+            Outcome::Error(error) => within(Err(error), limits.reply),
+        };
+        codec::response(&mut self.out, version, &id, outcome.as_ref());
+        // The bracket that closes the batch counts too. An error without data is as short as what would replace it.
+        let has_content = outcome.map_or_else(|error| error.data.is_some(), |_| true);
+        if has_content && self.out.len() >= limits.batch_reply {
+            self.out.truncate(start);
+            codec::response(&mut self.out, version, &id, Err(&too_large(limits.batch_reply)));
         }
     }
 
@@ -114,6 +118,11 @@ impl Assembly {
         self.out.push(b']');
         Some(self.out)
     }
+}
+
+fn too_large(limit: usize) -> ErrorObject {
+    let detail = format!("the replies to the batch have more than {limit} bytes (limits.batch_reply)");
+    ErrorObject::from_code(Code::REPLY_TOO_LARGE).with_detail(detail)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use futures_core::Stream;
 use tokio::time::Instant;
@@ -62,13 +63,20 @@ pub(crate) struct Running {
 impl Running {
     /// Waits for the reply, but not past the caller's deadline nor longer than a call may take.
     pub(crate) async fn finish(self, limits: &Limits) -> Reply {
-        let limit = Instant::now() + limits.call_time;
-        let deadline = self.deadline.map_or(limit, |deadline| deadline.min(limit));
-        tokio::time::timeout_at(deadline, self)
-            .await
-            .unwrap_or_else(|_| Reply::Error(ErrorObject::timed_out()))
+        let until = last_moment(self.deadline, limits);
+        tokio::time::timeout_at(until, self).await.unwrap_or_else(|_| Reply::Error(ErrorObject::timed_out()))
     }
 }
+
+/// When something that starts now must be done: at the caller's deadline, or after the longest time a call may take.
+pub(crate) fn last_moment(deadline: Option<Instant>, limits: &Limits) -> Instant {
+    let now = Instant::now();
+    let limit = now.checked_add(limits.call_time).unwrap_or_else(|| now + FOR_EVER);
+    deadline.map_or(limit, |deadline| deadline.min(limit))
+}
+
+/// What stands for a time that is longer than clocks can tell.
+const FOR_EVER: Duration = Duration::from_secs(30 * 365 * 86_400);
 
 impl Future for Running {
     type Output = Reply;

@@ -6,12 +6,13 @@ use std::task::Poll;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use tokio::time::Instant;
 
 use crate::assembly::{Answered, Assembly};
 use crate::code::Code;
 use crate::codec::{self, Incoming, Invalid, Message, Outcome, Response};
 use crate::context::{Context, Version};
-use crate::dispatch::{Running, Started, call_of, start};
+use crate::dispatch::{Running, Started, call_of, last_moment, start};
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::Json;
@@ -65,9 +66,9 @@ pub async fn exchange(service: &dyn Service, body: Bytes, cx: &Context, settings
         Begun::Running(version, id, running) => {
             drop(body);
             let reply = running.finish(&settings.limits).await;
-            finish(version, id, reply, settings).await
+            finish(version, id, reply, cx, settings).await
         }
-        Begun::Settling(version, id, reply) => finish(version, id, reply, settings).await,
+        Begun::Settling(version, id, reply) => finish(version, id, reply, cx, settings).await,
         Begun::Batch(entries) => batch(service, entries, cx, settings).await,
     }
 }
@@ -86,7 +87,9 @@ fn begin_exchange(service: &dyn Service, body: &Bytes, cx: &Context, settings: &
     let message = match codec::decode(body, settings) {
         Ok(Incoming::Single(message)) => message,
         Ok(Incoming::Batch(entries)) => return Begun::Batch(entries),
-        Err(error) => return Begun::Answered(Answer::refusal(&error)),
+        Err(error) => {
+            return Begun::Answered(single(settings.profile.versions.unsaid(), &Id::NULL, Err(&error)));
+        }
     };
     let Message::Request(request) = message else {
         return Begun::Answered(match refuse(message) {
@@ -104,12 +107,12 @@ fn begin_exchange(service: &dyn Service, body: &Bytes, cx: &Context, settings: &
     }
 }
 
-async fn finish(version: Version, id: Option<Id>, reply: Reply, settings: &Settings) -> Answer {
+async fn finish(version: Version, id: Option<Id>, reply: Reply, cx: &Context, settings: &Settings) -> Answer {
     let Some(id) = id else {
         note_lost(&reply);
         return Answer::Nothing;
     };
-    let outcome = within(settle(reply, &settings.limits).await, settings.limits.reply);
+    let outcome = within(settle(reply, cx.deadline, &settings.limits).await, settings.limits.reply);
     single(version, &id, outcome.as_ref())
 }
 
@@ -142,7 +145,7 @@ fn single(version: Version, id: &Id, outcome: Result<&Json, &ErrorObject>) -> An
 }
 
 async fn batch(service: &dyn Service, entries: Vec<Message>, cx: &Context, settings: &Settings) -> Answer {
-    let mut run = BatchRun::new(&settings.limits, entries.len());
+    let mut run = BatchRun::new(cx.deadline, &settings.limits, entries.len());
     for (index, entry) in entries.into_iter().enumerate() {
         let Message::Request(request) = entry else {
             match refuse(entry) {
@@ -169,6 +172,7 @@ async fn batch(service: &dyn Service, entries: Vec<Message>, cx: &Context, setti
 
 /// A batch on its way: what is answered, and what still runs.
 struct BatchRun<'a> {
+    deadline: Option<Instant>,
     limits: &'a Limits,
     assembly: Assembly,
     running: FuturesUnordered<BatchCall<'a>>,
@@ -178,8 +182,8 @@ struct BatchRun<'a> {
 type BatchCall<'a> = Pin<Box<dyn Future<Output = (usize, Option<Answered>)> + Send + 'a>>;
 
 impl<'a> BatchRun<'a> {
-    fn new(limits: &'a Limits, entries: usize) -> BatchRun<'a> {
-        BatchRun { limits, assembly: Assembly::new(entries), running: FuturesUnordered::new() }
+    fn new(deadline: Option<Instant>, limits: &'a Limits, entries: usize) -> BatchRun<'a> {
+        BatchRun { deadline, limits, assembly: Assembly::new(entries), running: FuturesUnordered::new() }
     }
 
     #[inline]
@@ -195,13 +199,13 @@ impl<'a> BatchRun<'a> {
         while self.running.len() >= self.limits.batch_concurrency.max(1) {
             self.next().await;
         }
-        let limits = self.limits;
+        let (deadline, limits) = (self.deadline, self.limits);
         self.running.push(Box::pin(async move {
             let reply = match started {
                 Started::Done(reply) => reply,
                 Started::Running(running) => running.finish(limits).await,
             };
-            let outcome = settle(reply, limits).await.into();
+            let outcome = settle(reply, deadline, limits).await.into();
             (index, Some(Answered { version, id, outcome }))
         }));
         self.first_step().await;
@@ -248,13 +252,15 @@ impl<'a> BatchRun<'a> {
 }
 
 /// A reply as one outcome: a stream is collected.
-async fn settle(reply: Reply, limits: &Limits) -> Result<Json, ErrorObject> {
+async fn settle(reply: Reply, deadline: Option<Instant>, limits: &Limits) -> Result<Json, ErrorObject> {
     match reply {
         Reply::Value(json) => Ok(json),
         Reply::Error(error) => Err(error),
-        Reply::Stream(items) => tokio::time::timeout(limits.call_time, collect(items, limits.reply))
-            .await
-            .unwrap_or_else(|_| Err(ErrorObject::timed_out())),
+        Reply::Stream(items) => {
+            let until = last_moment(deadline, limits);
+            let collected = tokio::time::timeout_at(until, collect(items, limits.reply)).await;
+            collected.unwrap_or_else(|_| Err(ErrorObject::timed_out()))
+        }
     }
 }
 

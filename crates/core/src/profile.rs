@@ -1,6 +1,7 @@
 //! How a family of protocols spells what JSON-RPC itself does not define.
 
 use crate::code::Code;
+use crate::context::Version;
 use crate::limits::Limits;
 use crate::name::Name;
 
@@ -38,6 +39,16 @@ pub enum Versions {
     V2,
     /// 1.0 only.
     V1,
+}
+
+impl Versions {
+    /// The version that a message is answered in which does not say its own (J1-36).
+    pub(crate) fn unsaid(self) -> Version {
+        match self {
+            Versions::V1 => Version::V1,
+            Versions::Both | Versions::V2 => Version::V2,
+        }
+    }
 }
 
 /// How a call is cancelled: by a notification that names its identifier.

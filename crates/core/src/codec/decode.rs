@@ -110,7 +110,7 @@ fn scan_envelope(
 }
 
 fn not_an_object(found: Kind, settings: &Settings) -> Message {
-    let version = if settings.profile.versions == Versions::V1 { Version::V1 } else { Version::V2 };
+    let version = settings.profile.versions.unsaid();
     let detail = match found {
         Kind::Array if version == Version::V1 || !settings.profile.batches => {
             "batches are not accepted here".to_owned()

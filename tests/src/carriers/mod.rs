@@ -1,0 +1,7 @@
+//! Every carrier there is.
+
+mod direct;
+mod exchange;
+
+pub use direct::Direct;
+pub use exchange::Exchange;

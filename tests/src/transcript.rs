@@ -1,0 +1,194 @@
+//! Transcripts: what is said over a carrier, line by line.
+//!
+//! ```text
+//! // A comment, which cites the rules that the lines below it show.
+//! // carriers: exchange http      only over these; over all of them without this line
+//! // settings: versions=v2 depth=4    from here on, over a new connection; what is not named has its default
+//! --> {"jsonrpc": "2.0", "method": "add", "params": [1, 2], "id": 1}
+//! <-- {"jsonrpc": "2.0", "id": 1, "result": 3}
+//! --> {"jsonrpc": "2.0", "method": "update"}
+//! <-- !
+//! ```
+//!
+//! `-->` sends one message. Each `<--` is one message that comes back, in this order, and `<-- !` says that none does.
+//! Messages are compared as JSON: member order and white space do not count, the spelling of numbers does, and `"<any>"`
+//! stands for any value.
+
+use bytes::Bytes;
+use switchboard_core::{Settings, Versions};
+
+use crate::carrier::Heard;
+use crate::tree::Tree;
+
+/// One file.
+#[derive(Debug, Default)]
+pub struct Transcript {
+    carriers: Option<Vec<String>>,
+    /// What is said, cut where the settings change.
+    pub sections: Vec<Section>,
+}
+
+/// What is said over one connection.
+#[derive(Debug, Default)]
+pub struct Section {
+    /// The settings of the side that answers.
+    pub settings: Settings,
+    /// What is said.
+    pub steps: Vec<Step>,
+}
+
+/// One message and what it brings back.
+#[derive(Debug)]
+pub struct Step {
+    /// Where it stands in the file.
+    pub line: usize,
+    /// The message.
+    pub sent: String,
+    /// What comes back.
+    pub expected: Vec<Tree>,
+    says_nothing: bool,
+}
+
+impl Transcript {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// Which line is no line of a transcript, and why.
+    pub fn read(text: &str) -> Result<Transcript, String> {
+        let mut transcript = Transcript { carriers: None, sections: vec![Section::default()] };
+        for (number, line) in text.lines().enumerate() {
+            transcript.line(number + 1, line).map_err(|reason| format!("line {}: {reason}", number + 1))?;
+        }
+        let steps = || transcript.sections.iter().flat_map(|section| &section.steps);
+        if let Some(step) = steps().find(|step| step.expected.is_empty() && !step.says_nothing) {
+            return Err(format!("line {}: say what comes back, or `<-- !`", step.line));
+        }
+        Ok(transcript)
+    }
+
+    /// Whether it is for this carrier.
+    #[must_use]
+    pub fn is_for(&self, carrier: &str) -> bool {
+        self.carriers.as_ref().is_none_or(|carriers| carriers.iter().any(|name| name == carrier))
+    }
+
+    fn line(&mut self, number: usize, line: &str) -> Result<(), String> {
+        let section = self.sections.last_mut().expect("there is always a section");
+        if let Some(carriers) = line.strip_prefix("// carriers:") {
+            self.carriers = Some(carriers.split_whitespace().map(str::to_owned).collect());
+        } else if let Some(settings) = line.strip_prefix("// settings:") {
+            self.sections.push(Section { settings: read_settings(settings)?, steps: Vec::new() });
+        } else if let Some(sent) = line.strip_prefix("--> ") {
+            let (sent, expected) = (sent.to_owned(), Vec::new());
+            section.steps.push(Step { line: number, sent, expected, says_nothing: false });
+        } else if let Some(answer) = line.strip_prefix("<-- ") {
+            let step = section.steps.last_mut().ok_or("nothing was sent")?;
+            step.expect(answer)?;
+        } else if !line.is_empty() && !line.starts_with("//") {
+            return Err("begin a line with `// `, `--> ` or `<-- `".to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl Step {
+    fn expect(&mut self, answer: &str) -> Result<(), String> {
+        if self.says_nothing || (answer == "!" && !self.expected.is_empty()) {
+            return Err("either something comes back or nothing".to_owned());
+        }
+        self.says_nothing = answer == "!";
+        if !self.says_nothing {
+            self.expected.push(Tree::read(answer).map_err(|error| error.to_string())?);
+        }
+        Ok(())
+    }
+
+    /// Says what is wrong with what came back.
+    ///
+    /// # Errors
+    ///
+    /// The first message that is not what the transcript says, is missing, or is one too many.
+    pub fn check(&self, heard: &Heard) -> Result<(), String> {
+        let Heard::Messages(messages) = heard else { return Err(format!("the carrier gave {heard:?}")) };
+        for (place, message) in messages.iter().enumerate() {
+            let found = read(message)?;
+            match self.expected.get(place) {
+                Some(expected) if found.matches(expected) => {}
+                Some(expected) => return Err(format!("expected {expected}\n  found    {found}")),
+                None => return Err(format!("expected nothing more\n  found    {found}")),
+            }
+        }
+        match self.expected.get(messages.len()) {
+            Some(missing) => Err(format!("expected {missing}\n  found    nothing")),
+            None => Ok(()),
+        }
+    }
+}
+
+fn read(message: &Bytes) -> Result<Tree, String> {
+    let text = std::str::from_utf8(message).map_err(|error| error.to_string())?;
+    Tree::read(text).map_err(|error| format!("{error} in {text}"))
+}
+
+fn read_settings(text: &str) -> Result<Settings, String> {
+    let mut settings = Settings::default();
+    for setting in text.split_whitespace() {
+        let (name, value) = setting.split_once('=').ok_or_else(|| format!("{setting} is not name=value"))?;
+        let Settings { limits, profile } = &mut settings;
+        let limit = match name {
+            "frame" => &mut limits.frame,
+            "batch" => &mut limits.batch,
+            "depth" => &mut limits.depth,
+            "members" => &mut limits.members,
+            "number" => &mut limits.number,
+            "name" => &mut limits.name,
+            "id" => &mut limits.id,
+            "reply" => &mut limits.reply,
+            "batch_reply" => &mut limits.batch_reply,
+            "batches" => {
+                profile.batches = value == "yes";
+                continue;
+            }
+            "null_params" => {
+                profile.null_params = value == "yes";
+                continue;
+            }
+            "versions" => {
+                profile.versions = read_versions(value)?;
+                continue;
+            }
+            _ => return Err(format!("unknown setting {name}")),
+        };
+        *limit = value.parse().map_err(|_| format!("{value} is no number"))?;
+    }
+    Ok(settings)
+}
+
+fn read_versions(value: &str) -> Result<Versions, String> {
+    match value {
+        "both" => Ok(Versions::Both),
+        "v1" => Ok(Versions::V1),
+        "v2" => Ok(Versions::V2),
+        _ => Err(format!("versions are both, v1 or v2, not {value}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_in_a_transcript_is_told_with_its_line() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(Transcript::read(text).err().as_deref(), Some(expected), "{text}");
+        };
+        check("--> 1\n\n// end", "line 1: say what comes back, or `<-- !`");
+        check("\n<-- 1", "line 2: nothing was sent");
+        check("--> 1\n<-- !\n<-- 1", "line 3: either something comes back or nothing");
+        check("--> 1\n<-- 1\n<-- !", "line 3: either something comes back or nothing");
+        check("->> 1", "line 1: begin a line with `// `, `--> ` or `<-- `");
+        check("// settings: colour=red", "line 1: unknown setting colour");
+        check("// settings: depth=deep", "line 1: deep is no number");
+    }
+}
