@@ -11,13 +11,14 @@ Compares Switchboard with other libraries, or holds it to its instruction budget
 usage: cargo xtask bench [NAME] [--quick]
        cargo xtask bench --gate
 
-NAME       one comparison: http, batch, in-process or large; all of them without it
+NAME       one comparison: http, batch, in-process, large or instructions; all of them without it
 --quick    fewer and shorter rounds
 --gate     count instructions and fail if one is over its budget
 --help     this text
 
 Other arguments go to the benches' own program, `compare`.";
 
+const BUILD: &str = "build --release --manifest-path benches/Cargo.toml --bins";
 const RUN: &str = "run --release --manifest-path benches/Cargo.toml";
 
 /// Runs the command.
@@ -43,6 +44,8 @@ pub(crate) fn gate() -> Result<Done, Failure> {
         return Ok(Done::Skipped("valgrind counts the instructions, and it is for Linux".to_owned()));
     }
     needs::VALGRIND.ensure()?;
+    // The programs start each other, so all of them must be there.
+    Program::cargo(BUILD).run()?;
     let gate = Program::cargo(RUN).args(["--bin", "instructions", "--", "--gate"]);
     gate.run().map_err(|failure| {
         failure.advise("find what made the code slower, or raise the budget in benches/ and say why")
@@ -54,6 +57,7 @@ fn compare(args: &[String]) -> Result<Done, Failure> {
     if let Some(why) = absent() {
         return Ok(Done::Skipped(why));
     }
+    Program::cargo(BUILD).run()?;
     let compare = Program::cargo(RUN).args(["--bin", "compare", "--"]);
     compare.args(args.iter().cloned()).run()?;
     Ok(Done::Passed)

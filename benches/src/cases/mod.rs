@@ -13,7 +13,6 @@ use crate::workload::Workload;
 pub mod by_hand;
 pub mod jsonrpsee;
 pub mod raw_value;
-#[cfg(feature = "switchboard")]
 pub mod switchboard;
 
 /// Something that answers JSON-RPC in process.
@@ -38,7 +37,6 @@ pub trait Case {
 /// Every case that this build has, ours first.
 pub fn all() -> Vec<Box<dyn Case>> {
     vec![
-        #[cfg(feature = "switchboard")]
         Box::new(switchboard::Switchboard::new()),
         Box::new(by_hand::ByHand),
         Box::new(raw_value::RawValue),

@@ -1,21 +1,62 @@
-//! Switchboard in process.
-//!
-//! To plug it in: hold the router in [`Switchboard`], and answer a body with the exchange driver in [`Case::call`].
+//! Switchboard in process: a `#[service]` behind the exchange driver.
+
+use std::sync::Arc;
 
 use bytes::Bytes;
+use switchboard::{Context, Json, Limits, Origin, Router, Settings, exchange, service};
 
-use super::Case;
+use super::{Case, ready};
+use crate::workload;
 
 /// Switchboard's router behind its exchange driver, batch limit raised.
-#[derive(Debug)]
-pub struct Switchboard;
+pub struct Switchboard {
+    router: Arc<Router>,
+    context: Context,
+    settings: Settings,
+}
+
+/// The methods that every peer has.
+struct Methods {
+    document: Json,
+}
+
+#[service]
+impl Methods {
+    fn add(&self, a: u64, b: u64) -> u64 {
+        a + b
+    }
+
+    fn text(&self) -> String {
+        (*workload::TEXT).to_owned()
+    }
+
+    fn document(&self) -> Json {
+        self.document.clone()
+    }
+}
 
 impl Switchboard {
     /// With the methods `add`, `ignore`, `text` and `document` registered.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
-        Self
+        let context = Context::new(Origin::new("bench"));
+        Self { router: router(), context, settings: settings() }
     }
+}
+
+/// The router that is measured in process and over HTTP.
+pub(crate) fn router() -> Arc<Router> {
+    let document = Json::parse(workload::DOCUMENT.as_bytes().to_vec()).expect("the workload is JSON");
+    let router = Router::builder()
+        .add(Methods { document })
+        .method("ignore", |_: Json, _| Ok::<_, switchboard::ErrorObject>(true))
+        .build();
+    Arc::new(router.expect("the names differ"))
+}
+
+/// Limits that let the workload pass.
+pub(crate) fn settings() -> Settings {
+    Settings { limits: Limits { batch: 10_000, ..Limits::default() }, ..Settings::default() }
 }
 
 impl Case for Switchboard {
@@ -23,7 +64,8 @@ impl Case for Switchboard {
         "switchboard"
     }
 
-    fn call(&self, _body: Bytes) -> Bytes {
-        panic!("switchboard is not plugged in yet: fill in benches/src/cases/switchboard.rs")
+    fn call(&self, body: Bytes) -> Bytes {
+        let answer = ready(exchange(&*self.router, body, &self.context, &self.settings));
+        answer.into_body().expect("the call is answered")
     }
 }

@@ -10,7 +10,6 @@ pub mod axum;
 pub mod by_hand;
 pub mod hyper_constant;
 pub mod jsonrpsee;
-#[cfg(feature = "switchboard")]
 pub mod switchboard;
 
 mod accept;
@@ -20,7 +19,6 @@ pub const CONSTANT: &str = "hyper-constant";
 
 /// Every server that this build has, ours first.
 pub const NAMES: &[&str] = &[
-    #[cfg(feature = "switchboard")]
     "switchboard",
     "by-hand",
     CONSTANT,
@@ -42,7 +40,6 @@ pub fn run(name: &str, workers: usize, listener: TcpListener) -> io::Result<()> 
 
 async fn serve(name: &str, listener: TcpListener) -> io::Result<()> {
     match name {
-        #[cfg(feature = "switchboard")]
         "switchboard" => switchboard::serve(listener).await,
         "by-hand" => by_hand::serve(listener).await,
         CONSTANT => hyper_constant::serve(listener).await,

@@ -66,13 +66,13 @@ impl<'a, const N: usize> Arguments<'a, N> {
         Ok(arguments)
     }
 
+    #[inline(always)]
     fn by_position(&mut self) {
-        for (position, value) in elements(self.params.as_bytes()).enumerate() {
-            match self.slots.get_mut(position) {
-                Some(slot) => *slot = Some(value),
-                None => self.surplus.push(value),
-            }
+        let mut values = elements(self.params.as_bytes());
+        for slot in &mut self.slots {
+            *slot = values.next();
         }
+        self.surplus.extend(values);
     }
 
     fn by_name(&mut self) -> Result<(), ErrorObject> {

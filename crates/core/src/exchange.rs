@@ -44,6 +44,15 @@ impl Answer {
         }
     }
 
+    /// The text to send, if there is any.
+    #[must_use]
+    pub fn into_body(self) -> Option<Bytes> {
+        match self {
+            Answer::Nothing => None,
+            Answer::Single(body, _) | Answer::Batch(body) => Some(body),
+        }
+    }
+
     /// One error that answers the body as a whole, with a `null` identifier.
     #[must_use]
     pub fn refusal(error: &ErrorObject) -> Answer {

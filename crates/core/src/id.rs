@@ -60,9 +60,7 @@ impl Id {
 
 impl From<u64> for Id {
     fn from(number: u64) -> Id {
-        let mut writer = TextWriter::default();
-        serde_json::to_writer(&mut writer, &number).expect("a number can be written");
-        Id(writer.finish())
+        Id(Text::from_number(number, false))
     }
 }
 

@@ -84,7 +84,11 @@ impl Json {
     /// # Errors
     ///
     /// When the value cannot be JSON, such as a map whose keys are not strings.
+    #[inline]
     pub fn encode<T: Serialize + 'static>(value: &T) -> Result<Json, serde_json::Error> {
+        if let Some(text) = whole_number(value) {
+            return Ok(Json(text));
+        }
         if TypeId::of::<T>() == TypeId::of::<Json>()
             && let Some(json) = (value as &dyn Any).downcast_ref::<Json>()
         {
@@ -155,6 +159,19 @@ impl Json {
     pub(crate) fn from_text(text: Text) -> Json {
         Json(text)
     }
+}
+
+/// The text of a whole number, written without a detour through a serializer: most results of most calls are small.
+#[inline]
+fn whole_number<T: 'static>(value: &T) -> Option<Text> {
+    let any = value as &dyn Any;
+    if TypeId::of::<T>() == TypeId::of::<u64>() {
+        return any.downcast_ref().map(|number: &u64| Text::from_number(*number, false));
+    }
+    if TypeId::of::<T>() == TypeId::of::<i64>() {
+        return any.downcast_ref().map(|number: &i64| Text::from_number(number.unsigned_abs(), *number < 0));
+    }
+    None
 }
 
 impl Kind {

@@ -43,6 +43,21 @@ impl Text {
         Text::copy_from(&frame[start..end])
     }
 
+    /// A whole number in decimal digits.
+    #[inline]
+    pub(crate) fn from_number(number: u64, is_negative: bool) -> Text {
+        let mut bytes = [0; INLINE];
+        bytes[0] = b'-';
+        let sign = if is_negative { 1 } else { 0 };
+        let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
+        let mut rest = number;
+        for place in bytes[sign..sign + digits].iter_mut().rev() {
+            *place = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        Text::Inline { len: (sign + digits) as u8, bytes }
+    }
+
     /// Takes over a buffer without copying it, unless it is short.
     pub(crate) fn from_vec(bytes: Vec<u8>) -> Text {
         Text::inline(&bytes).unwrap_or_else(|| Text::Shared(Bytes::from(bytes)))
@@ -150,6 +165,14 @@ mod tests {
     fn a_text_is_one_word_larger_than_the_buffer_handle_it_may_hold() {
         assert_eq!(size_of::<Text>(), size_of::<Bytes>() + 8);
         assert_eq!(size_of::<Option<Text>>(), size_of::<Text>());
+    }
+
+    #[test]
+    fn numbers_are_written_as_everybody_writes_them() {
+        for number in [0, 1, 9, 10, 99, 100, 107, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
+            assert_eq!(Text::from_number(number, false).as_str(), number.to_string());
+            assert_eq!(Text::from_number(number, true).as_str(), format!("-{number}"));
+        }
     }
 
     #[test]

@@ -151,7 +151,7 @@ impl Reading<'_> {
     }
 
     /// Which rules the message goes by (J1-30, J1-32).
-    #[inline]
+    #[inline(always)]
     fn version(&self) -> Result<Version, &'static str> {
         let is_v2 = match self.bytes(self.envelope.jsonrpc) {
             b"" => None,
@@ -191,13 +191,21 @@ impl Reading<'_> {
             let error = ErrorObject::invalid_params("a member name stands twice in `params`");
             return invalid(version, id, error);
         }
-        let members = self.envelope.unknown_as_object(self.frame);
-        let members = members.map(|object| Box::new(Json::from_text(Text::from_vec(object))));
+        let members = self.members();
         Message::Request(Request { version, id, method, params, members })
     }
 
+    #[inline(always)]
+    fn members(&self) -> Option<Box<Json>> {
+        if self.envelope.unknown.is_empty() {
+            return None;
+        }
+        let object = self.envelope.unknown_as_object(self.frame);
+        Some(Box::new(Json::from_text(Text::from_vec(object))))
+    }
+
     /// The identifier of a request; none for a notification (J2-15, J2-17, J1-11).
-    #[inline]
+    #[inline(always)]
     fn id(&self, version: Version) -> Result<Option<Id>, &'static str> {
         let raw = self.bytes(self.envelope.id);
         match (version, raw.first()) {
@@ -216,7 +224,7 @@ impl Reading<'_> {
     }
 
     /// The parameters (J2-10, J2-11, J1-03, J1-05).
-    #[inline]
+    #[inline(always)]
     fn params(&self, version: Version) -> Result<Option<Json>, &'static str> {
         let span = self.envelope.params;
         match (version, self.bytes(span).first()) {

@@ -119,10 +119,7 @@ impl Envelope {
     }
 
     /// The members that the protocol does not define, as one JSON object.
-    pub(super) fn unknown_as_object(&self, text: &[u8]) -> Option<Vec<u8>> {
-        if self.unknown.is_empty() {
-            return None;
-        }
+    pub(super) fn unknown_as_object(&self, text: &[u8]) -> Vec<u8> {
         let mut object = Vec::with_capacity(64);
         for (key, value) in &self.unknown {
             object.push(if object.is_empty() { b'{' } else { b',' });
@@ -131,7 +128,7 @@ impl Envelope {
             object.extend_from_slice(value.of(text));
         }
         object.push(b'}');
-        Some(object)
+        object
     }
 
     /// Whether an undefined member of this name is `true`.

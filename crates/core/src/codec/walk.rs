@@ -5,14 +5,15 @@ use std::borrow::Cow;
 use crate::codec::string::unescape;
 
 /// The elements of an array, as raw texts. Anything but an array has none.
-pub(crate) fn elements(json: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut walk = Walk::into(json, b'[');
-    std::iter::from_fn(move || walk.next())
+#[inline(always)]
+pub(crate) fn elements(json: &[u8]) -> Elements<'_> {
+    Elements { rest: json.strip_prefix(b"[").unwrap_or_default() }
 }
 
 /// The members of an object, as names without escapes and raw values. Anything but an object has none.
 pub(crate) fn members(json: &[u8]) -> impl Iterator<Item = (Cow<'_, [u8]>, &[u8])> {
-    let mut walk = Walk::into(json, b'{');
+    // To the walk a member is two elements: separators are passed over, whichever they are.
+    let mut walk = Elements { rest: json.strip_prefix(b"{").unwrap_or_default() };
     std::iter::from_fn(move || {
         let name = walk.next()?;
         let name = &name[1..name.len() - 1];
@@ -21,14 +22,13 @@ pub(crate) fn members(json: &[u8]) -> impl Iterator<Item = (Cow<'_, [u8]>, &[u8]
     })
 }
 
-struct Walk<'a> {
+/// A walk over the elements of an array.
+pub(crate) struct Elements<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Walk<'a> {
-    fn into(json: &'a [u8], open: u8) -> Walk<'a> {
-        Walk { rest: json.strip_prefix(&[open]).unwrap_or_default() }
-    }
+impl<'a> Iterator for Elements<'a> {
+    type Item = &'a [u8];
 
     /// The next value, past whatever separates it from the one before.
     #[inline(always)]
