@@ -7,6 +7,7 @@ pub mod carrier;
 pub mod carriers;
 pub mod client;
 pub mod demo;
+pub mod shape;
 pub mod transcript;
 pub mod tree;
 pub mod vector;

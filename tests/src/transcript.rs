@@ -14,7 +14,6 @@
 //! Messages are compared as JSON: member order and white space do not count, the spelling of numbers does, and `"<any>"`
 //! stands for any value.
 
-use bytes::Bytes;
 use switchboard_core::{Settings, Versions};
 
 use crate::carrier::Heard;
@@ -112,7 +111,7 @@ impl Step {
     pub fn check(&self, heard: &Heard) -> Result<(), String> {
         let Heard::Messages(messages) = heard else { return Err(format!("the carrier gave {heard:?}")) };
         for (place, message) in messages.iter().enumerate() {
-            let found = read(message)?;
+            let found = Tree::of_message(message)?;
             match self.expected.get(place) {
                 Some(expected) if found.matches(expected) => {}
                 Some(expected) => return Err(format!("expected {expected}\n  found    {found}")),
@@ -124,11 +123,6 @@ impl Step {
             None => Ok(()),
         }
     }
-}
-
-fn read(message: &Bytes) -> Result<Tree, String> {
-    let text = std::str::from_utf8(message).map_err(|error| error.to_string())?;
-    Tree::read(text).map_err(|error| format!("{error} in {text}"))
 }
 
 fn read_settings(text: &str) -> Result<Settings, String> {
