@@ -93,9 +93,7 @@ fn a_reply_has_no_place_for_an_id() {
     fn parts(reply: Reply) -> usize {
         match reply {
             Reply::Value(json) => size_of_val(&json),
-            Reply::Error(ErrorObject { code, message, data, .. }) => {
-                size_of_val(&code) + size_of_val(&message) + size_of_val(&data)
-            }
+            Reply::Error(error) => size_of_val(&(&error.code, &error.message, &error.data)),
             Reply::Stream(items) => size_of_val(&items),
         }
     }

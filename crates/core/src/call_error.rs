@@ -78,7 +78,9 @@ impl From<CallError> for ErrorObject {
         match error {
             CallError::Rejected(error) => error,
             local => {
-                ErrorObject { local: Some(Box::new(local.clone())), ..ErrorObject::from_code(local.code()) }
+                let mut error = ErrorObject::from_code(local.code());
+                error.local = Some(Box::new(local));
+                error
             }
         }
     }

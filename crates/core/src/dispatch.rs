@@ -23,12 +23,12 @@ use crate::reply::{Items, Reply, ReplyFuture};
 use crate::service::Service;
 
 /// The call that a request object asks for.
-#[inline]
+#[inline(always)]
 pub(crate) fn call_of(request: Request, cx: &context::Context) -> Call {
     let mut cx = cx.clone();
     cx.version = request.version;
     if let Some(members) = request.members {
-        cx.insert(Members(members));
+        cx.insert(Members(*members));
     }
     Call::received(request.method, request.params, request.id, cx)
 }
@@ -42,7 +42,7 @@ pub(crate) enum Started {
 }
 
 /// Starts a call. Never panics, whatever the service does.
-#[inline]
+#[inline(always)]
 pub(crate) fn start(service: &dyn Service, call: Call) -> Started {
     let method = call.method.clone();
     let deadline = call.cx.deadline;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 use std::error::Error;
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 
 use serde::Serialize;
 
@@ -21,9 +22,15 @@ use crate::json::Json;
 /// let error = ErrorObject::new(Code(1001), "no such user").with_data(&"try another name");
 /// assert_eq!(error.to_string(), "no such user (1001)");
 /// ```
+///
+/// Its [fields](ErrorFields) are reached through it; it is one pointer in size, so that results that may fail stay small.
+#[derive(Clone, PartialEq)]
+pub struct ErrorObject(Box<ErrorFields>);
+
+/// The fields of an [`ErrorObject`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct ErrorObject {
+pub struct ErrorFields {
     /// What kind of failure.
     pub code: Code,
     /// One concise sentence for a person.
@@ -38,7 +45,8 @@ impl ErrorObject {
     /// An error with a code and a sentence.
     #[must_use]
     pub fn new(code: impl Into<Code>, message: impl Into<Cow<'static, str>>) -> ErrorObject {
-        ErrorObject { code: code.into(), message: message.into(), data: None, local: None }
+        let (code, message) = (code.into(), message.into());
+        ErrorObject(Box::new(ErrorFields { code, message, data: None, local: None }))
     }
 
     /// An error of our table with its usual sentence.
@@ -154,6 +162,26 @@ impl ErrorObject {
     #[must_use]
     pub fn is_local(&self) -> bool {
         self.local.is_some()
+    }
+}
+
+impl Deref for ErrorObject {
+    type Target = ErrorFields;
+
+    fn deref(&self) -> &ErrorFields {
+        &self.0
+    }
+}
+
+impl DerefMut for ErrorObject {
+    fn deref_mut(&mut self) -> &mut ErrorFields {
+        &mut self.0
+    }
+}
+
+impl fmt::Debug for ErrorObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
     }
 }
 

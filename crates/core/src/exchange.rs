@@ -61,58 +61,54 @@ impl Answer {
 ///
 /// Dropping the future cancels every call of the body that is not done.
 pub async fn exchange(service: &dyn Service, body: Bytes, cx: &Context, settings: &Settings) -> Answer {
-    let incoming = codec::decode(&body, settings);
-    drop(body);
-    match incoming {
-        Err(error) => single(settings.profile.versions.unsaid(), &Id::NULL, Err(&error)),
-        Ok(Incoming::Single(message)) => one(service, message, cx, settings).await,
-        Ok(Incoming::Batch(entries)) => batch(service, entries, cx, settings).await,
-    }
-}
-
-/// What a message asks of a driver that has no calls of its own under way.
-enum Work {
-    /// A call was started; with an identifier if it is to be answered.
-    Started(Version, Option<Id>, Started),
-    /// Nothing to start, this is the answer.
-    Refused(Version, Id, ErrorObject),
-    /// Nothing to start, and no answer either.
-    Ignored,
-}
-
-#[inline]
-fn begin(service: &dyn Service, message: Message, cx: &Context) -> Work {
-    match message {
-        Message::Request(request) => {
-            let (version, id) = (request.version, request.id.clone());
-            Work::Started(version, id, start(service, call_of(request, cx)))
+    match begin_exchange(service, &body, cx, settings) {
+        Begun::Answered(answer) => answer,
+        Begun::Running(version, id, running) => {
+            drop(body);
+            let reply = running.finish(&settings.limits).await;
+            finish(version, id, reply, cx, settings).await
         }
-        Message::Invalid(Invalid { version, id: Some(id), error }) => Work::Refused(version, id, error),
-        Message::Invalid(Invalid { id: None, .. }) => Work::Ignored,
-        Message::Response(response) => stray(response),
+        Begun::Settling(version, id, reply) => finish(version, id, reply, cx, settings).await,
+        Begun::Batch(entries) => batch(service, entries, cx, settings).await,
     }
 }
 
-/// A response where no call was made is an invalid request (J2-50); an error without an identifier is never answered,
-/// lest two sides answer each other for ever.
-fn stray(response: Response) -> Work {
-    if response.id.is_null() && matches!(response.outcome, Outcome::Error(_)) {
-        return Work::Ignored;
-    }
-    let error = ErrorObject::invalid_request("this is a response; nothing was called over this carrier");
-    Work::Refused(response.version, response.id, error)
+/// How far a body comes without waiting.
+enum Begun {
+    Answered(Answer),
+    Running(Version, Option<Id>, Running),
+    /// There is a reply, which is not simply a result.
+    Settling(Version, Option<Id>, Reply),
+    Batch(Vec<Message>),
 }
 
-async fn one(service: &dyn Service, message: Message, cx: &Context, settings: &Settings) -> Answer {
-    let (version, id, started) = match begin(service, message, cx) {
-        Work::Started(version, id, started) => (version, id, started),
-        Work::Refused(version, id, error) => return single(version, &id, Err(&error)),
-        Work::Ignored => return Answer::Nothing,
+/// Answers a body at once where that can be done, which is the usual case and the one that must be fast.
+fn begin_exchange(service: &dyn Service, body: &Bytes, cx: &Context, settings: &Settings) -> Begun {
+    let message = match codec::decode(body, settings) {
+        Ok(Incoming::Single(message)) => message,
+        Ok(Incoming::Batch(entries)) => return Begun::Batch(entries),
+        Err(error) => {
+            let version = settings.profile.versions.unsaid();
+            return Begun::Answered(single(version, &Id::NULL, Err(&error)));
+        }
     };
-    let reply = match started {
-        Started::Done(reply) => reply,
-        Started::Running(running) => running.finish(&settings.limits).await,
+    let Message::Request(request) = message else {
+        return Begun::Answered(match refuse(message) {
+            Some((version, id, error)) => single(version, &id, Err(&error)),
+            None => Answer::Nothing,
+        });
     };
+    let (version, id) = (request.version, request.id.clone());
+    match (start(service, call_of(request, cx)), id) {
+        (Started::Done(Reply::Value(json)), Some(id)) if json.as_bytes().len() <= settings.limits.reply => {
+            Begun::Answered(single(version, &id, Ok(&json)))
+        }
+        (Started::Done(reply), id) => Begun::Settling(version, id, reply),
+        (Started::Running(running), id) => Begun::Running(version, id, running),
+    }
+}
+
+async fn finish(version: Version, id: Option<Id>, reply: Reply, cx: &Context, settings: &Settings) -> Answer {
     let Some(id) = id else {
         note_lost(&reply);
         return Answer::Nothing;
@@ -121,10 +117,30 @@ async fn one(service: &dyn Service, message: Message, cx: &Context, settings: &S
     single(version, &id, outcome.as_ref())
 }
 
+/// The answer to a message that asks for no call, if it gets any.
+fn refuse(message: Message) -> Option<(Version, Id, ErrorObject)> {
+    match message {
+        Message::Invalid(Invalid { version, id, error }) => id.map(|id| (version, id, error)),
+        Message::Response(response) => stray(response),
+        Message::Request(_) => None,
+    }
+}
+
+/// A response where no call was made is an invalid request (J2-50); an error without an identifier is never answered,
+/// lest two sides answer each other for ever.
+fn stray(response: Response) -> Option<(Version, Id, ErrorObject)> {
+    if response.id.is_null() && matches!(response.outcome, Outcome::Error(_)) {
+        return None;
+    }
+    let error = ErrorObject::invalid_request("this is a response; nothing was called over this carrier");
+    Some((response.version, response.id, error))
+}
+
 #[inline]
 fn single(version: Version, id: &Id, outcome: Result<&Json, &ErrorObject>) -> Answer {
-    let size = outcome.map_or(128, |json| json.as_bytes().len());
-    let mut out = Vec::with_capacity(size + id.as_bytes().len() + 64);
+    // With the exact size the buffer becomes the answer as it is, without another allocation.
+    let size = outcome.map_or(128, |json| codec::result_len(version, id, json));
+    let mut out = Vec::with_capacity(size);
     codec::response(&mut out, version, id, outcome);
     Answer::Single(Bytes::from(out), outcome.err().map(|error| error.code))
 }
@@ -132,20 +148,24 @@ fn single(version: Version, id: &Id, outcome: Result<&Json, &ErrorObject>) -> An
 async fn batch(service: &dyn Service, entries: Vec<Message>, cx: &Context, settings: &Settings) -> Answer {
     let mut run = BatchRun::new(cx.deadline, &settings.limits, entries.len());
     for (index, entry) in entries.into_iter().enumerate() {
-        match begin(service, entry, cx) {
-            Work::Ignored => run.skip(index),
-            Work::Refused(version, id, error) => run.answer(index, version, id, Err(error)),
-            Work::Started(_, None, Started::Done(reply)) => {
+        let Message::Request(request) = entry else {
+            match refuse(entry) {
+                Some((version, id, error)) => run.answer(index, version, id, Err(error)),
+                None => run.skip(index),
+            }
+            continue;
+        };
+        let (version, id) = (request.version, request.id.clone());
+        match (start(service, call_of(request, cx)), id) {
+            (Started::Done(Reply::Value(json)), Some(id)) => run.answer(index, version, id, Ok(json)),
+            (Started::Done(reply), None) => {
                 note_lost(&reply);
                 run.skip(index);
             }
-            Work::Started(_, None, Started::Running(running)) => {
+            (Started::Running(running), None) => {
                 run.notification(index, running, settings.profile.ordered_notifications).await;
             }
-            Work::Started(version, Some(id), Started::Done(Reply::Value(json))) => {
-                run.answer(index, version, id, Ok(json));
-            }
-            Work::Started(version, Some(id), started) => run.call(index, version, id, started).await,
+            (started, Some(id)) => run.call(index, version, id, started).await,
         }
     }
     run.finish().await

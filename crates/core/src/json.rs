@@ -1,6 +1,6 @@
 //! One well-formed JSON text, kept as it is written.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::fmt;
 
 use bytes::Bytes;
@@ -85,7 +85,9 @@ impl Json {
     ///
     /// When the value cannot be JSON, such as a map whose keys are not strings.
     pub fn encode<T: Serialize + 'static>(value: &T) -> Result<Json, serde_json::Error> {
-        if let Some(json) = (value as &dyn Any).downcast_ref::<Json>() {
+        if TypeId::of::<T>() == TypeId::of::<Json>()
+            && let Some(json) = (value as &dyn Any).downcast_ref::<Json>()
+        {
             return Ok(json.clone());
         }
         Json::encode_ref(value)
@@ -108,11 +110,16 @@ impl Json {
     ///
     /// When the text does not fit the type. The message may quote the text: do not send it to the far side.
     pub fn decode<T: DeserializeOwned + 'static>(&self) -> Result<T, serde_json::Error> {
-        let mut same: Option<T> = None;
-        if let Some(slot) = (&mut same as &mut dyn Any).downcast_mut::<Option<Json>>() {
-            *slot = Some(self.clone());
+        if TypeId::of::<T>() == TypeId::of::<Json>() {
+            let mut same: Option<T> = None;
+            if let Some(slot) = (&mut same as &mut dyn Any).downcast_mut::<Option<Json>>() {
+                *slot = Some(self.clone());
+            }
+            if let Some(json) = same {
+                return Ok(json);
+            }
         }
-        same.map_or_else(|| serde_json::from_slice(self.as_bytes()), Ok)
+        serde_json::from_slice(self.as_bytes())
     }
 
     /// What kind of value the text holds.

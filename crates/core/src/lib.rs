@@ -35,14 +35,14 @@ pub use context::{Context, Origin, Version};
 pub use describe::{
     Description, Dialect, Marks, MethodDescription, ParamDescription, ResultDescription, Schemas,
 };
-pub use error::{DeclaredError, ErrorObject, IntoError};
+pub use error::{DeclaredError, ErrorFields, ErrorObject, IntoError};
 pub use exchange::{Answer, exchange};
 pub use extensions::Extensions;
 pub use id::Id;
 pub use json::{Json, Kind, NotJson};
 pub use layer::Layer;
 pub use limits::Limits;
-pub use method::{Method, Methods};
+pub use method::{Method, Methods, SharedMethods};
 pub use name::Name;
 pub use peer::{Batch, Peer, Remote, Request, Values};
 pub use profile::{Cancel, Profile, Settings, Streams, Versions};

@@ -36,6 +36,20 @@ pub trait Methods {
     fn methods(self) -> Vec<Method>;
 }
 
+/// A group of methods whose state can be shared with the rest of the program. This is what `#[service]` implements.
+///
+/// It makes an `Arc` of the type a group of [`Methods`] too.
+pub trait SharedMethods {
+    /// The methods, under their full names.
+    fn shared_methods(self: Arc<Self>) -> Vec<Method>;
+}
+
+impl<T: SharedMethods> Methods for Arc<T> {
+    fn methods(self) -> Vec<Method> {
+        self.shared_methods()
+    }
+}
+
 impl Methods for Vec<Method> {
     fn methods(self) -> Vec<Method> {
         self

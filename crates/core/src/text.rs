@@ -30,8 +30,17 @@ impl Text {
     }
 
     /// The part `start..end` of a frame, shared unless it is short.
+    #[inline(always)]
     pub(crate) fn slice(frame: &Bytes, start: usize, end: usize) -> Text {
-        Text::inline(&frame[start..end]).unwrap_or_else(|| Text::Shared(frame.slice(start..end)))
+        let len = end - start;
+        if len > INLINE {
+            return Text::Shared(frame.slice(start..end));
+        }
+        // Copying a fixed number of bytes is cheaper than copying just those that count.
+        if let Some((fixed, _)) = frame[start..].split_first_chunk::<INLINE>() {
+            return Text::Inline { len: len as u8, bytes: *fixed };
+        }
+        Text::copy_from(&frame[start..end])
     }
 
     /// Takes over a buffer without copying it, unless it is short.
@@ -39,6 +48,7 @@ impl Text {
         Text::inline(&bytes).unwrap_or_else(|| Text::Shared(Bytes::from(bytes)))
     }
 
+    #[inline]
     pub(crate) fn as_bytes(&self) -> &[u8] {
         match self {
             Text::Inline { len, bytes } => &bytes[..usize::from(*len).min(INLINE)],

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::code::Code;
 use crate::codec::envelope::Envelope;
 use crate::codec::message::{Incoming, Invalid, Message, Outcome, Request, Response};
-use crate::codec::scan::{Fault, Scanner, Span};
+use crate::codec::scan::{Fault, Refused, Scanner, Span};
 use crate::codec::string::unescape;
 use crate::codec::walk::members;
 use crate::context::Version;
@@ -22,82 +22,102 @@ use crate::text::Text;
 ///
 /// When the frame as a whole cannot be used: it is not JSON (J2-32, J2-45), it exceeds a limit, or it is a batch
 /// without entries (J2-46). The answer is one error with a `null` identifier.
+#[inline]
 pub fn decode(frame: &Bytes, settings: &Settings) -> Result<Incoming, ErrorObject> {
     if frame.len() > settings.limits.frame {
         return Err(Fault::Frame(settings.limits.frame).into());
     }
     let mut scanner = Scanner::new(frame, &settings.limits);
-    scanner.skip_space();
-    if scanner.peek() != b'[' {
-        let message = entry(&mut scanner, frame, settings, 1)?;
-        scanner.finish()?;
-        return Ok(Incoming::Single(message));
-    }
-    if !settings.profile.batches || settings.profile.versions == Versions::V1 {
-        scanner.value()?;
-        scanner.finish()?;
-        return Ok(Incoming::Single(invalid_array(settings)));
-    }
-    let entries = batch(&mut scanner, frame, settings)?;
-    scanner.finish()?;
-    if entries.is_empty() {
-        return Err(ErrorObject::invalid_request("a batch needs at least one entry"));
-    }
-    Ok(Incoming::Batch(entries))
+    let start = scanner.skip_space(0);
+    let refused = match scanner.byte(start) {
+        b'{' => {
+            let mut envelope = Envelope::default();
+            let end = scan_envelope(&mut envelope, &mut scanner, start, settings, 1);
+            match end.and_then(|end| scanner.finish(end)) {
+                Ok(()) => {
+                    let reading = Reading { frame, envelope: &envelope, settings };
+                    return Ok(Incoming::Single(reading.message()));
+                }
+                Err(refused) => refused,
+            }
+        }
+        b'[' if settings.profile.batches && settings.profile.versions != Versions::V1 => {
+            match batch(&mut scanner, start, frame, settings) {
+                Ok(entries) if entries.is_empty() => {
+                    return Err(ErrorObject::invalid_request("a batch needs at least one entry"));
+                }
+                Ok(entries) => return Ok(Incoming::Batch(entries)),
+                Err(refused) => refused,
+            }
+        }
+        first => match scanner.value(start).and_then(|end| scanner.finish(end)) {
+            Ok(()) => return Ok(Incoming::Single(not_an_object(Kind::of(first), settings))),
+            Err(refused) => refused,
+        },
+    };
+    Err(scanner.fault(refused).into())
 }
 
-fn batch(scanner: &mut Scanner<'_>, frame: &Bytes, settings: &Settings) -> Result<Vec<Message>, Fault> {
+fn batch(
+    scanner: &mut Scanner<'_>,
+    start: usize,
+    frame: &Bytes,
+    settings: &Settings,
+) -> Result<Vec<Message>, Refused> {
     let mut entries = Vec::new();
-    scanner.at += 1;
-    scanner.skip_space();
-    if scanner.peek() == b']' {
-        scanner.at += 1;
-        return Ok(entries);
+    let mut at = scanner.skip_space(start + 1);
+    if scanner.byte(at) == b']' {
+        return scanner.finish(at + 1).map(|()| entries);
     }
     loop {
         if entries.len() == settings.limits.batch {
-            return Err(Fault::Batch(settings.limits.batch));
+            return Err(scanner.refuse(Fault::Batch(settings.limits.batch)));
         }
-        scanner.skip_space();
-        entries.push(entry(scanner, frame, settings, 2)?);
-        scanner.skip_space();
-        match scanner.peek() {
-            b',' => scanner.at += 1,
-            b']' => {
-                scanner.at += 1;
-                return Ok(entries);
-            }
-            _ => return Err(scanner.expected("',' or ']'")),
+        let end = if scanner.byte(at) == b'{' {
+            let mut envelope = Envelope::default();
+            let end = scan_envelope(&mut envelope, scanner, at, settings, 2)?;
+            entries.push(Reading { frame, envelope: &envelope, settings }.message());
+            end
+        } else {
+            scanner.outer_depth = 1;
+            let end = scanner.value(at)?;
+            entries.push(not_an_object(Kind::of(scanner.byte(at)), settings));
+            end
+        };
+        at = scanner.skip_space(end);
+        match scanner.byte(at) {
+            b',' => at = scanner.skip_space(at + 1),
+            b']' => return scanner.finish(at + 1).map(|()| entries),
+            _ => return Err(scanner.expected("',' or ']'", at)),
         }
     }
 }
 
-/// One message, which should be an object `depth` levels deep.
-fn entry(
+/// Scans the object that begins here, `depth` levels deep, and tells where it ends.
+#[inline]
+fn scan_envelope(
+    envelope: &mut Envelope,
     scanner: &mut Scanner<'_>,
-    frame: &Bytes,
+    start: usize,
     settings: &Settings,
     depth: usize,
-) -> Result<Message, Fault> {
-    if scanner.peek() != b'{' {
-        scanner.outer_depth = depth - 1;
-        let found = Kind::of(scanner.peek());
-        scanner.value()?;
-        let detail = format!("a request is an object, not {}", found.with_article());
-        let version = settings.profile.versions.unsaid();
-        return Ok(invalid(version, Some(Id::NULL), ErrorObject::invalid_request(detail)));
+) -> Result<usize, Refused> {
+    if depth > settings.limits.depth {
+        return Err(scanner.refuse(Fault::Depth(settings.limits.depth)));
     }
     scanner.outer_depth = depth;
-    if depth > settings.limits.depth {
-        return Err(Fault::Depth(settings.limits.depth));
-    }
-    let envelope = Envelope::scan(scanner, &settings.limits)?;
-    Ok(Reading { frame, envelope, settings }.message())
+    envelope.scan(scanner, start, &settings.limits)
 }
 
-fn invalid_array(settings: &Settings) -> Message {
+fn not_an_object(found: Kind, settings: &Settings) -> Message {
     let version = settings.profile.versions.unsaid();
-    invalid(version, Some(Id::NULL), ErrorObject::invalid_request("batches are not accepted here"))
+    let detail = match found {
+        Kind::Array if version == Version::V1 || !settings.profile.batches => {
+            "batches are not accepted here".to_owned()
+        }
+        found => format!("a request is an object, not {}", found.with_article()),
+    };
+    invalid(version, Some(Id::NULL), ErrorObject::invalid_request(detail))
 }
 
 fn invalid(version: Version, id: Option<Id>, error: ErrorObject) -> Message {
@@ -107,12 +127,12 @@ fn invalid(version: Version, id: Option<Id>, error: ErrorObject) -> Message {
 /// An envelope on its way to becoming a message.
 struct Reading<'a> {
     frame: &'a Bytes,
-    envelope: Envelope,
+    envelope: &'a Envelope,
     settings: &'a Settings,
 }
 
 impl Reading<'_> {
-    #[inline]
+    #[inline(always)]
     fn message(&self) -> Message {
         let version = match self.version() {
             Ok(version) => version,
@@ -144,16 +164,16 @@ impl Reading<'_> {
             (_, Some(false)) => Err("`jsonrpc` must be \"2.0\""),
             (Versions::V2, None) => Err("`jsonrpc` is missing; it must be \"2.0\""),
             (Versions::Both, None) => {
-                let e = &self.envelope;
+                let e = self.envelope;
                 let is_v1 = e.method.is_present() || e.result.is_present() || e.error.is_present();
                 if is_v1 { Ok(Version::V1) } else { Err("`jsonrpc` and `method` are missing") }
             }
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn request(&self, version: Version) -> Message {
-        let Some(method) = self.name(self.envelope.method) else {
+        let Some(method) = self.method() else {
             return self.refuse(version, "`method` must be a string");
         };
         if method.as_bytes().len() > self.settings.limits.name {
@@ -172,7 +192,7 @@ impl Reading<'_> {
             return invalid(version, id, error);
         }
         let members = self.envelope.unknown_as_object(self.frame);
-        let members = members.map(|object| Json::from_text(Text::from_vec(object)));
+        let members = members.map(|object| Box::new(Json::from_text(Text::from_vec(object))));
         Message::Request(Request { version, id, method, params, members })
     }
 
@@ -219,7 +239,7 @@ impl Reading<'_> {
 
     /// What a response says (J2-66, J1-08, J1-10).
     fn outcome(&self, version: Version) -> Outcome {
-        let e = &self.envelope;
+        let e = self.envelope;
         let has_error = match version {
             Version::V2 => e.error.is_present(),
             Version::V1 => e.error.is_present() && self.bytes(e.error) != b"null",
@@ -255,15 +275,15 @@ impl Reading<'_> {
         !fits || self.envelope.has_duplicate_id || raw.len() > self.settings.limits.id
     }
 
-    fn name(&self, span: Span) -> Option<Name> {
-        let raw = self.bytes(span);
-        if raw.first() != Some(&b'"') {
+    #[inline(always)]
+    fn method(&self) -> Option<Name> {
+        let span = self.envelope.method;
+        if self.frame[span.start] != b'"' {
             return None;
         }
         let (start, end) = (span.start + 1, span.end - 1);
-        let content = &self.frame[start..end];
-        let text = if content.contains(&b'\\') {
-            Text::from_vec(unescape(content))
+        let text = if self.envelope.has_escaped_method {
+            Text::from_vec(unescape(&self.frame[start..end]))
         } else {
             Text::slice(self.frame, start, end)
         };

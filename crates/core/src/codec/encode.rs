@@ -40,6 +40,15 @@ pub(crate) fn response(out: &mut Vec<u8>, version: Version, id: &Id, outcome: Re
     }
 }
 
+/// How long a response with this result is.
+pub(crate) fn result_len(version: Version, id: &Id, result: &Json) -> usize {
+    let frame = match version {
+        Version::V2 => b"{\"jsonrpc\":\"2.0\",\"id\":,\"result\":}".len(),
+        Version::V1 => b"{\"result\":,\"error\":null,\"id\":}".len(),
+    };
+    frame + id.as_bytes().len() + result.as_bytes().len()
+}
+
 /// Writes the response that begins a stream.
 pub(crate) fn stream_start(out: &mut Vec<u8>, id: &Id, subscription: &Json) {
     before_outcome(out, id);

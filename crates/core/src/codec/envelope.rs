@@ -1,7 +1,7 @@
 //! The members of one request or response object, found in one scan.
 
 use crate::codec::keys::{self, Key};
-use crate::codec::scan::{Fault, Scanner, Span};
+use crate::codec::scan::{Fault, Refused, Scanner, Span};
 use crate::limits::Limits;
 
 /// Where the members of an object stand. The default span means that a member is absent.
@@ -9,6 +9,8 @@ use crate::limits::Limits;
 pub(super) struct Envelope {
     pub(super) jsonrpc: Span,
     pub(super) method: Span,
+    /// Whether the method's name is written with escapes.
+    pub(super) has_escaped_method: bool,
     pub(super) params: Span,
     pub(super) id: Span,
     pub(super) result: Span,
@@ -38,59 +40,74 @@ impl Span {
 }
 
 impl Envelope {
-    /// Scans the object that begins here.
-    pub(super) fn scan(scanner: &mut Scanner<'_>, limits: &Limits) -> Result<Envelope, Fault> {
-        let mut envelope = Envelope::default();
-        scanner.at += 1;
-        scanner.skip_space();
-        if scanner.peek() == b'}' {
-            scanner.at += 1;
-            return Ok(envelope);
+    /// Scans the object that begins here, and tells where it ends.
+    #[inline]
+    pub(super) fn scan(
+        &mut self,
+        scanner: &mut Scanner<'_>,
+        start: usize,
+        limits: &Limits,
+    ) -> Result<usize, Refused> {
+        let mut at = scanner.skip_space(start + 1);
+        if scanner.byte(at) == b'}' {
+            return Ok(at + 1);
         }
         for _ in 0..limits.members {
-            scanner.skip_space();
-            let key = scanner.key()?;
-            scanner.expect(b':', "':'")?;
-            scanner.has_duplicate = false;
-            let value = scanner.value()?;
-            envelope.take(key, value, scanner);
-            scanner.skip_space();
-            match scanner.peek() {
-                b',' => scanner.at += 1,
-                b'}' => {
-                    scanner.at += 1;
-                    envelope.check_unknown(scanner.text);
-                    return Ok(envelope);
+            if scanner.text[at..].starts_with(VERSION) && !self.jsonrpc.is_present() {
+                self.jsonrpc = Span { start: at + VERSION.len() - 6, end: at + VERSION.len() - 1 };
+                at = scanner.skip_space(at + VERSION.len());
+                continue;
+            }
+            let (name, key) = match usual_name(scanner.text, at) {
+                Some(usual) => usual,
+                None => {
+                    let key = scanner.key(at)?;
+                    (Name::of(&key.read(scanner.text)), key)
                 }
-                _ => return Err(scanner.expected("',' or '}'")),
+            };
+            let value = scanner.colon(key.end + 1)?;
+            scanner.has_duplicate = false;
+            scanner.has_escape = false;
+            let end = scanner.value(value)?;
+            self.take(name, key, Span { start: value, end }, scanner);
+            at = scanner.skip_space(end);
+            match scanner.byte(at) {
+                b',' => at = scanner.skip_space(at + 1),
+                b'}' => {
+                    self.check_unknown(scanner.text);
+                    return Ok(at + 1);
+                }
+                _ => return Err(scanner.expected("',' or '}'", at)),
             }
         }
-        Err(Fault::Members(limits.members))
+        Err(scanner.refuse(Fault::Members(limits.members)))
     }
 
-    #[inline]
-    fn take(&mut self, key: Key, value: Span, scanner: &Scanner<'_>) {
-        let nested = scanner.has_duplicate;
-        let name = key.read(scanner.text);
-        let slot = match &*name {
-            b"jsonrpc" => &mut self.jsonrpc,
-            b"method" => &mut self.method,
-            b"params" => {
-                self.has_duplicate_params |= nested;
+    #[inline(always)]
+    fn take(&mut self, name: Name, key: Key, value: Span, scanner: &Scanner<'_>) {
+        let is_nested = scanner.has_duplicate;
+        let slot = match name {
+            Name::Jsonrpc => &mut self.jsonrpc,
+            Name::Method => {
+                self.has_escaped_method = scanner.has_escape;
+                &mut self.method
+            }
+            Name::Params => {
+                self.has_duplicate_params |= is_nested;
                 return fill(&mut self.params, value, &mut self.has_duplicate);
             }
-            b"id" => {
-                self.has_duplicate_id |= nested | self.id.is_present();
+            Name::Id => {
+                self.has_duplicate_id |= is_nested | self.id.is_present();
                 &mut self.id
             }
-            b"result" => return fill(&mut self.result, value, &mut self.has_duplicate),
-            b"error" => &mut self.error,
-            _ => {
-                self.has_duplicate |= nested;
+            Name::Result => return fill(&mut self.result, value, &mut self.has_duplicate),
+            Name::Error => &mut self.error,
+            Name::Unknown => {
+                self.has_duplicate |= is_nested;
                 return self.unknown.push((key, value));
             }
         };
-        self.has_duplicate |= nested;
+        self.has_duplicate |= is_nested;
         fill(slot, value, &mut self.has_duplicate);
     }
 
@@ -121,6 +138,48 @@ impl Envelope {
     pub(super) fn is_flagged(&self, name: &[u8], text: &[u8]) -> bool {
         self.unknown.iter().any(|(key, value)| &*key.read(text) == name && value.of(text) == b"true")
     }
+}
+
+/// How nearly every message begins, with the comma that follows.
+const VERSION: &[u8] = b"\"jsonrpc\":\"2.0\",";
+
+/// The name of a member, as far as the protocol knows it.
+#[derive(Clone, Copy)]
+enum Name {
+    Jsonrpc,
+    Method,
+    Params,
+    Id,
+    Result,
+    Error,
+    Unknown,
+}
+
+impl Name {
+    fn of(name: &[u8]) -> Name {
+        match name {
+            b"jsonrpc" => Name::Jsonrpc,
+            b"method" => Name::Method,
+            b"params" => Name::Params,
+            b"id" => Name::Id,
+            b"result" => Name::Result,
+            b"error" => Name::Error,
+            _ => Name::Unknown,
+        }
+    }
+}
+
+/// One of the names that nearly every request has, found without looking at each of its bytes.
+#[inline(always)]
+fn usual_name(text: &[u8], at: usize) -> Option<(Name, Key)> {
+    let rest = text.get(at..)?;
+    let (name, len) = match rest.get(1)? {
+        b'm' if rest.starts_with(b"\"method\"") => (Name::Method, 6),
+        b'p' if rest.starts_with(b"\"params\"") => (Name::Params, 6),
+        b'i' if rest.starts_with(b"\"id\"") => (Name::Id, 2),
+        _ => return None,
+    };
+    Some((name, Key { start: at + 1, end: at + 1 + len, escaped: false }))
 }
 
 #[inline(always)]

@@ -38,8 +38,8 @@ pub struct Request {
     pub method: Name,
     /// The parameters.
     pub params: Option<Json>,
-    /// Members that the protocol does not define, as one object.
-    pub members: Option<Json>,
+    /// Members that the protocol does not define, as one object; boxed because there seldom are any.
+    pub members: Option<Box<Json>>,
 }
 
 /// A response object.

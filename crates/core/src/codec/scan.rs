@@ -67,15 +67,20 @@ impl From<Fault> for ErrorObject {
 /// Checks that `text` is one JSON text and nothing else, and tells where it stands between the white space.
 pub(crate) fn validate(text: &[u8], limits: &Limits) -> Result<Span, Fault> {
     let mut scanner = Scanner::new(text, limits);
-    let span = scanner.value()?;
-    scanner.finish()?;
-    Ok(span)
+    let start = scanner.skip_space(0);
+    let end = scanner.value(start).and_then(|end| scanner.finish(end).map(|()| end));
+    end.map(|end| Span { start, end }).map_err(|refused| scanner.fault(refused))
 }
+
+/// The scan cannot go on; the scanner knows why. It holds nothing so that going on costs nothing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Refused;
 
 /// A container that the scan is inside of.
 #[derive(Clone, Copy)]
-pub(super) struct Level {
-    is_object: bool,
+struct Level {
+    /// The byte that ends it, which also tells what it is.
+    closer: u8,
     /// How many members or elements it has so far.
     count: usize,
     /// Where its names begin in the list of names.
@@ -85,7 +90,9 @@ pub(super) struct Level {
 /// Lists that are used again by the next scan on this thread, so that scanning does not allocate.
 #[derive(Default)]
 struct Scratch {
-    levels: Vec<Level>,
+    /// The containers around the innermost one.
+    outer: Vec<Level>,
+    /// The names of the members of all of them.
     keys: Vec<Key>,
 }
 
@@ -93,218 +100,244 @@ struct Scratch {
 const SCRATCH_KEPT: usize = 4096;
 
 thread_local! {
-    static SCRATCH: Cell<Scratch> = const { Cell::new(Scratch { levels: Vec::new(), keys: Vec::new() }) };
+    static SCRATCH: Cell<Scratch> = const { Cell::new(Scratch { outer: Vec::new(), keys: Vec::new() }) };
 }
 
-/// One pass over one text.
+/// One pass over one text. Each step takes a place in the text and gives the place after what it went past.
 pub(super) struct Scanner<'a> {
     pub(super) text: &'a [u8],
-    pub(super) at: usize,
     /// Whether a byte above 127 was seen inside a string: then the text's UTF-8 is checked at the end.
     pub(super) has_non_ascii: bool,
+    /// Whether an escape was seen since this was last cleared.
+    pub(super) has_escape: bool,
     /// Whether an object with a name given twice was seen since this was last cleared.
     pub(super) has_duplicate: bool,
     /// How deep the value being scanned stands, for the depth limit.
     pub(super) outer_depth: usize,
     limits: &'a Limits,
-    scratch: Scratch,
+    scratch: Option<Scratch>,
+    fault: Fault,
 }
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a [u8], limits: &'a Limits) -> Scanner<'a> {
-        let scratch = SCRATCH.take();
-        let (has_non_ascii, has_duplicate, outer_depth) = (false, false, 0);
-        Scanner { text, at: 0, has_non_ascii, has_duplicate, outer_depth, limits, scratch }
-    }
-
-    /// The byte at the current place; 0, which no token begins with, at the end.
-    #[inline(always)]
-    pub(super) fn peek(&self) -> u8 {
-        self.text.get(self.at).copied().unwrap_or(0)
-    }
-
-    #[inline(always)]
-    pub(super) fn skip_space(&mut self) {
-        while matches!(self.peek(), b' ' | b'\t' | b'\n' | b'\r') {
-            self.at += 1;
+        Scanner {
+            text,
+            has_non_ascii: false,
+            has_escape: false,
+            has_duplicate: false,
+            outer_depth: 0,
+            limits,
+            scratch: None,
+            fault: Fault::Syntax("a value", 0),
         }
     }
 
-    pub(super) fn expected(&self, what: &'static str) -> Fault {
-        Fault::Syntax(what, self.at)
-    }
-
-    /// Goes past `byte`, which must come next after white space.
+    /// The byte at a place; 0, which no token begins with, at the end.
     #[inline(always)]
-    pub(super) fn expect(&mut self, byte: u8, what: &'static str) -> Result<(), Fault> {
-        self.skip_space();
-        if self.peek() != byte {
-            return Err(self.expected(what));
-        }
-        self.at += 1;
-        Ok(())
+    pub(super) fn byte(&self, at: usize) -> u8 {
+        self.text.get(at).copied().unwrap_or(0)
     }
 
-    /// Goes past one value and the white space before it.
+    #[inline(always)]
+    pub(super) fn skip_space(&self, mut at: usize) -> usize {
+        while self.byte(at) <= b' ' && matches!(self.byte(at), b' ' | b'\t' | b'\n' | b'\r') {
+            at += 1;
+        }
+        at
+    }
+
+    /// Notes what is wrong with the text.
+    #[cold]
+    pub(super) fn expected(&mut self, what: &'static str, at: usize) -> Refused {
+        self.refuse(Fault::Syntax(what, at))
+    }
+
+    #[cold]
+    pub(super) fn refuse(&mut self, fault: Fault) -> Refused {
+        self.fault = fault;
+        Refused
+    }
+
+    /// Why the scan could not go on.
+    pub(super) fn fault(&self, _: Refused) -> Fault {
+        self.fault
+    }
+
+    /// Goes past a colon and the white space around it.
+    #[inline(always)]
+    pub(super) fn colon(&mut self, at: usize) -> Result<usize, Refused> {
+        let at = self.skip_space(at);
+        if self.byte(at) != b':' {
+            return Err(self.expected("':'", at));
+        }
+        Ok(self.skip_space(at + 1))
+    }
+
+    /// Goes past one value.
     #[inline]
-    pub(super) fn value(&mut self) -> Result<Span, Fault> {
-        self.skip_space();
-        let start = self.at;
-        match self.peek() {
-            b'{' | b'[' => self.container()?,
-            _ => self.scalar()?,
+    pub(super) fn value(&mut self, at: usize) -> Result<usize, Refused> {
+        match self.byte(at) {
+            b'"' => self.string(at),
+            b'{' | b'[' => self.container(at),
+            _ => self.scalar(at),
         }
-        Ok(Span { start, end: self.at })
     }
 
-    /// Goes past one string, number or literal.
+    /// Goes past one number or literal.
     #[inline]
-    fn scalar(&mut self) -> Result<(), Fault> {
-        match self.peek() {
-            b'"' => self.string().map(|_| ()),
-            b'-' | b'0'..=b'9' => self.number(),
-            b't' => self.literal(b"true"),
-            b'f' => self.literal(b"false"),
-            b'n' => self.literal(b"null"),
-            _ => Err(self.expected("a value")),
+    fn scalar(&mut self, at: usize) -> Result<usize, Refused> {
+        match self.byte(at) {
+            b'-' | b'0'..=b'9' => self.number(at),
+            b't' => self.literal(at, b"true"),
+            b'f' => self.literal(at, b"false"),
+            b'n' => self.literal(at, b"null"),
+            _ => Err(self.expected("a value", at)),
         }
     }
 
     /// Goes past an array or object, however deep, with a stack of its own.
-    fn container(&mut self) -> Result<(), Fault> {
-        self.open()?;
+    fn container(&mut self, start: usize) -> Result<usize, Refused> {
+        let mut level = self.open(start, self.outer_depth)?;
+        let mut at = start + 1;
         loop {
-            if self.before_member()? {
-                match self.peek() {
-                    b'{' | b'[' => {
-                        self.open()?;
-                        continue;
-                    }
-                    _ => self.scalar()?,
+            at = self.skip_space(at);
+            let byte = self.byte(at);
+            if byte == level.closer {
+                at += 1;
+                if level.closer == b'}' {
+                    self.close_object(&level);
                 }
-            } else if self.close() {
-                return Ok(());
+                match self.scratch.as_mut().and_then(|scratch| scratch.outer.pop()) {
+                    Some(outer) => level = outer,
+                    None => return Ok(at),
+                }
+                continue;
+            }
+            if level.count > 0 {
+                if byte != b',' {
+                    let what = if level.closer == b'}' { "',' or '}'" } else { "',' or ']'" };
+                    return Err(self.expected(what, at));
+                }
+                at = self.skip_space(at + 1);
+            }
+            level.count += 1;
+            if level.count > self.limits.members {
+                return Err(self.refuse(Fault::Members(self.limits.members)));
+            }
+            if level.closer == b'}' {
+                at = self.name(at)?;
+            }
+            match self.byte(at) {
+                b'"' => at = self.string(at)?,
+                b'{' | b'[' => {
+                    let depth = self.push(level);
+                    level = self.open(at, self.outer_depth + depth)?;
+                    at += 1;
+                }
+                _ => at = self.scalar(at)?,
             }
         }
     }
 
-    /// Enters the array or object that begins here.
-    fn open(&mut self) -> Result<(), Fault> {
-        if self.scratch.levels.len() + self.outer_depth >= self.limits.depth {
-            return Err(Fault::Depth(self.limits.depth));
-        }
-        let is_object = self.peek() == b'{';
-        self.scratch.levels.push(Level { is_object, count: 0, first_key: self.scratch.keys.len() });
-        self.at += 1;
-        Ok(())
-    }
-
-    /// Goes to the next member of the innermost container, past its name and colon if it has one; false at the end.
+    /// Enters the array or object that begins here, `depth` levels down.
     #[inline]
-    fn before_member(&mut self) -> Result<bool, Fault> {
-        self.skip_space();
-        let level = self.scratch.levels.last_mut().expect("the scan is inside a container");
-        let is_object = level.is_object;
-        let byte = self.text.get(self.at).copied().unwrap_or(0);
-        if byte == if is_object { b'}' } else { b']' } {
-            return Ok(false);
+    fn open(&mut self, at: usize, depth: usize) -> Result<Level, Refused> {
+        if depth >= self.limits.depth {
+            return Err(self.refuse(Fault::Depth(self.limits.depth)));
         }
-        if level.count > 0 {
-            if byte != b',' {
-                return Err(self.expected(if is_object { "',' or '}'" } else { "',' or ']'" }));
-            }
-            self.at += 1;
-        }
-        level.count += 1;
-        if level.count > self.limits.members {
-            return Err(Fault::Members(self.limits.members));
-        }
-        if is_object {
-            self.skip_space();
-            let key = self.key()?;
-            self.scratch.keys.push(key);
-            self.expect(b':', "':'")?;
-        }
-        self.skip_space();
-        Ok(true)
+        let closer = if self.byte(at) == b'{' { b'}' } else { b']' };
+        let first_key = self.scratch.as_ref().map_or(0, |scratch| scratch.keys.len());
+        Ok(Level { closer, count: 0, first_key })
     }
 
-    /// Leaves the innermost container; true when it was the outermost of this value.
+    /// Keeps a container while one inside it is scanned; tells how deep that makes it.
     #[inline]
-    fn close(&mut self) -> bool {
-        self.at += 1;
-        let level = self.scratch.levels.pop().expect("the scan is inside a container");
-        if level.is_object {
-            let names = &mut self.scratch.keys[level.first_key..];
-            self.has_duplicate |= keys::has_duplicate(self.text, names);
-            self.scratch.keys.truncate(level.first_key);
-        }
-        self.scratch.levels.is_empty()
+    fn push(&mut self, level: Level) -> usize {
+        let outer = &mut self.scratch().outer;
+        outer.push(level);
+        outer.len()
     }
 
-    /// Goes past the name of a member.
+    /// Goes past a member's name and colon, and keeps the name for comparison.
     #[inline]
-    pub(super) fn key(&mut self) -> Result<Key, Fault> {
-        if self.peek() != b'"' {
-            return Err(self.expected("a member name in double quotes"));
-        }
-        let start = self.at + 1;
-        let escaped = self.string()?;
-        Ok(Key { start, end: self.at - 1, escaped })
-    }
-
-    fn literal(&mut self, word: &'static [u8]) -> Result<(), Fault> {
-        if !self.text[self.at..].starts_with(word) {
-            return Err(self.expected("a value"));
-        }
-        self.at += word.len();
-        Ok(())
+    fn name(&mut self, at: usize) -> Result<usize, Refused> {
+        let key = self.key(at)?;
+        self.scratch().keys.push(key);
+        self.colon(key.end + 1)
     }
 
     #[inline]
-    fn number(&mut self) -> Result<(), Fault> {
-        let start = self.at;
-        self.at += usize::from(self.peek() == b'-');
-        match self.peek() {
-            b'0' => self.at += 1,
-            _ => self.digits()?,
+    fn close_object(&mut self, level: &Level) {
+        let text = self.text;
+        if let Some(scratch) = &mut self.scratch {
+            self.has_duplicate |= keys::has_duplicate(text, &mut scratch.keys[level.first_key..]);
+            scratch.keys.truncate(level.first_key);
         }
-        if self.peek() == b'.' {
-            self.at += 1;
-            self.digits()?;
-        }
-        if matches!(self.peek(), b'e' | b'E') {
-            self.at += 1;
-            self.at += usize::from(matches!(self.peek(), b'+' | b'-'));
-            self.digits()?;
-        }
-        if self.at - start > self.limits.number {
-            return Err(Fault::Number(self.limits.number));
-        }
-        Ok(())
     }
 
     #[inline]
-    fn digits(&mut self) -> Result<(), Fault> {
-        let rest = &self.text[self.at..];
-        let count = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
-        if count == 0 {
-            return Err(self.expected("a digit"));
+    fn scratch(&mut self) -> &mut Scratch {
+        self.scratch.get_or_insert_with(|| SCRATCH.take())
+    }
+
+    /// Goes past the name of a member, which ends one byte before its closing quote.
+    #[inline]
+    pub(super) fn key(&mut self, at: usize) -> Result<Key, Refused> {
+        if self.byte(at) != b'"' {
+            return Err(self.expected("a member name in double quotes", at));
         }
-        self.at += count;
-        Ok(())
+        self.has_escape = false;
+        let end = self.string(at)?;
+        Ok(Key { start: at + 1, end: end - 1, escaped: self.has_escape })
+    }
+
+    fn literal(&mut self, at: usize, word: &'static [u8]) -> Result<usize, Refused> {
+        if !self.text[at..].starts_with(word) {
+            return Err(self.expected("a value", at));
+        }
+        Ok(at + word.len())
+    }
+
+    #[inline]
+    fn number(&mut self, start: usize) -> Result<usize, Refused> {
+        let first = if self.byte(start) == b'-' { start + 1 } else { start };
+        let mut at = if self.byte(first) == b'0' { first + 1 } else { self.digits(first)? };
+        if self.byte(at) == b'.' {
+            at = self.digits(at + 1)?;
+        }
+        if matches!(self.byte(at), b'e' | b'E') {
+            at = if matches!(self.byte(at + 1), b'+' | b'-') { at + 2 } else { at + 1 };
+            at = self.digits(at)?;
+        }
+        if at - start > self.limits.number {
+            return Err(self.refuse(Fault::Number(self.limits.number)));
+        }
+        Ok(at)
+    }
+
+    #[inline(always)]
+    fn digits(&mut self, start: usize) -> Result<usize, Refused> {
+        let mut at = start;
+        while self.byte(at).is_ascii_digit() {
+            at += 1;
+        }
+        if at == start {
+            return Err(self.expected("a digit", at));
+        }
+        Ok(at)
     }
 
     /// Checks that only white space follows and, where there is need, that the text is UTF-8.
-    pub(super) fn finish(&mut self) -> Result<(), Fault> {
-        self.skip_space();
-        if self.at < self.text.len() {
-            return Err(self.expected("the end of the text"));
+    pub(super) fn finish(&mut self, at: usize) -> Result<(), Refused> {
+        let at = self.skip_space(at);
+        if at < self.text.len() {
+            return Err(self.expected("the end of the text", at));
         }
         if self.has_non_ascii
             && let Err(error) = std::str::from_utf8(self.text)
         {
-            return Err(Fault::Syntax("valid UTF-8", error.valid_up_to()));
+            return Err(self.expected("valid UTF-8", error.valid_up_to()));
         }
         Ok(())
     }
@@ -312,10 +345,12 @@ impl<'a> Scanner<'a> {
 
 impl Drop for Scanner<'_> {
     fn drop(&mut self) {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.levels.clear();
-        scratch.keys.clear();
-        if scratch.keys.capacity() <= SCRATCH_KEPT && scratch.levels.capacity() <= SCRATCH_KEPT {
+        if let Some(mut scratch) = self.scratch.take()
+            && scratch.keys.capacity() <= SCRATCH_KEPT
+            && scratch.outer.capacity() <= SCRATCH_KEPT
+        {
+            scratch.outer.clear();
+            scratch.keys.clear();
             SCRATCH.set(scratch);
         }
     }
@@ -393,7 +428,7 @@ mod tests {
             (r#"{"\u0061":1,"a":2}"#, true),
         ] {
             let mut scanner = Scanner::new(text.as_bytes(), &limits);
-            scanner.value().unwrap();
+            scanner.value(0).unwrap();
             assert_eq!(scanner.has_duplicate, expected, "{text}");
         }
     }

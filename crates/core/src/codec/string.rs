@@ -1,6 +1,6 @@
 //! Strings: finding their end, checking their escapes, and reading them.
 
-use crate::codec::scan::{Fault, Scanner};
+use crate::codec::scan::{Refused, Scanner};
 
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
@@ -12,64 +12,53 @@ const STRIDE: usize = 32;
 const LONG_AFTER: usize = 4;
 
 impl Scanner<'_> {
-    /// Goes past a string that begins here; true when it holds escapes.
+    /// Goes past a string that begins here.
     #[inline]
-    pub(super) fn string(&mut self) -> Result<bool, Fault> {
-        self.at += 1;
-        let mut escaped = false;
+    pub(super) fn string(&mut self, start: usize) -> Result<usize, Refused> {
+        let mut at = start + 1;
         loop {
-            self.plain_characters();
-            match self.peek() {
-                b'"' => {
-                    self.at += 1;
-                    return Ok(escaped);
-                }
+            at = self.plain_characters(at);
+            match self.byte(at) {
+                b'"' => return Ok(at + 1),
                 b'\\' => {
-                    escaped = true;
-                    self.escape()?;
+                    self.has_escape = true;
+                    at = self.escape(at)?;
                 }
-                _ if self.at >= self.text.len() => return Err(self.expected("the end of the string")),
-                _ => return Err(self.expected("no control character inside a string")),
+                _ if at >= self.text.len() => return Err(self.expected("the end of the string", at)),
+                _ => return Err(self.expected("no control character inside a string", at)),
             }
         }
     }
 
     /// Goes past everything up to the next quote, backslash or control character.
-    #[inline]
-    fn plain_characters(&mut self) {
+    #[inline(always)]
+    fn plain_characters(&mut self, mut at: usize) -> usize {
         let mut seen = 0;
         let mut words = 0;
-        while let Some(word) = self.text.get(self.at..self.at + 8) {
+        while let Some(word) = self.text.get(at..at + 8) {
             let word = u64::from_le_bytes(word.try_into().expect("eight bytes were taken"));
             let stop = special_bytes(word);
             if stop != 0 {
                 let plain = stop.trailing_zeros() / 8;
                 // Only what stands before the special byte belongs to the string.
                 seen |= word & (1_u64 << (plain * 8)).wrapping_sub(1);
-                self.at += plain as usize;
                 self.has_non_ascii |= seen & HIGH != 0;
-                return;
+                return at + plain as usize;
             }
             seen |= word;
-            self.at += 8;
+            at += 8;
             words += 1;
             if words == LONG_AFTER {
-                self.long_run();
+                at = self.long_run(at);
             }
         }
         self.has_non_ascii |= seen & HIGH != 0;
-        while let Some(&byte) = self.text.get(self.at) {
-            if byte < 0x20 || byte == b'"' || byte == b'\\' {
-                return;
-            }
-            self.has_non_ascii |= byte >= 0x80;
-            self.at += 1;
-        }
+        self.last_characters(at)
     }
 
     /// Goes on in strides that compilers turn into vector instructions, while nothing special is in sight.
-    fn long_run(&mut self) {
-        for chunk in self.text[self.at..].chunks_exact(STRIDE) {
+    fn long_run(&mut self, mut at: usize) -> usize {
+        for chunk in self.text[at..].chunks_exact(STRIDE) {
             let mut special = false;
             let mut all = 0_u8;
             for &byte in chunk {
@@ -77,44 +66,48 @@ impl Scanner<'_> {
                 all |= byte;
             }
             if special {
-                return;
+                break;
             }
             self.has_non_ascii |= all >= 0x80;
-            self.at += STRIDE;
+            at += STRIDE;
         }
+        at
+    }
+
+    /// Goes on byte by byte, near the end of the text.
+    fn last_characters(&mut self, mut at: usize) -> usize {
+        while let Some(&byte) = self.text.get(at) {
+            if byte < 0x20 || byte == b'"' || byte == b'\\' {
+                break;
+            }
+            self.has_non_ascii |= byte >= 0x80;
+            at += 1;
+        }
+        at
     }
 
     /// Goes past one escape; of surrogates only pairs are taken (J2-57, J2-58).
-    fn escape(&mut self) -> Result<(), Fault> {
-        self.at += 1;
-        match self.peek() {
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.at += 1,
-            b'u' => {
-                let unit = self.hex_escape()?;
-                match unit {
-                    0xD800..=0xDBFF => {
-                        let pair = self.text[self.at..].starts_with(b"\\u");
-                        self.at += usize::from(pair);
-                        if !pair || !(0xDC00..=0xDFFF).contains(&self.hex_escape()?) {
-                            return Err(self.expected("the second half of a surrogate pair"));
-                        }
+    fn escape(&mut self, at: usize) -> Result<usize, Refused> {
+        match self.byte(at + 1) {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(at + 2),
+            b'u' => match self.hex_escape(at + 2)? {
+                0xD800..=0xDBFF => {
+                    let pair = self.text[at + 6..].starts_with(b"\\u");
+                    if !pair || !(0xDC00..=0xDFFF).contains(&self.hex_escape(at + 8)?) {
+                        return Err(self.expected("the second half of a surrogate pair", at + 6));
                     }
-                    0xDC00..=0xDFFF => return Err(self.expected("the first half of a surrogate pair")),
-                    _ => {}
+                    Ok(at + 12)
                 }
-            }
-            _ => return Err(self.expected("an escape that JSON knows")),
+                0xDC00..=0xDFFF => Err(self.expected("the first half of a surrogate pair", at)),
+                _ => Ok(at + 6),
+            },
+            _ => Err(self.expected("an escape that JSON knows", at)),
         }
-        Ok(())
     }
 
-    /// Goes past `u` and its four hexadecimal digits.
-    fn hex_escape(&mut self) -> Result<u16, Fault> {
-        self.at += 1;
-        let digits = self.text.get(self.at..self.at + 4).and_then(hex);
-        let unit = digits.ok_or_else(|| self.expected("four hexadecimal digits"))?;
-        self.at += 4;
-        Ok(unit)
+    fn hex_escape(&mut self, at: usize) -> Result<u16, Refused> {
+        let digits = self.text.get(at..at + 4).and_then(hex);
+        digits.ok_or_else(|| self.expected("four hexadecimal digits", at))
     }
 }
 

@@ -1,0 +1,95 @@
+//! Codecs and dispatchers without a network: the bytes of a request in, the bytes of its answer out.
+//!
+//! Each case knows the methods `add`, `ignore`, `text` and `document` of [`crate::workload`]. Futures are polled in place.
+
+use std::io;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+
+use crate::workload::Workload;
+
+pub mod by_hand;
+pub mod jsonrpsee;
+pub mod raw_value;
+#[cfg(feature = "switchboard")]
+pub mod switchboard;
+
+/// Something that answers JSON-RPC in process.
+pub trait Case {
+    /// What the tables and the command line call it.
+    fn name(&self) -> &'static str;
+
+    /// Answers one body. It owns the answer, as a server that hands it to the network does.
+    fn call(&self, body: Bytes) -> Bytes;
+
+    /// Whether [`Case::call`] understands arrays of requests.
+    fn takes_batches(&self) -> bool {
+        true
+    }
+
+    /// Whether it can be measured on `workload`.
+    fn takes(&self, workload: Workload) -> bool {
+        self.takes_batches() || !matches!(workload, Workload::Batch(_))
+    }
+}
+
+/// Every case that this build has, ours first.
+pub fn all() -> Vec<Box<dyn Case>> {
+    vec![
+        #[cfg(feature = "switchboard")]
+        Box::new(switchboard::Switchboard::new()),
+        Box::new(by_hand::ByHand),
+        Box::new(raw_value::RawValue),
+        Box::new(jsonrpsee::Direct::new()),
+        Box::new(jsonrpsee::Tower::new()),
+    ]
+}
+
+/// The case called `name`.
+pub fn named(name: &str) -> Option<Box<dyn Case>> {
+    all().into_iter().find(|case| case.name() == name)
+}
+
+/// Checks that `case` answers `workload` right.
+///
+/// # Errors
+/// When it does not.
+pub fn check(case: &dyn Case, workload: Workload) -> io::Result<()> {
+    let answer = case.call(workload.body());
+    if workload.is_answered_by(&answer) {
+        return Ok(());
+    }
+    let shown = String::from_utf8_lossy(&answer[..answer.len().min(300)]);
+    Err(io::Error::other(format!("{} on {:?}: wrong answer: {shown}", case.name(), workload.title())))
+}
+
+/// The result of a future that never has to wait.
+///
+/// # Panics
+/// When it does wait: then it is not the ready path that is measured.
+pub fn ready<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("a case that waits cannot be measured in place"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{all, check};
+    use crate::workload::Workload;
+
+    #[test]
+    fn every_case_answers_every_workload_it_takes() {
+        use Workload::*;
+        for case in all() {
+            for workload in [Add, Batch(3), NestedParams, StringParams, TextResult, DocumentResult] {
+                if case.takes(workload) {
+                    check(&*case, workload).unwrap();
+                }
+            }
+        }
+    }
+}

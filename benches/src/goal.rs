@@ -1,0 +1,119 @@
+//! What Switchboard has to reach, and whether it does.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::report::{Ratio, Section, number, write_table};
+use crate::samples::Samples;
+
+/// The subject that the goals are about.
+pub const OURS: &str = "switchboard";
+
+/// The subject that shows what is possible.
+pub const FLOOR: &str = "by-hand";
+
+/// A bound on a figure.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub enum Limit {
+    /// The figure is good up to here.
+    AtMost(f64),
+    /// The figure is good from here.
+    AtLeast(f64),
+}
+
+/// One goal, with what was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Goal {
+    /// What is measured.
+    pub what: String,
+    /// How it has to be.
+    pub limit: Limit,
+    /// What we reach; none while we are not part of the run.
+    pub ours: Option<Samples>,
+    /// What the floor reaches, for orientation.
+    pub floor: Option<Samples>,
+}
+
+impl Goal {
+    /// A goal on a ratio of `section`.
+    pub fn on_ratio(section: &Section, ratio: Ratio, limit: Limit) -> Self {
+        Self {
+            what: format!("{}: {} x {}", section.title, ratio.column, ratio.base),
+            limit,
+            ours: section.ratio(OURS, ratio),
+            floor: section.ratio(FLOOR, ratio),
+        }
+    }
+
+    /// A goal on a figure of `section` itself.
+    pub fn on_figure(section: &Section, column: &'static str, limit: Limit) -> Self {
+        Self {
+            what: format!("{}: {column}", section.title),
+            limit,
+            ours: section.figure(OURS, column).cloned(),
+            floor: section.figure(FLOOR, column).cloned(),
+        }
+    }
+
+    /// Whether we reach it, by the median over the rounds; none while we are not part of the run.
+    pub fn is_met(&self) -> Option<bool> {
+        let ours = self.ours.as_ref()?.median();
+        Some(match self.limit {
+            Limit::AtMost(limit) => ours <= limit,
+            Limit::AtLeast(limit) => ours >= limit,
+        })
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let limit = match self.limit {
+            Limit::AtMost(limit) => format!("<= {}", number(limit)),
+            Limit::AtLeast(limit) => format!(">= {}", number(limit)),
+        };
+        let verdict = match self.is_met() {
+            Some(true) => "pass",
+            Some(false) => "FAIL",
+            None => "not measured",
+        };
+        let median = |samples: &Option<Samples>| number(samples.as_ref().map_or(f64::NAN, Samples::median));
+        let range = |samples: &Samples| format!("{}..{}", number(samples.min()), number(samples.max()));
+        vec![
+            self.what.clone(),
+            limit,
+            median(&self.ours),
+            self.ours.as_ref().map_or("-".to_owned(), range),
+            median(&self.floor),
+            verdict.to_owned(),
+        ]
+    }
+}
+
+/// Goals, printed as a table with a verdict a line.
+#[derive(Clone, Copy, Debug)]
+pub struct Verdicts<'a>(pub &'a [Goal]);
+
+impl fmt::Display for Verdicts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let header = ["goal", "limit", OURS, "min..max", FLOOR, "verdict"].map(str::to_owned).to_vec();
+        write_table(f, &std::iter::once(header).chain(self.0.iter().map(Goal::cells)).collect::<Vec<_>>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Goal, Limit};
+
+    fn check(limit: Limit, ours: Option<f64>, expected: Option<bool>) {
+        let goal = Goal { what: String::new(), limit, ours: ours.map(Into::into), floor: None };
+        assert_eq!(goal.is_met(), expected, "{goal:?}");
+    }
+
+    #[test]
+    fn a_goal_is_met_on_its_limit_and_open_without_a_figure() {
+        check(Limit::AtMost(2.0), Some(2.0), Some(true));
+        check(Limit::AtMost(2.0), Some(2.1), Some(false));
+        check(Limit::AtLeast(2.0), Some(2.0), Some(true));
+        check(Limit::AtLeast(2.0), Some(1.9), Some(false));
+        check(Limit::AtLeast(2.0), None, None);
+    }
+}

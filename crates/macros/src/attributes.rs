@@ -1,0 +1,139 @@
+//! The attributes on functions and arguments: ours, which are taken away, and Rust's, which are read.
+
+use proc_macro2::Span;
+use syn::meta::ParseNestedMeta;
+use syn::spanned::Spanned;
+use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Token};
+
+use crate::model::DefaultValue;
+use crate::options::{key, text, unknown_key};
+
+/// What `#[method(…)]` says.
+#[derive(Default)]
+pub(crate) struct MethodAttribute {
+    pub(crate) skip: bool,
+    pub(crate) safe: bool,
+    pub(crate) idempotent: bool,
+    pub(crate) name: Option<LitStr>,
+    pub(crate) tags: Vec<LitStr>,
+}
+
+impl MethodAttribute {
+    pub(crate) fn take(attrs: &mut Vec<Attribute>) -> syn::Result<MethodAttribute> {
+        let mut method = MethodAttribute::default();
+        take(attrs, "method", |meta| {
+            match key(meta).as_str() {
+                "skip" => method.skip = true,
+                "safe" => method.safe = true,
+                "idempotent" => method.idempotent = true,
+                "name" => method.name = Some(text(meta)?),
+                "tag" => method.tags.push(text(meta)?),
+                _ => {
+                    let known = "`name`, `safe`, `idempotent`, `tag` and `skip`";
+                    return Err(unknown_key(meta, "method", known));
+                }
+            }
+            Ok(())
+        })?;
+        Ok(method)
+    }
+}
+
+/// What `#[arg(…)]` says.
+#[derive(Default)]
+pub(crate) struct ArgAttribute {
+    pub(crate) name: Option<LitStr>,
+    pub(crate) default: Option<(Span, DefaultValue)>,
+    pub(crate) rest: Option<Span>,
+}
+
+impl ArgAttribute {
+    pub(crate) fn take(attrs: &mut Vec<Attribute>) -> syn::Result<ArgAttribute> {
+        let mut arg = ArgAttribute::default();
+        take(attrs, "arg", |meta| {
+            match key(meta).as_str() {
+                "name" => arg.name = Some(text(meta)?),
+                "default" => arg.default = Some((meta.path.span(), default_value(meta)?)),
+                "rest" => arg.rest = Some(meta.path.span()),
+                _ => return Err(unknown_key(meta, "arg", "`name`, `default` and `rest`")),
+            }
+            Ok(())
+        })?;
+        Ok(arg)
+    }
+}
+
+fn default_value(meta: &ParseNestedMeta<'_>) -> syn::Result<DefaultValue> {
+    if !meta.input.peek(Token![=]) {
+        return Ok(DefaultValue::OfType);
+    }
+    Ok(match meta.value()?.parse()? {
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => DefaultValue::Text(text),
+        expression => DefaultValue::Expression(Box::new(expression)),
+    })
+}
+
+/// Removes the attributes of this name and reads their entries.
+fn take(
+    attrs: &mut Vec<Attribute>,
+    name: &str,
+    mut read: impl FnMut(&ParseNestedMeta<'_>) -> syn::Result<()>,
+) -> syn::Result<()> {
+    let mut outcome = Ok(());
+    for attr in attrs.extract_if(.., |attr| attr.path().is_ident(name)) {
+        let entries = match &attr.meta {
+            Meta::Path(_) => Ok(()),
+            Meta::List(list) => list.parse_nested_meta(|meta| read(&meta)),
+            Meta::NameValue(_) => {
+                Err(syn::Error::new_spanned(&attr, format!("write `#[{name}(…)]`, with parentheses")))
+            }
+        };
+        outcome = outcome.and(entries);
+    }
+    outcome
+}
+
+/// The doc comment, without the space that stands before each line.
+pub(crate) fn docs(attrs: &[Attribute]) -> String {
+    let lines = attrs.iter().filter(|attr| attr.path().is_ident("doc")).filter_map(text_value);
+    let lines: Vec<String> = lines
+        .flat_map(|text| {
+            let lines = text.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned());
+            // An empty `///` is a line too.
+            if text.is_empty() { vec![String::new()] } else { lines.collect() }
+        })
+        .collect();
+    lines.join("\n").trim().to_owned()
+}
+
+/// The reason that `#[deprecated]` gives.
+pub(crate) fn deprecation(attrs: &[Attribute]) -> Option<String> {
+    let attr = attrs.iter().find(|attr| attr.path().is_ident("deprecated"))?;
+    let mut note = text_value(attr);
+    if let Meta::List(list) = &attr.meta {
+        // What is wrong with the attribute, rustc says.
+        let _ = list.parse_nested_meta(|meta| {
+            let value = text(&meta)?.value();
+            if meta.path.is_ident("note") {
+                note = Some(value);
+            }
+            Ok(())
+        });
+    }
+    Some(note.unwrap_or_else(|| "deprecated".to_owned()))
+}
+
+/// The conditions under which the item exists.
+pub(crate) fn conditions(attrs: &[Attribute]) -> Vec<Attribute> {
+    attrs.iter().filter(|attr| attr.path().is_ident("cfg")).cloned().collect()
+}
+
+fn text_value(attr: &Attribute) -> Option<String> {
+    match &attr.meta {
+        Meta::NameValue(pair) => match &pair.value {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,167 @@
+//! The methods as services: parameters are read, the function is called, its result is the reply.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+
+use crate::expand::describe::description;
+use crate::expand::{Host, mixed, mixed_at};
+use crate::model::{Argument, DefaultValue, Input, Kind, Method, Success};
+use crate::options::Options;
+
+/// Implements `SharedMethods` and `Methods` for the host.
+pub(crate) fn server(host: &Host, methods: &[Method], options: &Options) -> TokenStream {
+    let krate = &options.krate;
+    let Host { parameters, ty, conditions, .. } = host;
+    let this = Ident::new("this", mixed());
+    let methods = methods.iter().map(|method| registration(method, host, &this, options));
+    let this_is_fit = host
+        .is_unproven
+        .then(|| quote_spanned!(mixed()=> let this = #krate::__private::shareable::<#ty>(this);));
+    quote_spanned! {mixed()=>
+        #[automatically_derived]
+        #[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
+        impl #parameters #krate::SharedMethods for #ty #conditions {
+            fn shared_methods(self: ::std::sync::Arc<Self>) -> ::std::vec::Vec<#krate::Method> {
+                let this = self;
+                #this_is_fit
+                ::std::vec::Vec::from([#(#methods),*])
+            }
+        }
+
+        #[automatically_derived]
+        impl #parameters #krate::Methods for #ty #conditions {
+            fn methods(self) -> ::std::vec::Vec<#krate::Method> {
+                #krate::SharedMethods::shared_methods(::std::sync::Arc::new(self))
+            }
+        }
+    }
+}
+
+fn registration(method: &Method, host: &Host, this: &Ident, options: &Options) -> TokenStream {
+    let site = mixed_at(method.function.span());
+    let krate = &options.krate;
+    let Method { name, conditions, .. } = method;
+    let answer = answer(method, host, this, options);
+    let description = description(method, options);
+    quote_spanned! {site=>
+        #(#conditions)*
+        #krate::Method::new(#name, {
+            let #this = ::std::sync::Arc::clone(&#this);
+            #krate::service_fn(move |call| { #answer })
+        })
+        .described(|schemas| { #description })
+    }
+}
+
+/// The body of the service: reads the parameters, then answers at once or gives a future.
+fn answer(method: &Method, host: &Host, this: &Ident, options: &Options) -> TokenStream {
+    let site = mixed_at(method.function.span());
+    let krate = &options.krate;
+    let reading = reading(method, options);
+    let variables: Vec<_> = method.arguments().map(|argument| &argument.variable).collect();
+    let Host { functions, receiver, .. } = host;
+    let (function, receiver) = (&method.function, receiver(this));
+    let inputs = method.inputs.iter().map(|input| match input {
+        Input::Context => quote_spanned!(site=> &cx),
+        Input::Argument(argument) => argument.variable.to_token_stream(),
+    });
+    let called = quote_spanned!(site=> #functions::#function(#receiver, #(#inputs),*));
+    let context = method.wants_context().then(|| quote_spanned!(site=> let cx = call.cx;));
+    let answer = if method.is_async {
+        let reply = reply(method, &quote_spanned!(site=> #called.await), options);
+        quote_spanned! {site=>
+            let #this = ::std::sync::Arc::clone(&#this);
+            #krate::__private::pending(async move { #reply })
+        }
+    } else {
+        let reply = reply(method, &called, options);
+        quote_spanned!(site=> #krate::ReplyFuture::ready(#reply))
+    };
+    quote_spanned! {site=>
+        let read = || { #reading };
+        match read() {
+            ::core::result::Result::Ok((#(#variables,)*)) => {
+                #context
+                #answer
+            }
+            ::core::result::Result::Err(error) => #krate::ReplyFuture::ready(error),
+        }
+    }
+}
+
+/// A block that reads the parameters into a tuple.
+fn reading(method: &Method, options: &Options) -> TokenStream {
+    let site = mixed_at(method.function.span());
+    let krate = &options.krate;
+    let names = method.arguments().map(|argument| &argument.name);
+    let read = if method.is_variadic() { "read_variadic" } else { "read" };
+    let read = Ident::new(read, site);
+    let values = method.arguments().enumerate().map(|(index, argument)| value(argument, index, options));
+    let arguments = match method.arguments().next() {
+        Some(_) => quote_spanned!(site=> let arguments =),
+        None => TokenStream::new(),
+    };
+    quote_spanned! {site=>
+        #arguments #krate::Arguments::#read(call.params.as_ref(), &[#(#names),*])?;
+        ::core::result::Result::Ok::<_, #krate::ErrorObject>((#(#values,)*))
+    }
+}
+
+fn value(argument: &Argument, index: usize, options: &Options) -> TokenStream {
+    let site = mixed_at(argument.variable.span());
+    let krate = &options.krate;
+    let ty = &argument.ty;
+    match &argument.kind {
+        Kind::Required => {
+            quote_spanned!(site=> #krate::__private::required::<#ty, _>(&arguments, #index)?)
+        }
+        Kind::Optional(inner) => {
+            quote_spanned!(site=> #krate::__private::optional::<#inner, _>(&arguments, #index)?)
+        }
+        Kind::Default(default) => {
+            let default = default_value(default);
+            quote_spanned! {site=>
+                #krate::__private::defaulted::<#ty, _>(&arguments, #index, || #default)?
+            }
+        }
+        Kind::Rest(element) => {
+            quote_spanned!(site=> #krate::__private::rest::<#element, _>(&arguments)?)
+        }
+    }
+}
+
+/// What stands for an argument that is left out.
+pub(crate) fn default_value(default: &DefaultValue) -> TokenStream {
+    match default {
+        DefaultValue::OfType => quote_spanned!(mixed()=> ::core::default::Default::default()),
+        DefaultValue::Text(text) => quote_spanned!(text.span()=> ::core::convert::From::from(#text)),
+        DefaultValue::Expression(expression) => quote!(#expression),
+    }
+}
+
+/// The reply that what the function gave back stands for.
+fn reply(method: &Method, given: &TokenStream, options: &Options) -> TokenStream {
+    let site = mixed_at(method.function.span());
+    let krate = &options.krate;
+    let streamed = |values: &TokenStream, item, failure: &Option<_>| match failure {
+        None => quote_spanned!(site=> #krate::__private::stream::<#item>(#values)),
+        Some(error) => quote_spanned!(site=> #krate::__private::try_stream::<#item, #error>(#values)),
+    };
+    match (&method.output.success, &method.output.failure) {
+        (Success::Value(ty), None) => quote_spanned!(site=> #krate::__private::value::<#ty>(#given)),
+        (Success::Value(ty), Some(error)) => {
+            quote_spanned!(site=> #krate::__private::result::<#ty, #error>(#given))
+        }
+        (Success::Stream { item, failure }, None) => streamed(given, item, failure),
+        (Success::Stream { item, failure }, Some(error)) => {
+            let values = quote_spanned!(site=> values);
+            let streamed = streamed(&values, item, failure);
+            quote_spanned! {site=>
+                match #given {
+                    ::core::result::Result::Ok(values) => #streamed,
+                    ::core::result::Result::Err(error) => #krate::__private::error::<#error>(error),
+                }
+            }
+        }
+    }
+}

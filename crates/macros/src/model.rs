@@ -1,0 +1,93 @@
+//! What was declared, once it is known to be right.
+
+use syn::{Attribute, Expr, Ident, LitStr, Type};
+
+/// One method.
+pub(crate) struct Method {
+    /// The function.
+    pub(crate) function: Ident,
+    /// The full name on the wire.
+    pub(crate) name: String,
+    pub(crate) docs: String,
+    /// The `#[cfg(…)]`s of the function.
+    pub(crate) conditions: Vec<Attribute>,
+    pub(crate) deprecated: Option<String>,
+    pub(crate) safe: bool,
+    pub(crate) idempotent: bool,
+    pub(crate) tags: Vec<LitStr>,
+    pub(crate) is_async: bool,
+    /// What the function takes after `&self`, in its order.
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) output: Output,
+}
+
+impl Method {
+    /// The arguments in the order of their positions.
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = &Argument> {
+        self.inputs.iter().filter_map(|input| match input {
+            Input::Context => None,
+            Input::Argument(argument) => Some(&**argument),
+        })
+    }
+
+    pub(crate) fn wants_context(&self) -> bool {
+        self.inputs.iter().any(|input| matches!(input, Input::Context))
+    }
+
+    pub(crate) fn is_variadic(&self) -> bool {
+        self.arguments().any(|argument| matches!(argument.kind, Kind::Rest(_)))
+    }
+}
+
+/// Something the function takes.
+pub(crate) enum Input {
+    /// `&Context`.
+    Context,
+    /// A value the caller gives.
+    Argument(Box<Argument>),
+}
+
+/// A value the caller gives.
+pub(crate) struct Argument {
+    /// Its name in Rust.
+    pub(crate) variable: Ident,
+    /// Its name on the wire.
+    pub(crate) name: String,
+    pub(crate) docs: String,
+    /// Its type, as it is written.
+    pub(crate) ty: Type,
+    pub(crate) kind: Kind,
+}
+
+/// When a value must be given, and how.
+pub(crate) enum Kind {
+    Required,
+    /// `Option` of this type.
+    Optional(Type),
+    Default(DefaultValue),
+    /// All values that are left, each of this type.
+    Rest(Type),
+}
+
+/// What an argument is when it is left out.
+#[derive(Clone)]
+pub(crate) enum DefaultValue {
+    /// `Default::default()`.
+    OfType,
+    Text(LitStr),
+    Expression(Box<Expr>),
+}
+
+/// What the function gives back.
+pub(crate) struct Output {
+    pub(crate) success: Success,
+    /// The `E` of `Result<_, E>`.
+    pub(crate) failure: Option<Type>,
+}
+
+pub(crate) enum Success {
+    /// One value of this type.
+    Value(Type),
+    /// A stream of items of this type; each may fail with `failure`.
+    Stream { item: Type, failure: Option<Box<Type>> },
+}

@@ -1,0 +1,90 @@
+//! What stands in the parentheses of `#[service(…)]`.
+
+use proc_macro2::TokenStream;
+use syn::meta::ParseNestedMeta;
+use syn::parse::{ParseBuffer, Parser};
+use syn::{LitStr, Path, parse_quote};
+
+use crate::case::Case;
+
+/// The options of one use of the macro.
+pub(crate) struct Options {
+    /// The path of the `switchboard` crate.
+    pub(crate) krate: Path,
+    /// The case of method names.
+    pub(crate) methods: Case,
+    /// The case of argument names.
+    pub(crate) arguments: Case,
+    namespace: Option<LitStr>,
+    separator: Option<LitStr>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            krate: parse_quote!(::switchboard),
+            methods: Case::default(),
+            arguments: Case::default(),
+            namespace: None,
+            separator: None,
+        }
+    }
+}
+
+impl Options {
+    pub(crate) fn parse(tokens: TokenStream) -> syn::Result<Options> {
+        let mut options = Options::default();
+        syn::meta::parser(|meta| options.read(&meta)).parse2(tokens)?;
+        if let (None, Some(separator)) = (&options.namespace, &options.separator) {
+            let message = "a separator stands between a namespace and a name; add `namespace = \"…\"`";
+            return Err(syn::Error::new_spanned(separator, message));
+        }
+        Ok(options)
+    }
+
+    fn read(&mut self, meta: &ParseNestedMeta<'_>) -> syn::Result<()> {
+        match key(meta).as_str() {
+            "namespace" => {
+                let text = text(meta)?;
+                if text.value().is_empty() {
+                    let message = "the namespace is empty; leave it out to have bare names";
+                    return Err(syn::Error::new_spanned(text, message));
+                }
+                self.namespace = Some(text);
+            }
+            "separator" => self.separator = Some(text(meta)?),
+            "rename_all" => self.methods = Case::parse(&text(meta)?)?,
+            "rename_args" => self.arguments = Case::parse(&text(meta)?)?,
+            "crate" => self.krate = text(meta)?.parse_with(Path::parse_mod_style)?,
+            _ => {
+                let known = "`namespace`, `separator`, `rename_all`, `rename_args` and `crate`";
+                return Err(unknown_key(meta, "service", known));
+            }
+        }
+        Ok(())
+    }
+
+    /// The full name of the method with this name of its own.
+    pub(crate) fn full_name(&self, own: &str) -> String {
+        let separator = self.separator.as_ref().map_or_else(|| "/".to_owned(), LitStr::value);
+        self.namespace
+            .as_ref()
+            .map_or_else(|| own.to_owned(), |namespace| format!("{}{separator}{own}", namespace.value()))
+    }
+}
+
+/// The key of an entry such as `name = "x"`.
+pub(crate) fn key(meta: &ParseNestedMeta<'_>) -> String {
+    meta.path.get_ident().map(ToString::to_string).unwrap_or_default()
+}
+
+/// The value of an entry such as `name = "x"`.
+pub(crate) fn text(meta: &ParseNestedMeta<'_>) -> syn::Result<LitStr> {
+    let value = meta.value().and_then(ParseBuffer::parse::<LitStr>);
+    value.map_err(|_| meta.error(format_args!("write a text in quotes, as in `{} = \"…\"`", key(meta))))
+}
+
+pub(crate) fn unknown_key(meta: &ParseNestedMeta<'_>, attribute: &str, known: &str) -> syn::Error {
+    let message = format!("unknown key `{}`; `#[{attribute}(…)]` knows {known}", key(meta));
+    syn::Error::new_spanned(&meta.path, message)
+}

@@ -1,0 +1,108 @@
+//! What a function takes.
+
+use syn::ext::IdentExt;
+use syn::{Ident, Pat, PatIdent, PatType, Type};
+
+use crate::attributes::ArgAttribute;
+use crate::faults::Faults;
+use crate::model::{Argument, Input, Kind};
+use crate::options::Options;
+use crate::parse::{Place, types};
+
+/// Reads one input after the receiver.
+pub(crate) fn input(
+    typed: &PatType,
+    attribute: ArgAttribute,
+    docs: String,
+    place: Place,
+    options: &Options,
+    faults: &mut Faults,
+) -> Option<Input> {
+    for attr in typed.attrs.iter().filter(|attr| attr.path().is_ident("cfg")) {
+        faults.at(attr, "an argument cannot depend on `cfg`: put it on the whole method");
+    }
+    if types::is_context(&typed.ty) {
+        check_context(typed, faults);
+        return Some(Input::Context);
+    }
+    let variable = variable(&typed.pat, faults);
+    let kind = check_type(&typed.ty, place, faults).and_then(|()| kind(&typed.ty, &attribute, faults));
+    let (variable, kind) = (variable?, kind?);
+    let name = attribute
+        .name
+        .map_or_else(|| options.arguments.apply(&variable.unraw().to_string()), |name| name.value());
+    let ty = types::plain(&typed.ty).clone();
+    Some(Input::Argument(Box::new(Argument { variable, name, docs, ty, kind })))
+}
+
+fn check_context(typed: &PatType, faults: &mut Faults) {
+    if let Type::Reference(reference) = types::plain(&typed.ty)
+        && reference.mutability.is_some()
+    {
+        faults.at(&typed.ty, "the context of a call cannot be changed by its method: write `&Context`");
+    }
+}
+
+fn variable(pat: &Pat, faults: &mut Faults) -> Option<Ident> {
+    match pat {
+        Pat::Ident(PatIdent { by_ref: None, subpat: None, ident, .. }) => Some(ident.clone()),
+        _ => {
+            let message = "callers give arguments by name, so each needs one: write `name: Type`, and take it apart \
+                           in the body";
+            faults.at(pat, message);
+            None
+        }
+    }
+}
+
+fn check_type(ty: &Type, place: Place, faults: &mut Faults) -> Option<()> {
+    if let Some(reference) = types::borrowed(ty) {
+        let message = format!(
+            "an argument cannot borrow, as it is made from what was received: use `{}`",
+            types::owned_instead(reference)
+        );
+        faults.at(reference, message);
+        return None;
+    }
+    if let Some(opaque) = types::opaque(ty) {
+        faults
+            .at(opaque, "an argument needs a type that can be read from JSON: write one instead of `impl …`");
+        return None;
+    }
+    if let (Place::Trait, Some(path)) = (place, types::self_type(ty)) {
+        faults.at(path, "a client does not know what `Self` is: write the type itself");
+        return None;
+    }
+    Some(())
+}
+
+fn kind(ty: &Type, attribute: &ArgAttribute, faults: &mut Faults) -> Option<Kind> {
+    let option = types::only_argument(ty, "Option");
+    match (&attribute.rest, &attribute.default) {
+        (Some(span), Some(_)) => {
+            let message =
+                "`rest` is empty when nothing is given, so it cannot have a `default`: remove one of them";
+            faults.add(syn::Error::new(*span, message));
+            None
+        }
+        (Some(_), None) => {
+            let element = types::only_argument(ty, "Vec");
+            if element.is_none() {
+                let message = "`rest` collects values, so its type must be `Vec<T>`";
+                faults.at(ty, message);
+            }
+            element.map(|element| Kind::Rest(element.clone()))
+        }
+        (None, Some((span, _))) if option.is_some() => {
+            let inner = option.map(types::written).unwrap_or_default();
+            let message = format!(
+                "an `Option` is `None` when it is left out, so it cannot have a `default`: remove the default, or \
+                 write `{inner}`"
+            );
+            faults.add(syn::Error::new(*span, message));
+            None
+        }
+        (None, Some((_, default))) => Some(Kind::Default(default.clone())),
+        (None, None) => Some(option.map_or(Kind::Required, |inner| Kind::Optional(inner.clone()))),
+    }
+}

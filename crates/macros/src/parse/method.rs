@@ -1,0 +1,157 @@
+//! A function becomes a method.
+
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::{Attribute, FnArg, GenericParam, PatType, ReceiverKind, Safety, Signature};
+
+use crate::attributes::{self, ArgAttribute, MethodAttribute};
+use crate::faults::Faults;
+use crate::model::{Input, Kind, Method};
+use crate::options::Options;
+use crate::parse::{Place, argument, output};
+
+/// Reads a function and takes our attributes off it. None if it is to be skipped or is not right.
+pub(crate) fn method(
+    attrs: &mut Vec<Attribute>,
+    sig: &mut Signature,
+    place: Place,
+    options: &Options,
+    faults: &mut Faults,
+) -> Option<Method> {
+    let attribute = faults.unwrap_or_default(MethodAttribute::take(attrs));
+    let inputs = take_inputs(sig, faults);
+    if attribute.skip {
+        return None;
+    }
+    check_receiver(sig, faults);
+    check_qualifiers(sig, faults);
+    check_generics(sig, faults);
+    let inputs: Vec<Input> = inputs
+        .into_iter()
+        .filter_map(|(typed, arg, docs)| argument::input(&typed, arg, docs, place, options, faults))
+        .collect();
+    check_inputs(sig, &inputs, faults);
+    let output = output::output(&sig.output, place, options, faults)?;
+    let name = full_name(sig, &attribute, options, faults);
+    Some(Method {
+        function: sig.ident.clone(),
+        name,
+        docs: attributes::docs(attrs),
+        conditions: attributes::conditions(attrs),
+        deprecated: attributes::deprecation(attrs),
+        safe: attribute.safe,
+        idempotent: attribute.idempotent,
+        tags: attribute.tags,
+        is_async: sig.asyncness.is_some(),
+        inputs,
+        output,
+    })
+}
+
+/// What the function takes after its receiver, without our attributes and without doc comments, which Rust does not
+/// allow there.
+fn take_inputs(sig: &mut Signature, faults: &mut Faults) -> Vec<(PatType, ArgAttribute, String)> {
+    let typed = sig.inputs.iter_mut().filter_map(|input| match input {
+        FnArg::Typed(typed) => Some(typed),
+        FnArg::Receiver(_) => None,
+    });
+    typed
+        .map(|typed| {
+            let arg = faults.unwrap_or_default(ArgAttribute::take(&mut typed.attrs));
+            let docs = attributes::docs(&typed.attrs);
+            typed.attrs.retain(|attr| !attr.path().is_ident("doc"));
+            (typed.clone(), arg, docs)
+        })
+        .collect()
+}
+
+fn check_receiver(sig: &Signature, faults: &mut Faults) {
+    let Some(receiver) = sig.receiver() else {
+        let message = format!(
+            "a method needs `&self`: write `fn {}(&self, …)`, or put `#[method(skip)]` on a function that is not to \
+             be called from outside",
+            sig.ident
+        );
+        return faults.at(&sig.ident, message);
+    };
+    match &receiver.kind {
+        ReceiverKind::Reference(_, _, None) => {}
+        ReceiverKind::Reference(_, _, Some(_)) => faults.at(
+            receiver,
+            "a method is called by many callers at once, so it cannot take `&mut self`: write `&self`, and keep what \
+             changes in a `Mutex` or an atomic",
+        ),
+        _ => faults.at(receiver, "a method is called more than once, so it cannot take `self`: write `&self`"),
+    }
+}
+
+fn check_qualifiers(sig: &Signature, faults: &mut Faults) {
+    if let Some(token) = &sig.constness {
+        faults.at(token, "a method cannot be `const`: remove the word");
+    }
+    if let Safety::Unsafe(token) = &sig.safety {
+        faults.at(token, "a method cannot be `unsafe`, as anybody may call it: remove the word");
+    }
+    if let Some(abi) = &sig.abi {
+        faults.at(abi, "a method cannot be `extern`: remove it");
+    }
+}
+
+/// Lifetimes are fine, as they can only be those of `&self` and `&Context`.
+fn check_generics(sig: &Signature, faults: &mut Faults) {
+    for param in &sig.generics.params {
+        if !matches!(param, GenericParam::Lifetime(_)) {
+            faults.at(
+                param,
+                "a method cannot be generic, as callers send values and not types: write a type that is known, such \
+                 as an enum, or `Json` for anything",
+            );
+        }
+    }
+}
+
+fn check_inputs(sig: &Signature, inputs: &[Input], faults: &mut Faults) {
+    if inputs.iter().filter(|input| matches!(input, Input::Context)).count() > 1 {
+        faults.at(&sig.ident, "a method takes `&Context` only once: remove the others");
+    }
+    let arguments: Vec<_> = inputs
+        .iter()
+        .filter_map(|input| match input {
+            Input::Argument(argument) => Some(argument),
+            Input::Context => None,
+        })
+        .collect();
+    for (position, argument) in arguments.iter().enumerate() {
+        if arguments[..position].iter().any(|earlier| earlier.name == argument.name) {
+            let message = format!("two arguments are called \"{}\": give one another name", argument.name);
+            faults.at(&argument.variable, message);
+        }
+        if matches!(argument.kind, Kind::Rest(_)) && position + 1 < arguments.len() {
+            let message = "`rest` takes all values that are left, so it must be the last argument";
+            faults.at(&argument.variable, message);
+        }
+    }
+}
+
+fn full_name(sig: &Signature, attribute: &MethodAttribute, options: &Options, faults: &mut Faults) -> String {
+    let own = attribute
+        .name
+        .as_ref()
+        .map_or_else(|| options.methods.apply(&sig.ident.unraw().to_string()), syn::LitStr::value);
+    let full = options.full_name(&own);
+    let span = attribute.name.as_ref().map_or(sig.ident.span(), Spanned::span);
+    if own.is_empty() {
+        faults.add(syn::Error::new(
+            span,
+            "the name is empty: write one, or remove `name` to use the function's",
+        ));
+    }
+    if full.starts_with("rpc.") {
+        let message = format!(
+            "the name \"{full}\" begins with \"rpc.\", which JSON-RPC keeps for itself: choose another name or \
+             namespace"
+        );
+        faults.add(syn::Error::new(span, message));
+    }
+    full
+}

@@ -1,0 +1,15 @@
+//! From syntax to the [model](crate::model), with a sentence for each mistake.
+
+mod argument;
+mod method;
+mod output;
+mod types;
+
+pub(crate) use method::method;
+
+/// Where a function stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Impl,
+    Trait,
+}

@@ -1,0 +1,139 @@
+//! What `#[service]` tells about methods.
+
+#![allow(clippy::unwrap_used)]
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use switchboard::{
+    Code, Context, DeclaredError, Description, ErrorObject, IntoError, MethodDescription, ResultDescription,
+    Router, Stream, service,
+};
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct User {
+    name: String,
+}
+
+struct Failure;
+
+impl IntoError for Failure {
+    fn into_error(self) -> ErrorObject {
+        ErrorObject::new(Code(1001), "no such user")
+    }
+
+    fn declared() -> Vec<DeclaredError> {
+        vec![DeclaredError::new(Code(1001), "no such user")]
+    }
+}
+
+struct Users;
+
+#[service(namespace = "users")]
+impl Users {
+    /// Finds a user
+    /// by name.
+    ///
+    /// The search ignores case.
+    ///
+    ///     indented
+    #[method(safe, tag = "search", tag = "people")]
+    async fn find(
+        &self,
+        _cx: &Context,
+        /// What the user is called.
+        name: String,
+        /// How many to look at.
+        #[arg(default = 10)]
+        limit: u32,
+        note: Option<String>,
+        #[arg(rest)] words: Vec<String>,
+    ) -> Result<User, Failure> {
+        let _ = (limit, note, words);
+        if name.is_empty() { Err(Failure) } else { Ok(User { name }) }
+    }
+
+    #[method(idempotent)]
+    #[deprecated(since = "1.2.0", note = "use `find`")]
+    fn remove(&self) {}
+
+    #[deprecated]
+    fn old(&self) {}
+
+    fn watch(&self) -> impl Stream<Item = Result<User, Failure>> + Send + 'static {
+        futures_util::stream::empty()
+    }
+}
+
+fn description() -> Description {
+    Router::builder().add(Users).build().unwrap().describe()
+}
+
+fn method(name: &str) -> MethodDescription {
+    description().methods.into_iter().find(|method| method.name == name).unwrap()
+}
+
+#[test]
+fn the_doc_comment_is_summary_and_description() {
+    let find = method("users/find");
+    assert_eq!(find.summary, "Finds a user by name.");
+    assert_eq!(find.description, "The search ignores case.\n\n    indented");
+    assert_eq!(method("users/watch").summary, "");
+}
+
+#[test]
+fn each_param_has_its_schema_and_says_when_it_must_be_given() {
+    let params = method("users/find").params.unwrap();
+    let told: Vec<Value> = params
+        .iter()
+        .map(|p| json!([p.name, p.description, p.schema["type"], p.is_required, p.is_variadic, p.default]))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            json!(["name", "What the user is called.", "string", true, false, null]),
+            json!(["limit", "How many to look at.", "integer", false, false, 10]),
+            json!(["note", "", ["string", "null"], false, false, null]),
+            json!(["words", "", "string", false, true, null]),
+        ]
+    );
+    assert!(method("users/remove").params.is_some_and(|params| params.is_empty()));
+}
+
+#[test]
+fn the_result_is_a_value_or_a_stream_of_values() {
+    let user = json!({"$ref": "#/$defs/User"});
+    assert!(matches!(method("users/find").result, ResultDescription::Value(schema) if schema == user));
+    assert!(matches!(method("users/watch").result, ResultDescription::Stream(schema) if schema == user));
+    assert!(
+        matches!(method("users/old").result, ResultDescription::Value(schema) if schema["type"] == "null")
+    );
+    assert_eq!(description().definitions["User"]["required"], json!(["name"]));
+}
+
+#[test]
+fn declared_errors_are_those_of_the_result_and_of_the_items() {
+    for name in ["users/find", "users/watch"] {
+        assert_eq!(method(name).errors, [DeclaredError::new(Code(1001), "no such user")]);
+    }
+    assert_eq!(method("users/remove").errors, []);
+}
+
+#[test]
+fn marks_and_tags_are_told() {
+    let marks = |name| {
+        let marks = method(name).marks;
+        (marks.safe, marks.idempotent)
+    };
+    assert_eq!(marks("users/find"), (true, true));
+    assert_eq!(marks("users/remove"), (false, true));
+    assert_eq!(marks("users/watch"), (false, false));
+    assert_eq!(method("users/find").tags, ["search", "people"]);
+}
+
+#[test]
+fn a_deprecated_method_says_why() {
+    assert_eq!(method("users/remove").deprecated.as_deref(), Some("use `find`"));
+    assert_eq!(method("users/old").deprecated.as_deref(), Some("deprecated"));
+    assert_eq!(method("users/find").deprecated, None);
+}
