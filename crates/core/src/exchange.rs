@@ -88,8 +88,7 @@ fn begin_exchange(service: &dyn Service, body: &Bytes, cx: &Context, settings: &
         Ok(Incoming::Single(message)) => message,
         Ok(Incoming::Batch(entries)) => return Begun::Batch(entries),
         Err(error) => {
-            let version = settings.profile.versions.unsaid();
-            return Begun::Answered(single(version, &Id::NULL, Err(&error)));
+            return Begun::Answered(single(settings.profile.versions.unsaid(), &Id::NULL, Err(&error)));
         }
     };
     let Message::Request(request) = message else {

@@ -20,7 +20,7 @@ impl Connection {
         match codec::decode(frame, &self.settings) {
             Ok(Incoming::Single(message)) => self.take_message(message, cx),
             Ok(Incoming::Batch(entries)) => self.take_batch(entries, cx),
-            Err(error) => self.respond(Version::V2, &Id::NULL, Err(error)),
+            Err(error) => self.respond(self.settings.profile.versions.unsaid(), &Id::NULL, Err(error)),
         }
     }
 
