@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::stream;
 use switchboard_core::{ErrorObject, Json, Limits, Method, Router, Settings};
 use switchboard_tests::demo;
+use switchboard_tests::paused::takes;
 
 use crate::{ask, code};
 
@@ -160,7 +161,7 @@ async fn entries_of_a_batch_run_up_to_the_limit_at_once() {
         let (now, most) = (Arc::clone(&now), Arc::clone(&most));
         async move {
             most.fetch_max(now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
-            tokio::time::sleep(Duration::from_secs(1)).await;
+            takes(Duration::from_secs(1)).await;
             now.fetch_sub(1, Ordering::Relaxed);
             Ok::<_, ErrorObject>(())
         }
@@ -177,7 +178,7 @@ async fn entries_of_a_batch_run_up_to_the_limit_at_once() {
 /// A router whose calls, streams and notifications take this many milliseconds.
 fn slow() -> Router {
     let wait = |(millis,): (u64,)| async move {
-        tokio::time::sleep(Duration::from_millis(millis)).await;
+        takes(Duration::from_millis(millis)).await;
         millis
     };
     Router::builder()

@@ -5,6 +5,7 @@ use std::time::Duration;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use switchboard_core::{ErrorObject, Limits, Router, Settings};
+use switchboard_tests::paused::takes;
 
 use crate::{ask, config};
 
@@ -15,7 +16,7 @@ fn router() -> Router {
     Router::builder()
         .method("now", move |(millis,): (u64,), _| finish(millis))
         .async_method("wait", move |(millis,): (u64,), _| async move {
-            tokio::time::sleep(Duration::from_millis(millis)).await;
+            takes(Duration::from_millis(millis)).await;
             finish(millis)
         })
         .build()
