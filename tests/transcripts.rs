@@ -15,7 +15,7 @@ async fn every_transcript_goes_as_it_is_written(carrier: &dyn Carrier) {
     let mut failures = Vec::new();
     let mut counted = 0;
     for (file, transcript) in transcripts() {
-        if !transcript.is_for(carrier.name()) {
+        if !transcript.is_for(carrier.kind()) {
             continue;
         }
         for section in transcript.sections {

@@ -8,17 +8,25 @@ use switchboard_core::{Service, Settings};
 
 /// A way from a client to a service.
 pub trait Carrier: Sync {
-    /// The name that a transcript's `carriers` directive uses.
+    /// Its name, for whoever reads failures.
     fn name(&self) -> &'static str;
 
-    /// Whether both sides may send at any time. Then a response that answers no call is dropped and not refused
-    /// (J2-50).
-    fn is_duplex(&self) -> bool {
-        false
-    }
+    /// Which kind of carrier it is. A transcript may be for some kinds only.
+    fn kind(&self) -> Kind;
 
     /// Serves `service` with these settings, and gives the client's end.
     fn open(&self, service: Arc<dyn Service>, settings: Settings) -> BoxFuture<'_, Box<dyn Line>>;
+}
+
+/// What a carrier can do, and so what some answers look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// There is no driver: the service is called as it is.
+    Direct,
+    /// Each message has one answer. Streams are collected, and a stray response is an invalid request (J2-50).
+    OneAnswer,
+    /// Both sides may send at any time. Items of streams follow the answer, and a stray response is dropped (J2-50).
+    Duplex,
 }
 
 /// The client's end of a carrier.

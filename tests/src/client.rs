@@ -1,9 +1,17 @@
 //! A client as the vectors see it: something that waits for an answer and hears one.
 
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::time::Duration;
+
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use switchboard_core::Settings;
 use switchboard_core::codec::{Incoming, Message, Outcome, decode};
-use switchboard_core::{ErrorObject, Id, Json, Settings};
+use switchboard_core::{
+    CallError, Connection, ErrorObject, FrameSink, FrameSource, Id, Json, Origin, Router,
+};
+use switchboard_transport::memory;
 
 /// A client with one call under way, whose identifier is 1.
 pub trait Client: Sync {
@@ -30,7 +38,7 @@ pub enum Verdict {
 /// Every client there is. A client of a connection joins here.
 #[must_use]
 pub fn clients() -> Vec<&'static dyn Client> {
-    vec![&Codec]
+    vec![&Codec, &Connected]
 }
 
 /// The codec alone, with the least a client does beside: comparing identifiers.
@@ -57,4 +65,49 @@ impl Client for Codec {
             }
         })
     }
+}
+
+/// A peer over frames in memory.
+struct Connected;
+
+/// Time is paused: it passes only when nothing is left to do.
+const QUIET: Duration = Duration::from_millis(1);
+
+impl Client for Connected {
+    fn name(&self) -> &'static str {
+        "connected"
+    }
+
+    fn hear(&self, reply: Bytes) -> BoxFuture<'_, Verdict> {
+        Box::pin(async move {
+            let ((mut source, mut sink), (their_source, their_sink)) = memory::pair(1 << 10);
+            let nothing = Arc::new(Router::builder().build().expect("no names, no mistakes"));
+            let (peer, connection) =
+                Connection::new(their_source, their_sink, nothing, Origin::new("memory"), Arc::default());
+            let connection = tokio::spawn(connection);
+            let call = tokio::spawn(async move { peer.call::<Json>("ask", ()).await });
+            let request = poll_fn(|cx| source.poll_frame(cx)).await.expect("the call is sent").unwrap();
+            sink.push(&with_id_of(&request, &reply));
+            poll_fn(|cx| sink.poll_flush(cx)).await.unwrap();
+            match tokio::time::timeout(QUIET, call)
+                .await
+                .map(|joined| joined.expect("the call does not panic"))
+            {
+                Ok(Ok(json)) => Verdict::Accepted(json),
+                Ok(Err(CallError::Rejected(error))) => Verdict::Failed(error),
+                Err(_) if !connection.is_finished() => Verdict::Ignored,
+                _ => Verdict::Closed,
+            }
+        })
+    }
+}
+
+/// The reply with the identifier that the client chose in the place of 1.
+fn with_id_of(request: &Bytes, reply: &Bytes) -> Vec<u8> {
+    let Ok(Incoming::Single(Message::Request(request))) = decode(request, &Settings::default()) else {
+        panic!("the client sends a call");
+    };
+    let id = request.id.expect("the client wants an answer");
+    let text = std::str::from_utf8(reply).unwrap();
+    text.replace("\"id\":1}", &format!("\"id\":{id}}}")).into_bytes()
 }

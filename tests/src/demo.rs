@@ -58,7 +58,7 @@ fn fixed() -> RouterBuilder {
 /// Methods that give back what they get.
 fn echoes() -> RouterBuilder {
     Router::builder()
-        .method("echo", echo)
+        .method("echo", |params: Json, cx| ok(echo(params, cx.version)))
         .async_method("later", |params: Json, _| async {
             tokio::task::yield_now().await;
             ok(params)
@@ -67,12 +67,12 @@ fn echoes() -> RouterBuilder {
 }
 
 /// Under 2.0 the parameters as they are; under 1.0 the first argument.
-fn echo(params: Json, cx: Context) -> Result<Json, ErrorObject> {
-    match cx.version {
-        Version::V2 => Ok(params),
+fn echo(params: Json, version: Version) -> Json {
+    match version {
+        Version::V2 => params,
         Version::V1 => {
             let arguments: Vec<Json> = params.decode().unwrap_or_default();
-            Ok(arguments.into_iter().next().unwrap_or(Json::NULL))
+            arguments.into_iter().next().unwrap_or(Json::NULL)
         }
     }
 }

@@ -7,6 +7,8 @@ pub mod carrier;
 pub mod carriers;
 pub mod client;
 pub mod demo;
+pub mod paused;
+pub mod shape;
 pub mod transcript;
 pub mod tree;
 pub mod vector;
@@ -18,6 +20,7 @@ macro_rules! over_every_carrier {
         $crate::over_every_carrier! { $check:
             direct => $crate::carriers::Direct,
             exchange => $crate::carriers::Exchange,
+            memory => $crate::carriers::Memory,
         }
     };
     ($check:ident: $($name:ident => $carrier:expr,)+) => {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! // A comment, which cites the rules that the lines below it show.
-//! // carriers: exchange http      only over these; over all of them without this line
+//! // carriers: one-answer duplex      only over these kinds; over all of them without this line
 //! // settings: versions=v2 depth=4    from here on, over a new connection; what is not named has its default
 //! --> {"jsonrpc": "2.0", "method": "add", "params": [1, 2], "id": 1}
 //! <-- {"jsonrpc": "2.0", "id": 1, "result": 3}
@@ -14,16 +14,15 @@
 //! Messages are compared as JSON: member order and white space do not count, the spelling of numbers does, and `"<any>"`
 //! stands for any value.
 
-use bytes::Bytes;
 use switchboard_core::{Settings, Versions};
 
-use crate::carrier::Heard;
+use crate::carrier::{Heard, Kind};
 use crate::tree::Tree;
 
 /// One file.
 #[derive(Debug, Default)]
 pub struct Transcript {
-    carriers: Option<Vec<String>>,
+    carriers: Option<Vec<Kind>>,
     /// What is said, cut where the settings change.
     pub sections: Vec<Section>,
 }
@@ -67,16 +66,16 @@ impl Transcript {
         Ok(transcript)
     }
 
-    /// Whether it is for this carrier.
+    /// Whether it is for carriers of this kind.
     #[must_use]
-    pub fn is_for(&self, carrier: &str) -> bool {
-        self.carriers.as_ref().is_none_or(|carriers| carriers.iter().any(|name| name == carrier))
+    pub fn is_for(&self, kind: Kind) -> bool {
+        self.carriers.as_ref().is_none_or(|kinds| kinds.contains(&kind))
     }
 
     fn line(&mut self, number: usize, line: &str) -> Result<(), String> {
         let section = self.sections.last_mut().expect("there is always a section");
         if let Some(carriers) = line.strip_prefix("// carriers:") {
-            self.carriers = Some(carriers.split_whitespace().map(str::to_owned).collect());
+            self.carriers = Some(carriers.split_whitespace().map(read_kind).collect::<Result<_, _>>()?);
         } else if let Some(settings) = line.strip_prefix("// settings:") {
             self.sections.push(Section { settings: read_settings(settings)?, steps: Vec::new() });
         } else if let Some(sent) = line.strip_prefix("--> ") {
@@ -112,7 +111,7 @@ impl Step {
     pub fn check(&self, heard: &Heard) -> Result<(), String> {
         let Heard::Messages(messages) = heard else { return Err(format!("the carrier gave {heard:?}")) };
         for (place, message) in messages.iter().enumerate() {
-            let found = read(message)?;
+            let found = Tree::of_message(message)?;
             match self.expected.get(place) {
                 Some(expected) if found.matches(expected) => {}
                 Some(expected) => return Err(format!("expected {expected}\n  found    {found}")),
@@ -126,9 +125,13 @@ impl Step {
     }
 }
 
-fn read(message: &Bytes) -> Result<Tree, String> {
-    let text = std::str::from_utf8(message).map_err(|error| error.to_string())?;
-    Tree::read(text).map_err(|error| format!("{error} in {text}"))
+fn read_kind(name: &str) -> Result<Kind, String> {
+    match name {
+        "direct" => Ok(Kind::Direct),
+        "one-answer" => Ok(Kind::OneAnswer),
+        "duplex" => Ok(Kind::Duplex),
+        _ => Err(format!("carriers are direct, one-answer or duplex, not {name}")),
+    }
 }
 
 fn read_settings(text: &str) -> Result<Settings, String> {
@@ -188,6 +191,7 @@ mod tests {
         check("--> 1\n<-- !\n<-- 1", "line 3: either something comes back or nothing");
         check("--> 1\n<-- 1\n<-- !", "line 3: either something comes back or nothing");
         check("->> 1", "line 1: begin a line with `// `, `--> ` or `<-- `");
+        check("// carriers: pigeon", "line 1: carriers are direct, one-answer or duplex, not pigeon");
         check("// settings: colour=red", "line 1: unknown setting colour");
         check("// settings: depth=deep", "line 1: deep is no number");
     }

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use bytes::Bytes;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -37,6 +38,16 @@ impl Tree {
     pub fn read(text: &str) -> Result<Tree, serde_json::Error> {
         serde_json::from_str::<IgnoredAny>(text)?;
         Tree::split(serde_json::from_str(text)?)
+    }
+
+    /// Reads one message.
+    ///
+    /// # Errors
+    ///
+    /// When it is not JSON in UTF-8.
+    pub fn of_message(message: &Bytes) -> Result<Tree, String> {
+        let text = std::str::from_utf8(message).map_err(|error| error.to_string())?;
+        Tree::read(text).map_err(|error| format!("{error} in {text}"))
     }
 
     fn split(raw: &RawValue) -> Result<Tree, serde_json::Error> {

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 
 use crate::carrier::Heard;
+use crate::shape;
 use crate::tree::Tree;
 
 /// One vector.
@@ -152,7 +153,7 @@ impl Expect {
             Heard::Refused if matches!(self, Expect::CloseOrError {}) => return Ok(0),
             _ => return Err(format!("the carrier gave {heard:?}")),
         };
-        let trees = messages.iter().map(tree).collect::<Result<Vec<_>, _>>()?;
+        let trees = messages.iter().map(Tree::of_message).collect::<Result<Vec<_>, _>>()?;
         self.check_messages(&trees, messages).map(|()| 0)
     }
 
@@ -160,11 +161,11 @@ impl Expect {
         match (self, trees) {
             (Expect::None, []) => Ok(()),
             (Expect::Single(expected), [tree]) => {
-                v2_shape(tree)?;
+                shape::v2(tree)?;
                 expected.check(tree, &String::from_utf8_lossy(&raw[0]))
             }
             (Expect::V1(expected), [tree]) => {
-                v1_shape(tree)?;
+                shape::v1(tree)?;
                 expected.check(tree, &String::from_utf8_lossy(&raw[0]))
             }
             (Expect::V1Error { id, code }, [tree]) => v1_error(tree, id, *code),
@@ -206,11 +207,6 @@ impl Single {
     }
 }
 
-fn tree(message: &Bytes) -> Result<Tree, String> {
-    let text = std::str::from_utf8(message).map_err(|error| error.to_string())?;
-    Tree::read(text).map_err(|error| format!("{error} in {text}"))
-}
-
 /// Every list element is answered by one response and the other way round, in any order.
 fn multiset(found: &[Tree], expected: &[Tree]) -> Result<(), String> {
     let mut left: Vec<_> = found.iter().collect();
@@ -225,8 +221,8 @@ fn multiset(found: &[Tree], expected: &[Tree]) -> Result<(), String> {
 /// A response of either version, told by what is expected.
 fn response(found: &Tree, expected: &Tree) -> Result<(), String> {
     match expected.member("jsonrpc") {
-        Some(_) => v2_shape(found)?,
-        None => v1_shape(found)?,
+        Some(_) => shape::v2(found)?,
+        None => shape::v1(found)?,
     }
     members(found, expected)
 }
@@ -249,44 +245,14 @@ fn members(found: &Tree, expected: &Tree) -> Result<(), String> {
     Ok(())
 }
 
-/// Exactly one of result and error, a version and an identifier, and nothing else (J2-24 to J2-27).
-fn v2_shape(found: &Tree) -> Result<(), String> {
-    let names: Vec<_> = found.members().iter().map(|(name, _)| name.as_str()).collect();
-    let has = |name: &str| names.contains(&name);
-    let is_v2 = matches!(found.member("jsonrpc"), Some(Tree::String(version)) if version == "2.0");
-    let fits = names.len() == 3 && is_v2 && has("id") && has("result") != has("error");
-    match found.member("error") {
-        _ if !fits => Err(format!("{found} is not in the shape of 2.0")),
-        Some(error) => error_shape(error),
-        None => Ok(()),
-    }
-}
-
-/// All three members, and at least one of result and error null (J1-06, J1-08).
-fn v1_shape(found: &Tree) -> Result<(), String> {
-    let is_null = |name| matches!(found.member(name), Some(Tree::Null));
-    let all = ["result", "error", "id"].iter().all(|name| found.member(name).is_some());
-    let fits = found.members().len() == 3 && all && (is_null("result") || is_null("error"));
-    if fits { Ok(()) } else { Err(format!("{found} is not in the shape of 1.0")) }
-}
-
 fn v1_error(found: &Tree, id: &Tree, code: Option<i64>) -> Result<(), String> {
-    v1_shape(found)?;
+    shape::v1(found)?;
     let error = found.member("error").filter(|error| !matches!(error, Tree::Null));
     let Some(error) = error else { return Err(format!("{found} is no failure")) };
-    error_shape(error)?;
+    shape::error(error)?;
     let code_fits = code.is_none_or(
         |code| matches!(error.member("code"), Some(Tree::Number(found)) if *found == code.to_string()),
     );
     let id_fits = found.member("id").is_some_and(|found| found.matches(id));
     if code_fits && id_fits { Ok(()) } else { Err(format!("{found} has another code or id")) }
-}
-
-/// An integer code, a string message, and perhaps data (J2-38).
-fn error_shape(error: &Tree) -> Result<(), String> {
-    let is_integer = matches!(error.member("code"), Some(Tree::Number(code)) if code.parse::<i64>().is_ok());
-    let has_message = matches!(error.member("message"), Some(Tree::String(_)));
-    let known = ["code", "message", "data"];
-    let only_known = error.members().iter().all(|(name, _)| known.contains(&name.as_str()));
-    if is_integer && has_message && only_known { Ok(()) } else { Err(format!("{error} is no error object")) }
 }

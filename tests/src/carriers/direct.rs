@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use switchboard_core::codec::{Incoming, Message, Request, decode};
 use switchboard_core::{Call, Id, Json, Reply, Service, Settings, Version};
 
-use crate::carrier::{Carrier, Heard, Line};
+use crate::carrier::{Carrier, Heard, Kind, Line};
 
 /// Calls the service without a driver. Whatever a driver does, it cannot: batches, refusals, streams, panics, limits.
 #[derive(Debug)]
@@ -18,6 +18,10 @@ pub struct Direct;
 impl Carrier for Direct {
     fn name(&self) -> &'static str {
         "direct"
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Direct
     }
 
     fn open(&self, service: Arc<dyn Service>, settings: Settings) -> BoxFuture<'_, Box<dyn Line>> {

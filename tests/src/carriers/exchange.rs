@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use switchboard_core::{Context, Origin, Service, Settings, exchange};
 
-use crate::carrier::{Carrier, Heard, Line};
+use crate::carrier::{Carrier, Heard, Kind, Line};
 
 /// The driver of request and response carriers, without any carrier around it.
 #[derive(Debug)]
@@ -15,6 +15,10 @@ pub struct Exchange;
 impl Carrier for Exchange {
     fn name(&self) -> &'static str {
         "exchange"
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::OneAnswer
     }
 
     fn open(&self, service: Arc<dyn Service>, settings: Settings) -> BoxFuture<'_, Box<dyn Line>> {

@@ -2,6 +2,8 @@
 
 mod direct;
 mod exchange;
+mod memory;
 
 pub use direct::Direct;
 pub use exchange::Exchange;
+pub use memory::Memory;

@@ -12,7 +12,7 @@ const ROWS: &[&[&str]] = &[
 ];
 
 /// Members of the workspace that are no part of the product.
-const TOOLS: &[&str] = &["xtask"];
+const TOOLS: &[&str] = &["switchboard-tests", "xtask"];
 
 /// Crates without a place in the order, and dependencies that do not point down.
 pub(super) fn findings(graph: &Graph) -> Vec<String> {

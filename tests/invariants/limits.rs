@@ -1,0 +1,212 @@
+//! Each limit lets its value pass, and refuses one more with its code.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures_util::stream;
+use switchboard_core::{ErrorObject, Json, Limits, Method, Router, Settings};
+use switchboard_tests::demo;
+use switchboard_tests::paused::takes;
+
+use crate::{ask, code};
+
+/// The first body is answered with a result under these limits, the second with an error of this code.
+async fn check(limits: Limits, fits: &str, too_much: &str, expected: i64) {
+    let settings = Settings { limits, ..Settings::default() };
+    let answer = ask(&demo::router(), fits.to_owned(), &settings).await.unwrap();
+    assert!(answer.contains("\"result\"") && !answer.contains("\"error\""), "{fits} gives {answer}");
+    let answer = ask(&demo::router(), too_much.to_owned(), &settings).await;
+    assert_eq!(code(answer.as_deref()), expected, "{too_much} gives {answer:?}");
+}
+
+fn call(method: &str, params: &str, id: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params},"id":{id}}}"#)
+}
+
+/// A new limit does not compile here until it is named: then test it below, or where its driver is tested.
+#[test]
+fn no_limit_is_forgotten() {
+    let Limits {
+        frame: _,
+        batch: _,
+        depth: _,
+        members: _,
+        number: _,
+        name: _,
+        id: _,
+        reply: _,
+        batch_reply: _,
+        batch_concurrency: _,
+        call_time: _,
+        // Limits of connections.
+        in_flight: _,
+        subscriptions: _,
+        items: _,
+        outbox: _,
+        drain_time: _,
+    } = Limits::default();
+}
+
+#[tokio::test]
+async fn a_frame_of_the_limit_passes_and_one_byte_more_is_refused() {
+    let fits = call("sum", "[1]", "1");
+    let limits = Limits { frame: fits.len(), ..Limits::default() };
+    check(limits, &fits, &format!("{fits} "), -32600).await;
+}
+
+#[tokio::test]
+async fn a_batch_of_the_limit_passes_and_one_entry_more_is_refused() {
+    // J2-70
+    let batch = |count| format!("[{}]", vec![call("sum", "[1]", "1"); count].join(","));
+    check(Limits { batch: 3, ..Limits::default() }, &batch(3), &batch(4), -32600).await;
+    check(Limits::default(), &batch(100), &batch(101), -32600).await;
+}
+
+#[tokio::test]
+async fn no_entry_of_a_batch_that_is_too_large_runs() {
+    // J2-70
+    let ran = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&ran);
+    let router = Router::builder().method("tick", move |_: Json, _| {
+        count.fetch_add(1, Ordering::Relaxed);
+        Ok::<_, ErrorObject>(())
+    });
+    let batch = format!("[{}]", vec![call("tick", "[]", "1"); 101].join(","));
+    ask(&router.build().unwrap(), batch, &Settings::default()).await.unwrap();
+    assert_eq!(ran.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn nesting_of_the_limit_passes_and_one_level_more_is_refused() {
+    // J2-65
+    let nested = |levels| call("echo", &format!("{}{}", "[".repeat(levels), "]".repeat(levels)), "1");
+    check(Limits { depth: 5, ..Limits::default() }, &nested(4), &nested(5), -32600).await;
+    check(Limits::default(), &nested(127), &nested(128), -32600).await;
+    let limits = Limits { depth: 5, ..Limits::default() };
+    check(limits, &format!("[{}]", nested(3)), &format!("[{}]", nested(4)), -32600).await;
+}
+
+#[tokio::test]
+async fn members_of_the_limit_pass_and_one_more_is_refused() {
+    let array = |count| call("echo", &format!("[{}]", vec!["1"; count].join(",")), "1");
+    let object = |count| {
+        let members: Vec<_> = (0..count).map(|n| format!("\"{n}\":1")).collect();
+        call("echo", &format!("{{{}}}", members.join(",")), "1")
+    };
+    let envelope = r#"{"jsonrpc":"2.0","method":"sum","id":1,"x":1,"y":1}"#;
+    let larger = r#"{"jsonrpc":"2.0","method":"sum","id":1,"x":1,"y":1,"z":1}"#;
+    let limits = || Limits { members: 5, ..Limits::default() };
+    check(limits(), &array(5), &array(6), -32600).await;
+    check(limits(), &object(5), &object(6), -32600).await;
+    check(limits(), envelope, larger, -32600).await;
+    check(Limits::default(), &array(100_000), &array(100_001), -32600).await;
+}
+
+#[tokio::test]
+async fn a_number_of_the_limit_passes_and_one_character_more_is_refused() {
+    let number = |length: usize| call("echo", &format!("[-{}]", "1".repeat(length - 1)), "1");
+    check(Limits { number: 7, ..Limits::default() }, &number(7), &number(8), -32600).await;
+    check(Limits::default(), &number(1024), &number(1025), -32600).await;
+    let id = |length| call("sum", "[]", &"1".repeat(length));
+    check(Limits { number: 7, ..Limits::default() }, &id(7), &id(8), -32600).await;
+}
+
+#[tokio::test]
+async fn a_name_of_the_limit_passes_and_one_byte_more_is_refused() {
+    let (fits, too_long) = (call("echo", "[]", "1"), call("echoo", "[]", "1"));
+    check(Limits { name: 4, ..Limits::default() }, &fits, &too_long, -32600).await;
+    // Counted as it reads, not as it is escaped.
+    let fits = call(r"\u0065cho", "[]", "1");
+    check(Limits { name: 4, ..Limits::default() }, &fits, &call("é----", "[]", "1"), -32600).await;
+}
+
+#[tokio::test]
+async fn an_id_of_the_limit_passes_and_one_byte_more_is_refused() {
+    let id = |length: usize| call("sum", "[]", &format!("\"{}\"", "x".repeat(length - 2)));
+    check(Limits { id: 5, ..Limits::default() }, &id(5), &id(6), -32600).await;
+    check(Limits::default(), &id(1024), &id(1025), -32600).await;
+}
+
+#[tokio::test]
+async fn a_reply_of_the_limit_passes_and_one_byte_more_is_replaced() {
+    let text = |length: usize| call("text", &format!("[{}]", length - 2), "1");
+    check(Limits { reply: 50, ..Limits::default() }, &text(50), &text(51), -32007).await;
+    // [1,2,3,4,5,6,7,8,9] has 19 bytes.
+    let stream = |items| call("count", &format!("[{items}]"), "1");
+    check(Limits { reply: 19, ..Limits::default() }, &stream(9), &stream(10), -32007).await;
+}
+
+#[tokio::test]
+async fn replies_to_a_batch_of_the_limit_pass_and_one_byte_more_is_replaced() {
+    let batch = |length: usize| {
+        format!("[{},{}]", call("text", "[98]", "1"), call("text", &format!("[{length}]"), "2"))
+    };
+    let whole = ask(&demo::router(), batch(98), &Settings::default()).await.unwrap();
+    let limits = Limits { batch_reply: whole.len(), ..Limits::default() };
+    let settings = Settings { limits, ..Settings::default() };
+    assert_eq!(ask(&demo::router(), batch(98), &settings).await.unwrap(), whole);
+    let answer = ask(&demo::router(), batch(99), &settings).await.unwrap();
+    assert!(answer.starts_with(&whole[..100]), "the first still fits: {answer}");
+    assert!(answer.contains("-32007") && answer.contains("limits.batch_reply"), "{answer}");
+    assert!(!answer.contains(&"x".repeat(99)), "{answer}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn entries_of_a_batch_run_up_to_the_limit_at_once() {
+    // J2-43
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let seen = Arc::clone(&most);
+    let router = Router::builder().async_method("work", move |_: Json, _| {
+        let (now, most) = (Arc::clone(&now), Arc::clone(&most));
+        async move {
+            most.fetch_max(now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+            takes(Duration::from_secs(1)).await;
+            now.fetch_sub(1, Ordering::Relaxed);
+            Ok::<_, ErrorObject>(())
+        }
+    });
+    let limits = Limits { batch_concurrency: 3, ..Limits::default() };
+    let settings = Settings { limits, ..Settings::default() };
+    let batch = format!("[{}]", vec![call("work", "[]", "1"); 10].join(","));
+    let start = tokio::time::Instant::now();
+    ask(&router.build().unwrap(), batch, &settings).await.unwrap();
+    assert_eq!(seen.load(Ordering::Relaxed), 3);
+    assert_eq!(start.elapsed().as_secs(), 4, "ten seconds of work, three at a time");
+}
+
+/// A router whose calls, streams and notifications take this many milliseconds.
+fn slow() -> Router {
+    let wait = |(millis,): (u64,)| async move {
+        takes(Duration::from_millis(millis)).await;
+        millis
+    };
+    Router::builder()
+        .async_method("wait", move |params, _| async move { Ok::<_, ErrorObject>(wait(params).await) })
+        .add(Method::stream("trickle", move |params, _| stream::once(wait(params))))
+        .build()
+        .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_takes_as_long_as_the_limit_and_not_longer() {
+    let settings = Settings::default();
+    for method in ["wait", "trickle"] {
+        let answer = ask(&slow(), call(method, "[29999]", "1"), &settings).await.unwrap();
+        assert!(answer.contains("\"result\""), "{method}: {answer}");
+        let answer = ask(&slow(), call(method, "[30001]", "1"), &settings).await;
+        assert_eq!(code(answer.as_deref()), -32003, "{method}");
+        let answer = ask(&slow(), format!("[{}]", call(method, "[30001]", "1")), &settings).await.unwrap();
+        assert!(answer.contains("-32003"), "{method}: {answer}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_may_be_given_all_the_time_there_is() {
+    let limits = Limits { call_time: Duration::MAX, ..Limits::default() };
+    let settings = Settings { limits, ..Settings::default() };
+    for method in ["wait", "trickle"] {
+        let answer = ask(&slow(), call(method, "[3600000]", "1"), &settings).await.unwrap();
+        assert!(answer.contains("\"result\""), "{method}: {answer}");
+    }
+}

@@ -1,0 +1,104 @@
+//! Every rule of the protocol is cited by a test, or waits for one with a reason.
+//!
+//! The rules are numbered: J2 for JSON-RPC 2.0, J1 for 1.0. A vector cites them in `req`, a transcript and a test in a
+//! comment. What counts is what tests: in the sources of a crate only what follows `#[cfg(test)]`.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rule {
+    title: String,
+    #[serde(default)]
+    pending: bool,
+    /// Why there is no test yet.
+    reason: Option<String>,
+}
+
+fn rules() -> BTreeMap<String, Rule> {
+    serde_json::from_str(include_str!("rules.json")).unwrap()
+}
+
+#[test]
+fn every_rule_is_cited_by_a_test_or_pending() {
+    let cited = cited(&Text::tests);
+    for (id, rule) in rules() {
+        assert!(!rule.title.is_empty(), "{id} needs a title");
+        assert_eq!(rule.pending, rule.reason.is_some(), "{id} needs a reason exactly if it is pending");
+        let is_cited = cited.contains(&id);
+        assert!(is_cited || rule.pending, "no test cites {id} ({})", rule.title);
+        assert!(!is_cited || !rule.pending, "{id} ({}) has a test and is no more pending", rule.title);
+    }
+}
+
+#[test]
+fn every_citation_is_of_a_rule() {
+    let rules = rules();
+    for id in cited(&Text::whole) {
+        assert!(rules.contains_key(&id), "{id} is cited and is no rule");
+    }
+}
+
+/// The rules that are cited in these parts of all files.
+fn cited(part: &dyn Fn(&Text) -> String) -> BTreeSet<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut texts = Vec::new();
+    for folder in ["tests", "crates", "examples"] {
+        collect(&root.join(folder), &mut texts);
+    }
+    texts.iter().flat_map(|text| ids(&part(text))).collect()
+}
+
+/// A file that may cite rules.
+struct Text {
+    path: PathBuf,
+    content: String,
+}
+
+impl Text {
+    fn whole(&self) -> String {
+        self.content.clone()
+    }
+
+    /// The part that tests.
+    fn tests(&self) -> String {
+        let is_source = self.path.components().any(|part| part.as_os_str() == "src");
+        let is_support = self.path.starts_with(env!("CARGO_MANIFEST_DIR"));
+        match (is_source, is_support) {
+            (true, false) => self.content.split_once("#[cfg(test)]").map(|(_, tests)| tests.to_owned()),
+            (true, true) => None,
+            (false, _) => Some(self.content.clone()),
+        }
+        .unwrap_or_default()
+    }
+}
+
+fn collect(folder: &Path, texts: &mut Vec<Text>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        let kind = path.extension().map(|kind| kind.to_string_lossy().into_owned());
+        let is_list = path.file_name().is_some_and(|name| name == "rules.json" || name == "rules.rs");
+        match kind.as_deref() {
+            _ if path.is_dir() => collect(&path, texts),
+            Some("rs" | "txt" | "json") if !is_list => {
+                let content = fs::read_to_string(&path).unwrap();
+                texts.push(Text { path, content });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// All of the form `J2-01` and `J1-01`.
+fn ids(text: &str) -> Vec<String> {
+    let starts = text.match_indices("J2-").chain(text.match_indices("J1-"));
+    let id =
+        |at: usize| text.get(at..at + 5).filter(|id| id.bytes().skip(3).all(|digit| digit.is_ascii_digit()));
+    starts.filter_map(|(at, _)| id(at)).map(str::to_owned).collect()
+}
