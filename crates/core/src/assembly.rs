@@ -28,14 +28,7 @@ enum Held {
     /// It is not answered.
     Skipped,
     /// Its outcome waits for those before it.
-    Done(Answered),
-}
-
-/// What one entry is answered with.
-pub(crate) struct Answered {
-    pub(crate) version: Version,
-    pub(crate) id: Id,
-    pub(crate) outcome: Outcome,
+    Done(Version, Id, Outcome),
 }
 
 /// How an entry ended.
@@ -59,12 +52,19 @@ impl Assembly {
 
     /// Takes the outcome of the entry at `index`.
     #[inline]
-    pub(crate) fn answer(&mut self, index: usize, answered: Answered, limits: &Limits) {
+    pub(crate) fn answer(
+        &mut self,
+        index: usize,
+        version: Version,
+        id: Id,
+        outcome: Outcome,
+        limits: &Limits,
+    ) {
         if index == self.next && self.held.is_empty() {
-            self.write(answered, limits);
+            self.write(version, &id, outcome, limits);
             self.next += 1;
         } else {
-            self.hold(index, Held::Done(answered), limits);
+            self.hold(index, Held::Done(version, id, outcome), limits);
         }
     }
 
@@ -84,28 +84,27 @@ impl Assembly {
         std::mem::swap(&mut rest, &mut self.held);
         self.next += ready;
         for held in rest {
-            if let Held::Done(answered) = held {
-                self.write(answered, limits);
+            if let Held::Done(version, id, outcome) = held {
+                self.write(version, &id, outcome, limits);
             }
         }
     }
 
     #[inline]
-    fn write(&mut self, answered: Answered, limits: &Limits) {
-        let Answered { version, id, outcome } = answered;
+    fn write(&mut self, version: Version, id: &Id, outcome: Outcome, limits: &Limits) {
         self.out.push(if self.out.is_empty() { b'[' } else { b',' });
         let start = self.out.len();
         let outcome = match outcome {
-            Outcome::Stream(subscription) => return codec::stream_start(&mut self.out, &id, &subscription),
+            Outcome::Stream(subscription) => return codec::stream_start(&mut self.out, id, &subscription),
             Outcome::Value(json) => within(Ok(json), limits.reply),
             Outcome::Error(error) => within(Err(error), limits.reply),
         };
-        codec::response(&mut self.out, version, &id, outcome.as_ref());
+        codec::response(&mut self.out, version, id, outcome.as_ref());
         // The bracket that closes the batch counts too. An error without data is as short as what would replace it.
         let has_content = outcome.map_or_else(|error| error.data.is_some(), |_| true);
         if has_content && self.out.len() >= limits.batch_reply {
             self.out.truncate(start);
-            codec::response(&mut self.out, version, &id, Err(&too_large(limits.batch_reply)));
+            codec::response(&mut self.out, version, id, Err(&too_large(limits.batch_reply)));
         }
     }
 
@@ -129,10 +128,6 @@ fn too_large(limit: usize) -> ErrorObject {
 mod tests {
     use super::*;
 
-    fn answered(n: u64) -> Answered {
-        Answered { version: Version::V2, id: n.into(), outcome: Outcome::Value(Json::NULL) }
-    }
-
     #[test]
     fn answers_come_in_the_order_of_the_entries_whatever_ends_first() {
         // J2-43
@@ -142,7 +137,10 @@ mod tests {
             for index in order {
                 match index {
                     1 => assembly.skip(1, &limits),
-                    _ => assembly.answer(index, answered(index as u64), &limits),
+                    _ => {
+                        let id = Id::from(index as u64);
+                        assembly.answer(index, Version::V2, id, Outcome::Value(Json::NULL), &limits);
+                    }
                 }
             }
             let text = String::from_utf8(assembly.finish().unwrap()).unwrap();
@@ -167,7 +165,7 @@ mod tests {
         for index in 0..2 {
             let long = Json::encode_ref(&"x".repeat(100)).unwrap();
             let outcome = Outcome::Value(long);
-            assembly.answer(index, Answered { version: Version::V2, id: Id::NULL, outcome }, &limits);
+            assembly.answer(index, Version::V2, Id::NULL, outcome, &limits);
         }
         let text = String::from_utf8(assembly.finish().unwrap()).unwrap();
         assert_eq!(text.matches("-32007").count(), 1, "{text}");

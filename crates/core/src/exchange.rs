@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::time::Instant;
 
-use crate::assembly::{Answered, Assembly};
+use crate::assembly::{self, Assembly};
 use crate::code::Code;
 use crate::codec::{self, Incoming, Invalid, Message, Outcome, Response};
 use crate::context::{Context, Version};
@@ -187,6 +187,8 @@ struct BatchRun<'a> {
     running: FuturesUnordered<BatchCall<'a>>,
 }
 
+type Answered = (Version, Id, assembly::Outcome);
+
 /// Gives the index of the entry, and its answer unless it is a notification.
 type BatchCall<'a> = Pin<Box<dyn Future<Output = (usize, Option<Answered>)> + Send + 'a>>;
 
@@ -197,7 +199,7 @@ impl<'a> BatchRun<'a> {
 
     #[inline]
     fn answer(&mut self, index: usize, version: Version, id: Id, outcome: Result<Json, ErrorObject>) {
-        self.assembly.answer(index, Answered { version, id, outcome: outcome.into() }, self.limits);
+        self.assembly.answer(index, version, id, outcome.into(), self.limits);
     }
 
     fn skip(&mut self, index: usize) {
@@ -215,7 +217,7 @@ impl<'a> BatchRun<'a> {
                 Started::Running(running) => running.finish(limits).await,
             };
             let outcome = settle(reply, deadline, limits).await.into();
-            (index, Some(Answered { version, id, outcome }))
+            (index, Some((version, id, outcome)))
         }));
         self.first_step().await;
     }
@@ -249,7 +251,7 @@ impl<'a> BatchRun<'a> {
 
     fn place(&mut self, index: usize, answered: Option<Answered>) {
         match answered {
-            Some(answered) => self.assembly.answer(index, answered, self.limits),
+            Some((version, id, outcome)) => self.assembly.answer(index, version, id, outcome, self.limits),
             None => self.skip(index),
         }
     }

@@ -58,13 +58,17 @@ pub fn decode(frame: &Bytes, settings: &Settings) -> Result<Incoming, ErrorObjec
     Err(scanner.fault(refused).into())
 }
 
+/// How many bytes an entry of a batch has, as a rule, at least.
+const USUAL_ENTRY: usize = 50;
+
 fn batch(
     scanner: &mut Scanner<'_>,
     start: usize,
     frame: &Bytes,
     settings: &Settings,
 ) -> Result<Vec<Message>, Refused> {
-    let mut entries = Vec::new();
+    // A guess, so that the list of a usual batch need not grow.
+    let mut entries = Vec::with_capacity(settings.limits.batch.min((frame.len() - start) / USUAL_ENTRY));
     let mut at = scanner.skip_space(start + 1);
     if scanner.byte(at) == b']' {
         return scanner.finish(at + 1).map(|()| entries);

@@ -180,19 +180,8 @@ impl<'a> Scanner<'a> {
         match self.byte(at) {
             b'"' => self.string(at),
             b'{' | b'[' => self.container(at),
-            _ => self.scalar(at),
-        }
-    }
-
-    /// Goes past one number or literal.
-    #[inline]
-    fn scalar(&mut self, at: usize) -> Result<usize, Refused> {
-        match self.byte(at) {
             b'-' | b'0'..=b'9' => self.number(at),
-            b't' => self.literal(at, b"true"),
-            b'f' => self.literal(at, b"false"),
-            b'n' => self.literal(at, b"null"),
-            _ => Err(self.expected("a value", at)),
+            _ => self.literal(at),
         }
     }
 
@@ -235,7 +224,8 @@ impl<'a> Scanner<'a> {
                     level = self.open(at, self.outer_depth + depth)?;
                     at += 1;
                 }
-                _ => at = self.scalar(at)?,
+                b'-' | b'0'..=b'9' => at = self.number(at)?,
+                _ => at = self.literal(at)?,
             }
         }
     }
@@ -292,11 +282,14 @@ impl<'a> Scanner<'a> {
         Ok(Key { start: at + 1, end: end - 1, escaped: self.has_escape })
     }
 
-    fn literal(&mut self, at: usize, word: &'static [u8]) -> Result<usize, Refused> {
-        if !self.text[at..].starts_with(word) {
-            return Err(self.expected("a value", at));
+    /// Goes past `true`, `false` or `null`.
+    fn literal(&mut self, at: usize) -> Result<usize, Refused> {
+        let rest = self.text.get(at..).unwrap_or_default();
+        match rest {
+            [b't', b'r', b'u', b'e', ..] | [b'n', b'u', b'l', b'l', ..] => Ok(at + 4),
+            [b'f', b'a', b'l', b's', b'e', ..] => Ok(at + 5),
+            _ => Err(self.expected("a value", at)),
         }
-        Ok(at + word.len())
     }
 
     #[inline]

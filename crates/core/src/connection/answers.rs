@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::assembly::{Answered, Outcome};
+use crate::assembly::Outcome;
 use crate::codec;
 use crate::connection::calls::{Done, Place};
 use crate::connection::{BYTES_AT_ONCE, Connection};
@@ -75,7 +75,7 @@ impl Connection {
         let settings = Arc::clone(&self.settings);
         let Some(state) = self.calls.batch(batch) else { return };
         match id {
-            Some(id) => state.assembly.answer(index, Answered { version, id, outcome }, &settings.limits),
+            Some(id) => state.assembly.answer(index, version, id, outcome, &settings.limits),
             None => state.assembly.skip(index, &settings.limits),
         }
         if let Some(state) = self.calls.close_entry(batch) {
