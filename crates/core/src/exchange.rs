@@ -1,5 +1,9 @@
 //! The driver for carriers that bring one body and take one answer: HTTP POST, a message queue's request.
 
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context as Poller, Poll};
+
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -54,14 +58,49 @@ impl Answer {
 ///
 /// # Cancel safety
 ///
-/// Dropping the future cancels every call of the body that is not done.
-pub async fn exchange(service: &dyn Service, body: Bytes, cx: &Context, settings: &Settings) -> Answer {
+/// Dropping the future cancels every call of the body that is not done. A single call starts, and may be done, before
+/// the future is polled.
+pub fn exchange<'a>(
+    service: &'a dyn Service,
+    body: Bytes,
+    cx: &'a Context,
+    settings: &'a Settings,
+) -> impl Future<Output = Answer> + Send + use<'a> {
     let incoming = codec::decode(&body, settings);
     drop(body);
     match incoming {
-        Err(error) => Answer::refusal(&error),
-        Ok(Incoming::Single(message)) => one(service, message, cx, settings).await,
-        Ok(Incoming::Batch(entries)) => batch(service, entries, cx, settings).await,
+        Err(error) => Exchange::done(Answer::refusal(&error)),
+        Ok(Incoming::Single(message)) => one(service, message, cx, settings),
+        Ok(Incoming::Batch(entries)) => Exchange::running(batch(service, entries, cx, settings)),
+    }
+}
+
+/// An answer that may be there already. Small, so that a carrier can hold one for each request.
+enum Exchange<'a> {
+    Done(Option<Answer>),
+    Running(Pin<Box<dyn Future<Output = Answer> + Send + 'a>>),
+}
+
+impl<'a> Exchange<'a> {
+    fn done(answer: Answer) -> Exchange<'a> {
+        Exchange::Done(Some(answer))
+    }
+
+    fn running(future: impl Future<Output = Answer> + Send + 'a) -> Exchange<'a> {
+        Exchange::Running(Box::pin(future))
+    }
+}
+
+impl Future for Exchange<'_> {
+    type Output = Answer;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Poller<'_>) -> Poll<Answer> {
+        match &mut *self {
+            Exchange::Done(answer) => {
+                Poll::Ready(answer.take().expect("a finished future is not polled again"))
+            }
+            Exchange::Running(future) => future.as_mut().poll(cx),
+        }
     }
 }
 
@@ -98,28 +137,46 @@ fn stray(response: Response) -> Work {
     Work::Refused(response.version, response.id, error)
 }
 
-async fn one(service: &dyn Service, message: Message, cx: &Context, settings: &Settings) -> Answer {
+fn one<'a>(service: &dyn Service, message: Message, cx: &Context, settings: &'a Settings) -> Exchange<'a> {
+    let limits = &settings.limits;
     let (version, id, started) = match begin(service, message, cx) {
         Work::Started(version, id, started) => (version, id, started),
-        Work::Refused(version, id, error) => return single(version, &id, Err(&error)),
-        Work::Ignored => return Answer::Nothing,
+        Work::Refused(version, id, error) => return Exchange::done(single(version, &id, Err(&error))),
+        Work::Ignored => return Exchange::done(Answer::Nothing),
     };
-    let reply = match started {
-        Started::Done(reply) => reply,
-        Started::Running(running) => running.finish(&settings.limits).await,
+    let Some(id) = id else { return notification(started, limits) };
+    let outcome = match started {
+        Started::Done(Reply::Value(json)) => Ok(json),
+        Started::Done(Reply::Error(error)) => Err(error),
+        started => {
+            return Exchange::running(async move {
+                let outcome = settle(started.finish(limits).await, limits).await;
+                single(version, &id, within(outcome, limits.reply).as_ref())
+            });
+        }
     };
-    let Some(id) = id else {
-        note_lost(&reply);
-        return Answer::Nothing;
-    };
-    let outcome = within(settle(reply, &settings.limits).await, settings.limits.reply);
-    single(version, &id, outcome.as_ref())
+    Exchange::done(single(version, &id, within(outcome, limits.reply).as_ref()))
+}
+
+fn notification(started: Started, limits: &Limits) -> Exchange<'_> {
+    match started {
+        Started::Done(reply) => {
+            note_lost(&reply);
+            Exchange::done(Answer::Nothing)
+        }
+        started => Exchange::running(async move {
+            note_lost(&started.finish(limits).await);
+            Answer::Nothing
+        }),
+    }
 }
 
 #[inline]
 fn single(version: Version, id: &Id, outcome: Result<&Json, &ErrorObject>) -> Answer {
+    // Exactly what a result takes: bytes that fill their buffer are shared without another allocation.
+    let around = if version == Version::V2 { 33 } else { 30 };
     let size = outcome.map_or(128, |json| json.as_bytes().len());
-    let mut out = Vec::with_capacity(size + id.as_bytes().len() + 64);
+    let mut out = Vec::with_capacity(around + id.as_bytes().len() + size);
     codec::response(&mut out, version, id, outcome);
     Answer::Single(Bytes::from(out), outcome.err().map(|error| error.code))
 }
@@ -152,7 +209,7 @@ struct BatchRun<'a> {
     running: FuturesUnordered<BatchCall<'a>>,
 }
 
-type BatchCall<'a> = std::pin::Pin<Box<dyn Future<Output = (Place, Reply)> + Send + 'a>>;
+type BatchCall<'a> = Pin<Box<dyn Future<Output = (Place, Reply)> + Send + 'a>>;
 
 /// Where the outcome of something that runs belongs.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -192,11 +249,7 @@ impl<'a> BatchRun<'a> {
         self.answer(version, id, None);
         let limits = self.limits;
         self.running.push(Box::pin(async move {
-            let reply = match started {
-                Started::Done(reply) => reply,
-                Started::Running(running) => running.finish(limits).await,
-            };
-            (place, Reply::from(settle(reply, limits).await))
+            (place, Reply::from(settle(started.finish(limits).await, limits).await))
         }));
         self.poll_once().await;
     }
@@ -210,10 +263,10 @@ impl<'a> BatchRun<'a> {
     /// Lets what was just started do its first step before the next entry starts.
     async fn poll_once(&mut self) {
         std::future::poll_fn(|cx| {
-            while let std::task::Poll::Ready(Some((place, reply))) = self.running.poll_next_unpin(cx) {
+            while let Poll::Ready(Some((place, reply))) = self.running.poll_next_unpin(cx) {
                 self.place(place, reply);
             }
-            std::task::Poll::Ready(())
+            Poll::Ready(())
         })
         .await;
     }
