@@ -1,1 +1,4 @@
 //! The transports of Switchboard: each yields frames or bodies, and nothing else.
+
+#[cfg(feature = "http")]
+pub mod http;
