@@ -41,6 +41,16 @@ pub(crate) enum Started {
     Running(Running),
 }
 
+impl Started {
+    /// The reply, when it is there; see [`Running::finish`].
+    pub(crate) async fn finish(self, limits: &Limits) -> Reply {
+        match self {
+            Started::Done(reply) => reply,
+            Started::Running(running) => running.finish(limits).await,
+        }
+    }
+}
+
 /// Starts a call. Never panics, whatever the service does.
 #[inline(always)]
 pub(crate) fn start(service: &dyn Service, call: Call) -> Started {

@@ -1,7 +1,9 @@
 //! The driver for carriers that bring one body and take one answer: HTTP POST, a message queue's request.
 
+use std::fmt;
+use std::future::Future;
 use std::pin::Pin;
-use std::task::Poll;
+use std::task::{Context as Poller, Poll};
 
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -68,12 +70,51 @@ impl Answer {
 ///
 /// # Cancel safety
 ///
-/// Dropping the future cancels every call of the body that is not done.
-pub async fn exchange(service: &dyn Service, body: Bytes, cx: &Context, settings: &Settings) -> Answer {
-    match begin_exchange(service, &body, cx, settings) {
+/// Dropping the future cancels every call of the body that is not done. A single call starts, and may be done, before
+/// the future is polled.
+pub fn exchange<'a>(
+    service: &'a dyn Service,
+    body: Bytes,
+    cx: &'a Context,
+    settings: &'a Settings,
+) -> Exchange<'a> {
+    match begin_exchange(service, body, cx, settings) {
+        Begun::Answered(answer) => Exchange(State::Done(Some(answer))),
+        waiting => Exchange(State::Running(Box::pin(finish_exchange(service, waiting, cx, settings)))),
+    }
+}
+
+/// An answer that may be there already. Small, so that a carrier can hold one for each request.
+#[must_use = "dropping the future cancels the calls"]
+pub struct Exchange<'a>(State<'a>);
+
+enum State<'a> {
+    Done(Option<Answer>),
+    Running(Pin<Box<dyn Future<Output = Answer> + Send + 'a>>),
+}
+
+impl Future for Exchange<'_> {
+    type Output = Answer;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Poller<'_>) -> Poll<Answer> {
+        match &mut self.0 {
+            State::Done(answer) => Poll::Ready(answer.take().expect("a finished future is not polled again")),
+            State::Running(future) => future.as_mut().poll(cx),
+        }
+    }
+}
+
+impl fmt::Debug for Exchange<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exchange").field("is_done", &matches!(self.0, State::Done(_))).finish()
+    }
+}
+
+/// The rest of an exchange that could not be answered at once.
+async fn finish_exchange(service: &dyn Service, begun: Begun, cx: &Context, settings: &Settings) -> Answer {
+    match begun {
         Begun::Answered(answer) => answer,
         Begun::Running(version, id, running) => {
-            drop(body);
             let reply = running.finish(&settings.limits).await;
             finish(version, id, reply, cx, settings).await
         }
@@ -92,8 +133,10 @@ enum Begun {
 }
 
 /// Answers a body at once where that can be done, which is the usual case and the one that must be fast.
-fn begin_exchange(service: &dyn Service, body: &Bytes, cx: &Context, settings: &Settings) -> Begun {
-    let message = match codec::decode(body, settings) {
+fn begin_exchange(service: &dyn Service, body: Bytes, cx: &Context, settings: &Settings) -> Begun {
+    let incoming = codec::decode(&body, settings);
+    drop(body);
+    let message = match incoming {
         Ok(Incoming::Single(message)) => message,
         Ok(Incoming::Batch(entries)) => return Begun::Batch(entries),
         Err(error) => {
@@ -110,6 +153,14 @@ fn begin_exchange(service: &dyn Service, body: &Bytes, cx: &Context, settings: &
     match (start(service, call_of(request, cx)), id) {
         (Started::Done(Reply::Value(json)), Some(id)) if json.as_bytes().len() <= settings.limits.reply => {
             Begun::Answered(single(version, &id, Ok(&json)))
+        }
+        (Started::Done(Reply::Error(error)), Some(id)) => {
+            let outcome = within(Err(error), settings.limits.reply);
+            Begun::Answered(single(version, &id, outcome.as_ref()))
+        }
+        (Started::Done(reply), None) => {
+            note_lost(&reply);
+            Begun::Answered(Answer::Nothing)
         }
         (Started::Done(reply), id) => Begun::Settling(version, id, reply),
         (Started::Running(running), id) => Begun::Running(version, id, running),
@@ -212,11 +263,7 @@ impl<'a> BatchRun<'a> {
         }
         let (deadline, limits) = (self.deadline, self.limits);
         self.running.push(Box::pin(async move {
-            let reply = match started {
-                Started::Done(reply) => reply,
-                Started::Running(running) => running.finish(limits).await,
-            };
-            let outcome = settle(reply, deadline, limits).await.into();
+            let outcome = settle(started.finish(limits).await, deadline, limits).await.into();
             (index, Some((version, id, outcome)))
         }));
         self.first_step().await;

@@ -36,7 +36,7 @@ pub use describe::{
     Description, Dialect, Marks, MethodDescription, ParamDescription, ResultDescription, Schemas,
 };
 pub use error::{DeclaredError, ErrorFields, ErrorObject, IntoError};
-pub use exchange::{Answer, exchange};
+pub use exchange::{Answer, Exchange, exchange};
 pub use extensions::Extensions;
 pub use id::Id;
 pub use json::{Json, Kind, NotJson};

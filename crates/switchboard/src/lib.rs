@@ -10,3 +10,6 @@ pub use switchboard_macros::service;
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod __private;
+
+#[cfg(feature = "http")]
+pub use switchboard_transport::http;

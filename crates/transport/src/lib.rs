@@ -1,3 +1,5 @@
 //! The transports of Switchboard: each yields frames or bodies, and nothing else.
 
+#[cfg(feature = "http")]
+pub mod http;
 pub mod memory;

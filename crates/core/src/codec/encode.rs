@@ -57,8 +57,10 @@ pub(crate) fn stream_start(out: &mut Vec<u8>, id: &Id, subscription: &Json) {
     out.extend_from_slice(b",\"stream\":true}");
 }
 
-/// Writes a call in this version, with members that the protocol does not define.
-pub(crate) fn request(
+/// Writes a call in this version at the end of `out`, with members that the protocol does not define.
+///
+/// `members` is an object; what stands inside it is written beside the members of the protocol.
+pub fn request(
     out: &mut Vec<u8>,
     version: Version,
     id: &Id,
@@ -74,8 +76,8 @@ pub(crate) fn request(
     out.push(b'}');
 }
 
-/// Writes a notification in this version.
-pub(crate) fn notification(
+/// Writes a notification in this version at the end of `out`, as [`encode_request`](super::encode_request) does.
+pub fn notification(
     out: &mut Vec<u8>,
     version: Version,
     method: &Name,

@@ -1,0 +1,105 @@
+//! From a request that was looked at to its response: hops ① and ⑥ of every call over HTTP.
+
+use std::convert::Infallible;
+use std::future::Future;
+
+use bytes::Bytes;
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Response, StatusCode};
+use http_body::Body as HttpBody;
+use switchboard_core::{Answer, Context, exchange};
+
+use super::body::{self, Begun, Body};
+use super::fault::Fault;
+use super::media::Format;
+use super::options::RequestHeaders;
+use super::rules::{Admitted, Rules, Verdict};
+
+/// What an answer on its way holds on to.
+pub(super) trait Held: Send + Sync {
+    /// The rules it follows.
+    fn rules(&self) -> &Rules;
+    /// The context of its calls.
+    fn cx(&self) -> &Context;
+    /// Told that the connection ends after this, with a body unread.
+    fn note_closing(&self) {}
+}
+
+/// Reads the body, runs the calls, and makes a response of their answer.
+///
+/// Written as one flat block over the parts of the request: what is moved into an inner future is kept, and copied,
+/// twice. This one is copied for every request.
+pub(super) fn answer<B>(
+    held: impl Held,
+    admitted: Admitted<B>,
+) -> impl Future<Output = Result<Response<Body>, Infallible>> + Send
+where
+    B: HttpBody + Unpin + Send,
+    B::Data: Send,
+{
+    let Admitted { mut body, verdict, headers, kept, is_http1 } = admitted;
+    async move {
+        let rules = held.rules();
+        let format = match verdict {
+            Verdict::Calls(format) => format,
+            Verdict::Preflight => return Ok(preflight(rules, headers)),
+            Verdict::Refused(fault) => {
+                let is_suspect = matches!(fault, Fault::BadRequest(_) | Fault::Forbidden(_));
+                let closes = is_http1 && (is_suspect || !body.is_end_stream());
+                return Ok(refuse(&held, fault, headers, closes));
+            }
+        };
+        let limit = rules.settings.limits.frame;
+        let text = match body::begin(&mut body, limit).await {
+            Begun::Whole(text) => Ok(text),
+            Begun::Part(begun) => body::finish(body, begun, limit, rules.options.body_time).await,
+            Begun::Unread(unread) => Err(unread),
+        };
+        let text = match text {
+            Ok(text) => text,
+            Err(unread) => return Ok(refuse(&held, Fault::unread(unread, limit), headers, is_http1)),
+        };
+        let answer = match kept {
+            None => exchange(&*rules.service, text, held.cx(), &rules.settings).await,
+            Some(kept) => Box::pin(with_headers(rules, text, held.cx(), *kept)).await,
+        };
+        Ok(respond(rules, answer, format, headers))
+    }
+}
+
+fn refuse(held: &impl Held, fault: Fault, headers: HeaderMap, closes: bool) -> Response<Body> {
+    if closes {
+        held.note_closing();
+    }
+    fault.respond(headers, closes)
+}
+
+async fn with_headers(rules: &Rules, text: Bytes, cx: &Context, kept: RequestHeaders) -> Answer {
+    let mut cx = cx.clone();
+    cx.insert(kept);
+    exchange(&*rules.service, text, &cx, &rules.settings).await
+}
+
+fn respond(rules: &Rules, answer: Answer, format: Format, mut headers: HeaderMap) -> Response<Body> {
+    let (status, text) = match answer {
+        Answer::Single(text, error) => (rules.options.status.status(error), text),
+        Answer::Batch(text) => (StatusCode::OK, text),
+        _ => (rules.options.nothing_status, Bytes::new()),
+    };
+    if !text.is_empty() {
+        headers.insert(header::CONTENT_TYPE, format.value());
+    }
+    let mut response = Response::new(Body::new(text));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
+}
+
+/// The answer to a browser that asks what a page may do, and to others that ask what is allowed.
+fn preflight(rules: &Rules, mut headers: HeaderMap) -> Response<Body> {
+    headers.insert(header::ALLOW, HeaderValue::from_static(rules.allowed()));
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    *response.headers_mut() = headers;
+    response
+}

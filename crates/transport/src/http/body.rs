@@ -1,0 +1,209 @@
+//! Bodies: the one we send, and reading the one that comes.
+
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes, BytesMut};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+
+/// The body of a response: there at once, and of known length.
+#[derive(Debug, Default)]
+pub struct Body(Bytes);
+
+impl Body {
+    pub(super) fn new(text: Bytes) -> Body {
+        Body(text)
+    }
+
+    pub(super) fn empty() -> Body {
+        Body::default()
+    }
+}
+
+impl HttpBody for Body {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.0.is_empty() {
+            return Poll::Ready(None);
+        }
+        Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut self.0)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.len() as u64)
+    }
+}
+
+/// Why a body could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unread {
+    /// It has more bytes than allowed. What was announced counts: nothing is read then.
+    TooLarge,
+    /// It did not come in time.
+    TooSlow,
+    /// The connection broke, or the body's own framing is wrong.
+    Broken,
+}
+
+/// The most that is allocated on the word of a `Content-Length` alone.
+const TRUSTED: usize = 64 << 10;
+
+/// How far a body was there at once.
+pub(super) enum Begun {
+    /// To its end, as that of nearly every call is.
+    Whole(Bytes),
+    /// To this point, and the rest is to be awaited.
+    Part(BytesMut),
+    /// It will not be read.
+    Unread(Unread),
+}
+
+/// Takes what is there of a body of at most `limit` bytes, without waiting. In one piece it is not copied.
+pub(super) async fn begin<B: HttpBody + Unpin>(body: &mut B, limit: usize) -> Begun {
+    if body.size_hint().lower() > limit as u64 {
+        return Begun::Unread(Unread::TooLarge);
+    }
+    if body.is_end_stream() {
+        return Begun::Whole(Bytes::new());
+    }
+    let data = match poll_fn(|cx| Poll::Ready(Pin::new(&mut *body).poll_frame(cx))).await {
+        Poll::Pending => return Begun::Part(BytesMut::new()),
+        Poll::Ready(None) => return Begun::Whole(Bytes::new()),
+        Poll::Ready(Some(Err(_))) => return Begun::Unread(Unread::Broken),
+        Poll::Ready(Some(Ok(frame))) => frame.into_data(),
+    };
+    let Ok(mut data) = data else { return Begun::Part(BytesMut::new()) };
+    if data.remaining() > limit {
+        return Begun::Unread(Unread::TooLarge);
+    }
+    if body.is_end_stream() {
+        return Begun::Whole(data.copy_to_bytes(data.remaining()));
+    }
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    let mut begun = BytesMut::with_capacity(data.remaining() + announced.min(TRUSTED));
+    append(&mut begun, data);
+    Begun::Part(begun)
+}
+
+/// Reads the rest of a body within `time`. Boxed, because it is rare and would make the future of every request larger.
+pub(super) fn finish<'a, B>(
+    body: B,
+    begun: BytesMut,
+    limit: usize,
+    time: Duration,
+) -> Pin<Box<dyn Future<Output = Result<Bytes, Unread>> + Send + 'a>>
+where
+    B: HttpBody + Unpin + Send + 'a,
+    B::Data: Send,
+{
+    Box::pin(async move {
+        let rest = rest(body, begun, limit);
+        tokio::time::timeout(time, rest).await.unwrap_or(Err(Unread::TooSlow))
+    })
+}
+
+/// Reads a body of at most `limit` bytes within `time`.
+pub(super) async fn read<B>(mut body: B, limit: usize, time: Duration) -> Result<Bytes, Unread>
+where
+    B: HttpBody + Unpin + Send,
+    B::Data: Send,
+{
+    match begin(&mut body, limit).await {
+        Begun::Whole(text) => Ok(text),
+        Begun::Part(begun) => finish(body, begun, limit, time).await,
+        Begun::Unread(unread) => Err(unread),
+    }
+}
+
+async fn rest<B: HttpBody + Unpin>(mut body: B, mut text: BytesMut, limit: usize) -> Result<Bytes, Unread> {
+    loop {
+        let frame = match poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+            None => return Ok(text.freeze()),
+            Some(frame) => frame.map_err(|_| Unread::Broken)?,
+        };
+        // Trailers have no meaning here.
+        let Ok(data) = frame.into_data() else { continue };
+        if text.len() + data.remaining() > limit {
+            return Err(Unread::TooLarge);
+        }
+        append(&mut text, data);
+    }
+}
+
+fn append(text: &mut BytesMut, mut data: impl Buf) {
+    while data.has_remaining() {
+        let chunk = data.chunk();
+        text.extend_from_slice(chunk);
+        let length = chunk.len();
+        data.advance(length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Frames that are there at once, then silence or the end.
+    struct Script {
+        frames: std::collections::VecDeque<&'static str>,
+        ends: bool,
+    }
+
+    impl HttpBody for Script {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            match self.frames.pop_front() {
+                Some(text) => Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(text.as_bytes()))))),
+                None if self.ends => Poll::Ready(None),
+                None => Poll::Pending,
+            }
+        }
+    }
+
+    async fn check(frames: &[&'static str], ends: bool, expected: Result<&str, Unread>) {
+        let script = Script { frames: frames.iter().copied().collect(), ends };
+        let read = read(script, 5, Duration::from_secs(30)).await;
+        assert_eq!(read, expected.map(|text| Bytes::copy_from_slice(text.as_bytes())), "{frames:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_is_read_up_to_its_limit_and_within_its_time() {
+        check(&[], true, Ok("")).await;
+        check(&["abc"], true, Ok("abc")).await;
+        check(&["ab", "c", "de"], true, Ok("abcde")).await;
+        check(&["abcdef"], true, Err(Unread::TooLarge)).await;
+        check(&["abc", "def"], true, Err(Unread::TooLarge)).await;
+        check(&["abc"], false, Err(Unread::TooSlow)).await;
+        check(&[], false, Err(Unread::TooSlow)).await;
+    }
+
+    #[tokio::test]
+    async fn a_body_in_one_piece_is_not_copied() {
+        let text = Bytes::from(vec![b'x'; 100]);
+        let read = read(Body::new(text.clone()), 1000, Duration::from_secs(30)).await.unwrap();
+        assert_eq!(read.as_ptr(), text.as_ptr());
+    }
+
+    #[tokio::test]
+    async fn an_announced_length_beyond_the_limit_is_refused_unread() {
+        let body = Body::new(Bytes::from(vec![b'x'; 100]));
+        assert_eq!(read(body, 99, Duration::from_secs(30)).await, Err(Unread::TooLarge));
+    }
+}

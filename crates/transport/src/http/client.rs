@@ -1,0 +1,297 @@
+//! Calling over HTTP: one POST for each call or batch, over connections that are kept.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Method, Request, Uri};
+use hyper_util::client::legacy::{self, connect::HttpConnector};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use switchboard_core::codec::{encode_notification, encode_request};
+use switchboard_core::{
+    Call, CallError, Id, Limits, Members, Peer, Remote, Reply, ReplyFuture, Service, Settings, Version,
+};
+use tokio::time::Instant;
+
+use super::body::{self, Body, Unread};
+use super::outcome::{Received, failure};
+use super::url::{self, UrlError};
+use super::watch::after;
+
+/// The far side at this URL. Nothing is sent before the first call.
+///
+/// # Errors
+///
+/// When it is not an `http` URL.
+///
+/// # Examples
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let peer = switchboard_transport::http::connect("http://127.0.0.1:8000/rpc")?;
+/// let sum: i64 = peer.call("add", [2, 3]).await?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn connect(url: &str) -> Result<Peer, UrlError> {
+    Ok(Peer::new(Client::new(url)?))
+}
+
+/// Calls a server over HTTP. Cheap to clone; all clones share their connections.
+///
+/// Identifiers count up from 1. A call is sent once: what was sent and got no answer may have been executed, so it is
+/// never sent again (JH-28). Only when a kept connection turns out to be closed before anything was sent, the call goes
+/// out over another one. Redirects are not followed. Dropping the future of a call closes its connection, or resets its
+/// stream, which cancels the call on the far side where that notices.
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+struct Inner {
+    http: legacy::Client<HttpConnector, Body>,
+    uri: Uri,
+    /// Host and port, for messages.
+    target: String,
+    options: ClientOptions,
+    settings: Settings,
+    next_id: AtomicU64,
+}
+
+/// How a [`Client`] calls.
+#[derive(Clone, Debug)]
+pub struct ClientOptions {
+    /// Headers of every request, besides `Content-Type`, `Accept` and `User-Agent`, which they may replace: none.
+    pub headers: HeaderMap,
+    /// How long connecting may take: 10 s.
+    pub connect_time: Duration,
+    /// How long a call may take that has no deadline of its own: 60 s.
+    pub call_time: Duration,
+    /// How long a connection is kept without being used: 30 s, less than servers commonly wait.
+    pub idle_time: Duration,
+    /// Whether to speak HTTP/2 from the start, which the server must understand: no. All calls share one connection
+    /// then.
+    pub http2: bool,
+    /// The version of JSON-RPC to call in: 2.0. Version 1.0 has no batches.
+    pub version: Version,
+    /// What is taken from the far side: a body has at most [`reply`](Limits::reply) bytes and 64 KiB for what is around
+    /// it, that of a batch [`batch_reply`](Limits::batch_reply).
+    pub limits: Limits,
+}
+
+impl Default for ClientOptions {
+    fn default() -> ClientOptions {
+        ClientOptions {
+            headers: HeaderMap::new(),
+            connect_time: Duration::from_secs(10),
+            call_time: Duration::from_secs(60),
+            idle_time: Duration::from_secs(30),
+            http2: false,
+            version: Version::V2,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Bytes that a response may have around its result.
+const ENVELOPE: usize = 64 << 10;
+/// Responses that a batch's answer may have besides those that were asked for, before it is refused.
+const SURPLUS: usize = 100;
+
+impl Client {
+    /// A client of the server at this URL.
+    ///
+    /// # Errors
+    ///
+    /// When it is not an `http` URL.
+    pub fn new(url: &str) -> Result<Client, UrlError> {
+        Client::with_options(url, ClientOptions::default())
+    }
+
+    /// A client with these options.
+    ///
+    /// # Errors
+    ///
+    /// When it is not an `http` URL.
+    pub fn with_options(url: &str, mut options: ClientOptions) -> Result<Client, UrlError> {
+        let uri = url::parse(url)?;
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        connector.set_connect_timeout(Some(options.connect_time));
+        let http = legacy::Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(options.idle_time)
+            .http2_only(options.http2)
+            .build(connector);
+        complete(&mut options.headers);
+        let limits = Limits { frame: usize::MAX, ..options.limits.clone() };
+        Ok(Client(Arc::new(Inner {
+            http,
+            target: url::target(&uri),
+            uri,
+            options,
+            settings: Settings { limits, ..Settings::default() },
+            next_id: AtomicU64::new(1),
+        })))
+    }
+}
+
+/// Adds the headers that every call has, unless they are given.
+fn complete(headers: &mut HeaderMap) {
+    const AGENT: &str = concat!("switchboard/", env!("CARGO_PKG_VERSION"));
+    let json = HeaderValue::from_static("application/json");
+    headers.entry(header::CONTENT_TYPE).or_insert_with(|| json.clone());
+    headers.entry(header::ACCEPT).or_insert(json);
+    headers.entry(header::USER_AGENT).or_insert(HeaderValue::from_static(AGENT));
+}
+
+impl Service for Client {
+    fn call(&self, call: Call) -> ReplyFuture {
+        let inner = Arc::clone(&self.0);
+        ReplyFuture::pending(async move { inner.call(call).await.unwrap_or_else(failure) })
+    }
+}
+
+impl Remote for Client {
+    fn batch(&self, calls: Vec<Call>) -> Pin<Box<dyn Future<Output = Vec<Reply>> + Send>> {
+        let inner = Arc::clone(&self.0);
+        Box::pin(async move { inner.batch(&calls).await })
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("target", &self.0.target).finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    async fn call(&self, call: Call) -> Result<Reply, CallError> {
+        let id = self.take_ids(1);
+        let mut text =
+            Vec::with_capacity(96 + call.params.as_ref().map_or(0, |params| params.as_bytes().len()));
+        self.encode(&mut text, &call, id);
+        let is_notification = call.is_notification();
+        let received = self.send(text, call.cx.deadline, self.options.limits.reply).await?;
+        if is_notification { received.notified(&self.settings) } else { received.single(id, &self.settings) }
+    }
+
+    async fn batch(&self, calls: &[Call]) -> Vec<Reply> {
+        if calls.is_empty() {
+            return Vec::new();
+        }
+        if self.options.version == Version::V1 {
+            let error = CallError::Unsupported("version 1.0 has no batches".into());
+            return calls.iter().map(|_| failure(error.clone())).collect();
+        }
+        let first = self.take_ids(calls.len() as u64);
+        let mut text = vec![b'['];
+        for (call, id) in calls.iter().zip(first..) {
+            if text.len() > 1 {
+                text.push(b',');
+            }
+            self.encode(&mut text, call, id);
+        }
+        text.push(b']');
+        let deadline = calls.iter().filter_map(|call| call.cx.deadline).min();
+        match self.send(text, deadline, self.options.limits.batch_reply).await {
+            Ok(received) => {
+                let is_call: Vec<bool> = calls.iter().map(|call| !call.is_notification()).collect();
+                let mut settings = self.settings.clone();
+                settings.limits.batch = calls.len() + SURPLUS;
+                received.batch(first, &is_call, &settings)
+            }
+            Err(error) => calls.iter().map(|_| failure(error.clone())).collect(),
+        }
+    }
+
+    /// Identifiers that no other call of this client has (J2-22), the first of so many.
+    fn take_ids(&self, count: u64) -> u64 {
+        self.next_id.fetch_add(count, Ordering::Relaxed)
+    }
+
+    fn encode(&self, out: &mut Vec<u8>, call: &Call, id: u64) {
+        let version = self.options.version;
+        let members = call.cx.get::<Members>().map(|members| &members.0);
+        if call.is_notification() {
+            encode_notification(out, version, &call.method, call.params.as_ref(), members);
+        } else {
+            encode_request(out, version, &Id::from(id), &call.method, call.params.as_ref(), members);
+        }
+    }
+
+    /// Sends a body and reads the response, before the deadline.
+    async fn send(
+        &self,
+        text: Vec<u8>,
+        deadline: Option<Instant>,
+        limit: usize,
+    ) -> Result<Received, CallError> {
+        let deadline = deadline.unwrap_or_else(|| after(Instant::now(), self.options.call_time));
+        let mut request = Request::new(Body::new(Bytes::from(text)));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = self.options.headers.clone();
+        if self.options.http2 {
+            *request.version_mut() = http::Version::HTTP_2;
+        }
+        let exchange = async {
+            let response = self.http.request(request).await.map_err(|error| self.explain(&error))?;
+            let status = response.status();
+            let limit = limit.saturating_add(ENVELOPE);
+            // The time of the whole is limited below.
+            let body = body::read(response.into_body(), limit, Duration::MAX).await;
+            let body = body.map_err(|unread| match unread {
+                Unread::TooLarge => too_large(limit),
+                Unread::TooSlow => CallError::TimedOut,
+                Unread::Broken => CallError::Closed(format!("{} ended it midway", self.target).into()),
+            })?;
+            Ok(Received { status, body })
+        };
+        tokio::time::timeout_at(deadline, exchange).await.unwrap_or(Err(CallError::TimedOut))
+    }
+
+    /// What a failure of HTTP comes to, in words that help.
+    fn explain(&self, error: &legacy::Error) -> CallError {
+        let target = &self.target;
+        let io_kind = causes(error).find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
+        if error.is_connect() {
+            return CallError::Transport(match io_kind {
+                Some(io::ErrorKind::ConnectionRefused) => format!("nothing listens on {target}").into(),
+                Some(io::ErrorKind::TimedOut) => {
+                    format!("no connection to {target} within {:?}", self.options.connect_time).into()
+                }
+                _ => format!("cannot connect to {target}: {}", root(error)).into(),
+            });
+        }
+        let http = causes(error).find_map(|cause| cause.downcast_ref::<hyper::Error>());
+        if http.is_some_and(hyper::Error::is_parse) {
+            return CallError::Transport(format!("what {target} answered is not HTTP").into());
+        }
+        CallError::Closed(Cow::Owned(format!("{target}: {}", root(error))))
+    }
+}
+
+fn too_large(limit: usize) -> CallError {
+    CallError::Transport(format!("the answer has more than {limit} bytes (limits.reply)").into())
+}
+
+/// An error and what caused it, outermost first.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    let mut next = Some(error);
+    std::iter::from_fn(move || {
+        let error = next?;
+        next = error.source();
+        Some(error)
+    })
+}
+
+fn root<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    causes(error).last().unwrap_or(error)
+}

@@ -1,0 +1,251 @@
+//! One accepted connection, from its first byte to its last: hyper, its clock, and the signal to stop.
+
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+
+use bytes::{Bytes, BytesMut};
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper::service::{Service as HyperService, service_fn};
+use hyper_util::rt::TokioIo;
+use switchboard_core::{Context, Origin};
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::answer::{Held, answer};
+use super::body::Body;
+use super::rules::Rules;
+use super::server::ServerOptions;
+use super::socket::{Shared, Socket};
+use super::stop::Stop;
+use super::watch::{Clock, Verdict, after};
+
+/// Serves one connection until it ends, is idle for too long, or is told to stop and has answered what it took on.
+pub(super) async fn serve(
+    mut tcp: TcpStream,
+    address: SocketAddr,
+    rules: Arc<Rules>,
+    options: &ServerOptions,
+    stop: &Stop,
+) {
+    let begun = Instant::now();
+    // Answers are written whole, so waiting for more to send only delays them.
+    let _ = tcp.set_nodelay(true);
+    let sniffed = tokio::time::timeout_at(after(begun, options.header_time), sniff(&mut tcp, stop)).await;
+    let Ok(Some((prefix, is_http2))) = sniffed else { return };
+    let socket = Shared::new(tcp, prefix, is_http2);
+    let caller = Arc::new(Caller {
+        rules,
+        socket: Arc::clone(&socket),
+        cx: Context::new(Origin::new("http").with_address(address)),
+    });
+    let service = service_fn(move |request| caller.answer(request));
+    let io = TokioIo::new(Socket(Arc::clone(&socket)));
+    let clock = Clock::start(options.header_time, options.idle_time, begun);
+    if is_http2 {
+        let streams = OwnedStreams::default();
+        let connection = http2(&streams.0, options).serve_connection(io, service);
+        drive(connection, &socket, clock, stop).await;
+    } else {
+        drive(http1(options).serve_connection(io, service), &socket, clock, stop).await;
+    }
+    if socket.activity.has_unread() {
+        socket.linger(stop).await;
+    }
+}
+
+/// Reads the first bytes, which tell HTTP/2 from HTTP/1. Nothing if the connection ends or is told to stop before.
+async fn sniff(tcp: &mut TcpStream, stop: &Stop) -> Option<(Bytes, bool)> {
+    // No request of HTTP/1 begins like this.
+    const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n";
+    let mut stopped = pin!(stop.wait());
+    let mut read = BytesMut::with_capacity(1024);
+    loop {
+        let mut more = pin!(tcp.read_buf(&mut read));
+        let count = poll_fn(|cx| match stopped.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(Ok(0)),
+            Poll::Pending => more.as_mut().poll(cx),
+        });
+        if !matches!(count.await, Ok(1..)) {
+            return None;
+        }
+        let is_http2 = read.starts_with(PREFACE);
+        if is_http2 || !PREFACE.starts_with(&read) {
+            return Some((read.freeze(), is_http2));
+        }
+    }
+}
+
+fn http1(options: &ServerOptions) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder.header_read_timeout(None).max_header_size(options.header_size);
+    builder
+}
+
+fn http2(streams: &Streams, options: &ServerOptions) -> http2::Builder<Streams> {
+    let mut builder = http2::Builder::new(streams.clone());
+    let header_list = u32::try_from(options.header_size).unwrap_or(u32::MAX);
+    builder.max_concurrent_streams(options.streams).max_header_list_size(header_list);
+    builder
+}
+
+/// A connection of either version.
+trait Conversation: Future {
+    /// Takes no more requests.
+    fn leave(self: Pin<&mut Self>);
+}
+
+impl<S, F> Conversation for http1::Connection<TokioIo<Socket>, S>
+where
+    S: HyperService<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future = F>,
+{
+    fn leave(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+impl<S, F> Conversation for http2::Connection<TokioIo<Socket>, S, Streams>
+where
+    S: HyperService<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future = F>,
+    F: Future<Output = Result<Response<Body>, Infallible>> + Send + 'static,
+{
+    fn leave(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+/// Polls hyper, then writes what it left to be written, then looks at the clock.
+async fn drive(
+    connection: impl Conversation,
+    socket: &Shared,
+    (mut clock, due): (Clock, Instant),
+    stop: &Stop,
+) {
+    let mut connection = pin!(connection);
+    let mut signal = pin!(stop.signal());
+    let mut timer = pin!(tokio::time::sleep_until(due));
+    let mut is_first = true;
+    let mut is_leaving = false;
+    poll_fn(|cx| {
+        // Signal and timer wake this task, which is all that is wanted of them. Once polled they stay registered, for
+        // this is the task's only future, so that later steps look at what they stand for and need not poll them.
+        if std::mem::take(&mut is_first) {
+            let _ = signal.as_mut().poll(cx);
+            let _ = timer.as_mut().poll(cx);
+        }
+        if !is_leaving && stop.is_given() {
+            is_leaving = true;
+            connection.as_mut().leave();
+        }
+        if connection.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(());
+        }
+        match socket.poll_flush(cx) {
+            Poll::Ready(Err(_)) => return Poll::Ready(()),
+            // A request that is not there in full yet was not accepted.
+            Poll::Ready(Ok(())) if stop.is_given() && socket.activity.is_head_pending() => {
+                return Poll::Ready(());
+            }
+            _ => {}
+        }
+        let mut due = clock.notice(&socket.activity);
+        while due.is_some() || timer.is_elapsed() {
+            match due.take().map_or_else(|| clock.decide(&socket.activity, Instant::now()), Verdict::Until) {
+                Verdict::Until(time) => timer.as_mut().reset(time),
+                Verdict::Leave(time) => {
+                    timer.as_mut().reset(time);
+                    is_leaving = true;
+                    connection.as_mut().leave();
+                    cx.waker().wake_by_ref();
+                }
+                Verdict::Close => return Poll::Ready(()),
+            }
+            let _ = timer.as_mut().poll(cx);
+        }
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Who is on the other end, and what answers them.
+struct Caller {
+    rules: Arc<Rules>,
+    socket: Arc<Shared>,
+    cx: Context,
+}
+
+impl Caller {
+    fn answer(
+        self: &Arc<Caller>,
+        request: Request<Incoming>,
+    ) -> impl Future<Output = Result<Response<Body>, Infallible>> + Send + use<> {
+        self.socket.activity.begin();
+        let admitted = self.rules.admit(request);
+        answer(Running(Arc::clone(self)), admitted)
+    }
+}
+
+/// A request under way.
+struct Running(Arc<Caller>);
+
+impl Held for Running {
+    fn rules(&self) -> &Rules {
+        &self.0.rules
+    }
+
+    fn cx(&self) -> &Context {
+        &self.0.cx
+    }
+
+    fn note_closing(&self) {
+        self.0.socket.activity.note_unread();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.socket.activity.end();
+    }
+}
+
+/// Where hyper runs the streams of an HTTP/2 connection.
+#[derive(Clone, Default)]
+struct Streams(Arc<Mutex<JoinSet<()>>>);
+
+impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Streams {
+    fn execute(&self, stream: F) {
+        let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while running.try_join_next().is_some() {}
+        running.spawn(stream);
+    }
+}
+
+/// Ends the streams with their connection.
+#[derive(Default)]
+struct OwnedStreams(Streams);
+
+impl Drop for OwnedStreams {
+    fn drop(&mut self) {
+        drop(std::mem::take(&mut *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)));
+    }
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_future_of_a_request_is_small_for_it_is_copied_each_time() {
+        fn size_of_output<A, R>(_: impl Fn(&Arc<Caller>, A) -> R) -> usize {
+            size_of::<R>()
+        }
+        let size = size_of_output(|caller, request: Request<Incoming>| caller.answer(request));
+        assert!(size <= 400, "{size}");
+    }
+}

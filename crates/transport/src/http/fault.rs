@@ -1,0 +1,98 @@
+//! Requests that HTTP itself refuses, before there is a call (JH-20, JH-24).
+//!
+//! Each is answered with its status and, in the body, an error object with a `null` identifier.
+
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Response, StatusCode};
+use switchboard_core::codec;
+use switchboard_core::{Answer, Code, ErrorObject};
+
+use super::body::{Body, Unread};
+use super::media::Format;
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// The request is not well formed: 400.
+    BadRequest(&'static str),
+    /// `Host` or `Origin` do not pass: 403.
+    Forbidden(&'static str),
+    /// Another path: 404.
+    NotFound,
+    /// Another method: 405, with those that are allowed.
+    Method(&'static str),
+    /// Nothing that `Accept` would take: 406.
+    NotAcceptable,
+    /// The body did not come in time: 408.
+    TooSlow,
+    /// The body is longer than this limit: 413.
+    TooLarge(usize),
+    /// Another media type: 415.
+    MediaType,
+    /// A compressed body: 415 (JH-29).
+    Encoding,
+}
+
+impl Fault {
+    /// Why a body of at most `limit` bytes was not read.
+    pub(super) fn unread(unread: Unread, limit: usize) -> Fault {
+        match unread {
+            Unread::TooLarge => Fault::TooLarge(limit),
+            Unread::TooSlow => Fault::TooSlow,
+            Unread::Broken => Fault::BadRequest("the body is not framed well"),
+        }
+    }
+
+    /// The response, with these headers and those of the fault. `closes` says that the connection must not be used
+    /// again, because what follows on it is not known to be a request (SEC-H-02).
+    pub(super) fn respond(self, mut headers: HeaderMap, closes: bool) -> Response<Body> {
+        if closes {
+            headers.insert(header::CONNECTION, const { HeaderValue::from_static("close") });
+        }
+        match self {
+            Fault::Method(allowed) => {
+                headers.insert(header::ALLOW, HeaderValue::from_static(allowed));
+            }
+            Fault::Encoding => {
+                let identity = const { HeaderValue::from_static("identity") };
+                headers.insert(header::ACCEPT_ENCODING, identity);
+            }
+            _ => {}
+        }
+        headers.insert(header::CONTENT_TYPE, const { Format::Json.value() });
+        let answer = Answer::refusal(&self.error());
+        let text = answer.body().cloned().unwrap_or_default();
+        let mut response = Response::new(Body::new(text));
+        *response.status_mut() = self.status();
+        *response.headers_mut() = headers;
+        response
+    }
+
+    fn status(self) -> StatusCode {
+        match self {
+            Fault::BadRequest(_) => StatusCode::BAD_REQUEST,
+            Fault::Forbidden(_) => StatusCode::FORBIDDEN,
+            Fault::NotFound => StatusCode::NOT_FOUND,
+            Fault::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
+            Fault::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
+            Fault::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            Fault::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Fault::MediaType | Fault::Encoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        }
+    }
+
+    fn error(self) -> ErrorObject {
+        let invalid = |detail: &'static str| ErrorObject::invalid_request(detail);
+        match self {
+            Fault::BadRequest(detail) => invalid(detail),
+            Fault::Forbidden(detail) => ErrorObject::from_code(Code::UNAUTHORIZED).with_detail(detail),
+            Fault::NotFound => invalid("nothing is served at this path"),
+            Fault::Method(_) => invalid("calls are sent with POST"),
+            Fault::NotAcceptable => invalid("`Accept` must take application/json or application/json-rpc"),
+            Fault::TooSlow => ErrorObject::timed_out().with_detail("the body did not come in time"),
+            Fault::TooLarge(limit) => codec::Fault::Frame(limit).into(),
+            Fault::MediaType => invalid("`Content-Type` must be application/json, in UTF-8"),
+            Fault::Encoding => invalid("compressed bodies are not accepted"),
+        }
+    }
+}

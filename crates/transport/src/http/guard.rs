@@ -1,0 +1,297 @@
+//! Who may be talked to, and on whose page's behalf: the checks of `Host` (SEC-O-01) and `Origin` (SEC-O-02).
+//!
+//! They keep a page of a foreign site, opened in a browser on this machine, from calling a server that listens on this
+//! machine only. Names are compared whole: no suffixes, no patterns, nothing is resolved.
+
+use std::net::SocketAddr;
+
+use http::uri::Authority;
+
+/// Which values of `Host` are answered; others get 403.
+///
+/// By default, a server that listens on a loopback address answers to `localhost`, `127.0.0.1`, `[::1]` and that
+/// address, each with the port it listens on or none. A server that listens elsewhere, and an endpoint mounted into
+/// another server, answers to any.
+#[derive(Clone, Debug, Default)]
+pub struct Hosts(HostRule);
+
+#[derive(Clone, Debug, Default)]
+enum HostRule {
+    #[default]
+    ByAddress,
+    Any,
+    Only(Vec<String>),
+}
+
+/// Which values of `Origin` are answered; others get 403. A request without one does not come from a page, and is
+/// answered.
+///
+/// By default, only pages that came from the very host and port that is called, or from one that [`Hosts`] lists.
+#[derive(Clone, Debug, Default)]
+pub struct Origins(OriginRule);
+
+#[derive(Clone, Debug, Default)]
+enum OriginRule {
+    #[default]
+    Same,
+    Any,
+    Only(Vec<String>),
+}
+
+/// A host or an origin that cannot be one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GuardError {
+    /// Not a host.
+    #[error("{0:?} is no host; write a name or an address, with a port or without, such as \"[::1]:8000\"")]
+    Host(String),
+    /// Not an origin.
+    #[error(
+        "{0:?} is no origin; write scheme, host and port, such as \"https://app.example.com\", or \"null\""
+    )]
+    Origin(String),
+}
+
+impl Hosts {
+    /// Answers to any name. Pages of foreign sites may then reach a server on this machine under a name of theirs.
+    #[must_use]
+    pub fn any() -> Hosts {
+        Hosts(HostRule::Any)
+    }
+
+    /// Answers to these only. One without a port matches without a port and with the one that the server listens on.
+    ///
+    /// # Errors
+    ///
+    /// When one is not a host with an optional port.
+    pub fn only<T: AsRef<str>>(hosts: impl IntoIterator<Item = T>) -> Result<Hosts, GuardError> {
+        let check = |host: T| match authority(host.as_ref()) {
+            Some(host) => Ok(host),
+            None => Err(GuardError::Host(host.as_ref().to_owned())),
+        };
+        Ok(Hosts(HostRule::Only(hosts.into_iter().map(check).collect::<Result<_, _>>()?)))
+    }
+}
+
+impl Origins {
+    /// Answers pages from anywhere. With [`Cors`](super::Cors) this is `Access-Control-Allow-Origin: *`.
+    #[must_use]
+    pub fn any() -> Origins {
+        Origins(OriginRule::Any)
+    }
+
+    /// Answers pages of these origins only, each with its scheme, and its port unless it is the scheme's own. `null`
+    /// must be listed to be answered.
+    ///
+    /// # Errors
+    ///
+    /// When one is not an origin.
+    pub fn only<T: AsRef<str>>(origins: impl IntoIterator<Item = T>) -> Result<Origins, GuardError> {
+        let check = |origin: T| {
+            let text = origin.as_ref();
+            let is_origin = text == "null"
+                || text.split_once("://").is_some_and(|(scheme, rest)| {
+                    http::uri::Scheme::try_from(scheme).is_ok() && authority(rest).is_some()
+                });
+            if is_origin { Ok(text.to_owned()) } else { Err(GuardError::Origin(text.to_owned())) }
+        };
+        Ok(Origins(OriginRule::Only(origins.into_iter().map(check).collect::<Result<_, _>>()?)))
+    }
+
+    pub(super) fn is_any(&self) -> bool {
+        matches!(self.0, OriginRule::Any)
+    }
+}
+
+fn authority(text: &str) -> Option<String> {
+    let authority = Authority::try_from(text).ok()?;
+    let is_plain = !text.contains('@') && !authority.host().is_empty() && !text.ends_with(':');
+    is_plain.then(|| text.to_owned())
+}
+
+/// The rules, spelled out as all the values that pass.
+#[derive(Clone, Debug)]
+pub(super) struct Guard {
+    /// Every host that passes, with its port where it has one; none means any.
+    hosts: Option<Vec<String>>,
+    origins: OriginRule,
+}
+
+impl Guard {
+    /// The rules of a server that listens at this address, if it is known.
+    pub(super) fn new(hosts: &Hosts, origins: &Origins, address: Option<SocketAddr>) -> Guard {
+        let names = match (&hosts.0, address) {
+            (HostRule::Only(names), _) => Some(names.clone()),
+            (HostRule::ByAddress, Some(address)) if address.ip().is_loopback() => Some(loopback(address)),
+            _ => None,
+        };
+        let port = address.map(|address| address.port());
+        let hosts = names.map(|names| names.into_iter().flat_map(|name| with_port(name, port)).collect());
+        Guard { hosts, origins: origins.0.clone() }
+    }
+
+    /// Whether a request for this host is for us.
+    pub(super) fn takes_host(&self, host: &[u8]) -> bool {
+        self.hosts.as_ref().is_none_or(|hosts| is_among(host, hosts))
+    }
+
+    pub(super) fn checks_hosts(&self) -> bool {
+        self.hosts.is_some()
+    }
+
+    /// Whether a page of this origin may call, when the request is for `host`.
+    pub(super) fn takes_origin(&self, origin: &[u8], host: Option<&[u8]>) -> bool {
+        match &self.origins {
+            OriginRule::Any => true,
+            OriginRule::Only(origins) => is_among(origin, origins),
+            OriginRule::Same => page_host(origin).is_some_and(|page| {
+                host.is_some_and(|host| host.eq_ignore_ascii_case(page))
+                    || self.hosts.as_ref().is_some_and(|hosts| has_port(page) && is_among(page, hosts))
+            }),
+        }
+    }
+}
+
+/// A page says its port unless it is its scheme's own: without one it comes from another server than ours, which the
+/// list of hosts, where no port means any, does not tell.
+fn has_port(page: &[u8]) -> bool {
+    page.rsplit(|byte| *byte == b']').next().is_some_and(|end| end.contains(&b':'))
+}
+
+fn is_among(value: &[u8], list: &[String]) -> bool {
+    list.iter().any(|entry| entry.as_bytes() == value)
+        || list.iter().any(|entry| entry.as_bytes().eq_ignore_ascii_case(value))
+}
+
+fn page_host(origin: &[u8]) -> Option<&[u8]> {
+    origin.strip_prefix(b"http://").or_else(|| origin.strip_prefix(b"https://"))
+}
+
+fn loopback(address: SocketAddr) -> Vec<String> {
+    let own = match address {
+        SocketAddr::V4(v4) => v4.ip().to_string(),
+        SocketAddr::V6(v6) => format!("[{}]", v6.ip()),
+    };
+    let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned()];
+    if !names.contains(&own) {
+        names.push(own);
+    }
+    names
+}
+
+/// A name as it is, and with the port unless it has one.
+fn with_port(name: String, port: Option<u16>) -> Vec<String> {
+    let has_port = Authority::try_from(name.as_str()).is_ok_and(|authority| authority.port().is_some());
+    match port {
+        Some(port) if !has_port => vec![format!("{name}:{port}"), name],
+        _ => vec![name],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guard(address: &str) -> Guard {
+        Guard::new(&Hosts::default(), &Origins::default(), Some(address.parse().unwrap()))
+    }
+
+    // SEC-O-01, SEC-Z-05
+    #[test]
+    fn a_loopback_server_answers_to_its_own_names_only() {
+        let guard = guard("127.0.0.1:8000");
+        let check =
+            |host: &str, expected| assert_eq!(guard.takes_host(host.as_bytes()), expected, "{host:?}");
+        check("localhost", true);
+        check("localhost:8000", true);
+        check("LOCALHOST:8000", true);
+        check("127.0.0.1", true);
+        check("127.0.0.1:8000", true);
+        check("[::1]", true);
+        check("[::1]:8000", true);
+        check("localhost:8001", false);
+        check("localhost:", false);
+        check("localhost:08000", false);
+        check("localhost.", false);
+        check("localhost.:8000", false);
+        check("localhost.evil.com", false);
+        check("127.0.0.1.evil.com", false);
+        check("127.0.0.1.evil.com:8000", false);
+        check("evil.com", false);
+        check("evillocalhost", false);
+        check("user@localhost:8000", false);
+        check("localhost@evil.com", false);
+        check("::1", false);
+        check("127.1", false);
+        check("2130706433", false);
+        check("0.0.0.0:8000", false);
+        check("", false);
+    }
+
+    #[test]
+    fn another_loopback_address_is_a_name_too() {
+        assert!(guard("127.0.0.2:8000").takes_host(b"127.0.0.2:8000"));
+        assert!(!guard("127.0.0.1:8000").takes_host(b"127.0.0.2:8000"));
+        assert!(guard("[::1]:8000").takes_host(b"[::1]:8000"));
+    }
+
+    #[test]
+    fn a_server_beyond_this_machine_answers_to_any_name_unless_told() {
+        assert!(guard("0.0.0.0:80").takes_host(b"api.example.com"));
+        let only = Hosts::only(["api.example.com", "other.example.com:81"]).unwrap();
+        let guard = Guard::new(&only, &Origins::default(), Some("0.0.0.0:80".parse().unwrap()));
+        assert!(guard.takes_host(b"api.example.com") && guard.takes_host(b"api.example.com:80"));
+        assert!(!guard.takes_host(b"other.example.com") && !guard.takes_host(b"other.example.com:80"));
+        assert!(guard.takes_host(b"other.example.com:81"));
+    }
+
+    // SEC-O-02, SEC-Z-05
+    #[test]
+    fn only_pages_of_the_same_server_may_call_by_default() {
+        let guard = guard("127.0.0.1:8000");
+        let check = |origin: &str, expected| {
+            let host = Some(&b"localhost:8000"[..]);
+            assert_eq!(guard.takes_origin(origin.as_bytes(), host), expected, "{origin:?}");
+        };
+        check("http://localhost:8000", true);
+        check("http://LOCALHOST:8000", true);
+        check("http://127.0.0.1:8000", true);
+        check("http://[::1]:8000", true);
+        check("http://localhost", false);
+        check("http://[::1]", false);
+        check("http://localhost:3000", false);
+        check("http://localhost.evil.com:8000", false);
+        check("http://127.0.0.1.evil.com", false);
+        check("http://evil.com", false);
+        check("http://user@localhost:8000", false);
+        check("http://localhost:8000/", false);
+        check("localhost:8000", false);
+        check("file://", false);
+        check("null", false);
+        check("", false);
+    }
+
+    #[test]
+    fn listed_origins_match_whole_and_null_only_if_listed() {
+        let address = Some("127.0.0.1:8000".parse().unwrap());
+        let only = |list: &[&str]| Guard::new(&Hosts::default(), &Origins::only(list).unwrap(), address);
+        let guard = only(&["https://app.example.com", "chrome-extension://abc"]);
+        assert!(guard.takes_origin(b"https://app.example.com", None));
+        assert!(guard.takes_origin(b"chrome-extension://abc", None));
+        assert!(!guard.takes_origin(b"http://app.example.com", None));
+        assert!(!guard.takes_origin(b"https://app.example.com:444", None));
+        assert!(!guard.takes_origin(b"https://app.example.com.evil.com", None));
+        assert!(!guard.takes_origin(b"null", None));
+        assert!(only(&["null"]).takes_origin(b"null", None));
+    }
+
+    #[test]
+    fn what_is_no_host_or_origin_is_refused_when_it_is_configured() {
+        assert!(Hosts::only(["user@host"]).is_err());
+        assert!(Hosts::only(["http://host"]).is_err());
+        assert!(Hosts::only([""]).is_err());
+        assert!(Origins::only(["*"]).is_err());
+        assert!(Origins::only(["example.com"]).is_err());
+        assert!(Origins::only(["https://example.com/path"]).is_err());
+    }
+}

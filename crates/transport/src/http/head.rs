@@ -1,0 +1,65 @@
+//! The head of a request: the few headers that matter here.
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+
+use super::media::{self, Format};
+
+/// The headers that decide, found in one walk over all.
+#[derive(Default)]
+pub(super) struct Head<'a> {
+    pub(super) host: Option<&'a HeaderValue>,
+    pub(super) origin: Option<&'a HeaderValue>,
+    pub(super) content_type: Option<&'a HeaderValue>,
+    accept: Option<&'a HeaderValue>,
+    pub(super) has_repeated_host: bool,
+    pub(super) has_repeated_origin: bool,
+    pub(super) has_repeated_type: bool,
+    has_repeated_accept: bool,
+    pub(super) is_compressed: bool,
+}
+
+impl<'a> Head<'a> {
+    pub(super) fn read(headers: &'a HeaderMap) -> Head<'a> {
+        let mut head = Head::default();
+        for (name, value) in headers {
+            match *name {
+                header::HOST => head.has_repeated_host |= head.host.replace(value).is_some(),
+                header::ORIGIN => head.has_repeated_origin |= head.origin.replace(value).is_some(),
+                header::CONTENT_TYPE => head.has_repeated_type |= head.content_type.replace(value).is_some(),
+                header::ACCEPT => head.has_repeated_accept |= head.accept.replace(value).is_some(),
+                header::CONTENT_ENCODING => {
+                    head.is_compressed |= !value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity");
+                }
+                _ => {}
+            }
+        }
+        head
+    }
+
+    /// The format to answer in, if there is one that `Accept` takes.
+    pub(super) fn format(&self, headers: &HeaderMap) -> Option<Format> {
+        match self.accept.map(HeaderValue::as_bytes) {
+            None => Some(Format::Json),
+            Some(b"application/json" | b"*/*") if !self.has_repeated_accept => Some(Format::Json),
+            Some(_) => media::negotiate(headers.get_all(header::ACCEPT).iter().map(HeaderValue::as_bytes)),
+        }
+    }
+}
+
+/// Puts the headers that every response has in the place of those of the request (JH-25, SEC-O-08).
+///
+/// Two of them are for browsers only, and only browsers get them: with a page's call they send `Origin`, and what they
+/// send without one is refused.
+pub(super) fn restart(headers: &mut HeaderMap, is_for_browser: bool) {
+    headers.clear();
+    // With the content's type and length, the date, and room for CORS.
+    headers.reserve(8);
+    headers.insert(header::CACHE_CONTROL, const { HeaderValue::from_static("no-store") });
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, const { HeaderValue::from_static("nosniff") });
+    if is_for_browser {
+        let policy = const { HeaderName::from_static("cross-origin-resource-policy") };
+        headers.insert(policy, const { HeaderValue::from_static("same-origin") });
+        let nothing = const { HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'") };
+        headers.insert(header::CONTENT_SECURITY_POLICY, nothing);
+    }
+}

@@ -1,0 +1,177 @@
+//! Media types: which bodies are taken (JH-21) and in which type they are answered (JH-26).
+
+use http::HeaderValue;
+
+/// The media type of a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// `application/json`.
+    Json,
+    /// `application/json-rpc`, for who asks for that.
+    JsonRpc,
+}
+
+impl Format {
+    pub(super) const fn value(self) -> HeaderValue {
+        HeaderValue::from_static(self.name())
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Format::Json => "application/json",
+            Format::JsonRpc => "application/json-rpc",
+        }
+    }
+}
+
+/// Whether a `Content-Type` says JSON in UTF-8.
+pub(super) fn is_json(content_type: &[u8]) -> bool {
+    if content_type == b"application/json" {
+        return true;
+    }
+    let mut parts = split(content_type, b';');
+    let essence = parts.next().unwrap_or_default();
+    const TAKEN: [&[u8]; 3] = [b"application/json", b"application/json-rpc", b"application/jsonrequest"];
+    TAKEN.iter().any(|taken| essence.eq_ignore_ascii_case(taken)) && parts.all(is_utf8_if_charset)
+}
+
+fn is_utf8_if_charset(parameter: &[u8]) -> bool {
+    let (name, value) = parameter_of(parameter);
+    !name.eq_ignore_ascii_case(b"charset") || value.eq_ignore_ascii_case(b"utf-8")
+}
+
+/// The type to answer in, if `Accept` leaves any. Several lines count as one list.
+pub(super) fn negotiate<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<Format> {
+    let (mut json, mut json_rpc) = (None, None);
+    let mut is_empty = true;
+    for range in lines.flat_map(|line| split(line, b',')).filter(|range| !range.is_empty()) {
+        is_empty = false;
+        let (essence, quality) = media_range(range);
+        weigh(&mut json, essence, Format::Json, quality);
+        weigh(&mut json_rpc, essence, Format::JsonRpc, quality);
+    }
+    if is_empty {
+        return Some(Format::Json);
+    }
+    // Of two equal qualities the one that was named wins, and plain JSON if both were.
+    let rank = |weight: Option<Weight>| weight.map(|w| (w.quality, w.precision)).filter(|w| w.0 > 0);
+    match (rank(json), rank(json_rpc)) {
+        (None, None) => None,
+        (json, json_rpc) if json_rpc > json => Some(Format::JsonRpc),
+        _ => Some(Format::Json),
+    }
+}
+
+/// How much a type is wanted, and by how precise a range that was said.
+#[derive(Clone, Copy)]
+struct Weight {
+    precision: u8,
+    quality: u16,
+}
+
+/// The most precise range decides (RFC 9110, 12.5.1).
+fn weigh(weight: &mut Option<Weight>, essence: &[u8], format: Format, quality: u16) {
+    let precision = match essence {
+        b"*/*" => 0,
+        _ if essence.eq_ignore_ascii_case(b"application/*") => 1,
+        _ if essence.eq_ignore_ascii_case(format.name().as_bytes()) => 2,
+        _ => return,
+    };
+    if weight.is_none_or(|known| known.precision <= precision) {
+        *weight = Some(Weight { precision, quality });
+    }
+}
+
+/// A range's type and its quality in thousandths.
+fn media_range(range: &[u8]) -> (&[u8], u16) {
+    let mut parts = split(range, b';');
+    let essence = parts.next().unwrap_or_default();
+    let quality = parts.map(parameter_of).find(|(name, _)| name.eq_ignore_ascii_case(b"q"));
+    (essence, quality.map_or(1000, |(_, value)| thousandths(value)))
+}
+
+fn thousandths(value: &[u8]) -> u16 {
+    let number = std::str::from_utf8(value).ok().and_then(|text| text.parse::<f32>().ok());
+    // What is not a quality is taken for the default.
+    number.filter(|number| (0.0..=1.0).contains(number)).map_or(1000, |number| (number * 1000.0) as u16)
+}
+
+/// A parameter's name and its value without quotes.
+fn parameter_of(parameter: &[u8]) -> (&[u8], &[u8]) {
+    let Some(at) = parameter.iter().position(|byte| *byte == b'=') else { return (parameter, b"") };
+    let (name, value) = (parameter[..at].trim_ascii(), parameter[at + 1..].trim_ascii());
+    let unquoted = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\""));
+    (name, unquoted.unwrap_or(value))
+}
+
+/// The parts between separators that stand outside of quotes, without white space around them.
+fn split(text: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
+    let mut is_quoted = false;
+    text.split(move |byte| {
+        is_quoted ^= *byte == b'"';
+        !is_quoted && *byte == separator
+    })
+    .map(<[u8]>::trim_ascii)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // JH-21
+    #[test]
+    fn only_json_in_utf8_is_taken() {
+        let check = |value: &str, expected| assert_eq!(is_json(value.as_bytes()), expected, "{value:?}");
+        check("application/json", true);
+        check("Application/JSON", true);
+        check("application/json-rpc", true);
+        check("application/jsonrequest", true);
+        check("application/json; charset=utf-8", true);
+        check("application/json;charset=UTF-8", true);
+        check("application/json; charset=\"utf-8\"", true);
+        check("application/json; version=1", true);
+        check("application/json; note=\"; charset=x\"", true);
+        check("application/json; charset=latin1", false);
+        check("application/json; charset=utf-16", false);
+        check("application/json; charset", false);
+        check("text/plain", false);
+        check("text/json", false);
+        check("application/x-www-form-urlencoded", false);
+        check("application/jsonx", false);
+        check("application/json, text/plain", false);
+        check("", false);
+    }
+
+    // JH-26
+    #[test]
+    fn the_answer_has_the_type_that_is_wanted_most() {
+        let check = |value: &str, expected| {
+            assert_eq!(negotiate([value.as_bytes()].into_iter()), expected, "{value:?}");
+        };
+        let (json, rpc) = (Some(Format::Json), Some(Format::JsonRpc));
+        check("", json);
+        check("*/*", json);
+        check("application/json", json);
+        check("application/*", json);
+        check("application/json, text/event-stream", json);
+        check("APPLICATION/JSON", json);
+        check("application/json-rpc", rpc);
+        check("application/json-rpc, */*", rpc);
+        check("application/json-rpc, application/json", json);
+        check("application/json-rpc, application/json;q=0.9", rpc);
+        check("application/json;q=0, */*", rpc);
+        check("text/html, */*;q=0.8", json);
+        check("text/html", None);
+        check("text/event-stream", None);
+        check("application/json;q=0", None);
+        check("*/*;q=0", None);
+        check("application/json;q=0, application/json-rpc;q=0, */*", None);
+        check("text/x;a=\"application/json,\"", None);
+    }
+
+    #[test]
+    fn several_accept_lines_are_one_list() {
+        let lines = [&b"text/html"[..], b"application/json-rpc"];
+        assert_eq!(negotiate(lines.into_iter()), Some(Format::JsonRpc));
+    }
+}

@@ -1,0 +1,67 @@
+//! JSON-RPC over HTTP, both ways: hops ① and ⑥ for a server, the whole way for a client.
+//!
+//! - [`Server`] listens: HTTP/1.1 with keep-alive and pipelining, and HTTP/2, on one port.
+//! - [`Endpoint`] is what the server runs on each request. It is a `tower_service::Service` as well, so that it mounts
+//!   into an application that has a server of its own.
+//! - [`Client`] calls; [`connect`] makes a [`Peer`](switchboard_core::Peer) of it.
+//!
+//! One POST carries one message or one batch, and its response carries the answer. A failed *call* is answered with
+//! status 200 and an error object; other statuses say that the *request* was not accepted, and hold an error object with
+//! a `null` identifier too.
+//!
+//! What this does not do: streams of events, TLS, compression, authentication. Who wants to know about a call's headers
+//! sets [`Options::keep_headers`].
+//!
+//! # Examples
+//!
+//! ```
+//! use switchboard_core::{ErrorObject, Router};
+//! use switchboard_transport::http;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let router = Router::builder()
+//!     .method("add", |(a, b): (i64, i64), _| Ok::<_, ErrorObject>(a + b))
+//!     .build()?;
+//! let server = http::Server::bind("127.0.0.1:0").await?;
+//! let (address, handle) = (server.local_addr(), server.handle());
+//! let serving = tokio::spawn(server.serve(router));
+//!
+//! let peer = http::connect(&format!("http://{address}/"))?;
+//! let sum: i64 = peer.call("add", [2, 3]).await?;
+//! assert_eq!(sum, 5);
+//!
+//! handle.shutdown();
+//! serving.await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod answer;
+mod body;
+mod client;
+mod connection;
+mod cors;
+mod endpoint;
+mod fault;
+mod guard;
+mod head;
+mod media;
+mod options;
+mod outcome;
+mod rules;
+mod seats;
+mod server;
+mod socket;
+mod stop;
+mod url;
+mod watch;
+
+pub use body::Body;
+pub use client::{Client, ClientOptions, connect};
+pub use cors::Cors;
+pub use endpoint::{Answering, Endpoint};
+pub use guard::{GuardError, Hosts, Origins};
+pub use options::{Options, RequestHeaders, StatusMapping};
+pub use server::{Handle, Server, ServerOptions};
+pub use url::UrlError;

@@ -1,0 +1,110 @@
+//! What an endpoint can be told.
+
+use std::time::Duration;
+
+use http::{HeaderMap, StatusCode};
+use switchboard_core::Code;
+
+use super::cors::Cors;
+use super::guard::{Hosts, Origins};
+
+/// How an [`Endpoint`](super::Endpoint) treats requests.
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_transport::http::{Cors, Options, Origins};
+///
+/// let options = Options {
+///     origins: Origins::only(["https://app.example.com"])?,
+///     cors: Some(Cors::default()),
+///     ..Options::default()
+/// };
+/// # Ok::<(), switchboard_transport::http::GuardError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The paths that are answered: `/`, `/rpc` and `/jsonrpc`. An empty list means every path.
+    pub paths: Vec<String>,
+    /// The status when there is nothing to answer, because only notifications came: 204. Some clients want 202, and
+    /// some old ones 200 (JH-23).
+    pub nothing_status: StatusCode,
+    /// The status of a failed call: always 200.
+    pub status: StatusMapping,
+    /// Which values of `Host` are answered: those of this machine if the server listens on a loopback address,
+    /// otherwise any.
+    pub hosts: Hosts,
+    /// Which values of `Origin` are answered: that of the server itself.
+    pub origins: Origins,
+    /// What other sites' pages may do, those whose origin passes: nothing. Without this, browsers do not let them.
+    pub cors: Option<Cors>,
+    /// How long a body may take to come: 30 s (SEC-H-05).
+    pub body_time: Duration,
+    /// Whether a call's context holds the headers of its request, as [`RequestHeaders`]: no. It costs an allocation
+    /// for each request.
+    pub keep_headers: bool,
+}
+
+/// Which HTTP status a response object has (JH-22).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatusMapping {
+    /// 200, whatever the call came to. Most clients lose the error object otherwise.
+    #[default]
+    AlwaysOk,
+    /// The mapping of the 2008 draft for single calls: 400 for what is no request, 404 for unknown methods, 500 for
+    /// every other error; what is not even JSON is 400 here, though 500 in the draft (JH-03, JH-24). Batches are 200.
+    Draft2008,
+}
+
+impl StatusMapping {
+    pub(super) fn status(self, error: Option<Code>) -> StatusCode {
+        match (self, error) {
+            (StatusMapping::AlwaysOk, _) | (_, None) => StatusCode::OK,
+            (_, Some(Code::PARSE_ERROR | Code::INVALID_REQUEST)) => StatusCode::BAD_REQUEST,
+            (_, Some(Code::METHOD_NOT_FOUND)) => StatusCode::NOT_FOUND,
+            (_, Some(_)) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}
+
+/// The headers of the request that a call came in, found in its [`Context`](switchboard_core::Context) where
+/// [`Options::keep_headers`] is set.
+#[derive(Clone, Debug)]
+pub struct RequestHeaders(pub HeaderMap);
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            paths: ["/", "/rpc", "/jsonrpc"].map(str::to_owned).to_vec(),
+            nothing_status: StatusCode::NO_CONTENT,
+            status: StatusMapping::default(),
+            hosts: Hosts::default(),
+            origins: Origins::default(),
+            cors: None,
+            body_time: Duration::from_secs(30),
+            keep_headers: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // JH-03, JH-22, JH-24
+    #[test]
+    fn the_draft_gives_every_error_a_status_of_its_own_and_the_default_none() {
+        let check = |code: Option<Code>, expected: u16| {
+            assert_eq!(StatusMapping::Draft2008.status(code), expected, "{code:?}");
+            assert_eq!(StatusMapping::AlwaysOk.status(code), 200, "{code:?}");
+        };
+        check(None, 200);
+        check(Some(Code::PARSE_ERROR), 400);
+        check(Some(Code::INVALID_REQUEST), 400);
+        check(Some(Code::METHOD_NOT_FOUND), 404);
+        check(Some(Code::INVALID_PARAMS), 500);
+        check(Some(Code::INTERNAL_ERROR), 500);
+        check(Some(Code::TIMED_OUT), 500);
+        check(Some(Code(1001)), 500);
+    }
+}

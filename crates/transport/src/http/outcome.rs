@@ -1,0 +1,230 @@
+//! What an HTTP response means for the calls it answers (JH-28, J2-71).
+
+use bytes::Bytes;
+use http::StatusCode;
+use switchboard_core::codec::{self, Incoming, Message, Outcome, Response};
+use switchboard_core::{CallError, Code, ErrorObject, Json, Reply, Settings};
+
+/// A response of the far side, read to its end.
+pub(super) struct Received {
+    pub(super) status: StatusCode,
+    pub(super) body: Bytes,
+}
+
+impl Received {
+    /// The reply to one call with this identifier.
+    pub(super) fn single(&self, id: u64, settings: &Settings) -> Result<Reply, CallError> {
+        match self.decode(settings)? {
+            Incoming::Single(Message::Response(response)) if answers(&response, id) => {
+                self.reply(response.outcome)
+            }
+            Incoming::Single(Message::Response(_)) => {
+                self.broken("it answers a call with another identifier")
+            }
+            Incoming::Single(_) => self.broken("it is no response object"),
+            Incoming::Batch(_) => self.broken("a list answers a single call"),
+        }
+    }
+
+    /// What came of a notification. The body of a success does not matter.
+    pub(super) fn notified(&self, settings: &Settings) -> Result<Reply, CallError> {
+        if self.status.is_success() {
+            return Ok(Reply::Value(Json::NULL));
+        }
+        match self.decode(settings)? {
+            Incoming::Single(Message::Response(Response { outcome: Outcome::Error(error), .. })) => {
+                Ok(Reply::Error(error))
+            }
+            _ => Err(self.failed()),
+        }
+    }
+
+    /// The replies to a batch whose calls have identifiers from `first` on, in their order. `is_call` says which of its
+    /// entries are answered.
+    pub(super) fn batch(&self, first: u64, is_call: &[bool], settings: &Settings) -> Vec<Reply> {
+        let every = |outcome: Result<Reply, CallError>| {
+            let error = match outcome {
+                Ok(Reply::Error(error)) => error,
+                Ok(_) => CallError::Protocol("one result answers a whole batch".into()).into(),
+                Err(error) => error.into(),
+            };
+            let reply =
+                |is_call: &bool| if *is_call { error.clone().into() } else { Reply::Value(Json::NULL) };
+            is_call.iter().map(reply).collect()
+        };
+        if !is_call.contains(&true) {
+            return match self.notified(settings) {
+                Ok(Reply::Error(error)) => is_call.iter().map(|_| error.clone().into()).collect(),
+                Ok(_) => is_call.iter().map(|_| Reply::Value(Json::NULL)).collect(),
+                Err(error) => is_call.iter().map(|_| ErrorObject::from(error.clone()).into()).collect(),
+            };
+        }
+        match self.decode(settings) {
+            Ok(Incoming::Batch(entries)) => self.sort(entries, first, is_call),
+            Ok(Incoming::Single(Message::Response(response))) => every(self.reply(response.outcome)),
+            Ok(Incoming::Single(_)) => every(self.broken("it is no response object")),
+            Err(error) => every(Err(error)),
+        }
+    }
+
+    /// Puts the responses to the places of their calls.
+    fn sort(&self, entries: Vec<Message>, first: u64, is_call: &[bool]) -> Vec<Reply> {
+        let mut replies: Vec<Option<Reply>> =
+            is_call.iter().map(|is_call| (!is_call).then_some(Reply::Value(Json::NULL))).collect();
+        for entry in entries {
+            let Message::Response(response) = entry else {
+                tracing::debug!("an entry of a batch's answer is no response");
+                continue;
+            };
+            let place = response.id.as_u64().and_then(|id| usize::try_from(id.checked_sub(first)?).ok());
+            match place.and_then(|place| replies.get_mut(place)) {
+                Some(empty @ None) => {
+                    *empty = Some(self.reply(response.outcome).unwrap_or_else(failure));
+                }
+                _ => tracing::debug!(id = ?response.id, "a response answers no call of its batch"),
+            }
+        }
+        let missing = || failure(CallError::Protocol("the answer to the batch leaves this call out".into()));
+        replies.into_iter().map(|reply| reply.unwrap_or_else(missing)).collect()
+    }
+
+    fn reply(&self, outcome: Outcome) -> Result<Reply, CallError> {
+        match outcome {
+            Outcome::Error(error) => Ok(Reply::Error(error)),
+            Outcome::Value(json) if self.status.is_success() => Ok(Reply::Value(json)),
+            Outcome::Value(_) => Err(self.failed()),
+            Outcome::Stream(_) => self.broken("it begins a stream, which one HTTP response cannot carry"),
+            Outcome::Broken(detail) => self.broken(detail),
+        }
+    }
+
+    fn decode(&self, settings: &Settings) -> Result<Incoming, CallError> {
+        codec::decode(&self.body, settings).map_err(|error| {
+            let broken = match error.code {
+                _ if self.body.is_empty() => self.broken("it is empty"),
+                Code::PARSE_ERROR => self.broken("it is not JSON"),
+                _ => self.broken("it exceeds a limit of this side"),
+            };
+            broken.map_or_else(|error| error, |()| self.failed())
+        })
+    }
+
+    /// A success that breaks the rules; anything else that does is a failure of HTTP.
+    fn broken<T>(&self, detail: &'static str) -> Result<T, CallError> {
+        Err(if self.status.is_success() { CallError::Protocol(detail.into()) } else { self.failed() })
+    }
+
+    fn failed(&self) -> CallError {
+        CallError::Transport(format!("the server answered {} without a JSON-RPC error", self.status).into())
+    }
+}
+
+/// Whether a response is for the only call that was sent. An error without an identifier is, too (J2-68).
+fn answers(response: &Response, id: u64) -> bool {
+    let is_fault = response.id.is_null() && matches!(response.outcome, Outcome::Error(_));
+    is_fault || response.id.as_u64() == Some(id)
+}
+
+pub(super) fn failure(error: CallError) -> Reply {
+    Reply::Error(ErrorObject::from(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn received(status: u16, body: &'static str) -> Received {
+        Received { status: StatusCode::from_u16(status).unwrap(), body: Bytes::from_static(body.as_bytes()) }
+    }
+
+    fn show(reply: Reply) -> String {
+        match reply {
+            Reply::Value(json) => json.to_string(),
+            Reply::Error(error) => match CallError::from(error) {
+                CallError::Rejected(error) => format!("rejected {}", error.code),
+                CallError::Protocol(_) => "protocol".to_owned(),
+                CallError::Transport(_) => "transport".to_owned(),
+                other => format!("{other:?}"),
+            },
+            Reply::Stream(_) => "stream".to_owned(),
+        }
+    }
+
+    // JH-28, J2-66, J2-68
+    #[test]
+    fn a_response_is_a_result_an_error_of_the_far_side_or_a_local_failure() {
+        let check = |status, body, expected: &str| {
+            let reply = received(status, body).single(7, &Settings::default());
+            assert_eq!(show(reply.unwrap_or_else(failure)), expected, "{status} {body}");
+        };
+        check(200, r#"{"jsonrpc":"2.0","id":7,"result":5}"#, "5");
+        check(200, r#"{"jsonrpc":"2.0","id":7.0,"result":5}"#, "5");
+        check(200, r#"{"result":5,"error":null,"id":7}"#, "5");
+        check(200, r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"x"}}"#, "rejected -32601");
+        check(404, r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"x"}}"#, "rejected -32601");
+        check(413, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}"#, "rejected -32600");
+        check(502, "<html>Bad Gateway</html>", "transport");
+        check(502, "", "transport");
+        check(503, r#"{"error":"overloaded"}"#, "transport");
+        check(500, r#"{"jsonrpc":"2.0","id":7,"result":5}"#, "transport");
+        check(200, "", "protocol");
+        check(204, "", "protocol");
+        check(200, "<html>hello</html>", "protocol");
+        check(200, r#"{"jsonrpc":"2.0","id":8,"result":5}"#, "protocol");
+        check(200, r#"{"jsonrpc":"2.0","id":"7","result":5}"#, "protocol");
+        check(200, r#"{"jsonrpc":"2.0","id":null,"result":5}"#, "protocol");
+        check(200, r#"{"jsonrpc":"2.0","id":7,"result":5,"error":null}"#, "protocol");
+        check(200, r#"{"jsonrpc":"2.0","id":7}"#, "protocol");
+        check(200, r#"{"jsonrpc":"2.0","id":7,"error":{"code":"x","message":"x"}}"#, "protocol");
+        check(200, r#"[{"jsonrpc":"2.0","id":7,"result":5}]"#, "protocol");
+        check(200, r#"{"jsonrpc":"2.0","id":7,"result":"s","stream":true}"#, "protocol");
+        check(200, "5", "protocol");
+    }
+
+    #[test]
+    fn whatever_a_success_says_to_a_notification_is_fine() {
+        let check = |status, body, expected: &str| {
+            let reply = received(status, body).notified(&Settings::default());
+            assert_eq!(show(reply.unwrap_or_else(failure)), expected, "{status} {body}");
+        };
+        check(204, "", "null");
+        check(202, "", "null");
+        check(200, "", "null");
+        check(200, "thanks", "null");
+        check(403, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32002,"message":"x"}}"#, "rejected -32002");
+        check(500, "", "transport");
+    }
+
+    // J2-71
+    #[test]
+    fn the_answers_to_a_batch_find_their_calls() {
+        let check = |status, body, expected: &[&str]| {
+            let replies = received(status, body).batch(7, &[true, false, true], &Settings::default());
+            assert_eq!(replies.into_iter().map(show).collect::<Vec<_>>(), expected, "{status} {body}");
+        };
+        let (a, c) = (r#"{"jsonrpc":"2.0","id":7,"result":"a"}"#, r#"{"jsonrpc":"2.0","id":9,"result":"c"}"#);
+        let list = |entries: &[&str]| &*format!("[{}]", entries.join(",")).leak();
+        check(200, list(&[a, c]), &["\"a\"", "null", "\"c\""]);
+        check(200, list(&[c, a]), &["\"a\"", "null", "\"c\""]);
+        check(200, list(&[c]), &["protocol", "null", "\"c\""]);
+        check(200, list(&[a, a, c, "5"]), &["\"a\"", "null", "\"c\""]);
+        let surplus = r#"{"jsonrpc":"2.0","id":10,"result":"d"}"#;
+        let early = r#"{"jsonrpc":"2.0","id":1,"result":"d"}"#;
+        let unasked = r#"{"jsonrpc":"2.0","id":8,"result":"d"}"#;
+        check(200, list(&[early, surplus, unasked, a, c]), &["\"a\"", "null", "\"c\""]);
+        let error = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}"#;
+        check(200, error, &["rejected -32600", "null", "rejected -32600"]);
+        check(413, error, &["rejected -32600", "null", "rejected -32600"]);
+        check(200, a, &["protocol", "null", "protocol"]);
+        check(204, "", &["protocol", "null", "protocol"]);
+        check(502, "", &["transport", "null", "transport"]);
+    }
+
+    #[test]
+    fn a_batch_of_notifications_needs_no_answer() {
+        let replies = received(204, "").batch(7, &[false, false], &Settings::default());
+        assert_eq!(replies.into_iter().map(show).collect::<Vec<_>>(), ["null", "null"]);
+        let replies = received(500, "").batch(7, &[false], &Settings::default());
+        assert_eq!(replies.into_iter().map(show).collect::<Vec<_>>(), ["transport"]);
+    }
+}

@@ -1,0 +1,157 @@
+//! What decides about a request, before its body is read: who, where, how, what.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Method, Request, Uri, Version};
+use http_body::Body as HttpBody;
+use switchboard_core::{Service, Settings};
+
+use super::cors::CorsHeaders;
+use super::fault::Fault;
+use super::guard::Guard;
+use super::head::{Head, restart};
+use super::media::{self, Format};
+use super::options::{Options, RequestHeaders};
+
+/// All that decides how a request is answered.
+pub(super) struct Rules {
+    pub(super) service: Arc<dyn Service>,
+    pub(super) settings: Settings,
+    pub(super) options: Options,
+    guard: Guard,
+    cors: Option<CorsHeaders>,
+}
+
+/// A request whose head was looked at.
+pub(super) struct Admitted<B> {
+    pub(super) body: B,
+    pub(super) verdict: Verdict,
+    /// The headers of the response, as far as they are known. They are in the map that held the request's, because
+    /// making a new one would cost more than filling it.
+    pub(super) headers: HeaderMap,
+    pub(super) kept: Option<Box<RequestHeaders>>,
+    pub(super) is_http1: bool,
+}
+
+/// What the head of a request comes to.
+#[derive(Clone, Copy)]
+pub(super) enum Verdict {
+    /// Its body holds calls, to be answered in this format.
+    Calls(Format),
+    /// It asks what is allowed; headers say it all.
+    Preflight,
+    /// It is refused.
+    Refused(Fault),
+}
+
+impl Rules {
+    /// The rules of an endpoint that is reached at this address, if it is known.
+    pub(super) fn new(
+        service: Arc<dyn Service>,
+        settings: Settings,
+        options: Options,
+        address: Option<SocketAddr>,
+    ) -> Rules {
+        let guard = Guard::new(&options.hosts, &options.origins, address);
+        let cors = options.cors.as_ref().map(|cors| CorsHeaders::new(cors, &options.origins));
+        Rules { service, settings, options, guard, cors }
+    }
+
+    /// Checks the head of a request.
+    pub(super) fn admit<B: HttpBody>(&self, request: Request<B>) -> Admitted<B> {
+        let (parts, body) = request.into_parts();
+        let is_http1 = parts.version <= Version::HTTP_11;
+        let mut headers = parts.headers;
+        let head = Head::read(&headers);
+        let has_origin = head.origin.is_some();
+        let verdict = match self.judge(&parts.method, &parts.uri, parts.version, &headers, &head) {
+            Ok(format) => Verdict::Calls(format),
+            Err(Fault::Method(_)) if self.cors.is_some() && parts.method == Method::OPTIONS => {
+                Verdict::Preflight
+            }
+            Err(fault) => Verdict::Refused(fault),
+        };
+        let is_call = matches!(verdict, Verdict::Calls(_));
+        let origin = self.cors.as_ref().and_then(|_| headers.get(header::ORIGIN).cloned());
+        let is_preflight = matches!(verdict, Verdict::Preflight)
+            && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+        let keeps = is_call && self.options.keep_headers;
+        let kept = keeps.then(|| Box::new(RequestHeaders(std::mem::take(&mut headers))));
+        restart(&mut headers, has_origin || !is_call);
+        match (&self.cors, verdict) {
+            (None, _) | (Some(_), Verdict::Refused(_)) => {}
+            (Some(cors), _) => cors.add(&mut headers, origin, is_preflight),
+        }
+        Admitted { body, verdict, headers, kept, is_http1 }
+    }
+
+    /// The methods that are allowed.
+    pub(super) fn allowed(&self) -> &'static str {
+        if self.cors.is_some() { "POST, OPTIONS" } else { "POST" }
+    }
+
+    /// The format in which a request is to be answered, or why it is refused.
+    fn judge(
+        &self,
+        method: &Method,
+        uri: &Uri,
+        version: Version,
+        headers: &HeaderMap,
+        head: &Head<'_>,
+    ) -> Result<Format, Fault> {
+        self.check_host(head, uri, version)?;
+        if head.has_repeated_origin {
+            return Err(Fault::Forbidden("`Origin` stands more than once"));
+        }
+        if let Some(origin) = head.origin {
+            let host = target(uri).or(head.host.map(HeaderValue::as_bytes));
+            if !self.guard.takes_origin(origin.as_bytes(), host) {
+                return Err(Fault::Forbidden("pages of this origin may not call"));
+            }
+        }
+        let paths = &self.options.paths;
+        if !paths.is_empty() && !paths.iter().any(|path| path == uri.path()) {
+            return Err(Fault::NotFound);
+        }
+        if method != Method::POST {
+            return Err(Fault::Method(self.allowed()));
+        }
+        let format = head.format(headers).ok_or(Fault::NotAcceptable)?;
+        if head.is_compressed {
+            return Err(Fault::Encoding);
+        }
+        if head.has_repeated_type || !head.content_type.is_some_and(|value| media::is_json(value.as_bytes()))
+        {
+            return Err(Fault::MediaType);
+        }
+        Ok(format)
+    }
+
+    /// SEC-O-01. With HTTP/2 the host stands in the target; where it stands twice, both must pass.
+    fn check_host(&self, head: &Head<'_>, uri: &Uri, version: Version) -> Result<(), Fault> {
+        if head.has_repeated_host {
+            return Err(Fault::BadRequest("`Host` stands more than once"));
+        }
+        if head.host.is_none() && version == Version::HTTP_11 {
+            return Err(Fault::BadRequest("`Host` is missing"));
+        }
+        if !self.guard.checks_hosts() {
+            return Ok(());
+        }
+        let named = [target(uri), head.host.map(HeaderValue::as_bytes)];
+        let is_foreign = named.into_iter().flatten().any(|host| !self.guard.takes_host(host));
+        // Before HTTP/1.1 there was no `Host`; no browser is that old.
+        let is_unnamed = named == [None, None] && version > Version::HTTP_10;
+        if is_foreign || is_unnamed {
+            return Err(Fault::Forbidden("this server does not go by that name"));
+        }
+        Ok(())
+    }
+}
+
+/// The host that the target itself names.
+fn target(uri: &Uri) -> Option<&[u8]> {
+    uri.authority().map(|authority| authority.as_str().as_bytes())
+}

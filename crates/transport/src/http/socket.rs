@@ -1,0 +1,187 @@
+//! The socket of one connection, between TCP and hyper.
+//!
+//! hyper writes each response by itself. Here responses wait until the connection has nothing more to do, so that those
+//! to pipelined requests leave in one write. (hyper's own `pipeline_flush` does that too, but keeps a response back
+//! while bytes of an unfinished request wait: a client that sends a line break after its body never gets its answer.)
+
+use std::future::{Future, poll_fn};
+use std::io::{self, IoSlice};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+use super::stop::Stop;
+use super::watch::Activity;
+
+/// A write of this size or more is not worth a copy.
+const LARGE: usize = 16 << 10;
+/// As much as waits at most before it is written.
+const FULL: usize = 64 << 10;
+
+/// What hyper reads from and writes to. Others hold the same [`Shared`].
+pub(super) struct Socket(pub(super) Arc<Shared>);
+
+/// A connection's socket and what is known about its traffic.
+pub(super) struct Shared {
+    pub(super) activity: Activity,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    tcp: TcpStream,
+    /// What was read to learn the protocol, and is to be read again.
+    prefix: Bytes,
+    /// What hyper wrote and TCP has not taken yet.
+    waiting: Vec<u8>,
+}
+
+impl Shared {
+    /// A socket from which `prefix` was read already.
+    pub(super) fn new(tcp: TcpStream, prefix: Bytes, is_http2: bool) -> Arc<Shared> {
+        let activity = Activity::new(is_http2);
+        Arc::new(Shared { activity, inner: Mutex::new(Inner { tcp, prefix, waiting: Vec::new() }) })
+    }
+
+    /// Writes what waits.
+    pub(super) fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.activity.has_unsent() {
+            return Poll::Ready(Ok(()));
+        }
+        let mut inner = self.lock();
+        let outcome = ready!(inner.poll_flush(cx));
+        self.activity.set_unsent(false);
+        self.activity.note_progress();
+        Poll::Ready(outcome)
+    }
+
+    /// Reads what still comes and drops it, for a while, so that the far side reads our last words before it learns
+    /// that nobody listens.
+    pub(super) async fn linger(self: Arc<Shared>, stop: &Stop) {
+        if let Some(shared) = Arc::into_inner(self) {
+            let inner = shared.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
+            linger(inner.tcp, stop).await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut sent = 0;
+        let outcome = loop {
+            match self.waiting.get(sent..) {
+                None | Some([]) => break Poll::Ready(Ok(())),
+                Some(rest) => match Pin::new(&mut self.tcp).poll_write(cx, rest) {
+                    Poll::Ready(Ok(0)) => break Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                    Poll::Ready(Ok(count)) => sent += count,
+                    Poll::Ready(Err(error)) => break Poll::Ready(Err(error)),
+                    Poll::Pending => break Poll::Pending,
+                },
+            }
+        };
+        if sent == self.waiting.len() && self.waiting.capacity() <= LARGE {
+            self.waiting.clear();
+        } else if sent == self.waiting.len() {
+            self.waiting = Vec::new();
+        } else {
+            self.waiting.drain(..sent);
+        }
+        outcome
+    }
+
+    /// Takes what is to be written, or writes it past the waiting line if that is empty and it is large.
+    fn poll_take(&mut self, cx: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let size: usize = parts.iter().map(|part| part.len()).sum();
+        if self.waiting.len() + size > FULL {
+            ready!(self.poll_flush(cx))?;
+        }
+        if self.waiting.is_empty() && size >= LARGE {
+            return Pin::new(&mut self.tcp).poll_write_vectored(cx, parts);
+        }
+        self.waiting.reserve(size);
+        for part in parts {
+            self.waiting.extend_from_slice(part);
+        }
+        Poll::Ready(Ok(size))
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let mut inner = self.0.lock();
+        let before = buf.filled().len();
+        if inner.prefix.is_empty() {
+            ready!(Pin::new(&mut inner.tcp).poll_read(cx, buf))?;
+        } else {
+            let count = inner.prefix.len().min(buf.remaining());
+            buf.put_slice(&inner.prefix.split_to(count));
+        }
+        if buf.filled().len() > before {
+            self.0.activity.note_read();
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(cx, &[IoSlice::new(buf)])
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let mut inner = self.0.lock();
+        let taken = ready!(inner.poll_take(cx, parts))?;
+        self.0.activity.set_unsent(!inner.waiting.is_empty());
+        self.0.activity.note_progress();
+        Poll::Ready(Ok(taken))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    /// Done by whoever drives the connection, when hyper has nothing more to do.
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.0.poll_flush(cx))?;
+        Pin::new(&mut self.0.lock().tcp).poll_shutdown(cx)
+    }
+}
+
+/// Reads and drops what comes, up to a time and an amount, and until the signal to stop.
+pub(super) async fn linger(mut tcp: TcpStream, stop: &Stop) {
+    const TIME: Duration = Duration::from_secs(2);
+    const AMOUNT: usize = 16 << 20;
+    let mut stopped = pin!(stop.wait());
+    let mut drain = pin!(async {
+        let mut dropped = vec![0; 16 << 10];
+        let mut total = 0;
+        while total < AMOUNT {
+            match tcp.read(&mut dropped).await {
+                Ok(1..) => total += dropped.len(),
+                _ => break,
+            }
+        }
+    });
+    let either = poll_fn(|cx| match stopped.as_mut().poll(cx) {
+        Poll::Ready(()) => Poll::Ready(()),
+        Poll::Pending => drain.as_mut().poll(cx),
+    });
+    // However it ends, the connection is closed by dropping it.
+    let _ = tokio::time::timeout(TIME, either).await;
+}
