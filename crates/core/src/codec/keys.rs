@@ -18,6 +18,16 @@ impl Key {
         &text[self.start..self.end]
     }
 
+    /// One of 64 bits, told by the name's length and ends. A name with escapes may be any name and has all of them.
+    #[inline(always)]
+    pub(super) fn mark(&self, text: &[u8]) -> u64 {
+        if self.escaped {
+            return u64::MAX;
+        }
+        let (first, last) = (usize::from(text[self.start]), usize::from(text[self.end - 1]));
+        1 << (((self.end - self.start) * 5 + first + last * 11) % 64)
+    }
+
     /// The name as it reads, without escapes.
     pub(super) fn read<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
         if self.escaped { Cow::Owned(unescape(self.raw(text))) } else { Cow::Borrowed(self.raw(text)) }

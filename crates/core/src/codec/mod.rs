@@ -21,4 +21,5 @@ pub use encode::{notification as encode_notification, request as encode_request}
 pub use message::{Incoming, Invalid, Message, Outcome, Request, Response};
 pub(crate) use scan::validate;
 pub use scan::{Fault, Span};
+pub(crate) use string::quote;
 pub(crate) use walk::{elements, members};

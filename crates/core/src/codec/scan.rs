@@ -85,6 +85,10 @@ struct Level {
     count: usize,
     /// Where its names begin in the list of names.
     first_key: usize,
+    /// One bit for each name so far. Names that are the same have the same bit.
+    marks: u64,
+    /// Whether two names had the same bit, so that they must be compared.
+    is_suspect: bool,
 }
 
 /// Lists that are used again by the next scan on this thread, so that scanning does not allocate.
@@ -215,7 +219,12 @@ impl<'a> Scanner<'a> {
                 return Err(self.refuse(Fault::Members(self.limits.members)));
             }
             if level.closer == b'}' {
-                at = self.name(at)?;
+                let key = self.key(at)?;
+                let mark = key.mark(self.text);
+                level.is_suspect |= level.marks & mark != 0;
+                level.marks |= mark;
+                self.scratch().keys.push(key);
+                at = self.colon(key.end + 1)?;
             }
             match self.byte(at) {
                 b'"' => at = self.string(at)?,
@@ -238,7 +247,7 @@ impl<'a> Scanner<'a> {
         }
         let closer = if self.byte(at) == b'{' { b'}' } else { b']' };
         let first_key = self.scratch.as_ref().map_or(0, |scratch| scratch.keys.len());
-        Ok(Level { closer, count: 0, first_key })
+        Ok(Level { closer, count: 0, first_key, marks: 0, is_suspect: false })
     }
 
     /// Keeps a container while one inside it is scanned; tells how deep that makes it.
@@ -249,19 +258,13 @@ impl<'a> Scanner<'a> {
         outer.len()
     }
 
-    /// Goes past a member's name and colon, and keeps the name for comparison.
-    #[inline]
-    fn name(&mut self, at: usize) -> Result<usize, Refused> {
-        let key = self.key(at)?;
-        self.scratch().keys.push(key);
-        self.colon(key.end + 1)
-    }
-
     #[inline]
     fn close_object(&mut self, level: &Level) {
         let text = self.text;
         if let Some(scratch) = &mut self.scratch {
-            self.has_duplicate |= keys::has_duplicate(text, &mut scratch.keys[level.first_key..]);
+            if level.is_suspect {
+                self.has_duplicate |= keys::has_duplicate(text, &mut scratch.keys[level.first_key..]);
+            }
             scratch.keys.truncate(level.first_key);
         }
     }
