@@ -1,0 +1,66 @@
+//! A service of plain functions, served over HTTP and called with a typed client.
+//!
+//! ```text
+//! cargo run -p switchboard --features http --example 01_serve_and_call
+//! ```
+#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+
+use std::error::Error;
+
+use switchboard::{Code, ErrorObject, Router, http, service};
+
+/// What can be asked.
+#[service(namespace = "math")]
+trait Math {
+    /// Adds two numbers.
+    #[method(safe)]
+    fn add(&self, a: i64, b: i64) -> i64;
+
+    /// Divides one number by another.
+    #[method(safe)]
+    async fn divide(&self, a: f64, b: f64) -> Result<f64, ErrorObject>;
+}
+
+/// Who answers.
+struct Calculator;
+
+impl Math for Calculator {
+    fn add(&self, a: i64, b: i64) -> i64 {
+        a + b
+    }
+
+    async fn divide(&self, a: f64, b: f64) -> Result<f64, ErrorObject> {
+        if b == 0.0 {
+            return Err(ErrorObject::new(Code(1001), "nothing can be divided by zero"));
+        }
+        Ok(a / b)
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let router = Router::builder().add(MathService(Calculator)).build()?;
+    let server = http::Server::bind("127.0.0.1:0").await?;
+    let (url, handle) = (format!("http://{}/rpc", server.local_addr()), server.handle());
+    let serving = tokio::spawn(server.serve(router));
+
+    // The client that the trait made. It would work as well over a router in a test.
+    let math = MathClient::new(http::connect(&url)?);
+    println!("2 + 3 = {}", math.add(2, 3).await?);
+    println!("1 / 4 = {}", math.divide(1.0, 4.0).await?);
+    println!("1 / 0 : {}", math.divide(1.0, 0.0).await.unwrap_err());
+
+    // Without the trait: names and parameters as they come, several at once.
+    let peer = http::connect(&url)?;
+    let outcomes = peer.batch().call("math/add", [1, 2]).call("math/multiply", [1, 2]).send().await?;
+    for outcome in outcomes {
+        match outcome {
+            Ok(json) => println!("answered {json}"),
+            Err(error) => println!("refused: {error}"),
+        }
+    }
+
+    handle.shutdown();
+    serving.await?;
+    Ok(())
+}
