@@ -48,7 +48,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let math = MathClient::new(http::connect(&url)?);
     println!("2 + 3 = {}", math.add(2, 3).await?);
     println!("1 / 4 = {}", math.divide(1.0, 4.0).await?);
-    println!("1 / 0 : {}", math.divide(1.0, 0.0).await.unwrap_err());
+    println!("1 / 0 : {}", math.divide(1.0, 0.0).await.expect_err("it is refused"));
 
     // Without the trait: names and parameters as they come, several at once.
     let peer = http::connect(&url)?;

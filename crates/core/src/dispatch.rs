@@ -80,9 +80,14 @@ impl Running {
 
 /// When something that starts now must be done: at the caller's deadline, or after the longest time a call may take.
 pub(crate) fn last_moment(deadline: Option<Instant>, limits: &Limits) -> Instant {
-    let now = Instant::now();
-    let limit = now.checked_add(limits.call_time).unwrap_or_else(|| now + FOR_EVER);
+    let limit = moment_after(limits.call_time);
     deadline.map_or(limit, |deadline| deadline.min(limit))
+}
+
+/// The moment that comes so much later than now, or as late as clocks can tell.
+pub(crate) fn moment_after(time: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(time).unwrap_or_else(|| now + FOR_EVER)
 }
 
 /// What stands for a time that is longer than clocks can tell.

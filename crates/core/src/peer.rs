@@ -12,10 +12,10 @@ use futures_core::Stream;
 use futures_util::future::join_all;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::time::Instant;
 
 use crate::call::{Call, encode_params};
 use crate::call_error::CallError;
+use crate::dispatch::moment_after;
 use crate::json::Json;
 use crate::name::Name;
 use crate::reply::{Items, Reply, ReplyFuture};
@@ -133,7 +133,7 @@ impl Peer {
 
     /// Sends a call and waits for its reply, but not longer than `timeout`.
     async fn ask(&self, mut call: Call, timeout: Duration) -> Result<Reply, CallError> {
-        let deadline = Instant::now() + timeout;
+        let deadline = moment_after(timeout);
         call.cx.deadline = Some(call.cx.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
         let reply = Service::call(self, call);
         tokio::time::timeout_at(deadline, reply).await.map_err(|_| CallError::TimedOut)
@@ -279,7 +279,7 @@ impl Batch {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
-        let deadline = Instant::now() + self.timeout;
+        let deadline = moment_after(self.timeout);
         let answered: Vec<bool> = self.calls.iter().map(|call| !call.is_notification()).collect();
         for call in &mut self.calls {
             call.cx.deadline = Some(deadline);
