@@ -22,7 +22,7 @@ Examples:
   switchboard call http://127.0.0.1:8000 log hello --notify   # without an answer";
 
 const LONG: &str = "\
-On a terminal the result is laid out with colours, unless NO_COLOR is set. In a pipe it is the JSON text as it was
+On a terminal the result is laid out with colours, unless NO_COLOR is set. In a pipe it is the JSON text as it was \
 received. An error of the far side goes to stderr, in a pipe as one line of JSON.";
 
 /// Calls a method and prints its result.

@@ -20,6 +20,8 @@ pub(crate) enum Exit {
     Protocol = 5,
     /// An address could not be listened on.
     CannotListen = 6,
+    /// The result came but could not be written to stdout.
+    CannotWrite = 7,
     /// A second signal ended the program before it was done, as shells number it.
     Interrupted = 130,
 }
@@ -34,6 +36,7 @@ Exit codes:
   4    no answer came in time
   5    the answer breaks the protocol, or is not JSON-RPC
   6    an address could not be listened on
+  7    the result could not be written
   130  stopped by a second signal";
 
 impl From<Exit> for ExitCode {
@@ -49,7 +52,8 @@ mod tests {
     #[test]
     fn every_code_is_in_the_help() {
         use Exit::*;
-        let all = [Done, Rejected, Usage, Unreachable, TimedOut, Protocol, CannotListen, Interrupted];
+        let all =
+            [Done, Rejected, Usage, Unreachable, TimedOut, Protocol, CannotListen, CannotWrite, Interrupted];
         let listed: Vec<u8> =
             HELP.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok()).collect();
         assert_eq!(listed, all.map(|exit| exit as u8));

@@ -39,7 +39,7 @@ struct Arguments {
     #[command(subcommand)]
     command: Command,
     /// Log more to stderr; twice for even more. `RUST_LOG` says it in detail.
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, display_order = 100, action = clap::ArgAction::Count)]
     verbose: u8,
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn result(json: &Json, is_raw: bool) -> Result<(), Failure> {
     };
     match written.and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(Exit::Unreachable, format!("cannot write the result: {error}")))
+            Err(Failure::new(Exit::CannotWrite, format!("cannot write the result: {error}")))
         }
         _ => Ok(()),
     }

@@ -132,6 +132,18 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     assert_eq!((child.wait().unwrap().code(), stderr.as_str()), (Some(0), ""));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure() {
+    let serving = Serving::start(&[]);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output =
+        program(&["call", &serving.url(), "sum"]).stdout(full).stderr(Stdio::piped()).output().unwrap();
+    let (code, _, stderr) = parts(output);
+    assert_eq!(code, Some(7), "{stderr}");
+    assert!(stderr.contains("cannot write the result"), "{stderr}");
+}
+
 #[test]
 fn the_help_has_examples_and_exit_codes() {
     let (code, help, _) = parts(run(&["call", "--help"]));
