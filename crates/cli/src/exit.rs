@@ -1,0 +1,61 @@
+//! How the program ends: one code for each kind of failure, for scripts to tell them apart.
+
+use std::process::ExitCode;
+
+/// The code that the program ends with. Their list in the help is [`HELP`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    /// All went well.
+    Done = 0,
+    /// The far side answered with an error.
+    Rejected = 1,
+    /// The command line is wrong. The parser of the command line uses this code, too.
+    Usage = 2,
+    /// The far side could not be reached, or the connection broke.
+    Unreachable = 3,
+    /// No answer came in time.
+    TimedOut = 4,
+    /// What came back breaks the protocol, or is no JSON-RPC at all.
+    Protocol = 5,
+    /// An address could not be listened on.
+    CannotListen = 6,
+    /// The result came but could not be written to stdout.
+    CannotWrite = 7,
+    /// A second signal ended the program before it was done, as shells number it.
+    Interrupted = 130,
+}
+
+/// The codes, for the help of each command.
+pub(crate) const HELP: &str = "\
+Exit codes:
+  0    all went well
+  1    the far side answered with an error
+  2    the command line is wrong
+  3    the far side could not be reached
+  4    no answer came in time
+  5    the answer breaks the protocol, or is not JSON-RPC
+  6    an address could not be listened on
+  7    the result could not be written
+  130  stopped by a second signal";
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_in_the_help() {
+        use Exit::*;
+        let all =
+            [Done, Rejected, Usage, Unreachable, TimedOut, Protocol, CannotListen, CannotWrite, Interrupted];
+        let listed: Vec<u8> =
+            HELP.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok()).collect();
+        assert_eq!(listed, all.map(|exit| exit as u8));
+    }
+}

@@ -1,0 +1,74 @@
+//! Why a command failed, in words that say what to do next.
+
+use switchboard::{CallError, ErrorObject};
+
+use crate::exit::Exit;
+
+/// Why a command failed.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Failure {
+    /// The far side answered with this error.
+    Rejected(ErrorObject),
+    /// Anything else that went wrong.
+    Trouble(Trouble),
+}
+
+/// What went wrong on this side or on the way.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Trouble {
+    exit: Exit,
+    /// What happened.
+    pub(crate) what: String,
+    /// What to do about it.
+    pub(crate) advice: Option<String>,
+}
+
+impl Failure {
+    /// Something went wrong that ends the program with this code.
+    pub(crate) fn new(exit: Exit, what: impl Into<String>) -> Failure {
+        Failure::Trouble(Trouble { exit, what: what.into(), advice: None })
+    }
+
+    /// The command line is wrong.
+    pub(crate) fn usage(what: impl Into<String>) -> Failure {
+        Failure::new(Exit::Usage, what)
+    }
+
+    /// The same failure with a word on what to do about it.
+    pub(crate) fn advise(mut self, advice: impl Into<String>) -> Failure {
+        if let Failure::Trouble(trouble) = &mut self {
+            trouble.advice = Some(advice.into());
+        }
+        self
+    }
+
+    /// The code that the program ends with.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Failure::Rejected(_) => Exit::Rejected,
+            Failure::Trouble(trouble) => trouble.exit,
+        }
+    }
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Failure {
+        let exit = match &error {
+            CallError::Rejected(error) => return Failure::Rejected(error.clone()),
+            CallError::TimedOut => Exit::TimedOut,
+            CallError::Transport(what) if !is_about_connecting(what) => Exit::Protocol,
+            CallError::Protocol(_) | CallError::Result(_) => Exit::Protocol,
+            CallError::Params(_) | CallError::Unsupported(_) => Exit::Usage,
+            _ => Exit::Unreachable,
+        };
+        Failure::new(exit, error.to_string())
+    }
+}
+
+/// Whether a failure of the carrier says that there was nobody to answer. The error itself holds no more than words;
+/// a test for each of them sees to it that they stay these.
+fn is_about_connecting(what: &str) -> bool {
+    ["nothing listens on ", "no connection to ", "cannot connect to "]
+        .iter()
+        .any(|begin| what.starts_with(begin))
+}

@@ -1,0 +1,25 @@
+//! Logs, on stderr.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+
+/// Starts logging: what `RUST_LOG` says, or warnings, and more for each `-v`.
+pub(crate) fn start(verbose: u8) {
+    let level = match verbose {
+        0 => "warn",
+        1 => "info",
+        2 => "debug",
+        _ => "trace",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let is_coloured = std::io::stderr().is_terminal()
+        && anstream::stderr().current_choice() != anstream::ColorChoice::Never;
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(is_coloured)
+        // Where stderr is closed there is nobody to tell, and trying would panic.
+        .log_internal_errors(false)
+        .init();
+}

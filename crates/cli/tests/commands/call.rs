@@ -1,0 +1,164 @@
+//! `switchboard call` as a script sees it: what is on stdout and stderr, and the exit code.
+
+use std::io::Read;
+use std::process::Stdio;
+
+use crate::program::{Serving, answering, listener, parts, program, run, run_with};
+
+#[test]
+fn parameters_go_by_name_by_position_as_json_and_from_stdin() {
+    let serving = Serving::start(&[]);
+    let url = serving.url();
+    let check = |arguments: &[&str], expected: &str| {
+        let output = parts(run(&[&["call", &url], arguments].concat()));
+        assert_eq!(output, (Some(0), expected.to_owned(), String::new()), "{arguments:?}");
+    };
+    check(&["math/add", "a=2", "b=3"], "5\n");
+    check(&["math/add", "2", "3"], "5\n");
+    check(&["math/add", "-2", "3.5"], "1.5\n");
+    check(&["math/add", "[2,3]"], "5\n");
+    check(&["math/add", r#"{"a":2,"b":3}"#], "5\n");
+    check(
+        &["echo", r#"message={"b": 1.50, "a": 12345678901234567890123}"#],
+        "{\"b\": 1.50, \"a\": 12345678901234567890123}\n",
+    );
+    check(&["echo", "message=\"5\""], "\"5\"\n");
+    check(&["echo", "hello"], "\"hello\"\n");
+    check(&["count", "3"], "[1,2,3]\n");
+    check(&["sum"], "0\n");
+    check(&["--v1", "math/add", "2", "3"], "5\n");
+    check(&["--raw", "--timeout", "5", "-H", "X-Test: 1", "math/add", "2", "3"], "5\n");
+    check(&["--notify", "echo", "hello"], "");
+    check(&["--notify", "no/such", "hello"], "");
+    let output = parts(run_with("[2, 3]\n", &["call", &url, "math/add", "-"]));
+    assert_eq!(output, (Some(0), "5\n".to_owned(), String::new()));
+}
+
+#[test]
+fn an_error_of_the_far_side_is_one_line_of_json_on_stderr() {
+    let serving = Serving::start(&[]);
+    let url = serving.url();
+    let check = |arguments: &[&str], expected: &str| {
+        let (code, stdout, stderr) = parts(run(&[&["call", &url], arguments].concat()));
+        assert_eq!((code, stdout.as_str()), (Some(1), ""), "{arguments:?}");
+        assert_eq!(stderr, expected, "{arguments:?}");
+    };
+    check(&["no/such"], "{\"code\":-32601,\"message\":\"Method not found\"}\n");
+    check(
+        &["math/sqrt", "-1"],
+        "{\"code\":-32001,\"message\":\"Validation failed\",\"data\":{\"details\":\"x must not be negative\"}}\n",
+    );
+}
+
+#[test]
+fn a_refused_notification_is_a_failure() {
+    let serving = Serving::start(&[]);
+    let (code, stdout, stderr) =
+        parts(run(&["call", &serving.url(), "--notify", "-H", "Host: evil.example", "echo", "x"]));
+    assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
+}
+
+#[test]
+fn where_nothing_listens_the_advice_is_to_start_it() {
+    let (listener, url) = listener();
+    drop(listener);
+    let (code, stdout, stderr) = parts(run(&["call", &url, "math/add", "2", "3"]));
+    assert_eq!((code, stdout.as_str()), (Some(3), ""), "{stderr}");
+    let target = url.strip_prefix("http://").unwrap();
+    let expected =
+        format!("error: nothing listens on {target}; start it with `switchboard serve --listen {url}`\n");
+    assert_eq!(stderr, expected);
+}
+
+#[test]
+fn a_host_without_an_address_cannot_be_reached() {
+    let (code, _, stderr) = parts(run(&["call", "http://no-such-host.invalid:1", "echo"]));
+    assert_eq!(code, Some(3), "{stderr}");
+    assert!(stderr.contains("check the host"), "{stderr}");
+}
+
+#[test]
+fn a_connection_that_ends_without_an_answer_counts_as_not_reached() {
+    let (code, _, stderr) = parts(run(&["call", &answering(""), "echo", "x"]));
+    assert_eq!(code, Some(3), "{stderr}");
+}
+
+#[test]
+fn an_answer_that_does_not_come_is_waited_for_only_so_long() {
+    let (_listener, url) = listener();
+    let (code, stdout, stderr) = parts(run(&["call", &url, "echo", "x", "--timeout", "0.2"]));
+    assert_eq!((code, stdout.as_str()), (Some(4), ""), "{stderr}");
+    assert!(stderr.contains("`--timeout SECONDS`"), "{stderr}");
+}
+
+#[test]
+fn what_is_no_json_rpc_has_a_code_of_its_own() {
+    let check = |answer| {
+        let (code, stdout, stderr) = parts(run(&["call", &answering(answer), "echo", "x"]));
+        assert_eq!((code, stdout.as_str()), (Some(5), ""), "{answer}: {stderr}");
+        assert!(stderr.contains("check that the URL"), "{stderr}");
+    };
+    check("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 13\r\n\r\n<html></html>");
+    check("HTTP/1.1 404 Not Found\r\ncontent-type: text/html\r\ncontent-length: 13\r\n\r\n<html></html>");
+    check("HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n{\"a\": 1}");
+    check("SSH-2.0-OpenSSH_9.2\r\n\r\n");
+}
+
+#[test]
+fn a_wrong_command_line_says_what_would_be_right() {
+    let check = |arguments: &[&str], expected: &str| {
+        let (code, stdout, stderr) = parts(run(&[&["call"], arguments].concat()));
+        assert_eq!((code, stdout.as_str()), (Some(2), ""), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(expected), "{arguments:?}: {stderr}");
+    };
+    check(&["http://127.0.0.1:1", "echo", "a=1", "2"], "all by position");
+    check(&["http://127.0.0.1:1", "echo", "[1"], "not JSON");
+    check(&["127.0.0.1:8000", "echo"], "write it as \"http://host:port/path\"");
+    check(&["ftp://127.0.0.1", "echo"], "its scheme must be \"http\"");
+    check(&["http://127.0.0.1:1", "echo", "--timeout", "soon"], "write seconds above 0");
+    check(&["http://127.0.0.1:1", "echo", "-H", "x"], "'Name: value'");
+    check(&["http://127.0.0.1:1"], "<METHOD>");
+    check(&["http://127.0.0.1:1", "echo", "--notfy"], "--notify");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let serving = Serving::start(&[]);
+    let mut command = program(&["call", &serving.url(), "count", "20000"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!((child.wait().unwrap().code(), stderr.as_str()), (Some(0), ""));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure() {
+    let serving = Serving::start(&[]);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output =
+        program(&["call", &serving.url(), "sum"]).stdout(full).stderr(Stdio::piped()).output().unwrap();
+    let (code, _, stderr) = parts(output);
+    assert_eq!(code, Some(7), "{stderr}");
+    assert!(stderr.contains("cannot write the result"), "{stderr}");
+}
+
+#[test]
+fn the_help_has_examples_and_exit_codes() {
+    let (code, help, _) = parts(run(&["call", "--help"]));
+    assert_eq!(code, Some(0));
+    for part in [
+        "switchboard call http://127.0.0.1:8000 math/add a=2 b=3",
+        "Exit codes:",
+        "3    the far side could not be reached",
+        "NO_COLOR",
+        "--notify",
+        "[default: 30]",
+    ] {
+        assert!(help.contains(part), "no {part:?} in {help}");
+    }
+    assert!(!help.contains('\u{1b}'), "colours in a pipe");
+    let (_, short, _) = parts(run(&["call", "-h"]));
+    assert!(short.contains("Examples:") && !short.contains("Exit codes:"), "{short}");
+}

@@ -1,0 +1,7 @@
+//! The commands as a shell sees them.
+
+#![expect(clippy::unwrap_used, reason = "all of this is tests; what fails ends one")]
+
+mod call;
+mod program;
+mod serve;

@@ -1,0 +1,114 @@
+//! Runs the real program. Whatever is started here ends with its test.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
+
+/// The program with these arguments, without what this environment says about logs and colours.
+pub(crate) fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_switchboard"));
+    command.args(arguments).env_remove("RUST_LOG").env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Runs the program to its end.
+pub(crate) fn run(arguments: &[&str]) -> Output {
+    program(arguments).output().unwrap()
+}
+
+/// Runs the program to its end with this on its stdin.
+pub(crate) fn run_with(input: &str, arguments: &[&str]) -> Output {
+    let mut command = program(arguments);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+/// What the program wrote and how it ended: code, stdout, stderr.
+pub(crate) fn parts(output: Output) -> (Option<i32>, String, String) {
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+/// `switchboard serve`, killed when dropped.
+pub(crate) struct Serving {
+    child: Child,
+    stderr: BufReader<ChildStderr>,
+    /// All that it said at its start.
+    pub(crate) banner: String,
+}
+
+impl Serving {
+    /// Starts a server on a free port, and reads its banner.
+    pub(crate) fn start(more: &[&str]) -> Serving {
+        let arguments = [&["serve", "--listen", "http://127.0.0.1:0"], more].concat();
+        let mut child = program(&arguments).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut serving = Serving { child, stderr, banner: String::new() };
+        serving.banner = serving.read_until("Ctrl-C");
+        serving
+    }
+
+    /// What it writes to stderr up to the line that holds this.
+    pub(crate) fn read_until(&mut self, end: &str) -> String {
+        let mut text = String::new();
+        while !text.contains(end) {
+            assert!(self.stderr.read_line(&mut text).unwrap() > 0, "no {end:?} in {text}");
+        }
+        text
+    }
+
+    /// Every URL that it listens on.
+    pub(crate) fn urls(&self) -> Vec<String> {
+        let found = self.banner.lines().filter_map(|line| line.strip_prefix("Listening on "));
+        found.map(str::to_owned).collect()
+    }
+
+    /// The first URL.
+    pub(crate) fn url(&self) -> String {
+        self.urls().remove(0)
+    }
+
+    /// Sends it a signal by its name, such as `TERM`.
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
+    }
+
+    /// Waits for its end; gives what it wrote to stdout, too.
+    pub(crate) fn wait(mut self) -> (ExitStatus, String) {
+        let mut stdout = String::new();
+        self.child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+        (self.child.wait().unwrap(), stdout)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A listener on a free port, and its URL.
+pub(crate) fn listener() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    (listener, url)
+}
+
+/// The URL of a server that answers its first connection with this, whatever it is asked.
+pub(crate) fn answering(answer: &'static str) -> String {
+    let (listener, url) = listener();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        // The caller closes its end when it has read the answer.
+        let _ = stream.read(&mut [0; 4096]);
+        let _ = stream.write_all(answer.as_bytes());
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    url
+}

@@ -1,0 +1,143 @@
+//! `switchboard serve` from its banner to its end.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+
+use crate::program::{Serving, listener, parts, run};
+
+#[test]
+fn the_banner_shows_where_it_listens_what_it_serves_and_how_to_try_it() {
+    let serving = Serving::start(&[]);
+    let (banner, url) = (&serving.banner, serving.url());
+    assert!(!url.ends_with(":0"), "{banner}");
+    for part in [
+        concat!("switchboard ", env!("CARGO_PKG_VERSION"), "\n"),
+        "  math/add(a, b)                ",
+        "  Adds two numbers.\n",
+        "  sum(numbers…)  ",
+        &format!("  curl {url} -H 'content-type: application/json' -d '"),
+        &format!("  switchboard call {url} math/add a=2 b=3\n"),
+    ] {
+        assert!(banner.contains(part), "no {part:?} in {banner}");
+    }
+    assert!(!banner.contains('\u{1b}'), "colours in a pipe");
+}
+
+#[test]
+fn every_address_given_is_served() {
+    let serving = Serving::start(&["--listen", "http://localhost:0"]);
+    let urls = serving.urls();
+    assert_eq!(urls.len(), 2, "{urls:?}");
+    for url in urls {
+        let (code, stdout, stderr) = parts(run(&["call", &url, "math/add", "2", "3"]));
+        assert_eq!((code, stdout.as_str()), (Some(0), "5\n"), "{stderr}");
+    }
+}
+
+#[test]
+fn limits_and_hosts_are_those_of_the_command_line() {
+    let serving = Serving::start(&["--max-body", "64", "--allow-host", "rpc.example"]);
+    let url = serving.url();
+    let check = |arguments: &[&str], code: i32| {
+        let output = run(&[&["call", &url, "-H"], arguments].concat());
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {output:?}");
+    };
+    check(&["Host: rpc.example", "sum"], 0);
+    check(&["Host: 127.0.0.1", "sum"], 1);
+    check(&["Host: rpc.example", "echo", &"x".repeat(100)], 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_call_under_way_is_finished_after_the_signal() {
+    let mut serving = Serving::start(&[]);
+    let url = serving.url();
+    let address = url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"math/add","params":[2,3]}"#;
+    write!(
+        stream,
+        "POST / HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+         expect: 100-continue\r\n\r\n",
+        body.len()
+    )
+    .unwrap();
+    // Once it asks for the body, the request is under way.
+    let mut lines = BufReader::new(stream.try_clone().unwrap());
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    assert_eq!(line, "HTTP/1.1 100 Continue\r\n");
+
+    serving.signal("TERM");
+    serving.read_until("Stopping");
+    stream.write_all(body.as_bytes()).unwrap();
+    let mut answer = String::new();
+    lines.read_to_string(&mut answer).unwrap();
+    assert!(answer.ends_with(r#"{"jsonrpc":"2.0","id":1,"result":5}"#), "{answer}");
+    let (status, stdout) = serving.wait();
+    assert_eq!((status.code(), stdout.as_str()), (Some(0), ""));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_second_signal_does_not_wait() {
+    let mut serving = Serving::start(&[]);
+    let url = serving.url();
+    let address = url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "POST / HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\
+         expect: 100-continue\r\n\r\n"
+    )
+    .unwrap();
+    BufReader::new(stream.try_clone().unwrap()).read_line(&mut String::new()).unwrap();
+    serving.signal("INT");
+    serving.read_until("Stopping");
+    serving.signal("INT");
+    assert_eq!(serving.wait().0.code(), Some(130));
+}
+
+#[test]
+fn a_port_in_use_cannot_be_listened_on() {
+    let (_listener, url) = listener();
+    let (code, _, stderr) = parts(run(&["serve", "--listen", &url]));
+    assert_eq!(code, Some(6), "{stderr}");
+    assert!(stderr.contains("choose another port"), "{stderr}");
+}
+
+#[test]
+fn a_wrong_command_line_says_what_would_be_right() {
+    let check = |arguments: &[&str], expected: &str| {
+        let (code, _, stderr) = parts(run(&[&["serve"], arguments].concat()));
+        assert_eq!(code, Some(2), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(expected), "{arguments:?}: {stderr}");
+    };
+    check(&["--listen", "http://0.0.0.0:0"], "add `--public`");
+    check(&["--listen", "http://[::]:0"], "add `--public`");
+    check(&["--listen", "ftp://127.0.0.1:0"], "those known are \"http\"");
+    check(&["--listen", "http://127.0.0.1"], "no port");
+    check(&["--allow-host", "a b"], "is no host");
+    check(&["--allow-origin", "app.example.com"], "is no origin");
+    check(&["--cors"], "--allow-origin");
+    check(&["--max-body", "big"], "64k");
+}
+
+#[test]
+fn other_machines_are_let_in_if_that_is_said() {
+    let serving = Serving::start(&["--listen", "http://0.0.0.0:0", "--public"]);
+    assert!(serving.urls()[1].starts_with("http://0.0.0.0:"), "{}", serving.banner);
+}
+
+#[test]
+fn the_help_has_examples_and_exit_codes() {
+    let (code, help, _) = parts(run(&["serve", "--help"]));
+    assert_eq!(code, Some(0));
+    for part in
+        ["--listen http://127.0.0.1:0", "Exit codes:", "[default: http://127.0.0.1:8000]", "[default: 4M]"]
+    {
+        assert!(help.contains(part), "no {part:?} in {help}");
+    }
+    let (_, help, _) = parts(run(&["--help"]));
+    assert!(help.contains("switchboard serve\n") && help.contains("call"), "{help}");
+}
