@@ -98,10 +98,8 @@ impl Call {
             Unsent::Call(error) => error,
         };
         let advice = match &error {
-            CallError::Transport(what) if what.starts_with("nothing listens on") => Some(self.start_advice()),
-            CallError::Transport(what) if what.starts_with("cannot connect to") => {
-                Some("check the host and the port".to_owned())
-            }
+            CallError::Unreachable(what) if what.starts_with("nothing listens") => Some(self.start_advice()),
+            CallError::Unreachable(_) => Some("check the host and the port".to_owned()),
             CallError::TimedOut => {
                 Some(format!("it was {:?}; give it more with `--timeout SECONDS`", self.timeout))
             }

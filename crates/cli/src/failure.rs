@@ -56,19 +56,10 @@ impl From<CallError> for Failure {
         let exit = match &error {
             CallError::Rejected(error) => return Failure::Rejected(error.clone()),
             CallError::TimedOut => Exit::TimedOut,
-            CallError::Transport(what) if !is_about_connecting(what) => Exit::Protocol,
-            CallError::Protocol(_) | CallError::Result(_) => Exit::Protocol,
+            CallError::Transport(_) | CallError::Protocol(_) | CallError::Result(_) => Exit::Protocol,
             CallError::Params(_) | CallError::Unsupported(_) => Exit::Usage,
             _ => Exit::Unreachable,
         };
         Failure::new(exit, error.to_string())
     }
-}
-
-/// Whether a failure of the carrier says that there was nobody to answer. The error itself holds no more than words;
-/// a test for each of them sees to it that they stay these.
-fn is_about_connecting(what: &str) -> bool {
-    ["nothing listens on ", "no connection to ", "cannot connect to "]
-        .iter()
-        .any(|begin| what.starts_with(begin))
 }

@@ -30,8 +30,10 @@ pub enum CallError {
     /// The far side cannot be called over this carrier; nothing was sent.
     #[error("nothing was sent: {0}")]
     Unsupported(Cow<'static, str>),
-    /// The carrier failed before there was an answer of the far side: it could not be reached, or it answered something
-    /// other than JSON-RPC.
+    /// The far side could not be reached; nothing was sent.
+    #[error("{0}")]
+    Unreachable(Cow<'static, str>),
+    /// The carrier failed before there was an answer of the far side, or brought something other than JSON-RPC.
     #[error("{0}")]
     Transport(Cow<'static, str>),
     /// The far side answered something that breaks the protocol.
@@ -65,6 +67,7 @@ impl CallError {
             CallError::Params(_) => Code::INTERNAL_ERROR,
             CallError::Closed(_)
             | CallError::Unsupported(_)
+            | CallError::Unreachable(_)
             | CallError::Transport(_)
             | CallError::Protocol(_)
             | CallError::Result(_) => Code::UPSTREAM_FAILED,

@@ -103,7 +103,7 @@ async fn when_nothing_listens_the_error_says_so() {
     drop(listener);
     let peer = http::connect(&format!("http://{address}/")).unwrap();
     let error = peer.call::<i64>("add", [1, 2]).await.unwrap_err();
-    assert_eq!(error, CallError::Transport(format!("nothing listens on {address}").into()));
+    assert_eq!(error, CallError::Unreachable(format!("nothing listens on {address}").into()));
 }
 
 /// Answers each connection with a text, and tells what it read.

@@ -262,7 +262,7 @@ impl Inner {
         let target = &self.target;
         let io_kind = causes(error).find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
         if error.is_connect() {
-            return CallError::Transport(match io_kind {
+            return CallError::Unreachable(match io_kind {
                 Some(io::ErrorKind::ConnectionRefused) => format!("nothing listens on {target}").into(),
                 Some(io::ErrorKind::TimedOut) => {
                     format!("no connection to {target} within {:?}", self.options.connect_time).into()
