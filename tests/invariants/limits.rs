@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::stream;
-use switchboard_core::{ErrorObject, Json, Limits, Method, Router, Settings};
+use switchboard_core::{
+    Call, ErrorObject, Json, Limits, Method, Profile, Reply, ReplyFuture, Router, Settings, service_fn,
+};
 use switchboard_tests::demo;
 use switchboard_tests::paused::takes;
 
@@ -152,9 +154,8 @@ async fn replies_to_a_batch_of_the_limit_pass_and_one_byte_more_is_replaced() {
     assert!(!answer.contains(&"x".repeat(99)), "{answer}");
 }
 
-#[tokio::test(start_paused = true)]
-async fn entries_of_a_batch_run_up_to_the_limit_at_once() {
-    // J2-43
+/// Runs a batch of ten of these with three at a time, each of which takes a second, and tells how many ran at once.
+async fn most_at_once(entry: &str, profile: Profile) -> usize {
     let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let seen = Arc::clone(&most);
     let router = Router::builder().async_method("work", move |_: Json, _| {
@@ -167,12 +168,33 @@ async fn entries_of_a_batch_run_up_to_the_limit_at_once() {
         }
     });
     let limits = Limits { batch_concurrency: 3, ..Limits::default() };
-    let settings = Settings { limits, ..Settings::default() };
-    let batch = format!("[{}]", vec![call("work", "[]", "1"); 10].join(","));
+    let batch = format!("[{}]", vec![entry; 10].join(","));
+    ask(&router.build().unwrap(), batch, &Settings { limits, profile }).await;
+    seen.load(Ordering::Relaxed)
+}
+
+#[tokio::test(start_paused = true)]
+async fn entries_of_a_batch_run_up_to_the_limit_at_once() {
+    // J2-43
     let start = tokio::time::Instant::now();
-    ask(&router.build().unwrap(), batch, &settings).await.unwrap();
-    assert_eq!(seen.load(Ordering::Relaxed), 3);
+    assert_eq!(most_at_once(&call("work", "[]", "1"), Profile::default()).await, 3);
     assert_eq!(start.elapsed().as_secs(), 4, "ten seconds of work, three at a time");
+}
+
+#[tokio::test(start_paused = true)]
+async fn notifications_count_among_the_entries_of_a_batch_that_run_at_once() {
+    let notification = r#"{"jsonrpc":"2.0","method":"work","params":[]}"#;
+    let pair = format!("{notification},{}", call("work", "[]", "1"));
+    let check = async |entry: &str, ordered_notifications: bool, expected: usize, seconds: u64| {
+        let start = tokio::time::Instant::now();
+        let mut profile = Profile::default();
+        profile.ordered_notifications = ordered_notifications;
+        assert_eq!(most_at_once(entry, profile).await, expected, "{entry}");
+        assert_eq!(start.elapsed().as_secs(), seconds, "{entry}");
+    };
+    check(notification, false, 3, 4).await;
+    check(&pair, false, 3, 7).await;
+    check(notification, true, 1, 10).await;
 }
 
 /// A router whose calls, streams and notifications take this many milliseconds.
@@ -199,6 +221,34 @@ async fn a_call_takes_as_long_as_the_limit_and_not_longer() {
         let answer = ask(&slow(), format!("[{}]", call(method, "[30001]", "1")), &settings).await.unwrap();
         assert!(answer.contains("-32003"), "{method}: {answer}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_becomes_a_stream_takes_as_long_as_the_limit_as_a_whole() {
+    let late = |(reply, item): (u64, u64)| async move {
+        takes(Duration::from_millis(reply)).await;
+        Reply::stream(stream::once(async move {
+            takes(Duration::from_millis(item)).await;
+            item
+        }))
+    };
+    let service = service_fn(move |call: Call| {
+        let params = call.params.unwrap().decode().unwrap();
+        ReplyFuture::pending(late(params))
+    });
+    let settings = Settings::default();
+    let start = tokio::time::Instant::now();
+    for body in [call("late", "[20000,9999]", "1"), format!("[{}]", call("late", "[20000,9999]", "1"))] {
+        let answer = ask(&service, body, &settings).await.unwrap();
+        assert!(answer.contains("[9999]"), "{answer}");
+    }
+    assert_eq!(start.elapsed().as_millis(), 2 * 29_999);
+    let start = tokio::time::Instant::now();
+    for body in [call("late", "[20000,10001]", "1"), format!("[{}]", call("late", "[20000,10001]", "1"))] {
+        let answer = ask(&service, body, &settings).await.unwrap();
+        assert!(answer.contains("-32003"), "{answer}");
+    }
+    assert_eq!(start.elapsed().as_secs(), 60, "each is given up when its time is over");
 }
 
 #[tokio::test(start_paused = true)]
