@@ -18,13 +18,7 @@ mod accept;
 pub const CONSTANT: &str = "hyper-constant";
 
 /// Every server that this build has, ours first.
-pub const NAMES: &[&str] = &[
-    "switchboard",
-    "by-hand",
-    CONSTANT,
-    "axum",
-    "jsonrpsee",
-];
+pub const NAMES: &[&str] = &["switchboard", "by-hand", CONSTANT, "axum", "jsonrpsee"];
 
 /// Runs the server called `name` on `listener`, on a multi-thread runtime of `workers` threads, until the process ends.
 ///
