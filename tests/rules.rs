@@ -1,6 +1,7 @@
 //! Every rule of the protocol is cited by a test, or waits for one with a reason.
 //!
-//! The rules are numbered: J2 for JSON-RPC 2.0, J1 for 1.0. A vector cites them in `req`, a transcript and a test in a
+//! The rules are numbered: J2 for JSON-RPC 2.0, J1 for 1.0, JH for JSON-RPC over HTTP, SEC for what keeps a server safe:
+//! SEC-O from pages of other sites, SEC-H from crooked HTTP, SEC-L from too much of anything. A vector cites them in `req`, a transcript and a test in a
 //! comment. What counts is what tests: in the sources of a crate only what follows `#[cfg(test)]`.
 
 #![allow(clippy::unwrap_used)]
@@ -19,6 +20,8 @@ struct Rule {
     pending: bool,
     /// Why there is no test yet.
     reason: Option<String>,
+    /// Where we go another way than others do, and why. It is tested like that.
+    note: Option<String>,
 }
 
 fn rules() -> BTreeMap<String, Rule> {
@@ -31,6 +34,7 @@ fn every_rule_is_cited_by_a_test_or_pending() {
     for (id, rule) in rules() {
         assert!(!rule.title.is_empty(), "{id} needs a title");
         assert_eq!(rule.pending, rule.reason.is_some(), "{id} needs a reason exactly if it is pending");
+        assert!(rule.note.is_none_or(|note| !note.is_empty()), "{id} needs a note that says something");
         let is_cited = cited.contains(&id);
         assert!(is_cited || rule.pending, "no test cites {id} ({})", rule.title);
         assert!(!is_cited || !rule.pending, "{id} ({}) has a test and is no more pending", rule.title);
@@ -95,10 +99,15 @@ fn collect(folder: &Path, texts: &mut Vec<Text>) {
     }
 }
 
-/// All of the form `J2-01` and `J1-01`.
+/// What the numbers of rules begin with.
+const KINDS: [&str; 6] = ["J1-", "J2-", "JH-", "SEC-H-", "SEC-L-", "SEC-O-"];
+
+/// All of the form `J2-01`.
 fn ids(text: &str) -> Vec<String> {
-    let starts = text.match_indices("J2-").chain(text.match_indices("J1-"));
-    let id =
-        |at: usize| text.get(at..at + 5).filter(|id| id.bytes().skip(3).all(|digit| digit.is_ascii_digit()));
-    starts.filter_map(|(at, _)| id(at)).map(str::to_owned).collect()
+    let id = |at: usize, kind: &str| {
+        let number = text.get(at + kind.len()..at + kind.len() + 2)?;
+        number.bytes().all(|digit| digit.is_ascii_digit()).then(|| format!("{kind}{number}"))
+    };
+    let of_kind = |kind| text.match_indices(kind).filter_map(|(at, kind)| id(at, kind));
+    KINDS.into_iter().flat_map(of_kind).collect()
 }

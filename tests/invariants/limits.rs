@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::stream;
-use switchboard_core::{ErrorObject, Json, Limits, Method, Router, Settings};
+use switchboard_core::{
+    Call, ErrorObject, Json, Limits, Method, Profile, Reply, ReplyFuture, Router, Settings, service_fn,
+};
 use switchboard_tests::demo;
 use switchboard_tests::paused::takes;
 
@@ -50,6 +52,7 @@ fn no_limit_is_forgotten() {
 
 #[tokio::test]
 async fn a_frame_of_the_limit_passes_and_one_byte_more_is_refused() {
+    // SEC-L-01
     let fits = call("sum", "[1]", "1");
     let limits = Limits { frame: fits.len(), ..Limits::default() };
     check(limits, &fits, &format!("{fits} "), -32600).await;
@@ -57,7 +60,7 @@ async fn a_frame_of_the_limit_passes_and_one_byte_more_is_refused() {
 
 #[tokio::test]
 async fn a_batch_of_the_limit_passes_and_one_entry_more_is_refused() {
-    // J2-70
+    // J2-70, SEC-L-02
     let batch = |count| format!("[{}]", vec![call("sum", "[1]", "1"); count].join(","));
     check(Limits { batch: 3, ..Limits::default() }, &batch(3), &batch(4), -32600).await;
     check(Limits::default(), &batch(100), &batch(101), -32600).await;
@@ -79,7 +82,7 @@ async fn no_entry_of_a_batch_that_is_too_large_runs() {
 
 #[tokio::test]
 async fn nesting_of_the_limit_passes_and_one_level_more_is_refused() {
-    // J2-65
+    // J2-65, SEC-L-05
     let nested = |levels| call("echo", &format!("{}{}", "[".repeat(levels), "]".repeat(levels)), "1");
     check(Limits { depth: 5, ..Limits::default() }, &nested(4), &nested(5), -32600).await;
     check(Limits::default(), &nested(127), &nested(128), -32600).await;
@@ -89,6 +92,7 @@ async fn nesting_of_the_limit_passes_and_one_level_more_is_refused() {
 
 #[tokio::test]
 async fn members_of_the_limit_pass_and_one_more_is_refused() {
+    // SEC-L-06
     let array = |count| call("echo", &format!("[{}]", vec!["1"; count].join(",")), "1");
     let object = |count| {
         let members: Vec<_> = (0..count).map(|n| format!("\"{n}\":1")).collect();
@@ -105,6 +109,7 @@ async fn members_of_the_limit_pass_and_one_more_is_refused() {
 
 #[tokio::test]
 async fn a_number_of_the_limit_passes_and_one_character_more_is_refused() {
+    // SEC-L-07
     let number = |length: usize| call("echo", &format!("[-{}]", "1".repeat(length - 1)), "1");
     check(Limits { number: 7, ..Limits::default() }, &number(7), &number(8), -32600).await;
     check(Limits::default(), &number(1024), &number(1025), -32600).await;
@@ -114,6 +119,7 @@ async fn a_number_of_the_limit_passes_and_one_character_more_is_refused() {
 
 #[tokio::test]
 async fn a_name_of_the_limit_passes_and_one_byte_more_is_refused() {
+    // SEC-L-08
     let (fits, too_long) = (call("echo", "[]", "1"), call("echoo", "[]", "1"));
     check(Limits { name: 4, ..Limits::default() }, &fits, &too_long, -32600).await;
     // Counted as it reads, not as it is escaped.
@@ -123,6 +129,7 @@ async fn a_name_of_the_limit_passes_and_one_byte_more_is_refused() {
 
 #[tokio::test]
 async fn an_id_of_the_limit_passes_and_one_byte_more_is_refused() {
+    // SEC-L-09
     let id = |length: usize| call("sum", "[]", &format!("\"{}\"", "x".repeat(length - 2)));
     check(Limits { id: 5, ..Limits::default() }, &id(5), &id(6), -32600).await;
     check(Limits::default(), &id(1024), &id(1025), -32600).await;
@@ -130,6 +137,7 @@ async fn an_id_of_the_limit_passes_and_one_byte_more_is_refused() {
 
 #[tokio::test]
 async fn a_reply_of_the_limit_passes_and_one_byte_more_is_replaced() {
+    // SEC-L-03
     let text = |length: usize| call("text", &format!("[{}]", length - 2), "1");
     check(Limits { reply: 50, ..Limits::default() }, &text(50), &text(51), -32007).await;
     // [1,2,3,4,5,6,7,8,9] has 19 bytes.
@@ -139,6 +147,7 @@ async fn a_reply_of_the_limit_passes_and_one_byte_more_is_replaced() {
 
 #[tokio::test]
 async fn replies_to_a_batch_of_the_limit_pass_and_one_byte_more_is_replaced() {
+    // SEC-L-04
     let batch = |length: usize| {
         format!("[{},{}]", call("text", "[98]", "1"), call("text", &format!("[{length}]"), "2"))
     };
@@ -152,9 +161,8 @@ async fn replies_to_a_batch_of_the_limit_pass_and_one_byte_more_is_replaced() {
     assert!(!answer.contains(&"x".repeat(99)), "{answer}");
 }
 
-#[tokio::test(start_paused = true)]
-async fn entries_of_a_batch_run_up_to_the_limit_at_once() {
-    // J2-43
+/// Runs a batch of ten of these with three at a time, each of which takes a second, and tells how many ran at once.
+async fn most_at_once(entry: &str, profile: Profile) -> usize {
     let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let seen = Arc::clone(&most);
     let router = Router::builder().async_method("work", move |_: Json, _| {
@@ -167,12 +175,33 @@ async fn entries_of_a_batch_run_up_to_the_limit_at_once() {
         }
     });
     let limits = Limits { batch_concurrency: 3, ..Limits::default() };
-    let settings = Settings { limits, ..Settings::default() };
-    let batch = format!("[{}]", vec![call("work", "[]", "1"); 10].join(","));
+    let batch = format!("[{}]", [entry; 10].join(","));
+    ask(&router.build().unwrap(), batch, &Settings { limits, profile }).await;
+    seen.load(Ordering::Relaxed)
+}
+
+#[tokio::test(start_paused = true)]
+async fn entries_of_a_batch_run_up_to_the_limit_at_once() {
+    // J2-43
     let start = tokio::time::Instant::now();
-    ask(&router.build().unwrap(), batch, &settings).await.unwrap();
-    assert_eq!(seen.load(Ordering::Relaxed), 3);
+    assert_eq!(most_at_once(&call("work", "[]", "1"), Profile::default()).await, 3);
     assert_eq!(start.elapsed().as_secs(), 4, "ten seconds of work, three at a time");
+}
+
+#[tokio::test(start_paused = true)]
+async fn notifications_count_among_the_entries_of_a_batch_that_run_at_once() {
+    let notification = r#"{"jsonrpc":"2.0","method":"work","params":[]}"#;
+    let pair = format!("{notification},{}", call("work", "[]", "1"));
+    let check = async |entry: &str, ordered_notifications: bool, expected: usize, seconds: u64| {
+        let start = tokio::time::Instant::now();
+        let mut profile = Profile::default();
+        profile.ordered_notifications = ordered_notifications;
+        assert_eq!(most_at_once(entry, profile).await, expected, "{entry}");
+        assert_eq!(start.elapsed().as_secs(), seconds, "{entry}");
+    };
+    check(notification, false, 3, 4).await;
+    check(&pair, false, 3, 7).await;
+    check(notification, true, 1, 10).await;
 }
 
 /// A router whose calls, streams and notifications take this many milliseconds.
@@ -190,6 +219,7 @@ fn slow() -> Router {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_takes_as_long_as_the_limit_and_not_longer() {
+    // SEC-L-12
     let settings = Settings::default();
     for method in ["wait", "trickle"] {
         let answer = ask(&slow(), call(method, "[29999]", "1"), &settings).await.unwrap();
@@ -199,6 +229,35 @@ async fn a_call_takes_as_long_as_the_limit_and_not_longer() {
         let answer = ask(&slow(), format!("[{}]", call(method, "[30001]", "1")), &settings).await.unwrap();
         assert!(answer.contains("-32003"), "{method}: {answer}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_becomes_a_stream_takes_as_long_as_the_limit_as_a_whole() {
+    // SEC-L-12
+    let late = |(reply, item): (u64, u64)| async move {
+        takes(Duration::from_millis(reply)).await;
+        Reply::stream(stream::once(async move {
+            takes(Duration::from_millis(item)).await;
+            item
+        }))
+    };
+    let service = service_fn(move |call: Call| {
+        let params = call.params.unwrap().decode().unwrap();
+        ReplyFuture::pending(late(params))
+    });
+    let settings = Settings::default();
+    let start = tokio::time::Instant::now();
+    for body in [call("late", "[20000,9999]", "1"), format!("[{}]", call("late", "[20000,9999]", "1"))] {
+        let answer = ask(&service, body, &settings).await.unwrap();
+        assert!(answer.contains("[9999]"), "{answer}");
+    }
+    assert_eq!(start.elapsed().as_millis(), 2 * 29_999);
+    let start = tokio::time::Instant::now();
+    for body in [call("late", "[20000,10001]", "1"), format!("[{}]", call("late", "[20000,10001]", "1"))] {
+        let answer = ask(&service, body, &settings).await.unwrap();
+        assert!(answer.contains("-32003"), "{answer}");
+    }
+    assert_eq!(start.elapsed().as_secs(), 60, "each is given up when its time is over");
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use switchboard_core::{Service, Settings};
+use tokio::runtime::{Builder, Runtime};
 
 /// A way from a client to a service.
 pub trait Carrier: Sync {
@@ -13,6 +14,11 @@ pub trait Carrier: Sync {
 
     /// Which kind of carrier it is. A transcript may be for some kinds only.
     fn kind(&self) -> Kind;
+
+    /// How time goes by in its tests: paused, unless it says otherwise.
+    fn time(&self) -> Time {
+        Time::Paused
+    }
 
     /// Serves `service` with these settings, and gives the client's end.
     fn open(&self, service: Arc<dyn Service>, settings: Settings) -> BoxFuture<'_, Box<dyn Line>>;
@@ -27,6 +33,28 @@ pub enum Kind {
     OneAnswer,
     /// Both sides may send at any time. Items of streams follow the answer, and a stray response is dropped (J2-50).
     Duplex,
+}
+
+/// How time goes by in a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Time {
+    /// It stands still, and jumps ahead when nothing is left to do.
+    Paused,
+    /// As it does. What waits for a socket needs this: a paused clock would take that for having nothing to do.
+    Real,
+}
+
+impl Time {
+    /// A runtime in which time goes by like this.
+    ///
+    /// # Panics
+    ///
+    /// When the system has no more files to open.
+    #[must_use]
+    pub fn runtime(self) -> Runtime {
+        let is_paused = self == Time::Paused;
+        Builder::new_current_thread().enable_all().start_paused(is_paused).build().expect("a runtime starts")
+    }
 }
 
 /// The client's end of a carrier.

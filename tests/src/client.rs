@@ -11,12 +11,21 @@ use switchboard_core::codec::{Incoming, Message, Outcome, decode};
 use switchboard_core::{
     CallError, Connection, ErrorObject, FrameSink, FrameSource, Id, Json, Origin, Router,
 };
-use switchboard_transport::memory;
+use switchboard_transport::{http, memory};
+use tokio::net::TcpListener;
+
+use crate::carrier::Time;
+use crate::wire::Wire;
 
 /// A client with one call under way, whose identifier is 1.
 pub trait Client: Sync {
     /// The name that failures are told by.
     fn name(&self) -> &'static str;
+
+    /// How time goes by in its tests: paused, unless it says otherwise.
+    fn time(&self) -> Time {
+        Time::Paused
+    }
 
     /// Lets it hear this, and tells what it makes of it.
     fn hear(&self, reply: Bytes) -> BoxFuture<'_, Verdict>;
@@ -31,14 +40,14 @@ pub enum Verdict {
     Failed(ErrorObject),
     /// It still waits: the message was dropped.
     Ignored,
-    /// The connection ended.
+    /// The connection ended, or the call failed because this is no answer.
     Closed,
 }
 
 /// Every client there is. A client of a connection joins here.
 #[must_use]
 pub fn clients() -> Vec<&'static dyn Client> {
-    vec![&Codec, &Connected]
+    vec![&Codec, &Connected, &Http]
 }
 
 /// The codec alone, with the least a client does beside: comparing identifiers.
@@ -97,6 +106,39 @@ impl Client for Connected {
                 Ok(Err(CallError::Rejected(error))) => Verdict::Failed(error),
                 Err(_) if !connection.is_finished() => Verdict::Ignored,
                 _ => Verdict::Closed,
+            }
+        })
+    }
+}
+
+/// The client of HTTP, whose server says what it is told to.
+struct Http;
+
+impl Client for Http {
+    fn name(&self) -> &'static str {
+        "http"
+    }
+
+    fn time(&self) -> Time {
+        Time::Real
+    }
+
+    fn hear(&self, reply: Bytes) -> BoxFuture<'_, Verdict> {
+        Box::pin(async move {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
+            let url = format!("http://{}/", listener.local_addr().unwrap());
+            let peer = http::connect(&url).unwrap();
+            let call = tokio::spawn(async move { peer.call::<Json>("ask", ()).await });
+            let (stream, _) = listener.accept().await.expect("the client connects");
+            let mut wire = Wire::new(stream);
+            let request = wire.receive().await.expect("the call is sent");
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+            wire.send(head, &with_id_of(&request.body, &reply)).await.unwrap();
+            match call.await.expect("the call does not panic") {
+                Ok(json) => Verdict::Accepted(json),
+                Err(CallError::Rejected(error)) => Verdict::Failed(error),
+                Err(CallError::Protocol(_)) => Verdict::Closed,
+                Err(other) => panic!("HTTP itself is in order, but: {other}"),
             }
         })
     }

@@ -1,5 +1,9 @@
 //! What the tests of the workspace share: the services they call, the carriers they call them over, and the readers
 //! of vectors and transcripts.
+//!
+//! A new transport joins with one implementation of [`Carrier`](carrier::Carrier) in [`carriers`] and one line in
+//! [`over_every_carrier!`]: every transcript and every vector goes over it from then on. Its client joins with one line in
+//! [`clients`](client::clients), and hears every vector that is for clients.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,6 +16,7 @@ pub mod shape;
 pub mod transcript;
 pub mod tree;
 pub mod vector;
+pub mod wire;
 
 /// Makes one test a carrier of a check `async fn check(carrier: &dyn Carrier)`. A new carrier is one line here.
 #[macro_export]
@@ -20,15 +25,18 @@ macro_rules! over_every_carrier {
         $crate::over_every_carrier! { $check:
             direct => $crate::carriers::Direct,
             exchange => $crate::carriers::Exchange,
+            http => $crate::carriers::Http,
             memory => $crate::carriers::Memory,
         }
     };
     ($check:ident: $($name:ident => $carrier:expr,)+) => {
         mod $check {
             $(
-                #[tokio::test(start_paused = true)]
-                async fn $name() {
-                    super::$check(&$carrier).await;
+                #[test]
+                fn $name() {
+                    use $crate::carrier::Carrier;
+                    let carrier = $carrier;
+                    carrier.time().runtime().block_on(super::$check(&carrier));
                 }
             )+
         }

@@ -26,6 +26,10 @@ pub(crate) const CXX: Need = Need {
     purpose: "build libFuzzer for the fuzz targets",
 };
 
+/// Calls over HTTP in the tests, as a client that is not ours.
+pub(crate) const CURL: Need =
+    Need { programs: &["curl"], package: "curl", purpose: "test HTTP with a client that is not ours" };
+
 /// Counts instructions.
 pub(crate) const VALGRIND: Need =
     Need { programs: &["valgrind"], package: "valgrind", purpose: "count instructions" };

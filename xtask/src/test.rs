@@ -9,6 +9,11 @@ use crate::{bench, check, examples, features, fuzz, needs, workspace};
 const STEPS: &[Step] = &[
     Step { name: "docs-private", about: "the documentation of private items builds too", run: docs_private },
     Step { name: "tests", about: "the tests of the workspace with all features", run: tests },
+    Step {
+        name: "tests-release",
+        about: "the tests of the core and the grammar, optimised",
+        run: tests_release,
+    },
     Step { name: "doctests", about: "the examples in the documentation", run: doctests },
     Step { name: "features", about: "each feature alone, none, the defaults and all", run: features::run },
     Step { name: "examples", about: "every example builds, runs and ends well", run: examples::run },
@@ -36,6 +41,7 @@ fn docs_private() -> Result<Done, Failure> {
 }
 
 fn tests() -> Result<Done, Failure> {
+    needs::CURL.ensure()?;
     let line = if needs::has_nextest() {
         "nextest run --workspace --all-features --no-fail-fast --no-tests=pass"
     } else {
@@ -43,6 +49,19 @@ fn tests() -> Result<Done, Failure> {
         "test --workspace --all-features --lib --bins --tests --no-fail-fast"
     };
     Program::cargo(line).run()?;
+    Ok(Done::Passed)
+}
+
+/// An optimiser can be wrong too, about safe code: what the tests compare with an oracle is compared as it ships.
+fn tests_release() -> Result<Done, Failure> {
+    needs::CURL.ensure()?;
+    let packages = "-p switchboard-core -p switchboard-tests --all-features --no-fail-fast";
+    let line = if needs::has_nextest() {
+        format!("nextest run --cargo-profile optimised {packages} --lib --tests")
+    } else {
+        format!("test --profile optimised {packages} --lib --tests")
+    };
+    Program::cargo(&line).run()?;
     Ok(Done::Passed)
 }
 

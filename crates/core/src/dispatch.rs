@@ -42,11 +42,11 @@ pub(crate) enum Started {
 }
 
 impl Started {
-    /// The reply, when it is there; see [`Running::finish`].
-    pub(crate) async fn finish(self, limits: &Limits) -> Reply {
+    /// The reply, when it is there; see [`Running::finish_by`].
+    pub(crate) async fn finish_by(self, until: Instant) -> Reply {
         match self {
             Started::Done(reply) => reply,
-            Started::Running(running) => running.finish(limits).await,
+            Started::Running(running) => running.finish_by(until).await,
         }
     }
 }
@@ -74,6 +74,11 @@ impl Running {
     /// Waits for the reply, but not past the caller's deadline nor longer than a call may take.
     pub(crate) async fn finish(self, limits: &Limits) -> Reply {
         let until = last_moment(self.deadline, limits);
+        self.finish_by(until).await
+    }
+
+    /// Waits for the reply, but not past this moment.
+    pub(crate) async fn finish_by(self, until: Instant) -> Reply {
         tokio::time::timeout_at(until, self).await.unwrap_or_else(|_| Reply::Error(ErrorObject::timed_out()))
     }
 }

@@ -115,10 +115,12 @@ async fn finish_exchange(service: &dyn Service, begun: Begun, cx: &Context, sett
     match begun {
         Begun::Answered(answer) => answer,
         Begun::Running(version, id, running) => {
-            let reply = running.finish(&settings.limits).await;
-            finish(version, id, reply, cx, settings).await
+            let until = last_moment(cx.deadline, &settings.limits);
+            finish(version, id, running.finish_by(until).await, until, settings).await
         }
-        Begun::Settling(version, id, reply) => finish(version, id, reply, cx, settings).await,
+        Begun::Settling(version, id, reply) => {
+            finish(version, id, reply, last_moment(cx.deadline, &settings.limits), settings).await
+        }
         Begun::Batch(entries) => batch(service, entries, cx, settings).await,
     }
 }
@@ -167,12 +169,18 @@ fn begin_exchange(service: &dyn Service, body: Bytes, cx: &Context, settings: &S
     }
 }
 
-async fn finish(version: Version, id: Option<Id>, reply: Reply, cx: &Context, settings: &Settings) -> Answer {
+async fn finish(
+    version: Version,
+    id: Option<Id>,
+    reply: Reply,
+    until: Instant,
+    settings: &Settings,
+) -> Answer {
     let Some(id) = id else {
         note_lost(&reply);
         return Answer::Nothing;
     };
-    let outcome = within(settle(reply, cx.deadline, &settings.limits).await, settings.limits.reply);
+    let outcome = within(settle(reply, until, &settings.limits).await, settings.limits.reply);
     single(version, &id, outcome.as_ref())
 }
 
@@ -258,24 +266,35 @@ impl<'a> BatchRun<'a> {
     }
 
     async fn call(&mut self, index: usize, version: Version, id: Id, started: Started) {
-        while self.running.len() >= self.limits.batch_concurrency.max(1) {
-            self.next().await;
-        }
+        self.place_to_run().await;
         let (deadline, limits) = (self.deadline, self.limits);
         self.running.push(Box::pin(async move {
-            let outcome = settle(started.finish(limits).await, deadline, limits).await.into();
+            let until = last_moment(deadline, limits);
+            let outcome = settle(started.finish_by(until).await, until, limits).await.into();
             (index, Some((version, id, outcome)))
         }));
         self.first_step().await;
     }
 
     async fn notification(&mut self, index: usize, running: Running, is_barrier: bool) {
+        self.place_to_run().await;
         let limits = self.limits;
         self.running.push(Box::pin(async move {
             note_lost(&running.finish(limits).await);
             (index, None)
         }));
-        while is_barrier && self.next().await != Some(index) {}
+        if is_barrier {
+            while self.next().await != Some(index) {}
+        } else {
+            self.first_step().await;
+        }
+    }
+
+    /// Waits until one more may run, be it a call or a notification.
+    async fn place_to_run(&mut self) {
+        while self.running.len() >= self.limits.batch_concurrency.max(1) {
+            self.next().await;
+        }
     }
 
     /// Lets what was just started do its first step before the next entry starts.
@@ -309,13 +328,12 @@ impl<'a> BatchRun<'a> {
     }
 }
 
-/// A reply as one outcome: a stream is collected.
-async fn settle(reply: Reply, deadline: Option<Instant>, limits: &Limits) -> Result<Json, ErrorObject> {
+/// A reply as one outcome: a stream is collected, in what is left of the time that the call may take as a whole.
+async fn settle(reply: Reply, until: Instant, limits: &Limits) -> Result<Json, ErrorObject> {
     match reply {
         Reply::Value(json) => Ok(json),
         Reply::Error(error) => Err(error),
         Reply::Stream(items) => {
-            let until = last_moment(deadline, limits);
             let collected = tokio::time::timeout_at(until, collect(items, limits.reply)).await;
             collected.unwrap_or_else(|_| Err(ErrorObject::timed_out()))
         }

@@ -144,6 +144,7 @@ async fn what_is_not_an_answer_is_told_apart() {
     assert!(transport.to_string().contains("502 Bad Gateway"), "{transport}");
     assert!(matches!(transport, CallError::Transport(_)), "{transport:?}");
 
+    // SEC-H-06
     let redirect =
         call_canned(b"HTTP/1.1 307 Temporary Redirect\r\nlocation: /x\r\ncontent-length: 0\r\n\r\n").await;
     assert!(matches!(redirect, CallError::Transport(_)), "{redirect:?}");

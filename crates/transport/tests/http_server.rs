@@ -44,14 +44,14 @@ async fn a_failed_call_is_answered_with_200_too() {
     server.stop().await;
 }
 
-// JH-03, JH-22, JH-24
+// JH-03, JH-22, JH-24, J1-35: in both versions
 #[tokio::test]
 async fn with_the_mapping_of_2008_single_failures_have_a_status_and_batches_do_not() {
     let server = serve_options(Options { status: StatusMapping::Draft2008, ..Options::default() }).await;
     let check = async |body: &str, status: u16| {
         let received = ask(server.address, post(server.address, "", body)).await;
         assert_eq!(received.status, status, "{body}");
-        assert!(received.body.contains("jsonrpc"), "{body}");
+        assert!(received.body.contains("\"id\":"), "{body}");
     };
     check(ADD, 200).await;
     check("{", 400).await;
@@ -59,6 +59,9 @@ async fn with_the_mapping_of_2008_single_failures_have_a_status_and_batches_do_n
     check(r#"{"jsonrpc":"2.0","method":"no","id":1}"#, 404).await;
     check(r#"{"jsonrpc":"2.0","method":"add","params":["x"],"id":1}"#, 500).await;
     check(r#"[{"jsonrpc":"2.0","method":"no","id":1}]"#, 200).await;
+    check(r#"{"method":"add","params":[2,3],"id":1}"#, 200).await;
+    check(r#"{"method":"no","params":[],"id":1}"#, 404).await;
+    check(r#"{"method":"add","params":["x"],"id":1}"#, 500).await;
     server.stop().await;
 }
 

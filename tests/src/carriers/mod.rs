@@ -2,8 +2,10 @@
 
 mod direct;
 mod exchange;
+mod http;
 mod memory;
 
 pub use direct::Direct;
 pub use exchange::Exchange;
+pub use http::Http;
 pub use memory::Memory;

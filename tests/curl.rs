@@ -1,0 +1,92 @@
+//! A client that is not ours, over HTTP: curl.
+
+#![allow(clippy::unwrap_used)]
+
+use std::io::ErrorKind;
+use std::process::{Command, Output};
+
+use switchboard_tests::demo;
+use switchboard_transport::http::Server;
+use tokio::task::spawn_blocking;
+
+const CALL: &str = r#"{"jsonrpc":"2.0","method":"add","params":[2,3],"id":1}"#;
+const NOTIFICATION: &str = r#"{"jsonrpc":"2.0","method":"update","params":[]}"#;
+const JSON: [&str; 2] = ["--header", "content-type: application/json"];
+
+/// What curl prints: a status, the headers in lower case, and a body.
+struct Printed {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+/// Runs curl with these arguments against a server of ours.
+async fn curl(args: &[&str]) -> Printed {
+    let server = Server::bind("127.0.0.1:0").await.unwrap();
+    let (url, handle) = (format!("http://{}/", server.local_addr()), server.handle());
+    let serving = tokio::spawn(server.serve(demo::router()));
+    let mut command = Command::new("curl");
+    command.args(["--silent", "--show-error", "--include", "--max-time", "20", "--noproxy", "*"]);
+    command.args(args).arg(url);
+    let output = match spawn_blocking(move || command.output()).await.unwrap() {
+        Err(error) if error.kind() == ErrorKind::NotFound => panic!(
+            "curl is missing, needed to call over HTTP with a client that is not ours; install it, on Debian or \
+             Ubuntu with `sudo apt-get install curl`"
+        ),
+        output => output.unwrap(),
+    };
+    handle.shutdown();
+    serving.await.unwrap();
+    read(&output)
+}
+
+fn read(output: &Output) -> Printed {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "curl failed: {errors}");
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").expect("a head ends with an empty line");
+    let status = head.split_whitespace().nth(1).unwrap().parse().unwrap();
+    Printed { status, head: head.to_lowercase(), body: body.to_owned() }
+}
+
+#[tokio::test]
+async fn a_call_is_answered_with_its_result() {
+    // JH-22, JH-25
+    let printed = curl(&[&JSON[..], &["--data-binary", CALL]].concat()).await;
+    assert_eq!((printed.status, &*printed.body), (200, r#"{"jsonrpc":"2.0","id":1,"result":5}"#));
+    assert!(printed.head.contains("\r\ncontent-type: application/json"), "{}", printed.head);
+    assert!(printed.head.contains("\r\ncontent-length: 35"), "{}", printed.head);
+}
+
+#[tokio::test]
+async fn a_batch_is_answered_with_a_list() {
+    // J2-41
+    let batch = format!("[{CALL},{NOTIFICATION},{CALL}]");
+    let printed = curl(&[&JSON[..], &["--data-binary", &batch]].concat()).await;
+    let sum = r#"{"jsonrpc":"2.0","id":1,"result":5}"#;
+    assert_eq!((printed.status, printed.body), (200, format!("[{sum},{sum}]")));
+}
+
+#[tokio::test]
+async fn a_notification_is_answered_with_204_and_nothing() {
+    // JH-23
+    let printed = curl(&[&JSON[..], &["--data-binary", NOTIFICATION]].concat()).await;
+    assert_eq!((printed.status, &*printed.body), (204, ""));
+    assert!(!printed.head.contains("\r\ncontent-type:"), "{}", printed.head);
+}
+
+#[tokio::test]
+async fn a_body_that_is_not_said_to_be_json_is_refused_with_415() {
+    // JH-21: curl says that it is a form
+    let printed = curl(&["--data-binary", CALL]).await;
+    assert_eq!(printed.status, 415);
+    assert!(printed.body.contains("`Content-Type` must be application/json"), "{}", printed.body);
+}
+
+#[tokio::test]
+async fn a_get_is_refused_with_405_and_what_is_allowed() {
+    // JH-20
+    let printed = curl(&[]).await;
+    assert_eq!(printed.status, 405);
+    assert!(printed.head.contains("\r\nallow: post"), "{}", printed.head);
+}

@@ -1,0 +1,97 @@
+//! Messages of HTTP/1.1, read from a socket as they are: no library of ours or of others has a say in them.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// Nothing in these tests takes that long; it only keeps a mistake from hanging them.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// One end of a connection.
+#[derive(Debug)]
+pub struct Wire {
+    stream: TcpStream,
+    unread: Vec<u8>,
+}
+
+/// A request or a response.
+#[derive(Debug)]
+pub struct Received {
+    /// The first line and the headers.
+    pub head: String,
+    /// As many bytes as `Content-Length` says.
+    pub body: Bytes,
+}
+
+impl Wire {
+    /// Speaks over this connection.
+    #[must_use]
+    pub fn new(stream: TcpStream) -> Wire {
+        Wire { stream, unread: Vec::new() }
+    }
+
+    /// Sends a first line with headers, each with its end of line, and then `Content-Length` and a body.
+    ///
+    /// # Errors
+    ///
+    /// When the far side closed the connection.
+    pub async fn send(&mut self, head: &str, body: &[u8]) -> io::Result<()> {
+        let mut text = format!("{head}content-length: {}\r\n\r\n", body.len()).into_bytes();
+        text.extend_from_slice(body);
+        within(self.stream.write_all(&text)).await
+    }
+
+    /// The next message; none if the connection closes before its end.
+    pub async fn receive(&mut self) -> Option<Received> {
+        loop {
+            if let Some(received) = self.take() {
+                return Some(received);
+            }
+            if within(self.stream.read_buf(&mut self.unread)).await.unwrap_or(0) == 0 {
+                return None;
+            }
+        }
+    }
+
+    /// A message that is here as a whole.
+    fn take(&mut self) -> Option<Received> {
+        let end = self.unread.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
+        let head = String::from_utf8(self.unread[..end].to_vec()).expect("a head is plain text");
+        let mut received = Received { head, body: Bytes::new() };
+        let length: usize = received.header("content-length").map_or(0, |length| length.parse().unwrap());
+        if self.unread.len() < end + length {
+            return None;
+        }
+        let rest = self.unread.split_off(end + length);
+        received.body = self.unread.split_off(end).into();
+        self.unread = rest;
+        Some(received)
+    }
+}
+
+impl Received {
+    /// The status, if this is a response.
+    ///
+    /// # Panics
+    ///
+    /// When it is none.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        let status = self.head.split_whitespace().nth(1).and_then(|status| status.parse().ok());
+        status.expect("a response begins with its version and status")
+    }
+
+    /// The value of the first header with this name.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.head.lines().skip(1).filter_map(|line| line.split_once(':'));
+        headers.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
+    }
+}
+
+async fn within<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future).await.expect("the far side does something in time")
+}
