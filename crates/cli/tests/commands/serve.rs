@@ -113,6 +113,7 @@ fn a_wrong_command_line_says_what_would_be_right() {
         assert_eq!(code, Some(2), "{arguments:?}: {stderr}");
         assert!(stderr.contains(expected), "{arguments:?}: {stderr}");
     };
+    // SEC-O-05
     check(&["--listen", "http://0.0.0.0:0"], "add `--public`");
     check(&["--listen", "http://[::]:0"], "add `--public`");
     check(&["--listen", "ftp://127.0.0.1:0"], "those known are \"http\"");
