@@ -19,7 +19,7 @@ Examples:
   switchboard call http://127.0.0.1:8000 math/add '{\"a\": 2, \"b\": 3}'
   echo '[2, 3]' | switchboard call http://127.0.0.1:8000 math/add -
   switchboard call http://127.0.0.1:8000 echo message='\"5\"'   # the string, not the number
-  switchboard call http://127.0.0.1:8000 log hello --notify   # without an answer";
+  switchboard call http://127.0.0.1:8000 echo hello --notify  # without an answer";
 
 const LONG: &str = "\
 On a terminal the result is laid out with colours, unless NO_COLOR is set. In a pipe it is the JSON text as it was \

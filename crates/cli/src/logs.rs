@@ -7,7 +7,8 @@ use tracing_subscriber::EnvFilter;
 /// Starts logging: what `RUST_LOG` says, or warnings, and more for each `-v`.
 pub(crate) fn start(verbose: u8) {
     let level = match verbose {
-        0 => "warn",
+        // What these two warn of is the doing of whoever connects, and would fill the log at their will.
+        0 => "warn,h2=error,hyper=error",
         1 => "info",
         2 => "debug",
         _ => "trace",

@@ -265,25 +265,59 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
     segments.collect()
 }
 
+/// A name as a segment of a path. A name as long as no parameter's was made up by the caller, and is not sent back.
 fn escape_pointer(segment: &str) -> String {
+    if segment.len() > LONGEST_SEGMENT {
+        return "…".to_owned();
+    }
     segment.replace('~', "~0").replace('/', "~1")
 }
 
-/// What serde_json expected, without what it found: its messages quote the received value.
+/// How many bytes of a name in a path are sent back.
+const LONGEST_SEGMENT: usize = 64;
+
+/// What serde_json expected, without what it found: its messages quote the received value, and names of types are ours
+/// to know (SEC-E-02).
 fn expectation(message: &str) -> String {
     let message = message.rsplit_once(" at line ").map_or(message, |(text, _)| text);
     if let Some(field) = message.strip_prefix("missing field ") {
         return format!("the member {field}");
     }
-    let named = message.starts_with("unknown field") || message.starts_with("unknown variant");
+    if message.starts_with("unknown field") || message.starts_with("unknown variant") {
+        // The received name comes first and may itself look like a list.
+        let is_list =
+            !message.ends_with("there are no fields") && !message.ends_with("there are no variants");
+        let list = message.rsplit_once("`, expected ").filter(|_| is_list);
+        return list.map_or_else(
+            || "a valid value".to_owned(),
+            |(_, choices)| format!("one of {}", choices.trim_start_matches("one of ")),
+        );
+    }
     match message.rsplit_once(", expected ") {
-        Some((_, expected)) if named => {
-            let choices = expected.trim_start_matches("one of ");
-            format!("one of {choices}")
-        }
-        Some((_, expected)) => expected.to_owned(),
+        Some((_, expected)) => plain_kind(expected).to_owned(),
         None if message.starts_with("number out of range") => "a number in range".to_owned(),
         None => "a valid value".to_owned(),
+    }
+}
+
+/// Says what kind of JSON is meant where serde names a Rust type.
+fn plain_kind(expected: &str) -> &str {
+    let kinds = [
+        ("struct variant", "an object"),
+        ("tuple", "an array"),
+        ("struct", "an object"),
+        ("unit", "null"),
+        ("enum", "one of its variants"),
+        ("internally tagged enum", "an object"),
+        ("adjacently tagged enum", "an object"),
+        ("newtype", "a valid value"),
+    ];
+    let kind = kinds.iter().find(|(begin, _)| expected.starts_with(begin));
+    match kind {
+        // A plain tuple says how long it is, and names nothing.
+        Some(_) if expected.starts_with("a tuple") => expected,
+        Some((_, kind)) => kind,
+        None => expected,
     }
 }
 
@@ -356,7 +390,7 @@ mod tests {
             ages: Vec<u8>,
         }
         for (text, expected) in [
-            (r#"["hunter2"]"#, r#"{"path":"/0","expected":"struct User"}"#),
+            (r#"["hunter2"]"#, r#"{"path":"/0","expected":"an object"}"#),
             (r#"{"user":{"name":"x","ages":[1,"hunter2"]}}"#, r#"{"path":"/user/ages/1","expected":"u8"}"#),
             (r#"{"user":{"name":"x","ages":[1,1000]}}"#, r#"{"path":"/user/ages/1","expected":"u8"}"#),
             (r#"{"user":{"name":"hunter2"}}"#, r#"{"path":"/user","expected":"the member `ages`"}"#),
@@ -365,6 +399,26 @@ mod tests {
             let args = Arguments::read(Some(&params), &["user"]).unwrap();
             assert_eq!(data(&args.required::<User>(0).unwrap_err()), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_was_expected_is_said_without_what_was_received_or_what_types_are_called() {
+        // SEC-E-02, SEC-E-03
+        for (message, expected) in [
+            ("invalid type: string \"a, expected hunter2\", expected i64 at line 1 column 2", "i64"),
+            ("invalid type: map, expected struct Secret at line 1 column 2", "an object"),
+            ("invalid type: integer `1`, expected tuple struct Secret", "an array"),
+            ("invalid length 1, expected a tuple of size 2", "a tuple of size 2"),
+            ("invalid type: integer `1`, expected enum Secret", "one of its variants"),
+            ("unknown field `a`, expected secret`, there are no fields", "a valid value"),
+            ("unknown field `hunter2`, expected `a` or `b`", "one of `a` or `b`"),
+            ("unknown variant `hunter2`, expected one of `a`, `b`", "one of `a`, `b`"),
+            ("missing field `name`", "the member `name`"),
+            ("hunter2 is no good", "a valid value"),
+        ] {
+            assert_eq!(expectation(message), expected, "{message}");
+        }
+        assert_eq!(escape_pointer(&"x".repeat(100)), "…");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Putting the answers to a batch together, in the order of its entries.
 
+use std::collections::VecDeque;
+
 use crate::code::Code;
 use crate::codec;
 use crate::context::Version;
@@ -17,7 +19,9 @@ pub(crate) struct Assembly {
     /// The first entry without an outcome.
     next: usize,
     /// The entries from `next` on. Empty as long as every entry was done at once.
-    held: Vec<Held>,
+    held: VecDeque<Held>,
+    /// How many bytes of results are held.
+    held_bytes: usize,
 }
 
 #[derive(Default)]
@@ -47,7 +51,7 @@ impl From<Result<Json, ErrorObject>> for Outcome {
 
 impl Assembly {
     pub(crate) fn new(entries: usize) -> Assembly {
-        Assembly { out: Vec::with_capacity(entries * 48), next: 0, held: Vec::new() }
+        Assembly { out: Vec::with_capacity(entries * 48), next: 0, held: VecDeque::new(), held_bytes: 0 }
     }
 
     /// Takes the outcome of the entry at `index`.
@@ -64,13 +68,32 @@ impl Assembly {
             self.write(version, &id, outcome, limits);
             self.next += 1;
         } else {
+            let outcome = self.bounded(outcome, limits);
             self.hold(index, Held::Done(version, id, outcome), limits);
         }
     }
 
     /// Leaves the entry at `index` without an answer.
     pub(crate) fn skip(&mut self, index: usize, limits: &Limits) {
-        self.hold(index, Held::Skipped, limits);
+        if index == self.next && self.held.is_empty() {
+            self.next += 1;
+        } else {
+            self.hold(index, Held::Skipped, limits);
+        }
+    }
+
+    /// An outcome that is held counts against the limit from then on, and not only when it is written.
+    fn bounded(&mut self, outcome: Outcome, limits: &Limits) -> Outcome {
+        let size = match &outcome {
+            Outcome::Value(json) => json.as_bytes().len(),
+            Outcome::Error(error) => error.data.as_ref().map_or(0, |data| data.as_bytes().len()),
+            Outcome::Stream(_) => 0,
+        };
+        if self.out.len() + self.held_bytes + size > limits.batch_reply {
+            return Outcome::Error(too_large(limits.batch_reply));
+        }
+        self.held_bytes += size;
+        outcome
     }
 
     fn hold(&mut self, index: usize, held: Held, limits: &Limits) {
@@ -79,14 +102,14 @@ impl Assembly {
             self.held.resize_with(place + 1, Held::default);
         }
         self.held[place] = held;
-        let ready = self.held.iter().take_while(|held| !matches!(held, Held::Missing)).count();
-        let mut rest = self.held.split_off(ready);
-        std::mem::swap(&mut rest, &mut self.held);
-        self.next += ready;
-        for held in rest {
-            if let Held::Done(version, id, outcome) = held {
+        while let Some(Held::Skipped | Held::Done(..)) = self.held.front() {
+            self.next += 1;
+            if let Some(Held::Done(version, id, outcome)) = self.held.pop_front() {
                 self.write(version, &id, outcome, limits);
             }
+        }
+        if self.held.is_empty() {
+            self.held_bytes = 0;
         }
     }
 

@@ -8,11 +8,12 @@ use std::task::{Context as Poller, Poll};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 
 use crate::assembly::{self, Assembly};
 use crate::code::Code;
-use crate::codec::{self, Incoming, Invalid, Message, Outcome, Response};
+use crate::codec::{self, Fault, Incoming, Invalid, Message, Outcome, Response};
 use crate::context::{Context, Version};
 use crate::dispatch::{Running, Started, call_of, last_moment, start};
 use crate::error::ErrorObject;
@@ -136,6 +137,9 @@ enum Begun {
 
 /// Answers a body at once where that can be done, which is the usual case and the one that must be fast.
 fn begin_exchange(service: &dyn Service, body: Bytes, cx: &Context, settings: &Settings) -> Begun {
+    if body.len() > settings.limits.frame {
+        return Begun::Answered(Answer::refusal(&Fault::Frame(settings.limits.frame).into()));
+    }
     let incoming = codec::decode(&body, settings);
     drop(body);
     let message = match incoming {
@@ -215,6 +219,7 @@ fn single(version: Version, id: &Id, outcome: Result<&Json, &ErrorObject>) -> An
 async fn batch(service: &dyn Service, entries: Vec<Message>, cx: &Context, settings: &Settings) -> Answer {
     let mut run = BatchRun::new(cx.deadline, &settings.limits, entries.len());
     for (index, entry) in entries.into_iter().enumerate() {
+        consume_budget().await;
         let Message::Request(request) = entry else {
             match refuse(entry) {
                 Some((version, id, error)) => run.answer(index, version, id, Err(error)),
@@ -343,6 +348,8 @@ async fn settle(reply: Reply, until: Instant, limits: &Limits) -> Result<Json, E
 async fn collect(mut items: Items, limit: usize) -> Result<Json, ErrorObject> {
     let mut array = vec![b'['];
     while let Some(item) = items.next().await {
+        // A stream that always has an item must not keep others from theirs.
+        consume_budget().await;
         let item = item?;
         if array.len() > 1 {
             array.push(b',');

@@ -14,7 +14,9 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes in one received frame or body: 4 MiB. Transports refuse more before they buffer it (SEC-L-01).
+    /// Bytes in one received frame or body with calls: 4 MiB. Transports refuse more before they buffer it (SEC-L-01).
+    /// A frame with answers to our own calls may be as long as answers may be, see
+    /// [`longest_frame`](Limits::longest_frame).
     pub frame: usize,
     /// Entries in one batch: 100. One more and none runs (SEC-L-02).
     pub batch: usize,
@@ -41,12 +43,22 @@ pub struct Limits {
     /// Items that wait for a consumer on this side, for each stream: 1024. One more ends the stream.
     pub items: usize,
     /// Bytes that wait to be sent on one connection: 16 MiB. Past half of it our own calls, notifications and streams
-    /// wait; past all of it the far side is too slow and the connection ends (SEC-L-14).
+    /// wait; past all of it, not counting the longest frame, the far side is too slow and the connection ends
+    /// (SEC-L-14). Items of one stream that wait for a consumer may take as much.
     pub outbox: usize,
     /// How long a call may run: 30 s, then it is cancelled and answered with -32003 (SEC-L-12).
     pub call_time: Duration,
     /// How long calls that are under way may take to finish once the connection is to end: 10 s.
     pub drain_time: Duration,
+}
+
+impl Limits {
+    /// Bytes that a frame of a duplex connection may have, whatever it holds: room for calls and for answers.
+    #[must_use]
+    pub fn longest_frame(&self) -> usize {
+        let envelope = 64 << 10;
+        self.frame.max(self.reply.max(self.batch_reply).saturating_add(envelope))
+    }
 }
 
 impl Default for Limits {

@@ -24,9 +24,6 @@ use crate::text::Text;
 /// without entries (J2-46). The answer is one error with a `null` identifier.
 #[inline]
 pub fn decode(frame: &Bytes, settings: &Settings) -> Result<Incoming, ErrorObject> {
-    if frame.len() > settings.limits.frame {
-        return Err(Fault::Frame(settings.limits.frame).into());
-    }
     let mut scanner = Scanner::new(frame, &settings.limits);
     let start = scanner.skip_space(0);
     let refused = match scanner.byte(start) {
@@ -138,20 +135,28 @@ struct Reading<'a> {
 impl Reading<'_> {
     #[inline(always)]
     fn message(&self) -> Message {
-        let version = match self.version() {
-            Ok(version) => version,
-            Err(detail) => return self.refuse(Version::V2, detail),
-        };
-        if self.envelope.has_duplicate {
-            return self.refuse(version, "a member name stands twice");
-        }
+        let has_method = self.envelope.method.is_present();
         let answers = self.envelope.result.is_present() || self.envelope.error.is_present();
-        match (self.envelope.method.is_present(), answers) {
-            (true, false) => self.request(version),
-            (false, true) => self.response(version),
-            (true, true) => self.refuse(version, "`method` cannot stand beside `result` or `error`"),
-            (false, false) => self.refuse(version, "`method` is missing"),
+        // An object that says neither its version nor what it answers may be anything.
+        let answers = answers && (self.envelope.id.is_present() || self.envelope.jsonrpc.is_present());
+        let version = match self.version() {
+            Ok(_) if self.envelope.has_duplicate => Err("a member name stands twice"),
+            version => version,
+        };
+        match (version, has_method, answers) {
+            (Ok(version), true, false) => self.request(version),
+            (version, false, true) => self.response(version),
+            (Err(detail), ..) => self.refuse(self.shape(), detail),
+            (Ok(version), true, true) => {
+                self.refuse(version, "`method` cannot stand beside `result` or `error`")
+            }
+            (Ok(version), false, false) => self.refuse(version, "`method` is missing"),
         }
+    }
+
+    /// The version in whose shape a message is answered that cannot be used.
+    fn shape(&self) -> Version {
+        self.version().unwrap_or(Version::V2)
     }
 
     /// Which rules the message goes by (J1-30, J1-32).
@@ -241,12 +246,21 @@ impl Reading<'_> {
         }
     }
 
-    fn response(&self, version: Version) -> Message {
-        if self.id_is_unusable(version) {
-            return self.refuse(version, "a response needs the `id` of the call it answers");
-        }
-        let id = Id::from_text(self.text(self.envelope.id));
-        Message::Response(Response { version, id, outcome: self.outcome(version) })
+    /// A response, however broken: it is never taken for a request, which would be answered (J2-50, J2-66).
+    fn response(&self, version: Result<Version, &'static str>) -> Message {
+        let shape = version.unwrap_or_else(|_| self.shape());
+        let (id, is_usable) = match self.id_is_unusable(shape) {
+            true => (Id::NULL, false),
+            false => (Id::from_text(self.text(self.envelope.id)), true),
+        };
+        let outcome = match version {
+            Err(detail) => Outcome::Broken(detail),
+            Ok(_) if !is_usable && self.envelope.id.is_present() => {
+                Outcome::Broken("the `id` of a response cannot be used")
+            }
+            Ok(version) => self.outcome(version),
+        };
+        Message::Response(Response { version: shape, id, outcome })
     }
 
     /// What a response says (J2-66, J1-08, J1-10).

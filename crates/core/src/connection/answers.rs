@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use crate::assembly::Outcome;
+use crate::code::Code;
 use crate::codec;
 use crate::connection::calls::{Done, Place};
-use crate::connection::{BYTES_AT_ONCE, Connection};
+use crate::connection::{BYTES_AT_ONCE, Connection, Phase};
 use crate::context::Version;
 use crate::error::ErrorObject;
 use crate::exchange::{note_lost, within};
 use crate::id::Id;
 use crate::json::Json;
-use crate::reply::Reply;
+use crate::reply::{Items, Reply};
 
 impl Connection {
     /// Answers a call that is done.
@@ -23,45 +24,56 @@ impl Connection {
         }
         match (place, id) {
             (Place::Alone, None) => {}
-            (Place::Alone, Some(id)) => match self.outcome(version, &id, reply) {
-                Outcome::Value(json) => self.respond(version, &id, Ok(json)),
-                Outcome::Error(error) => self.respond(version, &id, Err(error)),
-                Outcome::Stream(subscription) => {
+            (Place::Alone, Some(id)) => match self.admit_stream(version, reply) {
+                Reply::Value(json) => self.respond(version, &id, Ok(json)),
+                Reply::Error(error) => self.respond(version, &id, Err(error)),
+                Reply::Stream(items) => {
+                    let subscription = self.streams.new_id();
                     self.push(|out| codec::stream_start(out, &id, &subscription));
-                    self.begin_streams();
+                    self.streams.open(subscription, id, items, self.settings.limits.reply);
                 }
             },
-            (Place::Batch(batch, index), id) => {
-                let outcome = match &id {
-                    Some(id) => self.outcome(version, id, reply),
-                    None => Outcome::Value(Json::NULL),
+            (Place::Batch(batch, index), None) => {
+                self.finish_entry(batch, index, version, None, Outcome::Value(Json::NULL));
+            }
+            (Place::Batch(batch, index), Some(id)) => {
+                let outcome = match self.admit_stream(version, reply) {
+                    Reply::Value(json) => Outcome::Value(json),
+                    Reply::Error(error) => Outcome::Error(error),
+                    Reply::Stream(items) => self.announce(batch, &id, items),
                 };
-                self.finish_entry(batch, index, version, id, outcome);
+                self.finish_entry(batch, index, version, Some(id), outcome);
             }
         }
     }
 
-    /// What a reply comes to; a stream gets its identifier and begins later.
-    #[inline]
-    fn outcome(&mut self, version: Version, id: &Id, reply: Reply) -> Outcome {
-        match reply {
-            Reply::Value(json) => Outcome::Value(json),
-            Reply::Error(error) => Outcome::Error(error),
-            Reply::Stream(_) if version == Version::V1 => {
-                Outcome::Error(ErrorObject::invalid_request("streams need JSON-RPC 2.0"))
-            }
-            Reply::Stream(_)
-                if self.streams.len() + self.opening.len() >= self.settings.limits.subscriptions =>
-            {
-                let detail = "too many streams are open (limits.subscriptions)";
-                Outcome::Error(ErrorObject::over_limit("subscriptions", detail))
-            }
-            Reply::Stream(items) => {
-                let subscription = self.streams.new_id();
-                self.opening.push((subscription.clone(), id.clone(), items));
-                Outcome::Stream(subscription)
-            }
+    /// Keeps a stream of an entry until the answer to its batch is written (ETH-07, ETH-10).
+    fn announce(&mut self, batch: u64, id: &Id, items: Items) -> Outcome {
+        let subscription = self.streams.new_id();
+        if let Some(state) = self.calls.batch(batch) {
+            state.opening.push((subscription.clone(), id.clone(), items));
+            self.announced += 1;
         }
+        Outcome::Stream(subscription)
+    }
+
+    /// The reply, or an error in the place of a stream that cannot be opened.
+    #[inline]
+    fn admit_stream(&self, version: Version, reply: Reply) -> Reply {
+        if !matches!(reply, Reply::Stream(_)) {
+            return reply;
+        }
+        if version == Version::V1 {
+            return ErrorObject::invalid_request("streams need JSON-RPC 2.0").into();
+        }
+        if !matches!(self.phase, Phase::Open) {
+            return ErrorObject::from_code(Code::SHUTTING_DOWN).into();
+        }
+        if self.streams.len() + self.announced >= self.settings.limits.subscriptions {
+            let detail = "too many streams are open (limits.subscriptions)";
+            return ErrorObject::over_limit("subscriptions", detail).into();
+        }
+        reply
     }
 
     pub(super) fn finish_entry(
@@ -80,16 +92,12 @@ impl Connection {
         }
         if let Some(state) = self.calls.close_entry(batch) {
             if let Some(answer) = state.assembly.finish() {
-                self.link.drain_into(&mut *self.sink);
-                self.sink.push(&answer);
+                self.push(|out| *out = answer);
             }
-            self.begin_streams();
-        }
-    }
-
-    fn begin_streams(&mut self) {
-        for (subscription, call, items) in self.opening.drain(..) {
-            self.streams.open(subscription, call, items);
+            for (subscription, call, items) in state.opening {
+                self.announced -= 1;
+                self.streams.open(subscription, call, items, settings.limits.reply);
+            }
         }
     }
 
@@ -105,6 +113,7 @@ impl Connection {
         self.link.drain_into(&mut *self.sink);
         self.scratch.clear();
         write(&mut self.scratch);
+        self.longest = self.longest.max(self.scratch.len());
         self.sink.push(&self.scratch);
         if self.scratch.capacity() > BYTES_AT_ONCE {
             self.scratch = Vec::new();

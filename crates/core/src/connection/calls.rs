@@ -14,8 +14,9 @@ use crate::context::{self, Version};
 use crate::dispatch::{Running, Started, call_of, start};
 use crate::error::ErrorObject;
 use crate::id::Id;
+use crate::json::Json;
 use crate::profile::Settings;
-use crate::reply::Reply;
+use crate::reply::{Items, Reply};
 use crate::service::Service;
 
 /// The calls that one connection has under way.
@@ -23,7 +24,7 @@ pub(super) struct Calls {
     service: Arc<dyn Service>,
     cx: context::Context,
     settings: Arc<Settings>,
-    /// What was admitted and waits: for a notification before it, or for a place among the entries of its batch.
+    /// What was admitted and waits for a notification before it.
     backlog: VecDeque<(Request, Place)>,
     /// What is not done after its first step runs as a task of its own, so that reading never waits for it.
     tasks: JoinSet<Reply>,
@@ -31,6 +32,8 @@ pub(super) struct Calls {
     /// The notification that everything after it waits for.
     barrier: Option<TaskId>,
     batches: HashMap<u64, BatchState>,
+    /// Batches that have entries waiting and a place for one.
+    resumable: VecDeque<u64>,
     last_batch: u64,
     /// How many calls and batches are admitted and not done.
     admitted: usize,
@@ -43,6 +46,10 @@ pub(super) struct BatchState {
     open: usize,
     /// Entries that run.
     running: usize,
+    /// Entries that wait for a place among those that run. Only they wait: calls after the batch go on.
+    waiting: VecDeque<(Request, usize)>,
+    /// Streams that begin once the answer is written.
+    pub(super) opening: Vec<(Json, Id, Items)>,
 }
 
 struct Task {
@@ -80,6 +87,7 @@ impl Calls {
             running: HashMap::new(),
             barrier: None,
             batches: HashMap::new(),
+            resumable: VecDeque::new(),
             last_batch: 0,
             admitted: 0,
         }
@@ -92,7 +100,7 @@ impl Calls {
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.running.is_empty() && self.backlog.is_empty()
+        self.running.is_empty() && self.backlog.is_empty() && self.resumable.is_empty()
     }
 
     /// Admits one call; gives it back done if nothing stands in its way and it is ready at once.
@@ -110,7 +118,13 @@ impl Calls {
     pub(super) fn admit_batch(&mut self, entries: usize) -> u64 {
         self.admitted += 1;
         self.last_batch += 1;
-        let state = BatchState { assembly: Assembly::new(entries), open: entries, running: 0 };
+        let state = BatchState {
+            assembly: Assembly::new(entries),
+            open: entries,
+            running: 0,
+            waiting: VecDeque::new(),
+            opening: Vec::new(),
+        };
         self.batches.insert(self.last_batch, state);
         self.last_batch
     }
@@ -138,18 +152,44 @@ impl Calls {
     /// Starts what waits and can be started; gives the next that was done at once.
     pub(super) fn advance(&mut self, cx: &mut Context<'_>) -> Option<Done> {
         while self.barrier.is_none() {
-            let concurrency = self.settings.limits.batch_concurrency.max(1);
-            if let Some((_, Place::Batch(batch, _))) = self.backlog.front()
-                && self.batches.get(batch).is_some_and(|state| state.running >= concurrency)
+            let (request, place) = match self.resume() {
+                Some(entry) => entry,
+                None => self.backlog.pop_front()?,
+            };
+            if let Place::Batch(batch, index) = place
+                && self.has_to_wait(batch)
+                && let Some(state) = self.batches.get_mut(&batch)
             {
-                return None;
+                state.waiting.push_back((request, index));
+                continue;
             }
-            let (request, place) = self.backlog.pop_front()?;
             if let Some(done) = self.start(request, place, cx) {
                 return Some(done);
             }
         }
         None
+    }
+
+    /// The next entry of a batch that waited for a place and has one now.
+    fn resume(&mut self) -> Option<(Request, Place)> {
+        let concurrency = self.settings.limits.batch_concurrency.max(1);
+        while let Some(batch) = self.resumable.front().copied() {
+            let entry = match self.batches.get_mut(&batch) {
+                Some(state) if state.running < concurrency => state.waiting.pop_front(),
+                _ => None,
+            };
+            match entry {
+                Some((request, index)) => return Some((request, Place::Batch(batch, index))),
+                None => self.resumable.pop_front(),
+            };
+        }
+        None
+    }
+
+    /// Whether an entry that comes up now has to wait for others of its batch. Those that were resumed do not.
+    fn has_to_wait(&self, batch: u64) -> bool {
+        let concurrency = self.settings.limits.batch_concurrency.max(1);
+        self.batches.get(&batch).is_some_and(|state| state.running >= concurrency)
     }
 
     #[inline]
@@ -194,10 +234,9 @@ impl Calls {
         while let Poll::Ready(Some(joined)) = self.tasks.poll_join_next_with_id(cx) {
             let (task, reply) = match joined {
                 Ok((task, reply)) => (task, reply),
-                Err(error) => {
-                    // A task ends without a reply only if it was aborted, and then it was answered already.
-                    (error.id(), Reply::Error(ErrorObject::internal(&error)))
-                }
+                // Whoever aborted it has answered it.
+                Err(error) if error.is_cancelled() => continue,
+                Err(error) => (error.id(), Reply::Error(ErrorObject::internal(&error))),
             };
             if let Some(done) = self.retire(task, reply) {
                 return Poll::Ready(done);
@@ -215,6 +254,9 @@ impl Calls {
             && let Some(state) = self.batches.get_mut(&batch)
         {
             state.running -= 1;
+            if !state.waiting.is_empty() {
+                self.resumable.push_back(batch);
+            }
         }
         Some(self.done(version, id, place, reply))
     }
@@ -225,6 +267,15 @@ impl Calls {
         if let Some((request, place)) = waiting.and_then(|at| self.backlog.remove(at)) {
             return Some(self.done(request.version, request.id, place, Reply::Error(error)));
         }
+        let is_it = |(request, _): &(Request, usize)| request.id.as_ref() == Some(id);
+        for (&batch, state) in &mut self.batches {
+            if let Some((request, index)) =
+                state.waiting.iter().position(is_it).and_then(|at| state.waiting.remove(at))
+            {
+                let place = Place::Batch(batch, index);
+                return Some(self.done(request.version, request.id, place, Reply::Error(error)));
+            }
+        }
         let mut running = self.running.iter();
         let task = *running.find(|(_, task)| task.id.as_ref() == Some(id))?.0;
         self.abort(task, error)
@@ -233,6 +284,12 @@ impl Calls {
     /// Stops every call; gives back one after the other to be answered.
     pub(super) fn cancel_next(&mut self, error: &ErrorObject) -> Option<Done> {
         if let Some((request, place)) = self.backlog.pop_front() {
+            return Some(self.done(request.version, request.id, place, Reply::Error(error.clone())));
+        }
+        let waiting = self.batches.iter_mut().find_map(|(batch, state)| {
+            state.waiting.pop_front().map(|(request, index)| (request, Place::Batch(*batch, index)))
+        });
+        if let Some((request, place)) = waiting {
             return Some(self.done(request.version, request.id, place, Reply::Error(error.clone())));
         }
         let task = *self.running.keys().next()?;

@@ -10,6 +10,7 @@ use futures_core::Stream;
 use crate::call_error::CallError;
 use crate::error::ErrorObject;
 use crate::json::Json;
+use crate::limits::Limits;
 
 /// The writing end, held by the connection.
 pub(super) struct Inbox(Arc<Mutex<State>>);
@@ -22,15 +23,18 @@ pub(super) struct Reader<F: FnMut() + Send> {
 
 struct State {
     items: VecDeque<Json>,
+    bytes: usize,
     limit: usize,
+    limit_bytes: usize,
     /// How the stream ended; set once.
     end: Option<Option<ErrorObject>>,
     waker: Option<Waker>,
 }
 
-/// A new stream that keeps up to `limit` items for its reader.
-pub(super) fn inbox<F: FnMut() + Send>(limit: usize, on_drop: F) -> (Inbox, Reader<F>) {
-    let state = State { items: VecDeque::new(), limit, end: None, waker: None };
+/// A new stream that keeps up to `limits.items` items for its reader, and not more than `limits.outbox` bytes of them.
+pub(super) fn inbox<F: FnMut() + Send>(limits: &Limits, on_drop: F) -> (Inbox, Reader<F>) {
+    let (limit, limit_bytes) = (limits.items, limits.outbox);
+    let state = State { items: VecDeque::new(), bytes: 0, limit, limit_bytes, end: None, waker: None };
     let state = Arc::new(Mutex::new(state));
     (Inbox(Arc::clone(&state)), Reader { state, on_drop })
 }
@@ -43,8 +47,10 @@ impl Inbox {
     /// Adds an item; false if there is no room for it, which ends the stream.
     pub(super) fn push(&self, item: Json) -> bool {
         locked(&self.0, |state| {
-            let fits = state.items.len() < state.limit;
+            let bytes = state.bytes + item.as_bytes().len();
+            let fits = state.items.len() < state.limit && bytes <= state.limit_bytes;
             if fits {
+                state.bytes = bytes;
                 state.items.push_back(item);
             } else {
                 let reason = "the stream was read too slowly and has ended (limits.items)";
@@ -64,11 +70,25 @@ impl Inbox {
     }
 }
 
+/// A stream whose connection forgets it has ended too.
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        self.end(Some(CallError::Closed("the stream was given up".into()).into()));
+    }
+}
+
 impl State {
     fn wake(&mut self) {
         if let Some(waker) = self.waker.take() {
             waker.wake();
         }
+    }
+}
+
+impl<F: FnMut() + Send> Reader<F> {
+    /// Drops the reader without a word to anybody.
+    pub(super) fn forget(self) {
+        locked(&self.state, |state| state.end.get_or_insert(None).take());
     }
 }
 
@@ -78,6 +98,7 @@ impl<F: FnMut() + Send + Unpin> Stream for Reader<F> {
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         locked(&self.state, |state| {
             if let Some(item) = state.items.pop_front() {
+                state.bytes -= item.as_bytes().len();
                 return Poll::Ready(Some(Ok(item)));
             }
             match &mut state.end {

@@ -4,9 +4,8 @@ use std::task::Context;
 
 use bytes::Bytes;
 
-use crate::assembly::Outcome;
 use crate::code::Code;
-use crate::codec::{self, Incoming, Invalid, Message, Request, elements, members};
+use crate::codec::{self, Fault, Incoming, Invalid, Message, Request, elements, members};
 use crate::connection::Connection;
 use crate::context::Version;
 use crate::error::ErrorObject;
@@ -17,18 +16,38 @@ impl Connection {
     /// Handles one frame. Never waits.
     #[inline]
     pub(super) fn take(&mut self, frame: &Bytes, cx: &mut Context<'_>) {
-        match codec::decode(frame, &self.settings) {
-            Ok(Incoming::Single(message)) => self.take_message(message, cx),
-            Ok(Incoming::Batch(entries)) => self.take_batch(entries, cx),
-            Err(error) => self.respond(self.settings.profile.versions.unsaid(), &Id::NULL, Err(error)),
+        let limit = match frame.len() {
+            len if len <= self.settings.limits.frame => None,
+            len if len <= self.settings.limits.longest_frame() => Some(self.settings.limits.frame),
+            _ => return self.refuse_frame(Fault::Frame(self.settings.limits.longest_frame()).into()),
+        };
+        match (codec::decode(frame, &self.settings), limit) {
+            (Ok(Incoming::Single(message)), None) => self.take_message(message, cx),
+            (Ok(Incoming::Batch(entries)), None) => self.take_batch(entries, cx),
+            // Too long for calls, but not for answers.
+            (Ok(Incoming::Single(Message::Response(response))), Some(_)) => self.link.complete(response),
+            (Ok(Incoming::Batch(entries)), Some(_)) if entries.iter().all(is_response) => {
+                self.take_batch(entries, cx);
+            }
+            (Ok(_), Some(limit)) => self.refuse_frame(Fault::Frame(limit).into()),
+            (Err(error), _) => self.refuse_frame(error),
         }
+    }
+
+    /// Answers a frame of which nothing can be used.
+    fn refuse_frame(&mut self, error: ErrorObject) {
+        self.respond(self.settings.profile.versions.unsaid(), &Id::NULL, Err(error));
     }
 
     #[inline]
     fn take_message(&mut self, message: Message, cx: &mut Context<'_>) {
         match message {
             Message::Request(request) => {
-                let Some(request) = self.settle_on_the_spot(request) else { return };
+                let request = match self.settle_on_the_spot(request) {
+                    Settled::Not(request) => request,
+                    Settled::Answered(version, id, json) => return self.respond(version, &id, Ok(json)),
+                    Settled::Silently => return,
+                };
                 if let Some(error) = self.refusal() {
                     if let Some(id) = &request.id {
                         self.respond(request.version, id, Err(error));
@@ -47,29 +66,48 @@ impl Connection {
 
     fn take_batch(&mut self, entries: Vec<Message>, cx: &mut Context<'_>) {
         let mut calls = Vec::with_capacity(entries.len());
+        let mut cancels = Vec::new();
         for entry in entries {
             match entry {
                 Message::Response(response) => self.link.complete(response),
-                Message::Request(request) => calls.extend(self.settle_on_the_spot(request).map(Ok)),
-                Message::Invalid(invalid) => calls.push(Err(invalid)),
-            }
-        }
-        if calls.is_empty() {
-            return;
-        }
-        if let Some(error) = self.refusal() {
-            return self.respond(Version::V2, &Id::NULL, Err(error));
-        }
-        let batch = self.calls.admit_batch(calls.len());
-        for (index, call) in calls.into_iter().enumerate() {
-            match call {
-                Ok(request) => self.calls.enqueue(request, batch, index),
-                Err(Invalid { version, id, error }) => {
-                    self.finish_entry(batch, index, version, id, Outcome::Error(error));
+                // What it cancels may stand in the same batch.
+                Message::Request(request) if self.is_cancel(&request) && request.id.is_none() => {
+                    cancels.extend(request.params);
                 }
+                Message::Request(request) => match self.settle_on_the_spot(request) {
+                    Settled::Not(request) => calls.push(Entry::Call(request)),
+                    Settled::Answered(version, id, json) => calls.push(Entry::Answer(version, id, Ok(json))),
+                    Settled::Silently => {}
+                },
+                Message::Invalid(Invalid { version, id: Some(id), error }) => {
+                    calls.push(Entry::Answer(version, id, Err(error)));
+                }
+                Message::Invalid(_) => {}
             }
+        }
+        if !calls.is_empty() {
+            self.start_batch(calls);
+        }
+        for params in cancels {
+            self.cancel(Some(&params));
         }
         self.advance(cx);
+    }
+
+    fn start_batch(&mut self, calls: Vec<Entry>) {
+        let refusal = self.refusal();
+        let batch = self.calls.admit_batch(calls.len());
+        for (index, call) in calls.into_iter().enumerate() {
+            let (version, id, outcome) = match (call, &refusal) {
+                (Entry::Call(request), None) => {
+                    self.calls.enqueue(request, batch, index);
+                    continue;
+                }
+                (Entry::Call(request), Some(error)) => (request.version, request.id, Err(error.clone())),
+                (Entry::Answer(version, id, outcome), _) => (version, Some(id), outcome),
+            };
+            self.finish_entry(batch, index, version, id, outcome.into());
+        }
     }
 
     pub(super) fn advance(&mut self, cx: &mut Context<'_>) {
@@ -93,24 +131,29 @@ impl Connection {
 
     /// Handles what the protocol itself asks for: cancelling, and the items and the end of streams.
     #[inline]
-    fn settle_on_the_spot(&mut self, request: Request) -> Option<Request> {
-        let profile = &self.settings.profile;
-        if request.method == profile.cancel.method {
+    fn settle_on_the_spot(&mut self, request: Request) -> Settled {
+        let streams = &self.settings.profile.streams;
+        let answer = if self.is_cancel(&request) {
             self.cancel(request.params.as_ref());
-        } else if request.method == profile.streams.item && request.id.is_none() {
+            Json::NULL
+        } else if request.method == streams.item && request.id.is_none() {
             self.take_item(request.params.as_ref());
-        } else if request.method == profile.streams.end && request.id.is_none() {
+            Json::NULL
+        } else if request.method == streams.end && request.id.is_none() {
             self.take_end(request.params.as_ref());
-        } else if request.method == profile.streams.unsubscribe {
+            Json::NULL
+        } else if request.method == streams.unsubscribe {
             let subscription = request.params.as_ref().and_then(|params| argument(params, "subscription"));
             let found = subscription.is_some_and(|id| self.streams.unsubscribe(&id));
-            if let Some(id) = &request.id {
-                self.respond(request.version, id, Ok(if found { Json::TRUE } else { Json::FALSE }));
-            }
+            if found { Json::TRUE } else { Json::FALSE }
         } else {
-            return Some(request);
-        }
-        None
+            return Settled::Not(request);
+        };
+        request.id.map_or(Settled::Silently, |id| Settled::Answered(request.version, id, answer))
+    }
+
+    fn is_cancel(&self, request: &Request) -> bool {
+        request.method == self.settings.profile.cancel.method
     }
 
     fn cancel(&mut self, params: Option<&Json>) {
@@ -142,6 +185,26 @@ impl Connection {
             self.link.end(&subscription, error);
         }
     }
+}
+
+/// What became of a request that the protocol itself may answer.
+enum Settled {
+    /// It is an ordinary call.
+    Not(Request),
+    /// It is done, and this is the answer.
+    Answered(Version, Id, Json),
+    /// It is done, and was a notification.
+    Silently,
+}
+
+/// An entry of a batch that is to be answered or run.
+enum Entry {
+    Call(Request),
+    Answer(Version, Id, Result<Json, ErrorObject>),
+}
+
+fn is_response(message: &Message) -> bool {
+    matches!(message, Message::Response(_))
 }
 
 /// A member of an object, or the only element of an array.

@@ -181,22 +181,28 @@ impl Link {
     fn open(self: &Arc<Link>, subscription: &Json) -> Reply {
         let link = Arc::clone(self);
         let of = subscription.detached();
-        let (inbox, reader) = inbox(self.settings.limits.items, move || link.unsubscribe(&of));
-        let is_open = self.locked(|state| match &state.closed {
-            Some(reason) => {
+        let (inbox, reader) = inbox(&self.settings.limits, move || link.unsubscribe(&of));
+        let refused = self.locked(|state| {
+            if let Some(reason) = &state.closed {
                 inbox.end(Some(reason.clone().into()));
-                true
-            }
-            None if state.streams.len() >= self.settings.limits.subscriptions => false,
-            None => {
+            } else if state.streams.contains_key(subscription) {
+                return Some(CallError::Protocol("a stream with this identifier is open already".into()));
+            } else if state.streams.len() >= self.settings.limits.subscriptions {
+                return Some(CallError::Busy("too many streams are open (limits.subscriptions)".into()));
+            } else {
                 state.streams.insert(subscription.detached(), inbox);
-                true
             }
+            None
         });
-        if is_open {
-            return Reply::Stream(Box::pin(reader));
+        match refused {
+            None => Reply::Stream(Box::pin(reader)),
+            // The reader goes without a word: what is open under this identifier is not its stream.
+            Some(error @ CallError::Protocol(_)) => {
+                reader.forget();
+                Reply::Error(error.into())
+            }
+            Some(error) => Reply::Error(error.into()),
         }
-        Reply::Error(CallError::Busy("too many streams are open (limits.subscriptions)".into()).into())
     }
 
     /// Takes an item of a stream to whoever reads it.

@@ -33,11 +33,8 @@ use crate::call_error::CallError;
 use crate::code::Code;
 use crate::context::{self, Origin};
 use crate::error::ErrorObject;
-use crate::id::Id;
-use crate::json::Json;
 use crate::peer::Peer;
 use crate::profile::Settings;
-use crate::reply::Items;
 use crate::service::Service;
 
 /// One duplex connection. It does nothing until it is polled; spawn it or await it.
@@ -53,8 +50,10 @@ pub struct Connection {
     calls: Calls,
     streams: Outgoing,
     scratch: Vec<u8>,
-    /// Streams that begin once the answer that names them is written.
-    opening: Vec<(Json, Id, Items)>,
+    /// How many streams begin once the answers to their batches are written.
+    announced: usize,
+    /// The longest frame since nothing was queued.
+    longest: usize,
     phase: Phase,
 }
 
@@ -98,7 +97,8 @@ impl Connection {
             link,
             streams: Outgoing::default(),
             scratch: Vec::new(),
-            opening: Vec::new(),
+            announced: 0,
+            longest: 0,
             phase: Phase::Open,
         };
         (peer, connection)
@@ -167,7 +167,10 @@ impl Connection {
                 flushed?;
             }
             let (queued, limit) = (self.sink.queued(), self.settings.limits.outbox);
-            if queued > limit {
+            if queued == 0 {
+                self.longest = 0;
+            }
+            if queued.saturating_sub(self.longest) > limit {
                 return Err(ConnectionError::SlowReader { queued, limit });
             }
             self.link.note_unwritten(queued);
@@ -199,6 +202,8 @@ impl Connection {
             self.begin_draining(false);
             let error = ErrorObject::from_code(Code::SHUTTING_DOWN);
             self.streams.end_all(&error, &self.settings.profile.streams, &mut *self.sink);
+            // What was just queued goes out in the next step.
+            cx.waker().wake_by_ref();
         }
         if let Phase::Draining { until, .. } = &mut self.phase {
             let is_over = until.as_mut().poll(cx).is_ready();

@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use futures_util::stream::{AbortHandle, Abortable, SelectAll};
 
 use crate::codec;
-use crate::connection::FrameSink;
+use crate::connection::{BYTES_AT_ONCE, FrameSink};
 use crate::error::ErrorObject;
+use crate::exchange::within;
 use crate::id::Id;
 use crate::json::Json;
 use crate::profile::Streams;
@@ -30,6 +32,36 @@ struct Handle {
     /// The call that opened it.
     call: Id,
     stop: AbortHandle,
+    items: SharedItems,
+}
+
+impl Handle {
+    /// Drops the items at once, and has what is left of the stream cleared away.
+    fn stop(self) {
+        drop(self.items.take());
+        self.stop.abort();
+    }
+}
+
+/// Items that can be dropped from outside of the stream that they are polled by.
+#[derive(Clone)]
+struct SharedItems(Arc<Mutex<Option<Items>>>);
+
+impl SharedItems {
+    fn take(&self) -> Option<Items> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Stream for SharedItems {
+    type Item = Result<Json, ErrorObject>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(items) => items.as_mut().poll_next(cx),
+            None => Poll::Ready(None),
+        }
+    }
 }
 
 impl Outgoing {
@@ -48,17 +80,18 @@ impl Outgoing {
         }
     }
 
-    /// Starts sending items. The response that names the stream must have been written before (ETH-07).
-    pub(super) fn open(&mut self, id: Json, call: Id, items: Items) {
+    /// Starts sending items of up to `limit` bytes each. The response that names the stream must have been written before (ETH-07).
+    pub(super) fn open(&mut self, id: Json, call: Id, items: Items, limit: usize) {
         let (stop, registration) = AbortHandle::new_pair();
-        let items = Abortable::new(items, registration);
-        self.streams.push(Subscription { id: id.clone(), items, is_done: false });
-        self.open.insert(id, Handle { call, stop });
+        let items = SharedItems(Arc::new(Mutex::new(Some(items))));
+        let polled = Abortable::new(items.clone(), registration);
+        self.streams.push(Subscription { id: id.clone(), limit, items: polled, is_done: false });
+        self.open.insert(id, Handle { call, stop, items });
     }
 
     /// Ends a stream because its reader asked for it; false if there is none.
     pub(super) fn unsubscribe(&mut self, id: &Json) -> bool {
-        self.open.remove(id).map(|handle| handle.stop.abort()).is_some()
+        self.open.remove(id).map(Handle::stop).is_some()
     }
 
     /// Ends the stream that this call opened; false if there is none.
@@ -120,7 +153,9 @@ impl Outgoing {
 /// One stream, which gives what it has in turns.
 struct Subscription {
     id: Json,
-    items: Abortable<Items>,
+    /// How many bytes an item may have.
+    limit: usize,
+    items: Abortable<SharedItems>,
     is_done: bool,
 }
 
@@ -139,9 +174,16 @@ impl Stream for Subscription {
             return Poll::Ready(None);
         }
         let mut turn = Turn { id: self.id.clone(), items: Vec::new(), end: None };
-        while turn.items.len() < TURN {
+        let mut bytes = 0;
+        while turn.items.len() < TURN && bytes < BYTES_AT_ONCE {
             match Pin::new(&mut self.items).poll_next(cx) {
-                Poll::Ready(Some(Ok(item))) => turn.items.push(item),
+                Poll::Ready(Some(Ok(item))) => {
+                    bytes += item.as_bytes().len();
+                    match within(Ok(item), self.limit) {
+                        Ok(item) => turn.items.push(item),
+                        Err(error) => turn.end = Some(Some(error)),
+                    }
+                }
                 Poll::Ready(Some(Err(error))) => turn.end = Some(Some(error)),
                 Poll::Ready(None) => turn.end = Some(None),
                 Poll::Pending if turn.items.is_empty() => return Poll::Pending,

@@ -9,5 +9,6 @@ mod cancelling;
 mod ending;
 mod limits;
 mod load;
+mod regressions;
 mod rig;
 mod streams;

@@ -69,9 +69,10 @@ async fn sniff(tcp: &mut TcpStream, stop: &Stop) -> Option<(Bytes, bool)> {
     let mut read = BytesMut::with_capacity(1024);
     loop {
         let mut more = pin!(tcp.read_buf(&mut read));
-        let count = poll_fn(|cx| match stopped.as_mut().poll(cx) {
-            Poll::Ready(()) => Poll::Ready(Ok(0)),
-            Poll::Pending => more.as_mut().poll(cx),
+        // What has arrived is taken, even if the signal came first.
+        let count = poll_fn(|cx| match more.as_mut().poll(cx) {
+            Poll::Ready(count) => Poll::Ready(count),
+            Poll::Pending => stopped.as_mut().poll(cx).map(|()| Ok(0)),
         });
         if !matches!(count.await, Ok(1..)) {
             return None;
@@ -141,6 +142,10 @@ async fn drive(
             let _ = timer.as_mut().poll(cx);
         }
         if !is_leaving && stop.is_given() {
+            // A request that has arrived is taken before the connection takes no more.
+            if connection.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(());
+            }
             is_leaving = true;
             connection.as_mut().leave();
         }

@@ -30,6 +30,10 @@ impl<'a> Head<'a> {
                 header::CONTENT_ENCODING => {
                     head.is_compressed |= !value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity");
                 }
+                // Bodies come as they are or in chunks, and in no other coding (SEC-H-01).
+                header::TRANSFER_ENCODING => {
+                    head.is_compressed |= !value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
+                }
                 _ => {}
             }
         }

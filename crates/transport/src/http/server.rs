@@ -84,8 +84,8 @@ impl Default for ServerOptions {
 pub struct Handle(Arc<Stop>);
 
 impl Handle {
-    /// Tells the server to stop: no connection and no request is accepted from now on; what was accepted may finish
-    /// within [`drain_time`](switchboard_core::Limits::drain_time), and is cancelled then. The future of
+    /// Tells the server to stop. Requests and connections that have arrived are still taken, later ones are not; what
+    /// was taken may finish within [`drain_time`](switchboard_core::Limits::drain_time), and is cancelled then. The future of
     /// [`serve`](Server::serve) ends when all that is done.
     pub fn shutdown(&self) {
         self.0.give();
@@ -181,6 +181,9 @@ struct Accepting {
 /// How many refused connections are told so at once; others are closed without a word.
 const REFUSALS: usize = 64;
 
+/// How many connections are accepted after the signal to stop: as many as a listener usually keeps waiting.
+const LATE_COMERS: usize = 1024;
+
 impl Accepting {
     fn new(rules: Arc<Rules>, options: ServerOptions, stop: Arc<Stop>) -> Accepting {
         Accepting {
@@ -197,16 +200,24 @@ impl Accepting {
     async fn run(&mut self, listener: &TcpListener) {
         let stop = Arc::clone(&self.stop);
         let mut stopped = pin!(stop.wait());
+        let mut late = 0;
         loop {
             let tasks = &mut self.tasks;
             let accepted = poll_fn(|cx| {
-                if stopped.as_mut().poll(cx).is_ready() {
-                    return Poll::Ready(None);
-                }
                 while let Poll::Ready(Some(_)) = tasks.poll_join_next(cx) {}
-                listener.poll_accept(cx).map(Some)
+                // Connections that have arrived are taken, even if the signal came first; but not without end.
+                if late < LATE_COMERS
+                    && let Poll::Ready(accepted) = listener.poll_accept(cx)
+                {
+                    return Poll::Ready(Some(accepted));
+                }
+                stopped.as_mut().poll(cx).map(|()| None)
             });
-            match accepted.await {
+            let accepted = accepted.await;
+            if stop.is_given() {
+                late += 1;
+            }
+            match accepted {
                 None => return,
                 Some(Ok((tcp, address))) => self.admit(tcp, address),
                 Some(Err(error)) => pause_after(&error).await,

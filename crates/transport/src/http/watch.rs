@@ -121,6 +121,9 @@ enum Phase {
 /// How long a connection that was told to end may take to do so, but not longer than it may be idle.
 const LEAVE_TIME: Duration = Duration::from_secs(5);
 
+/// The shortest time to wait before looking again, whatever the idle time is.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+
 /// The end of a time, which may be as long as to have none.
 pub(super) fn after(begun: Instant, time: Duration) -> Instant {
     const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -147,7 +150,7 @@ impl Clock {
             (Phase::Head(_), false) => {
                 let now = Instant::now();
                 self.phase = Phase::Quiet(now);
-                Some(after(now, self.idle_time / 4))
+                Some(after(now, (self.idle_time / 4).max(SHORTEST_WAIT)))
             }
             _ => None,
         }
@@ -158,12 +161,14 @@ impl Clock {
         match self.phase {
             Phase::Head(due) if now >= due => Verdict::Close,
             Phase::Head(due) => Verdict::Until(due),
+            // A request that came in while we were leaving was accepted, and is answered.
+            Phase::Leaving if activity.running.load(Relaxed) > 0 => Verdict::Until(after(now, LEAVE_TIME)),
             Phase::Leaving => Verdict::Close,
             Phase::Quiet(since) => {
                 let moved = activity.moved.swap(false, Relaxed);
                 if moved || activity.running.load(Relaxed) > 0 {
                     self.phase = Phase::Quiet(now);
-                    return Verdict::Until(after(now, self.idle_time / 4));
+                    return Verdict::Until(after(now, (self.idle_time / 4).max(SHORTEST_WAIT)));
                 }
                 let due = after(since, self.idle_time);
                 if now < due {

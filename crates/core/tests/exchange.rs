@@ -1,0 +1,50 @@
+//! The driver for one body and one answer, where it shares a thread with others.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use switchboard_core::{Answer, Context, ErrorObject, Json, Method, Router, Settings, exchange};
+
+#[tokio::test]
+async fn a_stream_that_always_has_an_item_leaves_room_for_others() {
+    let pulled = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&pulled);
+    let endless = Method::stream("endless", move |_: Json, _: Context| {
+        let counter = Arc::clone(&counter);
+        futures_util::stream::repeat_with(move || counter.fetch_add(1, Ordering::SeqCst))
+    });
+    let router = Router::builder().add(endless).build().unwrap();
+    let task = tokio::spawn(async move {
+        let body = Bytes::from_static(br#"{"jsonrpc":"2.0","method":"endless","id":1}"#);
+        exchange(&router, body, &Context::default(), &Settings::default()).await
+    });
+    tokio::task::yield_now().await;
+    let first = pulled.load(Ordering::SeqCst);
+    tokio::task::yield_now().await;
+    let second = pulled.load(Ordering::SeqCst);
+    assert!(first < second && second < 10_000, "{first} {second}");
+    task.abort();
+}
+
+#[tokio::test]
+async fn a_batch_leaves_room_for_others() {
+    let ran = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&ran);
+    let work = Method::sync("work", move |_: Json, _| {
+        Ok::<_, ErrorObject>(counter.fetch_add(1, Ordering::SeqCst) as u64)
+    });
+    let router = Router::builder().add(work).build().unwrap();
+    let mut settings = Settings::default();
+    settings.limits.batch = 10_000;
+    let task = tokio::spawn(async move {
+        let entries = vec![r#"{"jsonrpc":"2.0","method":"work","id":1}"#; 10_000].join(",");
+        exchange(&router, format!("[{entries}]").into(), &Context::default(), &settings).await
+    });
+    tokio::task::yield_now().await;
+    assert!(ran.load(Ordering::SeqCst) < 10_000);
+    assert!(matches!(task.await.unwrap(), Answer::Batch(_)));
+    assert_eq!(ran.load(Ordering::SeqCst), 10_000);
+}
