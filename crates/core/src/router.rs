@@ -35,7 +35,8 @@ use crate::service::{Service, service_fn};
 /// # }
 /// ```
 pub struct Router {
-    services: HashMap<Box<[u8]>, Arc<dyn Service>, foldhash::fast::RandomState>,
+    /// Frozen, and filled with our own names only: nobody can flood it, so a fixed hash will do.
+    services: HashMap<Box<[u8]>, Arc<dyn Service>, foldhash::fast::FixedState>,
     fallback: Arc<dyn Service>,
     methods: Vec<Method>,
 }
@@ -176,7 +177,7 @@ impl RouterBuilder {
     ///
     /// When a name is given twice, is empty, or is kept for extensions.
     pub fn build(self) -> Result<Router, RouterError> {
-        let mut services = HashMap::with_hasher(foldhash::fast::RandomState::default());
+        let mut services = HashMap::with_hasher(foldhash::fast::FixedState::default());
         for method in &self.methods {
             if method.name.starts_with("rpc.") {
                 return Err(RouterError::Reserved(method.name.clone()));
