@@ -15,7 +15,7 @@ struct Recorder(Arc<Mutex<Vec<String>>>);
 impl Layer for Recorder {
     fn layer(&self, inner: Arc<dyn Service>) -> Arc<dyn Service> {
         let Recorder(seen) = self.clone();
-        Arc::new(service_fn(move |call: Call| {
+        Arc::new(service_fn(move |call: &Call| {
             let id = call.id().map_or("none", |id| id.as_str()).to_owned();
             let params = call.params.as_ref().map_or("none", |params| params.as_str()).to_owned();
             seen.lock().unwrap().push(format!("{} {params} {id} {:?}", call.method, call.cx.version));
@@ -58,7 +58,7 @@ async fn a_layer_sees_each_entry_of_a_batch_as_a_call_of_its_own() {
 async fn a_layer_that_refuses_one_call_does_not_touch_the_rest_of_its_batch() {
     // J2-21, J2-42
     let guard = |inner: Arc<dyn Service>| -> Arc<dyn Service> {
-        Arc::new(service_fn(move |call: Call| match call.method.as_str() {
+        Arc::new(service_fn(move |call: &Call| match call.method.as_str() {
             "update" | "count" => ReplyFuture::ready(ErrorObject::unauthorized()),
             _ => inner.call(call),
         }))

@@ -241,8 +241,8 @@ async fn a_call_that_becomes_a_stream_takes_as_long_as_the_limit_as_a_whole() {
             item
         }))
     };
-    let service = service_fn(move |call: Call| {
-        let params = call.params.unwrap().decode().unwrap();
+    let service = service_fn(move |call: &Call| {
+        let params = call.params.as_ref().unwrap().decode().unwrap();
         ReplyFuture::pending(late(params))
     });
     let settings = Settings::default();

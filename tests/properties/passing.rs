@@ -40,8 +40,8 @@ proptest! {
 
         let seen = Arc::new(Mutex::new(None));
         let keep = Arc::clone(&seen);
-        let service = service_fn(move |call: Call| {
-            *keep.lock().unwrap() = Some(call);
+        let service = service_fn(move |call: &Call| {
+            *keep.lock().unwrap() = Some(call.clone());
             ReplyFuture::ready(Reply::Value(Json::NULL))
         });
         let answer = ask(&service, body, &Settings::default());

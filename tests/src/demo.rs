@@ -3,8 +3,8 @@
 use futures_util::stream;
 use serde::Deserialize;
 use serde_json::json;
+use switchboard_core::{Call, Version, service_fn};
 use switchboard_core::{Code, Context, ErrorObject, Json, Method, Reply, ReplyFuture, Router, RouterBuilder};
-use switchboard_core::{Version, service_fn};
 
 /// Everything that can be called.
 #[must_use]
@@ -95,7 +95,7 @@ fn crash(_: Json, _: Context) -> Result<(), ErrorObject> {
 
 /// Methods that answer with streams.
 fn streams() -> RouterBuilder {
-    let broken = |_| {
+    let broken = |_: &Call| {
         let items = [Ok(json!(1)), Err(ErrorObject::new(Code(7), "the stream broke")), Ok(json!(3))];
         ReplyFuture::ready(Reply::try_stream(stream::iter(items)))
     };

@@ -82,7 +82,7 @@ impl Call {
             false => switchboard::Call::new(self.method.as_str(), params),
         };
         call.cx.deadline = Some(Instant::now() + self.timeout);
-        match client.call(call).await {
+        match client.call(&call).await {
             Reply::Value(json) => Ok(json),
             Reply::Error(error) => Err(Unsent::Call(error.into())),
             Reply::Stream(_) => {

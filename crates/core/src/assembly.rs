@@ -6,7 +6,7 @@ use crate::code::Code;
 use crate::codec;
 use crate::context::Version;
 use crate::error::ErrorObject;
-use crate::exchange::within;
+use crate::exchange::{self, is_within};
 use crate::id::Id;
 use crate::json::Json;
 use crate::limits::Limits;
@@ -32,20 +32,38 @@ enum Held {
     /// It is not answered.
     Skipped,
     /// Its outcome waits for those before it.
-    Done(Version, Id, Outcome),
+    Done(Version, Id, Kept),
 }
 
 /// How an entry ended.
-pub(crate) enum Outcome {
+#[derive(Clone, Copy)]
+pub(crate) enum Outcome<'a> {
+    Value(&'a Json),
+    Error(&'a ErrorObject),
+    /// With a stream that has this identifier.
+    Stream(&'a Json),
+}
+
+impl<'a> From<Result<&'a Json, &'a ErrorObject>> for Outcome<'a> {
+    fn from(result: Result<&'a Json, &'a ErrorObject>) -> Outcome<'a> {
+        result.map_or_else(Outcome::Error, Outcome::Value)
+    }
+}
+
+/// An outcome that is kept.
+enum Kept {
     Value(Json),
     Error(ErrorObject),
-    /// With a stream that has this identifier.
     Stream(Json),
 }
 
-impl From<Result<Json, ErrorObject>> for Outcome {
-    fn from(result: Result<Json, ErrorObject>) -> Outcome {
-        result.map_or_else(Outcome::Error, Outcome::Value)
+impl Kept {
+    fn as_outcome(&self) -> Outcome<'_> {
+        match self {
+            Kept::Value(json) => Outcome::Value(json),
+            Kept::Error(error) => Outcome::Error(error),
+            Kept::Stream(id) => Outcome::Stream(id),
+        }
     }
 }
 
@@ -60,16 +78,16 @@ impl Assembly {
         &mut self,
         index: usize,
         version: Version,
-        id: Id,
-        outcome: Outcome,
+        id: &Id,
+        outcome: Outcome<'_>,
         limits: &Limits,
     ) {
         if index == self.next && self.held.is_empty() {
-            self.write(version, &id, outcome, limits);
+            self.write(version, id, outcome, limits);
             self.next += 1;
         } else {
-            let outcome = self.bounded(outcome, limits);
-            self.hold(index, Held::Done(version, id, outcome), limits);
+            let kept = self.keep(outcome, limits);
+            self.hold(index, Held::Done(version, id.clone(), kept), limits);
         }
     }
 
@@ -83,17 +101,21 @@ impl Assembly {
     }
 
     /// An outcome that is held counts against the limit from then on, and not only when it is written.
-    fn bounded(&mut self, outcome: Outcome, limits: &Limits) -> Outcome {
-        let size = match &outcome {
+    fn keep(&mut self, outcome: Outcome<'_>, limits: &Limits) -> Kept {
+        let size = match outcome {
             Outcome::Value(json) => json.as_bytes().len(),
             Outcome::Error(error) => error.data.as_ref().map_or(0, |data| data.as_bytes().len()),
             Outcome::Stream(_) => 0,
         };
         if self.out.len() + self.held_bytes + size > limits.batch_reply {
-            return Outcome::Error(too_large(limits.batch_reply));
+            return Kept::Error(too_large(limits.batch_reply));
         }
         self.held_bytes += size;
-        outcome
+        match outcome {
+            Outcome::Value(json) => Kept::Value(json.clone()),
+            Outcome::Error(error) => Kept::Error(error.clone()),
+            Outcome::Stream(id) => Kept::Stream(id.clone()),
+        }
     }
 
     fn hold(&mut self, index: usize, held: Held, limits: &Limits) {
@@ -104,8 +126,8 @@ impl Assembly {
         self.held[place] = held;
         while let Some(Held::Skipped | Held::Done(..)) = self.held.front() {
             self.next += 1;
-            if let Some(Held::Done(version, id, outcome)) = self.held.pop_front() {
-                self.write(version, &id, outcome, limits);
+            if let Some(Held::Done(version, id, kept)) = self.held.pop_front() {
+                self.write(version, &id, kept.as_outcome(), limits);
             }
         }
         if self.held.is_empty() {
@@ -114,15 +136,18 @@ impl Assembly {
     }
 
     #[inline]
-    fn write(&mut self, version: Version, id: &Id, outcome: Outcome, limits: &Limits) {
+    fn write(&mut self, version: Version, id: &Id, outcome: Outcome<'_>, limits: &Limits) {
         self.out.push(if self.out.is_empty() { b'[' } else { b',' });
         let start = self.out.len();
         let outcome = match outcome {
-            Outcome::Stream(subscription) => return codec::stream_start(&mut self.out, id, &subscription),
-            Outcome::Value(json) => within(Ok(json), limits.reply),
-            Outcome::Error(error) => within(Err(error), limits.reply),
+            Outcome::Stream(subscription) => return codec::stream_start(&mut self.out, id, subscription),
+            Outcome::Value(json) => Ok(json),
+            Outcome::Error(error) => Err(error),
         };
-        codec::response(&mut self.out, version, id, outcome.as_ref());
+        if !is_within(outcome, limits.reply) {
+            return codec::response(&mut self.out, version, id, Err(&exchange::too_large(limits.reply)));
+        }
+        codec::response(&mut self.out, version, id, outcome);
         // The bracket that closes the batch counts too. An error without data is as short as what would replace it.
         let has_content = outcome.map_or_else(|error| error.data.is_some(), |_| true);
         if has_content && self.out.len() >= limits.batch_reply {
@@ -162,7 +187,7 @@ mod tests {
                     1 => assembly.skip(1, &limits),
                     _ => {
                         let id = Id::from(index as u64);
-                        assembly.answer(index, Version::V2, id, Outcome::Value(Json::NULL), &limits);
+                        assembly.answer(index, Version::V2, &id, Outcome::Value(&Json::NULL), &limits);
                     }
                 }
             }
@@ -187,8 +212,8 @@ mod tests {
         let mut assembly = Assembly::new(2);
         for index in 0..2 {
             let long = Json::encode_ref(&"x".repeat(100)).unwrap();
-            let outcome = Outcome::Value(long);
-            assembly.answer(index, Version::V2, Id::NULL, outcome, &limits);
+            let outcome = Outcome::Value(&long);
+            assembly.answer(index, Version::V2, &Id::NULL, outcome, &limits);
         }
         let text = String::from_utf8(assembly.finish().unwrap()).unwrap();
         assert_eq!(text.matches("-32007").count(), 1, "{text}");

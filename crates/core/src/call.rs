@@ -57,6 +57,19 @@ impl Call {
         self.id.is_none()
     }
 
+    /// A call of nothing, to be filled in.
+    pub(crate) fn blank(cx: Context) -> Call {
+        Call { method: Name::from_static(""), params: None, cx, id: None }
+    }
+
+    /// Exchanges what is called with this.
+    #[inline(always)]
+    pub(crate) fn exchange(&mut self, method: &mut Name, params: &mut Option<Json>, id: &mut Option<Id>) {
+        std::mem::swap(&mut self.method, method);
+        std::mem::swap(&mut self.params, params);
+        std::mem::swap(&mut self.id, id);
+    }
+
     pub(crate) fn received(method: Name, params: Option<Json>, id: Option<Id>, cx: Context) -> Call {
         Call { method, params, cx, id }
     }

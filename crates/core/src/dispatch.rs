@@ -42,6 +42,17 @@ pub(crate) enum Started {
 }
 
 impl Started {
+    /// What a service said to a call, made safe.
+    #[inline(always)]
+    pub(crate) fn of(call: &Call, said: ReplyFuture) -> Started {
+        match said.into_ready() {
+            Ok(reply) => Started::Done(guard(&call.method, reply)),
+            Err(future) => {
+                Started::Running(Running { method: call.method.clone(), deadline: call.cx.deadline, future })
+            }
+        }
+    }
+
     /// The reply, when it is there; see [`Running::finish_by`].
     pub(crate) async fn finish_by(self, until: Instant) -> Reply {
         match self {
@@ -53,14 +64,15 @@ impl Started {
 
 /// Starts a call. Never panics, whatever the service does.
 #[inline(always)]
-pub(crate) fn start(service: &dyn Service, call: Call) -> Started {
-    let method = call.method.clone();
-    let deadline = call.cx.deadline;
-    match catch_unwind(AssertUnwindSafe(|| service.call(call).into_ready())) {
-        Ok(Ok(reply)) => Started::Done(guard(method, reply)),
-        Ok(Err(future)) => Started::Running(Running { method, deadline, future }),
-        Err(panic) => Started::Done(crashed(&method, panic.as_ref())),
-    }
+pub(crate) fn start(service: &dyn Service, call: &Call) -> Started {
+    Started::of(call, begin_call(service, call))
+}
+
+/// What a service says to a call at once. Never panics, but what is not ready may.
+#[inline(always)]
+pub(crate) fn begin_call(service: &dyn Service, call: &Call) -> ReplyFuture {
+    catch_unwind(AssertUnwindSafe(|| service.call(call)))
+        .unwrap_or_else(|panic| ReplyFuture::ready(crashed(&call.method, panic.as_ref())))
 }
 
 /// A call that is not done yet; dropping it cancels it.
@@ -104,7 +116,7 @@ impl Future for Running {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Reply> {
         let this = &mut *self;
         match catch_unwind(AssertUnwindSafe(|| Pin::new(&mut this.future).poll(cx))) {
-            Ok(poll) => poll.map(|reply| guard(this.method.clone(), reply)),
+            Ok(poll) => poll.map(|reply| guard(&this.method, reply)),
             Err(panic) => Poll::Ready(crashed(&this.method, panic.as_ref())),
         }
     }
@@ -112,9 +124,11 @@ impl Future for Running {
 
 /// Catches the panics of a streamed reply too.
 #[inline]
-fn guard(method: Name, reply: Reply) -> Reply {
+fn guard(method: &Name, reply: Reply) -> Reply {
     match reply {
-        Reply::Stream(items) => Reply::Stream(Box::pin(GuardedItems { method, items: Some(items) })),
+        Reply::Stream(items) => {
+            Reply::Stream(Box::pin(GuardedItems { method: method.clone(), items: Some(items) }))
+        }
         other => other,
     }
 }

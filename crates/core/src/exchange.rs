@@ -7,11 +7,10 @@ use std::task::{Context as Poller, Poll};
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
 use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 
-use crate::assembly::{self, Assembly};
+use crate::batch::{Batch, Stop};
 use crate::code::Code;
 use crate::codec::{self, Fault, Incoming, Invalid, Message, Outcome, Response};
 use crate::context::{Context, Version};
@@ -81,7 +80,7 @@ pub fn exchange<'a>(
 ) -> Exchange<'a> {
     match begin_exchange(service, body, cx, settings) {
         Begun::Answered(answer) => Exchange(State::Done(Some(answer))),
-        waiting => Exchange(State::Running(Box::pin(finish_exchange(service, waiting, cx, settings)))),
+        waiting => Exchange(State::Running(Box::pin(finish_exchange(waiting, cx, settings)))),
     }
 }
 
@@ -112,9 +111,10 @@ impl fmt::Debug for Exchange<'_> {
 }
 
 /// The rest of an exchange that could not be answered at once.
-async fn finish_exchange(service: &dyn Service, begun: Begun, cx: &Context, settings: &Settings) -> Answer {
+async fn finish_exchange(begun: Begun<'_>, cx: &Context, settings: &Settings) -> Answer {
     match begun {
         Begun::Answered(answer) => answer,
+        Begun::Batch(batch, stop) => batch.finish(stop).await,
         Begun::Running(version, id, running) => {
             let until = last_moment(cx.deadline, &settings.limits);
             finish(version, id, running.finish_by(until).await, until, settings).await
@@ -122,21 +122,26 @@ async fn finish_exchange(service: &dyn Service, begun: Begun, cx: &Context, sett
         Begun::Settling(version, id, reply) => {
             finish(version, id, reply, last_moment(cx.deadline, &settings.limits), settings).await
         }
-        Begun::Batch(entries) => batch(service, entries, cx, settings).await,
     }
 }
 
 /// How far a body comes without waiting.
-enum Begun {
+enum Begun<'a> {
     Answered(Answer),
     Running(Version, Option<Id>, Running),
     /// There is a reply, which is not simply a result.
     Settling(Version, Option<Id>, Reply),
-    Batch(Vec<Message>),
+    /// Some entries of a batch are not done.
+    Batch(Box<Batch<'a>>, Stop),
 }
 
 /// Answers a body at once where that can be done, which is the usual case and the one that must be fast.
-fn begin_exchange(service: &dyn Service, body: Bytes, cx: &Context, settings: &Settings) -> Begun {
+fn begin_exchange<'a>(
+    service: &'a dyn Service,
+    body: Bytes,
+    cx: &'a Context,
+    settings: &'a Settings,
+) -> Begun<'a> {
     if body.len() > settings.limits.frame {
         return Begun::Answered(Answer::refusal(&Fault::Frame(settings.limits.frame).into()));
     }
@@ -144,19 +149,19 @@ fn begin_exchange(service: &dyn Service, body: Bytes, cx: &Context, settings: &S
     drop(body);
     let message = match incoming {
         Ok(Incoming::Single(message)) => message,
-        Ok(Incoming::Batch(entries)) => return Begun::Batch(entries),
+        Ok(Incoming::Batch(entries)) => return begin_batch(Batch::new(service, entries, cx, settings)),
         Err(error) => {
             return Begun::Answered(single(settings.profile.versions.unsaid(), &Id::NULL, Err(&error)));
         }
     };
     let Message::Request(request) = message else {
-        return Begun::Answered(match refuse(message) {
-            Some((version, id, error)) => single(version, &id, Err(&error)),
+        return Begun::Answered(match refuse(&message) {
+            Some((version, id, error)) => single(version, id, Err(&error)),
             None => Answer::Nothing,
         });
     };
     let (version, id) = (request.version, request.id.clone());
-    match (start(service, call_of(request, cx)), id) {
+    match (start(service, &call_of(request, cx)), id) {
         (Started::Done(Reply::Value(json)), Some(id)) if json.as_bytes().len() <= settings.limits.reply => {
             Begun::Answered(single(version, &id, Ok(&json)))
         }
@@ -170,6 +175,15 @@ fn begin_exchange(service: &dyn Service, body: Bytes, cx: &Context, settings: &S
         }
         (Started::Done(reply), id) => Begun::Settling(version, id, reply),
         (Started::Running(running), id) => Begun::Running(version, id, running),
+    }
+}
+
+/// Apart from what every single call passes, which it would only slow down.
+#[inline(never)]
+fn begin_batch(mut batch: Batch<'_>) -> Begun<'_> {
+    match batch.answer_ready() {
+        Stop::Finished => Begun::Answered(batch.answer()),
+        stop => Begun::Batch(Box::new(batch), stop),
     }
 }
 
@@ -189,9 +203,11 @@ async fn finish(
 }
 
 /// The answer to a message that asks for no call, if it gets any.
-fn refuse(message: Message) -> Option<(Version, Id, ErrorObject)> {
+pub(crate) fn refuse(message: &Message) -> Option<(Version, &Id, ErrorObject)> {
     match message {
-        Message::Invalid(Invalid { version, id, error }) => id.map(|id| (version, id, error)),
+        Message::Invalid(Invalid { version, id, error }) => {
+            id.as_ref().map(|id| (*version, id, error.clone()))
+        }
         Message::Response(response) => stray(response),
         Message::Request(_) => None,
     }
@@ -199,12 +215,12 @@ fn refuse(message: Message) -> Option<(Version, Id, ErrorObject)> {
 
 /// A response where no call was made is an invalid request (J2-50); an error without an identifier is never answered,
 /// lest two sides answer each other for ever.
-fn stray(response: Response) -> Option<(Version, Id, ErrorObject)> {
+fn stray(response: &Response) -> Option<(Version, &Id, ErrorObject)> {
     if response.id.is_null() && matches!(response.outcome, Outcome::Error(_)) {
         return None;
     }
     let error = ErrorObject::invalid_request("this is a response; nothing was called over this carrier");
-    Some((response.version, response.id, error))
+    Some((response.version, &response.id, error))
 }
 
 #[inline]
@@ -216,125 +232,8 @@ fn single(version: Version, id: &Id, outcome: Result<&Json, &ErrorObject>) -> An
     Answer::Single(Bytes::from(out), outcome.err().map(|error| error.code))
 }
 
-async fn batch(service: &dyn Service, entries: Vec<Message>, cx: &Context, settings: &Settings) -> Answer {
-    let mut run = BatchRun::new(cx.deadline, &settings.limits, entries.len());
-    for (index, entry) in entries.into_iter().enumerate() {
-        consume_budget().await;
-        let Message::Request(request) = entry else {
-            match refuse(entry) {
-                Some((version, id, error)) => run.answer(index, version, id, Err(error)),
-                None => run.skip(index),
-            }
-            continue;
-        };
-        let (version, id) = (request.version, request.id.clone());
-        match (start(service, call_of(request, cx)), id) {
-            (Started::Done(Reply::Value(json)), Some(id)) => run.answer(index, version, id, Ok(json)),
-            (Started::Done(reply), None) => {
-                note_lost(&reply);
-                run.skip(index);
-            }
-            (Started::Running(running), None) => {
-                run.notification(index, running, settings.profile.ordered_notifications).await;
-            }
-            (started, Some(id)) => run.call(index, version, id, started).await,
-        }
-    }
-    run.finish().await
-}
-
-/// A batch on its way: what is answered, and what still runs.
-struct BatchRun<'a> {
-    deadline: Option<Instant>,
-    limits: &'a Limits,
-    assembly: Assembly,
-    running: FuturesUnordered<BatchCall<'a>>,
-}
-
-type Answered = (Version, Id, assembly::Outcome);
-
-/// Gives the index of the entry, and its answer unless it is a notification.
-type BatchCall<'a> = Pin<Box<dyn Future<Output = (usize, Option<Answered>)> + Send + 'a>>;
-
-impl<'a> BatchRun<'a> {
-    fn new(deadline: Option<Instant>, limits: &'a Limits, entries: usize) -> BatchRun<'a> {
-        BatchRun { deadline, limits, assembly: Assembly::new(entries), running: FuturesUnordered::new() }
-    }
-
-    #[inline]
-    fn answer(&mut self, index: usize, version: Version, id: Id, outcome: Result<Json, ErrorObject>) {
-        self.assembly.answer(index, version, id, outcome.into(), self.limits);
-    }
-
-    fn skip(&mut self, index: usize) {
-        self.assembly.skip(index, self.limits);
-    }
-
-    async fn call(&mut self, index: usize, version: Version, id: Id, started: Started) {
-        self.place_to_run().await;
-        let (deadline, limits) = (self.deadline, self.limits);
-        self.running.push(Box::pin(async move {
-            let until = last_moment(deadline, limits);
-            let outcome = settle(started.finish_by(until).await, until, limits).await.into();
-            (index, Some((version, id, outcome)))
-        }));
-        self.first_step().await;
-    }
-
-    async fn notification(&mut self, index: usize, running: Running, is_barrier: bool) {
-        self.place_to_run().await;
-        let limits = self.limits;
-        self.running.push(Box::pin(async move {
-            note_lost(&running.finish(limits).await);
-            (index, None)
-        }));
-        if is_barrier {
-            while self.next().await != Some(index) {}
-        } else {
-            self.first_step().await;
-        }
-    }
-
-    /// Waits until one more may run, be it a call or a notification.
-    async fn place_to_run(&mut self) {
-        while self.running.len() >= self.limits.batch_concurrency.max(1) {
-            self.next().await;
-        }
-    }
-
-    /// Lets what was just started do its first step before the next entry starts.
-    async fn first_step(&mut self) {
-        std::future::poll_fn(|cx| {
-            while let Poll::Ready(Some((index, answered))) = self.running.poll_next_unpin(cx) {
-                self.place(index, answered);
-            }
-            Poll::Ready(())
-        })
-        .await;
-    }
-
-    /// Waits until one more is done, and says which.
-    async fn next(&mut self) -> Option<usize> {
-        let (index, answered) = self.running.next().await?;
-        self.place(index, answered);
-        Some(index)
-    }
-
-    fn place(&mut self, index: usize, answered: Option<Answered>) {
-        match answered {
-            Some((version, id, outcome)) => self.assembly.answer(index, version, id, outcome, self.limits),
-            None => self.skip(index),
-        }
-    }
-
-    async fn finish(mut self) -> Answer {
-        while self.next().await.is_some() {}
-        self.assembly.finish().map_or(Answer::Nothing, |text| Answer::Batch(Bytes::from(text)))
-    }
-}
-
 /// A reply as one outcome: a stream is collected, in what is left of the time that the call may take as a whole.
-async fn settle(reply: Reply, until: Instant, limits: &Limits) -> Result<Json, ErrorObject> {
+pub(crate) async fn settle(reply: Reply, until: Instant, limits: &Limits) -> Result<Json, ErrorObject> {
     match reply {
         Reply::Value(json) => Ok(json),
         Reply::Error(error) => Err(error),
@@ -366,16 +265,19 @@ async fn collect(mut items: Items, limit: usize) -> Result<Json, ErrorObject> {
 /// Puts an error in the place of a result that is too long (SEC-L-03).
 #[inline]
 pub(crate) fn within(outcome: Result<Json, ErrorObject>, limit: usize) -> Result<Json, ErrorObject> {
+    if is_within(outcome.as_ref(), limit) { outcome } else { Err(too_large(limit)) }
+}
+
+/// Whether an outcome is no longer than this.
+#[inline(always)]
+pub(crate) fn is_within(outcome: Result<&Json, &ErrorObject>, limit: usize) -> bool {
     match outcome {
-        Ok(json) if json.as_bytes().len() > limit => Err(too_large(limit)),
-        Err(error) if error.data.as_ref().is_some_and(|data| data.as_bytes().len() > limit) => {
-            Err(too_large(limit))
-        }
-        fits => fits,
+        Ok(json) => json.as_bytes().len() <= limit,
+        Err(error) => error.data.as_ref().is_none_or(|data| data.as_bytes().len() <= limit),
     }
 }
 
-fn too_large(limit: usize) -> ErrorObject {
+pub(crate) fn too_large(limit: usize) -> ErrorObject {
     let detail = format!("the reply has more than {limit} bytes (limits.reply)");
     ErrorObject::from_code(Code::REPLY_TOO_LARGE).with_detail(detail)
 }

@@ -19,9 +19,10 @@ use crate::service::Service;
 ///
 /// impl Layer for Shout {
 ///     fn layer(&self, inner: Arc<dyn Service>) -> Arc<dyn Service> {
-///         Arc::new(service_fn(move |mut call| {
+///         Arc::new(service_fn(move |call| {
+///             let mut call = call.clone();
 ///             call.method = call.method.as_str().to_uppercase().into();
-///             inner.call(call)
+///             inner.call(&call)
 ///         }))
 ///     }
 /// }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod assembly;
+mod batch;
 mod call;
 mod call_error;
 mod code;

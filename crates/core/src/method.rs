@@ -83,7 +83,7 @@ impl Method {
             name,
             service_fn(move |call| {
                 ReplyFuture::ready(match decode_params(call.params.as_ref()) {
-                    Ok(params) => Reply::from_result(function(params, call.cx)),
+                    Ok(params) => Reply::from_result(function(params, call.cx.clone())),
                     Err(error) => Reply::Error(error),
                 })
             }),
@@ -103,7 +103,7 @@ impl Method {
             name,
             service_fn(move |call| match decode_params(call.params.as_ref()) {
                 Ok(params) => {
-                    let result = function(params, call.cx);
+                    let result = function(params, call.cx.clone());
                     ReplyFuture::pending(async { Reply::from_result(result.await) })
                 }
                 Err(error) => ReplyFuture::ready(error),
@@ -123,7 +123,7 @@ impl Method {
             name,
             service_fn(move |call| {
                 ReplyFuture::ready(match decode_params(call.params.as_ref()) {
-                    Ok(params) => Reply::stream(function(params, call.cx)),
+                    Ok(params) => Reply::stream(function(params, call.cx.clone())),
                     Err(error) => Reply::Error(error),
                 })
             }),

@@ -135,13 +135,13 @@ impl Peer {
     async fn ask(&self, mut call: Call, timeout: Duration) -> Result<Reply, CallError> {
         let deadline = moment_after(timeout);
         call.cx.deadline = Some(call.cx.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
-        let reply = Service::call(self, call);
+        let reply = Service::call(self, &call);
         tokio::time::timeout_at(deadline, reply).await.map_err(|_| CallError::TimedOut)
     }
 }
 
 impl Service for Peer {
-    fn call(&self, call: Call) -> ReplyFuture {
+    fn call(&self, call: &Call) -> ReplyFuture {
         match &self.remote {
             Some(remote) => remote.call(call),
             None => ReplyFuture::ready(absent()),
@@ -295,14 +295,14 @@ impl Batch {
 struct Local<S>(S);
 
 impl<S: Service> Service for Local<S> {
-    fn call(&self, call: Call) -> ReplyFuture {
+    fn call(&self, call: &Call) -> ReplyFuture {
         self.0.call(call)
     }
 }
 
 impl<S: Service> Remote for Local<S> {
     fn batch(&self, calls: Vec<Call>) -> Pin<Box<dyn Future<Output = Vec<Reply>> + Send>> {
-        let replies: Vec<_> = calls.into_iter().map(|call| self.0.call(call)).collect();
+        let replies: Vec<_> = calls.iter().map(|call| self.0.call(call)).collect();
         Box::pin(join_all(replies))
     }
 }

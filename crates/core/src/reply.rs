@@ -120,6 +120,15 @@ impl ReplyFuture {
         }
     }
 
+    /// The reply, if it is there.
+    #[must_use]
+    pub fn as_ready(&self) -> Option<&Reply> {
+        match &self.0 {
+            State::Ready(reply) => reply.as_ref(),
+            State::Pending(_) => None,
+        }
+    }
+
     /// Changes the reply on its way out; a ready one at once.
     pub fn map(self, change: impl FnOnce(Reply) -> Reply + Send + 'static) -> ReplyFuture {
         match self.into_ready() {

@@ -63,7 +63,7 @@ impl Router {
 }
 
 impl Service for Router {
-    fn call(&self, call: Call) -> ReplyFuture {
+    fn call(&self, call: &Call) -> ReplyFuture {
         self.services.get(call.method.as_bytes()).unwrap_or(&self.fallback).call(call)
     }
 }

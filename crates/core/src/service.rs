@@ -10,7 +10,8 @@ use crate::reply::ReplyFuture;
 /// `call` is invoked in arrival order, and what it does before returning happens in that order. The future may run
 /// concurrently with others; dropping it cancels the call.
 ///
-/// `call` runs where frames are read, so it must not block. What takes long belongs into the future.
+/// `call` runs where frames are read, so it must not block. What takes long belongs into the future. The call is lent, so
+/// that passing it on costs nothing, whether to one service or to several; the future takes with it what it needs.
 ///
 /// # Examples
 ///
@@ -20,18 +21,18 @@ use crate::reply::ReplyFuture;
 /// struct Ping;
 ///
 /// impl Service for Ping {
-///     fn call(&self, _: Call) -> ReplyFuture {
+///     fn call(&self, _: &Call) -> ReplyFuture {
 ///         ReplyFuture::ready(Reply::Value(Json::TRUE))
 ///     }
 /// }
 /// ```
 pub trait Service: Send + Sync + 'static {
     /// Answers one call. Never fails: a failure is a [`Reply::Error`](crate::Reply::Error).
-    fn call(&self, call: Call) -> ReplyFuture;
+    fn call(&self, call: &Call) -> ReplyFuture;
 }
 
 impl<S: Service + ?Sized> Service for Arc<S> {
-    fn call(&self, call: Call) -> ReplyFuture {
+    fn call(&self, call: &Call) -> ReplyFuture {
         (**self).call(call)
     }
 }
@@ -39,7 +40,7 @@ impl<S: Service + ?Sized> Service for Arc<S> {
 /// Makes a service of a function.
 pub fn service_fn<F>(function: F) -> ServiceFn<F>
 where
-    F: Fn(Call) -> ReplyFuture + Send + Sync + 'static,
+    F: Fn(&Call) -> ReplyFuture + Send + Sync + 'static,
 {
     ServiceFn(function)
 }
@@ -50,9 +51,9 @@ pub struct ServiceFn<F>(F);
 
 impl<F> Service for ServiceFn<F>
 where
-    F: Fn(Call) -> ReplyFuture + Send + Sync + 'static,
+    F: Fn(&Call) -> ReplyFuture + Send + Sync + 'static,
 {
-    fn call(&self, call: Call) -> ReplyFuture {
+    fn call(&self, call: &Call) -> ReplyFuture {
         (self.0)(call)
     }
 }

@@ -64,7 +64,7 @@ async fn names_kept_for_the_protocol_need_the_door_for_extensions() {
 
 #[tokio::test]
 async fn a_fallback_gets_what_nobody_else_takes() {
-    let fallback = service_fn(|call: Call| ReplyFuture::ready(Reply::of(&format!("not {}", call.method))));
+    let fallback = service_fn(|call: &Call| ReplyFuture::ready(Reply::of(&format!("not {}", call.method))));
     let router = Router::builder().add(named("known")).fallback(fallback);
     let peer = Peer::local(router.build().unwrap());
     assert_eq!(peer.call::<String>("known", ()).await.as_deref(), Ok("known"));
@@ -78,7 +78,7 @@ struct Recorder(Arc<Mutex<Vec<String>>>);
 impl Layer for Recorder {
     fn layer(&self, inner: Arc<dyn Service>) -> Arc<dyn Service> {
         let seen = Arc::clone(&self.0);
-        Arc::new(service_fn(move |call: Call| {
+        Arc::new(service_fn(move |call: &Call| {
             seen.lock().unwrap().push(call.method.to_string());
             inner.call(call)
         }))

@@ -355,6 +355,6 @@ fn a_sync_method_and_a_refusal_are_ready_at_once() {
         [("subtract", "[2,1]", true), ("find", "[1]", true), ("find", r#"["ann"]"#, false)]
     {
         let call = switchboard::Call::new(method, Some(Json::parse(params).unwrap()));
-        assert_eq!(router.call(call).into_ready().is_ok(), is_ready, "{method} {params}");
+        assert_eq!(router.call(&call).into_ready().is_ok(), is_ready, "{method} {params}");
     }
 }

@@ -53,7 +53,7 @@ async fn call(service: &dyn Service, request: Request) -> Heard {
         None => Call::notification(method, params),
     };
     call.cx.version = version;
-    let reply = AssertUnwindSafe(async { service.call(call).await }).catch_unwind().await;
+    let reply = AssertUnwindSafe(async { service.call(&call).await }).catch_unwind().await;
     match (reply, id) {
         (Err(_), _) => Heard::Unable("panics are caught by drivers"),
         (Ok(Reply::Stream(_)), _) => Heard::Unable("streams are spelled by drivers"),

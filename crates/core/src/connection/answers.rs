@@ -34,27 +34,31 @@ impl Connection {
                 }
             },
             (Place::Batch(batch, index), None) => {
-                self.finish_entry(batch, index, version, None, Outcome::Value(Json::NULL));
+                self.finish_entry(batch, index, version, None, Outcome::Value(&Json::NULL));
             }
             (Place::Batch(batch, index), Some(id)) => {
-                let outcome = match self.admit_stream(version, reply) {
-                    Reply::Value(json) => Outcome::Value(json),
-                    Reply::Error(error) => Outcome::Error(error),
-                    Reply::Stream(items) => self.announce(batch, &id, items),
-                };
-                self.finish_entry(batch, index, version, Some(id), outcome);
+                let reply = self.admit_stream(version, reply);
+                let mut finish = |outcome| self.finish_entry(batch, index, version, Some(&id), outcome);
+                match reply {
+                    Reply::Value(json) => finish(Outcome::Value(&json)),
+                    Reply::Error(error) => finish(Outcome::Error(&error)),
+                    Reply::Stream(items) => {
+                        let subscription = self.announce(batch, &id, items);
+                        self.finish_entry(batch, index, version, Some(&id), Outcome::Stream(&subscription));
+                    }
+                }
             }
         }
     }
 
     /// Keeps a stream of an entry until the answer to its batch is written (ETH-07, ETH-10).
-    fn announce(&mut self, batch: u64, id: &Id, items: Items) -> Outcome {
+    fn announce(&mut self, batch: u64, id: &Id, items: Items) -> Json {
         let subscription = self.streams.new_id();
         if let Some(state) = self.calls.batch(batch) {
             state.opening.push((subscription.clone(), id.clone(), items));
             self.announced += 1;
         }
-        Outcome::Stream(subscription)
+        subscription
     }
 
     /// The reply, or an error in the place of a stream that cannot be opened.
@@ -81,8 +85,8 @@ impl Connection {
         batch: u64,
         index: usize,
         version: Version,
-        id: Option<Id>,
-        outcome: Outcome,
+        id: Option<&Id>,
+        outcome: Outcome<'_>,
     ) {
         let settings = Arc::clone(&self.settings);
         let Some(state) = self.calls.batch(batch) else { return };

@@ -195,7 +195,7 @@ impl Calls {
     #[inline]
     fn start(&mut self, request: Request, place: Place, cx: &mut Context<'_>) -> Option<Done> {
         let (version, id) = (request.version, request.id.clone());
-        match start(&*self.service, call_of(request, &self.cx)) {
+        match start(&*self.service, &call_of(request, &self.cx)) {
             Started::Done(reply) => Some(self.done(version, id, place, reply)),
             Started::Running(mut running) => match Pin::new(&mut running).poll(cx) {
                 Poll::Ready(reply) => Some(self.done(version, id, place, reply)),

@@ -106,7 +106,7 @@ impl Connection {
                 (Entry::Call(request), Some(error)) => (request.version, request.id, Err(error.clone())),
                 (Entry::Answer(version, id, outcome), _) => (version, Some(id), outcome),
             };
-            self.finish_entry(batch, index, version, id, outcome.into());
+            self.finish_entry(batch, index, version, id.as_ref(), outcome.as_ref().into());
         }
     }
 

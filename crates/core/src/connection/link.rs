@@ -333,9 +333,9 @@ impl FarSide {
 }
 
 impl Service for FarSide {
-    fn call(&self, call: Call) -> ReplyFuture {
-        let Some(mut replies) = self.send(std::slice::from_ref(&call), false) else {
-            let sent = self.send_later(vec![call], false);
+    fn call(&self, call: &Call) -> ReplyFuture {
+        let Some(mut replies) = self.send(std::slice::from_ref(call), false) else {
+            let sent = self.send_later(vec![call.clone()], false);
             return ReplyFuture::pending(
                 async move { sent.await.pop().expect("one call has one reply").await },
             );

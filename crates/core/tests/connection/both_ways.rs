@@ -152,10 +152,11 @@ async fn members_that_the_protocol_does_not_define_are_sent_on() {
     // J2-62
     let forward = Method::new(
         "forward",
-        switchboard_core::service_fn(|mut call| {
+        switchboard_core::service_fn(|call| {
+            let mut call = call.clone();
             let peer = call.cx.peer().clone();
             call.method = "there".into();
-            switchboard_core::Service::call(&peer, call)
+            switchboard_core::Service::call(&peer, &call)
         }),
     );
     let (mut raw, _server) = Raw::against(Router::builder().add(forward), Settings::default());

@@ -62,11 +62,15 @@ fn answer(method: &Method, host: &Host, this: &Ident, options: &Options) -> Toke
     let Host { functions, receiver, .. } = host;
     let (function, receiver) = (&method.function, receiver(this));
     let inputs = method.inputs.iter().map(|input| match input {
-        Input::Context => quote_spanned!(site=> &cx),
+        Input::Context if method.is_async => quote_spanned!(site=> &cx),
+        Input::Context => quote_spanned!(site=> cx),
         Input::Argument(argument) => argument.variable.to_token_stream(),
     });
     let called = quote_spanned!(site=> #functions::#function(#receiver, #(#inputs),*));
-    let context = method.wants_context().then(|| quote_spanned!(site=> let cx = call.cx;));
+    let context = method.wants_context().then(|| match method.is_async {
+        true => quote_spanned!(site=> let cx = ::core::clone::Clone::clone(&call.cx);),
+        false => quote_spanned!(site=> let cx = &call.cx;),
+    });
     let answer = if method.is_async {
         let reply = reply(method, &quote_spanned!(site=> #called.await), options);
         quote_spanned! {site=>

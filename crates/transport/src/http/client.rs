@@ -152,8 +152,8 @@ fn complete(headers: &mut HeaderMap) {
 }
 
 impl Service for Client {
-    fn call(&self, call: Call) -> ReplyFuture {
-        let inner = Arc::clone(&self.0);
+    fn call(&self, call: &Call) -> ReplyFuture {
+        let (inner, call) = (Arc::clone(&self.0), call.clone());
         ReplyFuture::pending(async move { inner.call(call).await.unwrap_or_else(failure) })
     }
 }
