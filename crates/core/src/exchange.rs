@@ -189,7 +189,7 @@ async fn finish(
 }
 
 /// The answer to a message that asks for no call, if it gets any.
-fn refuse(message: Message) -> Option<(Version, Id, ErrorObject)> {
+pub(crate) fn refuse(message: Message) -> Option<(Version, Id, ErrorObject)> {
     match message {
         Message::Invalid(Invalid { version, id, error }) => id.map(|id| (version, id, error)),
         Message::Response(response) => stray(response),
@@ -208,7 +208,7 @@ fn stray(response: Response) -> Option<(Version, Id, ErrorObject)> {
 }
 
 #[inline]
-fn single(version: Version, id: &Id, outcome: Result<&Json, &ErrorObject>) -> Answer {
+pub(crate) fn single(version: Version, id: &Id, outcome: Result<&Json, &ErrorObject>) -> Answer {
     // With the exact size the buffer becomes the answer as it is, without another allocation.
     let size = outcome.map_or(128, |json| codec::result_len(version, id, json));
     let mut out = Vec::with_capacity(size);
@@ -216,7 +216,12 @@ fn single(version: Version, id: &Id, outcome: Result<&Json, &ErrorObject>) -> An
     Answer::Single(Bytes::from(out), outcome.err().map(|error| error.code))
 }
 
-async fn batch(service: &dyn Service, entries: Vec<Message>, cx: &Context, settings: &Settings) -> Answer {
+pub(crate) async fn batch(
+    service: &dyn Service,
+    entries: Vec<Message>,
+    cx: &Context,
+    settings: &Settings,
+) -> Answer {
     let mut run = BatchRun::new(cx.deadline, &settings.limits, entries.len());
     for (index, entry) in entries.into_iter().enumerate() {
         consume_budget().await;
