@@ -29,7 +29,8 @@ fn read<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Read {
         }
     }
     for (piece, _) in &pieces {
-        let (Piece::Comment(text) | Piece::Event(switchboard_transport::http::sse::Event { data: text, .. })) = piece;
+        let (Piece::Comment(text) | Piece::Event(switchboard_transport::http::sse::Event { data: text, .. })) =
+            piece;
         // What is not UTF-8 is replaced by three bytes for each.
         assert!(text.len() <= 3 * LIMIT, "{piece:?}");
     }
