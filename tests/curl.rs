@@ -22,8 +22,13 @@ struct Printed {
 
 /// Runs curl with these arguments against a server of ours.
 async fn curl(args: &[&str]) -> Printed {
+    curl_at("", args).await
+}
+
+/// Runs curl with these arguments against this path of a server of ours.
+async fn curl_at(path: &str, args: &[&str]) -> Printed {
     let server = Server::bind("127.0.0.1:0").await.unwrap();
-    let (url, handle) = (format!("http://{}/", server.local_addr()), server.handle());
+    let (url, handle) = (format!("http://{}/{path}", server.local_addr()), server.handle());
     let serving = tokio::spawn(server.serve(demo::router()));
     let mut command = Command::new("curl");
     command.args(["--silent", "--show-error", "--include", "--max-time", "20", "--noproxy", "*"]);
@@ -89,4 +94,33 @@ async fn a_get_is_refused_with_405_and_what_is_allowed() {
     let printed = curl(&[]).await;
     assert_eq!(printed.status, 405);
     assert!(printed.head.contains("\r\nallow: post"), "{}", printed.head);
+}
+
+#[tokio::test]
+async fn a_stream_path_is_called_with_a_query() {
+    // JH-27, LLM-01
+    let printed = curl_at("rpc/stream?method=greet&id=7&name=J%C3%BCrg", &["--no-buffer"]).await;
+    assert_eq!(printed.status, 200);
+    assert!(printed.head.contains("\r\ncontent-type: text/event-stream"), "{}", printed.head);
+    let reply = r#"{"jsonrpc":"2.0","id":7,"result":"Hello, Jürg!"}"#;
+    assert_eq!(printed.body, format!("data: {reply}\n\ndata: [DONE]\n\n"));
+}
+
+#[tokio::test]
+async fn a_stream_that_is_called_with_a_query_begins_with_a_start() {
+    // LLM-01, LLM-07
+    let printed = curl_at("rpc/stream?method=count_and_break", &["--no-buffer"]).await;
+    let start = r#"data: {"jsonrpc":"2.0","result":"","id":1,"event":"start"}"#;
+    let item = r#"data: {"jsonrpc":"2.0","id":1,"result":1}"#;
+    let error = r#"data: {"jsonrpc":"2.0","id":1,"error":{"code":7,"message":"the stream broke"}}"#;
+    assert_eq!(printed.body, format!("{start}\n\n{item}\n\n{error}\n\ndata: [DONE]\n\n"));
+}
+
+#[tokio::test]
+async fn a_post_that_accepts_events_gets_them() {
+    // LLM-01
+    let accept = ["--header", "accept: text/event-stream", "--data-binary", CALL];
+    let printed = curl(&[&JSON[..], &accept].concat()).await;
+    let reply = r#"{"jsonrpc":"2.0","id":1,"result":5}"#;
+    assert_eq!((printed.status, printed.body), (200, format!("data: {reply}\n\ndata: [DONE]\n\n")));
 }

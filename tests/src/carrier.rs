@@ -31,6 +31,9 @@ pub enum Kind {
     Direct,
     /// Each message has one answer. Streams are collected, and a stray response is an invalid request (J2-50).
     OneAnswer,
+    /// Each message has one answer in parts. Each item of a stream is a response, and a stray response is an invalid
+    /// request (J2-50).
+    Events,
     /// Both sides may send at any time. Items of streams follow the answer, and a stray response is dropped (J2-50).
     Duplex,
 }

@@ -27,6 +27,7 @@ macro_rules! over_every_carrier {
             exchange => $crate::carriers::Exchange,
             http => $crate::carriers::Http,
             memory => $crate::carriers::Memory,
+            sse => $crate::carriers::Sse,
         }
     };
     ($check:ident: $($name:ident => $carrier:expr,)+) => {

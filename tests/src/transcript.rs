@@ -129,8 +129,9 @@ fn read_kind(name: &str) -> Result<Kind, String> {
     match name {
         "direct" => Ok(Kind::Direct),
         "one-answer" => Ok(Kind::OneAnswer),
+        "events" => Ok(Kind::Events),
         "duplex" => Ok(Kind::Duplex),
-        _ => Err(format!("carriers are direct, one-answer or duplex, not {name}")),
+        _ => Err(format!("carriers are direct, one-answer, events or duplex, not {name}")),
     }
 }
 
@@ -191,7 +192,7 @@ mod tests {
         check("--> 1\n<-- !\n<-- 1", "line 3: either something comes back or nothing");
         check("--> 1\n<-- 1\n<-- !", "line 3: either something comes back or nothing");
         check("->> 1", "line 1: begin a line with `// `, `--> ` or `<-- `");
-        check("// carriers: pigeon", "line 1: carriers are direct, one-answer or duplex, not pigeon");
+        check("// carriers: pigeon", "line 1: carriers are direct, one-answer, events or duplex, not pigeon");
         check("// settings: colour=red", "line 1: unknown setting colour");
         check("// settings: depth=deep", "line 1: deep is no number");
     }

@@ -56,6 +56,16 @@ impl Wire {
         }
     }
 
+    /// The next message, which ends with its connection: whatever its head says of the length of its body.
+    pub async fn receive_all(&mut self) -> Option<Received> {
+        // A connection that breaks is at its end too.
+        while within(self.stream.read_buf(&mut self.unread)).await.unwrap_or(0) > 0 {}
+        let end = self.unread.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
+        let body = Bytes::from(self.unread.split_off(end));
+        let head = String::from_utf8(std::mem::take(&mut self.unread)).expect("a head is plain text");
+        Some(Received { head, body })
+    }
+
     /// A message that is here as a whole.
     fn take(&mut self) -> Option<Received> {
         let end = self.unread.windows(4).position(|window| window == b"\r\n\r\n")? + 4;

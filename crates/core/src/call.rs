@@ -93,6 +93,11 @@ impl fmt::Debug for Call {
 #[derive(Clone, Debug)]
 pub struct Members(pub Json);
 
+/// Says that the caller reads a stream, for carriers that have to ask for one: they answer a plain call with its items in
+/// one array. [`Peer::stream`](crate::Peer::stream) attaches it to the call's [`Context`].
+#[derive(Clone, Copy, Debug)]
+pub struct StreamWanted;
+
 /// Turns what a caller passes as parameters into the `params` member: arrays and tuples by position, objects and
 /// structs by name, `()` and `None` not at all.
 ///

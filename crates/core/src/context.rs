@@ -69,6 +69,12 @@ impl Context {
         &self.origin.peer
     }
 
+    /// The same context with this peer to call back.
+    pub(crate) fn with_peer(&self, peer: Peer) -> Context {
+        let origin = Arc::new(Origin::clone(&self.origin).with_peer(peer));
+        Context { origin, ..self.clone() }
+    }
+
     /// The value of this type that a layer or the transport attached.
     #[must_use]
     pub fn get<T: 'static>(&self) -> Option<&T> {

@@ -224,7 +224,7 @@ fn stray(response: &Response) -> Option<(Version, &Id, ErrorObject)> {
 }
 
 #[inline]
-fn single(version: Version, id: &Id, outcome: Result<&Json, &ErrorObject>) -> Answer {
+pub(crate) fn single(version: Version, id: &Id, outcome: Result<&Json, &ErrorObject>) -> Answer {
     // With the exact size the buffer becomes the answer as it is, without another allocation.
     let size = outcome.map_or(128, |json| codec::result_len(version, id, json));
     let mut out = Vec::with_capacity(size);

@@ -12,6 +12,7 @@ mod context;
 mod describe;
 mod dispatch;
 mod error;
+mod events;
 mod exchange;
 mod extensions;
 mod id;
@@ -28,7 +29,7 @@ mod service;
 mod text;
 
 pub use arguments::Arguments;
-pub use call::{Call, Members, encode_params};
+pub use call::{Call, Members, StreamWanted, encode_params};
 pub use call_error::CallError;
 pub use code::Code;
 pub use connection::{Connection, ConnectionError, Drain, FrameSink, FrameSource};
@@ -37,6 +38,7 @@ pub use describe::{
     Description, Dialect, Marks, MethodDescription, ParamDescription, ResultDescription, Schemas,
 };
 pub use error::{DeclaredError, ErrorFields, ErrorObject, IntoError};
+pub use events::{Event, Events, events};
 pub use exchange::{Answer, Exchange, exchange};
 pub use extensions::Extensions;
 pub use id::Id;

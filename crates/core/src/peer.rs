@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::call::{Call, encode_params};
+use crate::call::{Call, StreamWanted, encode_params};
 use crate::call_error::CallError;
 use crate::dispatch::moment_after;
 use crate::json::Json;
@@ -103,8 +103,9 @@ impl Peer {
         method: impl Into<Name>,
         params: impl Serialize,
     ) -> Result<Values<T>, CallError> {
-        let params = encode_params(&params)?;
-        let items = match self.ask(Call::new(method, params), self.timeout).await? {
+        let mut call = Call::new(method, encode_params(&params)?);
+        call.cx.insert(StreamWanted);
+        let items = match self.ask(call, self.timeout).await? {
             Reply::Stream(items) => items,
             Reply::Value(json) => Box::pin(futures_util::stream::iter([Ok(json)])),
             Reply::Error(error) => return Err(error.into()),

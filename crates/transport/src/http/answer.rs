@@ -14,6 +14,7 @@ use super::fault::Fault;
 use super::media::Format;
 use super::options::RequestHeaders;
 use super::rules::{Admitted, Rules, Verdict};
+use super::sse::{self, Stay};
 
 /// What an answer on its way holds on to.
 pub(super) trait Held: Send + Sync {
@@ -23,6 +24,10 @@ pub(super) trait Held: Send + Sync {
     fn cx(&self) -> &Context;
     /// Told that the connection ends after this, with a body unread.
     fn note_closing(&self) {}
+    /// What an answer that is not done with its response holds on to.
+    fn stay(&self) -> Stay {
+        Stay::default()
+    }
 }
 
 /// Reads the body, runs the calls, and makes a response of their answer.
@@ -37,11 +42,15 @@ where
     B: HttpBody + Unpin + Send,
     B::Data: Send,
 {
-    let Admitted { mut body, verdict, headers, kept, is_http1 } = admitted;
+    let Admitted { mut body, verdict, headers, kept, asked, is_http1 } = admitted;
     async move {
         let rules = held.rules();
         let format = match verdict {
             Verdict::Calls(format) => format,
+            Verdict::Events => {
+                let asked = *asked.expect("whoever wants events says how");
+                return Ok(Box::pin(sse::answer(held, body, asked, headers, kept, is_http1)).await);
+            }
             Verdict::Preflight => return Ok(preflight(rules, headers)),
             Verdict::Refused(fault) => {
                 let is_suspect = matches!(fault, Fault::BadRequest(_) | Fault::Forbidden(_));
@@ -67,7 +76,7 @@ where
     }
 }
 
-fn refuse(held: &impl Held, fault: Fault, headers: HeaderMap, closes: bool) -> Response<Body> {
+pub(super) fn refuse(held: &impl Held, fault: Fault, headers: HeaderMap, closes: bool) -> Response<Body> {
     if closes {
         held.note_closing();
     }

@@ -9,17 +9,35 @@ use std::time::Duration;
 use bytes::{Buf, Bytes, BytesMut};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
-/// The body of a response: there at once, and of known length.
-#[derive(Debug, Default)]
-pub struct Body(Bytes);
+use super::sse::EventBody;
+
+/// The body of a response: there at once and of known length, or a stream of events.
+#[derive(Debug)]
+pub struct Body(Content);
+
+#[derive(Debug)]
+enum Content {
+    Whole(Bytes),
+    Events(Box<EventBody>),
+}
 
 impl Body {
     pub(super) fn new(text: Bytes) -> Body {
-        Body(text)
+        Body(Content::Whole(text))
     }
 
     pub(super) fn empty() -> Body {
         Body::default()
+    }
+
+    pub(super) fn events(events: EventBody) -> Body {
+        Body(Content::Events(Box::new(events)))
+    }
+}
+
+impl Default for Body {
+    fn default() -> Body {
+        Body(Content::Whole(Bytes::new()))
     }
 }
 
@@ -29,20 +47,26 @@ impl HttpBody for Body {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
+        cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.0.is_empty() {
-            return Poll::Ready(None);
+        match &mut self.0 {
+            Content::Whole(text) if text.is_empty() => Poll::Ready(None),
+            Content::Whole(text) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(text))))),
+            Content::Events(events) => {
+                events.poll_piece(cx).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+            }
         }
-        Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut self.0)))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.0.is_empty()
+        matches!(&self.0, Content::Whole(text) if text.is_empty())
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.0.len() as u64)
+        match &self.0 {
+            Content::Whole(text) => SizeHint::with_exact(text.len() as u64),
+            Content::Events(_) => SizeHint::default(),
+        }
     }
 }
 

@@ -12,17 +12,21 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
-use http::{Method, Request, Uri};
+use http::{Method, Request, Response, Uri};
+use hyper::body::Incoming;
 use hyper_util::client::legacy::{self, connect::HttpConnector};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use switchboard_core::codec::{encode_notification, encode_request};
 use switchboard_core::{
-    Call, CallError, Id, Limits, Members, Peer, Remote, Reply, ReplyFuture, Service, Settings, Version,
+    Call, CallError, Id, Limits, Members, Peer, Remote, Reply, ReplyFuture, Service, Settings, StreamWanted,
+    Version,
 };
 use tokio::time::Instant;
 
 use super::body::{self, Body, Unread};
+use super::media;
 use super::outcome::{Received, failure};
+use super::sse::{self, Reading};
 use super::url::{self, UrlError};
 use super::watch::after;
 
@@ -51,8 +55,16 @@ pub fn connect(url: &str) -> Result<Peer, UrlError> {
 /// never sent again (JH-28). Only when a kept connection turns out to be closed before anything was sent, the call goes
 /// out over another one. Redirects are not followed. Dropping the future of a call closes its connection, or resets its
 /// stream, which cancels the call on the far side where that notices.
+///
+/// Where a stream is asked for ([`Peer::stream`]), the answer is read as an event stream if the server gives one: see
+/// [`sse`](super::sse). The reply is there when the first event is, and earlier from a server that says that a stream
+/// begins, as ours does.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client {
+    inner: Arc<Inner>,
+    /// Takes the notifications that come in event streams.
+    service: Option<Arc<dyn Service>>,
+}
 
 struct Inner {
     http: legacy::Client<HttpConnector, Body>,
@@ -75,6 +87,8 @@ pub struct ClientOptions {
     pub call_time: Duration,
     /// How long a connection is kept without being used: 30 s, less than servers commonly wait.
     pub idle_time: Duration,
+    /// How long an event stream may be silent, comments included, before it is given up: 90 s.
+    pub silence: Duration,
     /// Whether to speak HTTP/2 from the start, which the server must understand: no. All calls share one connection
     /// then.
     pub http2: bool,
@@ -92,6 +106,7 @@ impl Default for ClientOptions {
             connect_time: Duration::from_secs(10),
             call_time: Duration::from_secs(60),
             idle_time: Duration::from_secs(30),
+            silence: Duration::from_secs(90),
             http2: false,
             version: Version::V2,
             limits: Limits::default(),
@@ -131,14 +146,23 @@ impl Client {
             .build(connector);
         complete(&mut options.headers);
         let limits = Limits { frame: usize::MAX, ..options.limits.clone() };
-        Ok(Client(Arc::new(Inner {
+        let inner = Inner {
             http,
             target: url::target(&uri),
             uri,
             options,
             settings: Settings { limits, ..Settings::default() },
             next_id: AtomicU64::new(1),
-        })))
+        };
+        Ok(Client { inner: Arc::new(inner), service: None })
+    }
+
+    /// The same client, which gives the notifications that come in an event stream to this service, one after the
+    /// other and before what follows them. Without one they are dropped.
+    #[must_use]
+    pub fn with_service(mut self, service: impl Service) -> Client {
+        self.service = Some(Arc::new(service));
+        self
     }
 }
 
@@ -153,21 +177,27 @@ fn complete(headers: &mut HeaderMap) {
 
 impl Service for Client {
     fn call(&self, call: &Call) -> ReplyFuture {
-        let (inner, call) = (Arc::clone(&self.0), call.clone());
+        let (inner, call) = (Arc::clone(&self.inner), call.clone());
+        if call.cx.get::<StreamWanted>().is_some() && !call.is_notification() {
+            let service = self.service.clone();
+            return ReplyFuture::pending(async move {
+                inner.stream(&call, service).await.unwrap_or_else(failure)
+            });
+        }
         ReplyFuture::pending(async move { inner.call(call).await.unwrap_or_else(failure) })
     }
 }
 
 impl Remote for Client {
     fn batch(&self, calls: Vec<Call>) -> Pin<Box<dyn Future<Output = Vec<Reply>> + Send>> {
-        let inner = Arc::clone(&self.0);
+        let inner = Arc::clone(&self.inner);
         Box::pin(async move { inner.batch(&calls).await })
     }
 }
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("target", &self.0.target).finish_non_exhaustive()
+        f.debug_struct("Client").field("target", &self.inner.target).finish_non_exhaustive()
     }
 }
 
@@ -234,6 +264,15 @@ impl Inner {
         limit: usize,
     ) -> Result<Received, CallError> {
         let deadline = deadline.unwrap_or_else(|| after(Instant::now(), self.options.call_time));
+        let request = self.request(text);
+        let exchange = async {
+            let response = self.http.request(request).await.map_err(|error| self.explain(&error))?;
+            self.receive(response, limit).await
+        };
+        tokio::time::timeout_at(deadline, exchange).await.unwrap_or(Err(CallError::TimedOut))
+    }
+
+    fn request(&self, text: Vec<u8>) -> Request<Body> {
         let mut request = Request::new(Body::new(Bytes::from(text)));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.uri.clone();
@@ -241,20 +280,47 @@ impl Inner {
         if self.options.http2 {
             *request.version_mut() = http::Version::HTTP_2;
         }
-        let exchange = async {
-            let response = self.http.request(request).await.map_err(|error| self.explain(&error))?;
-            let status = response.status();
-            let limit = limit.saturating_add(ENVELOPE);
-            // The time of the whole is limited below.
-            let body = body::read(response.into_body(), limit, Duration::MAX).await;
-            let body = body.map_err(|unread| match unread {
-                Unread::TooLarge => too_large(limit),
-                Unread::TooSlow => CallError::TimedOut,
-                Unread::Broken => CallError::Closed(format!("{} ended it midway", self.target).into()),
-            })?;
-            Ok(Received { status, body })
+        request
+    }
+
+    /// Reads a response to its end. The caller limits the time.
+    async fn receive(&self, response: Response<Incoming>, limit: usize) -> Result<Received, CallError> {
+        let status = response.status();
+        let limit = limit.saturating_add(ENVELOPE);
+        let body = body::read(response.into_body(), limit, Duration::MAX).await;
+        let body = body.map_err(|unread| match unread {
+            Unread::TooLarge => too_large(limit),
+            Unread::TooSlow => CallError::TimedOut,
+            Unread::Broken => CallError::Closed(format!("{} ended it midway", self.target).into()),
+        })?;
+        Ok(Received { status, body })
+    }
+
+    /// Sends a call and reads its answer as an event stream, or as what else it is.
+    async fn stream(&self, call: &Call, service: Option<Arc<dyn Service>>) -> Result<Reply, CallError> {
+        let id = self.take_ids(1);
+        let mut text = Vec::with_capacity(128);
+        self.encode(&mut text, call, id);
+        let mut request = self.request(text);
+        request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static(sse::ACCEPT));
+        let limit = self.options.limits.reply;
+        let reading = Reading {
+            id,
+            settings: self.settings.clone(),
+            limit: limit.saturating_add(ENVELOPE),
+            silence: self.options.silence,
+            service,
         };
-        tokio::time::timeout_at(deadline, exchange).await.unwrap_or(Err(CallError::TimedOut))
+        let begin = async {
+            let response = self.http.request(request).await.map_err(|error| self.explain(&error))?;
+            let kind = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+            if response.status().is_success() && kind.is_some_and(media::is_events) {
+                return Ok(sse::open(response.into_body(), reading).await);
+            }
+            self.receive(response, limit).await?.single(id, &self.settings)
+        };
+        let deadline = call.cx.deadline.unwrap_or_else(|| after(Instant::now(), self.options.call_time));
+        tokio::time::timeout_at(deadline, begin).await.unwrap_or(Err(CallError::TimedOut))
     }
 
     /// What a failure of HTTP comes to, in words that help.

@@ -24,6 +24,7 @@ use super::body::Body;
 use super::rules::Rules;
 use super::server::ServerOptions;
 use super::socket::{Shared, Socket};
+use super::sse::Stay;
 use super::stop::Stop;
 use super::watch::{Clock, Verdict, after};
 
@@ -33,7 +34,7 @@ pub(super) async fn serve(
     address: SocketAddr,
     rules: Arc<Rules>,
     options: &ServerOptions,
-    stop: &Stop,
+    stop: &Arc<Stop>,
 ) {
     let begun = Instant::now();
     // Answers are written whole, so waiting for more to send only delays them.
@@ -44,6 +45,7 @@ pub(super) async fn serve(
     let caller = Arc::new(Caller {
         rules,
         socket: Arc::clone(&socket),
+        stop: Arc::clone(stop),
         cx: Context::new(Origin::new("http").with_address(address)),
     });
     let service = service_fn(move |request| caller.answer(request));
@@ -183,6 +185,7 @@ async fn drive(
 struct Caller {
     rules: Arc<Rules>,
     socket: Arc<Shared>,
+    stop: Arc<Stop>,
     cx: Context,
 }
 
@@ -211,6 +214,10 @@ impl Held for Running {
 
     fn note_closing(&self) {
         self.0.socket.activity.note_unread();
+    }
+
+    fn stay(&self) -> Stay {
+        Stay::new(Arc::clone(&self.0.socket), Arc::clone(&self.0.stop))
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) enum Fault {
     Method(&'static str),
     /// Nothing that `Accept` would take: 406.
     NotAcceptable,
+    /// Nothing that `Accept` would take where there are event streams only: 406.
+    NotEvents,
     /// The body did not come in time: 408.
     TooSlow,
     /// The body is longer than this limit: 413.
@@ -74,7 +76,7 @@ impl Fault {
             Fault::Forbidden(_) => StatusCode::FORBIDDEN,
             Fault::NotFound => StatusCode::NOT_FOUND,
             Fault::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
-            Fault::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
+            Fault::NotAcceptable | Fault::NotEvents => StatusCode::NOT_ACCEPTABLE,
             Fault::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Fault::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Fault::MediaType | Fault::Encoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -88,7 +90,10 @@ impl Fault {
             Fault::Forbidden(detail) => ErrorObject::from_code(Code::UNAUTHORIZED).with_detail(detail),
             Fault::NotFound => invalid("nothing is served at this path"),
             Fault::Method(_) => invalid("calls are sent with POST"),
-            Fault::NotAcceptable => invalid("`Accept` must take application/json or application/json-rpc"),
+            Fault::NotAcceptable => {
+                invalid("`Accept` must take application/json, application/json-rpc or text/event-stream")
+            }
+            Fault::NotEvents => invalid("`Accept` must take text/event-stream here"),
             Fault::TooSlow => ErrorObject::timed_out().with_detail("the body did not come in time"),
             Fault::TooLarge(limit) => codec::Fault::Frame(limit).into(),
             Fault::MediaType => invalid("`Content-Type` must be application/json, in UTF-8"),

@@ -50,6 +50,14 @@ impl<'a> Head<'a> {
     }
 }
 
+impl Head<'_> {
+    /// Whether an event stream is among what `Accept` takes.
+    pub(super) fn takes_events(&self, headers: &HeaderMap) -> bool {
+        self.accept.is_none()
+            || media::takes_events(headers.get_all(header::ACCEPT).iter().map(HeaderValue::as_bytes))
+    }
+}
+
 /// Puts the headers that every response has in the place of those of the request (JH-25, SEC-O-08).
 ///
 /// Two of them are for browsers only, and only browsers get them: with a page's call they send `Origin`, and what they

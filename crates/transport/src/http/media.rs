@@ -9,6 +9,8 @@ pub(super) enum Format {
     Json,
     /// `application/json-rpc`, for who asks for that.
     JsonRpc,
+    /// `text/event-stream`, for who asks for that.
+    Events,
 }
 
 impl Format {
@@ -20,6 +22,7 @@ impl Format {
         match self {
             Format::Json => "application/json",
             Format::JsonRpc => "application/json-rpc",
+            Format::Events => "text/event-stream",
         }
     }
 }
@@ -35,6 +38,12 @@ pub(super) fn is_json(content_type: &[u8]) -> bool {
     TAKEN.iter().any(|taken| essence.eq_ignore_ascii_case(taken)) && parts.all(is_utf8_if_charset)
 }
 
+/// Whether a `Content-Type` says that an event stream follows, which is always UTF-8.
+pub(super) fn is_events(content_type: &[u8]) -> bool {
+    let essence = split(content_type, b';').next().unwrap_or_default();
+    essence.eq_ignore_ascii_case(Format::Events.name().as_bytes())
+}
+
 fn is_utf8_if_charset(parameter: &[u8]) -> bool {
     let (name, value) = parameter_of(parameter);
     !name.eq_ignore_ascii_case(b"charset") || value.eq_ignore_ascii_case(b"utf-8")
@@ -42,24 +51,42 @@ fn is_utf8_if_charset(parameter: &[u8]) -> bool {
 
 /// The type to answer in, if `Accept` leaves any. Several lines count as one list.
 pub(super) fn negotiate<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<Format> {
-    let (mut json, mut json_rpc) = (None, None);
-    let mut is_empty = true;
+    let (mut json, mut json_rpc, mut events) = (None, None, None);
+    let mut count = 0;
     for range in lines.flat_map(|line| split(line, b',')).filter(|range| !range.is_empty()) {
-        is_empty = false;
         let (essence, quality) = media_range(range);
-        weigh(&mut json, essence, Format::Json, quality);
-        weigh(&mut json_rpc, essence, Format::JsonRpc, quality);
+        weigh(&mut json, essence, Format::Json, quality, count);
+        weigh(&mut json_rpc, essence, Format::JsonRpc, quality, count);
+        weigh(&mut events, essence, Format::Events, quality, count);
+        count += 1;
     }
-    if is_empty {
+    if count == 0 {
         return Some(Format::Json);
     }
     // Of two equal qualities the one that was named wins, and plain JSON if both were.
     let rank = |weight: Option<Weight>| weight.map(|w| (w.quality, w.precision)).filter(|w| w.0 > 0);
-    match (rank(json), rank(json_rpc)) {
-        (None, None) => None,
-        (json, json_rpc) if json_rpc > json => Some(Format::JsonRpc),
-        _ => Some(Format::Json),
+    let (format, best) = match (rank(json), rank(json_rpc)) {
+        (json, json_rpc) if json_rpc > json => (Format::JsonRpc, json_rpc),
+        (json, _) => (Format::Json, json),
+    };
+    let first = |weight: Option<Weight>| weight.map_or(usize::MAX, |weight| weight.place);
+    let is_first = first(events) < first(json).min(first(json_rpc));
+    match rank(events) {
+        Some(wanted) if Some(wanted) > best || Some(wanted) == best && is_first => Some(Format::Events),
+        _ => best.map(|_| format),
     }
+}
+
+/// Whether an event stream is among what `Accept` takes.
+pub(super) fn takes_events<'a>(lines: impl Iterator<Item = &'a [u8]>) -> bool {
+    let mut events = None;
+    let mut is_empty = true;
+    for range in lines.flat_map(|line| split(line, b',')).filter(|range| !range.is_empty()) {
+        is_empty = false;
+        let (essence, quality) = media_range(range);
+        weigh(&mut events, essence, Format::Events, quality, 0);
+    }
+    is_empty || events.is_some_and(|weight| weight.quality > 0)
 }
 
 /// How much a type is wanted, and by how precise a range that was said.
@@ -67,19 +94,26 @@ pub(super) fn negotiate<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<For
 struct Weight {
     precision: u8,
     quality: u16,
+    /// Where in the list that was said.
+    place: usize,
 }
 
 /// The most precise range decides (RFC 9110, 12.5.1).
-fn weigh(weight: &mut Option<Weight>, essence: &[u8], format: Format, quality: u16) {
+fn weigh(weight: &mut Option<Weight>, essence: &[u8], format: Format, quality: u16, place: usize) {
     let precision = match essence {
         b"*/*" => 0,
-        _ if essence.eq_ignore_ascii_case(b"application/*") => 1,
+        _ if is_family(essence, format) => 1,
         _ if essence.eq_ignore_ascii_case(format.name().as_bytes()) => 2,
         _ => return,
     };
     if weight.is_none_or(|known| known.precision <= precision) {
-        *weight = Some(Weight { precision, quality });
+        *weight = Some(Weight { precision, quality, place });
     }
+}
+
+fn is_family(essence: &[u8], format: Format) -> bool {
+    let family: &[u8] = if format == Format::Events { b"text/*" } else { b"application/*" };
+    essence.eq_ignore_ascii_case(family)
 }
 
 /// A range's type and its quality in thousandths.
@@ -148,7 +182,7 @@ mod tests {
         let check = |value: &str, expected| {
             assert_eq!(negotiate([value.as_bytes()].into_iter()), expected, "{value:?}");
         };
-        let (json, rpc) = (Some(Format::Json), Some(Format::JsonRpc));
+        let (json, rpc, events) = (Some(Format::Json), Some(Format::JsonRpc), Some(Format::Events));
         check("", json);
         check("*/*", json);
         check("application/json", json);
@@ -162,10 +196,20 @@ mod tests {
         check("application/json;q=0, */*", rpc);
         check("text/html, */*;q=0.8", json);
         check("text/html", None);
-        check("text/event-stream", None);
+        check("text/event-stream", events);
+        check("text/event-stream, application/json", events);
+        check("text/event-stream;q=0.9, application/json", json);
+        check("application/json;q=0.9, text/event-stream", events);
+        check("text/event-stream, */*", events);
+        check("text/event-stream;q=0, */*", json);
+        check("text/*", events);
+        check("text/*, application/json", json);
+        check("text/event-stream, application/json-rpc", events);
+        check("application/json-rpc, text/event-stream", rpc);
         check("application/json;q=0", None);
         check("*/*;q=0", None);
-        check("application/json;q=0, application/json-rpc;q=0, */*", None);
+        check("application/json;q=0, application/json-rpc;q=0, */*", events);
+        check("application/*;q=0, text/event-stream;q=0, */*", None);
         check("text/x;a=\"application/json,\"", None);
     }
 

@@ -9,7 +9,9 @@
 //! status 200 and an error object; other statuses say that the *request* was not accepted, and hold an error object with
 //! a `null` identifier too.
 //!
-//! What this does not do: streams of events, TLS, compression, authentication. Who wants to know about a call's headers
+//! Whoever asks for an event stream gets the answer in parts, see [`sse`].
+//!
+//! What this does not do: TLS, compression, authentication. Who wants to know about a call's headers
 //! sets [`Options::keep_headers`].
 //!
 //! # Examples
@@ -44,6 +46,7 @@ mod connection;
 mod cors;
 mod endpoint;
 mod fault;
+mod get;
 mod guard;
 mod head;
 mod media;
@@ -53,6 +56,7 @@ mod rules;
 mod seats;
 mod server;
 mod socket;
+pub mod sse;
 mod stop;
 mod url;
 mod watch;
@@ -61,6 +65,7 @@ pub use body::Body;
 pub use client::{Client, ClientOptions, connect};
 pub use cors::Cors;
 pub use endpoint::{Answering, Endpoint};
+pub use get::Get;
 pub use guard::{GuardError, Hosts, Origins};
 pub use options::{Options, RequestHeaders, StatusMapping};
 pub use server::{Handle, Server, ServerOptions};

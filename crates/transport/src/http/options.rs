@@ -6,6 +6,7 @@ use http::{HeaderMap, StatusCode};
 use switchboard_core::Code;
 
 use super::cors::Cors;
+use super::get::Get;
 use super::guard::{Hosts, Origins};
 
 /// How an [`Endpoint`](super::Endpoint) treats requests.
@@ -26,6 +27,13 @@ use super::guard::{Hosts, Origins};
 pub struct Options {
     /// The paths that are answered: `/`, `/rpc` and `/jsonrpc`. An empty list means every path.
     pub paths: Vec<String>,
+    /// The paths whose answers are event streams, by POST or by GET: `/rpc/stream`. They go before [`paths`](Options::paths).
+    pub stream_paths: Vec<String>,
+    /// What may be called by GET there: anything on a loopback address, nothing elsewhere.
+    pub get: Get,
+    /// How long an event stream is silent before a comment shows that it is alive: 15 s. Must be less than
+    /// [`idle_time`](super::ServerOptions::idle_time), after which a silent connection is closed.
+    pub keep_alive: Option<Duration>,
     /// The status when there is nothing to answer, because only notifications came: 204. Some clients want 202, and
     /// some old ones 200 (JH-23).
     pub nothing_status: StatusCode,
@@ -76,6 +84,9 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             paths: ["/", "/rpc", "/jsonrpc"].map(str::to_owned).to_vec(),
+            stream_paths: vec!["/rpc/stream".to_owned()],
+            get: Get::default(),
+            keep_alive: Some(Duration::from_secs(15)),
             nothing_status: StatusCode::NO_CONTENT,
             status: StatusMapping::default(),
             hosts: Hosts::default(),

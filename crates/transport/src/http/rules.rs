@@ -14,14 +14,16 @@ use super::guard::Guard;
 use super::head::{Head, restart};
 use super::media::{self, Format};
 use super::options::{Options, RequestHeaders};
+use super::sse::Asked;
 
 /// All that decides how a request is answered.
 pub(super) struct Rules {
     pub(super) service: Arc<dyn Service>,
-    pub(super) settings: Settings,
+    pub(super) settings: Arc<Settings>,
     pub(super) options: Options,
     guard: Guard,
     cors: Option<CorsHeaders>,
+    is_loopback: bool,
 }
 
 /// A request whose head was looked at.
@@ -32,6 +34,8 @@ pub(super) struct Admitted<B> {
     /// making a new one would cost more than filling it.
     pub(super) headers: HeaderMap,
     pub(super) kept: Option<Box<RequestHeaders>>,
+    /// How it asks for an event stream, if it does.
+    pub(super) asked: Option<Box<Asked>>,
     pub(super) is_http1: bool,
 }
 
@@ -40,10 +44,20 @@ pub(super) struct Admitted<B> {
 pub(super) enum Verdict {
     /// Its body holds calls, to be answered in this format.
     Calls(Format),
+    /// It wants an event stream.
+    Events,
     /// It asks what is allowed; headers say it all.
     Preflight,
     /// It is refused.
     Refused(Fault),
+}
+
+/// What a request that is not refused wants.
+enum Wanted {
+    /// One answer in this format.
+    Answer(Format),
+    /// The answer as events.
+    Events(Box<Asked>),
 }
 
 impl Rules {
@@ -56,7 +70,8 @@ impl Rules {
     ) -> Rules {
         let guard = Guard::new(&options.hosts, &options.origins, address);
         let cors = options.cors.as_ref().map(|cors| CorsHeaders::new(cors, &options.origins));
-        Rules { service, settings, options, guard, cors }
+        let is_loopback = address.is_some_and(|address| address.ip().is_loopback());
+        Rules { service, settings: Arc::new(settings), options, guard, cors, is_loopback }
     }
 
     /// Checks the head of a request.
@@ -66,14 +81,19 @@ impl Rules {
         let mut headers = parts.headers;
         let head = Head::read(&headers);
         let has_origin = head.origin.is_some();
+        let mut asked = None;
         let verdict = match self.judge(&parts.method, &parts.uri, parts.version, &headers, &head) {
-            Ok(format) => Verdict::Calls(format),
+            Ok(Wanted::Answer(format)) => Verdict::Calls(format),
+            Ok(Wanted::Events(how)) => {
+                asked = Some(how);
+                Verdict::Events
+            }
             Err(Fault::Method(_)) if self.cors.is_some() && parts.method == Method::OPTIONS => {
                 Verdict::Preflight
             }
             Err(fault) => Verdict::Refused(fault),
         };
-        let is_call = matches!(verdict, Verdict::Calls(_));
+        let is_call = matches!(verdict, Verdict::Calls(_) | Verdict::Events);
         let origin = self.cors.as_ref().and_then(|_| headers.get(header::ORIGIN).cloned());
         let is_preflight = matches!(verdict, Verdict::Preflight)
             && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
@@ -84,10 +104,10 @@ impl Rules {
             (None, _) | (Some(_), Verdict::Refused(_)) => {}
             (Some(cors), _) => cors.add(&mut headers, origin, is_preflight),
         }
-        Admitted { body, verdict, headers, kept, is_http1 }
+        Admitted { body, verdict, headers, kept, asked, is_http1 }
     }
 
-    /// The methods that are allowed.
+    /// The methods that are allowed, except on stream paths.
     pub(super) fn allowed(&self) -> &'static str {
         if self.cors.is_some() { "POST, OPTIONS" } else { "POST" }
     }
@@ -100,7 +120,7 @@ impl Rules {
         version: Version,
         headers: &HeaderMap,
         head: &Head<'_>,
-    ) -> Result<Format, Fault> {
+    ) -> Result<Wanted, Fault> {
         self.check_host(head, uri, version)?;
         if head.has_repeated_origin {
             return Err(Fault::Forbidden("`Origin` stands more than once"));
@@ -110,6 +130,9 @@ impl Rules {
             if !self.guard.takes_origin(origin.as_bytes(), host) {
                 return Err(Fault::Forbidden("pages of this origin may not call"));
             }
+        }
+        if self.options.stream_paths.iter().any(|path| path == uri.path()) {
+            return self.judge_stream(method, uri, headers, head).map(Wanted::Events);
         }
         let paths = &self.options.paths;
         if !paths.is_empty() && !paths.iter().any(|path| path == uri.path()) {
@@ -126,7 +149,47 @@ impl Rules {
         {
             return Err(Fault::MediaType);
         }
-        Ok(format)
+        Ok(match format {
+            Format::Events => Wanted::Events(Box::new(Asked { query: None, is_in_query: false })),
+            format => Wanted::Answer(format),
+        })
+    }
+
+    /// How a request on a stream path asks, or why it is refused.
+    fn judge_stream(
+        &self,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+        head: &Head<'_>,
+    ) -> Result<Box<Asked>, Fault> {
+        let is_get = method == Method::GET && !self.options.get.is_off(self.is_loopback);
+        if !is_get && method != Method::POST {
+            return Err(Fault::Method(
+                match (self.options.get.is_off(self.is_loopback), self.cors.is_some()) {
+                    (true, _) => self.allowed(),
+                    (false, false) => "GET, POST",
+                    (false, true) => "GET, POST, OPTIONS",
+                },
+            ));
+        }
+        if !head.takes_events(headers) {
+            return Err(Fault::NotEvents);
+        }
+        if head.is_compressed {
+            return Err(Fault::Encoding);
+        }
+        let is_json = head.content_type.map(|value| media::is_json(value.as_bytes()));
+        // A form of another site has a type; a script's POST has an `Origin`, which was looked at.
+        if head.has_repeated_type || !is_get && is_json == Some(false) {
+            return Err(Fault::MediaType);
+        }
+        let query = Some(uri.query().unwrap_or_default().to_owned());
+        let asked = Asked { query, is_in_query: is_get || is_json.is_none() };
+        if is_get {
+            self.options.get.check(asked.method().as_deref(), headers)?;
+        }
+        Ok(Box::new(asked))
     }
 
     /// SEC-O-01. With HTTP/2 the host stands in the target; where it stands twice, both must pass.

@@ -18,6 +18,8 @@ pub(super) struct Activity {
     is_http2: bool,
     /// Requests under way.
     running: AtomicUsize,
+    /// Answers that are streams and go on after their request counts as answered.
+    streaming: AtomicUsize,
     /// Something moved since the clock last looked.
     moved: AtomicBool,
     /// Something waits to be written.
@@ -32,6 +34,7 @@ impl Activity {
             head_pending: AtomicBool::new(!is_http2),
             is_http2,
             running: AtomicUsize::new(0),
+            streaming: AtomicUsize::new(0),
             moved: AtomicBool::new(false),
             unsent: AtomicBool::new(false),
             unread: AtomicBool::new(false),
@@ -66,6 +69,17 @@ impl Activity {
         self.running.fetch_sub(1, Relaxed);
     }
 
+    /// An answer goes on as a stream. Whether it is idle is told by what it sends.
+    pub(super) fn begin_stream(&self) {
+        self.streaming.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn end_stream(&self) {
+        self.head_pending.store(false, Relaxed);
+        self.moved.store(true, Relaxed);
+        self.streaming.fetch_sub(1, Relaxed);
+    }
+
     pub(super) fn set_unsent(&self, unsent: bool) {
         self.unsent.store(unsent, Relaxed);
     }
@@ -85,7 +99,9 @@ impl Activity {
     /// Whether a request is awaited or has come in part, and none is under way.
     #[inline]
     pub(super) fn is_head_pending(&self) -> bool {
-        self.head_pending.load(Relaxed) && self.running.load(Relaxed) == 0
+        self.head_pending.load(Relaxed)
+            && self.running.load(Relaxed) == 0
+            && self.streaming.load(Relaxed) == 0
     }
 }
 

@@ -1,0 +1,146 @@
+//! Notifications that a handler pushes into the answer to its call.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Context;
+
+use bytes::Bytes;
+use futures_util::future::join_all;
+use futures_util::task::AtomicWaker;
+use tokio::sync::Notify;
+
+use crate::call::{Call, Members};
+use crate::call_error::CallError;
+use crate::codec;
+use crate::context::Version;
+use crate::json::Json;
+use crate::peer::Remote;
+use crate::reply::{Reply, ReplyFuture};
+use crate::service::Service;
+
+/// What was pushed and not taken yet. Locked for moments only, never across a wait.
+pub(super) struct Outbox {
+    version: Version,
+    /// Bytes that wait before whoever pushes has to wait too.
+    limit: usize,
+    state: Mutex<State>,
+    /// Wakes who takes.
+    reader: AtomicWaker,
+    /// Wakes those who wait for room.
+    room: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    messages: VecDeque<Bytes>,
+    bytes: usize,
+    is_closed: bool,
+}
+
+impl Outbox {
+    pub(super) fn new(version: Version, limit: usize) -> Arc<Outbox> {
+        Arc::new(Outbox {
+            version,
+            limit,
+            state: Mutex::default(),
+            reader: AtomicWaker::new(),
+            room: Notify::new(),
+        })
+    }
+
+    fn locked<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Wakes this task when something is pushed from now on.
+    pub(super) fn register(&self, cx: &Context<'_>) {
+        self.reader.register(cx.waker());
+    }
+
+    /// Takes the message that was pushed first.
+    pub(super) fn pop(&self) -> Option<Bytes> {
+        let (message, has_room) = self.locked(|state| {
+            let message = state.messages.pop_front()?;
+            state.bytes -= message.len();
+            Some((message, state.bytes < self.limit))
+        })?;
+        if has_room {
+            self.room.notify_waiters();
+        }
+        Some(message)
+    }
+
+    /// Takes nothing more from now on. What was pushed before can still be taken.
+    pub(super) fn close(&self) {
+        self.locked(|state| state.is_closed = true);
+        self.room.notify_waiters();
+    }
+
+    /// Adds a message. None if there is no room for it now.
+    fn push(&self, call: &Call) -> Option<Result<(), CallError>> {
+        let pushed = self.locked(|state| {
+            if state.is_closed {
+                return Some(Err(CallError::Closed("the answer that it would go into has ended".into())));
+            }
+            if state.bytes >= self.limit {
+                return None;
+            }
+            let mut text = Vec::with_capacity(64);
+            let members = call.cx.get::<Members>().map(|members| &members.0);
+            codec::notification(&mut text, self.version, &call.method, call.params.as_ref(), members);
+            state.bytes += text.len();
+            state.messages.push_back(Bytes::from(text));
+            Some(Ok(()))
+        });
+        if matches!(pushed, Some(Ok(()))) {
+            self.reader.wake();
+        }
+        pushed
+    }
+
+    async fn push_later(&self, call: &Call) -> Result<(), CallError> {
+        loop {
+            let notified = self.room.notified();
+            tokio::pin!(notified);
+            notified.as_mut().enable();
+            if let Some(pushed) = self.push(call) {
+                return pushed;
+            }
+            notified.await;
+        }
+    }
+}
+
+/// The caller, as far as one answer lets it be reached: it can be told something, but not asked.
+pub(super) struct Pusher(pub(super) Arc<Outbox>);
+
+impl Service for Pusher {
+    fn call(&self, call: &Call) -> ReplyFuture {
+        if !call.is_notification() {
+            let reason = "the caller cannot answer within an event stream; send it a notification";
+            return ReplyFuture::ready(Reply::Error(CallError::Unsupported(reason.into()).into()));
+        }
+        if let Some(pushed) = self.0.push(call) {
+            return ReplyFuture::ready(reply(pushed));
+        }
+        let (outbox, call) = (Arc::clone(&self.0), call.clone());
+        ReplyFuture::pending(async move { reply(outbox.push_later(&call).await) })
+    }
+}
+
+impl Remote for Pusher {
+    /// Each notification goes by itself: nothing is gained by a list that is not answered.
+    fn batch(&self, calls: Vec<Call>) -> Pin<Box<dyn Future<Output = Vec<Reply>> + Send>> {
+        let replies: Vec<_> = calls.iter().map(|call| self.call(call)).collect();
+        Box::pin(join_all(replies))
+    }
+}
+
+fn reply(pushed: Result<(), CallError>) -> Reply {
+    match pushed {
+        Ok(()) => Reply::Value(Json::NULL),
+        Err(error) => Reply::Error(error.into()),
+    }
+}

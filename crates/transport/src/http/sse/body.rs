@@ -1,0 +1,132 @@
+//! The body of an answer that is an event stream.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_core::Stream;
+use switchboard_core::{Code, ErrorObject, Event, Events};
+use tokio::time::{Instant, Sleep};
+
+use super::super::socket::Shared;
+use super::super::stop::Stop;
+use super::super::watch::after;
+use super::{DONE, STARTED, writer};
+
+/// How many bytes of events that are there at once go out as one piece.
+const AT_ONCE: usize = 16 << 10;
+
+/// Events as they become ready. They are pulled when there is room to send them, and dropping it cancels the calls.
+pub(in super::super) struct EventBody {
+    events: Events,
+    /// Whether a stream is announced by an event, and not by a comment.
+    has_start: bool,
+    keep_alive: Option<(Duration, Pin<Box<Sleep>>)>,
+    /// Comes to its end when the stream has to.
+    closing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    is_done: bool,
+    _stay: Stay,
+}
+
+impl EventBody {
+    pub(super) fn new(
+        events: Events,
+        has_start: bool,
+        keep_alive: Option<Duration>,
+        drain_time: Duration,
+        stay: Stay,
+    ) -> EventBody {
+        let keep_alive =
+            keep_alive.map(|time| (time, Box::pin(tokio::time::sleep_until(after(Instant::now(), time)))));
+        let closing = stay.closing(drain_time);
+        EventBody { events, has_start, keep_alive, closing, is_done: false, _stay: stay }
+    }
+
+    /// The events that are ready, as one piece; none after the last.
+    pub(in super::super) fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if self.is_done {
+            return Poll::Ready(None);
+        }
+        if let Some(closing) = &mut self.closing
+            && closing.as_mut().poll(cx).is_ready()
+        {
+            self.closing = None;
+            self.events.interrupt(&ErrorObject::from_code(Code::SHUTTING_DOWN));
+        }
+        let mut out = Vec::new();
+        while out.len() < AT_ONCE && !self.is_done {
+            match Pin::new(&mut self.events).poll_next(cx) {
+                Poll::Ready(Some(event)) => self.write(&mut out, event),
+                Poll::Ready(None) => {
+                    writer::event(&mut out, DONE.as_bytes());
+                    self.is_done = true;
+                }
+                Poll::Pending => break,
+            }
+        }
+        self.poll_keep_alive(cx, &mut out);
+        if out.is_empty() { Poll::Pending } else { Poll::Ready(Some(Bytes::from(out))) }
+    }
+
+    fn write(&self, out: &mut Vec<u8>, event: Event) {
+        match event {
+            Event::Message(text) => writer::event(out, &text),
+            Event::Started(id) if self.has_start => {
+                let start = format!(r#"{{"jsonrpc":"2.0","result":"","id":{id},"event":"start"}}"#);
+                writer::event(out, start.as_bytes());
+            }
+            Event::Started(_) => writer::comment(out, STARTED),
+            _ => {}
+        }
+    }
+
+    /// Adds a comment if nothing was to be said for a while.
+    fn poll_keep_alive(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        let Some((time, sleep)) = &mut self.keep_alive else { return };
+        if out.is_empty() {
+            if sleep.as_mut().poll(cx).is_pending() {
+                return;
+            }
+            writer::comment(out, "");
+        }
+        sleep.as_mut().reset(after(Instant::now(), *time));
+    }
+}
+
+impl std::fmt::Debug for EventBody {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EventBody").field("events", &self.events).finish_non_exhaustive()
+    }
+}
+
+/// The connection that an event stream goes over, as far as it is ours: it is told that the answer is not at its end.
+#[derive(Default)]
+pub(in super::super) struct Stay(Option<(Arc<Shared>, Arc<Stop>)>);
+
+impl Stay {
+    pub(in super::super) fn new(socket: Arc<Shared>, stop: Arc<Stop>) -> Stay {
+        socket.activity.begin_stream();
+        Stay(Some((socket, stop)))
+    }
+
+    /// Waits until the server stops, and then for most of the time that it gives: the last words of the stream have to be
+    /// out when that is over.
+    fn closing(&self, drain_time: Duration) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
+        let stop = Arc::clone(&self.0.as_ref()?.1);
+        Some(Box::pin(async move {
+            stop.wait().await;
+            tokio::time::sleep_until(after(Instant::now(), drain_time - drain_time / 8)).await;
+        }))
+    }
+}
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        if let Some((socket, _)) = &self.0 {
+            socket.activity.end_stream();
+        }
+    }
+}
