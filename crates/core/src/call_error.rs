@@ -42,6 +42,14 @@ pub enum CallError {
     /// The parameters cannot be written as JSON; nothing was sent.
     #[error("the parameters cannot be sent: {0}")]
     Params(Cow<'static, str>),
+    /// Something of a stream may have been lost here. The stream goes on.
+    #[error("the stream has a gap here: {reason}")]
+    Gap {
+        /// How many items were lost, where that is known.
+        lost: Option<u64>,
+        /// How it came about.
+        reason: Cow<'static, str>,
+    },
     /// The result came but is not of the expected type.
     #[error("the result is not what was expected: {0}")]
     Result(Cow<'static, str>),
@@ -70,6 +78,7 @@ impl CallError {
             | CallError::Unreachable(_)
             | CallError::Transport(_)
             | CallError::Protocol(_)
+            | CallError::Gap { .. }
             | CallError::Result(_) => Code::UPSTREAM_FAILED,
         }
     }
