@@ -13,6 +13,7 @@ mod dispatch;
 mod error;
 mod exchange;
 mod extensions;
+mod gap;
 mod id;
 mod json;
 pub mod lasting;
@@ -39,6 +40,7 @@ pub use describe::{
 pub use error::{DeclaredError, ErrorFields, ErrorObject, IntoError};
 pub use exchange::{Answer, Exchange, exchange};
 pub use extensions::Extensions;
+pub use gap::{Gap, GapReason};
 pub use id::Id;
 pub use json::{Json, Kind, NotJson};
 pub use layer::Layer;

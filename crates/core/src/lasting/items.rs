@@ -12,6 +12,7 @@ use crate::call::Call;
 use crate::call_error::CallError;
 use crate::code::Code;
 use crate::error::ErrorObject;
+use crate::gap::Gap;
 use crate::json::Json;
 use crate::lasting::Kept;
 use crate::lasting::calls::{self, Manner};
@@ -103,7 +104,7 @@ impl Stream for Returning {
 
 /// What tells the reader that something may have been lost here.
 fn gap() -> ErrorObject {
-    CallError::Gap { lost: None, reason: "the connection broke and was made again".into() }.into()
+    CallError::Gap(Gap::reconnected()).into()
 }
 
 /// A stream that ends with its connection, and keeps the connection until then.

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use switchboard_core::lasting::Options;
-use switchboard_core::{Call, CallError, Context, ErrorObject, Json, Method, Router, RouterBuilder, Service};
+use switchboard_core::{
+    Call, CallError, Code, Context, ErrorObject, Json, Method, Router, RouterBuilder, Service,
+};
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::rig::{Server, at_once, nobody_listens};
@@ -74,6 +76,24 @@ async fn only_the_repeatable_calls_of_a_batch_are_sent_again() {
     assert_eq!(outcomes[0].as_ref().unwrap().to_string(), "4");
     assert!(matches!(outcomes[1], Err(CallError::Closed(_))), "{outcomes:?}");
     assert_eq!((outcomes.len(), runs.load(Ordering::SeqCst)), (2, 4));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_a_leaving_server_gives_up_is_sent_again_only_if_it_is_repeatable() {
+    // The server answers both with -32006 when its time to drain is over.
+    let (router, started, open, runs) = counting();
+    let (server, _) = Server::new(router);
+    let peer = server.client(at_once()).peer();
+    let plain = tokio::spawn(peer.call::<usize>("count", ()).into_future());
+    let marked = tokio::spawn(peer.call::<usize>("count", ()).repeatable().into_future());
+    started.acquire_many(2).await.unwrap().forget();
+    server.drain();
+    let refused = plain.await.unwrap().unwrap_err();
+    assert_eq!(refused.rejection().unwrap().code, Code::SHUTTING_DOWN);
+    started.acquire().await.unwrap().forget();
+    open.add_permits(1);
+    assert_eq!(marked.await.unwrap(), Ok(3));
+    assert_eq!(runs.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test(start_paused = true)]

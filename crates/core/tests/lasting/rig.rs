@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use switchboard_core::lasting::{Backoff, DialError, Lasting, Options};
 use switchboard_core::{
-    Call, CallError, Connection, ConnectionError, FrameSink, FrameSource, Origin, Peer, Remote, Reply,
+    Call, CallError, Connection, ConnectionError, Drain, FrameSink, FrameSource, Origin, Peer, Remote, Reply,
     ReplyFuture, Router, RouterBuilder, Service,
 };
 use switchboard_transport::memory;
@@ -23,6 +23,7 @@ pub(crate) struct Server(Arc<Inner>);
 struct Inner {
     router: Arc<dyn Service>,
     cuts: Mutex<Vec<Cut>>,
+    drains: Mutex<Vec<Drain>>,
     refuse: Mutex<Option<DialError>>,
     dialled: AtomicUsize,
     dials: mpsc::UnboundedSender<tokio::time::Instant>,
@@ -33,8 +34,9 @@ impl Server {
     pub(crate) fn new(router: RouterBuilder) -> (Server, mpsc::UnboundedReceiver<tokio::time::Instant>) {
         let (dials, moments) = mpsc::unbounded_channel();
         let router = Arc::new(router.build().unwrap());
-        let (cuts, refuse, dialled) = (Mutex::default(), Mutex::default(), AtomicUsize::new(0));
-        (Server(Arc::new(Inner { router, cuts, refuse, dialled, dials })), moments)
+        let (cuts, drains, refuse) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let dialled = AtomicUsize::new(0);
+        (Server(Arc::new(Inner { router, cuts, drains, refuse, dialled, dials })), moments)
     }
 
     /// A client of it that connects again without delay.
@@ -60,6 +62,7 @@ impl Server {
             Origin::new("memory"),
             Arc::default(),
         );
+        inner.drains.lock().unwrap().push(connection.drain());
         tokio::spawn(connection);
         let nothing = Arc::new(Router::builder().build().unwrap());
         let (peer, connection) = Connection::new(
@@ -78,6 +81,13 @@ impl Server {
     pub(crate) fn cut(&self) {
         for cut in self.0.cuts.lock().unwrap().drain(..) {
             cut.now();
+        }
+    }
+
+    /// Ends all connections there are in good order.
+    pub(crate) fn drain(&self) {
+        for drain in self.0.drains.lock().unwrap().drain(..) {
+            drain.start();
         }
     }
 

@@ -37,7 +37,7 @@ impl Drop for Living {
 }
 
 fn is_gap(item: Option<Result<usize, CallError>>) -> bool {
-    matches!(item, Some(Err(CallError::Gap { .. })))
+    matches!(item, Some(Err(CallError::Gap(_))))
 }
 
 #[tokio::test]
@@ -57,6 +57,41 @@ async fn a_stream_comes_back_under_the_same_handle_after_a_gap() {
         tokio::task::yield_now().await;
     }
     assert_eq!(server.dialled(), 5);
+}
+
+#[tokio::test]
+async fn a_stream_comes_back_from_a_server_that_shuts_down_in_good_order() {
+    let (router, _) = numbering();
+    let (server, _) = Server::new(router);
+    let peer = server.client(at_once()).peer();
+    let mut items = peer.stream::<usize>("watch", ()).await.unwrap();
+    assert_eq!(items.next().await, Some(Ok(1)));
+    server.drain();
+    assert!(is_gap(items.next().await));
+    assert_eq!(items.next().await, Some(Ok(2)));
+}
+
+#[tokio::test]
+async fn a_stream_that_had_ended_is_not_asked_for_again() {
+    let opened = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&opened);
+    let short = Method::stream("short", move |_: Json, _| {
+        count.fetch_add(1, Ordering::SeqCst);
+        futures_util::stream::iter([1, 2])
+    });
+    let (server, _) = Server::new(
+        Router::builder().add(short).add(Method::sync("ping", |_: Json, _| Ok::<_, ErrorObject>(1))),
+    );
+    let peer = server.client(at_once()).peer();
+    let mut items = peer.stream::<usize>("short", ()).await.unwrap();
+    // Items and end go out before the answer to a later call does.
+    assert_eq!(peer.call("ping", ()).await, Ok(1));
+    server.cut();
+    assert_eq!(peer.call("ping", ()).repeatable().await, Ok(1));
+    assert_eq!(items.next().await, Some(Ok(1)));
+    assert_eq!(items.next().await, Some(Ok(2)));
+    assert_eq!(items.next().await, None);
+    assert_eq!((opened.load(Ordering::SeqCst), server.dialled()), (1, 2));
 }
 
 #[tokio::test]
