@@ -45,6 +45,21 @@ impl Call {
         self
     }
 
+    /// The same call, marked as one that may reach the far side twice without harm: its method is safe or idempotent,
+    /// or the caller knows better. A peer that [connects again](crate::lasting) sends it again when the connection broke
+    /// before the answer came. A notification is never sent twice, whatever its marks.
+    #[must_use]
+    pub fn repeatable(mut self) -> Call {
+        self.cx.insert(Repeatable);
+        self
+    }
+
+    /// Whether the call may be sent twice.
+    #[must_use]
+    pub fn is_repeatable(&self) -> bool {
+        !self.is_notification() && self.cx.get::<Repeatable>().is_some()
+    }
+
     /// The identifier the caller gave. A reply carries none: the driver stamps it.
     #[must_use]
     pub fn id(&self) -> Option<&Id> {
@@ -86,6 +101,9 @@ impl fmt::Debug for Call {
             .finish()
     }
 }
+
+/// The mark of a call that may be sent twice. It travels in the context, so that calls without it stay as small as they are.
+struct Repeatable;
 
 /// Members of a request that the protocol does not define, as one JSON object.
 ///

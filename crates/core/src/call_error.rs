@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::code::Code;
 use crate::error::ErrorObject;
+use crate::gap::Gap;
 
 /// Why one call gave no result.
 ///
@@ -42,6 +43,9 @@ pub enum CallError {
     /// The parameters cannot be written as JSON; nothing was sent.
     #[error("the parameters cannot be sent: {0}")]
     Params(Cow<'static, str>),
+    /// Items of a stream are missing here. The stream goes on.
+    #[error("{0}")]
+    Gap(Gap),
     /// The result came but is not of the expected type.
     #[error("the result is not what was expected: {0}")]
     Result(Cow<'static, str>),
@@ -70,6 +74,7 @@ impl CallError {
             | CallError::Unreachable(_)
             | CallError::Transport(_)
             | CallError::Protocol(_)
+            | CallError::Gap(_)
             | CallError::Result(_) => Code::UPSTREAM_FAILED,
         }
     }

@@ -25,6 +25,11 @@ use crate::service::Service;
 pub trait Remote: Service {
     /// Sends calls as one batch; gives one reply for each, in the order of the calls.
     fn batch(&self, calls: Vec<Call>) -> Pin<Box<dyn Future<Output = Vec<Reply>> + Send>>;
+
+    /// Waits until nothing can be sent any more, and says why. Where every call makes its own way, that is never.
+    ///
+    /// Waiting keeps nothing open that would end by itself.
+    fn closed(&self) -> Pin<Box<dyn Future<Output = CallError> + Send>>;
 }
 
 /// The far side: cheap to clone, and a [`Service`] itself.
@@ -89,28 +94,14 @@ impl Peer {
             method: method.into(),
             params: encode_params(&params),
             timeout: self.timeout,
+            is_repeatable: false,
             result: PhantomData,
         }
     }
 
-    /// Calls a method that answers with a stream.
-    ///
-    /// # Errors
-    ///
-    /// As for a call; a plain result comes as a stream of one item.
-    pub async fn stream<T>(
-        &self,
-        method: impl Into<Name>,
-        params: impl Serialize,
-    ) -> Result<Values<T>, CallError> {
-        let mut call = Call::new(method, encode_params(&params)?);
-        call.cx.insert(StreamWanted);
-        let items = match self.ask(call, self.timeout).await? {
-            Reply::Stream(items) => items,
-            Reply::Value(json) => Box::pin(futures_util::stream::iter([Ok(json)])),
-            Reply::Error(error) => return Err(error.into()),
-        };
-        Ok(Values { items, item: PhantomData })
+    /// Calls a method that answers with a stream. A plain result comes as a stream of one item.
+    pub fn stream<T>(&self, method: impl Into<Name>, params: impl Serialize) -> Opening<T> {
+        Opening(self.call(method, params))
     }
 
     /// Sends a notification. That it was sent says nothing about whether it was understood (J2-19).
@@ -130,6 +121,12 @@ impl Peer {
     /// Collects calls to send as one batch.
     pub fn batch(&self) -> Batch {
         Batch { peer: self.clone(), calls: Vec::new(), fault: None, timeout: self.timeout }
+    }
+
+    /// Waits until the far side can be reached no more over this connection, and says why. A carrier that connects
+    /// anew for each call is never closed.
+    pub async fn closed(&self) -> CallError {
+        Remote::closed(self).await
     }
 
     /// Sends a call and waits for its reply, but not longer than `timeout`.
@@ -160,10 +157,21 @@ impl Remote for Peer {
             }
         }
     }
+
+    fn closed(&self) -> Pin<Box<dyn Future<Output = CallError> + Send>> {
+        match &self.remote {
+            Some(remote) => remote.closed(),
+            None => Box::pin(std::future::ready(nobody())),
+        }
+    }
 }
 
 fn absent() -> Reply {
-    Reply::Error(CallError::Unsupported("the caller cannot be called back over this carrier".into()).into())
+    Reply::Error(nobody().into())
+}
+
+fn nobody() -> CallError {
+    CallError::Unsupported("the caller cannot be called back over this carrier".into())
 }
 
 impl fmt::Debug for Peer {
@@ -179,6 +187,7 @@ pub struct Request<T> {
     method: Name,
     params: Result<Option<Json>, CallError>,
     timeout: Duration,
+    is_repeatable: bool,
     result: PhantomData<fn() -> T>,
 }
 
@@ -188,6 +197,17 @@ impl<T> Request<T> {
         self.timeout = timeout;
         self
     }
+
+    /// Says that the call may reach the far side twice without harm, see [`Call::repeatable`].
+    pub fn repeatable(mut self) -> Request<T> {
+        self.is_repeatable = true;
+        self
+    }
+
+    fn to_call(&self) -> Result<Call, CallError> {
+        let call = Call::new(self.method.clone(), self.params.clone()?);
+        Ok(if self.is_repeatable { call.repeatable() } else { call })
+    }
 }
 
 impl<T: DeserializeOwned + 'static> IntoFuture for Request<T> {
@@ -195,9 +215,41 @@ impl<T: DeserializeOwned + 'static> IntoFuture for Request<T> {
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { read(self.peer.ask(self.to_call()?, self.timeout).await?) })
+    }
+}
+
+/// A call for a stream, which is sent when it is awaited.
+#[must_use = "a call is sent when it is awaited"]
+pub struct Opening<T>(Request<T>);
+
+impl<T> Opening<T> {
+    /// Waits this long for the stream to begin.
+    pub fn timeout(self, timeout: Duration) -> Opening<T> {
+        Opening(self.0.timeout(timeout))
+    }
+
+    /// Says that the call may reach the far side twice without harm, see [`Call::repeatable`].
+    pub fn repeatable(self) -> Opening<T> {
+        Opening(self.0.repeatable())
+    }
+}
+
+impl<T: 'static> IntoFuture for Opening<T> {
+    type Output = Result<Values<T>, CallError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let call = Call::new(self.method, self.params?);
-            read(self.peer.ask(call, self.timeout).await?)
+            let Opening(request) = self;
+            let mut call = request.to_call()?;
+            call.cx.insert(StreamWanted);
+            let items = match request.peer.ask(call, request.timeout).await? {
+                Reply::Stream(items) => items,
+                Reply::Value(json) => Box::pin(futures_util::stream::iter([Ok(json)])),
+                Reply::Error(error) => return Err(error.into()),
+            };
+            Ok(Values { items, item: PhantomData })
         })
     }
 }
@@ -263,6 +315,12 @@ impl Batch {
         self
     }
 
+    /// Says that all that was added so far may reach the far side twice without harm, see [`Call::repeatable`].
+    pub fn repeatable(mut self) -> Batch {
+        self.calls = self.calls.into_iter().map(Call::repeatable).collect();
+        self
+    }
+
     fn add(mut self, params: &impl Serialize, call: impl FnOnce(Option<Json>) -> Call) -> Batch {
         match encode_params(params) {
             Ok(params) => self.calls.push(call(params)),
@@ -305,5 +363,9 @@ impl<S: Service> Remote for Local<S> {
     fn batch(&self, calls: Vec<Call>) -> Pin<Box<dyn Future<Output = Vec<Reply>> + Send>> {
         let replies: Vec<_> = calls.iter().map(|call| self.0.call(call)).collect();
         Box::pin(join_all(replies))
+    }
+
+    fn closed(&self) -> Pin<Box<dyn Future<Output = CallError> + Send>> {
+        Box::pin(std::future::pending())
     }
 }

@@ -187,14 +187,18 @@ pub fn call<T: Readable>(
     peer: &Peer,
     method: &'static str,
     params: impl Serialize,
+    is_repeatable: bool,
 ) -> Pin<Box<dyn Future<Output = Result<T, CallError>> + Send>> {
-    peer.call(Name::from_static(method), params).into_future()
+    let request = peer.call(Name::from_static(method), params);
+    if is_repeatable { request.repeatable().into_future() } else { request.into_future() }
 }
 
 pub fn open<T: Readable>(
     peer: &Peer,
     method: &'static str,
     params: impl Serialize,
-) -> impl Future<Output = Result<Values<T>, CallError>> {
-    peer.stream(Name::from_static(method), params)
+    is_repeatable: bool,
+) -> Pin<Box<dyn Future<Output = Result<Values<T>, CallError>> + Send>> {
+    let opening = peer.stream(Name::from_static(method), params);
+    if is_repeatable { opening.repeatable().into_future() } else { opening.into_future() }
 }

@@ -188,6 +188,22 @@ async fn a_client_calls_a_layered_service_and_sends_only_what_is_given() -> Resu
 }
 
 #[tokio::test]
+async fn only_methods_that_are_marked_safe_or_idempotent_may_be_sent_again() -> Result<(), CallError> {
+    let marks = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let (router, seen) = (router(), Arc::clone(&marks));
+    let client = UsersClient::new(service_fn(move |call| {
+        seen.lock().unwrap().push((call.method.to_string(), call.is_repeatable()));
+        router.call(call)
+    }));
+    client.add(2, 3).await?;
+    client.ping().await?;
+    client.ticks(1).await?;
+    let expected = [("users/add", true), ("users/ping", false), ("users/ticks", false)];
+    assert_eq!(*marks.lock().unwrap(), expected.map(|(name, mark)| (name.to_owned(), mark)));
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_client_gets_the_far_sides_error() {
     let error = UsersClient::new(router()).find("nobody".into(), None, None).await.unwrap_err();
     assert_eq!(error.rejection().map(|error| error.code), Some(Code(1001)));

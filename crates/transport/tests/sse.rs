@@ -192,7 +192,7 @@ async fn a_client_is_told_errors_and_hears_notifications() {
     let (server, _) = serve(Options::default()).await;
     let (heard, mut notifications) = mpsc::unbounded_channel();
     let service = service_fn(move |call| {
-        heard.send(format!("{} {}", call.method, call.params.unwrap())).unwrap();
+        heard.send(format!("{} {}", call.method, call.params.as_ref().unwrap())).unwrap();
         ReplyFuture::ready(Reply::Value(Json::NULL))
     });
     let peer = Peer::new(Client::new(&server.url()).unwrap().with_service(service));

@@ -37,6 +37,8 @@ pub(super) struct Link {
     driver: AtomicWaker,
     /// Wakes those who wait for room in the queue.
     room: Notify,
+    /// Wakes those who wait for the end.
+    ended: Notify,
     is_draining: AtomicBool,
 }
 
@@ -67,6 +69,7 @@ impl Link {
             has_queued: AtomicBool::new(false),
             driver: AtomicWaker::new(),
             room: Notify::new(),
+            ended: Notify::new(),
             is_draining: AtomicBool::new(false),
         })
     }
@@ -96,6 +99,19 @@ impl Link {
             notified.as_mut().enable();
             if self.locked(|state| state.closed.is_some() || self.has_room(state)) {
                 return;
+            }
+            notified.await;
+        }
+    }
+
+    /// Waits until the connection has ended, and says why.
+    async fn closed(&self) -> CallError {
+        loop {
+            let notified = self.ended.notified();
+            tokio::pin!(notified);
+            notified.as_mut().enable();
+            if let Some(reason) = self.locked(|state| state.closed.clone()) {
+                return reason;
             }
             notified.await;
         }
@@ -253,6 +269,7 @@ impl Link {
             inbox.end(Some(reason.clone().into()));
         }
         self.room.notify_waiters();
+        self.ended.notify_waiters();
     }
 
     /// How many calls and streams of this side are open.
@@ -359,6 +376,11 @@ impl Remote for FarSide {
             };
             join_all(replies).await
         })
+    }
+
+    fn closed(&self) -> Pin<Box<dyn Future<Output = CallError> + Send>> {
+        let link = Arc::clone(&self.0);
+        Box::pin(async move { link.closed().await })
     }
 }
 

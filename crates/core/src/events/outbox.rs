@@ -82,7 +82,7 @@ impl Outbox {
     fn push(&self, call: &Call) -> Option<Result<(), CallError>> {
         let pushed = self.locked(|state| {
             if state.is_closed {
-                return Some(Err(CallError::Closed("the answer that it would go into has ended".into())));
+                return Some(Err(ended()));
             }
             if state.bytes >= self.limit {
                 return None;
@@ -98,6 +98,19 @@ impl Outbox {
             self.reader.wake();
         }
         pushed
+    }
+
+    /// Waits until nothing more is taken.
+    async fn closed(&self) -> CallError {
+        loop {
+            let notified = self.room.notified();
+            tokio::pin!(notified);
+            notified.as_mut().enable();
+            if self.locked(|state| state.is_closed) {
+                return ended();
+            }
+            notified.await;
+        }
     }
 
     async fn push_later(&self, call: &Call) -> Result<(), CallError> {
@@ -136,6 +149,15 @@ impl Remote for Pusher {
         let replies: Vec<_> = calls.iter().map(|call| self.call(call)).collect();
         Box::pin(join_all(replies))
     }
+
+    fn closed(&self) -> Pin<Box<dyn Future<Output = CallError> + Send>> {
+        let outbox = Arc::clone(&self.0);
+        Box::pin(async move { outbox.closed().await })
+    }
+}
+
+fn ended() -> CallError {
+    CallError::Closed("the answer that it would go into has ended".into())
 }
 
 fn reply(pushed: Result<(), CallError>) -> Reply {

@@ -58,6 +58,8 @@ fn function(method: &Method, vis: &Visibility, options: &Options) -> TokenStream
         let (variable, ty) = (&argument.variable, sent_type(argument));
         quote!(#variable: #ty)
     });
+    // What changes nothing, or nothing more the second time, may be sent again when a connection breaks.
+    let repeatable = method.safe || method.idempotent;
     let docs = docs(method);
     let deprecated = method.deprecated.as_ref().map(|note| quote!(#[deprecated(note = #note)]));
     let params = if method.is_variadic() { by_position(method, options) } else { by_name(method, options) };
@@ -73,7 +75,7 @@ fn function(method: &Method, vis: &Visibility, options: &Options) -> TokenStream
         #deprecated
         #vis async fn #function(&self, #(#inputs),*) -> ::core::result::Result<#result, #krate::CallError> {
             let params = { #params };
-            #krate::__private::#call(&self.peer, #name, params).await
+            #krate::__private::#call(&self.peer, #name, params, #repeatable).await
         }
     }
 }

@@ -193,6 +193,10 @@ impl Remote for Client {
         let inner = Arc::clone(&self.inner);
         Box::pin(async move { inner.batch(&calls).await })
     }
+
+    fn closed(&self) -> Pin<Box<dyn Future<Output = CallError> + Send>> {
+        Box::pin(std::future::pending())
+    }
 }
 
 impl fmt::Debug for Client {

@@ -52,8 +52,8 @@ pub async fn serve_with(endpoint: Endpoint, options: ServerOptions) -> Running {
     Running { address, handle, task: tokio::spawn(server.serve_endpoint(endpoint)) }
 }
 
-pub async fn within<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, future).await.expect("something takes too long")
+pub async fn within<T>(future: impl IntoFuture<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future.into_future()).await.expect("something takes too long")
 }
 
 /// A connection that sends exactly what it is told.

@@ -1,0 +1,9 @@
+//! A peer that connects again: what becomes of calls and streams when its connections break.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+mod calls;
+mod chaos;
+mod connecting;
+mod rig;
+mod streams;
