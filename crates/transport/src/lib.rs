@@ -6,7 +6,11 @@ pub mod framing;
 pub mod http;
 pub mod memory;
 pub mod running;
+#[cfg(all(feature = "stdio", unix))]
+pub mod stdio;
 #[cfg(feature = "stream")]
 pub mod stream;
 #[cfg(feature = "tcp")]
 pub mod tcp;
+#[cfg(all(feature = "unix", unix))]
+pub mod unix;
