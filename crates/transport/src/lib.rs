@@ -1,5 +1,7 @@
 //! The transports of Switchboard: each yields frames or bodies, and nothing else.
 
+#[cfg(all(feature = "child", unix))]
+pub mod child;
 #[cfg(feature = "stream")]
 pub mod framing;
 #[cfg(feature = "http")]

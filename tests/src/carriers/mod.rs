@@ -4,8 +4,10 @@ mod direct;
 mod exchange;
 mod http;
 mod memory;
+mod stream;
 
 pub use direct::Direct;
 pub use exchange::Exchange;
 pub use http::Http;
 pub use memory::Memory;
+pub use stream::{Over, Stream};
