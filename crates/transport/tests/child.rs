@@ -101,3 +101,30 @@ fn a_child_does_not_outlive_the_runtime() {
     drop(peer);
     assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
 }
+
+/// This test is its own parent process: the inner one starts the child and is killed.
+#[test]
+fn a_child_does_not_outlive_a_killed_parent() {
+    const NAME: &str = "a_child_does_not_outlive_a_killed_parent";
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    if std::env::var_os("IS_PARENT").is_some() {
+        runtime.block_on(async {
+            let peer =
+                start(&format!("trap '' TERM HUP; answer=$$; {LOOP} while :; do sleep 1000; done")).await;
+            let pid: String = peer.call("pid", ()).await.unwrap();
+            println!("\npid {pid}");
+            std::future::pending::<()>().await;
+        });
+    }
+    let mut parent = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", NAME, "--nocapture"])
+        .env("IS_PARENT", "yes")
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = std::io::BufRead::lines(std::io::BufReader::new(parent.stdout.take().unwrap()));
+    let pid = lines.map_while(Result::ok).find_map(|line| line.strip_prefix("pid ").map(str::to_owned));
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    runtime.block_on(gone(&pid.expect("the child answered")));
+}
