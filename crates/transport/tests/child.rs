@@ -1,5 +1,6 @@
 //! Children as servers: none of them, and nothing they started, outlives its connection.
 
+#![allow(clippy::unwrap_used)]
 #![cfg(feature = "child")]
 
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! Each framing with what it must take, refuse and recover from.
 
+#![allow(clippy::unwrap_used)]
 #![cfg(feature = "stream")]
 
 use bytes::Bytes;

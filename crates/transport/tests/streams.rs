@@ -1,5 +1,6 @@
 //! Streams of bytes as connections: their ends, their faults, and clients that last as long as their peers.
 
+#![allow(clippy::unwrap_used)]
 #![cfg(all(feature = "tcp", feature = "unix"))]
 
 use std::os::unix::fs::PermissionsExt as _;
