@@ -11,5 +11,15 @@ pub use switchboard_macros::service;
 #[doc(hidden)]
 pub mod __private;
 
+#[cfg(all(feature = "child", unix))]
+pub use switchboard_transport::child;
 #[cfg(feature = "http")]
 pub use switchboard_transport::http;
+#[cfg(all(feature = "stdio", unix))]
+pub use switchboard_transport::stdio;
+#[cfg(feature = "tcp")]
+pub use switchboard_transport::tcp;
+#[cfg(all(feature = "unix", unix))]
+pub use switchboard_transport::unix;
+#[cfg(feature = "stream")]
+pub use switchboard_transport::{framing, stream};
