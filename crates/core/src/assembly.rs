@@ -39,8 +39,8 @@ enum Held {
 pub(crate) enum Outcome {
     Value(Json),
     Error(ErrorObject),
-    /// With a stream that has this identifier.
-    Stream(Json),
+    /// With a stream that has this identifier and this flag.
+    Stream(Json, Json),
 }
 
 impl From<Result<Json, ErrorObject>> for Outcome {
@@ -87,7 +87,7 @@ impl Assembly {
         let size = match &outcome {
             Outcome::Value(json) => json.as_bytes().len(),
             Outcome::Error(error) => error.data.as_ref().map_or(0, |data| data.as_bytes().len()),
-            Outcome::Stream(_) => 0,
+            Outcome::Stream(..) => 0,
         };
         if self.out.len() + self.held_bytes + size > limits.batch_reply {
             return Outcome::Error(too_large(limits.batch_reply));
@@ -118,7 +118,9 @@ impl Assembly {
         self.out.push(if self.out.is_empty() { b'[' } else { b',' });
         let start = self.out.len();
         let outcome = match outcome {
-            Outcome::Stream(subscription) => return codec::stream_start(&mut self.out, id, &subscription),
+            Outcome::Stream(subscription, flag) => {
+                return codec::stream_start(&mut self.out, id, &subscription, &flag);
+            }
             Outcome::Value(json) => within(Ok(json), limits.reply),
             Outcome::Error(error) => within(Err(error), limits.reply),
         };

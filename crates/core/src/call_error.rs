@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::code::Code;
 use crate::error::ErrorObject;
+use crate::gap::Gap;
 
 /// Why one call gave no result.
 ///
@@ -45,6 +46,9 @@ pub enum CallError {
     /// The result came but is not of the expected type.
     #[error("the result is not what was expected: {0}")]
     Result(Cow<'static, str>),
+    /// Items of a stream are missing here. The stream goes on.
+    #[error("{0}")]
+    Gap(Gap),
 }
 
 impl CallError {
@@ -64,6 +68,7 @@ impl CallError {
             CallError::TimedOut => Code::TIMED_OUT,
             CallError::Cancelled => Code::CANCELLED,
             CallError::Busy(_) => Code::OVER_LIMIT,
+            CallError::Gap(_) => Code::ITEMS_LOST,
             CallError::Params(_) => Code::INTERNAL_ERROR,
             CallError::Closed(_)
             | CallError::Unsupported(_)
@@ -82,6 +87,9 @@ impl From<CallError> for ErrorObject {
             CallError::Rejected(error) => error,
             local => {
                 let mut error = ErrorObject::from_code(local.code());
+                if let CallError::Gap(gap) = &local {
+                    error = error.with_data(gap);
+                }
                 error.local = Some(Box::new(local));
                 error
             }

@@ -21,6 +21,7 @@ use crate::limits::Limits;
 use crate::name::Name;
 use crate::reply::{Items, Reply, ReplyFuture};
 use crate::service::Service;
+use crate::wishes;
 
 /// The call that a request object asks for.
 #[inline(always)]
@@ -28,7 +29,10 @@ pub(crate) fn call_of(request: Request, cx: &context::Context) -> Call {
     let mut cx = cx.clone();
     cx.version = request.version;
     if let Some(members) = request.members {
-        cx.insert(Members(*members));
+        let rest = wishes::take(*members, request.id.as_ref(), &mut cx);
+        if let Some(rest) = rest {
+            cx.insert(Members(rest));
+        }
     }
     Call::received(request.method, request.params, request.id, cx)
 }
@@ -56,6 +60,10 @@ impl Started {
 pub(crate) fn start(service: &dyn Service, call: Call) -> Started {
     let method = call.method.clone();
     let deadline = call.cx.deadline;
+    // Whoever stopped waiting before the call begins has no use for it.
+    if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+        return Started::Done(Reply::Error(ErrorObject::timed_out()));
+    }
     match catch_unwind(AssertUnwindSafe(|| service.call(call).into_ready())) {
         Ok(Ok(reply)) => Started::Done(guard(method, reply)),
         Ok(Err(future)) => Started::Running(Running { method, deadline, future }),
@@ -71,14 +79,33 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// The rest of a call that has a reply already.
+    pub(crate) fn of(
+        rest: impl Future<Output = Reply> + Send + 'static,
+        method: Name,
+        deadline: Option<Instant>,
+    ) -> Running {
+        Running { method, deadline, future: ReplyFuture::pending(rest) }
+    }
+
+    /// The same call with something done to its reply.
+    pub(crate) fn then<F>(self, change: impl FnOnce(Running) -> F) -> Running
+    where
+        F: Future<Output = Reply> + Send + 'static,
+    {
+        let (method, deadline) = (self.method.clone(), self.deadline);
+        Running::of(change(self), method, deadline)
+    }
+
     /// Waits for the reply, but not past the caller's deadline nor longer than a call may take.
     pub(crate) async fn finish(self, limits: &Limits) -> Reply {
         let until = last_moment(self.deadline, limits);
         self.finish_by(until).await
     }
 
-    /// Waits for the reply, but not past this moment.
+    /// Waits for the reply, but not past this moment nor the caller's deadline.
     pub(crate) async fn finish_by(self, until: Instant) -> Reply {
+        let until = self.deadline.map_or(until, |deadline| deadline.min(until));
         tokio::time::timeout_at(until, self).await.unwrap_or_else(|_| Reply::Error(ErrorObject::timed_out()))
     }
 }
@@ -114,12 +141,19 @@ impl Future for Running {
 #[inline]
 fn guard(method: Name, reply: Reply) -> Reply {
     match reply {
-        Reply::Stream(items) => Reply::Stream(Box::pin(GuardedItems { method, items: Some(items) })),
+        Reply::Stream(items) => {
+            let names = items.subscription().cloned();
+            let guarded = Items::new(GuardedItems { method, items: Some(items) });
+            Reply::Stream(match names {
+                Some(names) => guarded.named(names),
+                None => guarded,
+            })
+        }
         other => other,
     }
 }
 
-/// A stream that ends at its first error or panic, whatever it says after.
+/// A stream that ends at its first error or panic, gaps aside, whatever it says after.
 struct GuardedItems {
     method: Name,
     items: Option<Items>,
@@ -130,9 +164,10 @@ impl Stream for GuardedItems {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let Some(items) = &mut self.items else { return Poll::Ready(None) };
-        match catch_unwind(AssertUnwindSafe(|| items.as_mut().poll_next(cx))) {
+        match catch_unwind(AssertUnwindSafe(|| Pin::new(items).poll_next(cx))) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(Some(Ok(item)))) => Poll::Ready(Some(Ok(item))),
+            Ok(Poll::Ready(Some(Err(error)))) if error.gap().is_some() => Poll::Ready(Some(Err(error))),
             Ok(Poll::Ready(last)) => {
                 self.items = None;
                 Poll::Ready(last)
