@@ -36,7 +36,8 @@ pub struct Subscription {
 }
 
 /// Whose habits a subscription follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SubscriptionStyle {
     /// Ethereum's: identifiers are hexadecimal strings, an end is not told, and unsubscribing what is not there is an
@@ -44,6 +45,8 @@ pub enum SubscriptionStyle {
     Ethereum,
     /// jsonrpsee's: identifiers are numbers, only an end with an error is told, by an item's notification with
     /// `params.error`, and unsubscribing what is not there gives false (JSP-02, JSP-03).
+    #[default]
+    #[serde(other)]
     Named,
 }
 
@@ -103,17 +106,15 @@ impl Subscription {
 
     /// The value of the member `stream` in the response that opens it.
     pub(crate) fn to_json(&self) -> Json {
-        Json::encode_ref(&Wire {
-            item: self.item.as_str().into(),
-            unsubscribe: self.unsubscribe.as_str().into(),
-        })
-        .expect("two strings can be written")
+        let Subscription { item, unsubscribe, style } = self;
+        let wire = Wire { item: item.to_string(), unsubscribe: unsubscribe.to_string(), style: *style };
+        Json::encode_ref(&wire).expect("names can be written")
     }
 
     /// What the member `stream` of a response says.
     pub(crate) fn from_json(json: &Json) -> Option<Subscription> {
-        let Wire { item, unsubscribe } = json.decode().ok()?;
-        Some(Subscription::named(item, unsubscribe))
+        let Wire { item, unsubscribe, style } = json.decode().ok()?;
+        Some(Subscription { item: item.into(), unsubscribe: unsubscribe.into(), style })
     }
 }
 
@@ -121,4 +122,6 @@ impl Subscription {
 struct Wire {
     item: String,
     unsubscribe: String,
+    #[serde(default)]
+    style: SubscriptionStyle,
 }

@@ -22,6 +22,7 @@ use switchboard_core::{
 use tokio::time::Instant;
 
 use super::body::{self, Body, Unread};
+use super::head::TIMEOUT;
 use super::outcome::{Received, failure};
 use super::url::{self, UrlError};
 use super::watch::after;
@@ -233,11 +234,15 @@ impl Inner {
         deadline: Option<Instant>,
         limit: usize,
     ) -> Result<Received, CallError> {
+        let told = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()).as_millis());
         let deadline = deadline.unwrap_or_else(|| after(Instant::now(), self.options.call_time));
         let mut request = Request::new(Body::new(Bytes::from(text)));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = self.options.headers.clone();
+        if let Some(value) = told.and_then(|told| HeaderValue::from_str(&told.to_string()).ok()) {
+            request.headers_mut().insert(TIMEOUT.clone(), value);
+        }
         if self.options.http2 {
             *request.version_mut() = http::Version::HTTP_2;
         }

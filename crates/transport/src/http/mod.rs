@@ -62,6 +62,7 @@ pub use client::{Client, ClientOptions, connect};
 pub use cors::Cors;
 pub use endpoint::{Answering, Endpoint};
 pub use guard::{GuardError, Hosts, Origins};
+pub use head::TIMEOUT;
 pub use options::{Options, RequestHeaders, StatusMapping};
 pub use server::{Handle, Server, ServerOptions};
 pub use url::UrlError;

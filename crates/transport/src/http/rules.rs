@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Request, Uri, Version};
@@ -32,6 +33,8 @@ pub(super) struct Admitted<B> {
     /// making a new one would cost more than filling it.
     pub(super) headers: HeaderMap,
     pub(super) kept: Option<Box<RequestHeaders>>,
+    /// How long the caller waits, if it says so.
+    pub(super) timeout: Option<Duration>,
     pub(super) is_http1: bool,
 }
 
@@ -66,6 +69,7 @@ impl Rules {
         let mut headers = parts.headers;
         let head = Head::read(&headers);
         let has_origin = head.origin.is_some();
+        let timeout = head.timeout();
         let verdict = match self.judge(&parts.method, &parts.uri, parts.version, &headers, &head) {
             Ok(format) => Verdict::Calls(format),
             Err(Fault::Method(_)) if self.cors.is_some() && parts.method == Method::OPTIONS => {
@@ -84,7 +88,7 @@ impl Rules {
             (None, _) | (Some(_), Verdict::Refused(_)) => {}
             (Some(cors), _) => cors.add(&mut headers, origin, is_preflight),
         }
-        Admitted { body, verdict, headers, kept, is_http1 }
+        Admitted { body, verdict, headers, kept, timeout, is_http1 }
     }
 
     /// The methods that are allowed.
