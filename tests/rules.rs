@@ -1,6 +1,7 @@
 //! Every rule of the protocol is cited by a test, or waits for one with a reason.
 //!
-//! The rules are numbered: J2 for JSON-RPC 2.0, J1 for 1.0, JH for JSON-RPC over HTTP, SEC for what keeps a server safe:
+//! The rules are numbered: J2 for JSON-RPC 2.0, J1 for 1.0, JH for JSON-RPC over HTTP, SUB for
+//! subscriptions, ETH and JSP for those of Ethereum and jsonrpsee, LSP for language servers, SEC for what keeps a server safe:
 //! SEC-O from pages of other sites, SEC-H from crooked HTTP, SEC-L from too much of anything. A vector cites them in `req`, a transcript and a test in a
 //! comment. What counts is what tests: in the sources of a crate only what follows `#[cfg(test)]`.
 
@@ -100,7 +101,8 @@ fn collect(folder: &Path, texts: &mut Vec<Text>) {
 }
 
 /// What the numbers of rules begin with.
-const KINDS: [&str; 6] = ["J1-", "J2-", "JH-", "SEC-H-", "SEC-L-", "SEC-O-"];
+const KINDS: [&str; 11] =
+    ["ETH-", "J1-", "J2-", "JH-", "JSP-", "LSP-C-", "LSP-P-", "SEC-H-", "SEC-L-", "SEC-O-", "SUB-"];
 
 /// All of the form `J2-01`.
 fn ids(text: &str) -> Vec<String> {
