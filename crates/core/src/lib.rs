@@ -28,6 +28,7 @@ mod router;
 mod service;
 mod subscription;
 mod text;
+mod topics;
 mod watch;
 mod wishes;
 
@@ -57,3 +58,4 @@ pub use reply::{Items, Reply, ReplyFuture};
 pub use router::{Router, RouterBuilder, RouterError};
 pub use service::{Service, ServiceFn, service_fn};
 pub use subscription::{Subscription, SubscriptionStyle};
+pub use topics::Topics;

@@ -359,6 +359,8 @@ impl Link {
     pub(super) fn close(&self, reason: &CallError) {
         let (waiters, streams) = self.locked(|state| {
             state.closed.get_or_insert_with(|| reason.clone());
+            state.expected.clear();
+            state.early = Early::default();
             (state.pending.drain(), std::mem::take(&mut state.streams))
         });
         for waiter in waiters {
