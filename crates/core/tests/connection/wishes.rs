@@ -175,7 +175,7 @@ async fn a_client_of_a_language_server_gives_a_token_and_sees_progress() {
     let _server = End::start(there, Router::builder().add(steps(&open_gate())), lsp());
     let (sender, mut steps) = mpsc::unbounded_channel();
     let call = client.peer.call::<String>("work", serde_json::json!({"x": 1}));
-    let call = call.on_progress(move |step: u32| drop(sender.send(step)));
+    let call = call.on_progress(move |step: u32| sender.send(step).unwrap());
     assert_eq!(call.await.as_deref(), Ok("done"));
     assert_eq!((steps.recv().await, steps.recv().await, steps.recv().await), (Some(1), Some(2), Some(3)));
 }

@@ -8,12 +8,11 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
 use http_body::Body as HttpBody;
 use switchboard_core::{Answer, Context, exchange};
-use tokio::time::Instant;
 
 use super::body::{self, Begun, Body};
 use super::fault::Fault;
 use super::media::Format;
-use super::rules::{Admitted, Rules, Verdict};
+use super::rules::{Admitted, Kept, Rules, Verdict};
 
 /// What an answer on its way holds on to.
 pub(super) trait Held: Send + Sync {
@@ -37,9 +36,7 @@ where
     B: HttpBody + Unpin + Send,
     B::Data: Send,
 {
-    let Admitted { mut body, verdict, headers, kept, timeout, is_http1 } = admitted;
-    // The time goes on while the body is read.
-    let timeout = timeout.map(|timeout| (Instant::now(), timeout));
+    let Admitted { mut body, verdict, headers, kept, is_http1 } = admitted;
     async move {
         let rules = held.rules();
         let format = match verdict {
@@ -61,18 +58,9 @@ where
             Ok(text) => text,
             Err(unread) => return Ok(refuse(&held, Fault::unread(unread, limit), headers, is_http1)),
         };
-        let answer = match (kept, timeout) {
-            (None, None) => exchange(&*rules.service, text, held.cx(), &rules.settings).await,
-            (kept, timeout) => {
-                let mut cx = held.cx().clone();
-                if let Some(kept) = kept {
-                    cx.insert(*kept);
-                }
-                if let Some((begun, timeout)) = timeout {
-                    cx.expect_within(timeout.saturating_sub(begun.elapsed()));
-                }
-                Box::pin(in_context(rules, text, cx)).await
-            }
+        let answer = match kept {
+            None => exchange(&*rules.service, text, held.cx(), &rules.settings).await,
+            Some(kept) => Box::pin(with_kept(rules, text, held.cx(), *kept)).await,
         };
         Ok(respond(rules, answer, format, headers))
     }
@@ -85,8 +73,15 @@ fn refuse(held: &impl Held, fault: Fault, headers: HeaderMap, closes: bool) -> R
     fault.respond(headers, closes)
 }
 
-/// Runs the calls in a context of their own.
-async fn in_context(rules: &Rules, text: Bytes, cx: Context) -> Answer {
+/// Runs the calls in a context that knows what the head of the request said.
+async fn with_kept(rules: &Rules, text: Bytes, cx: &Context, kept: Kept) -> Answer {
+    let mut cx = cx.clone();
+    if let Some(headers) = kept.headers {
+        cx.insert(headers);
+    }
+    if let Some((begun, timeout)) = kept.timeout {
+        cx.expect_within(timeout.saturating_sub(begun.elapsed()));
+    }
     exchange(&*rules.service, text, &cx, &rules.settings).await
 }
 

@@ -8,6 +8,7 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Request, Uri, Version};
 use http_body::Body as HttpBody;
 use switchboard_core::{Service, Settings};
+use tokio::time::Instant;
 
 use super::cors::CorsHeaders;
 use super::fault::Fault;
@@ -32,10 +33,15 @@ pub(super) struct Admitted<B> {
     /// The headers of the response, as far as they are known. They are in the map that held the request's, because
     /// making a new one would cost more than filling it.
     pub(super) headers: HeaderMap,
-    pub(super) kept: Option<Box<RequestHeaders>>,
-    /// How long the caller waits, if it says so.
-    pub(super) timeout: Option<Duration>,
+    pub(super) kept: Option<Box<Kept>>,
     pub(super) is_http1: bool,
+}
+
+/// What the calls of a request are to know of its head, if that is anything.
+pub(super) struct Kept {
+    pub(super) headers: Option<RequestHeaders>,
+    /// How long the caller waits, and since when: the time goes on while the body is read.
+    pub(super) timeout: Option<(Instant, Duration)>,
 }
 
 /// What the head of a request comes to.
@@ -69,7 +75,7 @@ impl Rules {
         let mut headers = parts.headers;
         let head = Head::read(&headers);
         let has_origin = head.origin.is_some();
-        let timeout = head.timeout();
+        let timeout = head.timeout().map(|timeout| (Instant::now(), timeout));
         let verdict = match self.judge(&parts.method, &parts.uri, parts.version, &headers, &head) {
             Ok(format) => Verdict::Calls(format),
             Err(Fault::Method(_)) if self.cors.is_some() && parts.method == Method::OPTIONS => {
@@ -82,13 +88,14 @@ impl Rules {
         let is_preflight = matches!(verdict, Verdict::Preflight)
             && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
         let keeps = is_call && self.options.keep_headers;
-        let kept = keeps.then(|| Box::new(RequestHeaders(std::mem::take(&mut headers))));
+        let kept = keeps.then(|| RequestHeaders(std::mem::take(&mut headers)));
+        let kept = (kept.is_some() || timeout.is_some()).then(|| Box::new(Kept { headers: kept, timeout }));
         restart(&mut headers, has_origin || !is_call);
         match (&self.cors, verdict) {
             (None, _) | (Some(_), Verdict::Refused(_)) => {}
             (Some(cors), _) => cors.add(&mut headers, origin, is_preflight),
         }
-        Admitted { body, verdict, headers, kept, timeout, is_http1 }
+        Admitted { body, verdict, headers, kept, is_http1 }
     }
 
     /// The methods that are allowed.
