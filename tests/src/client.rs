@@ -68,7 +68,7 @@ impl Client for Codec {
                 return Verdict::Ignored;
             }
             match response.outcome {
-                Outcome::Value(json) | Outcome::Stream(json) => Verdict::Accepted(json),
+                Outcome::Value(json) | Outcome::Stream(json, _) => Verdict::Accepted(json),
                 Outcome::Error(error) => Verdict::Failed(error),
                 Outcome::Broken(_) => Verdict::Closed,
             }

@@ -1,10 +1,11 @@
 //! The services that vectors and transcripts call, whatever the carrier.
 
-use futures_util::stream;
+use futures_util::{FutureExt, stream};
 use serde::Deserialize;
 use serde_json::json;
 use switchboard_core::{Call, Version, service_fn};
 use switchboard_core::{Code, Context, ErrorObject, Json, Method, Reply, ReplyFuture, Router, RouterBuilder};
+use switchboard_core::{Feed, Feeding, Overflow, Subscription};
 
 /// Everything that can be called.
 #[must_use]
@@ -102,6 +103,29 @@ fn streams() -> RouterBuilder {
     Router::builder()
         .add(Method::stream("count", |(to,): (u16,), _| stream::iter(1..=to)))
         .add(Method::new("count_and_break", service_fn(broken)))
+        .add(Method::stream("numbers", |_: Json, _| stream::iter(1..=3)))
+        .add(Method::feed("lossy", |(to,): (u16,), _| lossy(to)))
+        .add(
+            Method::stream("chain_subscribe", |(_, to): (String, u16), _| stream::iter(1..=to))
+                .subscription(Subscription::ethereum("chain")),
+        )
+        .add(
+            Method::new("subscribe_ticks", service_fn(broken))
+                .subscription(Subscription::named("ticks", "unsubscribe_ticks")),
+        )
+        .async_method("work", |_: Json, cx: Context| async move {
+            cx.progress("half").await;
+            ok("done")
+        })
+}
+
+/// The numbers up to `to` through a feed with room for two, read when all are sent.
+fn lossy(to: u16) -> Feeding<u16> {
+    let (feed, items) = Feed::new(2, Overflow::DropOldest);
+    for number in 1..=to {
+        feed.send(number).now_or_never();
+    }
+    items
 }
 
 fn ok<T>(value: T) -> Result<T, ErrorObject> {

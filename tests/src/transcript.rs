@@ -14,7 +14,7 @@
 //! Messages are compared as JSON: member order and white space do not count, the spelling of numbers does, and `"<any>"`
 //! stands for any value.
 
-use switchboard_core::{Settings, Versions};
+use switchboard_core::{Profile, Settings, Versions};
 
 use crate::carrier::{Heard, Kind};
 use crate::tree::Tree;
@@ -158,6 +158,10 @@ fn read_settings(text: &str) -> Result<Settings, String> {
                 profile.null_params = value == "yes";
                 continue;
             }
+            "profile" => {
+                *profile = read_profile(value)?;
+                continue;
+            }
             "versions" => {
                 profile.versions = read_versions(value)?;
                 continue;
@@ -167,6 +171,14 @@ fn read_settings(text: &str) -> Result<Settings, String> {
         *limit = value.parse().map_err(|_| format!("{value} is no number"))?;
     }
     Ok(settings)
+}
+
+fn read_profile(value: &str) -> Result<Profile, String> {
+    match value {
+        "lsp" => Ok(Profile::lsp()),
+        "ethereum" => Ok(Profile::ethereum()),
+        _ => Err(format!("profiles are lsp or ethereum, not {value}")),
+    }
 }
 
 fn read_versions(value: &str) -> Result<Versions, String> {

@@ -40,8 +40,8 @@ enum Held {
 pub(crate) enum Outcome<'a> {
     Value(&'a Json),
     Error(&'a ErrorObject),
-    /// With a stream that has this identifier.
-    Stream(&'a Json),
+    /// With a stream that has this identifier and this flag.
+    Stream(&'a Json, &'a Json),
 }
 
 impl<'a> From<Result<&'a Json, &'a ErrorObject>> for Outcome<'a> {
@@ -54,7 +54,7 @@ impl<'a> From<Result<&'a Json, &'a ErrorObject>> for Outcome<'a> {
 enum Kept {
     Value(Json),
     Error(ErrorObject),
-    Stream(Json),
+    Stream(Json, Json),
 }
 
 impl Kept {
@@ -62,7 +62,7 @@ impl Kept {
         match self {
             Kept::Value(json) => Outcome::Value(json),
             Kept::Error(error) => Outcome::Error(error),
-            Kept::Stream(id) => Outcome::Stream(id),
+            Kept::Stream(id, flag) => Outcome::Stream(id, flag),
         }
     }
 }
@@ -105,7 +105,7 @@ impl Assembly {
         let size = match outcome {
             Outcome::Value(json) => json.as_bytes().len(),
             Outcome::Error(error) => error.data.as_ref().map_or(0, |data| data.as_bytes().len()),
-            Outcome::Stream(_) => 0,
+            Outcome::Stream(..) => 0,
         };
         if self.out.len() + self.held_bytes + size > limits.batch_reply {
             return Kept::Error(too_large(limits.batch_reply));
@@ -114,7 +114,7 @@ impl Assembly {
         match outcome {
             Outcome::Value(json) => Kept::Value(json.clone()),
             Outcome::Error(error) => Kept::Error(error.clone()),
-            Outcome::Stream(id) => Kept::Stream(id.clone()),
+            Outcome::Stream(id, flag) => Kept::Stream(id.clone(), flag.clone()),
         }
     }
 
@@ -140,7 +140,9 @@ impl Assembly {
         self.out.push(if self.out.is_empty() { b'[' } else { b',' });
         let start = self.out.len();
         let outcome = match outcome {
-            Outcome::Stream(subscription) => return codec::stream_start(&mut self.out, id, subscription),
+            Outcome::Stream(subscription, flag) => {
+                return codec::stream_start(&mut self.out, id, subscription, flag);
+            }
             Outcome::Value(json) => Ok(json),
             Outcome::Error(error) => Err(error),
         };

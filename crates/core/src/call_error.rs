@@ -43,12 +43,12 @@ pub enum CallError {
     /// The parameters cannot be written as JSON; nothing was sent.
     #[error("the parameters cannot be sent: {0}")]
     Params(Cow<'static, str>),
-    /// Items of a stream are missing here. The stream goes on.
-    #[error("{0}")]
-    Gap(Gap),
     /// The result came but is not of the expected type.
     #[error("the result is not what was expected: {0}")]
     Result(Cow<'static, str>),
+    /// Items of a stream are missing here. The stream goes on.
+    #[error("{0}")]
+    Gap(Gap),
 }
 
 impl CallError {
@@ -68,13 +68,13 @@ impl CallError {
             CallError::TimedOut => Code::TIMED_OUT,
             CallError::Cancelled => Code::CANCELLED,
             CallError::Busy(_) => Code::OVER_LIMIT,
+            CallError::Gap(_) => Code::ITEMS_LOST,
             CallError::Params(_) => Code::INTERNAL_ERROR,
             CallError::Closed(_)
             | CallError::Unsupported(_)
             | CallError::Unreachable(_)
             | CallError::Transport(_)
             | CallError::Protocol(_)
-            | CallError::Gap(_)
             | CallError::Result(_) => Code::UPSTREAM_FAILED,
         }
     }
@@ -87,6 +87,9 @@ impl From<CallError> for ErrorObject {
             CallError::Rejected(error) => error,
             local => {
                 let mut error = ErrorObject::from_code(local.code());
+                if let CallError::Gap(gap) = &local {
+                    error = error.with_data(gap);
+                }
                 error.local = Some(Box::new(local));
                 error
             }

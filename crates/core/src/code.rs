@@ -37,6 +37,8 @@ impl Code {
     pub const SHUTTING_DOWN: Code = Code(-32006);
     /// The answer is larger than an answer may be.
     pub const REPLY_TOO_LARGE: Code = Code(-32007);
+    /// Items of a stream were lost that was to be collected into one answer; `data.lost` may say how many.
+    pub const ITEMS_LOST: Code = Code(-32008);
     /// The caller cancelled the call. The number is the one the Language Server Protocol uses.
     pub const CANCELLED: Code = Code(-32800);
 
@@ -56,6 +58,7 @@ impl Code {
             Code::OVER_LIMIT => "Over a limit",
             Code::SHUTTING_DOWN => "Shutting down",
             Code::REPLY_TOO_LARGE => "Reply too large",
+            Code::ITEMS_LOST => "Items lost",
             Code::CANCELLED => "Cancelled",
             _ => "Server error",
         }

@@ -21,6 +21,7 @@ use crate::limits::Limits;
 use crate::name::Name;
 use crate::reply::{Items, Reply, ReplyFuture};
 use crate::service::Service;
+use crate::wishes;
 
 /// The call that a request object asks for.
 #[inline(always)]
@@ -28,7 +29,10 @@ pub(crate) fn call_of(request: Request, cx: &context::Context) -> Call {
     let mut cx = cx.clone();
     cx.version = request.version;
     if let Some(members) = request.members {
-        cx.insert(Members(*members));
+        let rest = wishes::take(*members, request.id.as_ref(), &mut cx);
+        if let Some(rest) = rest {
+            cx.insert(Members(rest));
+        }
     }
     Call::received(request.method, request.params, request.id, cx)
 }
@@ -71,6 +75,10 @@ pub(crate) fn start(service: &dyn Service, call: &Call) -> Started {
 /// What a service says to a call at once. Never panics, but what is not ready may.
 #[inline(always)]
 pub(crate) fn begin_call(service: &dyn Service, call: &Call) -> ReplyFuture {
+    // Whoever stopped waiting before the call begins has no use for it.
+    if call.cx.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+        return ReplyFuture::ready(ErrorObject::timed_out());
+    }
     catch_unwind(AssertUnwindSafe(|| service.call(call)))
         .unwrap_or_else(|panic| ReplyFuture::ready(crashed(&call.method, panic.as_ref())))
 }
@@ -83,14 +91,33 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// The rest of a call that has a reply already.
+    pub(crate) fn of(
+        rest: impl Future<Output = Reply> + Send + 'static,
+        method: Name,
+        deadline: Option<Instant>,
+    ) -> Running {
+        Running { method, deadline, future: ReplyFuture::pending(rest) }
+    }
+
+    /// The same call with something done to its reply.
+    pub(crate) fn then<F>(self, change: impl FnOnce(Running) -> F) -> Running
+    where
+        F: Future<Output = Reply> + Send + 'static,
+    {
+        let (method, deadline) = (self.method.clone(), self.deadline);
+        Running::of(change(self), method, deadline)
+    }
+
     /// Waits for the reply, but not past the caller's deadline nor longer than a call may take.
     pub(crate) async fn finish(self, limits: &Limits) -> Reply {
         let until = last_moment(self.deadline, limits);
         self.finish_by(until).await
     }
 
-    /// Waits for the reply, but not past this moment.
+    /// Waits for the reply, but not past this moment nor the caller's deadline.
     pub(crate) async fn finish_by(self, until: Instant) -> Reply {
+        let until = self.deadline.map_or(until, |deadline| deadline.min(until));
         tokio::time::timeout_at(until, self).await.unwrap_or_else(|_| Reply::Error(ErrorObject::timed_out()))
     }
 }
@@ -127,13 +154,13 @@ impl Future for Running {
 fn guard(method: &Name, reply: Reply) -> Reply {
     match reply {
         Reply::Stream(items) => {
-            Reply::Stream(Box::pin(GuardedItems { method: method.clone(), items: Some(items) }))
+            Reply::Stream(items.through(|items| GuardedItems { method: method.clone(), items: Some(items) }))
         }
         other => other,
     }
 }
 
-/// A stream that ends at its first error or panic, whatever it says after.
+/// A stream that ends at its first error or panic, gaps aside, whatever it says after.
 struct GuardedItems {
     method: Name,
     items: Option<Items>,
@@ -144,9 +171,10 @@ impl Stream for GuardedItems {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let Some(items) = &mut self.items else { return Poll::Ready(None) };
-        match catch_unwind(AssertUnwindSafe(|| items.as_mut().poll_next(cx))) {
+        match catch_unwind(AssertUnwindSafe(|| Pin::new(items).poll_next(cx))) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(Some(Ok(item)))) => Poll::Ready(Some(Ok(item))),
+            Ok(Poll::Ready(Some(Err(error)))) if error.gap().is_some() => Poll::Ready(Some(Err(error))),
             Ok(Poll::Ready(last)) => {
                 self.items = None;
                 Poll::Ready(last)

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::call_error::CallError;
 use crate::code::Code;
+use crate::gap::Gap;
 use crate::json::Json;
 
 /// A failed call as the protocol says it: a code, one sentence, and optional details.
@@ -155,6 +156,15 @@ impl ErrorObject {
             incident: &'a str,
         }
         self.with_data_ref(&Incident { incident })
+    }
+
+    /// The gap that this stands for among the items of a stream; such an error does not end the stream.
+    #[must_use]
+    pub fn gap(&self) -> Option<Gap> {
+        match self.local.as_deref() {
+            Some(CallError::Gap(gap)) => Some(*gap),
+            _ => None,
+        }
     }
 
     /// Whether this error was made on this side, by a closed connection or a timeout for instance, and was not

@@ -237,6 +237,11 @@ pub(crate) async fn settle(reply: Reply, until: Instant, limits: &Limits) -> Res
     match reply {
         Reply::Value(json) => Ok(json),
         Reply::Error(error) => Err(error),
+        // A subscription goes on until it is ended, which takes a connection (ETH-05).
+        Reply::Stream(items) if items.subscription().is_some() => {
+            let detail = "a subscription needs a carrier that stays open, such as WebSocket";
+            Err(ErrorObject::method_not_found().with_detail(detail))
+        }
         Reply::Stream(items) => {
             let collected = tokio::time::timeout_at(until, collect(items, limits.reply)).await;
             collected.unwrap_or_else(|_| Err(ErrorObject::timed_out()))
@@ -244,7 +249,7 @@ pub(crate) async fn settle(reply: Reply, until: Instant, limits: &Limits) -> Res
     }
 }
 
-async fn collect(mut items: Items, limit: usize) -> Result<Json, ErrorObject> {
+pub(crate) async fn collect(mut items: Items, limit: usize) -> Result<Json, ErrorObject> {
     let mut array = vec![b'['];
     while let Some(item) = items.next().await {
         // A stream that always has an item must not keep others from theirs.

@@ -14,6 +14,7 @@ use crate::describe::{MethodDescription, Schemas};
 use crate::error::IntoError;
 use crate::reply::{Reply, ReplyFuture};
 use crate::service::{Service, service_fn};
+use crate::subscription::Subscription;
 
 type Describe = Arc<dyn Fn(&mut Schemas) -> MethodDescription + Send + Sync>;
 
@@ -23,6 +24,8 @@ pub struct Method {
     pub(crate) name: String,
     pub(crate) service: Arc<dyn Service>,
     describe: Option<Describe>,
+    /// How its streams are spelled, if not in our own dialect.
+    pub(crate) subscription: Option<Subscription>,
 }
 
 /// A group of methods, such as `#[service]` makes of an impl block.
@@ -65,7 +68,7 @@ impl Methods for Method {
 impl Method {
     /// A method that any service answers.
     pub fn new(name: impl Into<String>, service: impl Service) -> Method {
-        Method { name: name.into(), service: Arc::new(service), describe: None }
+        Method { name: name.into(), service: Arc::new(service), describe: None, subscription: None }
     }
 
     /// A method that a function answers at once. It runs where frames are read, so it must not block.
@@ -130,6 +133,26 @@ impl Method {
         )
     }
 
+    /// A method that answers with a stream whose items may fail, such as a [`Feeding`](crate::Feeding).
+    pub fn feed<F, P, S, T, E>(name: impl Into<String>, function: F) -> Method
+    where
+        F: Fn(P, Context) -> S + Send + Sync + 'static,
+        P: DeserializeOwned + 'static,
+        S: Stream<Item = Result<T, E>> + Send + 'static,
+        T: Serialize + 'static,
+        E: IntoError + 'static,
+    {
+        Method::new(
+            name,
+            service_fn(move |call| {
+                ReplyFuture::ready(match decode_params(call.params.as_ref()) {
+                    Ok(params) => Reply::try_stream(function(params, call.cx.clone())),
+                    Err(error) => Reply::Error(error),
+                })
+            }),
+        )
+    }
+
     /// Sets what the method looks like from outside. Its name is filled in.
     #[must_use]
     pub fn described<F>(mut self, describe: F) -> Method
@@ -140,8 +163,19 @@ impl Method {
         self
     }
 
+    /// Sets the names that its streams go by on a connection, see [`Subscription`].
+    ///
+    /// The router then answers the unsubscribing method too. Over carriers with one answer the method cannot be called:
+    /// a subscription has no end to wait for.
+    #[must_use]
+    pub fn subscription(mut self, names: Subscription) -> Method {
+        self.subscription = Some(names);
+        self
+    }
+
     pub(crate) fn prefixed(mut self, prefix: &str) -> Method {
         self.name.insert_str(0, prefix);
+        self.subscription = self.subscription.map(|names| names.prefixed(prefix));
         self
     }
 

@@ -12,6 +12,8 @@ use futures_core::Stream;
 use futures_util::future::join_all;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use crate::call::{Call, StreamWanted, encode_params};
 use crate::call_error::CallError;
@@ -20,6 +22,9 @@ use crate::json::Json;
 use crate::name::Name;
 use crate::reply::{Items, Reply, ReplyFuture};
 use crate::service::Service;
+use crate::subscription::Subscription;
+use crate::watch::{Seen, Watched};
+use crate::wishes::{PROGRESS_WAITING, ProgressSender};
 
 /// A service on the other end of a carrier, which can also take several calls at once.
 pub trait Remote: Service {
@@ -49,7 +54,8 @@ pub trait Remote: Service {
 #[derive(Clone)]
 pub struct Peer {
     remote: Option<Arc<dyn Remote>>,
-    timeout: Duration,
+    /// How long calls wait, if somebody said so.
+    timeout: Option<Duration>,
 }
 
 /// How long a call waits for its answer when nobody says otherwise.
@@ -59,7 +65,7 @@ impl Peer {
     /// The far side of a carrier.
     #[must_use]
     pub fn new(remote: impl Remote) -> Peer {
-        Peer { remote: Some(Arc::new(remote)), timeout: TIMEOUT }
+        Peer { remote: Some(Arc::new(remote)), timeout: None }
     }
 
     /// A service of this process as if it were far away: to test it, or to call it with a typed client.
@@ -71,13 +77,16 @@ impl Peer {
     /// Nobody. Every call fails with [`CallError::Unsupported`].
     #[must_use]
     pub fn absent() -> Peer {
-        Peer { remote: None, timeout: TIMEOUT }
+        Peer { remote: None, timeout: None }
     }
 
     /// The same peer, whose calls wait this long for their answers. The default is 60 s.
+    ///
+    /// A timeout that is set travels with each call, so that the far side stops when nobody waits any more; see
+    /// [`Profile::wishes`](crate::Profile::wishes).
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Peer {
-        self.timeout = timeout;
+        self.timeout = Some(timeout);
         self
     }
 
@@ -94,14 +103,31 @@ impl Peer {
             method: method.into(),
             params: encode_params(&params),
             timeout: self.timeout,
+            cap: None,
+            progress: None,
             is_repeatable: false,
             result: PhantomData,
         }
     }
 
     /// Calls a method that answers with a stream. A plain result comes as a stream of one item.
+    ///
+    /// A method called `ns_subscribe` is taken as a subscription in Ethereum's manner. For other names that a server
+    /// of another family uses, see [`subscribe`](Peer::subscribe).
     pub fn stream<T>(&self, method: impl Into<Name>, params: impl Serialize) -> Opening<T> {
-        Opening(self.call(method, params))
+        let method = method.into();
+        let names = Subscription::by_name(&method);
+        Opening { request: self.call(method, params), names }
+    }
+
+    /// Calls a method that opens a subscription whose items come under these names.
+    pub fn subscribe<T>(
+        &self,
+        method: impl Into<Name>,
+        params: impl Serialize,
+        names: Subscription,
+    ) -> Opening<T> {
+        Opening { request: self.call(method, params), names: Some(names) }
     }
 
     /// Sends a notification. That it was sent says nothing about whether it was understood (J2-19).
@@ -130,13 +156,56 @@ impl Peer {
     }
 
     /// Sends a call and waits for its reply, but not longer than `timeout`.
-    async fn ask(&self, mut call: Call, timeout: Duration) -> Result<Reply, CallError> {
-        let deadline = moment_after(timeout);
-        call.cx.deadline = Some(call.cx.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
+    async fn ask(&self, mut call: Call, timeout: Option<Duration>) -> Result<Reply, CallError> {
+        let until = moment_after(timeout.unwrap_or(TIMEOUT));
+        if timeout.is_some() {
+            limit(&mut call, until);
+        }
         let reply = Service::call(self, &call);
-        tokio::time::timeout_at(deadline, reply).await.map_err(|_| CallError::TimedOut)
+        tokio::time::timeout_at(until, reply).await.map_err(|_| CallError::TimedOut)
+    }
+
+    /// Sends a call and waits for its reply, watching how it comes along.
+    async fn ask_watching(
+        &self,
+        mut call: Call,
+        timeout: Option<Duration>,
+        cap: Option<Duration>,
+        mut on_progress: Option<OnProgress>,
+    ) -> Result<Reply, CallError> {
+        let (sender, receiver) = mpsc::channel(PROGRESS_WAITING);
+        call.cx.insert(ProgressSender(sender));
+        let each = timeout.unwrap_or(TIMEOUT);
+        let last = moment_after(cap.unwrap_or(each));
+        if timeout.is_some() || cap.is_some() {
+            limit(&mut call, last);
+        }
+        let mut watched = Watched::new(Service::call(self, &call), receiver);
+        // The sender that the far side uses must be the only one left.
+        drop(call);
+        let mut until = moment_after(each).min(last);
+        loop {
+            match tokio::time::timeout_at(until, watched.next()).await.map_err(|_| CallError::TimedOut)? {
+                Seen::Reply(reply) => return Ok(reply),
+                Seen::Progress(value) => {
+                    if cap.is_some() {
+                        until = moment_after(each).min(last);
+                    }
+                    if let Some(on_progress) = &mut on_progress {
+                        on_progress(value);
+                    }
+                }
+            }
+        }
     }
 }
+
+/// Says until when the caller waits, unless something before it says less.
+fn limit(call: &mut Call, until: Instant) {
+    call.cx.deadline = Some(call.cx.deadline.map_or(until, |earlier| earlier.min(until)));
+}
+
+type OnProgress = Box<dyn FnMut(Json) + Send>;
 
 impl Service for Peer {
     fn call(&self, call: &Call) -> ReplyFuture {
@@ -186,15 +255,38 @@ pub struct Request<T> {
     peer: Peer,
     method: Name,
     params: Result<Option<Json>, CallError>,
-    timeout: Duration,
+    timeout: Option<Duration>,
+    cap: Option<Duration>,
+    progress: Option<OnProgress>,
     is_repeatable: bool,
     result: PhantomData<fn() -> T>,
 }
 
 impl<T> Request<T> {
-    /// Waits this long for the answer.
+    /// Waits this long for the answer. The far side is told, see [`Peer::with_timeout`].
     pub fn timeout(mut self, timeout: Duration) -> Request<T> {
-        self.timeout = timeout;
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Asks for progress, and calls this with each that comes before the answer. What is no `P` is left out.
+    ///
+    /// It runs where the call is awaited. While it takes its time a few more wait, and what is more is dropped.
+    pub fn on_progress<P: DeserializeOwned + 'static>(
+        mut self,
+        mut see: impl FnMut(P) + Send + 'static,
+    ) -> Request<T> {
+        self.progress = Some(Box::new(move |value| match value.decode() {
+            Ok(value) => see(value),
+            Err(_) => tracing::debug!("progress came that is not what was expected"),
+        }));
+        self
+    }
+
+    /// Asks for progress, and begins to wait anew for the [timeout](Request::timeout) with each that comes; but the whole
+    /// takes no longer than `cap`. The far side is told the cap.
+    pub fn reset_on_progress(mut self, cap: Duration) -> Request<T> {
+        self.cap = Some(cap);
         self
     }
 
@@ -215,23 +307,34 @@ impl<T: DeserializeOwned + 'static> IntoFuture for Request<T> {
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { read(self.peer.ask(self.to_call()?, self.timeout).await?) })
+        Box::pin(async move {
+            let call = self.to_call()?;
+            if self.progress.is_none() && self.cap.is_none() {
+                return read(self.peer.ask(call, self.timeout).await?);
+            }
+            read(self.peer.ask_watching(call, self.timeout, self.cap, self.progress).await?)
+        })
     }
 }
 
 /// A call for a stream, which is sent when it is awaited.
 #[must_use = "a call is sent when it is awaited"]
-pub struct Opening<T>(Request<T>);
+pub struct Opening<T> {
+    request: Request<T>,
+    names: Option<Subscription>,
+}
 
 impl<T> Opening<T> {
     /// Waits this long for the stream to begin.
-    pub fn timeout(self, timeout: Duration) -> Opening<T> {
-        Opening(self.0.timeout(timeout))
+    pub fn timeout(mut self, timeout: Duration) -> Opening<T> {
+        self.request = self.request.timeout(timeout);
+        self
     }
 
     /// Says that the call may reach the far side twice without harm, see [`Call::repeatable`].
-    pub fn repeatable(self) -> Opening<T> {
-        Opening(self.0.repeatable())
+    pub fn repeatable(mut self) -> Opening<T> {
+        self.request = self.request.repeatable();
+        self
     }
 }
 
@@ -241,12 +344,15 @@ impl<T: 'static> IntoFuture for Opening<T> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let Opening(request) = self;
+            let Opening { request, names } = self;
             let mut call = request.to_call()?;
             call.cx.insert(StreamWanted);
+            if let Some(names) = names {
+                call.cx.insert(Arc::new(names));
+            }
             let items = match request.peer.ask(call, request.timeout).await? {
                 Reply::Stream(items) => items,
-                Reply::Value(json) => Box::pin(futures_util::stream::iter([Ok(json)])),
+                Reply::Value(json) => Items::new(futures_util::stream::iter([Ok(json)])),
                 Reply::Error(error) => return Err(error.into()),
             };
             Ok(Values { items, item: PhantomData })
@@ -267,6 +373,9 @@ fn decode_result<T: DeserializeOwned + 'static>(json: &Json) -> Result<T, CallEr
 }
 
 /// The items of a stream, read as values. Dropping it ends the stream on the far side.
+///
+/// An error is the last item, except [`CallError::Gap`], which says that items are missing there, and
+/// [`CallError::Result`], which stands for an item that is no `T`.
 pub struct Values<T> {
     items: Items,
     item: PhantomData<fn() -> T>,
@@ -282,8 +391,7 @@ impl<T: DeserializeOwned + 'static> Stream for Values<T> {
     type Item = Result<T, CallError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.items
-            .as_mut()
+        Pin::new(&mut self.items)
             .poll_next(cx)
             .map(|next| next.map(|item| item.map_err(CallError::from).and_then(|json| decode_result(&json))))
     }
@@ -295,7 +403,7 @@ pub struct Batch {
     peer: Peer,
     calls: Vec<Call>,
     fault: Option<CallError>,
-    timeout: Duration,
+    timeout: Option<Duration>,
 }
 
 impl Batch {
@@ -311,7 +419,7 @@ impl Batch {
 
     /// Waits this long for the answers.
     pub fn timeout(mut self, timeout: Duration) -> Batch {
-        self.timeout = timeout;
+        self.timeout = Some(timeout);
         self
     }
 
@@ -338,10 +446,10 @@ impl Batch {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
-        let deadline = moment_after(self.timeout);
+        let deadline = moment_after(self.timeout.unwrap_or(TIMEOUT));
         let answered: Vec<bool> = self.calls.iter().map(|call| !call.is_notification()).collect();
-        for call in &mut self.calls {
-            call.cx.deadline = Some(deadline);
+        if self.timeout.is_some() {
+            self.calls.iter_mut().for_each(|call| limit(call, deadline));
         }
         let replies = tokio::time::timeout_at(deadline, Remote::batch(&self.peer, self.calls)).await;
         let replies = replies.map_err(|_| CallError::TimedOut)?;

@@ -4,6 +4,7 @@ use crate::code::Code;
 use crate::context::Version;
 use crate::limits::Limits;
 use crate::name::Name;
+use crate::wishes::PROGRESS_METHOD;
 
 /// The dialect spoken: which versions, and how cancelling and streaming are written.
 ///
@@ -27,6 +28,12 @@ pub struct Profile {
     pub cancel: Cancel,
     /// How the items of a stream travel over a duplex connection.
     pub streams: Streams,
+    /// How progress is told before the reply.
+    pub progress: Progress,
+    /// Whether calls of this side say until when their caller waits, and whether it wants to hear of progress, where it
+    /// said so: as the members `timeoutMs` and `progress` of the request, which most peers ignore. Turn it off for peers
+    /// that refuse members they do not know. What others say is always heard.
+    pub wishes: bool,
 }
 
 /// Which versions of the protocol a driver understands.
@@ -76,6 +83,27 @@ pub struct Streams {
     pub end: Name,
     /// What the reader sends to end a stream, with the identifier as its only parameter.
     pub unsubscribe: Name,
+    /// Whether the answer to any call of `ns_subscribe` is taken as the identifier of an Ethereum subscription (ETH-04),
+    /// so that whoever only passes calls on passes the items on too. [`Peer::stream`](crate::Peer::stream) takes it so
+    /// in any case.
+    pub by_name: bool,
+    /// The member of a call's params with a token for partial results. If there is one, streams are told that way
+    /// (LSP-P-05): items as arrays in [progress](Progress) with this token, then an empty array as the response; and
+    /// collected into one array for callers that give no token.
+    pub partial: Option<&'static str>,
+}
+
+/// How progress of a call is told before its reply: by a notification.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Progress {
+    /// The notification's method. What is told stands in its params as `value`.
+    pub method: Name,
+    /// The member of its params that says which call is meant.
+    pub member: &'static str,
+    /// The member of the call's params by which its caller gives a token for that (LSP-P-03). Without one the call's
+    /// identifier is used, and the caller asks with the member `progress` of the request.
+    pub param: Option<&'static str>,
 }
 
 impl Default for Profile {
@@ -95,13 +123,17 @@ impl Default for Profile {
                 item: Name::from_static("rpc.item"),
                 end: Name::from_static("rpc.end"),
                 unsubscribe: Name::from_static("rpc.unsubscribe"),
+                by_name: false,
+                partial: None,
             },
+            progress: Progress { method: Name::from_static(PROGRESS_METHOD), member: "id", param: None },
+            wishes: true,
         }
     }
 }
 
 impl Profile {
-    /// The Language Server Protocol's dialect: 2.0 only, no batches, `$/cancelRequest`.
+    /// The Language Server Protocol's dialect: 2.0 only, no batches, `$/cancelRequest`, `$/progress`.
     #[must_use]
     pub fn lsp() -> Profile {
         let default = Profile::default();
@@ -109,6 +141,26 @@ impl Profile {
             versions: Versions::V2,
             batches: false,
             cancel: Cancel { method: Name::from_static("$/cancelRequest"), ..default.cancel },
+            streams: Streams { partial: Some("partialResultToken"), ..default.streams },
+            progress: Progress {
+                method: Name::from_static("$/progress"),
+                member: "token",
+                param: Some("workDoneToken"),
+            },
+            wishes: false,
+            ..default
+        }
+    }
+
+    /// Ethereum's dialect, for a connection over which calls are passed on: `ns_subscribe` opens a subscription, and
+    /// nothing is sent that a node might not know.
+    #[must_use]
+    pub fn ethereum() -> Profile {
+        let default = Profile::default();
+        Profile {
+            versions: Versions::V2,
+            streams: Streams { by_name: true, ..default.streams },
+            wishes: false,
             ..default
         }
     }

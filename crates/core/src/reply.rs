@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
@@ -10,6 +11,7 @@ use serde::Serialize;
 
 use crate::error::{ErrorObject, IntoError};
 use crate::json::Json;
+use crate::subscription::Subscription;
 
 /// The answer to one call. It carries no identifier: the driver stamps it.
 pub enum Reply {
@@ -21,8 +23,57 @@ pub enum Reply {
     Stream(Items),
 }
 
-/// The parts of a streamed result. An error ends the stream.
-pub type Items = Pin<Box<dyn Stream<Item = Result<Json, ErrorObject>> + Send>>;
+/// The parts of a streamed result. An error ends the stream, unless it is a [`Gap`](crate::Gap).
+///
+/// A driver pulls them when there is room to send them; dropping them ends whatever makes them.
+pub struct Items {
+    stream: Pin<Box<dyn Stream<Item = Result<Json, ErrorObject>> + Send>>,
+    subscription: Option<Arc<Subscription>>,
+}
+
+impl Items {
+    /// The items of this stream.
+    pub fn new(stream: impl Stream<Item = Result<Json, ErrorObject>> + Send + 'static) -> Items {
+        Items { stream: Box::pin(stream), subscription: None }
+    }
+
+    /// The same items, spelled with these names on a connection.
+    #[must_use]
+    pub fn named(mut self, names: impl Into<Arc<Subscription>>) -> Items {
+        self.subscription = Some(names.into());
+        self
+    }
+
+    /// The same items by way of another stream, under the same names.
+    #[must_use]
+    pub fn through<S>(self, wrap: impl FnOnce(Items) -> S) -> Items
+    where
+        S: Stream<Item = Result<Json, ErrorObject>> + Send + 'static,
+    {
+        let subscription = self.subscription.clone();
+        Items { stream: Box::pin(wrap(self)), subscription }
+    }
+
+    /// The names they are spelled with on a connection, if they are not our own.
+    #[must_use]
+    pub fn subscription(&self) -> Option<&Arc<Subscription>> {
+        self.subscription.as_ref()
+    }
+}
+
+impl Stream for Items {
+    type Item = Result<Json, ErrorObject>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.stream.as_mut().poll_next(cx)
+    }
+}
+
+impl fmt::Debug for Items {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Items").field("subscription", &self.subscription).finish_non_exhaustive()
+    }
+}
 
 impl Reply {
     /// The reply with this value, or an internal error if it cannot be written as JSON.
@@ -57,7 +108,7 @@ impl Reply {
         T: Serialize + 'static,
         E: IntoError + 'static,
     {
-        Reply::Stream(Box::pin(Encoded(Box::pin(values))))
+        Reply::Stream(Items::new(Encoded(Box::pin(values))))
     }
 }
 

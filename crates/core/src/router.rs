@@ -14,7 +14,7 @@ use crate::describe::{Description, Dialect, Schemas};
 use crate::error::{ErrorObject, IntoError};
 use crate::layer::Layer;
 use crate::method::{Method, Methods};
-use crate::reply::ReplyFuture;
+use crate::reply::{Reply, ReplyFuture};
 use crate::service::{Service, service_fn};
 
 /// Finds the method that a call names. Made by a [`RouterBuilder`], then frozen.
@@ -190,14 +190,31 @@ impl RouterBuilder {
                 return Err(RouterError::Unnamed);
             }
             let key = method.name.as_bytes().into();
-            if services.insert(key, Arc::clone(&method.service)).is_some() {
+            if services.insert(key, spelled(method)).is_some() {
                 return Err(RouterError::Duplicate(method.name.clone()));
             }
+        }
+        for names in methods.iter().filter_map(|method| method.subscription.as_ref()) {
+            let key = names.unsubscribe.as_bytes().into();
+            services.entry(key).or_insert_with(|| Arc::new(names.unknown()));
         }
         methods.sort_by(|a, b| a.name.cmp(&b.name));
         let unknown = || Arc::new(service_fn(|_| ReplyFuture::ready(ErrorObject::method_not_found()))) as _;
         Ok(Router { services, fallback: self.fallback.unwrap_or_else(unknown), methods })
     }
+}
+
+/// What answers a method, with the names of its subscription on its streams.
+fn spelled(method: &Method) -> Arc<dyn Service> {
+    let service = Arc::clone(&method.service);
+    let Some(names) = method.subscription.clone().map(Arc::new) else { return service };
+    Arc::new(service_fn(move |call| {
+        let names = Arc::clone(&names);
+        service.call(call).map(move |reply| match reply {
+            Reply::Stream(items) => Reply::Stream(items.named(names)),
+            other => other,
+        })
+    }))
 }
 
 impl fmt::Debug for RouterBuilder {

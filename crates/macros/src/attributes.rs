@@ -16,6 +16,31 @@ pub(crate) struct MethodAttribute {
     pub(crate) idempotent: bool,
     pub(crate) name: Option<LitStr>,
     pub(crate) tags: Vec<LitStr>,
+    pub(crate) subscription: Option<Subscription>,
+}
+
+/// What `subscription(…)` says inside `#[method(…)]`: the names that a stream goes by.
+pub(crate) struct Subscription {
+    pub(crate) item: LitStr,
+    pub(crate) unsubscribe: LitStr,
+}
+
+impl Subscription {
+    fn read(meta: &ParseNestedMeta<'_>) -> syn::Result<Subscription> {
+        let (mut item, mut unsubscribe) = (None, None);
+        meta.parse_nested_meta(|meta| {
+            match key(&meta).as_str() {
+                "item" => item = Some(text(&meta)?),
+                "unsubscribe" => unsubscribe = Some(text(&meta)?),
+                _ => return Err(unknown_key(&meta, "method(subscription", "`item` and `unsubscribe`")),
+            }
+            Ok(())
+        })?;
+        match (item, unsubscribe) {
+            (Some(item), Some(unsubscribe)) => Ok(Subscription { item, unsubscribe }),
+            _ => Err(meta.error("write both names, as in `subscription(item = \"…\", unsubscribe = \"…\")`")),
+        }
+    }
 }
 
 impl MethodAttribute {
@@ -28,8 +53,9 @@ impl MethodAttribute {
                 "idempotent" => method.idempotent = true,
                 "name" => method.name = Some(text(meta)?),
                 "tag" => method.tags.push(text(meta)?),
+                "subscription" => method.subscription = Some(Subscription::read(meta)?),
                 _ => {
-                    let known = "`name`, `safe`, `idempotent`, `tag` and `skip`";
+                    let known = "`name`, `safe`, `idempotent`, `tag`, `subscription` and `skip`";
                     return Err(unknown_key(meta, "method", known));
                 }
             }

@@ -15,6 +15,8 @@ pub(crate) struct Method {
     pub(crate) safe: bool,
     pub(crate) idempotent: bool,
     pub(crate) tags: Vec<LitStr>,
+    /// The full names that its stream goes by: of items, and to unsubscribe.
+    pub(crate) subscription: Option<(String, String)>,
     pub(crate) is_async: bool,
     /// What the function takes after `&self`, in its order.
     pub(crate) inputs: Vec<Input>,

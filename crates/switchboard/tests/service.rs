@@ -358,3 +358,25 @@ fn a_sync_method_and_a_refusal_are_ready_at_once() {
         assert_eq!(router.call(&call).into_ready().is_ok(), is_ready, "{method} {params}");
     }
 }
+
+struct Ticker;
+
+#[service(namespace = "clock", separator = "_")]
+impl Ticker {
+    #[method(subscription(item = "ticks", unsubscribe = "unsubscribe_ticks"))]
+    fn subscribe_ticks(&self) -> impl Stream<Item = u32> + Send + 'static {
+        stream::iter(0..3)
+    }
+}
+
+#[tokio::test]
+async fn a_stream_goes_by_the_names_of_its_subscription() {
+    // JSP-01
+    let router = Router::builder().add(Ticker).build().unwrap();
+    let reply = router.call(&switchboard::Call::new("clock_subscribe_ticks", None)).await;
+    let switchboard::Reply::Stream(items) = reply else { panic!("{reply:?}") };
+    let names = switchboard::Subscription::named("clock_ticks", "clock_unsubscribe_ticks");
+    assert_eq!(items.subscription().map(|names| &**names), Some(&names));
+    let reply = router.call(&switchboard::Call::new("clock_unsubscribe_ticks", None)).await;
+    assert!(matches!(&reply, switchboard::Reply::Value(json) if *json == Json::FALSE), "{reply:?}");
+}

@@ -211,3 +211,32 @@ async fn a_call_without_an_answer_times_out_and_hangs_up() {
     assert_eq!(error, Err(CallError::TimedOut));
     assert!(closed.is_ok());
 }
+
+#[tokio::test]
+async fn a_timeout_travels_as_a_header_and_reaches_the_handler() {
+    let left = Router::builder().method("left", |(): (), cx: switchboard_core::Context| {
+        Ok::<_, ErrorObject>(cx.time_left().map(|left| left.as_millis() as u64))
+    });
+    let server = serve_with(Endpoint::new(left.build().unwrap()), ServerOptions::default()).await;
+    let peer = http::connect(&server.url()).unwrap();
+    let hour = Duration::from_secs(3600);
+    let left = peer.call::<Option<u64>>("left", ()).timeout(hour).await.unwrap();
+    assert!(left.is_some_and(|left| left <= 3_599_950), "{left:?}");
+    assert_eq!(peer.call::<Option<u64>>("left", ()).await, Ok(None));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_whose_caller_has_given_up_runs_nothing() {
+    let server = serve().await;
+    let address = server.url().trim_start_matches("http://").split('/').next().unwrap().parse().unwrap();
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}"#;
+    let check = async |header: &str, expected: &str| {
+        let received = support::ask(address, support::post(address, header, call)).await;
+        assert!(received.body.contains(expected), "{header}: {received:?}");
+    };
+    check("Switchboard-Timeout-Ms: 0\r\n", "-32003").await;
+    check("Switchboard-Timeout-Ms: 60000\r\n", "\"result\":3").await;
+    check("Switchboard-Timeout-Ms: soon\r\n", "\"result\":3").await;
+    server.stop().await;
+}

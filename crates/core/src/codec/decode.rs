@@ -276,8 +276,12 @@ impl Reading<'_> {
         };
         let json = |span| Json::from_text(self.text(span));
         match (has_result, has_error) {
-            (true, false) if e.is_flagged(b"stream", self.frame) => Outcome::Stream(json(e.result)),
-            (true, false) => Outcome::Value(json(e.result)),
+            (true, false) => match e.unknown(b"stream", self.frame) {
+                Some(flag) if matches!(self.bytes(flag), b"true" | [b'{', ..]) => {
+                    Outcome::Stream(json(e.result), json(flag))
+                }
+                _ => Outcome::Value(json(e.result)),
+            },
             (false, true) => error_object(&json(e.error), version),
             (true, true) => Outcome::Broken("a response holds `result` and `error`"),
             (false, false) => Outcome::Broken("a response holds neither `result` nor `error`"),

@@ -4,6 +4,7 @@
 
 use crate::context::Version;
 use crate::error::ErrorObject;
+use crate::gap::Gap;
 use crate::id::Id;
 use crate::json::Json;
 use crate::name::Name;
@@ -50,11 +51,15 @@ pub(crate) fn result_len(version: Version, id: &Id, result: &Json) -> usize {
 }
 
 /// Writes the response that begins a stream.
-pub(crate) fn stream_start(out: &mut Vec<u8>, id: &Id, subscription: &Json) {
+///
+/// `flag` is the value of the member `stream`: true, or the names that the stream goes by.
+pub(crate) fn stream_start(out: &mut Vec<u8>, id: &Id, subscription: &Json, flag: &Json) {
     before_outcome(out, id);
     out.extend_from_slice(b",\"result\":");
     out.extend_from_slice(subscription.as_bytes());
-    out.extend_from_slice(b",\"stream\":true}");
+    out.extend_from_slice(b",\"stream\":");
+    out.extend_from_slice(flag.as_bytes());
+    out.push(b'}');
 }
 
 /// Writes a call in this version at the end of `out`, with members that the protocol does not define.
@@ -94,8 +99,8 @@ pub fn notification(
 }
 
 /// Writes the notification that carries one item of a stream.
-pub(crate) fn item(out: &mut Vec<u8>, method: &Name, subscription: &Json, item: &Json) {
-    about_stream(out, method, subscription);
+pub(crate) fn item(out: &mut Vec<u8>, method: &Name, subscription: &Json, gap: Option<Gap>, item: &Json) {
+    about_stream(out, method, subscription, gap);
     out.extend_from_slice(b",\"result\":");
     out.extend_from_slice(item.as_bytes());
     out.extend_from_slice(b"}}");
@@ -106,9 +111,10 @@ pub(crate) fn stream_end(
     out: &mut Vec<u8>,
     method: &Name,
     subscription: &Json,
+    gap: Option<Gap>,
     failure: Option<&ErrorObject>,
 ) {
-    about_stream(out, method, subscription);
+    about_stream(out, method, subscription, gap);
     if let Some(failure) = failure {
         out.extend_from_slice(b",\"error\":");
         error(out, failure);
@@ -116,11 +122,15 @@ pub(crate) fn stream_end(
     out.extend_from_slice(b"}}");
 }
 
-fn about_stream(out: &mut Vec<u8>, method: &Name, subscription: &Json) {
+fn about_stream(out: &mut Vec<u8>, method: &Name, subscription: &Json, gap: Option<Gap>) {
     before_method(out, Version::V2);
     string(out, method.as_str());
     out.extend_from_slice(b",\"params\":{\"subscription\":");
     out.extend_from_slice(subscription.as_bytes());
+    if let Some(gap) = gap {
+        out.extend_from_slice(b",\"gap\":");
+        serde_json::to_writer(out, &gap).expect("a gap can be written");
+    }
 }
 
 fn before_outcome(out: &mut Vec<u8>, id: &Id) {

@@ -131,9 +131,9 @@ impl Envelope {
         object
     }
 
-    /// Whether an undefined member of this name is `true`.
-    pub(super) fn is_flagged(&self, name: &[u8], text: &[u8]) -> bool {
-        self.unknown.iter().any(|(key, value)| &*key.read(text) == name && value.of(text) == b"true")
+    /// The value of an undefined member of this name.
+    pub(super) fn unknown(&self, name: &[u8], text: &[u8]) -> Option<Span> {
+        self.unknown.iter().find(|(key, _)| &*key.read(text) == name).map(|(_, value)| *value)
     }
 }
 

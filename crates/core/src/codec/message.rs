@@ -59,8 +59,9 @@ pub struct Response {
 pub enum Outcome {
     /// A result.
     Value(Json),
-    /// The identifier of a stream whose items follow.
-    Stream(Json),
+    /// The identifier of a stream whose items follow, and the member that says so: true, or an object with the names
+    /// that the stream goes by.
+    Stream(Json, Json),
     /// A failure.
     Error(ErrorObject),
     /// Something that breaks the rules for responses, and which one (J2-66).

@@ -28,8 +28,8 @@ impl Connection {
                 Reply::Value(json) => self.respond(version, &id, Ok(json)),
                 Reply::Error(error) => self.respond(version, &id, Err(error)),
                 Reply::Stream(items) => {
-                    let subscription = self.streams.new_id();
-                    self.push(|out| codec::stream_start(out, &id, &subscription));
+                    let (subscription, flag) = self.streams.name(&items);
+                    self.push(|out| codec::stream_start(out, &id, &subscription, &flag));
                     self.streams.open(subscription, id, items, self.settings.limits.reply);
                 }
             },
@@ -43,8 +43,9 @@ impl Connection {
                     Reply::Value(json) => finish(Outcome::Value(&json)),
                     Reply::Error(error) => finish(Outcome::Error(&error)),
                     Reply::Stream(items) => {
-                        let subscription = self.announce(batch, &id, items);
-                        self.finish_entry(batch, index, version, Some(&id), Outcome::Stream(&subscription));
+                        let (subscription, flag) = self.announce(batch, &id, items);
+                        let outcome = Outcome::Stream(&subscription, &flag);
+                        self.finish_entry(batch, index, version, Some(&id), outcome);
                     }
                 }
             }
@@ -52,13 +53,13 @@ impl Connection {
     }
 
     /// Keeps a stream of an entry until the answer to its batch is written (ETH-07, ETH-10).
-    fn announce(&mut self, batch: u64, id: &Id, items: Items) -> Json {
-        let subscription = self.streams.new_id();
+    fn announce(&mut self, batch: u64, id: &Id, items: Items) -> (Json, Json) {
+        let (subscription, flag) = self.streams.name(&items);
         if let Some(state) = self.calls.batch(batch) {
             state.opening.push((subscription.clone(), id.clone(), items));
             self.announced += 1;
         }
-        subscription
+        (subscription, flag)
     }
 
     /// The reply, or an error in the place of a stream that cannot be opened.

@@ -10,6 +10,7 @@ use tokio::task::{AbortHandle, Id as TaskId, JoinSet};
 
 use crate::assembly::Assembly;
 use crate::codec::Request;
+use crate::connection::partial::Tokens;
 use crate::context::{self, Version};
 use crate::dispatch::{Running, Started, call_of, start};
 use crate::error::ErrorObject;
@@ -195,7 +196,27 @@ impl Calls {
     #[inline]
     fn start(&mut self, request: Request, place: Place, cx: &mut Context<'_>) -> Option<Done> {
         let (version, id) = (request.version, request.id.clone());
-        match start(&*self.service, &call_of(request, &self.cx)) {
+        let tokens = Tokens::of(&request, &self.settings.profile);
+        let mut call = call_of(request, &self.cx);
+        if let Some(progress) = tokens.progress.clone() {
+            call.cx.insert(progress);
+        }
+        let settles = id.is_some() && self.settings.profile.streams.partial.is_some();
+        let about = settles.then(|| (call.method.clone(), call.cx.deadline));
+        let mut started = start(&*self.service, &call);
+        if let Some((method, deadline)) = about {
+            started = match started {
+                Started::Running(running) => {
+                    Started::Running(running.then(|reply| tokens.settle(reply, &self.cx, &self.settings)))
+                }
+                Started::Done(reply @ Reply::Stream(_)) => {
+                    let reply = tokens.settle(std::future::ready(reply), &self.cx, &self.settings);
+                    Started::Running(Running::of(reply, method, deadline))
+                }
+                done => done,
+            };
+        }
+        match started {
             Started::Done(reply) => Some(self.done(version, id, place, reply)),
             Started::Running(mut running) => match Pin::new(&mut running).poll(cx) {
                 Poll::Ready(reply) => Some(self.done(version, id, place, reply)),

@@ -9,6 +9,7 @@ use futures_core::Stream;
 
 use crate::call_error::CallError;
 use crate::error::ErrorObject;
+use crate::gap::Gap;
 use crate::json::Json;
 use crate::limits::Limits;
 
@@ -22,7 +23,10 @@ pub(super) struct Reader<F: FnMut() + Send> {
 }
 
 struct State {
-    items: VecDeque<Json>,
+    /// Each with what is missing before it.
+    items: VecDeque<(Option<Gap>, Json)>,
+    /// What is missing before the end.
+    gap: Option<Gap>,
     bytes: usize,
     limit: usize,
     limit_bytes: usize,
@@ -34,7 +38,8 @@ struct State {
 /// A new stream that keeps up to `limits.items` items for its reader, and not more than `limits.outbox` bytes of them.
 pub(super) fn inbox<F: FnMut() + Send>(limits: &Limits, on_drop: F) -> (Inbox, Reader<F>) {
     let (limit, limit_bytes) = (limits.items, limits.outbox);
-    let state = State { items: VecDeque::new(), bytes: 0, limit, limit_bytes, end: None, waker: None };
+    let state =
+        State { items: VecDeque::new(), gap: None, bytes: 0, limit, limit_bytes, end: None, waker: None };
     let state = Arc::new(Mutex::new(state));
     (Inbox(Arc::clone(&state)), Reader { state, on_drop })
 }
@@ -45,13 +50,13 @@ fn locked<T>(state: &Mutex<State>, act: impl FnOnce(&mut State) -> T) -> T {
 
 impl Inbox {
     /// Adds an item; false if there is no room for it, which ends the stream.
-    pub(super) fn push(&self, item: Json) -> bool {
+    pub(super) fn push(&self, gap: Option<Gap>, item: Json) -> bool {
         locked(&self.0, |state| {
             let bytes = state.bytes + item.as_bytes().len();
             let fits = state.items.len() < state.limit && bytes <= state.limit_bytes;
             if fits {
                 state.bytes = bytes;
-                state.items.push_back(item);
+                state.items.push_back((gap, item));
             } else {
                 let reason = "the stream was read too slowly and has ended (limits.items)";
                 state.end.get_or_insert(Some(CallError::Busy(reason.into()).into()));
@@ -62,9 +67,11 @@ impl Inbox {
     }
 
     /// Ends the stream, if it has not ended.
-    pub(super) fn end(&self, error: Option<ErrorObject>) {
+    pub(super) fn end(&self, gap: Option<Gap>, error: Option<ErrorObject>) {
         locked(&self.0, |state| {
-            state.end.get_or_insert(error);
+            if state.end.is_none() {
+                (state.gap, state.end) = (gap, Some(error));
+            }
             state.wake();
         });
     }
@@ -73,7 +80,7 @@ impl Inbox {
 /// A stream whose connection forgets it has ended too.
 impl Drop for Inbox {
     fn drop(&mut self) {
-        self.end(Some(CallError::Closed("the stream was given up".into()).into()));
+        self.end(None, Some(CallError::Closed("the stream was given up".into()).into()));
     }
 }
 
@@ -97,7 +104,11 @@ impl<F: FnMut() + Send + Unpin> Stream for Reader<F> {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         locked(&self.state, |state| {
-            if let Some(item) = state.items.pop_front() {
+            let gap = state.items.front_mut().map_or(&mut state.gap, |(gap, _)| gap);
+            if let Some(gap) = gap.take() {
+                return Poll::Ready(Some(Err(CallError::Gap(gap).into())));
+            }
+            if let Some((_, item)) = state.items.pop_front() {
                 state.bytes -= item.as_bytes().len();
                 return Poll::Ready(Some(Ok(item)));
             }

@@ -7,8 +7,10 @@ use bytes::Bytes;
 use crate::code::Code;
 use crate::codec::{self, Fault, Incoming, Invalid, Message, Request, elements, members};
 use crate::connection::Connection;
+use crate::connection::early::Event;
 use crate::context::Version;
 use crate::error::ErrorObject;
+use crate::gap::Gap;
 use crate::id::Id;
 use crate::json::Json;
 
@@ -143,9 +145,14 @@ impl Connection {
             self.take_end(request.params.as_ref());
             Json::NULL
         } else if request.method == streams.unsubscribe {
-            let subscription = request.params.as_ref().and_then(|params| argument(params, "subscription"));
-            let found = subscription.is_some_and(|id| self.streams.unsubscribe(&id));
+            let found = subscription(&request).is_some_and(|id| self.streams.unsubscribe(&id));
             if found { Json::TRUE } else { Json::FALSE }
+        } else if request.id.is_none() && self.take_others(&request) {
+            return Settled::Silently;
+        } else if self.streams.len() > 0
+            && self.streams.unsubscribe_named(&request.method, || subscription(&request))
+        {
+            Json::TRUE
         } else {
             return Settled::Not(request);
         };
@@ -172,19 +179,56 @@ impl Connection {
     }
 
     fn take_item(&mut self, params: Option<&Json>) {
-        let Some(params) = params else { return };
-        if let (Some(subscription), Some(item)) = (member(params, "subscription"), member(params, "result")) {
-            self.link.deliver(&subscription, item);
+        if let Some((subscription, event @ Event::Item(..))) = params.and_then(event) {
+            self.link.deliver(&subscription, event);
         }
     }
 
     fn take_end(&mut self, params: Option<&Json>) {
         let Some(params) = params else { return };
-        let error = member(params, "error").map(|error| codec::read_error(&error));
         if let Some(subscription) = member(params, "subscription") {
-            self.link.end(&subscription, error);
+            self.link.deliver(&subscription, Event::End(gap(params), error(params)));
         }
     }
+
+    /// Takes a notification that is progress, or belongs to a stream that goes by names of its own; false if it is
+    /// neither.
+    fn take_others(&mut self, request: &Request) -> bool {
+        let progress = &self.settings.profile.progress;
+        let Some(params) = &request.params else { return false };
+        if request.method == progress.method {
+            let parts = member(params, progress.member).zip(member(params, "value"));
+            return parts.is_some_and(|(token, value)| self.link.progress(&token, value));
+        }
+        if !self.link.has_named() {
+            return false;
+        }
+        let event = event(params);
+        event.is_some_and(|(id, event)| self.link.deliver_named(&request.method, &id, event).is_ok())
+    }
+}
+
+/// The stream that a notification is about, and what happens to it.
+fn event(params: &Json) -> Option<(Json, Event)> {
+    let subscription = member(params, "subscription")?;
+    let event = match member(params, "result") {
+        Some(item) => Event::Item(gap(params), item),
+        None => Event::End(gap(params), Some(error(params)?)),
+    };
+    Some((subscription, event))
+}
+
+fn gap(params: &Json) -> Option<Gap> {
+    member(params, "gap")?.decode().ok()
+}
+
+fn error(params: &Json) -> Option<ErrorObject> {
+    member(params, "error").map(|error| codec::read_error(&error))
+}
+
+/// The stream that a call is to end.
+fn subscription(request: &Request) -> Option<Json> {
+    request.params.as_ref().and_then(|params| argument(params, "subscription"))
 }
 
 /// What became of a request that the protocol itself may answer.

@@ -1,36 +1,32 @@
 //! What a connection's driver and the handles to its far side share.
 
 use std::collections::HashMap;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::task::Context;
 
-use futures_core::Stream;
-use futures_util::future::join_all;
 use futures_util::task::AtomicWaker;
 use tokio::sync::{Notify, oneshot};
 
-use crate::call::{Call, Members};
 use crate::call_error::CallError;
 use crate::codec::{self, Outcome, Response};
 use crate::connection::FrameSink;
+use crate::connection::early::{Early, Event};
 use crate::connection::inbox::{Inbox, inbox};
 use crate::connection::pending::Pending;
 use crate::context::Version;
 use crate::error::ErrorObject;
 use crate::id::Id;
-use crate::json::Json;
-use crate::peer::Remote;
+use crate::json::{Json, Kind};
+use crate::name::Name;
 use crate::profile::{Settings, Versions};
-use crate::reply::{Items, Reply, ReplyFuture};
-use crate::service::Service;
-use crate::text::Text;
+use crate::reply::{Items, Reply};
+use crate::subscription::Subscription;
+use crate::wishes::ProgressSender;
 
 /// The state that calls of this side go through. Locked for moments only, never across a wait.
 pub(super) struct Link {
-    settings: Arc<Settings>,
+    pub(super) settings: Arc<Settings>,
     state: Mutex<State>,
     /// Whether something is queued, so that the driver need not lock to find out.
     has_queued: AtomicBool,
@@ -41,17 +37,39 @@ pub(super) struct Link {
     /// Wakes those who wait for the end.
     ended: Notify,
     is_draining: AtomicBool,
+    /// Whether a stream with names of its own is open or expected.
+    pub(super) has_named: AtomicBool,
 }
 
-struct State {
+pub(super) struct State {
     /// Frames that wait for the driver, one after the other, and where each ends.
     queued: Vec<u8>,
     ends: Vec<usize>,
     /// Bytes that the driver had not written when it last looked.
     unwritten: usize,
-    pending: Pending<oneshot::Sender<Reply>>,
-    streams: HashMap<Json, Inbox>,
-    closed: Option<CallError>,
+    pub(super) pending: Pending<Waiter>,
+    streams: HashMap<Json, Receiving>,
+    /// Subscriptions that were asked for and not answered yet, by their calls.
+    pub(super) expected: Vec<(u64, Arc<Subscription>)>,
+    /// What came for them before the answers did, which name them.
+    early: Early,
+    pub(super) closed: Option<CallError>,
+}
+
+/// Who waits for an answer.
+pub(super) struct Waiter {
+    pub(super) answer: oneshot::Sender<Reply>,
+    /// How a stream is spelled, if the answer opens one.
+    pub(super) names: Option<Arc<Subscription>>,
+    /// Where progress goes, if it was asked for.
+    pub(super) progress: Option<ProgressSender>,
+}
+
+/// A stream that is received.
+struct Receiving {
+    inbox: Inbox,
+    /// The names it goes by, if not our own.
+    names: Option<Arc<Subscription>>,
 }
 
 impl Link {
@@ -62,6 +80,8 @@ impl Link {
             unwritten: 0,
             pending: Pending::new(),
             streams: HashMap::new(),
+            expected: Vec::new(),
+            early: Early::default(),
             closed: None,
         };
         Arc::new(Link {
@@ -72,20 +92,21 @@ impl Link {
             room: Notify::new(),
             ended: Notify::new(),
             is_draining: AtomicBool::new(false),
+            has_named: AtomicBool::new(false),
         })
     }
 
-    fn locked<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+    pub(super) fn locked<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The version that calls of this side are written in.
-    fn version(&self) -> Version {
+    pub(super) fn version(&self) -> Version {
         if self.settings.profile.versions == Versions::V1 { Version::V1 } else { Version::V2 }
     }
 
     /// Queues a frame and wakes the driver.
-    fn queue(&self, state: &mut State, write: impl FnOnce(&mut Vec<u8>)) {
+    pub(super) fn queue(&self, state: &mut State, write: impl FnOnce(&mut Vec<u8>)) {
         write(&mut state.queued);
         state.ends.push(state.queued.len());
         self.has_queued.store(true, Ordering::Release);
@@ -93,7 +114,7 @@ impl Link {
     }
 
     /// Waits until less than half of the outbox is taken, or the connection has ended.
-    async fn wait_for_room(&self) {
+    pub(super) async fn wait_for_room(&self) {
         loop {
             let notified = self.room.notified();
             tokio::pin!(notified);
@@ -106,7 +127,7 @@ impl Link {
     }
 
     /// Waits until the connection has ended, and says why.
-    async fn closed(&self) -> CallError {
+    pub(super) async fn closed(&self) -> CallError {
         loop {
             let notified = self.ended.notified();
             tokio::pin!(notified);
@@ -118,7 +139,7 @@ impl Link {
         }
     }
 
-    fn has_room(&self, state: &State) -> bool {
+    pub(super) fn has_room(&self, state: &State) -> bool {
         state.queued.len() + state.unwritten < self.settings.limits.outbox / 2
     }
 }
@@ -172,15 +193,27 @@ impl Link {
         let Response { id, outcome, .. } = response;
         let waiter = self.locked(|state| state.pending.complete(&id));
         match (waiter, outcome) {
-            (Some(waiter), Outcome::Stream(subscription)) => {
-                let reply = self.open(&subscription);
-                // Whoever no longer waits drops the stream, which ends it.
-                drop(waiter.send(reply));
+            // Whoever no longer waits drops the stream, which ends it.
+            (Some(waiter), Outcome::Stream(subscription, flag)) => {
+                let names = Subscription::from_json(&flag).map(Arc::new).or_else(|| waiter.names.clone());
+                drop(waiter.answer.send(self.open(&subscription, names)));
+                self.forget_expected(&id);
             }
-            (Some(waiter), outcome) => drop(waiter.send(reply_of(outcome))),
+            (Some(Waiter { answer, names: Some(names), .. }), Outcome::Value(subscription))
+                if matches!(subscription.kind(), Kind::String | Kind::Number) =>
+            {
+                drop(answer.send(self.open(&subscription, Some(names))));
+                self.forget_expected(&id);
+            }
+            (Some(waiter), outcome) => {
+                drop(waiter.answer.send(reply_of(outcome)));
+                self.forget_expected(&id);
+            }
             (None, Outcome::Error(error)) if id.is_null() => self.complete_without_id(&error),
             // A stream that nobody asked for any more: the call was dropped while the answer was on its way.
-            (None, Outcome::Stream(subscription)) => self.unsubscribe(&subscription),
+            (None, Outcome::Stream(subscription, flag)) => {
+                self.unsubscribe(&subscription, Subscription::from_json(&flag).as_ref());
+            }
             (None, _) => tracing::debug!(id = id.as_str(), "a response to no call was dropped"),
         }
     }
@@ -191,28 +224,56 @@ impl Link {
             tracing::warn!(code = error.code.0, "the far side did not understand a message");
         }
         for waiter in waiters {
-            drop(waiter.send(Reply::Error(error.clone())));
+            drop(waiter.answer.send(Reply::Error(error.clone())));
         }
     }
 
-    fn open(self: &Arc<Link>, subscription: &Json) -> Reply {
+    /// The call with this identifier is over, and with it what was kept for its subscription.
+    fn forget_expected(&self, id: &Id) {
+        if self.has_named.load(Ordering::Acquire) {
+            let id = id.as_u64();
+            self.locked(|state| self.settle_expected(state, id));
+        }
+    }
+
+    pub(super) fn settle_expected(&self, state: &mut State, id: Option<u64>) {
+        state.expected.retain(|(call, _)| Some(*call) != id);
+        if state.expected.is_empty() {
+            state.early = Early::default();
+            let is_open = state.streams.values().any(|stream| stream.names.is_some());
+            self.has_named.store(is_open, Ordering::Release);
+        }
+    }
+
+    fn open(self: &Arc<Link>, subscription: &Json, names: Option<Arc<Subscription>>) -> Reply {
         let link = Arc::clone(self);
-        let of = subscription.detached();
-        let (inbox, reader) = inbox(&self.settings.limits, move || link.unsubscribe(&of));
+        let (of, spelled) = (subscription.detached(), names.clone());
+        let (inbox, reader) = inbox(&self.settings.limits, move || link.unsubscribe(&of, spelled.as_deref()));
         let refused = self.locked(|state| {
             if let Some(reason) = &state.closed {
-                inbox.end(Some(reason.clone().into()));
+                inbox.end(None, Some(reason.clone().into()));
             } else if state.streams.contains_key(subscription) {
                 return Some(CallError::Protocol("a stream with this identifier is open already".into()));
             } else if state.streams.len() >= self.settings.limits.subscriptions {
                 return Some(CallError::Busy("too many streams are open (limits.subscriptions)".into()));
             } else {
-                state.streams.insert(subscription.detached(), inbox);
+                let names = names.clone();
+                self.has_named.fetch_or(names.is_some(), Ordering::AcqRel);
+                let early = state.early.take(subscription, names.as_deref());
+                if early.into_iter().all(|event| event.put_into(&inbox)) {
+                    state.streams.insert(subscription.detached(), Receiving { inbox, names });
+                }
             }
             None
         });
         match refused {
-            None => Reply::Stream(Box::pin(reader)),
+            None => {
+                let items = Items::new(reader);
+                Reply::Stream(match names {
+                    Some(names) => items.named(names),
+                    None => items,
+                })
+            }
             // The reader goes without a word: what is open under this identifier is not its stream.
             Some(error @ CallError::Protocol(_)) => {
                 reader.forget();
@@ -222,52 +283,107 @@ impl Link {
         }
     }
 
-    /// Takes an item of a stream to whoever reads it.
-    pub(super) fn deliver(&self, subscription: &Json, item: Json) {
-        let overflowed = self.locked(|state| {
-            let fits = state.streams.get(subscription).is_none_or(|inbox| inbox.push(item));
-            if !fits {
-                state.streams.remove(subscription);
-            }
-            !fits
-        });
-        if overflowed {
-            self.unsubscribe(subscription);
-        }
+    /// Takes what happens to a stream of our own dialect to whoever reads it.
+    pub(super) fn deliver(&self, subscription: &Json, event: Event) {
+        self.locked(|state| self.pass_on(state, subscription, event));
     }
 
-    /// Ends a stream of the far side.
-    pub(super) fn end(&self, subscription: &Json, error: Option<ErrorObject>) {
-        if let Some(inbox) = self.locked(|state| state.streams.remove(subscription)) {
-            inbox.end(error);
+    /// Takes what happens to a stream that goes by names of its own to whoever reads it; gives it back if this is not
+    /// the name of its notifications.
+    pub(super) fn deliver_named(
+        &self,
+        method: &Name,
+        subscription: &Json,
+        event: Event,
+    ) -> Result<(), Event> {
+        let is_its_name = |names: &Arc<Subscription>| names.item == *method;
+        self.locked(|state| {
+            if state.streams.get(subscription).is_some_and(|to| to.names.as_ref().is_some_and(is_its_name)) {
+                self.pass_on(state, subscription, event);
+            } else if state.expected.iter().any(|(_, names)| is_its_name(names)) {
+                state.early.keep(method, subscription, event, &self.settings.limits);
+            } else if !state.streams.values().any(|to| to.names.as_ref().is_some_and(is_its_name)) {
+                return Err(event);
+            }
+            Ok(())
+        })
+    }
+
+    /// Takes progress of a call to whoever made it; false if this is no call that wants it.
+    pub(super) fn progress(&self, token: &Json, value: Json) -> bool {
+        let id = match self.settings.profile.progress.param {
+            None => Id::from_json(token).as_u64(),
+            Some(_) => {
+                token.as_str().strip_prefix("\"call-").and_then(|id| id.strip_suffix('"')?.parse().ok())
+            }
+        };
+        let sender = self.locked(|state| {
+            let waiter = id.and_then(|id| state.pending.waiter(id));
+            waiter.and_then(|waiter| waiter.progress.clone())
+        });
+        // Whoever is not fast enough does without.
+        sender.map(|sender| drop(sender.0.try_send(value))).is_some()
+    }
+
+    /// Whether a notification may belong to a stream that goes by names of its own.
+    #[inline]
+    pub(super) fn has_named(&self) -> bool {
+        self.has_named.load(Ordering::Acquire)
+    }
+
+    fn pass_on(&self, state: &mut State, subscription: &Json, event: Event) {
+        let Some(stream) = state.streams.get(subscription) else { return };
+        let (is_end, goes_on) = (event.is_end(), event.put_into(&stream.inbox));
+        if goes_on {
+            return;
+        }
+        let names = state.streams.remove(subscription).and_then(|stream| stream.names);
+        if !is_end {
+            // It was read too slowly.
+            self.queue_unsubscribe(state, subscription, names.as_deref());
         }
     }
 
     /// Tells the far side that nobody reads a stream any more.
-    fn unsubscribe(&self, subscription: &Json) {
-        let params = Json::encode_ref(&[subscription]).expect("a JSON text can be written");
+    fn unsubscribe(&self, subscription: &Json, names: Option<&Subscription>) {
         self.locked(|state| {
             state.streams.remove(subscription);
-            if state.closed.is_none() {
-                let method = &self.settings.profile.streams.unsubscribe;
-                self.queue(state, |out| {
-                    codec::notification(out, self.version(), method, Some(&params), None);
-                });
-            }
+            self.queue_unsubscribe(state, subscription, names);
         });
+    }
+
+    fn queue_unsubscribe(&self, state: &mut State, subscription: &Json, names: Option<&Subscription>) {
+        if state.closed.is_some() {
+            return;
+        }
+        let params = Json::encode_ref(&[subscription]).expect("a JSON text can be written");
+        let (params, version) = (Some(&params), self.version());
+        match names {
+            None => {
+                let method = &self.settings.profile.streams.unsubscribe;
+                self.queue(state, |out| codec::notification(out, version, method, params, None));
+            }
+            // Others take no notification for it. What they answer is nobody's concern.
+            Some(names) => {
+                let id = Id::from(state.pending.skip_id());
+                self.queue(state, |out| codec::request(out, version, &id, &names.unsubscribe, params, None));
+            }
+        }
     }
 
     /// Ends everything that waits for the far side.
     pub(super) fn close(&self, reason: &CallError) {
         let (waiters, streams) = self.locked(|state| {
             state.closed.get_or_insert_with(|| reason.clone());
+            state.expected.clear();
+            state.early = Early::default();
             (state.pending.drain(), std::mem::take(&mut state.streams))
         });
         for waiter in waiters {
-            drop(waiter.send(Reply::Error(reason.clone().into())));
+            drop(waiter.answer.send(Reply::Error(reason.clone().into())));
         }
-        for inbox in streams.into_values() {
-            inbox.end(Some(reason.clone().into()));
+        for stream in streams.into_values() {
+            stream.inbox.end(None, Some(reason.clone().into()));
         }
         self.room.notify_waiters();
         self.ended.notify_waiters();
@@ -281,196 +397,8 @@ impl Link {
 
 fn reply_of(outcome: Outcome) -> Reply {
     match outcome {
-        Outcome::Value(json) | Outcome::Stream(json) => Reply::Value(json),
+        Outcome::Value(json) | Outcome::Stream(json, _) => Reply::Value(json),
         Outcome::Error(error) => Reply::Error(error),
         Outcome::Broken(why) => Reply::Error(CallError::Protocol(why.into()).into()),
-    }
-}
-
-/// The far side of a connection.
-pub(super) struct FarSide {
-    link: Arc<Link>,
-    /// What the connection lasts for, if this is a handle that it lasts for.
-    hold: Option<Arc<Hold>>,
-}
-
-/// Drains the connection when it is dropped: when nobody holds it any more.
-struct Hold(Arc<Link>);
-
-impl Drop for Hold {
-    fn drop(&mut self) {
-        self.0.drain();
-    }
-}
-
-impl FarSide {
-    /// A handle that the connection does not depend on.
-    pub(super) fn new(link: Arc<Link>) -> FarSide {
-        FarSide { link, hold: None }
-    }
-
-    /// A handle whose end, with that of all replies and streams that came of it, is the end of the connection.
-    pub(super) fn owning(link: Arc<Link>) -> FarSide {
-        FarSide { hold: Some(Arc::new(Hold(Arc::clone(&link)))), link }
-    }
-
-    /// Queues calls as one frame. `None` if there is no room for it now.
-    fn send(&self, calls: &[Call], is_batch: bool) -> Option<Vec<ReplyFuture>> {
-        let link = &self.link;
-        link.locked(|state| {
-            if let Some(reason) = &state.closed {
-                let closed = || ReplyFuture::ready(ErrorObject::from(reason.clone()));
-                return Some(calls.iter().map(|_| closed()).collect());
-            }
-            if !link.has_room(state) {
-                return None;
-            }
-            let frame = state.pending.next_id();
-            let mut text = Vec::new();
-            let mut replies = Vec::with_capacity(calls.len());
-            for call in calls {
-                if is_batch {
-                    text.push(if text.is_empty() { b'[' } else { b',' });
-                }
-                replies.push(self.encode(&mut text, state, frame, call));
-            }
-            if is_batch {
-                text.push(b']');
-            }
-            link.queue(state, |out| out.extend_from_slice(&text));
-            Some(replies)
-        })
-    }
-
-    fn encode(&self, out: &mut Vec<u8>, state: &mut State, frame: u64, call: &Call) -> ReplyFuture {
-        let version = self.link.version();
-        let members = call.cx.get::<Members>().map(|members| &members.0);
-        if call.is_notification() {
-            codec::notification(out, version, &call.method, call.params.as_ref(), members);
-            return ReplyFuture::ready(Reply::Value(Json::NULL));
-        }
-        let (sender, receiver) = oneshot::channel();
-        let id = state.pending.insert(frame, sender);
-        codec::request(out, version, &Id::from(id), &call.method, call.params.as_ref(), members);
-        ReplyFuture::pending(Awaited {
-            link: Arc::clone(&self.link),
-            hold: self.hold.clone(),
-            id,
-            receiver,
-            is_done: false,
-        })
-    }
-
-    /// Sends calls as one frame, now or when there is room.
-    fn send_later(
-        &self,
-        calls: Vec<Call>,
-        is_batch: bool,
-    ) -> impl Future<Output = Vec<ReplyFuture>> + Send + use<> {
-        let this = FarSide { link: Arc::clone(&self.link), hold: self.hold.clone() };
-        async move {
-            loop {
-                if let Some(replies) = this.send(&calls, is_batch) {
-                    return replies;
-                }
-                this.link.wait_for_room().await;
-            }
-        }
-    }
-}
-
-impl Service for FarSide {
-    fn call(&self, call: &Call) -> ReplyFuture {
-        let Some(mut replies) = self.send(std::slice::from_ref(call), false) else {
-            let sent = self.send_later(vec![call.clone()], false);
-            return ReplyFuture::pending(
-                async move { sent.await.pop().expect("one call has one reply").await },
-            );
-        };
-        replies.pop().expect("one call has one reply")
-    }
-}
-
-impl Remote for FarSide {
-    fn batch(&self, calls: Vec<Call>) -> Pin<Box<dyn Future<Output = Vec<Reply>> + Send>> {
-        if calls.is_empty() {
-            return Box::pin(std::future::ready(Vec::new()));
-        }
-        let sent = self.send(&calls, true);
-        let later = sent.is_none().then(|| self.send_later(calls, true));
-        Box::pin(async move {
-            let replies = match (sent, later) {
-                (Some(replies), _) => replies,
-                (None, Some(later)) => later.await,
-                (None, None) => Vec::new(),
-            };
-            join_all(replies).await
-        })
-    }
-
-    fn closed(&self) -> Pin<Box<dyn Future<Output = CallError> + Send>> {
-        let link = Arc::clone(&self.link);
-        Box::pin(async move { link.closed().await })
-    }
-}
-
-/// A call that was sent. Dropping it before the answer cancels it on the far side.
-struct Awaited {
-    link: Arc<Link>,
-    hold: Option<Arc<Hold>>,
-    id: u64,
-    receiver: oneshot::Receiver<Reply>,
-    is_done: bool,
-}
-
-impl Future for Awaited {
-    type Output = Reply;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Reply> {
-        Pin::new(&mut self.receiver).poll(cx).map(|answer| {
-            self.is_done = true;
-            match (answer, self.hold.take()) {
-                (Ok(Reply::Stream(items)), Some(hold)) => {
-                    Reply::Stream(Box::pin(Held { items, _hold: hold }))
-                }
-                (answer, _) => answer.unwrap_or_else(|_| Reply::Error(CallError::Cancelled.into())),
-            }
-        })
-    }
-}
-
-impl Drop for Awaited {
-    fn drop(&mut self) {
-        if self.is_done {
-            return;
-        }
-        let (link, cancel) = (&self.link, &self.link.settings.profile.cancel);
-        link.locked(|state| {
-            if state.pending.remove(self.id).is_none() || state.closed.is_some() {
-                return;
-            }
-            let params = match link.version() {
-                Version::V2 => format!("{{\"{}\":{}}}", cancel.member, self.id),
-                Version::V1 => format!("[{}]", self.id),
-            };
-            let params = Json::from_text(Text::from_vec(params.into_bytes()));
-            link.queue(state, |out| {
-                codec::notification(out, link.version(), &cancel.method, Some(&params), None);
-            });
-        });
-    }
-}
-
-/// A stream that its connection lasts for.
-struct Held {
-    items: Items,
-    _hold: Arc<Hold>,
-}
-
-impl Stream for Held {
-    type Item = Result<Json, ErrorObject>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.items.as_mut().poll_next(cx)
     }
 }

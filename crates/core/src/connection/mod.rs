@@ -11,10 +11,13 @@
 
 mod answers;
 mod calls;
+mod early;
+mod far_side;
 mod frames;
 mod inbox;
 mod intake;
 mod link;
+mod partial;
 mod pending;
 mod streams;
 
@@ -26,8 +29,9 @@ use std::task::{Context, Poll};
 use tokio::time::Sleep;
 
 use self::calls::Calls;
+use self::far_side::FarSide;
 pub use self::frames::{ConnectionError, FrameSink, FrameSource};
-use self::link::{FarSide, Link};
+use self::link::Link;
 use self::streams::Outgoing;
 use crate::call_error::CallError;
 use crate::code::Code;

@@ -28,6 +28,17 @@ impl<W> Pending<W> {
         self.last + 1
     }
 
+    /// An identifier for a call whose answer nobody waits for: it is dropped like any that is not known.
+    pub(super) fn skip_id(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    /// What waits for the answer to this call.
+    pub(super) fn waiter(&self, id: u64) -> Option<&W> {
+        self.waiting.get(&id).map(|entry| &entry.waiter)
+    }
+
     /// Adds a call that goes out in the frame which began with the call `frame`.
     pub(super) fn insert(&mut self, frame: u64, waiter: W) -> u64 {
         self.last += 1;

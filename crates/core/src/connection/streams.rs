@@ -12,10 +12,13 @@ use crate::codec;
 use crate::connection::{BYTES_AT_ONCE, FrameSink};
 use crate::error::ErrorObject;
 use crate::exchange::within;
+use crate::gap::Gap;
 use crate::id::Id;
 use crate::json::Json;
+use crate::name::Name;
 use crate::profile::Streams;
 use crate::reply::Items;
+use crate::subscription::{Subscription, SubscriptionStyle};
 
 /// How many items are taken from one stream before the next has its turn.
 const TURN: usize = 32;
@@ -23,7 +26,7 @@ const TURN: usize = 32;
 /// The open streams of one connection.
 #[derive(Default)]
 pub(super) struct Outgoing {
-    streams: SelectAll<Subscription>,
+    streams: SelectAll<Sending>,
     open: HashMap<Json, Handle>,
     scratch: Vec<u8>,
 }
@@ -33,6 +36,8 @@ struct Handle {
     call: Id,
     stop: AbortHandle,
     items: SharedItems,
+    /// The names it goes by, if not our own.
+    names: Option<Arc<Subscription>>,
 }
 
 impl Handle {
@@ -58,7 +63,7 @@ impl Stream for SharedItems {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(items) => items.as_mut().poll_next(cx),
+            Some(items) => Pin::new(items).poll_next(cx),
             None => Poll::Ready(None),
         }
     }
@@ -69,13 +74,16 @@ impl Outgoing {
         self.open.len()
     }
 
-    /// A new identifier: not to be guessed, and unique on this connection (ETH-09).
-    pub(super) fn new_id(&self) -> Json {
+    /// A new identifier for these items, not to be guessed and unique on this connection (ETH-09), and the flag that
+    /// marks the response as one which opens a stream.
+    pub(super) fn name(&self, items: &Items) -> (Json, Json) {
+        let ours =
+            || Json::encode_ref(&format!("{:016x}", fastrand::u64(..))).expect("a string can be written");
+        let names = items.subscription();
         loop {
-            let id =
-                Json::encode_ref(&format!("{:016x}", fastrand::u64(..))).expect("a string can be written");
+            let id = names.map_or_else(ours, |names| names.new_id());
             if !self.open.contains_key(&id) {
-                return id;
+                return (id, names.map_or(Json::TRUE, |names| names.to_json()));
             }
         }
     }
@@ -83,15 +91,27 @@ impl Outgoing {
     /// Starts sending items of up to `limit` bytes each. The response that names the stream must have been written before (ETH-07).
     pub(super) fn open(&mut self, id: Json, call: Id, items: Items, limit: usize) {
         let (stop, registration) = AbortHandle::new_pair();
+        let names = items.subscription().cloned();
         let items = SharedItems(Arc::new(Mutex::new(Some(items))));
         let polled = Abortable::new(items.clone(), registration);
-        self.streams.push(Subscription { id: id.clone(), limit, items: polled, is_done: false });
-        self.open.insert(id, Handle { call, stop, items });
+        self.streams.push(Sending { id: id.clone(), limit, items: polled, gap: None, is_done: false });
+        self.open.insert(id, Handle { call, stop, items, names });
     }
 
     /// Ends a stream because its reader asked for it; false if there is none.
     pub(super) fn unsubscribe(&mut self, id: &Json) -> bool {
         self.open.remove(id).map(Handle::stop).is_some()
+    }
+
+    /// Ends a stream that goes by names of its own, if this is how it is unsubscribed.
+    pub(super) fn unsubscribe_named(&mut self, method: &Name, id: impl FnOnce() -> Option<Json>) -> bool {
+        let is_its_name =
+            |handle: &Handle| handle.names.as_ref().is_some_and(|names| names.unsubscribe == *method);
+        if !self.open.values().any(is_its_name) {
+            return false;
+        }
+        let id = id().filter(|id| self.open.get(id).is_some_and(is_its_name));
+        id.is_some_and(|id| self.unsubscribe(&id))
     }
 
     /// Ends the stream that this call opened; false if there is none.
@@ -102,8 +122,8 @@ impl Outgoing {
 
     /// Ends every stream with an error that its reader is told.
     pub(super) fn end_all(&mut self, error: &ErrorObject, spelling: &Streams, sink: &mut dyn FrameSink) {
-        for (id, _) in std::mem::take(&mut self.open) {
-            self.send_end(&id, Some(error), spelling, sink);
+        for (id, handle) in std::mem::take(&mut self.open) {
+            self.send_end(&id, handle.names.as_deref(), None, Some(error), spelling, sink);
         }
         self.streams.clear();
     }
@@ -122,51 +142,61 @@ impl Outgoing {
         sink: &mut dyn FrameSink,
     ) -> bool {
         let Poll::Ready(Some(turn)) = Pin::new(&mut self.streams).poll_next(cx) else { return false };
-        if !self.open.contains_key(&turn.id) {
-            return true;
-        }
-        for item in &turn.items {
+        let Some(handle) = self.open.get(&turn.id) else { return true };
+        let method = handle.names.as_ref().map_or(&spelling.item, |names| &names.item);
+        for (gap, item) in &turn.items {
             self.scratch.clear();
-            codec::item(&mut self.scratch, &spelling.item, &turn.id, item);
+            codec::item(&mut self.scratch, method, &turn.id, *gap, item);
             sink.push(&self.scratch);
         }
-        if let Some(error) = turn.end {
-            self.open.remove(&turn.id);
-            self.send_end(&turn.id, error.as_ref(), spelling, sink);
+        if let Some((gap, error)) = turn.end {
+            let names = self.open.remove(&turn.id).and_then(|handle| handle.names);
+            self.send_end(&turn.id, names.as_deref(), gap, error.as_ref(), spelling, sink);
         }
         true
     }
 
+    /// Tells the end of a stream, as far as its dialect has a word for it.
     fn send_end(
         &mut self,
         id: &Json,
+        names: Option<&Subscription>,
+        gap: Option<Gap>,
         error: Option<&ErrorObject>,
         spelling: &Streams,
         sink: &mut dyn FrameSink,
     ) {
+        let method = match (names.map(|names| names.style), error) {
+            (None, _) => &spelling.end,
+            (Some(SubscriptionStyle::Named), Some(_)) => names.map_or(&spelling.item, |names| &names.item),
+            (Some(_), _) => return,
+        };
         self.scratch.clear();
-        codec::stream_end(&mut self.scratch, &spelling.end, id, error);
+        codec::stream_end(&mut self.scratch, method, id, gap, error);
         sink.push(&self.scratch);
     }
 }
 
 /// One stream, which gives what it has in turns.
-struct Subscription {
+struct Sending {
     id: Json,
     /// How many bytes an item may have.
     limit: usize,
     items: Abortable<SharedItems>,
+    /// What is missing before the next item.
+    gap: Option<Gap>,
     is_done: bool,
 }
 
 struct Turn {
     id: Json,
-    items: Vec<Json>,
-    /// Set when the stream has ended, with its error if it failed.
-    end: Option<Option<ErrorObject>>,
+    /// Each with what is missing before it.
+    items: Vec<(Option<Gap>, Json)>,
+    /// Set when the stream has ended, with what is missing before, and its error if it failed.
+    end: Option<(Option<Gap>, Option<ErrorObject>)>,
 }
 
-impl Stream for Subscription {
+impl Stream for Sending {
     type Item = Turn;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Turn>> {
@@ -175,17 +205,24 @@ impl Stream for Subscription {
         }
         let mut turn = Turn { id: self.id.clone(), items: Vec::new(), end: None };
         let mut bytes = 0;
-        while turn.items.len() < TURN && bytes < BYTES_AT_ONCE {
+        for _ in 0..TURN {
+            if bytes >= BYTES_AT_ONCE {
+                break;
+            }
             match Pin::new(&mut self.items).poll_next(cx) {
                 Poll::Ready(Some(Ok(item))) => {
                     bytes += item.as_bytes().len();
+                    let gap = self.gap.take();
                     match within(Ok(item), self.limit) {
-                        Ok(item) => turn.items.push(item),
-                        Err(error) => turn.end = Some(Some(error)),
+                        Ok(item) => turn.items.push((gap, item)),
+                        Err(error) => turn.end = Some((gap, Some(error))),
                     }
                 }
-                Poll::Ready(Some(Err(error))) => turn.end = Some(Some(error)),
-                Poll::Ready(None) => turn.end = Some(None),
+                Poll::Ready(Some(Err(error))) => match error.gap() {
+                    Some(gap) => self.gap = Some(self.gap.map_or(gap, |earlier| earlier.and(gap))),
+                    None => turn.end = Some((self.gap.take(), Some(error))),
+                },
+                Poll::Ready(None) => turn.end = Some((self.gap.take(), None)),
                 Poll::Pending if turn.items.is_empty() => return Poll::Pending,
                 Poll::Pending => break,
             }

@@ -217,14 +217,15 @@ impl Events {
                     return Poll::Ready(Some(self.take(version, id, reply)));
                 }
                 Work::Stream { version, id, items } => {
-                    let Poll::Ready(item) = items.as_mut().poll_next(cx) else { return Poll::Pending };
+                    let Poll::Ready(item) = Pin::new(items).poll_next(cx) else { return Poll::Pending };
                     let Some(item) = item else {
                         self.work = Work::Done;
                         continue;
                     };
                     let outcome = within(item, self.settings.limits.reply);
                     let response = response(*version, id, outcome.as_ref());
-                    if outcome.is_err() {
+                    // A gap is told like an error, and the stream goes on.
+                    if outcome.is_err_and(|error| error.gap().is_none()) {
                         self.work = Work::Done;
                     }
                     return Poll::Ready(Some(response));

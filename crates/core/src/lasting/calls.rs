@@ -121,9 +121,11 @@ pub(super) async fn batch(kept: &Arc<Kept>, calls: &[Call], mut sending: Sending
 fn returning(kept: &Arc<Kept>, call: Call, epoch: u64, reply: Reply) -> Reply {
     match reply {
         Reply::Stream(items) if kept.shared.options.resubscribe || call.is_repeatable() => {
-            Reply::Stream(Box::pin(Returning::new(Arc::clone(kept), call, epoch, items)))
+            Reply::Stream(items.through(|items| Returning::new(Arc::clone(kept), call, epoch, items)))
         }
-        Reply::Stream(items) => Reply::Stream(Box::pin(super::items::Holding::new(Arc::clone(kept), items))),
+        Reply::Stream(items) => {
+            Reply::Stream(items.through(|items| super::items::Holding::new(Arc::clone(kept), items)))
+        }
         other => other,
     }
 }

@@ -70,7 +70,7 @@ impl Stream for Returning {
         let this = &mut *self;
         loop {
             match &mut this.stage {
-                Stage::Open(epoch, items) => match std::task::ready!(items.as_mut().poll_next(cx)) {
+                Stage::Open(epoch, items) => match std::task::ready!(Pin::new(items).poll_next(cx)) {
                     Some(Ok(item)) => return Poll::Ready(Some(Ok(item))),
                     Some(Err(error)) if calls::is_cut_off(&error) || error.code == Code::SHUTTING_DOWN => {
                         let epoch = *epoch;
@@ -87,7 +87,7 @@ impl Stream for Returning {
                     let (epoch, reply) = std::task::ready!(reply.as_mut().poll(cx));
                     let items: Items = match reply {
                         Reply::Stream(items) => items,
-                        Reply::Value(json) => Box::pin(futures_util::stream::iter([Ok(json)])),
+                        Reply::Value(json) => Items::new(futures_util::stream::iter([Ok(json)])),
                         Reply::Error(error) => {
                             this.stage = Stage::Ended;
                             return Poll::Ready(Some(Err(error)));
@@ -123,6 +123,6 @@ impl Stream for Holding {
     type Item = Result<Json, ErrorObject>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.items.as_mut().poll_next(cx)
+        Pin::new(&mut self.items).poll_next(cx)
     }
 }

@@ -25,7 +25,7 @@ async fn a_call_that_timed_out_is_cancelled_and_its_late_answer_is_dropped() {
     tokio::time::pause();
     let call =
         tokio::spawn(async move { peer.call::<Json>("ask", ()).timeout(Duration::from_secs(5)).await });
-    raw.expect(r#"{"jsonrpc":"2.0","method":"ask","id":1}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","method":"ask","timeoutMs":5000,"id":1}"#).await;
     assert_eq!(call.await.unwrap(), Err(CallError::TimedOut));
     raw.expect(r#"{"jsonrpc":"2.0","method":"rpc.cancel","params":{"id":1}}"#).await;
     raw.send(r#"{"jsonrpc":"2.0","result":"late","id":1}"#).await;

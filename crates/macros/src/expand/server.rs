@@ -43,6 +43,9 @@ fn registration(method: &Method, host: &Host, this: &Ident, options: &Options) -
     let Method { name, conditions, .. } = method;
     let answer = answer(method, host, this, options);
     let description = description(method, options);
+    let subscription = method.subscription.iter().map(|(item, unsubscribe)| {
+        quote_spanned!(site=> .subscription(#krate::Subscription::named(#item, #unsubscribe)))
+    });
     quote_spanned! {site=>
         #(#conditions)*
         #krate::Method::new(#name, {
@@ -50,6 +53,7 @@ fn registration(method: &Method, host: &Host, this: &Ident, options: &Options) -
             #krate::service_fn(move |call| { #answer })
         })
         .described(|schemas| { #description })
+        #(#subscription)*
     }
 }
 

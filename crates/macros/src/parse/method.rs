@@ -6,7 +6,7 @@ use syn::{Attribute, FnArg, GenericParam, PatType, ReceiverKind, Safety, Signatu
 
 use crate::attributes::{self, ArgAttribute, MethodAttribute};
 use crate::faults::Faults;
-use crate::model::{Input, Kind, Method};
+use crate::model::{Input, Kind, Method, Success};
 use crate::options::Options;
 use crate::parse::{Place, argument, output};
 
@@ -33,6 +33,13 @@ pub(crate) fn method(
     check_inputs(sig, &inputs, faults);
     let output = output::output(&sig.output, place, options, faults)?;
     let name = full_name(sig, &attribute, options, faults);
+    if let (Some(names), Success::Value(_)) = (&attribute.subscription, &output.success) {
+        faults.at(&names.item, "only a method that gives back a stream can have the names of a subscription");
+    }
+    let subscription = attribute
+        .subscription
+        .as_ref()
+        .map(|names| (options.full_name(&names.item.value()), options.full_name(&names.unsubscribe.value())));
     Some(Method {
         function: sig.ident.clone(),
         name,
@@ -42,6 +49,7 @@ pub(crate) fn method(
         safe: attribute.safe,
         idempotent: attribute.idempotent,
         tags: attribute.tags,
+        subscription,
         is_async: sig.asyncness.is_some(),
         inputs,
         output,

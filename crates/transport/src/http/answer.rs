@@ -12,8 +12,7 @@ use switchboard_core::{Answer, Context, exchange};
 use super::body::{self, Begun, Body};
 use super::fault::Fault;
 use super::media::Format;
-use super::options::RequestHeaders;
-use super::rules::{Admitted, Rules, Verdict};
+use super::rules::{Admitted, Kept, Rules, Verdict};
 use super::sse::{self, Stay};
 
 /// What an answer on its way holds on to.
@@ -70,7 +69,7 @@ where
         };
         let answer = match kept {
             None => exchange(&*rules.service, text, held.cx(), &rules.settings).await,
-            Some(kept) => Box::pin(with_headers(rules, text, held.cx(), *kept)).await,
+            Some(kept) => Box::pin(with_kept(rules, text, held.cx(), *kept)).await,
         };
         Ok(respond(rules, answer, format, headers))
     }
@@ -83,10 +82,9 @@ pub(super) fn refuse(held: &impl Held, fault: Fault, headers: HeaderMap, closes:
     fault.respond(headers, closes)
 }
 
-async fn with_headers(rules: &Rules, text: Bytes, cx: &Context, kept: RequestHeaders) -> Answer {
-    let mut cx = cx.clone();
-    cx.insert(kept);
-    exchange(&*rules.service, text, &cx, &rules.settings).await
+/// Runs the calls in a context that knows what the head of the request said.
+async fn with_kept(rules: &Rules, text: Bytes, cx: &Context, kept: Kept) -> Answer {
+    exchange(&*rules.service, text, &kept.put_into(cx), &rules.settings).await
 }
 
 fn respond(rules: &Rules, answer: Answer, format: Format, mut headers: HeaderMap) -> Response<Body> {

@@ -24,6 +24,7 @@ use switchboard_core::{
 use tokio::time::Instant;
 
 use super::body::{self, Body, Unread};
+use super::head::TIMEOUT;
 use super::media;
 use super::outcome::{Received, failure};
 use super::sse::{self, Reading};
@@ -267,8 +268,8 @@ impl Inner {
         deadline: Option<Instant>,
         limit: usize,
     ) -> Result<Received, CallError> {
+        let request = self.request(text, deadline);
         let deadline = deadline.unwrap_or_else(|| after(Instant::now(), self.options.call_time));
-        let request = self.request(text);
         let exchange = async {
             let response = self.http.request(request).await.map_err(|error| self.explain(&error))?;
             self.receive(response, limit).await
@@ -276,11 +277,16 @@ impl Inner {
         tokio::time::timeout_at(deadline, exchange).await.unwrap_or(Err(CallError::TimedOut))
     }
 
-    fn request(&self, text: Vec<u8>) -> Request<Body> {
+    /// A request with this body, which says until when the caller waits if it does.
+    fn request(&self, text: Vec<u8>, deadline: Option<Instant>) -> Request<Body> {
         let mut request = Request::new(Body::new(Bytes::from(text)));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = self.options.headers.clone();
+        let told = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()).as_millis());
+        if let Some(value) = told.and_then(|told| HeaderValue::from_str(&told.to_string()).ok()) {
+            request.headers_mut().insert(TIMEOUT.clone(), value);
+        }
         if self.options.http2 {
             *request.version_mut() = http::Version::HTTP_2;
         }
@@ -305,7 +311,7 @@ impl Inner {
         let id = self.take_ids(1);
         let mut text = Vec::with_capacity(128);
         self.encode(&mut text, call, id);
-        let mut request = self.request(text);
+        let mut request = self.request(text, call.cx.deadline);
         request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static(sse::ACCEPT));
         let limit = self.options.limits.reply;
         let reading = Reading {

@@ -1,5 +1,7 @@
 //! The head of a request: the few headers that matter here.
 
+use std::time::Duration;
+
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use super::media::{self, Format};
@@ -16,7 +18,13 @@ pub(super) struct Head<'a> {
     pub(super) has_repeated_type: bool,
     has_repeated_accept: bool,
     pub(super) is_compressed: bool,
+    timeout: Option<&'a HeaderValue>,
 }
+
+/// How many milliseconds the caller waits for the answer from when it sends the request, as a whole number.
+///
+/// The calls of the request have that as their deadline. What is no such number is ignored.
+pub static TIMEOUT: HeaderName = HeaderName::from_static("switchboard-timeout-ms");
 
 impl<'a> Head<'a> {
     pub(super) fn read(headers: &'a HeaderMap) -> Head<'a> {
@@ -34,10 +42,17 @@ impl<'a> Head<'a> {
                 header::TRANSFER_ENCODING => {
                     head.is_compressed |= !value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
                 }
+                _ if *name == TIMEOUT => head.timeout = Some(value),
                 _ => {}
             }
         }
         head
+    }
+
+    /// How long the caller waits, if it says so.
+    pub(super) fn timeout(&self) -> Option<Duration> {
+        let number = self.timeout?.to_str().ok()?.parse().ok()?;
+        Some(Duration::from_millis(number))
     }
 
     /// The format to answer in, if there is one that `Accept` takes.

@@ -67,6 +67,7 @@ pub use cors::Cors;
 pub use endpoint::{Answering, Endpoint};
 pub use get::Get;
 pub use guard::{GuardError, Hosts, Origins};
+pub use head::TIMEOUT;
 pub use options::{Options, RequestHeaders, StatusMapping};
 pub use server::{Handle, Server, ServerOptions};
 pub use url::UrlError;

@@ -93,7 +93,7 @@ impl Received {
             Outcome::Error(error) => Ok(Reply::Error(error)),
             Outcome::Value(json) if self.status.is_success() => Ok(Reply::Value(json)),
             Outcome::Value(_) => Err(self.failed()),
-            Outcome::Stream(_) => self.broken("it begins a stream, which one HTTP response cannot carry"),
+            Outcome::Stream(..) => self.broken("it begins a stream, which one HTTP response cannot carry"),
             Outcome::Broken(detail) => self.broken(detail),
         }
     }

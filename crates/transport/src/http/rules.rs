@@ -2,11 +2,13 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Request, Uri, Version};
 use http_body::Body as HttpBody;
-use switchboard_core::{Service, Settings};
+use switchboard_core::{Context, Service, Settings};
+use tokio::time::Instant;
 
 use super::cors::CorsHeaders;
 use super::fault::Fault;
@@ -33,10 +35,31 @@ pub(super) struct Admitted<B> {
     /// The headers of the response, as far as they are known. They are in the map that held the request's, because
     /// making a new one would cost more than filling it.
     pub(super) headers: HeaderMap,
-    pub(super) kept: Option<Box<RequestHeaders>>,
+    pub(super) kept: Option<Box<Kept>>,
     /// How it asks for an event stream, if it does.
     pub(super) asked: Option<Box<Asked>>,
     pub(super) is_http1: bool,
+}
+
+/// What the calls of a request are to know of its head, if that is anything.
+pub(super) struct Kept {
+    pub(super) headers: Option<RequestHeaders>,
+    /// How long the caller waits, and since when: the time goes on while the body is read.
+    pub(super) timeout: Option<(Instant, Duration)>,
+}
+
+impl Kept {
+    /// A context that knows it.
+    pub(super) fn put_into(self, cx: &Context) -> Context {
+        let mut cx = cx.clone();
+        if let Some(headers) = self.headers {
+            cx.insert(headers);
+        }
+        if let Some((begun, timeout)) = self.timeout {
+            cx.expect_within(timeout.saturating_sub(begun.elapsed()));
+        }
+        cx
+    }
 }
 
 /// What the head of a request comes to.
@@ -82,6 +105,7 @@ impl Rules {
         let head = Head::read(&headers);
         let has_origin = head.origin.is_some();
         let mut asked = None;
+        let timeout = head.timeout().map(|timeout| (Instant::now(), timeout));
         let verdict = match self.judge(&parts.method, &parts.uri, parts.version, &headers, &head) {
             Ok(Wanted::Answer(format)) => Verdict::Calls(format),
             Ok(Wanted::Events(how)) => {
@@ -98,7 +122,8 @@ impl Rules {
         let is_preflight = matches!(verdict, Verdict::Preflight)
             && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
         let keeps = is_call && self.options.keep_headers;
-        let kept = keeps.then(|| Box::new(RequestHeaders(std::mem::take(&mut headers))));
+        let kept = keeps.then(|| RequestHeaders(std::mem::take(&mut headers)));
+        let kept = (kept.is_some() || timeout.is_some()).then(|| Box::new(Kept { headers: kept, timeout }));
         restart(&mut headers, has_origin || !is_call);
         match (&self.cors, verdict) {
             (None, _) | (Some(_), Verdict::Refused(_)) => {}

@@ -15,7 +15,7 @@ use super::super::answer::{Held, refuse};
 use super::super::body::{self, Body};
 use super::super::fault::Fault;
 use super::super::media::Format;
-use super::super::options::RequestHeaders;
+use super::super::rules::Kept;
 use super::body::EventBody;
 use super::query;
 
@@ -53,7 +53,7 @@ pub(in super::super) async fn answer<B>(
     mut incoming: B,
     asked: Asked,
     headers: HeaderMap,
-    kept: Option<Box<RequestHeaders>>,
+    kept: Option<Box<Kept>>,
     is_http1: bool,
 ) -> Response<Body>
 where
@@ -70,10 +70,7 @@ where
         Ok(body) => body,
         Err(fault) => return refuse(&held, fault, headers, false),
     };
-    let mut cx = held.cx().clone();
-    if let Some(kept) = kept {
-        cx.insert(*kept);
-    }
+    let cx = kept.map_or_else(|| held.cx().clone(), |kept| kept.put_into(held.cx()));
     let mut events = events(Arc::clone(&rules.service), &text, &cx, Arc::clone(&rules.settings));
     drop(text);
     if !events.is_answered() {

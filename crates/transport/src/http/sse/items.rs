@@ -12,7 +12,9 @@ use futures_core::Stream;
 use http_body::Body as HttpBody;
 use hyper::body::Incoming;
 use switchboard_core::codec::{self, Incoming as Received, Message, Outcome, Response};
-use switchboard_core::{Call, CallError, ErrorObject, Json, Reply, ReplyFuture, Service, Settings};
+use switchboard_core::{
+    Call, CallError, Code, ErrorObject, Gap, Items, Json, Reply, ReplyFuture, Service, Settings,
+};
 use tokio::time::{Instant, Sleep};
 
 use super::super::watch::after;
@@ -46,13 +48,14 @@ pub(in super::super) async fn open(body: Incoming, reading: Reading) -> Reply {
     let first = match poll_fn(|cx| items.poll_step(cx)).await {
         Step::Started => None,
         Step::Item(item) => Some(Ok(item)),
+        Step::Gap(gap) => Some(Err(CallError::Gap(gap).into())),
         Step::Failed(error) => return Reply::Error(error),
         Step::Ended => {
             items.is_done = true;
             None
         }
     };
-    Reply::Stream(Box::pin(Begun { first, items }))
+    Reply::Stream(Items::new(Begun { first, items }))
 }
 
 /// A stream whose first item may be here already.
@@ -76,6 +79,7 @@ impl Stream for Begun {
             let next = match step {
                 Step::Started => continue,
                 Step::Item(item) => return Poll::Ready(Some(Ok(item))),
+                Step::Gap(gap) => return Poll::Ready(Some(Err(CallError::Gap(gap).into()))),
                 Step::Failed(error) => Some(Err(error)),
                 Step::Ended => None,
             };
@@ -90,6 +94,8 @@ enum Step {
     /// The call has a stream for a reply.
     Started,
     Item(Json),
+    /// Items are missing here; the stream goes on.
+    Gap(Gap),
     Failed(ErrorObject),
     Ended,
 }
@@ -210,13 +216,22 @@ impl EventItems {
         Some(match response.outcome {
             Outcome::Value(_) if is_first && is_start(data) => Step::Started,
             Outcome::Value(json) => Step::Item(json),
-            Outcome::Error(error) => Step::Failed(error),
-            Outcome::Stream(_) => Step::Failed(
+            Outcome::Error(error) => match read_gap(&error) {
+                Some(gap) => Step::Gap(gap),
+                None => Step::Failed(error),
+            },
+            Outcome::Stream(..) => Step::Failed(
                 CallError::Protocol("a stream of another connection cannot be read here".into()).into(),
             ),
             Outcome::Broken(detail) => Step::Failed(CallError::Protocol(detail.into()).into()),
         })
     }
+}
+
+/// The gap that an error tells of among the items of a stream.
+fn read_gap(error: &ErrorObject) -> Option<Gap> {
+    let data = error.data.as_ref().filter(|_| error.code == Code::ITEMS_LOST)?;
+    data.decode().ok()
 }
 
 /// Whether a response only says that a stream begins.

@@ -1,0 +1,72 @@
+//! What happens to streams that are received, and what came of it before they were named.
+
+use std::collections::VecDeque;
+
+use crate::connection::inbox::Inbox;
+use crate::error::ErrorObject;
+use crate::gap::Gap;
+use crate::json::Json;
+use crate::limits::Limits;
+use crate::name::Name;
+use crate::subscription::Subscription;
+
+/// Something that happens to a stream; each with what is missing before it.
+pub(super) enum Event {
+    Item(Option<Gap>, Json),
+    End(Option<Gap>, Option<ErrorObject>),
+}
+
+impl Event {
+    pub(super) fn is_end(&self) -> bool {
+        matches!(self, Event::End(..))
+    }
+
+    /// Puts it where it is read; false if the stream has ended with it.
+    pub(super) fn put_into(self, inbox: &Inbox) -> bool {
+        match self {
+            Event::Item(gap, item) => inbox.push(gap, item),
+            Event::End(gap, error) => {
+                inbox.end(gap, error);
+                false
+            }
+        }
+    }
+
+    fn size(&self) -> usize {
+        match self {
+            Event::Item(_, item) => item.as_bytes().len(),
+            Event::End(..) => 0,
+        }
+    }
+}
+
+/// Events of subscriptions whose answers are still to come. Some servers send them in this order (against ETH-07).
+#[derive(Default)]
+pub(super) struct Early {
+    events: VecDeque<(Name, Json, Event)>,
+    bytes: usize,
+}
+
+impl Early {
+    /// Keeps an event. As many as may wait for one reader are kept for all; what is more is dropped.
+    pub(super) fn keep(&mut self, method: &Name, subscription: &Json, event: Event, limits: &Limits) {
+        let bytes = self.bytes + event.size();
+        if self.events.len() < limits.items && bytes <= limits.outbox {
+            self.bytes = bytes;
+            self.events.push_back((method.clone(), subscription.detached(), event));
+        } else {
+            tracing::debug!(?method, "an item of an unknown subscription was dropped");
+        }
+    }
+
+    /// The events of this subscription.
+    pub(super) fn take(&mut self, subscription: &Json, names: Option<&Subscription>) -> Vec<Event> {
+        let Some(names) = names else { return Vec::new() };
+        let kept = std::mem::take(&mut self.events);
+        let is_its = |(method, id, _): &(Name, Json, Event)| id == subscription && *method == names.item;
+        let (its, others): (Vec<_>, Vec<_>) = kept.into_iter().partition(is_its);
+        self.events = others.into();
+        self.bytes = self.events.iter().map(|(_, _, event)| event.size()).sum();
+        its.into_iter().map(|(_, _, event)| event).collect()
+    }
+}

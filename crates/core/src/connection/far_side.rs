@@ -1,0 +1,295 @@
+//! The far side of a connection, as something to call.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+use futures_util::future::join_all;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::call::{Call, Members};
+use crate::call_error::CallError;
+use crate::codec::{self, members};
+use crate::connection::link::{Link, State, Waiter};
+use crate::context::Version;
+use crate::error::ErrorObject;
+use crate::id::Id;
+use crate::json::Json;
+use crate::peer::Remote;
+use crate::reply::{Items, Reply, ReplyFuture};
+use crate::service::Service;
+use crate::subscription::Subscription;
+use crate::text::Text;
+use crate::watch::{Seen, Watched};
+use crate::wishes::{self, PROGRESS_WAITING, ProgressSender, ProgressTo};
+
+/// The far side of a connection.
+pub(super) struct FarSide {
+    link: Arc<Link>,
+    /// What the connection lasts for, if this is a handle that it lasts for.
+    hold: Option<Arc<Hold>>,
+}
+
+/// Drains the connection when it is dropped: when nobody holds it any more.
+struct Hold(Arc<Link>);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.drain();
+    }
+}
+
+impl FarSide {
+    /// A handle that the connection does not depend on.
+    pub(super) fn new(link: Arc<Link>) -> FarSide {
+        FarSide { link, hold: None }
+    }
+
+    /// A handle whose end, with that of all replies and streams that came of it, is the end of the connection.
+    pub(super) fn owning(link: Arc<Link>) -> FarSide {
+        FarSide { hold: Some(Arc::new(Hold(Arc::clone(&link)))), link }
+    }
+
+    /// Queues calls as one frame. `None` if there is no room for it now.
+    fn send(&self, calls: &[Call], is_batch: bool) -> Option<Vec<ReplyFuture>> {
+        let link = &self.link;
+        link.locked(|state| {
+            if let Some(reason) = &state.closed {
+                let closed = || ReplyFuture::ready(ErrorObject::from(reason.clone()));
+                return Some(calls.iter().map(|_| closed()).collect());
+            }
+            if !link.has_room(state) {
+                return None;
+            }
+            let frame = state.pending.next_id();
+            let mut text = Vec::new();
+            let mut replies = Vec::with_capacity(calls.len());
+            for call in calls {
+                if is_batch {
+                    text.push(if text.is_empty() { b'[' } else { b',' });
+                }
+                replies.push(self.encode(&mut text, state, frame, call));
+            }
+            if is_batch {
+                text.push(b']');
+            }
+            link.queue(state, |out| out.extend_from_slice(&text));
+            Some(replies)
+        })
+    }
+
+    fn encode(&self, out: &mut Vec<u8>, state: &mut State, frame: u64, call: &Call) -> ReplyFuture {
+        let (link, version) = (&self.link, self.link.version());
+        let profile = &link.settings.profile;
+        let members = call.cx.get::<Members>().map(|members| &members.0);
+        if call.is_notification() {
+            codec::notification(out, version, &call.method, call.params.as_ref(), members);
+            return ReplyFuture::ready(Reply::Value(Json::NULL));
+        }
+        let (answer, receiver) = oneshot::channel();
+        let names = self.expected(call);
+        let progress = call.cx.get::<ProgressSender>().cloned();
+        let wants_progress = progress.is_some();
+        let id = state.pending.insert(frame, Waiter { answer, names: names.clone(), progress });
+        if let Some(names) = names {
+            link.has_named.store(true, Ordering::Release);
+            state.expected.push((id, names));
+        }
+        let left = call.cx.time_left().filter(|_| profile.wishes);
+        let with_wishes = wishes::add(members, left, wants_progress && profile.wishes);
+        let with_token = profile.progress.param.filter(|_| wants_progress);
+        let with_token = with_token.and_then(|member| add_token(call.params.as_ref(), member, id));
+        let params = with_token.as_ref().or(call.params.as_ref());
+        codec::request(out, version, &Id::from(id), &call.method, params, with_wishes.as_ref());
+        ReplyFuture::pending(Awaited {
+            link: Arc::clone(link),
+            hold: self.hold.clone(),
+            id,
+            receiver,
+            is_done: false,
+        })
+    }
+
+    /// The names of the subscription that the call opens, if that can be told before the answer.
+    fn expected(&self, call: &Call) -> Option<Arc<Subscription>> {
+        if let Some(names) = call.cx.get::<Arc<Subscription>>() {
+            return Some(Arc::clone(names));
+        }
+        let streams = &self.link.settings.profile.streams;
+        streams.by_name.then(|| Subscription::by_name(&call.method).map(Arc::new)).flatten()
+    }
+
+    /// Sends calls as one frame, now or when there is room.
+    fn send_later(
+        &self,
+        calls: Vec<Call>,
+        is_batch: bool,
+    ) -> impl Future<Output = Vec<ReplyFuture>> + Send + use<> {
+        let this = FarSide { link: Arc::clone(&self.link), hold: self.hold.clone() };
+        async move {
+            loop {
+                if let Some(replies) = this.send(&calls, is_batch) {
+                    return replies;
+                }
+                this.link.wait_for_room().await;
+            }
+        }
+    }
+}
+
+impl Service for FarSide {
+    fn call(&self, call: &Call) -> ReplyFuture {
+        if !call.is_notification() && call.cx.time_left().is_some_and(|left| left.is_zero()) {
+            return ReplyFuture::ready(ErrorObject::from(CallError::TimedOut));
+        }
+        match relay(call) {
+            None => self.send_one(call),
+            Some((watched, relay)) => ReplyFuture::pending(pass_on(self.send_one(&watched), relay)),
+        }
+    }
+}
+
+impl FarSide {
+    fn send_one(&self, call: &Call) -> ReplyFuture {
+        let Some(mut replies) = self.send(std::slice::from_ref(call), false) else {
+            let sent = self.send_later(vec![call.clone()], false);
+            return ReplyFuture::pending(
+                async move { sent.await.pop().expect("one call has one reply").await },
+            );
+        };
+        replies.pop().expect("one call has one reply")
+    }
+}
+
+impl Remote for FarSide {
+    fn batch(&self, calls: Vec<Call>) -> Pin<Box<dyn Future<Output = Vec<Reply>> + Send>> {
+        if calls.is_empty() {
+            return Box::pin(std::future::ready(Vec::new()));
+        }
+        let sent = self.send(&calls, true);
+        let later = sent.is_none().then(|| self.send_later(calls, true));
+        Box::pin(async move {
+            let replies = match (sent, later) {
+                (Some(replies), _) => replies,
+                (None, Some(later)) => later.await,
+                (None, None) => Vec::new(),
+            };
+            join_all(replies).await
+        })
+    }
+
+    fn closed(&self) -> Pin<Box<dyn Future<Output = CallError> + Send>> {
+        let link = Arc::clone(&self.link);
+        Box::pin(async move { link.closed().await })
+    }
+}
+
+/// A call that was sent. Dropping it before the answer cancels it on the far side.
+struct Awaited {
+    link: Arc<Link>,
+    hold: Option<Arc<Hold>>,
+    id: u64,
+    receiver: oneshot::Receiver<Reply>,
+    is_done: bool,
+}
+
+impl Future for Awaited {
+    type Output = Reply;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Reply> {
+        Pin::new(&mut self.receiver).poll(cx).map(|answer| {
+            self.is_done = true;
+            match (answer, self.hold.take()) {
+                (Ok(Reply::Stream(items)), Some(hold)) => {
+                    Reply::Stream(items.through(|items| Held { items, _hold: hold }))
+                }
+                (Ok(reply), _) => reply,
+                (Err(_), _) => Reply::Error(CallError::Cancelled.into()),
+            }
+        })
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        if self.is_done {
+            return;
+        }
+        let (link, cancel) = (&self.link, &self.link.settings.profile.cancel);
+        link.locked(|state| {
+            let was_open = state.pending.remove(self.id).is_some();
+            link.settle_expected(state, Some(self.id));
+            if !was_open || state.closed.is_some() {
+                return;
+            }
+            let params = match link.version() {
+                Version::V2 => format!("{{\"{}\":{}}}", cancel.member, self.id),
+                Version::V1 => format!("[{}]", self.id),
+            };
+            let params = Json::from_text(Text::from_vec(params.into_bytes()));
+            link.queue(state, |out| {
+                codec::notification(out, link.version(), &cancel.method, Some(&params), None);
+            });
+        });
+    }
+}
+
+/// A stream that its connection lasts for.
+struct Held {
+    items: Items,
+    _hold: Arc<Hold>,
+}
+
+impl Stream for Held {
+    type Item = Result<Json, ErrorObject>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Pin::new(&mut self.items).poll_next(cx)
+    }
+}
+
+/// The params with a token that progress of this call is told by; none if they are no object or have one already.
+fn add_token(params: Option<&Json>, member: &str, id: u64) -> Option<Json> {
+    let inside = match params.map(Json::as_bytes) {
+        None => &b""[..],
+        Some([b'{', inside @ .., b'}']) => inside,
+        Some(_) => return None,
+    };
+    let mut names = params.into_iter().flat_map(|params| members(params.as_bytes()));
+    if names.any(|(name, _)| *name == *member.as_bytes()) {
+        return None;
+    }
+    let separator = if inside.trim_ascii().is_empty() { "" } else { "," };
+    let mut text = b"{".to_vec();
+    text.extend_from_slice(inside);
+    text.extend_from_slice(format!("{separator}\"{member}\":\"call-{id}\"}}").as_bytes());
+    Some(Json::from_text(Text::from_vec(text)))
+}
+
+/// What is needed to pass progress on to whoever made the call that is passed on.
+type Relay = (mpsc::Receiver<Json>, crate::context::Context);
+
+/// Has progress of a call told here if its own caller wants to hear of it and nobody here does. Gives the call to make.
+fn relay(call: &Call) -> Option<(Call, Relay)> {
+    if call.cx.get::<ProgressTo>().is_none() || call.cx.get::<ProgressSender>().is_some() {
+        return None;
+    }
+    let (sender, receiver) = mpsc::channel(PROGRESS_WAITING);
+    let mut watched = call.clone();
+    watched.cx.insert(ProgressSender(sender));
+    Some((watched, (receiver, call.cx.clone())))
+}
+
+/// Waits for a reply and passes progress on meanwhile.
+async fn pass_on(reply: ReplyFuture, (receiver, cx): Relay) -> Reply {
+    let mut watched = Watched::new(reply, receiver);
+    loop {
+        match watched.next().await {
+            Seen::Progress(value) => cx.progress(&value).await,
+            Seen::Reply(reply) => return reply,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Streams told as partial results: items come as progress, and the response comes last (LSP-P-05).
+
+use std::future::Future;
+
+use futures_util::StreamExt;
+
+use crate::codec::{Request, members};
+use crate::context::Context;
+use crate::error::ErrorObject;
+use crate::exchange::collect;
+use crate::json::Json;
+use crate::profile::{Profile, Settings};
+use crate::reply::{Items, Reply};
+use crate::text::Text;
+use crate::wishes::ProgressTo;
+
+/// How many items are told at once, where they are there.
+const AT_ONCE: usize = 32;
+
+/// The tokens that a caller gave in its params: for progress, and for partial results.
+#[derive(Default)]
+pub(super) struct Tokens {
+    pub(super) progress: Option<ProgressTo>,
+    partial: Option<ProgressTo>,
+}
+
+impl Tokens {
+    /// Looks for them, where the dialect has them.
+    #[inline]
+    pub(super) fn of(request: &Request, profile: &Profile) -> Tokens {
+        match (&request.params, &request.id) {
+            (Some(params), Some(_))
+                if profile.progress.param.is_some() || profile.streams.partial.is_some() =>
+            {
+                Tokens::find(params, profile)
+            }
+            _ => Tokens::default(),
+        }
+    }
+
+    fn find(params: &Json, profile: &Profile) -> Tokens {
+        let find = |wanted: Option<&str>| {
+            let mut members = members(params.as_bytes());
+            let (_, token) =
+                members.find(|(name, _)| wanted.is_some_and(|wanted| **name == *wanted.as_bytes()))?;
+            let (method, member) = (profile.progress.method.clone(), profile.progress.member);
+            // A token is a string or a number.
+            let is_token = matches!(token.first(), Some(b'"' | b'-' | b'0'..=b'9'));
+            is_token.then(|| ProgressTo { method, member, token: params.sub(token).detached() })
+        };
+        Tokens { progress: find(profile.progress.param), partial: find(profile.streams.partial) }
+    }
+
+    /// A reply in whose place there is a value or an error: a stream is told to its end, or collected.
+    pub(super) fn settle<F: Future<Output = Reply> + Send + 'static>(
+        self,
+        reply: F,
+        cx: &Context,
+        settings: &Settings,
+    ) -> impl Future<Output = Reply> + Send + use<F> {
+        let (cx, limit) = (cx.clone(), settings.limits.reply);
+        async move {
+            match (reply.await, self.partial) {
+                (Reply::Stream(items), Some(to)) => tell(items, &to, &cx, limit).await.into(),
+                (Reply::Stream(items), None) => collect(items, limit).await.into(),
+                (other, _) => other,
+            }
+        }
+    }
+}
+
+/// Sends the items as arrays of those that are there at once; what has gone that way is not in the response.
+async fn tell(items: Items, to: &ProgressTo, cx: &Context, limit: usize) -> Result<Json, ErrorObject> {
+    let mut chunks = items.ready_chunks(AT_ONCE);
+    while let Some(chunk) = chunks.next().await {
+        let mut array = Vec::new();
+        let mut outcome = Ok(());
+        for item in chunk {
+            match item {
+                Ok(item) => {
+                    array.push(if array.is_empty() { b'[' } else { b',' });
+                    array.extend_from_slice(item.as_bytes());
+                }
+                // There is no place for a gap; the response says that something is missing.
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        if array.len() > limit {
+            let detail = "the items have too many bytes (limits.reply)";
+            return Err(ErrorObject::from_code(crate::code::Code::REPLY_TOO_LARGE).with_detail(detail));
+        }
+        if !array.is_empty() {
+            array.push(b']');
+            to.send(cx.peer(), &Json::from_text(Text::from_vec(array))).await;
+        }
+        outcome?;
+    }
+    Ok(Json::from_text(Text::from_static("[]")))
+}

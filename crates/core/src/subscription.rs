@@ -1,0 +1,127 @@
+//! Subscriptions as other families of JSON-RPC spell them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::code::Code;
+use crate::error::ErrorObject;
+use crate::json::Json;
+use crate::name::Name;
+use crate::reply::{Reply, ReplyFuture};
+use crate::service::{Service, service_fn};
+
+/// The names that a stream goes by on a connection, in the place of [our own](crate::Streams).
+///
+/// A method that [declares](crate::Method::subscription) them answers with them to everybody, so that clients of
+/// several families and our own share one port: the response holds the identifier of the subscription as its result, as
+/// others have it, and beside it the member `stream` with these names, from which our own clients learn them.
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_core::Subscription;
+///
+/// let names = Subscription::ethereum("eth");
+/// assert_eq!(names.item.as_str(), "eth_subscription");
+/// assert_eq!(names.unsubscribe.as_str(), "eth_unsubscribe");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Subscription {
+    /// The notification that carries an item, as `params.result` beside `params.subscription`.
+    pub item: Name,
+    /// What the reader calls to end it, with the identifier as its only parameter.
+    pub unsubscribe: Name,
+    /// How identifiers look, and how an end is told.
+    pub style: SubscriptionStyle,
+}
+
+/// Whose habits a subscription follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum SubscriptionStyle {
+    /// Ethereum's: identifiers are hexadecimal strings, an end is not told, and unsubscribing what is not there is an
+    /// error (ETH-01, ETH-03).
+    Ethereum,
+    /// jsonrpsee's: identifiers are numbers, only an end with an error is told, by an item's notification with
+    /// `params.error`, and unsubscribing what is not there gives false (JSP-02, JSP-03).
+    #[default]
+    #[serde(other)]
+    Named,
+}
+
+impl Subscription {
+    /// The names of Ethereum for this namespace: `ns_subscription` and `ns_unsubscribe` (ETH-04).
+    #[must_use]
+    pub fn ethereum(namespace: &str) -> Subscription {
+        Subscription {
+            item: format!("{namespace}_subscription").into(),
+            unsubscribe: format!("{namespace}_unsubscribe").into(),
+            style: SubscriptionStyle::Ethereum,
+        }
+    }
+
+    /// These names, as jsonrpsee has them (JSP-01).
+    #[must_use]
+    pub fn named(item: impl Into<Name>, unsubscribe: impl Into<Name>) -> Subscription {
+        let (item, unsubscribe) = (item.into(), unsubscribe.into());
+        Subscription { item, unsubscribe, style: SubscriptionStyle::Named }
+    }
+
+    /// The names of Ethereum, if this is what the method's name says: `ns_subscribe`.
+    #[must_use]
+    pub fn by_name(method: &Name) -> Option<Subscription> {
+        let namespace = method.as_str().strip_suffix("_subscribe")?;
+        (!namespace.is_empty()).then(|| Subscription::ethereum(namespace))
+    }
+
+    pub(crate) fn prefixed(&self, prefix: &str) -> Subscription {
+        let prefixed = |name: &Name| Name::from(format!("{prefix}{name}"));
+        let (item, unsubscribe) = (prefixed(&self.item), prefixed(&self.unsubscribe));
+        Subscription { item, unsubscribe, style: self.style }
+    }
+
+    /// A new identifier, not to be guessed (ETH-09).
+    pub(crate) fn new_id(&self) -> Json {
+        match self.style {
+            SubscriptionStyle::Ethereum => Json::encode_ref(&format!("0x{:032x}", fastrand::u128(..))),
+            // As many bits as every language's numbers hold.
+            SubscriptionStyle::Named => Json::encode_ref(&fastrand::u64(..1 << 53)),
+        }
+        .expect("a string or number can be written")
+    }
+
+    /// Answers whoever unsubscribes what is not there (ETH-03, JSP-02).
+    pub(crate) fn unknown(&self) -> impl Service + use<> {
+        let style = self.style;
+        service_fn(move |_| {
+            ReplyFuture::ready(match style {
+                SubscriptionStyle::Ethereum => {
+                    Reply::Error(ErrorObject::new(Code::METHOD_NOT_FOUND, "subscription not found"))
+                }
+                SubscriptionStyle::Named => Reply::Value(Json::FALSE),
+            })
+        })
+    }
+
+    /// The value of the member `stream` in the response that opens it.
+    pub(crate) fn to_json(&self) -> Json {
+        let Subscription { item, unsubscribe, style } = self;
+        let wire = Wire { item: item.to_string(), unsubscribe: unsubscribe.to_string(), style: *style };
+        Json::encode_ref(&wire).expect("names can be written")
+    }
+
+    /// What the member `stream` of a response says.
+    pub(crate) fn from_json(json: &Json) -> Option<Subscription> {
+        let Wire { item, unsubscribe, style } = json.decode().ok()?;
+        Some(Subscription { item: item.into(), unsubscribe: unsubscribe.into(), style })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Wire {
+    item: String,
+    unsubscribe: String,
+    #[serde(default)]
+    style: SubscriptionStyle,
+}

@@ -1,0 +1,46 @@
+//! Waiting for a reply and seeing its progress meanwhile.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
+
+use tokio::sync::mpsc;
+
+use crate::json::Json;
+use crate::reply::{Reply, ReplyFuture};
+
+/// A call under way whose progress is seen.
+pub(crate) struct Watched {
+    reply: ReplyFuture,
+    progress: mpsc::Receiver<Json>,
+    /// Set once it is there: progress that came before it is seen first.
+    done: Option<Reply>,
+}
+
+/// What is seen next.
+pub(crate) enum Seen {
+    Progress(Json),
+    Reply(Reply),
+}
+
+impl Watched {
+    pub(crate) fn new(reply: ReplyFuture, progress: mpsc::Receiver<Json>) -> Watched {
+        Watched { reply, progress, done: None }
+    }
+
+    /// The next progress, or the reply, after which nothing may be asked for.
+    pub(crate) async fn next(&mut self) -> Seen {
+        poll_fn(|cx| {
+            if self.done.is_none()
+                && let Poll::Ready(reply) = Pin::new(&mut self.reply).poll(cx)
+            {
+                self.done = Some(reply);
+            }
+            if let Poll::Ready(Some(value)) = self.progress.poll_recv(cx) {
+                return Poll::Ready(Seen::Progress(value));
+            }
+            self.done.take().map_or(Poll::Pending, |reply| Poll::Ready(Seen::Reply(reply)))
+        })
+        .await
+    }
+}

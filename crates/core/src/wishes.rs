@@ -1,0 +1,221 @@
+//! What a caller may say about a call besides what it asks for: until when it waits, and whether it wants to hear of
+//! progress.
+//!
+//! Both travel as members of the request that others ignore: `timeoutMs`, a whole number of milliseconds, and
+//! `progress`, which is true. They are taken off when a call comes in, and written anew when it is passed on: with what
+//! is left of the time, and with progress going back the same way.
+
+use std::future::Future;
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use crate::call::Call;
+use crate::codec::members;
+use crate::context::Context;
+use crate::dispatch::moment_after;
+use crate::id::Id;
+use crate::json::Json;
+use crate::name::Name;
+use crate::peer::Peer;
+use crate::service::Service;
+use crate::text::Text;
+
+const TIMEOUT: &[u8] = b"timeoutMs";
+const PROGRESS: &[u8] = b"progress";
+
+/// The notification that tells progress in our own dialect.
+pub(crate) const PROGRESS_METHOD: &str = "rpc.progress";
+
+/// Progress that waits for whoever called. What is more is dropped: the next says more anyway.
+pub(crate) const PROGRESS_WAITING: usize = 32;
+
+/// Takes the wishes out of the members of a request and puts them into the context; gives what is left of the members.
+pub(crate) fn take(all: Json, id: Option<&Id>, cx: &mut Context) -> Option<Json> {
+    let is_wish = |name: &[u8]| name == TIMEOUT || name == PROGRESS;
+    if !members(all.as_bytes()).any(|(name, _)| is_wish(&name)) {
+        return Some(all);
+    }
+    let mut rest = Vec::new();
+    for (name, value) in members(all.as_bytes()) {
+        match &*name {
+            TIMEOUT => {
+                if let Ok(timeout) = all.sub(value).decode() {
+                    cx.expect_within(Duration::from_millis(timeout));
+                }
+            }
+            PROGRESS => {
+                if let (b"true", Some(id)) = (value, id) {
+                    let token = Json::from_text(Text::copy_from(id.as_bytes()));
+                    let (method, member) = (Name::from_static(PROGRESS_METHOD), "id");
+                    cx.insert(ProgressTo { method, member, token });
+                }
+            }
+            name => {
+                rest.push(if rest.is_empty() { b'{' } else { b',' });
+                let name = String::from_utf8_lossy(name);
+                serde_json::to_writer(&mut rest, &name).expect("a string can be written");
+                rest.push(b':');
+                rest.extend_from_slice(value);
+            }
+        }
+    }
+    if rest.is_empty() {
+        return None;
+    }
+    rest.push(b'}');
+    Some(Json::from_text(Text::from_vec(rest)))
+}
+
+/// The members of a request with these wishes among them.
+pub(crate) fn add(all: Option<&Json>, left: Option<Duration>, wants_progress: bool) -> Option<Json> {
+    let mut text = match all.map(Json::as_bytes) {
+        Some([inside @ .., b'}']) => inside.to_vec(),
+        _ => Vec::new(),
+    };
+    let mut member = |name: &[u8], value: &str| {
+        text.extend_from_slice(if text.is_empty() { b"{\"" } else { b",\"" });
+        text.extend_from_slice(name);
+        text.extend_from_slice(b"\":");
+        text.extend_from_slice(value.as_bytes());
+    };
+    if let Some(left) = left {
+        member(TIMEOUT, &left.as_millis().to_string());
+    }
+    if wants_progress {
+        member(PROGRESS, "true");
+    }
+    if text.is_empty() {
+        return None;
+    }
+    text.push(b'}');
+    Some(Json::from_text(Text::from_vec(text)))
+}
+
+/// The moment until which a call is worked on whose caller waits this long from now: a little earlier, so that the
+/// answer that it took too long still arrives.
+pub(crate) fn deadline_within(timeout: Duration) -> Instant {
+    moment_after(timeout.saturating_sub((timeout / 20).min(ALLOWANCE)))
+}
+
+/// The most time that is left for an answer to travel.
+const ALLOWANCE: Duration = Duration::from_millis(50);
+
+/// Where progress of a call goes that came over a carrier; among the extensions of its context.
+#[derive(Clone)]
+pub(crate) struct ProgressTo {
+    pub(crate) method: Name,
+    pub(crate) member: &'static str,
+    pub(crate) token: Json,
+}
+
+impl ProgressTo {
+    pub(crate) fn send(&self, peer: &Peer, value: &Json) -> impl Future<Output = ()> + Send + use<> {
+        let params = format!("{{\"{}\":{},\"value\":{value}}}", self.member, self.token);
+        let params = Json::from_text(Text::from_vec(params.into_bytes()));
+        let sent = Service::call(peer, &Call::notification(self.method.clone(), Some(params)));
+        async { drop(sent.await) }
+    }
+}
+
+/// Where progress goes of a call that this side makes; among the extensions of its context.
+#[derive(Clone)]
+pub(crate) struct ProgressSender(pub(crate) mpsc::Sender<Json>);
+
+impl Context {
+    /// Tells the caller how far the call has come, if it wants to hear of that and the carrier can say it; does nothing
+    /// otherwise.
+    ///
+    /// What is told before the method returns arrives before its reply. The future waits while too much is to be sent;
+    /// where there is room it is sent before the future is first polled.
+    pub fn progress<T: Serialize + ?Sized>(&self, value: &T) -> impl Future<Output = ()> + Send + use<T> {
+        let sent = match (self.get::<ProgressTo>(), Json::encode_ref(value)) {
+            (Some(to), Ok(value)) => Some(to.send(self.peer(), &value)),
+            (None, Ok(value)) => {
+                if let Some(sender) = self.get::<ProgressSender>() {
+                    drop(sender.0.try_send(value));
+                }
+                None
+            }
+            (_, Err(error)) => {
+                tracing::debug!(%error, "progress cannot be written as JSON");
+                None
+            }
+        };
+        async {
+            if let Some(sent) = sent {
+                sent.await;
+            }
+        }
+    }
+
+    /// Whether the caller wants to hear of progress.
+    #[must_use]
+    pub fn wants_progress(&self) -> bool {
+        self.get::<ProgressTo>().is_some() || self.get::<ProgressSender>().is_some()
+    }
+
+    /// Sets the deadline of a call whose caller waits this long for its answer. An earlier deadline stays.
+    ///
+    /// A twentieth of the time, but not more than 50 ms, is kept for the answer to travel.
+    pub fn expect_within(&mut self, timeout: Duration) {
+        let deadline = deadline_within(timeout);
+        self.deadline = Some(self.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
+    }
+
+    /// What is left of the time that the caller waits, if it said so.
+    #[must_use]
+    pub fn time_left(&self) -> Option<Duration> {
+        self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(text: &'static str) -> (Option<String>, Context) {
+        let mut cx = Context::default();
+        let rest = take(Json::parse(text).unwrap(), Some(&Id::from(7)), &mut cx);
+        (rest.map(|rest| rest.to_string()), cx)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn wishes_are_taken_off_and_the_rest_stays() {
+        let (rest, cx) = taken(r#"{"a":1,"timeoutMs":1000,"b\n":[2],"progress":true}"#);
+        assert_eq!(rest.as_deref(), Some(r#"{"a":1,"b\n":[2]}"#));
+        assert_eq!(cx.time_left(), Some(Duration::from_millis(950)));
+        assert!(cx.wants_progress());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nonsense_is_no_wish_and_goes_no_further() {
+        for text in [r#"{"timeoutMs":"soon"}"#, r#"{"timeoutMs":-1}"#, r#"{"progress":1}"#] {
+            let (rest, cx) = taken(text);
+            assert_eq!((rest, cx.deadline, cx.wants_progress()), (None, None, false), "{text}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_allowance_is_small_for_short_times_and_for_long_ones() {
+        let left = |ms| deadline_within(Duration::from_millis(ms)) - Instant::now();
+        assert_eq!(left(100), Duration::from_millis(95));
+        assert_eq!(left(60_000), Duration::from_millis(59_950));
+        assert_eq!(left(0), Duration::ZERO);
+    }
+
+    #[test]
+    fn wishes_stand_behind_the_other_members() {
+        let all = Json::parse(r#"{"a":1}"#).unwrap();
+        let check = |all: Option<&Json>, left: Option<u64>, progress: bool, expected: Option<&str>| {
+            let added = add(all, left.map(Duration::from_millis), progress);
+            assert_eq!(added.as_ref().map(Json::as_str), expected);
+        };
+        check(None, None, false, None);
+        check(Some(&all), None, false, Some(r#"{"a":1}"#));
+        check(Some(&all), Some(5), true, Some(r#"{"a":1,"timeoutMs":5,"progress":true}"#));
+        check(None, Some(5), false, Some(r#"{"timeoutMs":5}"#));
+    }
+}
