@@ -4,7 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use clap::Args;
-use switchboard::http::{Cors, Endpoint, Hosts, Options, Origins, Server, ServerOptions};
+use switchboard::http::{Cors, Endpoint, Hosts, Options, Origins, Server};
+use switchboard::server::ServerOptions;
 use switchboard::{Limits, Settings};
 use tokio::task::JoinSet;
 

@@ -12,4 +12,4 @@ pub use switchboard_macros::service;
 pub mod __private;
 
 #[cfg(feature = "http")]
-pub use switchboard_transport::http;
+pub use switchboard_transport::{http, server};

@@ -3,3 +3,7 @@
 #[cfg(feature = "http")]
 pub mod http;
 pub mod memory;
+#[cfg(feature = "http")]
+pub mod server;
+#[cfg(feature = "http")]
+mod socket;

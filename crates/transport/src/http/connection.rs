@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
-use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
@@ -15,39 +14,27 @@ use hyper::service::{Service as HyperService, service_fn};
 use hyper_util::rt::TokioIo;
 use switchboard_core::{Context, Origin};
 use tokio::io::AsyncReadExt;
-use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::answer::{Held, answer};
 use super::body::Body;
+use super::pipe::{Pipe, Shared};
 use super::rules::Rules;
-use super::server::ServerOptions;
-use super::socket::{Shared, Socket};
-use super::stop::Stop;
 use super::watch::{Clock, Verdict, after};
+use crate::server::{Guest, ServerOptions, Stop};
+use crate::socket::Socket;
 
 /// Serves one connection until it ends, is idle for too long, or is told to stop and has answered what it took on.
-pub(super) async fn serve(
-    mut tcp: TcpStream,
-    address: SocketAddr,
-    rules: Arc<Rules>,
-    options: &ServerOptions,
-    stop: &Stop,
-) {
+pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>, guest: Guest) {
+    let (options, stop) = (guest.options(), guest.stop());
     let begun = Instant::now();
-    // Answers are written whole, so waiting for more to send only delays them.
-    let _ = tcp.set_nodelay(true);
-    let sniffed = tokio::time::timeout_at(after(begun, options.header_time), sniff(&mut tcp, stop)).await;
+    let sniffed = tokio::time::timeout_at(after(begun, options.header_time), sniff(&mut socket, stop)).await;
     let Ok(Some((prefix, is_http2))) = sniffed else { return };
-    let socket = Shared::new(tcp, prefix, is_http2);
-    let caller = Arc::new(Caller {
-        rules,
-        socket: Arc::clone(&socket),
-        cx: Context::new(Origin::new("http").with_address(address)),
-    });
+    let socket = Shared::new(socket, prefix, is_http2);
+    let caller = Arc::new(Caller { rules, socket: Arc::clone(&socket), cx: Context::new(origin) });
     let service = service_fn(move |request| caller.answer(request));
-    let io = TokioIo::new(Socket(Arc::clone(&socket)));
+    let io = TokioIo::new(Pipe(Arc::clone(&socket)));
     let clock = Clock::start(options.header_time, options.idle_time, begun);
     if is_http2 {
         let streams = OwnedStreams::default();
@@ -62,13 +49,13 @@ pub(super) async fn serve(
 }
 
 /// Reads the first bytes, which tell HTTP/2 from HTTP/1. Nothing if the connection ends or is told to stop before.
-async fn sniff(tcp: &mut TcpStream, stop: &Stop) -> Option<(Bytes, bool)> {
+async fn sniff(socket: &mut Socket, stop: &Stop) -> Option<(Bytes, bool)> {
     // No request of HTTP/1 begins like this.
     const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n";
     let mut stopped = pin!(stop.wait());
     let mut read = BytesMut::with_capacity(1024);
     loop {
-        let mut more = pin!(tcp.read_buf(&mut read));
+        let mut more = pin!(socket.read_buf(&mut read));
         // What has arrived is taken, even if the signal came first.
         let count = poll_fn(|cx| match more.as_mut().poll(cx) {
             Poll::Ready(count) => Poll::Ready(count),
@@ -103,7 +90,7 @@ trait Conversation: Future {
     fn leave(self: Pin<&mut Self>);
 }
 
-impl<S, F> Conversation for http1::Connection<TokioIo<Socket>, S>
+impl<S, F> Conversation for http1::Connection<TokioIo<Pipe>, S>
 where
     S: HyperService<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future = F>,
 {
@@ -112,7 +99,7 @@ where
     }
 }
 
-impl<S, F> Conversation for http2::Connection<TokioIo<Socket>, S, Streams>
+impl<S, F> Conversation for http2::Connection<TokioIo<Pipe>, S, Streams>
 where
     S: HyperService<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future = F>,
     F: Future<Output = Result<Response<Body>, Infallible>> + Send + 'static,

@@ -16,7 +16,7 @@ use super::media::{self, Format};
 use super::options::{Options, RequestHeaders};
 
 /// All that decides how a request is answered.
-pub(super) struct Rules {
+pub(crate) struct Rules {
     pub(super) service: Arc<dyn Service>,
     pub(super) settings: Settings,
     pub(super) options: Options,
