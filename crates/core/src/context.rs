@@ -34,6 +34,8 @@ pub struct Origin {
     /// The caller, to be called back. Over a carrier that cannot do this, its calls fail with
     /// [`CallError::Unsupported`](crate::CallError::Unsupported).
     pub peer: Peer,
+    /// What the carrier knows about the caller besides; every call's context begins with it.
+    pub extensions: Extensions,
 }
 
 /// A version of JSON-RPC.
@@ -54,7 +56,8 @@ impl Context {
     }
 
     pub(crate) fn from_shared(origin: Arc<Origin>) -> Context {
-        Context { origin, extensions: Extensions::default(), deadline: None, version: Version::V2 }
+        let extensions = origin.extensions.clone();
+        Context { origin, extensions, deadline: None, version: Version::V2 }
     }
 
     /// Where the call comes from.
@@ -93,7 +96,7 @@ impl Origin {
     /// An origin over this carrier, with nobody to call back.
     #[must_use]
     pub fn new(transport: &'static str) -> Origin {
-        Origin { transport, address: None, peer: Peer::absent() }
+        Origin { transport, address: None, peer: Peer::absent(), extensions: Extensions::default() }
     }
 
     /// The same origin at this address.

@@ -1,5 +1,8 @@
 //! The transports of Switchboard: each yields frames or bodies, and nothing else.
 
+pub mod address;
+#[cfg(feature = "http")]
+mod dial;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod memory;
@@ -7,3 +10,8 @@ pub mod memory;
 pub mod server;
 #[cfg(feature = "http")]
 mod socket;
+#[cfg(feature = "tls")]
+pub mod tls;
+
+#[cfg(feature = "http")]
+pub use dial::{Dial, DialError, connect};

@@ -20,6 +20,9 @@ pub(crate) enum Socket {
     /// A Unix socket.
     #[cfg(unix)]
     Unix(UnixStream),
+    /// TLS over TCP, of either side. What it keeps is large, and kept apart.
+    #[cfg(feature = "tls")]
+    Tls(Box<tokio_rustls::TlsStream<TcpStream>>),
 }
 
 impl From<TcpStream> for Socket {
@@ -44,6 +47,8 @@ macro_rules! either {
             Socket::Tcp(tcp) => Pin::new(tcp).$method($($argument),*),
             #[cfg(unix)]
             Socket::Unix(unix) => Pin::new(unix).$method($($argument),*),
+            #[cfg(feature = "tls")]
+            Socket::Tls(tls) => Pin::new(&mut **tls).$method($($argument),*),
         }
     };
 }

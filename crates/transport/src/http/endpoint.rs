@@ -90,7 +90,7 @@ impl Endpoint {
     }
 
     /// The rules of this endpoint where it is reached at this address, if that is known.
-    pub(super) fn rules(&self, address: Option<SocketAddr>) -> Arc<Rules> {
+    pub(crate) fn rules(&self, address: Option<SocketAddr>) -> Arc<Rules> {
         let Parts { service, settings, options, .. } = &*self.0;
         Arc::new(Rules::new(Arc::clone(service), settings.clone(), options.clone(), address))
     }

@@ -41,6 +41,7 @@ mod answer;
 mod body;
 mod client;
 mod connection;
+mod connector;
 mod cors;
 mod endpoint;
 mod fault;
@@ -66,3 +67,5 @@ pub(crate) use pipe::linger;
 pub(crate) use rules::Rules;
 pub use server::Server;
 pub use url::UrlError;
+#[cfg(feature = "tls")]
+pub(crate) use watch::after;

@@ -38,13 +38,16 @@ struct Inner {
     prefix: Bytes,
     /// What hyper wrote and the socket has not taken yet.
     waiting: Vec<u8>,
+    /// The socket took something that it may still keep to itself, as TLS does.
+    is_unflushed: bool,
 }
 
 impl Shared {
     /// A socket from which `prefix` was read already.
     pub(super) fn new(socket: Socket, prefix: Bytes, is_http2: bool) -> Arc<Shared> {
         let activity = Activity::new(is_http2);
-        Arc::new(Shared { activity, inner: Mutex::new(Inner { socket, prefix, waiting: Vec::new() }) })
+        let inner = Inner { socket, prefix, waiting: Vec::new(), is_unflushed: false };
+        Arc::new(Shared { activity, inner: Mutex::new(inner) })
     }
 
     /// Writes what waits.
@@ -94,7 +97,10 @@ impl Inner {
         } else {
             self.waiting.drain(..sent);
         }
-        outcome
+        ready!(outcome)?;
+        ready!(Pin::new(&mut self.socket).poll_flush(cx))?;
+        self.is_unflushed = false;
+        Poll::Ready(Ok(()))
     }
 
     /// Takes what is to be written, or writes it past the waiting line if that is empty and it is large.
@@ -104,6 +110,7 @@ impl Inner {
             ready!(self.poll_flush(cx))?;
         }
         if self.waiting.is_empty() && size >= LARGE {
+            self.is_unflushed = true;
             return Pin::new(&mut self.socket).poll_write_vectored(cx, parts);
         }
         self.waiting.reserve(size);
@@ -143,7 +150,7 @@ impl AsyncWrite for Pipe {
     ) -> Poll<io::Result<usize>> {
         let mut inner = self.0.lock();
         let taken = ready!(inner.poll_take(cx, parts))?;
-        self.0.activity.set_unsent(!inner.waiting.is_empty());
+        self.0.activity.set_unsent(!inner.waiting.is_empty() || inner.is_unflushed);
         self.0.activity.note_progress();
         Poll::Ready(Ok(taken))
     }

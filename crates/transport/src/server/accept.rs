@@ -28,6 +28,10 @@ const LATE_COMERS: usize = 1024;
 pub(crate) async fn run(doors: Vec<Door>, options: ServerOptions, stop: Arc<Stop>, drain_time: Duration) {
     let owner = Owner(House::new(options, stop));
     let house = &owner.0;
+    #[cfg(feature = "tls")]
+    for tls in doors.iter().filter_map(Door::tls) {
+        house.tasks().spawn(watch(tls.clone(), Arc::clone(house)));
+    }
     accept(&doors, house).await;
     drop(doors);
     let tasks = house.tasks();
@@ -38,6 +42,18 @@ pub(crate) async fn run(doors: Vec<Door>, options: ServerOptions, stop: Arc<Stop
         );
     }
     tasks.cancel().await;
+}
+
+/// Looks after a certificate's files until the signal to stop.
+#[cfg(feature = "tls")]
+async fn watch(tls: crate::tls::ServerTls, house: Arc<House>) {
+    let mut stopped = pin!(house.stop().wait());
+    let mut watching = pin!(tls.watch());
+    poll_fn(|cx| match watching.as_mut().poll(cx) {
+        Poll::Ready(()) => Poll::Ready(()),
+        Poll::Pending => stopped.as_mut().poll(cx),
+    })
+    .await;
 }
 
 /// Ends the connections when the server is dropped.
@@ -89,7 +105,7 @@ fn poll_doors(doors: &[Door], turn: &mut usize, cx: &mut Context<'_>) -> Poll<io
 }
 
 fn admit(arrival: Arrival, house: &Arc<House>, refusals: &Arc<Semaphore>) {
-    match house.receive(arrival.address.map(|address| address.ip())) {
+    match house.receive(Some(arrival.address.ip())) {
         Some(guest) => guest.spawn(|guest| arrival.serve(guest)),
         None => {
             let Ok(permit) = Arc::clone(refusals).try_acquire_owned() else { return };

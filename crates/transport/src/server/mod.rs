@@ -5,7 +5,11 @@
 
 mod accept;
 mod door;
+mod error;
 mod guest;
+#[cfg(feature = "tls")]
+mod handshake;
+mod many;
 mod options;
 mod seats;
 mod stop;
@@ -15,7 +19,9 @@ use std::sync::Arc;
 
 pub(crate) use self::accept::run;
 pub(crate) use self::door::Door;
+pub use self::error::ListenError;
 pub(crate) use self::guest::Guest;
+pub use self::many::{Server, serve};
 pub use self::options::ServerOptions;
 pub(crate) use self::stop::Stop;
 
