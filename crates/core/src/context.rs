@@ -34,7 +34,7 @@ pub struct Origin {
     /// The caller, to be called back. Over a carrier that cannot do this, its calls fail with
     /// [`CallError::Unsupported`](crate::CallError::Unsupported).
     pub peer: Peer,
-    /// What the carrier knows about the caller besides; every call's context begins with it.
+    /// What the carrier knows of the caller beside; every call's context begins with it.
     pub extensions: Extensions,
 }
 
@@ -110,6 +110,13 @@ impl Origin {
     #[must_use]
     pub fn with_peer(mut self, peer: Peer) -> Origin {
         self.peer = peer;
+        self
+    }
+
+    /// The same origin with a value that every call's context holds, see [`Context::get`].
+    #[must_use]
+    pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Origin {
+        self.extensions.insert(value);
         self
     }
 }

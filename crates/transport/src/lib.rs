@@ -3,15 +3,26 @@
 pub mod address;
 #[cfg(feature = "http")]
 mod dial;
+#[cfg(feature = "stream")]
+pub mod framing;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod memory;
+pub mod running;
 #[cfg(feature = "http")]
 pub mod server;
 #[cfg(feature = "http")]
 mod socket;
+#[cfg(all(feature = "stdio", unix))]
+pub mod stdio;
+#[cfg(feature = "stream")]
+pub mod stream;
+#[cfg(feature = "tcp")]
+pub mod tcp;
 #[cfg(feature = "tls")]
 pub mod tls;
+#[cfg(all(feature = "unix", unix))]
+pub mod unix;
 
 #[cfg(feature = "http")]
 pub use dial::{Dial, DialError, connect};

@@ -35,7 +35,7 @@ impl Connection {
     }
 
     /// Answers a frame of which nothing can be used.
-    fn refuse_frame(&mut self, error: ErrorObject) {
+    pub(super) fn refuse_frame(&mut self, error: ErrorObject) {
         self.respond(self.settings.profile.versions.unsaid(), &Id::NULL, Err(error));
     }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
+use futures_core::Stream;
 use futures_util::future::join_all;
 use futures_util::task::AtomicWaker;
 use tokio::sync::{Notify, oneshot};
@@ -23,7 +24,7 @@ use crate::id::Id;
 use crate::json::Json;
 use crate::peer::Remote;
 use crate::profile::{Settings, Versions};
-use crate::reply::{Reply, ReplyFuture};
+use crate::reply::{Items, Reply, ReplyFuture};
 use crate::service::Service;
 use crate::text::Text;
 
@@ -270,12 +271,35 @@ fn reply_of(outcome: Outcome) -> Reply {
 }
 
 /// The far side of a connection.
-pub(super) struct FarSide(pub(super) Arc<Link>);
+pub(super) struct FarSide {
+    link: Arc<Link>,
+    /// What the connection lasts for, if this is a handle that it lasts for.
+    hold: Option<Arc<Hold>>,
+}
+
+/// Drains the connection when it is dropped: when nobody holds it any more.
+struct Hold(Arc<Link>);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.drain();
+    }
+}
 
 impl FarSide {
+    /// A handle that the connection does not depend on.
+    pub(super) fn new(link: Arc<Link>) -> FarSide {
+        FarSide { link, hold: None }
+    }
+
+    /// A handle whose end, with that of all replies and streams that came of it, is the end of the connection.
+    pub(super) fn owning(link: Arc<Link>) -> FarSide {
+        FarSide { hold: Some(Arc::new(Hold(Arc::clone(&link)))), link }
+    }
+
     /// Queues calls as one frame. `None` if there is no room for it now.
     fn send(&self, calls: &[Call], is_batch: bool) -> Option<Vec<ReplyFuture>> {
-        let link = &self.0;
+        let link = &self.link;
         link.locked(|state| {
             if let Some(reason) = &state.closed {
                 let closed = || ReplyFuture::ready(ErrorObject::from(reason.clone()));
@@ -302,7 +326,7 @@ impl FarSide {
     }
 
     fn encode(&self, out: &mut Vec<u8>, state: &mut State, frame: u64, call: &Call) -> ReplyFuture {
-        let version = self.0.version();
+        let version = self.link.version();
         let members = call.cx.get::<Members>().map(|members| &members.0);
         if call.is_notification() {
             codec::notification(out, version, &call.method, call.params.as_ref(), members);
@@ -311,7 +335,13 @@ impl FarSide {
         let (sender, receiver) = oneshot::channel();
         let id = state.pending.insert(frame, sender);
         codec::request(out, version, &Id::from(id), &call.method, call.params.as_ref(), members);
-        ReplyFuture::pending(Awaited { link: Arc::clone(&self.0), id, receiver, is_done: false })
+        ReplyFuture::pending(Awaited {
+            link: Arc::clone(&self.link),
+            hold: self.hold.clone(),
+            id,
+            receiver,
+            is_done: false,
+        })
     }
 
     /// Sends calls as one frame, now or when there is room.
@@ -320,13 +350,13 @@ impl FarSide {
         calls: Vec<Call>,
         is_batch: bool,
     ) -> impl Future<Output = Vec<ReplyFuture>> + Send + use<> {
-        let this = FarSide(Arc::clone(&self.0));
+        let this = FarSide { link: Arc::clone(&self.link), hold: self.hold.clone() };
         async move {
             loop {
                 if let Some(replies) = this.send(&calls, is_batch) {
                     return replies;
                 }
-                this.0.wait_for_room().await;
+                this.link.wait_for_room().await;
             }
         }
     }
@@ -365,6 +395,7 @@ impl Remote for FarSide {
 /// A call that was sent. Dropping it before the answer cancels it on the far side.
 struct Awaited {
     link: Arc<Link>,
+    hold: Option<Arc<Hold>>,
     id: u64,
     receiver: oneshot::Receiver<Reply>,
     is_done: bool,
@@ -376,7 +407,12 @@ impl Future for Awaited {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Reply> {
         Pin::new(&mut self.receiver).poll(cx).map(|answer| {
             self.is_done = true;
-            answer.unwrap_or_else(|_| Reply::Error(CallError::Cancelled.into()))
+            match (answer, self.hold.take()) {
+                (Ok(Reply::Stream(items)), Some(hold)) => {
+                    Reply::Stream(Box::pin(Held { items, _hold: hold }))
+                }
+                (answer, _) => answer.unwrap_or_else(|_| Reply::Error(CallError::Cancelled.into())),
+            }
         })
     }
 }
@@ -400,5 +436,19 @@ impl Drop for Awaited {
                 codec::notification(out, link.version(), &cancel.method, Some(&params), None);
             });
         });
+    }
+}
+
+/// A stream that its connection lasts for.
+struct Held {
+    items: Items,
+    _hold: Arc<Hold>,
+}
+
+impl Stream for Held {
+    type Item = Result<Json, ErrorObject>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.items.as_mut().poll_next(cx)
     }
 }

@@ -31,6 +31,7 @@ use self::link::{FarSide, Link};
 use self::streams::Outgoing;
 use crate::call_error::CallError;
 use crate::code::Code;
+use crate::codec::Fault;
 use crate::context::{self, Origin};
 use crate::error::ErrorObject;
 use crate::peer::Peer;
@@ -55,6 +56,8 @@ pub struct Connection {
     /// The longest frame since nothing was queued.
     longest: usize,
     phase: Phase,
+    /// What the far side did wrong, once it was told.
+    fault: Option<ConnectionError>,
 }
 
 /// How far a connection is on its way to its end.
@@ -87,7 +90,7 @@ impl Connection {
         settings: Arc<Settings>,
     ) -> (Peer, Connection) {
         let link = Link::new(Arc::clone(&settings));
-        let peer = Peer::new(FarSide(Arc::clone(&link)));
+        let peer = Peer::new(FarSide::new(Arc::clone(&link)));
         let cx = context::Context::new(origin.with_peer(peer.clone()));
         let connection = Connection {
             source: Box::new(source),
@@ -100,6 +103,7 @@ impl Connection {
             announced: 0,
             longest: 0,
             phase: Phase::Open,
+            fault: None,
         };
         (peer, connection)
     }
@@ -108,6 +112,13 @@ impl Connection {
     #[must_use]
     pub fn drain(&self) -> Drain {
         Drain(Arc::clone(&self.link))
+    }
+
+    /// The far side, as something that the connection lasts for: when the last clone of this peer is gone, with every
+    /// reply and stream that came of it, the connection is drained. For clients; each call gives a holder of its own.
+    #[must_use]
+    pub fn owning_peer(&self) -> Peer {
+        Peer::new(FarSide::owning(Arc::clone(&self.link)))
     }
 }
 
@@ -146,7 +157,11 @@ impl Connection {
         let before = self.sink.queued();
         for _ in 0..FRAMES_AT_ONCE {
             match self.source.poll_frame(cx) {
-                Poll::Ready(Some(frame)) => self.take(&frame?, cx),
+                Poll::Ready(Some(Ok(frame))) => self.take(&frame, cx),
+                Poll::Ready(Some(Err(error))) => {
+                    self.report(error)?;
+                    return Ok(false);
+                }
                 Poll::Ready(None) => {
                     self.far_side_ended();
                     return Ok(false);
@@ -158,6 +173,19 @@ impl Connection {
             }
         }
         Ok(true)
+    }
+
+    /// Tells the far side what it did wrong, and reads no more of it. What it asked for before is still answered.
+    fn report(&mut self, error: ConnectionError) -> Result<(), ConnectionError> {
+        let refusal = match &error {
+            ConnectionError::Framing(why) => ErrorObject::parse_error(why.clone()),
+            ConnectionError::FrameTooLong(limit) => Fault::Frame(*limit).into(),
+            _ => return Err(error),
+        };
+        self.refuse_frame(refusal);
+        self.fault = Some(error);
+        self.far_side_ended();
+        Ok(())
     }
 
     fn write(&mut self, cx: &mut Context<'_>) -> Result<(), ConnectionError> {
@@ -220,7 +248,7 @@ impl Connection {
         }
         let Phase::Closing { until } = &mut self.phase else { return Poll::Pending };
         if let Poll::Ready(closed) = self.sink.poll_close(cx) {
-            return Poll::Ready(closed);
+            return Poll::Ready(self.fault.take().map_or(closed, Err));
         }
         let (queued, limit) = (self.sink.queued(), self.settings.limits.outbox);
         until.as_mut().poll(cx).map(|()| Err(ConnectionError::SlowReader { queued, limit }))

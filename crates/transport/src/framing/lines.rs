@@ -1,0 +1,55 @@
+//! One message a line (JT-02).
+
+use bytes::{Buf as _, Bytes, BytesMut};
+use switchboard_core::ConnectionError;
+
+use super::too_long;
+
+/// Cuts at line ends.
+#[derive(Debug, Default)]
+pub(super) struct Cutter {
+    /// How many bytes are known to hold no line end.
+    scanned: usize,
+}
+
+impl Cutter {
+    pub(super) fn cut(
+        &mut self,
+        buffer: &mut BytesMut,
+        limit: usize,
+    ) -> Result<Option<Bytes>, ConnectionError> {
+        loop {
+            let Some(found) = memchr::memchr(b'\n', &buffer[self.scanned..]) else {
+                self.scanned = buffer.len();
+                return if self.scanned > limit { Err(too_long(limit)) } else { Ok(None) };
+            };
+            let end = self.scanned + found;
+            self.scanned = 0;
+            if end > limit {
+                return Err(too_long(limit));
+            }
+            let mut line = buffer.split_to(end + 1).freeze();
+            line.truncate(end);
+            if line.last() == Some(&b'\r') {
+                line.truncate(end - 1);
+            }
+            // A blank line is no message.
+            if line.iter().any(|byte| !byte.is_ascii_whitespace()) {
+                return Ok(Some(line));
+            }
+            line.clear();
+        }
+    }
+}
+
+/// Appends a message as one line. In JSON a raw line break can only stand between tokens, where a blank is as good.
+pub(super) fn encode(mut message: &[u8], out: &mut Vec<u8>) {
+    out.reserve(message.len() + 1);
+    while let Some(at) = memchr::memchr2(b'\n', b'\r', message) {
+        out.extend_from_slice(&message[..at]);
+        out.push(b' ');
+        message.advance(at + 1);
+    }
+    out.extend_from_slice(message);
+    out.push(b'\n');
+}

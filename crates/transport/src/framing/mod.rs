@@ -1,0 +1,191 @@
+//! Where one message ends and the next begins on a stream of bytes: parts of hops ① and ⑥.
+//!
+//! A [`Framing`] is a value; a [`Decoder`] cuts what arrives into frames. It looks at every byte once, however the bytes
+//! come in, and refuses a message that is too long before it has it all.
+
+mod content_length;
+mod json;
+mod length_prefix;
+mod lines;
+
+use std::fmt;
+use std::str::FromStr;
+
+use bytes::{Bytes, BytesMut};
+use switchboard_core::ConnectionError;
+
+/// How messages are told apart on a stream of bytes.
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_transport::framing::Framing;
+///
+/// assert_eq!("lsp".parse(), Ok(Framing::ContentLength));
+/// let mut out = Vec::new();
+/// Framing::Lines.encode(b"[1,\n2]", &mut out);
+/// assert_eq!(out, b"[1, 2]\n");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Framing {
+    /// `json`: a message ends where its JSON ends, newline or not; every message sent ends with a newline.
+    ///
+    /// A text that turns out to be no JSON is given on up to the byte that shows it, so that it is answered with -32700,
+    /// and the rest of that line is skipped. If that byte opens an object or array at the very start of a line, the next
+    /// message begins there and nothing is skipped: the one before was cut short. What begins with neither `{` nor `[`
+    /// ends with its line.
+    #[default]
+    JsonStream,
+    /// `lines`: one message a line, ended by LF or CRLF. Blank lines are skipped. The last line may lack its end.
+    Lines,
+    /// `lsp`: a header with `Content-Length`, a blank line, the message; as the Language Server Protocol has it.
+    ContentLength,
+    /// `length`: the number of bytes as four bytes, the most significant first, then the message.
+    LengthPrefix,
+}
+
+/// The name is of no framing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no framing: use `json`, `lines`, `lsp` or `length`")]
+pub struct UnknownFraming(String);
+
+impl Framing {
+    /// Every framing.
+    pub const ALL: [Framing; 4] =
+        [Framing::JsonStream, Framing::Lines, Framing::ContentLength, Framing::LengthPrefix];
+
+    /// The name, as it stands in URLs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Framing::JsonStream => "json",
+            Framing::Lines => "lines",
+            Framing::ContentLength => "lsp",
+            Framing::LengthPrefix => "length",
+        }
+    }
+
+    /// Appends one message. Line breaks between its tokens become blanks where lines matter (JT-02).
+    pub fn encode(self, message: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Framing::JsonStream | Framing::Lines => lines::encode(message, out),
+            Framing::ContentLength => content_length::encode(message, out),
+            Framing::LengthPrefix => length_prefix::encode(message, out),
+        }
+    }
+}
+
+impl fmt::Display for Framing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Framing {
+    type Err = UnknownFraming;
+
+    fn from_str(name: &str) -> Result<Framing, UnknownFraming> {
+        let found = Framing::ALL.into_iter().find(|framing| framing.name() == name);
+        found.ok_or_else(|| UnknownFraming(name.to_owned()))
+    }
+}
+
+/// Cuts a stream of bytes into frames.
+///
+/// Whatever the bytes come in, the frames are the same. After an error there are no more of them.
+#[derive(Debug)]
+pub struct Decoder {
+    buffer: BytesMut,
+    cutter: Cutter,
+    limit: usize,
+    is_broken: bool,
+}
+
+#[derive(Debug)]
+enum Cutter {
+    Json(json::Cutter),
+    Lines(lines::Cutter),
+    ContentLength(content_length::Cutter),
+    LengthPrefix(length_prefix::Cutter),
+}
+
+impl Decoder {
+    /// A decoder for messages of up to `limit` bytes.
+    #[must_use]
+    pub fn new(framing: Framing, limit: usize) -> Decoder {
+        let cutter = match framing {
+            Framing::JsonStream => Cutter::Json(json::Cutter::default()),
+            Framing::Lines => Cutter::Lines(lines::Cutter::default()),
+            Framing::ContentLength => Cutter::ContentLength(content_length::Cutter::default()),
+            Framing::LengthPrefix => Cutter::LengthPrefix(length_prefix::Cutter::default()),
+        };
+        Decoder { buffer: BytesMut::new(), cutter, limit, is_broken: false }
+    }
+
+    /// Adds what has arrived. Take the frames before adding more: the limit holds for what was looked at.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Where to read into, instead of [`feed`](Decoder::feed): append only.
+    pub(crate) fn buffer(&mut self) -> &mut BytesMut {
+        &mut self.buffer
+    }
+
+    /// The next frame, if all of it is there.
+    ///
+    /// # Errors
+    ///
+    /// When the far side broke the framing or sends a message that is too long.
+    pub fn next_frame(&mut self) -> Result<Option<Bytes>, ConnectionError> {
+        if self.is_broken {
+            return Ok(None);
+        }
+        let Decoder { buffer, cutter, limit, .. } = self;
+        let next = match cutter {
+            Cutter::Json(cutter) => cutter.cut(buffer, *limit),
+            Cutter::Lines(cutter) => cutter.cut(buffer, *limit),
+            Cutter::ContentLength(cutter) => cutter.cut(buffer, *limit),
+            Cutter::LengthPrefix(cutter) => cutter.cut(buffer, *limit),
+        };
+        self.is_broken = next.is_err();
+        next
+    }
+
+    /// The last frame, after all others were taken and nothing follows.
+    ///
+    /// # Errors
+    ///
+    /// When the stream ends in the middle of a message whose length is known (LSP-F-12).
+    pub fn finish(&mut self) -> Result<Option<Bytes>, ConnectionError> {
+        if self.is_broken || !self.is_partial() {
+            return Ok(None);
+        }
+        self.is_broken = true;
+        match self.cutter {
+            // Whether it is whole is for whoever reads it to say: it parses, or is answered with -32700 (JT-02).
+            Cutter::Json(_) | Cutter::Lines(_) => Ok(Some(self.buffer.split().freeze())),
+            _ => Err(ConnectionError::Framing("the stream ended in the middle of a message".to_owned())),
+        }
+    }
+
+    /// Whether a message has begun and is not finished.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        match &self.cutter {
+            Cutter::Json(cutter) => cutter.is_partial(),
+            Cutter::Lines(_) => !self.buffer.trim_ascii().is_empty(),
+            Cutter::ContentLength(cutter) => cutter.is_partial() || !self.buffer.is_empty(),
+            Cutter::LengthPrefix(cutter) => cutter.is_partial() || !self.buffer.is_empty(),
+        }
+    }
+}
+
+/// A message of which more than `limit` bytes are known to come.
+fn too_long(limit: usize) -> ConnectionError {
+    ConnectionError::FrameTooLong(limit)
+}
+
+#[cfg(test)]
+mod tests;

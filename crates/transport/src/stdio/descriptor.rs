@@ -1,0 +1,97 @@
+//! Descriptors that the runtime waits for, where the system can do that.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use rustix::fs::{FileType, OFlags, fstat};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::unix::pipe::{Receiver, Sender};
+
+use super::thread::Blocking;
+
+/// Standard input, or a descriptor like it.
+#[derive(Debug)]
+pub(super) enum Input {
+    /// The runtime waits for it.
+    Polled(Receiver),
+    /// A thread reads it.
+    Blocking(Blocking),
+}
+
+/// Standard output, or a descriptor like it.
+#[derive(Debug)]
+pub(super) enum Output {
+    /// The runtime waits for it.
+    Polled(Sender),
+    /// A file or the like, which takes what is written without waiting for anybody.
+    File(File),
+}
+
+impl Input {
+    pub(super) fn open(fd: BorrowedFd<'_>) -> io::Result<Input> {
+        match pollable(fd, OpenOptions::new().read(true)).and_then(Receiver::from_file_unchecked) {
+            Ok(receiver) => Ok(Input::Polled(receiver)),
+            // The system cannot wait for it, or does not let us open it.
+            Err(_) => Blocking::read(fd.try_clone_to_owned()?.into()).map(Input::Blocking),
+        }
+    }
+}
+
+impl Output {
+    pub(super) fn open(fd: BorrowedFd<'_>) -> io::Result<Output> {
+        match pollable(fd, OpenOptions::new().write(true)).and_then(Sender::from_file_unchecked) {
+            Ok(sender) => Ok(Output::Polled(sender)),
+            Err(_) => Ok(Output::File(fd.try_clone_to_owned()?.into())),
+        }
+    }
+}
+
+/// The same pipe, terminal or socket, which does not block.
+///
+/// Pipes and terminals are opened anew, so that those who share the old description are not disturbed. Sockets cannot
+/// be; they are rarely shared.
+fn pollable(fd: BorrowedFd<'_>, options: &mut OpenOptions) -> io::Result<File> {
+    match FileType::from_raw_mode(fstat(fd)?.st_mode) {
+        FileType::Socket => {
+            let copy = fd.try_clone_to_owned()?;
+            rustix::io::ioctl_fionbio(&copy, true)?;
+            Ok(copy.into())
+        }
+        FileType::Fifo | FileType::CharacterDevice => {
+            let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or(0);
+            options.custom_flags(flags).open(format!("/dev/fd/{}", fd.as_raw_fd()))
+        }
+        _ => Err(io::ErrorKind::Unsupported.into()),
+    }
+}
+
+impl AsyncRead for Input {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Input::Polled(receiver) => Pin::new(receiver).poll_read(cx, buf),
+            Input::Blocking(thread) => Pin::new(thread).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for Output {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Output::Polled(sender) => Pin::new(sender).poll_write(cx, bytes),
+            Output::File(file) => Poll::Ready(file.write(bytes)),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    /// The descriptors of the process stay open: they end with it.
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,53 @@
+//! Unix sockets: any framing over a socket in the file system, with the caller's credentials in every call.
+
+mod credentials;
+mod listener;
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+pub use credentials::PeerCredentials;
+pub use listener::Listener;
+use switchboard_core::{Connection, Origin, Peer, Service};
+use tokio::net::UnixStream;
+use tokio::time::timeout;
+
+use crate::running;
+use crate::stream::{self, Options};
+
+/// Connects to the server that listens at this path; answers what it asks with `service`.
+///
+/// The connection lasts as long as the peer does, see [`running::run`].
+///
+/// # Errors
+///
+/// When nobody listens there, or does not answer within [`connect_time`](Options::connect_time).
+pub async fn connect(
+    path: impl AsRef<Path>,
+    service: Arc<dyn Service>,
+    options: &Options,
+) -> io::Result<Peer> {
+    let path = path.as_ref();
+    let stream = match timeout(options.connect_time, UnixStream::connect(path)).await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(error)) => return Err(at(path, &error)),
+        Err(_) => return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody answered in time")),
+    };
+    Ok(running::run(connection(stream, service, options)))
+}
+
+/// A connection over a socket that was accepted or connected. Calls hold the far side's [`PeerCredentials`], where the
+/// system tells them.
+pub fn connection(stream: UnixStream, service: Arc<dyn Service>, options: &Options) -> Connection {
+    let mut origin = Origin::new("unix");
+    if let Some(credentials) = PeerCredentials::of(&stream) {
+        origin = origin.with_extension(credentials);
+    }
+    stream::connection(stream.into_split(), service, origin, options)
+}
+
+/// The error with the path it is about.
+fn at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
