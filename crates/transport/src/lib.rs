@@ -7,3 +7,5 @@ pub mod memory;
 pub mod server;
 #[cfg(feature = "http")]
 mod socket;
+#[cfg(feature = "ws")]
+pub mod ws;
