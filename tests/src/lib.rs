@@ -13,6 +13,7 @@ pub mod client;
 pub mod demo;
 pub mod paused;
 pub mod shape;
+pub mod socket;
 pub mod transcript;
 pub mod tree;
 pub mod vector;
@@ -27,6 +28,8 @@ macro_rules! over_every_carrier {
             exchange => $crate::carriers::Exchange,
             http => $crate::carriers::Http,
             memory => $crate::carriers::Memory,
+            ws => $crate::carriers::Ws($crate::carriers::Message::Text),
+            ws_binary => $crate::carriers::Ws($crate::carriers::Message::Binary),
         }
     };
     ($check:ident: $($name:ident => $carrier:expr,)+) => {

@@ -11,5 +11,7 @@ pub use switchboard_macros::service;
 #[doc(hidden)]
 pub mod __private;
 
+#[cfg(feature = "ws")]
+pub use switchboard_transport::ws;
 #[cfg(feature = "http")]
 pub use switchboard_transport::{http, server};

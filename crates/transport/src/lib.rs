@@ -23,6 +23,8 @@ pub mod tcp;
 pub mod tls;
 #[cfg(all(feature = "unix", unix))]
 pub mod unix;
+#[cfg(feature = "ws")]
+pub mod ws;
 
 #[cfg(feature = "http")]
 pub use dial::{Dial, DialError, connect};

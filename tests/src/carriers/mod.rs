@@ -4,8 +4,11 @@ mod direct;
 mod exchange;
 mod http;
 mod memory;
+mod ws;
 
 pub use direct::Direct;
 pub use exchange::Exchange;
 pub use http::Http;
 pub use memory::Memory;
+pub use switchboard_transport::ws::Kind as Message;
+pub use ws::Ws;

@@ -21,6 +21,8 @@ use super::answer::{Held, answer};
 use super::body::Body;
 use super::pipe::{Pipe, Shared};
 use super::rules::Rules;
+#[cfg(feature = "ws")]
+use super::upgrade::Upgrade;
 use super::watch::{Clock, Verdict, after};
 use crate::server::{Guest, ServerOptions, Stop};
 use crate::socket::Socket;
@@ -32,8 +34,15 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
     let sniffed = tokio::time::timeout_at(after(begun, options.header_time), sniff(&mut socket, stop)).await;
     let Ok(Some((prefix, is_http2))) = sniffed else { return };
     let socket = Shared::new(socket, prefix, is_http2);
-    let caller = Arc::new(Caller { rules, socket: Arc::clone(&socket), cx: Context::new(origin) });
-    let service = service_fn(move |request| caller.answer(request));
+    let caller = Arc::new(Caller {
+        rules,
+        socket: Arc::clone(&socket),
+        cx: Context::new(origin),
+        #[cfg(feature = "ws")]
+        upgrade: Mutex::default(),
+    });
+    let answering = Arc::clone(&caller);
+    let service = service_fn(move |request| answering.answer(request));
     let io = TokioIo::new(Pipe(Arc::clone(&socket)));
     let clock = Clock::start(options.header_time, options.idle_time, begun);
     if is_http2 {
@@ -41,7 +50,16 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
         let connection = http2(&streams.0, options).serve_connection(io, service);
         drive(connection, &socket, clock, stop).await;
     } else {
-        drive(http1(options).serve_connection(io, service), &socket, clock, stop).await;
+        drive(http1(options).serve_connection(io, service).with_upgrades(), &socket, clock, stop).await;
+    }
+    #[cfg(feature = "ws")]
+    let upgrade = caller.upgrade.lock().unwrap_or_else(PoisonError::into_inner).take();
+    #[cfg(feature = "ws")]
+    if let Some(upgrade) = upgrade {
+        let (rules, cx) = (Arc::clone(&caller.rules), caller.cx.clone());
+        drop(caller);
+        upgrade.go_on(socket, rules, cx, guest).await;
+        return;
     }
     if socket.activity.has_unread() {
         socket.linger(stop).await;
@@ -90,7 +108,7 @@ trait Conversation: Future {
     fn leave(self: Pin<&mut Self>);
 }
 
-impl<S, F> Conversation for http1::Connection<TokioIo<Pipe>, S>
+impl<S, F> Conversation for http1::UpgradeableConnection<TokioIo<Pipe>, S>
 where
     S: HyperService<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future = F>,
 {
@@ -171,15 +189,26 @@ struct Caller {
     rules: Arc<Rules>,
     socket: Arc<Shared>,
     cx: Context,
+    /// Set when the connection is to go on as a WebSocket.
+    #[cfg(feature = "ws")]
+    upgrade: Mutex<Option<Upgrade>>,
 }
 
 impl Caller {
     fn answer(
         self: &Arc<Caller>,
-        request: Request<Incoming>,
+        #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]
+        mut request: Request<Incoming>,
     ) -> impl Future<Output = Result<Response<Body>, Infallible>> + Send + use<> {
         self.socket.activity.begin();
-        let admitted = self.rules.admit(request);
+        #[cfg(feature = "ws")]
+        let on = Upgrade::watch(&mut request);
+        #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]
+        let mut admitted = self.rules.admit(request);
+        #[cfg(feature = "ws")]
+        if let Some(upgrade) = Upgrade::of(on, &mut admitted) {
+            *self.upgrade.lock().unwrap_or_else(PoisonError::into_inner) = Some(upgrade);
+        }
         answer(Running(Arc::clone(self)), admitted)
     }
 }

@@ -53,6 +53,8 @@ mod outcome;
 mod pipe;
 mod rules;
 mod server;
+#[cfg(feature = "ws")]
+mod upgrade;
 mod url;
 mod watch;
 

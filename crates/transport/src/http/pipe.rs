@@ -71,8 +71,23 @@ impl Shared {
         }
     }
 
+    /// The socket itself, what was read of it and not taken, and what is still to be written; if nobody else has it.
+    #[cfg(feature = "ws")]
+    fn into_socket(self: Arc<Shared>) -> Option<(Socket, Bytes, Vec<u8>)> {
+        let inner = Arc::into_inner(self)?.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Some((inner.socket, inner.prefix, inner.waiting))
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(feature = "ws")]
+impl Pipe {
+    /// See [`Shared::into_socket`].
+    pub(super) fn into_socket(self) -> Option<(Socket, Bytes, Vec<u8>)> {
+        self.0.into_socket()
     }
 }
 

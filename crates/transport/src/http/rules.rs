@@ -18,7 +18,7 @@ use super::options::{Options, RequestHeaders};
 /// All that decides how a request is answered.
 pub(crate) struct Rules {
     pub(super) service: Arc<dyn Service>,
-    pub(super) settings: Settings,
+    pub(super) settings: Arc<Settings>,
     pub(super) options: Options,
     guard: Guard,
     cors: Option<CorsHeaders>,
@@ -40,6 +40,9 @@ pub(super) struct Admitted<B> {
 pub(super) enum Verdict {
     /// Its body holds calls, to be answered in this format.
     Calls(Format),
+    /// It goes on as a WebSocket; headers say it all.
+    #[cfg(feature = "ws")]
+    Switch,
     /// It asks what is allowed; headers say it all.
     Preflight,
     /// It is refused.
@@ -56,7 +59,7 @@ impl Rules {
     ) -> Rules {
         let guard = Guard::new(&options.hosts, &options.origins, address);
         let cors = options.cors.as_ref().map(|cors| CorsHeaders::new(cors, &options.origins));
-        Rules { service, settings, options, guard, cors }
+        Rules { service, settings: Arc::new(settings), options, guard, cors }
     }
 
     /// Checks the head of a request.
@@ -65,6 +68,10 @@ impl Rules {
         let is_http1 = parts.version <= Version::HTTP_11;
         let mut headers = parts.headers;
         let head = Head::read(&headers);
+        #[cfg(feature = "ws")]
+        if let Some(outcome) = self.judge_upgrade(&parts.method, &parts.uri, parts.version, &headers, &head) {
+            return self.admit_upgrade(outcome, body, headers, is_http1);
+        }
         let has_origin = head.origin.is_some();
         let verdict = match self.judge(&parts.method, &parts.uri, parts.version, &headers, &head) {
             Ok(format) => Verdict::Calls(format),
@@ -101,16 +108,7 @@ impl Rules {
         headers: &HeaderMap,
         head: &Head<'_>,
     ) -> Result<Format, Fault> {
-        self.check_host(head, uri, version)?;
-        if head.has_repeated_origin {
-            return Err(Fault::Forbidden("`Origin` stands more than once"));
-        }
-        if let Some(origin) = head.origin {
-            let host = target(uri).or(head.host.map(HeaderValue::as_bytes));
-            if !self.guard.takes_origin(origin.as_bytes(), host) {
-                return Err(Fault::Forbidden("pages of this origin may not call"));
-            }
-        }
+        self.check_caller(head, uri, version)?;
         let paths = &self.options.paths;
         if !paths.is_empty() && !paths.iter().any(|path| path == uri.path()) {
             return Err(Fault::NotFound);
@@ -127,6 +125,21 @@ impl Rules {
             return Err(Fault::MediaType);
         }
         Ok(format)
+    }
+
+    /// Whether this host, and pages of this origin, are answered at all.
+    pub(super) fn check_caller(&self, head: &Head<'_>, uri: &Uri, version: Version) -> Result<(), Fault> {
+        self.check_host(head, uri, version)?;
+        if head.has_repeated_origin {
+            return Err(Fault::Forbidden("`Origin` stands more than once"));
+        }
+        if let Some(origin) = head.origin {
+            let host = target(uri).or(head.host.map(HeaderValue::as_bytes));
+            if !self.guard.takes_origin(origin.as_bytes(), host) {
+                return Err(Fault::Forbidden("pages of this origin may not call"));
+            }
+        }
+        Ok(())
     }
 
     /// SEC-O-01. With HTTP/2 the host stands in the target; where it stands twice, both must pass.
