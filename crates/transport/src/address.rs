@@ -395,6 +395,17 @@ mod tests {
         check("exec:server?framing=length", Scheme::Exec, "exec:server?framing=length");
     }
 
+    #[cfg(feature = "stream")]
+    #[test]
+    fn every_framing_has_its_name_in_urls() {
+        use crate::framing::Framing;
+        let mut names = Framing::ALL.map(Framing::name);
+        let mut known = FRAMINGS;
+        names.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(names, known);
+    }
+
     #[test]
     fn what_is_wrong_with_a_url_is_said_and_what_would_be_right() {
         let check = |text: &str, expected: &str| {

@@ -20,6 +20,9 @@ const REFUSALS: usize = 64;
 /// How many connections are accepted after the signal to stop: as many as a listener usually keeps waiting.
 const LATE_COMERS: usize = 1024;
 
+/// How much longer than its calls a connection may take, to say that they were cancelled.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
 /// Accepts at these doors until the signal to stop, then waits for what is under way, that long at most.
 ///
 /// # Cancel safety
@@ -35,7 +38,7 @@ pub(crate) async fn run(doors: Vec<Door>, options: ServerOptions, stop: Arc<Stop
     accept(&doors, house).await;
     drop(doors);
     let tasks = house.tasks();
-    if tokio::time::timeout(drain_time, tasks.finish()).await.is_err() {
+    if tokio::time::timeout(drain_time.saturating_add(LAST_WORDS), tasks.finish()).await.is_err() {
         tracing::warn!(
             connections = tasks.count(),
             "calls are cancelled: they took longer than limits.drain_time"
@@ -105,7 +108,7 @@ fn poll_doors(doors: &[Door], turn: &mut usize, cx: &mut Context<'_>) -> Poll<io
 }
 
 fn admit(arrival: Arrival, house: &Arc<House>, refusals: &Arc<Semaphore>) {
-    match house.receive(Some(arrival.address.ip())) {
+    match house.receive(arrival.address.map(|address| address.ip())) {
         Some(guest) => guest.spawn(|guest| arrival.serve(guest)),
         None => {
             let Ok(permit) = Arc::clone(refusals).try_acquire_owned() else { return };

@@ -8,53 +8,72 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use switchboard_core::{Answer, ErrorObject, Origin};
 use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 
 use super::guest::Guest;
 use super::stop::Stop;
+#[cfg(feature = "stream")]
+use super::streams::Streams;
 use crate::http;
 use crate::socket::Socket;
 #[cfg(feature = "tls")]
 use crate::tls::ServerTls;
+#[cfg(all(feature = "unix", unix))]
+use crate::unix;
 
 /// A listener and its purpose.
 pub(crate) struct Door {
-    listener: TcpListener,
+    listener: Listener,
     purpose: Purpose,
     #[cfg(feature = "tls")]
     tls: Option<ServerTls>,
 }
 
+/// Where sockets come from.
+#[derive(Debug)]
+pub(super) enum Listener {
+    Tcp(TcpListener),
+    #[cfg(all(feature = "unix", unix))]
+    Unix(unix::Listener),
+}
+
 /// What is done with an accepted socket. Cheap to clone.
 #[derive(Clone)]
-enum Purpose {
+pub(super) enum Purpose {
     /// HTTP, and what it is upgraded to.
     Http(Arc<http::Rules>),
+    /// Messages, one after the other.
+    #[cfg(feature = "stream")]
+    Messages(Arc<Streams>),
 }
 
 /// Somebody who came in.
 pub(super) struct Arrival {
-    tcp: TcpStream,
-    pub(super) address: SocketAddr,
+    socket: Socket,
+    pub(super) address: Option<SocketAddr>,
     purpose: Purpose,
     #[cfg(feature = "tls")]
     tls: Option<ServerTls>,
 }
 
 impl Door {
-    /// HTTP on this listener.
-    pub(crate) fn http(listener: TcpListener, rules: Arc<http::Rules>) -> Door {
+    pub(super) fn new(listener: Listener, purpose: Purpose) -> Door {
         Door {
             listener,
-            purpose: Purpose::Http(rules),
+            purpose,
             #[cfg(feature = "tls")]
             tls: None,
         }
     }
 
+    /// HTTP on this listener.
+    pub(crate) fn http(listener: TcpListener, rules: Arc<http::Rules>) -> Door {
+        Door::new(Listener::Tcp(listener), Purpose::Http(rules))
+    }
+
     /// The same door, behind TLS.
     #[cfg(feature = "tls")]
-    pub(crate) fn with_tls(mut self, tls: ServerTls) -> Door {
+    pub(super) fn with_tls(mut self, tls: ServerTls) -> Door {
         self.tls = Some(tls);
         self
     }
@@ -67,8 +86,8 @@ impl Door {
 
     /// The next who comes in.
     pub(super) fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Arrival>> {
-        self.listener.poll_accept(cx).map_ok(|(tcp, address)| Arrival {
-            tcp,
+        self.listener.poll_accept(cx).map_ok(|(socket, address)| Arrival {
+            socket,
             address,
             purpose: self.purpose.clone(),
             #[cfg(feature = "tls")]
@@ -77,20 +96,39 @@ impl Door {
     }
 }
 
+impl Listener {
+    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(Socket, Option<SocketAddr>)>> {
+        match self {
+            Listener::Tcp(tcp) => {
+                tcp.poll_accept(cx).map_ok(|(stream, address)| (stream.into(), Some(address)))
+            }
+            #[cfg(all(feature = "unix", unix))]
+            Listener::Unix(unix) => unix.poll_accept(cx).map_ok(|stream| (stream.into(), None)),
+        }
+    }
+}
+
 impl Arrival {
     /// Serves the connection until it ends.
     pub(super) async fn serve(self, guest: Guest) {
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {
+            // Only listeners for TCP have a certificate.
+            let Socket::Tcp(tcp) = self.socket else { return };
+            let answers_http = matches!(self.purpose, Purpose::Http(_));
             // Apart, so that connections without TLS are not as large as those with.
-            let Some((socket, origin)) = Box::pin(super::handshake::greet(self.tcp, tls, &guest)).await
-            else {
-                return;
-            };
-            return self.purpose.serve(socket, origin.with_address(self.address), guest).await;
+            let greeting = Box::pin(super::handshake::greet(tcp, tls, &guest, answers_http));
+            if let Some((socket, certificate)) = greeting.await {
+                let mut origin = self.purpose.origin(true, self.address);
+                if let Some(certificate) = certificate {
+                    origin.extensions.insert(certificate);
+                }
+                self.purpose.serve(socket, origin, guest).await;
+            }
+            return;
         }
-        let origin = Origin::new("http").with_address(self.address);
-        self.purpose.serve(self.tcp.into(), origin, guest).await;
+        let origin = self.purpose.origin(false, self.address);
+        self.purpose.serve(self.socket, origin, guest).await;
     }
 
     /// Tells the far side that there are too many connections, and closes. Where that would take a handshake, it is
@@ -101,17 +139,36 @@ impl Arrival {
             return;
         }
         let error = ErrorObject::over_limit("connections", "too many connections; try again later");
-        let text = match self.purpose {
+        let text = match &self.purpose {
             Purpose::Http(_) => http_refusal("503 Service Unavailable\r\nretry-after: 1", &error),
+            #[cfg(feature = "stream")]
+            Purpose::Messages(streams) => streams.refusal(&error),
         };
-        say_and_close(self.tcp.into(), &text, stop).await;
+        say_and_close(self.socket, &text, stop).await;
     }
 }
 
 impl Purpose {
+    fn origin(&self, is_secure: bool, address: Option<SocketAddr>) -> Origin {
+        let mut origin = Origin::new(match (self, is_secure, address) {
+            (Purpose::Http(_), false, _) => "http",
+            (Purpose::Http(_), true, _) => "https",
+            #[cfg(feature = "stream")]
+            (Purpose::Messages(_), true, _) => "tls",
+            #[cfg(feature = "stream")]
+            (Purpose::Messages(_), false, Some(_)) => "tcp",
+            #[cfg(feature = "stream")]
+            (Purpose::Messages(_), false, None) => "unix",
+        });
+        origin.address = address;
+        origin
+    }
+
     async fn serve(self, socket: Socket, origin: Origin, guest: Guest) {
         match self {
             Purpose::Http(rules) => http::serve(socket, origin, rules, guest).await,
+            #[cfg(feature = "stream")]
+            Purpose::Messages(streams) => streams.serve(socket, origin, guest).await,
         }
     }
 }

@@ -13,7 +13,7 @@ pub enum ListenError {
     #[error(transparent)]
     Address(#[from] AddressError),
     /// This build does not have its carrier, or nobody can listen there.
-    #[error("{0:?} URLs cannot be listened at; those that can are \"http\" and, with TLS, \"https\"")]
+    #[error("{0:?} URLs cannot be listened at by this build")]
     Unsupported(&'static str),
     /// It has no port.
     #[error("{0:?} has no port; add one, or 0 for any free one")]
@@ -38,6 +38,9 @@ pub enum ListenError {
         /// Why not.
         error: io::Error,
     },
+    /// The file of a Unix socket cannot be listened at.
+    #[error("cannot listen on {0}")]
+    Unix(io::Error),
     /// A listener that was made elsewhere cannot be used.
     #[error("the listener cannot be used: {0}")]
     Listener(io::Error),

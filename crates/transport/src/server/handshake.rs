@@ -4,7 +4,7 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
 
-use switchboard_core::{ErrorObject, Origin};
+use switchboard_core::ErrorObject;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tokio_rustls::{TlsAcceptor, TlsStream};
@@ -19,10 +19,17 @@ use crate::tls::{PeerCertificate, ServerTls};
 const HANDSHAKE: u8 = 22;
 
 /// Greets the far side. Nothing if that fails, takes too long, or the server stops meanwhile.
-pub(super) async fn greet(tcp: TcpStream, tls: &ServerTls, guest: &Guest) -> Option<(Socket, Origin)> {
+///
+/// Those who speak plain HTTP are told so where `answers_http`; others would not understand.
+pub(super) async fn greet(
+    tcp: TcpStream,
+    tls: &ServerTls,
+    guest: &Guest,
+    answers_http: bool,
+) -> Option<(Socket, Option<PeerCertificate>)> {
     let due = after(Instant::now(), guest.options().header_time);
     let mut stopped = pin!(guest.stop().wait());
-    let mut greeting = pin!(tokio::time::timeout_at(due, shake(tcp, tls, guest)));
+    let mut greeting = pin!(tokio::time::timeout_at(due, shake(tcp, tls, guest, answers_http)));
     let greeted = poll_fn(|cx| match greeting.as_mut().poll(cx) {
         Poll::Ready(greeted) => Poll::Ready(greeted.ok().flatten()),
         // Nothing was asked yet, so nothing is left unanswered.
@@ -31,24 +38,27 @@ pub(super) async fn greet(tcp: TcpStream, tls: &ServerTls, guest: &Guest) -> Opt
     greeted.await
 }
 
-async fn shake(tcp: TcpStream, tls: &ServerTls, guest: &Guest) -> Option<(Socket, Origin)> {
+async fn shake(
+    tcp: TcpStream,
+    tls: &ServerTls,
+    guest: &Guest,
+    answers_http: bool,
+) -> Option<(Socket, Option<PeerCertificate>)> {
     let mut first = [0];
     if tcp.peek(&mut first).await.ok()? == 0 {
         return None;
     }
-    if first != [HANDSHAKE] {
+    if first != [HANDSHAKE] && answers_http {
         let error = ErrorObject::invalid_request("this port speaks TLS; use https:// to call it");
         say_and_close(tcp.into(), &http_refusal("400 Bad Request", &error), guest.stop()).await;
         return None;
     }
-    let _ = tcp.set_nodelay(true);
     match TlsAcceptor::from(tls.config()).accept(tcp).await {
         Ok(stream) => {
-            let mut origin = Origin::new("https");
-            if let Some([own, ..]) = stream.get_ref().1.peer_certificates() {
-                origin.extensions.insert(PeerCertificate::read(own));
-            }
-            Some((Socket::Tls(Box::new(TlsStream::Server(stream))), origin))
+            let chain = stream.get_ref().1.peer_certificates();
+            let certificate =
+                chain.and_then(<[_]>::first).map(|certificate| PeerCertificate::read(certificate));
+            Some((Socket::Tls(Box::new(TlsStream::Server(stream))), certificate))
         }
         Err(error) => {
             tracing::debug!(%error, "a TLS handshake failed");

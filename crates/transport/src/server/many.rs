@@ -1,5 +1,6 @@
 //! One server with any number of listeners.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -8,12 +9,16 @@ use tokio::net::TcpListener;
 
 use super::Handle;
 use super::accept::run;
-use super::door::Door;
+use super::door::{Door, Listener, Purpose};
 use super::error::ListenError;
 use super::options::ServerOptions;
 use super::stop::Stop;
+#[cfg(feature = "stream")]
+use super::streams::Streams;
 use crate::address::{Address, Place, Scheme};
 use crate::http::{self, Endpoint};
+#[cfg(feature = "stream")]
+use crate::stream;
 #[cfg(feature = "tls")]
 use crate::tls::ServerTls;
 
@@ -44,8 +49,9 @@ use crate::tls::ServerTls;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
 pub struct Server {
+    #[cfg(feature = "stream")]
+    service: Arc<dyn Service>,
     endpoint: Endpoint,
     settings: Settings,
     options: ServerOptions,
@@ -56,11 +62,11 @@ pub struct Server {
     stop: Arc<Stop>,
 }
 
-#[derive(Debug)]
+/// One listener. Where it has no address, its URL says all.
 struct Listening {
-    scheme: Scheme,
-    listener: TcpListener,
-    address: SocketAddr,
+    url: Address,
+    listener: Listener,
+    address: Option<SocketAddr>,
 }
 
 /// Serves this service at these URLs, until the future is dropped. [`Server`] does it with options.
@@ -84,8 +90,11 @@ impl Server {
     /// A server for this service, which listens nowhere yet.
     #[must_use]
     pub fn new(service: impl Service) -> Server {
+        let service: Arc<dyn Service> = Arc::new(service);
         Server {
-            endpoint: Endpoint::new(service),
+            endpoint: Endpoint::new(Arc::clone(&service)),
+            #[cfg(feature = "stream")]
+            service,
             settings: Settings::default(),
             options: ServerOptions::default(),
             is_public: false,
@@ -139,21 +148,30 @@ impl Server {
     ///
     /// When it cannot be listened at.
     pub async fn listen(&mut self, url: &str) -> Result<(), ListenError> {
-        let Address::Web { scheme: scheme @ (Scheme::Http | Scheme::Https), place, path } = url.parse()?
-        else {
-            let scheme = url.parse::<Address>()?.scheme();
-            return Err(ListenError::Unsupported(scheme.name()));
-        };
-        if path != "/" {
-            return Err(ListenError::Path(url.to_owned()));
-        }
-        if scheme.is_secure() && !self.has_certificate() {
+        let address: Address = url.parse()?;
+        if address.scheme().is_secure() && !self.has_certificate() {
             return Err(ListenError::Certificate(url.to_owned()));
         }
-        let addresses = self.resolve(&place, url).await?;
-        let listener = TcpListener::bind(&addresses[..]).await;
-        let listener = listener.map_err(|error| ListenError::Bind { address: addresses[0], error })?;
-        self.add(scheme, listener)
+        match &address {
+            Address::Web { path, .. } if path != "/" => Err(ListenError::Path(url.to_owned())),
+            Address::Web { scheme, place, .. } if is_web(*scheme) => {
+                let listener = self.bind(place, url).await?;
+                self.add(address, listener)
+            }
+            #[cfg(feature = "tcp")]
+            Address::Socket { place, .. } => {
+                let listener = self.bind(place, url).await?;
+                self.add(address, listener)
+            }
+            #[cfg(all(feature = "unix", unix))]
+            Address::Unix { path, .. } => {
+                let listener = crate::unix::Listener::bind(path.clone()).await;
+                let listener = Listener::Unix(listener.map_err(ListenError::Unix)?);
+                self.listeners.push(Listening { url: address, listener, address: None });
+                Ok(())
+            }
+            other => Err(ListenError::Unsupported(other.scheme().name())),
+        }
     }
 
     /// Listens with a listener that was made elsewhere, by a supervisor for instance: for `https` if there is a
@@ -163,16 +181,19 @@ impl Server {
     ///
     /// When it cannot be used.
     pub fn adopt(&mut self, listener: std::net::TcpListener) -> Result<(), ListenError> {
-        let scheme = if self.has_certificate() { Scheme::Https } else { Scheme::Http };
+        let scheme = if self.has_certificate() { "https" } else { "http" };
+        let address = listener.local_addr().map_err(ListenError::Listener)?;
         listener.set_nonblocking(true).map_err(ListenError::Listener)?;
-        self.add(scheme, TcpListener::from_std(listener).map_err(ListenError::Listener)?)
+        let listener = TcpListener::from_std(listener).map_err(ListenError::Listener)?;
+        self.add(format!("{scheme}://{address}").parse()?, listener)
     }
 
     /// Where it listens, with the ports that were found where none were given.
     pub fn urls(&self) -> impl Iterator<Item = String> {
-        self.listeners
-            .iter()
-            .map(|Listening { scheme, address, .. }| format!("{}://{address}", scheme.name()))
+        self.listeners.iter().map(|listening| match &listening.url {
+            url @ Address::Web { .. } => url.to_string().trim_end_matches('/').to_owned(),
+            url => url.to_string(),
+        })
     }
 
     /// What stops this server.
@@ -187,23 +208,30 @@ impl Server {
     ///
     /// Dropping the future ends every connection and cancels their calls.
     pub async fn serve(self) {
-        let mut doors = Vec::new();
-        for Listening { scheme, listener, address } in self.listeners {
-            if !address.ip().is_loopback() {
+        let doors = self.listeners.into_iter().map(|Listening { url, listener, address }| {
+            if let Some(address) = address.filter(|address| !address.ip().is_loopback()) {
                 tracing::warn!(%address, "listening beyond this machine");
             }
-            let door = Door::http(listener, self.endpoint.rules(Some(address)));
-            doors.push(match scheme {
-                #[cfg(feature = "tls")]
-                Scheme::Https => match &self.tls {
-                    Some(tls) => door.with_tls(tls.clone()),
-                    // Without a certificate nothing was bound for it.
-                    None => continue,
-                },
-                _ => door,
-            });
-        }
-        run(doors, self.options, self.stop, self.settings.limits.drain_time).await;
+            let purpose = match &url {
+                #[cfg(feature = "stream")]
+                Address::Socket { framing, .. } | Address::Unix { framing, .. } => {
+                    let mut options = stream::Options::default().with_settings(self.settings.clone());
+                    options.idle_time = self.options.stream_idle_time;
+                    // An address holds names that are known.
+                    options.framing =
+                        framing.as_deref().and_then(|name| name.parse().ok()).unwrap_or_default();
+                    Purpose::Messages(Arc::new(Streams { service: Arc::clone(&self.service), options }))
+                }
+                _ => Purpose::Http(self.endpoint.rules(address)),
+            };
+            let door = Door::new(listener, purpose);
+            #[cfg(feature = "tls")]
+            if let Some(tls) = self.tls.as_ref().filter(|_| url.scheme().is_secure()) {
+                return door.with_tls(tls.clone());
+            }
+            door
+        });
+        run(doors.collect(), self.options.clone(), self.stop, self.settings.limits.drain_time).await;
     }
 
     fn has_certificate(&self) -> bool {
@@ -211,6 +239,12 @@ impl Server {
         return self.tls.is_some();
         #[cfg(not(feature = "tls"))]
         false
+    }
+
+    async fn bind(&self, place: &Place, url: &str) -> Result<TcpListener, ListenError> {
+        let addresses = self.resolve(place, url).await?;
+        let listener = TcpListener::bind(&addresses[..]).await;
+        listener.map_err(|error| ListenError::Bind { address: addresses[0], error })
     }
 
     async fn resolve(&self, place: &Place, url: &str) -> Result<Vec<SocketAddr>, ListenError> {
@@ -226,9 +260,28 @@ impl Server {
         }
     }
 
-    fn add(&mut self, scheme: Scheme, listener: TcpListener) -> Result<(), ListenError> {
+    fn add(&mut self, mut url: Address, listener: TcpListener) -> Result<(), ListenError> {
         let address = listener.local_addr().map_err(ListenError::Listener)?;
-        self.listeners.push(Listening { scheme, listener, address });
+        if let Address::Web { place, .. } | Address::Socket { place, .. } = &mut url {
+            *place = Place { host: address.ip().to_string(), port: Some(address.port()) };
+        }
+        self.listeners.push(Listening { url, listener: Listener::Tcp(listener), address: Some(address) });
         Ok(())
+    }
+}
+
+/// Whether a port of this scheme is one of HTTP. WebSocket comes by upgrade.
+fn is_web(scheme: Scheme) -> bool {
+    match scheme {
+        Scheme::Http | Scheme::Https => true,
+        Scheme::Ws | Scheme::Wss => cfg!(feature = "ws"),
+        _ => false,
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let urls: Vec<String> = self.urls().collect();
+        f.debug_struct("Server").field("urls", &urls).field("options", &self.options).finish_non_exhaustive()
     }
 }

@@ -13,6 +13,8 @@ mod many;
 mod options;
 mod seats;
 mod stop;
+#[cfg(feature = "stream")]
+mod streams;
 mod tasks;
 
 use std::sync::Arc;

@@ -13,6 +13,8 @@ pub struct ServerOptions {
     pub header_time: Duration,
     /// How long a connection may be idle, or its reader not read: 60 s. It is closed up to a quarter of that later.
     pub idle_time: Duration,
+    /// How long nothing may come or go on a connection of messages (TCP, TLS, Unix sockets): without end.
+    pub stream_idle_time: Option<Duration>,
     /// Bytes in the head of an HTTP request: 16 KiB (SEC-L-16).
     pub header_size: usize,
     /// Requests under way at once on one HTTP/2 connection: 100.
@@ -26,6 +28,7 @@ impl Default for ServerOptions {
             connections_per_address: None,
             header_time: Duration::from_secs(10),
             idle_time: Duration::from_secs(60),
+            stream_idle_time: None,
             header_size: 16 << 10,
             streams: 100,
         }
