@@ -7,6 +7,7 @@ mod certificates;
 mod support;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use certificates::Authority;
@@ -25,6 +26,8 @@ struct Running {
     task: JoinHandle<()>,
     begun: mpsc::UnboundedReceiver<()>,
     go_on: Arc<Notify>,
+    /// How often `work` was begun.
+    worked: Arc<AtomicUsize>,
 }
 
 /// A server at a URL of every kind, with a method that waits until it is told to go on.
@@ -33,6 +36,8 @@ async fn start(drain_time: Duration, options: ServerOptions) -> Running {
     let (began, begun) = mpsc::unbounded_channel();
     let go_on = Arc::new(Notify::new());
     let wait = Arc::clone(&go_on);
+    let worked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&worked);
     let router = Router::builder()
         .method("who", |(): (), cx: Context| {
             let caller = cx.get::<PeerCertificate>().map(|found| found.subject.clone());
@@ -44,6 +49,13 @@ async fn start(drain_time: Duration, options: ServerOptions) -> Running {
                 began.send(()).unwrap();
                 wait.notified().await;
                 Ok::<_, ErrorObject>("done")
+            }
+        })
+        .async_method("work", move |(): (), _| {
+            count.fetch_add(1, Ordering::Relaxed);
+            async {
+                tokio::task::yield_now().await;
+                Ok::<_, ErrorObject>(())
             }
         })
         .async_method("back", |(): (), cx: Context| async move {
@@ -75,7 +87,7 @@ async fn start(drain_time: Duration, options: ServerOptions) -> Running {
         server.listen(url).await.unwrap();
     }
     let (urls, handle) = (server.urls().collect(), server.handle());
-    Running { authority, urls, handle, task: tokio::spawn(server.serve()), begun, go_on }
+    Running { authority, urls, handle, task: tokio::spawn(server.serve()), begun, go_on, worked }
 }
 
 impl Running {
@@ -201,9 +213,40 @@ async fn where_one_cannot_listen_or_call_it_is_said() {
     check(&mut server, "tcp://0.0.0.0:0", "can be reached from other machines").await;
     check(&mut server, "http://no-such-host.invalid:0", "no address has the name").await;
     check(&mut server, "wss://127.0.0.1:0", "needs a certificate").await;
-    check(&mut server, "stdio", "cannot be listened at").await;
+    check(&mut server, "exec:cat", "cannot be listened at").await;
     let error = Dial::new("stdio").unwrap().connect().await.unwrap_err().to_string();
     assert!(error.contains("cannot be called"), "{error}");
     let error = Dial::new("unix:/no/such/file").unwrap().connect().await.unwrap_err().to_string();
     assert!(error.contains("/no/such/file"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_that_was_begun_is_answered_when_the_server_stops_under_load() {
+    let server = start(LONG, ServerOptions::default()).await;
+    let (answered, mut enough) = (Arc::new(AtomicUsize::new(0)), Vec::new());
+    let mut callers = Vec::new();
+    for url in server.urls.iter().flat_map(|url| [url, url]) {
+        let peer = server.dial(url).connect().await.unwrap();
+        let (answered, warm) = (Arc::clone(&answered), Arc::new(Notify::new()));
+        enough.push(Arc::clone(&warm));
+        callers.push(tokio::spawn(async move {
+            let mut count = 0;
+            while let Ok(()) = peer.call::<()>("work", ()).await {
+                answered.fetch_add(1, Ordering::Relaxed);
+                count += 1;
+                if count == 20 {
+                    warm.notify_one();
+                }
+            }
+        }));
+    }
+    for warm in enough {
+        within(warm.notified()).await;
+    }
+    server.handle.shutdown();
+    within(server.task).await.unwrap();
+    for caller in callers {
+        within(caller).await.unwrap();
+    }
+    assert_eq!(answered.load(Ordering::Relaxed), server.worked.load(Ordering::Relaxed));
 }

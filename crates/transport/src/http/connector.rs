@@ -44,7 +44,8 @@ impl Refusal {
     }
 
     fn note(&self, error: &io::Error, host: &str) {
-        if error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) {
+        let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        if cause.is_some() {
             *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(explain(error, host));
         }
     }

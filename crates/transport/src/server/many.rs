@@ -2,7 +2,11 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+#[cfg(all(feature = "stdio", unix))]
+use std::pin::pin;
 use std::sync::Arc;
+#[cfg(all(feature = "stdio", unix))]
+use std::task::Poll;
 
 use switchboard_core::{Service, Settings};
 use tokio::net::TcpListener;
@@ -59,6 +63,9 @@ pub struct Server {
     #[cfg(feature = "tls")]
     tls: Option<ServerTls>,
     listeners: Vec<Listening>,
+    /// Whether standard input and output are served, and how.
+    #[cfg(all(feature = "stdio", unix))]
+    stdio: Option<stream::Options>,
     stop: Arc<Stop>,
 }
 
@@ -101,6 +108,8 @@ impl Server {
             #[cfg(feature = "tls")]
             tls: None,
             listeners: Vec::new(),
+            #[cfg(all(feature = "stdio", unix))]
+            stdio: None,
             stop: Arc::default(),
         }
     }
@@ -142,7 +151,7 @@ impl Server {
         self
     }
 
-    /// Listens at this URL too. Port 0 finds a free one.
+    /// Listens at this URL too. Port 0 finds a free one. With `stdio`, the server ends when its input does.
     ///
     /// # Errors
     ///
@@ -168,6 +177,14 @@ impl Server {
                 let listener = crate::unix::Listener::bind(path.clone()).await;
                 let listener = Listener::Unix(listener.map_err(ListenError::Unix)?);
                 self.listeners.push(Listening { url: address, listener, address: None });
+                Ok(())
+            }
+            #[cfg(all(feature = "stdio", unix))]
+            Address::Stdio { framing } => {
+                let mut options = crate::stdio::options();
+                options.framing =
+                    framing.as_deref().and_then(|name| name.parse().ok()).unwrap_or(options.framing);
+                self.stdio = Some(options);
                 Ok(())
             }
             other => Err(ListenError::Unsupported(other.scheme().name())),
@@ -208,6 +225,12 @@ impl Server {
     ///
     /// Dropping the future ends every connection and cancels their calls.
     pub async fn serve(self) {
+        #[cfg(all(feature = "stdio", unix))]
+        let stdio = serve_stdio(
+            self.stdio.map(|options| options.with_settings(self.settings.clone())),
+            Arc::clone(&self.service),
+            Arc::clone(&self.stop),
+        );
         let doors = self.listeners.into_iter().map(|Listening { url, listener, address }| {
             if let Some(address) = address.filter(|address| !address.ip().is_loopback()) {
                 tracing::warn!(%address, "listening beyond this machine");
@@ -231,7 +254,11 @@ impl Server {
             }
             door
         });
-        run(doors.collect(), self.options.clone(), self.stop, self.settings.limits.drain_time).await;
+        let serving = run(doors.collect(), self.options.clone(), self.stop, self.settings.limits.drain_time);
+        #[cfg(all(feature = "stdio", unix))]
+        both(serving, stdio).await;
+        #[cfg(not(all(feature = "stdio", unix)))]
+        serving.await;
     }
 
     fn has_certificate(&self) -> bool {
@@ -272,11 +299,32 @@ impl Server {
 
 /// Whether a port of this scheme is one of HTTP. WebSocket comes by upgrade.
 fn is_web(scheme: Scheme) -> bool {
-    match scheme {
-        Scheme::Http | Scheme::Https => true,
-        Scheme::Ws | Scheme::Wss => cfg!(feature = "ws"),
-        _ => false,
+    let is_socket = matches!(scheme, Scheme::Ws | Scheme::Wss);
+    !is_socket || cfg!(feature = "ws")
+}
+
+/// Serves standard input and output, if they are to be, and stops the server when the input ends.
+#[cfg(all(feature = "stdio", unix))]
+async fn serve_stdio(options: Option<stream::Options>, service: Arc<dyn Service>, stop: Arc<Stop>) {
+    let Some(options) = options else { return };
+    match crate::stdio::connection(std::io::stdin(), std::io::stdout(), service, &options) {
+        Ok(connection) => super::streams::run(connection, &stop).await,
+        Err(error) => tracing::error!(%error, "standard input and output cannot be used"),
     }
+    stop.give();
+}
+
+/// Waits for both.
+#[cfg(all(feature = "stdio", unix))]
+async fn both(first: impl Future<Output = ()>, second: impl Future<Output = ()>) {
+    let (mut first, mut second) = (pin!(first), pin!(second));
+    let (mut is_first_done, mut is_second_done) = (false, false);
+    std::future::poll_fn(|cx| {
+        is_first_done = is_first_done || first.as_mut().poll(cx).is_ready();
+        is_second_done = is_second_done || second.as_mut().poll(cx).is_ready();
+        if is_first_done && is_second_done { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
 }
 
 impl fmt::Debug for Server {
