@@ -19,6 +19,8 @@ pub mod tree;
 pub mod vector;
 pub mod wire;
 
+pub use switchboard_transport::framing::Framing;
+
 /// Makes one test a carrier of a check `async fn check(carrier: &dyn Carrier)`. A new carrier is one line here.
 #[macro_export]
 macro_rules! over_every_carrier {
@@ -30,6 +32,13 @@ macro_rules! over_every_carrier {
             memory => $crate::carriers::Memory,
             ws => $crate::carriers::Ws($crate::carriers::Message::Text),
             ws_binary => $crate::carriers::Ws($crate::carriers::Message::Binary),
+            json => $crate::carriers::Stream { over: $crate::carriers::Over::Memory, framing: $crate::Framing::JsonStream },
+            lines => $crate::carriers::Stream { over: $crate::carriers::Over::Memory, framing: $crate::Framing::Lines },
+            lsp => $crate::carriers::Stream { over: $crate::carriers::Over::Memory, framing: $crate::Framing::ContentLength },
+            length => $crate::carriers::Stream { over: $crate::carriers::Over::Memory, framing: $crate::Framing::LengthPrefix },
+            tcp => $crate::carriers::Stream { over: $crate::carriers::Over::Tcp, framing: $crate::Framing::JsonStream },
+            unix => $crate::carriers::Stream { over: $crate::carriers::Over::Unix, framing: $crate::Framing::JsonStream },
+            stdio => $crate::carriers::Stream { over: $crate::carriers::Over::Stdio, framing: $crate::Framing::Lines },
         }
     };
     ($check:ident: $($name:ident => $carrier:expr,)+) => {

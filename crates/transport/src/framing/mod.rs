@@ -186,6 +186,3 @@ impl Decoder {
 fn too_long(limit: usize) -> ConnectionError {
     ConnectionError::FrameTooLong(limit)
 }
-
-#[cfg(test)]
-mod tests;

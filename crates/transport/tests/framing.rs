@@ -1,6 +1,11 @@
 //! Each framing with what it must take, refuse and recover from.
 
-use super::*;
+#![allow(clippy::unwrap_used)]
+#![cfg(feature = "stream")]
+
+use bytes::Bytes;
+use switchboard_core::ConnectionError;
+use switchboard_transport::framing::{Decoder, Framing};
 
 const LIMIT: usize = 64;
 

@@ -1,0 +1,91 @@
+//! A child process as a server: its standard input and output carry the messages.
+//!
+//! The child and whatever it starts are one process group, which ends with the connection: its input is closed, then it
+//! is asked to end, then it is killed. A small process beside it, the guard, does the last even if this process is
+//! killed: it waits for the end of a pipe that only we hold open.
+
+mod command;
+mod group;
+mod sink;
+mod source;
+mod stderr;
+
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+
+pub use command::{BadCommand, Command};
+use switchboard_core::{Connection, Origin, Peer, Service};
+use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::sync::{oneshot, watch};
+
+use self::group::Group;
+use self::sink::Sink;
+use self::source::Source;
+use self::stderr::LastWords;
+use crate::running::log_end;
+use crate::stream::{self, Options};
+
+/// Why a child did not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// There is no such program.
+    #[error("`{0}` was not found: give its full path, or install it where PATH leads")]
+    NotFound(String),
+    /// The system did not start it.
+    #[error("`{program}` did not start: {error}")]
+    Failed {
+        /// The program.
+        program: String,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// Starts a program and gives it as a peer; answers what it asks with `service`.
+///
+/// The child ends when the last clone of the peer is gone, see [`running::run`](crate::running::run). When it ends by
+/// itself, calls fail with [`CallError::Closed`](switchboard_core::CallError::Closed), which says how it ended and what
+/// it said last on standard error.
+///
+/// # Errors
+///
+/// When it cannot be started. That it ends at once shows in the first call.
+#[expect(clippy::unused_async, reason = "it needs a runtime, and says so")]
+pub async fn connect(
+    command: &Command,
+    service: Arc<dyn Service>,
+    options: &Options,
+) -> Result<Peer, StartError> {
+    let failed = |error: io::Error| match error.kind() {
+        ErrorKind::NotFound => StartError::NotFound(command.name()),
+        _ => StartError::Failed { program: command.name(), error },
+    };
+    let (mut group, pipes) = Group::start(command).map_err(failed)?;
+    let (exit, exited) = watch::channel(None);
+    let words = LastWords::default();
+    let input = Sender::from_owned_fd(pipes.stdin).map_err(failed)?;
+    let output = Receiver::from_owned_fd(pipes.stdout).map_err(failed)?;
+    let errors = Receiver::from_owned_fd(pipes.stderr).map_err(failed)?;
+    let (source, sink) = stream::frames(output, input, options);
+    let source = Source::new(source, exited, command.name(), words.clone());
+    let (_, connection) = Connection::new(
+        source,
+        Sink::new(sink),
+        service,
+        Origin::new("child"),
+        Arc::clone(&options.settings),
+    );
+    let peer = connection.owning_peer();
+    let (end, ended) = oneshot::channel::<()>();
+    let name = command.name();
+    tokio::spawn(async move {
+        let connected = async {
+            log_end(connection).await;
+            drop(end);
+        };
+        // Dropping this task, with the runtime, drops the group, which kills it.
+        tokio::join!(connected, group.keep(exit, ended), words.collect(errors, &name));
+    });
+    Ok(peer)
+}

@@ -1,0 +1,84 @@
+//! Frames from a child, until it ends.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::process::ExitStatus;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use switchboard_core::{ConnectionError, FrameSource};
+use tokio::net::unix::pipe::Receiver;
+use tokio::sync::watch;
+use tokio::time::{Sleep, sleep};
+
+use super::stderr::LastWords;
+use crate::stream;
+
+/// How long the end of the output waits for the end of the child, and the other way round.
+const LINGER: Duration = Duration::from_millis(500);
+
+type Exit = Pin<Box<dyn Future<Output = Option<ExitStatus>> + Send>>;
+
+/// The child's output. Its end is an error that says how the child ended: whoever serves does not just stop.
+pub(super) struct Source {
+    frames: stream::Source<Receiver>,
+    has_ended: bool,
+    exit: Exit,
+    status: Option<Option<ExitStatus>>,
+    linger: Option<Pin<Box<Sleep>>>,
+    program: String,
+    words: LastWords,
+}
+
+impl Source {
+    pub(super) fn new(
+        frames: stream::Source<Receiver>,
+        mut exited: watch::Receiver<Option<ExitStatus>>,
+        program: String,
+        words: LastWords,
+    ) -> Source {
+        let exit: Exit = Box::pin(async move {
+            let found = exited.wait_for(Option::is_some).await;
+            found.ok().and_then(|status| *status)
+        });
+        Source { frames, has_ended: false, exit, status: None, linger: None, program, words }
+    }
+
+    fn end(&self) -> ConnectionError {
+        let how = match self.status.flatten() {
+            Some(status) => format!("`{}` ended ({status})", self.program),
+            None => format!("`{}` closed its output", self.program),
+        };
+        let words = self.words.text();
+        let text = if words.is_empty() { how } else { format!("{how}; it said last: {words}") };
+        ConnectionError::Io(io::Error::other(text))
+    }
+}
+
+impl FrameSource for Source {
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ConnectionError>>> {
+        if !self.has_ended {
+            match self.frames.poll_frame(cx) {
+                Poll::Ready(None) => self.has_ended = true,
+                Poll::Pending => {}
+                frame => return frame,
+            }
+        }
+        if self.status.is_none()
+            && let Poll::Ready(status) = self.exit.as_mut().poll(cx)
+        {
+            self.status = Some(status);
+        }
+        if !self.has_ended && self.status.is_none() {
+            return Poll::Pending;
+        }
+        let is_all = self.has_ended && self.status.is_some() && self.words.are_all();
+        let linger = self.linger.get_or_insert_with(|| Box::pin(sleep(LINGER)));
+        if !is_all && linger.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        Poll::Ready(Some(Err(self.end())))
+    }
+}

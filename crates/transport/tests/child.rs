@@ -1,0 +1,131 @@
+//! Children as servers: none of them, and nothing they started, outlives its connection.
+
+#![allow(clippy::unwrap_used)]
+#![cfg(feature = "child")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use switchboard_core::{CallError, Peer, Router, Service};
+use switchboard_transport::child::{self, Command, StartError};
+use switchboard_transport::framing::Framing;
+use switchboard_transport::stream::Options;
+
+fn nothing() -> Arc<dyn Service> {
+    Arc::new(Router::builder().build().unwrap())
+}
+
+/// A child that runs this script of the system's shell, with little time to end.
+async fn start(script: &str) -> Peer {
+    let command = Command::new("/bin/sh").args(["-c", script]).grace(Duration::from_millis(200));
+    child::connect(&command, nothing(), &Options::new(Framing::Lines)).await.unwrap()
+}
+
+/// Answers each call with the text of `$answer`.
+const LOOP: &str = r#"
+while read -r line; do
+  id=${line##*\"id\":}; id=${id%%[,\}]*}
+  printf '{"jsonrpc":"2.0","id":%s,"result":"%s"}\n' "$id" "$answer"
+done
+"#;
+
+/// Waits until the process is gone; the test's time limit ends this if it never goes.
+async fn gone(pid: &str) {
+    let stat = format!("/proc/{pid}/stat");
+    // A zombie has ended: whoever adopted it has only not looked.
+    while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+        tokio::time::timeout(Duration::from_millis(10), std::future::pending::<()>()).await.unwrap_err();
+    }
+}
+
+#[tokio::test]
+async fn a_child_answers_and_ends_with_its_peer() {
+    let peer = start(&format!("answer=$$; {LOOP}")).await;
+    let pid: String = peer.call("pid", ()).await.unwrap();
+    drop(peer);
+    gone(&pid).await;
+}
+
+#[tokio::test]
+async fn a_child_that_ignores_everything_is_killed_with_what_it_started() {
+    // SEC-X-02
+    let script =
+        format!("trap '' TERM HUP; sleep 1000 & answer=\"$$ $!\"; {LOOP} while :; do sleep 1000; done");
+    let peer = start(&script).await;
+    let pids: String = peer.call("pids", ()).await.unwrap();
+    drop(peer);
+    for pid in pids.split(' ') {
+        gone(pid).await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_dead_child_started_is_ended_though_it_holds_the_pipes() {
+    let peer = start(&format!("sleep 1000 & answer=$!; head -n 1 | ( {LOOP} ); kill -9 $$")).await;
+    let pid: String = peer.call("pid", ()).await.unwrap();
+    let error = peer.call::<()>("more", ()).await.unwrap_err();
+    assert!(matches!(&error, CallError::Closed(why) if why.contains("signal: 9")), "{error}");
+    gone(&pid).await;
+}
+
+#[tokio::test]
+async fn the_end_of_a_child_is_told_with_its_last_words() {
+    let peer = start("echo 'no licence' >&2; exit 3").await;
+    let error = peer.call::<()>("any", ()).await.unwrap_err();
+    let CallError::Closed(why) = &error else { panic!("{error}") };
+    assert!(why.contains("exit status: 3") && why.contains("no licence"), "{why}");
+}
+
+#[tokio::test]
+async fn a_child_that_dies_in_the_middle_of_a_line_fails_the_calls() {
+    let peer = start("read -r line; printf '{\"jsonrpc\":\"2.0\",'; exit 1").await;
+    let error = peer.call::<()>("any", ()).await.unwrap_err();
+    assert!(matches!(&error, CallError::Closed(why) if why.contains("exit status: 1")), "{error}");
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_named() {
+    let command: Command = "no-such-program --at all".parse().unwrap();
+    let error = child::connect(&command, nothing(), &Options::default()).await.unwrap_err();
+    assert!(matches!(&error, StartError::NotFound(name) if name == "no-such-program"), "{error}");
+}
+
+#[test]
+fn a_child_does_not_outlive_the_runtime() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (peer, pid) = runtime.block_on(async {
+        let peer = start(&format!("trap '' TERM HUP; answer=$$; {LOOP} sleep 1000")).await;
+        let pid: String = peer.call("pid", ()).await.unwrap();
+        (peer, pid)
+    });
+    drop(runtime);
+    drop(peer);
+    assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
+}
+
+/// This test is its own parent process: the inner one starts the child and is killed.
+#[test]
+fn a_child_does_not_outlive_a_killed_parent() {
+    const NAME: &str = "a_child_does_not_outlive_a_killed_parent";
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    if std::env::var_os("IS_PARENT").is_some() {
+        runtime.block_on(async {
+            let peer =
+                start(&format!("trap '' TERM HUP; answer=$$; {LOOP} while :; do sleep 1000; done")).await;
+            let pid: String = peer.call("pid", ()).await.unwrap();
+            println!("\npid {pid}");
+            std::future::pending::<()>().await;
+        });
+    }
+    let mut parent = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", NAME, "--nocapture"])
+        .env("IS_PARENT", "yes")
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = std::io::BufRead::lines(std::io::BufReader::new(parent.stdout.take().unwrap()));
+    let pid = lines.map_while(Result::ok).find_map(|line| line.strip_prefix("pid ").map(str::to_owned));
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    runtime.block_on(gone(&pid.expect("the child answered")));
+}

@@ -1,0 +1,220 @@
+//! Every framing over a stream of bytes, and the sockets and pipes that carry such streams.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use switchboard_core::{ConnectionError, FrameSink, FrameSource, Origin, Service, Settings, Versions};
+use switchboard_transport::framing::Framing;
+use switchboard_transport::stream::{self, Options};
+use switchboard_transport::{stdio, tcp, unix};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream, UnixStream, unix::pipe};
+use tokio::task::JoinSet;
+
+use crate::carrier::{Carrier, Heard, Kind, Line, Time};
+
+/// A stream of bytes with this framing.
+#[derive(Debug)]
+pub struct Stream {
+    /// What carries the bytes.
+    pub over: Over,
+    /// What tells messages apart.
+    pub framing: Framing,
+}
+
+/// What carries bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// A buffer inside the process.
+    Memory,
+    /// A TCP socket.
+    Tcp,
+    /// A Unix socket.
+    Unix,
+    /// Two pipes, as a program has for its standard input and output.
+    Stdio,
+}
+
+impl Carrier for Stream {
+    fn name(&self) -> &'static str {
+        match self.over {
+            Over::Memory => self.framing.name(),
+            Over::Tcp => "tcp",
+            Over::Unix => "unix",
+            Over::Stdio => "stdio",
+        }
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Duplex
+    }
+
+    fn time(&self) -> Time {
+        if self.over == Over::Memory { Time::Paused } else { Time::Real }
+    }
+
+    fn open(&self, service: Arc<dyn Service>, settings: Settings) -> BoxFuture<'_, Box<dyn Line>> {
+        Box::pin(async move {
+            let versions = settings.profile.versions;
+            let options = Options::new(self.framing).with_settings(settings);
+            let mut serving = JoinSet::new();
+            let pace = if self.over == Over::Memory { Pace::Quiet } else { Pace::Markers(versions) };
+            match self.over {
+                Over::Memory => {
+                    let (here, there) = tokio::io::duplex(1 << 20);
+                    let there = tokio::io::split(there);
+                    serving.spawn(stream::connection(there, service, Origin::new("memory"), &options));
+                    open(tokio::io::split(here), &options, pace, serving)
+                }
+                Over::Tcp => {
+                    let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
+                    let here = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+                    let (there, _) = listener.accept().await.unwrap();
+                    serving.spawn(tcp::connection(there, service, &options).unwrap());
+                    open(here.into_split(), &options, pace, serving)
+                }
+                Over::Unix => {
+                    let (here, there) = UnixStream::pair().unwrap();
+                    serving.spawn(unix::connection(there, service, &options));
+                    open(here.into_split(), &options, pace, serving)
+                }
+                Over::Stdio => {
+                    let (to, stdin) = pipe::pipe().unwrap();
+                    let (stdout, from) = pipe::pipe().unwrap();
+                    let theirs = options.clone();
+                    serving.spawn(async move { stdio::serve_on(stdin, stdout, service, &theirs).await });
+                    open((from, to), &options, pace, serving)
+                }
+            }
+        })
+    }
+}
+
+type Serving = JoinSet<Result<(), ConnectionError>>;
+
+fn open<R, W>(ends: (R, W), options: &Options, pace: Pace, serving: Serving) -> Box<dyn Line>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let (source, sink) = stream::frames(ends.0, ends.1, options);
+    Box::new(Open { source, sink, framing: options.framing, pace, _serving: serving })
+}
+
+/// How to tell that all is said.
+#[derive(Clone, Copy)]
+enum Pace {
+    /// Time is paused: it passes only when nothing is left to do.
+    Quiet,
+    /// Markers are answered and bring nothing else, several in a row.
+    Markers(Versions),
+}
+
+struct Open<R, W> {
+    source: stream::Source<R>,
+    sink: stream::Sink<W>,
+    framing: Framing,
+    pace: Pace,
+    /// Ends the server when the line is dropped.
+    _serving: Serving,
+}
+
+const QUIET: Duration = Duration::from_millis(1);
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Short, for the limits that some transcripts set.
+const MARKER: &str = "98765";
+const QUIET_ROUNDS: usize = 4;
+
+impl<R, W> Line for Open<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    fn send(&mut self, message: Bytes) -> BoxFuture<'_, Heard> {
+        Box::pin(async move {
+            if let Some(why) = cannot_carry(self.framing, &message) {
+                return Heard::Unable(why);
+            }
+            let mut messages = Vec::new();
+            if self.write(&message).await.is_none() {
+                return Heard::Refused;
+            }
+            let all = match self.pace {
+                Pace::Quiet => self.hear_until_quiet(&mut messages).await,
+                Pace::Markers(versions) => self.hear_until_markers_agree(versions, &mut messages).await,
+            };
+            all.map_or(Heard::Refused, |()| Heard::Messages(messages))
+        })
+    }
+}
+
+impl<R, W> Open<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    async fn write(&mut self, message: &[u8]) -> Option<()> {
+        self.sink.push(message);
+        poll_fn(|cx| self.sink.poll_flush(cx)).await.ok()
+    }
+
+    async fn read(&mut self) -> Option<Bytes> {
+        poll_fn(|cx| self.source.poll_frame(cx)).await?.ok()
+    }
+
+    async fn hear_until_quiet(&mut self, messages: &mut Vec<Bytes>) -> Option<()> {
+        while let Ok(frame) = tokio::time::timeout(QUIET, self.read()).await {
+            messages.push(frame?);
+        }
+        Some(())
+    }
+
+    async fn hear_until_markers_agree(
+        &mut self,
+        versions: Versions,
+        messages: &mut Vec<Bytes>,
+    ) -> Option<()> {
+        let version = if versions == Versions::V1 { r#""params":[]"# } else { r#""jsonrpc":"2.0""# };
+        let marker = format!(r#"{{{version},"method":"marker","id":{MARKER}}}"#);
+        let mut quiet = 0;
+        while quiet < QUIET_ROUNDS {
+            self.write(marker.as_bytes()).await?;
+            let before = messages.len();
+            loop {
+                let frame = tokio::time::timeout(PATIENCE, self.read()).await.expect("something comes")?;
+                let text = String::from_utf8_lossy(&frame);
+                if text.contains(&format!("\"id\":{MARKER}")) {
+                    break;
+                }
+                messages.push(frame);
+            }
+            quiet = if messages.len() == before { quiet + 1 } else { 0 };
+        }
+        Some(())
+    }
+}
+
+/// Why a message cannot go over this framing as one message.
+fn cannot_carry(framing: Framing, message: &[u8]) -> Option<&'static str> {
+    let is_blank = message.trim_ascii().is_empty();
+    let has_breaks = message.iter().any(|byte| matches!(byte, b'\n' | b'\r'));
+    let mut values =
+        serde_json::Deserializer::from_slice(message).into_iter::<&serde_json::value::RawValue>();
+    let first = values.next().unwrap_or(Err(serde::de::Error::custom("blank")));
+    let has_more = values.byte_offset() < message.trim_ascii_end().len();
+    let is_structure = matches!(message.trim_ascii_start().first(), Some(b'{' | b'['));
+    match framing {
+        Framing::Lines | Framing::JsonStream if is_blank => Some("a blank line is no message"),
+        Framing::Lines if has_breaks => Some("a line has no line breaks"),
+        Framing::JsonStream => match first {
+            Ok(_) if is_structure && has_more => Some("what follows is a message of its own"),
+            Err(error) if error.is_eof() => Some("what follows belongs to a message that has no end"),
+            Err(_) if has_breaks => Some("garbage ends with its line"),
+            _ => None,
+        },
+        _ => None,
+    }
+}
