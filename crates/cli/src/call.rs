@@ -19,6 +19,7 @@ Examples:
   switchboard call http://127.0.0.1:8000 math/add a=2 b=3
   switchboard call http://127.0.0.1:8000 math/add 2 3
   switchboard call http://127.0.0.1:8000 math/add '{\"a\": 2, \"b\": 3}'
+  switchboard call 'exec:switchboard serve --stdio' math/add 2 3
   echo '[2, 3]' | switchboard call http://127.0.0.1:8000 math/add -
   switchboard call http://127.0.0.1:8000 echo message='\"5\"'   # the string, not the number
   switchboard call http://127.0.0.1:8000 echo hello --notify  # without an answer";
@@ -34,7 +35,7 @@ received. An error of the far side goes to stderr, in a pipe as one line of JSON
     after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP),
 )]
 pub(crate) struct Call {
-    /// Where to call: a URL of http, https, ws, wss, tcp, tls or unix, such as http://127.0.0.1:8000.
+    /// Where to call: a URL of http, https, ws, wss, tcp, tls, unix or exec, such as http://127.0.0.1:8000.
     url: String,
     /// The method to call, such as math/add.
     method: String,

@@ -152,6 +152,15 @@ impl Dial {
                 let peer = crate::unix::connect(path, self.service, &options).await;
                 peer.map_err(|error| DialError::Unreachable(error.to_string()))
             }
+            #[cfg(all(feature = "child", unix))]
+            (_, Address::Exec { command, framing }) => {
+                let unreachable = |error: &dyn fmt::Display| DialError::Unreachable(error.to_string());
+                let command: crate::child::Command = command.parse().map_err(|error| unreachable(&error))?;
+                // A program that is started speaks over its standard input and output: one message a line.
+                let options = self.stream_options(Some(framing.as_deref().unwrap_or("lines")));
+                let peer = crate::child::connect(&command, self.service, &options).await;
+                peer.map_err(|error| unreachable(&error))
+            }
             _ => Ok(Peer::new(self.client()?)),
         }
     }
@@ -215,7 +224,7 @@ impl Dial {
         Ok(running::run(connection))
     }
 
-    #[cfg(any(feature = "tcp", all(feature = "unix", unix)))]
+    #[cfg(any(feature = "tcp", all(any(feature = "child", feature = "unix"), unix)))]
     fn stream_options(&self, framing: Option<&str>) -> crate::stream::Options {
         // An address holds names that are known.
         let framing = framing.and_then(|name| name.parse().ok()).unwrap_or_default();

@@ -4,13 +4,13 @@ mod direct;
 mod exchange;
 mod http;
 mod memory;
-mod ws;
 mod stream;
+mod ws;
 
 pub use direct::Direct;
 pub use exchange::Exchange;
 pub use http::Http;
 pub use memory::Memory;
+pub use stream::{Over, Stream};
 pub use switchboard_transport::ws::Kind as Message;
 pub use ws::Ws;
-pub use stream::{Over, Stream};

@@ -99,6 +99,16 @@ fn over_stdio_there_is_nothing_but_messages_on_stdout_and_the_program_ends_with_
 }
 
 #[test]
+fn a_program_is_started_called_and_ended() {
+    let url = format!("exec:{} serve --stdio", program(&[]).get_program().display());
+    let (code, stdout, stderr) = parts(run(&["call", &url, "math/add", "2", "3"]));
+    assert_eq!((code, stdout.as_str()), (Some(0), "5\n"), "{stderr}");
+    let (code, _, stderr) = parts(run(&["call", "exec:no-such-program-anywhere", "sum"]));
+    assert_eq!(code, Some(3), "{stderr}");
+    assert!(stderr.contains("no-such-program-anywhere"), "{stderr}");
+}
+
+#[test]
 fn sockets_that_a_supervisor_passes_on_are_served() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
