@@ -7,7 +7,9 @@ use std::time::Duration;
 use http::header::HeaderMap;
 use switchboard_core::{ErrorObject, Peer, Reply, ReplyFuture, Service, Settings, Version, service_fn};
 
-use crate::address::{Address, AddressError, Place, Scheme};
+#[cfg(any(feature = "tcp", feature = "ws"))]
+use crate::address::Place;
+use crate::address::{Address, AddressError, Scheme};
 use crate::http::{Client, ClientOptions, UrlError};
 #[cfg(feature = "tls")]
 use crate::tls::ClientTls;

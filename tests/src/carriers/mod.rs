@@ -9,7 +9,7 @@ mod ws;
 
 pub use direct::Direct;
 pub use exchange::Exchange;
-pub use http::Http;
+pub use http::{Http, Https};
 pub use memory::Memory;
 pub use stream::{Over, Stream};
 pub use switchboard_transport::ws::Kind as Message;
