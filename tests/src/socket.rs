@@ -18,8 +18,6 @@ pub struct Socket {
     unread: BytesMut,
     /// The close frame that came, if one did.
     pub closed: Option<Option<Close>>,
-    /// How many pongs came.
-    pub pongs: usize,
 }
 
 impl Socket {
@@ -28,13 +26,22 @@ impl Socket {
     /// # Panics
     ///
     /// When the server refuses.
-    pub async fn open(mut stream: TcpStream, path: &str) -> Socket {
+    pub async fn open(stream: TcpStream, path: &str) -> Socket {
+        Socket::open_with(stream, path, b"").await
+    }
+
+    /// Upgrades a connection at this path, and sends these bytes right behind the request.
+    ///
+    /// # Panics
+    ///
+    /// When the server refuses.
+    pub async fn open_with(mut stream: TcpStream, path: &str, behind: &[u8]) -> Socket {
         let host = stream.peer_addr().expect("it is connected");
         let request = format!(
             "GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
              sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
         );
-        stream.write_all(request.as_bytes()).await.expect("the server listens");
+        stream.write_all(&[request.as_bytes(), behind].concat()).await.expect("the server listens");
         let mut unread = BytesMut::new();
         let end = loop {
             assert_ne!(within(stream.read_buf(&mut unread)).await.expect("it answers"), 0);
@@ -45,7 +52,7 @@ impl Socket {
         let head = unread.split_to(end);
         assert!(head.starts_with(b"HTTP/1.1 101 "), "{}", String::from_utf8_lossy(&head));
         let decoder = Decoder::new(Role::Client, 64 << 20);
-        Socket { stream, decoder, unread, closed: None, pongs: 0 }
+        Socket { stream, decoder, unread, closed: None }
     }
 
     /// Sends a message as one frame. What the server has closed takes nothing, which is seen when reading.
@@ -59,38 +66,73 @@ impl Socket {
         let _ = within(self.stream.write_all(bytes)).await;
     }
 
-    /// Sends nothing more.
-    pub async fn finish(&mut self) {
-        let _ = self.stream.shutdown().await;
+    /// Sends these bytes as they are; whether the server takes them.
+    pub async fn try_send_raw(&mut self, bytes: &[u8]) -> bool {
+        within(self.stream.write_all(bytes)).await.is_ok()
+    }
+
+    /// Whether a ping comes, before anything else.
+    pub async fn is_pinged(&mut self) -> bool {
+        matches!(self.next().await, Some(Received::Ping(_)))
+    }
+
+    /// Whether the connection ends, whatever comes before.
+    pub async fn is_ended(&mut self) -> bool {
+        while self.closed.is_none() && self.next().await.is_some() {}
+        let mut rest = Vec::new();
+        matches!(within(self.stream.read_to_end(&mut rest)).await, Ok(0) | Err(_))
     }
 
     /// The next message; none if the connection ends before.
+    pub async fn receive(&mut self) -> Option<(Kind, Bytes)> {
+        loop {
+            match self.next().await? {
+                Received::Message(kind, message) => return Some((kind, message)),
+                Received::Close(_) => return None,
+                _ => {}
+            }
+        }
+    }
+
+    /// Sends a ping, and gives the messages that come before its pong; none if the connection ends before.
+    pub async fn until_pong(&mut self) -> Option<Vec<(Kind, Bytes)>> {
+        self.send_raw(&frame(0x89, b"?")).await;
+        let mut messages = Vec::new();
+        loop {
+            match self.next().await? {
+                Received::Message(kind, message) => messages.push((kind, message)),
+                Received::Pong => return Some(messages),
+                Received::Close(_) => return None,
+                _ => {}
+            }
+        }
+    }
+
+    /// Whatever comes next; none if the connection ended.
     ///
     /// # Panics
     ///
     /// When the server breaks the protocol.
-    pub async fn receive(&mut self) -> Option<(Kind, Bytes)> {
+    async fn next(&mut self) -> Option<Received> {
         loop {
             match self.decoder.next(&mut self.unread).expect("the server keeps to the protocol") {
-                Received::Message(kind, message) => return Some((kind, message)),
-                Received::Pong => self.pongs += 1,
-                Received::Close(close) => {
-                    self.closed = Some(close);
-                    return None;
-                }
                 Received::More(_) => {
                     if within(self.stream.read_buf(&mut self.unread)).await.unwrap_or(0) == 0 {
                         return None;
                     }
                 }
-                _ => {}
+                Received::Close(close) => {
+                    self.closed = Some(close.clone());
+                    return Some(Received::Close(close));
+                }
+                other => return Some(other),
             }
         }
     }
 
     /// The code with which the server closes, after all else that it sends.
     pub async fn close_code(&mut self) -> Option<u16> {
-        while self.receive().await.is_some() {}
+        while self.closed.is_none() && self.receive().await.is_some() {}
         self.closed.clone().flatten().map(|close| close.code.0)
     }
 }
