@@ -1,6 +1,6 @@
 //! Every rule of the protocol is cited by a test, or waits for one with a reason.
 //!
-//! The rules are numbered: J2 for JSON-RPC 2.0, J1 for 1.0, JH for JSON-RPC over HTTP, SEC for what keeps a server safe:
+//! The rules are numbered: J2 for JSON-RPC 2.0, J1 for 1.0, JH for JSON-RPC over HTTP, JT over other carriers, SEC for what keeps a server safe:
 //! SEC-O from pages of other sites, SEC-H from crooked HTTP, SEC-L from too much of anything. A vector cites them in `req`, a transcript and a test in a
 //! comment. What counts is what tests: in the sources of a crate only what follows `#[cfg(test)]`.
 
@@ -100,7 +100,7 @@ fn collect(folder: &Path, texts: &mut Vec<Text>) {
 }
 
 /// What the numbers of rules begin with.
-const KINDS: [&str; 6] = ["J1-", "J2-", "JH-", "SEC-H-", "SEC-L-", "SEC-O-"];
+const KINDS: [&str; 7] = ["J1-", "J2-", "JH-", "JT-", "SEC-H-", "SEC-L-", "SEC-O-"];
 
 /// All of the form `J2-01`.
 fn ids(text: &str) -> Vec<String> {

@@ -199,7 +199,7 @@ async fn a_handshake_is_refused_with_a_status_that_says_why() {
         tcp.write_all(request.as_bytes()).await.unwrap();
         let mut answer = BytesMut::new();
         while !answer.windows(4).any(|part| part == b"\r\n\r\n") {
-            assert_ne!(tcp.read_buf(&mut answer).await.unwrap(), 0);
+            assert_ne!(tcp.read_buf(&mut answer).await.unwrap(), 0, "{request}");
         }
         String::from_utf8_lossy(&answer).into_owned()
     };

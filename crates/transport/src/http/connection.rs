@@ -149,12 +149,15 @@ async fn drive(
         if !is_leaving && stop.is_given() {
             // A request that has arrived is taken before the connection takes no more.
             if connection.as_mut().poll(cx).is_ready() {
+                let _ = socket.poll_flush(cx);
                 return Poll::Ready(());
             }
             is_leaving = true;
             connection.as_mut().leave();
         }
         if connection.as_mut().poll(cx).is_ready() {
+            // After a request that asked for an upgrade, hyper leaves without shutting down, granted or not.
+            let _ = socket.poll_flush(cx);
             return Poll::Ready(());
         }
         match socket.poll_flush(cx) {
