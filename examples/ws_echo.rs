@@ -4,7 +4,7 @@
 //! cargo run --example ws_echo --features ws -- 127.0.0.1:9001
 //! ```
 //!
-//! It runs until it is stopped. Without an address it shows one echo to itself and ends.
+//! It runs until it is stopped. Without an address it talks to itself once and ends.
 
 use std::future::poll_fn;
 use std::time::Duration;
@@ -59,7 +59,7 @@ async fn echo(mut source: impl FrameSource, mut sink: impl FrameSink) -> Result<
     }
 }
 
-/// Connects to itself and compares.
+/// Connects to itself, and ends when both sides have closed.
 async fn show() -> Result<(), Box<dyn std::error::Error>> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("ws://{}/", listener.local_addr()?);
@@ -75,6 +75,5 @@ async fn show() -> Result<(), Box<dyn std::error::Error>> {
     peer.notify("hello", ()).await?;
     drop(peer);
     serving.await?;
-    println!("echoed");
     Ok(())
 }

@@ -47,7 +47,7 @@ impl Upgrade {
         let Ok(parts) = upgraded.downcast::<TokioIo<Pipe>>() else { return };
         drop(socket);
         let Some((socket, prefix, unsent)) = parts.io.into_inner().into_socket() else { return };
-        let unread = joined(prefix, parts.read_buf);
+        let unread = joined(prefix, &parts.read_buf);
         let kept = self.kept;
         guest.spawn(|guest| async move {
             serve(socket, (unread, unsent), &rules, &cx, kept, Some(guest.stop())).await;
@@ -59,7 +59,7 @@ impl Upgrade {
         let Ok(upgraded) = self.on.await else { return };
         match upgraded.downcast::<TokioIo<TcpStream>>() {
             Ok(parts) => {
-                let rest = (joined(Bytes::new(), parts.read_buf), Vec::new());
+                let rest = (joined(Bytes::new(), &parts.read_buf), Vec::new());
                 serve(parts.io.into_inner(), rest, &rules, &cx, self.kept, None).await;
             }
             Err(other) => {
@@ -70,9 +70,9 @@ impl Upgrade {
     }
 }
 
-fn joined(first: Bytes, second: Bytes) -> BytesMut {
+fn joined(first: Bytes, second: &[u8]) -> BytesMut {
     let mut all = BytesMut::from(first);
-    all.extend_from_slice(&second);
+    all.extend_from_slice(second);
     all
 }
 
