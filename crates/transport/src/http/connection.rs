@@ -61,6 +61,8 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
         upgrade.go_on(socket, rules, cx, guest).await;
         return;
     }
+    // Lingering takes the socket, so that nobody else may hold it.
+    drop(caller);
     if socket.activity.has_unread() {
         socket.linger(stop).await;
     }
