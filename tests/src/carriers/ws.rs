@@ -17,12 +17,8 @@ use crate::socket::Socket;
 #[derive(Debug)]
 pub struct Ws(pub Message);
 
-/// A call whose answer says that whatever came before it is answered: calls that are ready are answered in order.
-const MARKER: &[u8] = br#"{"jsonrpc":"2.0","id":"the marker","method":"marker"}"#;
-/// What its answer holds, and no other.
-const MARKED: &[u8] = br#""id":"the marker""#;
-/// Calls that step aside once are done when so many others are.
-const MARKERS: usize = 3;
+/// Whatever came before a ping is taken when its pong comes; calls that step aside are done a few pings later.
+const PINGS: usize = 4;
 
 impl Carrier for Ws {
     fn name(&self) -> &'static str {
@@ -66,14 +62,17 @@ impl Line for Open {
         Box::pin(async move {
             self.socket.send(self.kind, &message).await;
             let mut messages = Vec::new();
-            for _ in 0..MARKERS {
-                self.socket.send(self.kind, MARKER).await;
-                loop {
-                    let Some((kind, frame)) = self.socket.receive().await else { return Heard::Refused };
-                    assert_eq!(kind, self.kind, "answers are of the kind of the calls (JT-01)");
-                    if frame.windows(MARKED.len()).any(|part| part == MARKED) {
-                        break;
+            for _ in 0..PINGS {
+                let Some(heard) = self.socket.until_pong().await else {
+                    let code = self.socket.close_code().await;
+                    if self.kind == Message::Text && std::str::from_utf8(&message).is_err() {
+                        assert_eq!(code, Some(1007), "(JT-01)");
+                        return Heard::Unable("a text that is not UTF-8 ends the connection");
                     }
+                    return Heard::Refused;
+                };
+                for (kind, frame) in heard {
+                    assert_eq!(kind, self.kind, "answers are of the kind of the calls (JT-01)");
                     messages.push(frame);
                 }
             }

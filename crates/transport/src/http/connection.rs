@@ -61,7 +61,7 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
         upgrade.go_on(socket, rules, cx, guest).await;
         return;
     }
-    // Whoever lingers is the last to hold the socket.
+    // Lingering takes the socket, so that nobody else may hold it.
     drop(caller);
     if socket.activity.has_unread() {
         socket.linger(stop).await;
@@ -151,12 +151,15 @@ async fn drive(
         if !is_leaving && stop.is_given() {
             // A request that has arrived is taken before the connection takes no more.
             if connection.as_mut().poll(cx).is_ready() {
+                let _ = socket.poll_flush(cx);
                 return Poll::Ready(());
             }
             is_leaving = true;
             connection.as_mut().leave();
         }
         if connection.as_mut().poll(cx).is_ready() {
+            // After a request that asked for an upgrade, hyper leaves without shutting down, granted or not.
+            let _ = socket.poll_flush(cx);
             return Poll::Ready(());
         }
         match socket.poll_flush(cx) {
