@@ -8,6 +8,7 @@ mod grammar;
 mod ids;
 mod passing;
 mod text;
+mod websocket;
 
 use proptest::test_runner::Config;
 use switchboard_core::{Context, Service, Settings, exchange};

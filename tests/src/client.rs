@@ -11,7 +11,7 @@ use switchboard_core::codec::{Incoming, Message, Outcome, decode};
 use switchboard_core::{
     CallError, Connection, ErrorObject, FrameSink, FrameSource, Id, Json, Origin, Router,
 };
-use switchboard_transport::{http, memory};
+use switchboard_transport::{http, memory, ws};
 use tokio::net::TcpListener;
 
 use crate::carrier::Time;
@@ -47,7 +47,7 @@ pub enum Verdict {
 /// Every client there is. A client of a connection joins here.
 #[must_use]
 pub fn clients() -> Vec<&'static dyn Client> {
-    vec![&Codec, &Connected, &Http]
+    vec![&Codec, &Connected, &Http, &Ws]
 }
 
 /// The codec alone, with the least a client does beside: comparing identifiers.
@@ -139,6 +139,58 @@ impl Client for Http {
                 Err(CallError::Rejected(error)) => Verdict::Failed(error),
                 Err(CallError::Protocol(_)) => Verdict::Closed,
                 Err(other) => panic!("HTTP itself is in order, but: {other}"),
+            }
+        })
+    }
+}
+
+/// The client of WebSocket, whose server says what it is told to.
+struct Ws;
+
+impl Client for Ws {
+    fn name(&self) -> &'static str {
+        "ws"
+    }
+
+    fn time(&self) -> Time {
+        Time::Real
+    }
+
+    fn hear(&self, reply: Bytes) -> BoxFuture<'_, Verdict> {
+        Box::pin(async move {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
+            let url = format!("ws://{}/", listener.local_addr().unwrap());
+            let accepting = async {
+                let (tcp, _) = listener.accept().await.expect("the client connects");
+                let options = ws::Options::default();
+                let accepted = ws::accept(tcp, 1 << 20, Duration::from_secs(10), &options, |_| true).await;
+                let (source, mut sink, ending) = accepted.expect("the handshake is in order");
+                poll_fn(|cx| sink.poll_flush(cx)).await.unwrap();
+                (source, sink, ending)
+            };
+            let nothing = Arc::new(Router::builder().build().expect("no names, no mistakes"));
+            let options = ws::ClientOptions::default();
+            let connecting = ws::connect(&url, nothing, Arc::default(), &options);
+            let ((mut source, mut sink, _ending), peer) = tokio::join!(accepting, connecting);
+            let peer = peer.expect("the server accepts");
+            let call = tokio::spawn(async move { peer.call::<Json>("ask", ()).await });
+            let request = poll_fn(|cx| source.poll_frame(cx)).await.expect("the call is sent").unwrap();
+            sink.push(&with_id_of(&request, &reply));
+            // The answer to this comes after whatever the client makes of the reply.
+            sink.push(br#"{"jsonrpc":"2.0","id":"marker","method":"marker"}"#);
+            poll_fn(|cx| sink.poll_flush(cx)).await.unwrap();
+            while poll_fn(|cx| source.poll_frame(cx)).await.is_some_and(|frame| {
+                frame.is_ok_and(|frame| !frame.windows(8).any(|part| part == b"\"marker\""))
+            }) {}
+            tokio::task::yield_now().await;
+            if !call.is_finished() {
+                call.abort();
+                return Verdict::Ignored;
+            }
+            match call.await.expect("the call does not panic") {
+                Ok(json) => Verdict::Accepted(json),
+                Err(CallError::Rejected(error)) => Verdict::Failed(error),
+                Err(_) => Verdict::Closed,
             }
         })
     }

@@ -12,7 +12,9 @@ pub mod carriers;
 pub mod client;
 pub mod demo;
 pub mod paused;
+pub mod secure;
 pub mod shape;
+pub mod socket;
 pub mod transcript;
 pub mod tree;
 pub mod vector;
@@ -28,12 +30,16 @@ macro_rules! over_every_carrier {
             direct => $crate::carriers::Direct,
             exchange => $crate::carriers::Exchange,
             http => $crate::carriers::Http,
+            https => $crate::carriers::Https,
             memory => $crate::carriers::Memory,
             sse => $crate::carriers::Sse,
+            ws => $crate::carriers::Ws($crate::carriers::Message::Text),
+            ws_binary => $crate::carriers::Ws($crate::carriers::Message::Binary),
             json => $crate::carriers::Stream { over: $crate::carriers::Over::Memory, framing: $crate::Framing::JsonStream },
             lines => $crate::carriers::Stream { over: $crate::carriers::Over::Memory, framing: $crate::Framing::Lines },
             lsp => $crate::carriers::Stream { over: $crate::carriers::Over::Memory, framing: $crate::Framing::ContentLength },
             length => $crate::carriers::Stream { over: $crate::carriers::Over::Memory, framing: $crate::Framing::LengthPrefix },
+            tls => $crate::carriers::Stream { over: $crate::carriers::Over::Tls, framing: $crate::Framing::JsonStream },
             tcp => $crate::carriers::Stream { over: $crate::carriers::Over::Tcp, framing: $crate::Framing::JsonStream },
             unix => $crate::carriers::Stream { over: $crate::carriers::Over::Unix, framing: $crate::Framing::JsonStream },
             stdio => $crate::carriers::Stream { over: $crate::carriers::Over::Stdio, framing: $crate::Framing::Lines },

@@ -4,16 +4,19 @@ use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// Nothing in these tests takes that long; it only keeps a mistake from hanging them.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Bytes both ways.
+trait Bytewise: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bytewise for T {}
+
 /// One end of a connection.
-#[derive(Debug)]
 pub struct Wire {
-    stream: TcpStream,
+    stream: Box<dyn Bytewise>,
     unread: Vec<u8>,
 }
 
@@ -29,8 +32,8 @@ pub struct Received {
 impl Wire {
     /// Speaks over this connection.
     #[must_use]
-    pub fn new(stream: TcpStream) -> Wire {
-        Wire { stream, unread: Vec::new() }
+    pub fn new(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Wire {
+        Wire { stream: Box::new(stream), unread: Vec::new() }
     }
 
     /// Sends a first line with headers, each with its end of line, and then `Content-Length` and a body.

@@ -1,7 +1,6 @@
 //! What a server says when it starts: where it listens, what it serves, and how to try it.
 
 use std::fmt::Write;
-use std::net::SocketAddr;
 
 use anstyle::{AnsiColor, Style};
 use switchboard::MethodDescription;
@@ -14,10 +13,10 @@ const METHOD: Style = AnsiColor::Green.on_default();
 const FAINT: Style = Style::new().dimmed();
 
 /// The whole text.
-pub(crate) fn banner(addresses: &[SocketAddr], methods: &[MethodDescription]) -> String {
+pub(crate) fn banner(urls: &[String], methods: &[MethodDescription]) -> String {
     let mut text = format!("{HEAD}switchboard {}{HEAD:#}\n", env!("CARGO_PKG_VERSION"));
-    for address in addresses {
-        line(&mut text, format_args!("Listening on {URL}http://{address}{URL:#}"));
+    for url in urls {
+        line(&mut text, format_args!("Listening on {URL}{url}{URL:#}"));
     }
     line(&mut text, format_args!("\n{HEAD}Methods{HEAD:#}"));
     let signatures: Vec<String> = methods.iter().map(signature).collect();
@@ -25,12 +24,15 @@ pub(crate) fn banner(addresses: &[SocketAddr], methods: &[MethodDescription]) ->
     for (method, signature) in methods.iter().zip(&signatures) {
         line(&mut text, format_args!("  {METHOD}{signature:width$}{METHOD:#}  {}", method.summary));
     }
-    if let Some(first) = addresses.first() {
-        let url = address::url(*first);
+    if let Some(first) = urls.iter().find(|url| *url != "stdio") {
+        let url = address::reachable(first);
         let example = r#"{"jsonrpc": "2.0", "id": 1, "method": "math/add", "params": [2, 3]}"#;
         line(&mut text, format_args!("\n{HEAD}Try it{HEAD:#}"));
-        line(&mut text, format_args!("  curl {url} -H 'content-type: application/json' -d '{example}'"));
-        line(&mut text, format_args!("  switchboard call {url} math/add a=2 b=3"));
+        if url.starts_with("http:") {
+            line(&mut text, format_args!("  curl {url} -H 'content-type: application/json' -d '{example}'"));
+        }
+        let quote = if url.contains('?') { "'" } else { "" };
+        line(&mut text, format_args!("  switchboard call {quote}{url}{quote} math/add a=2 b=3"));
     }
     line(&mut text, format_args!("\n{FAINT}Ctrl-C stops it.{FAINT:#}"));
     text

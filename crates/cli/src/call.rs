@@ -1,11 +1,13 @@
 //! `switchboard call`: calls one method and shows what it answers.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
-use switchboard::http::{Client, ClientOptions};
-use switchboard::{CallError, Json, Reply, Service, Version};
+use switchboard::address::Scheme;
+use switchboard::tls::{ClientFiles, ClientTls, Trust};
+use switchboard::{CallError, Dial, DialError, Json, Reply, Service, Version};
 use tokio::time::Instant;
 
 use crate::exit;
@@ -17,6 +19,7 @@ Examples:
   switchboard call http://127.0.0.1:8000 math/add a=2 b=3
   switchboard call http://127.0.0.1:8000 math/add 2 3
   switchboard call http://127.0.0.1:8000 math/add '{\"a\": 2, \"b\": 3}'
+  switchboard call 'exec:switchboard serve --stdio' math/add 2 3
   echo '[2, 3]' | switchboard call http://127.0.0.1:8000 math/add -
   switchboard call http://127.0.0.1:8000 echo message='\"5\"'   # the string, not the number
   switchboard call http://127.0.0.1:8000 echo hello --notify  # without an answer";
@@ -32,7 +35,7 @@ received. An error of the far side goes to stderr, in a pipe as one line of JSON
     after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP),
 )]
 pub(crate) struct Call {
-    /// Where to call, such as http://127.0.0.1:8000.
+    /// Where to call: a URL of http, https, ws, wss, tcp, tls, unix or exec, such as http://127.0.0.1:8000.
     url: String,
     /// The method to call, such as math/add.
     method: String,
@@ -46,6 +49,18 @@ pub(crate) struct Call {
     /// A header to send, as `Name: value`. May be given several times.
     #[arg(long = "header", short = 'H', value_name = "HEADER", value_parser = header)]
     headers: Vec<(HeaderName, HeaderValue)>,
+    /// Trust the certificates that those in this PEM file have issued, and no others.
+    #[arg(long, value_name = "FILE")]
+    cacert: Option<PathBuf>,
+    /// The certificate to show to servers that ask for one, in PEM.
+    #[arg(long, value_name = "FILE", requires = "key")]
+    cert: Option<PathBuf>,
+    /// The key of that certificate, in PEM.
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+    /// Trust any certificate: whoever is on the way can read and change everything.
+    #[arg(long, conflicts_with = "cacert")]
+    insecure: bool,
     /// Send a notification: there is no answer, and nothing is printed.
     #[arg(long)]
     notify: bool,
@@ -69,20 +84,65 @@ impl Call {
     }
 
     async fn send(&self, params: Option<Json>) -> Result<Json, Unsent> {
-        let options = ClientOptions {
-            headers: self.headers.iter().cloned().collect::<HeaderMap>(),
-            version: if self.v1 { Version::V1 } else { Version::V2 },
-            ..ClientOptions::default()
+        let url = |error: DialError| Unsent::Url(error.to_string());
+        let mut dial = Dial::new(&self.url).map_err(url)?.with_connect_time(self.timeout);
+        if dial.address().scheme().is_secure() {
+            dial = dial.with_tls(self.tls()?);
+        }
+        let dial = dial
+            .with_headers(self.headers.iter().cloned().collect::<HeaderMap>())
+            .with_version(if self.v1 { Version::V1 } else { Version::V2 });
+        let is_http = matches!(dial.address().scheme(), Scheme::Http | Scheme::Https);
+        if is_http {
+            return self.call(&dial.client().map_err(url)?, params).await;
+        }
+        if self.v1 {
+            return Err(Unsent::Url("only http and https URLs are called in version 1.0".to_owned()));
+        }
+        let peer = dial.connect().await.map_err(|error| match error {
+            DialError::Unreachable(text) => Unsent::Call(CallError::Unreachable(text.into())),
+            other => url(other),
+        })?;
+        let outcome = self.call(&peer, params).await;
+        drop(peer);
+        self.finish().await;
+        outcome
+    }
+
+    /// Lets connections send what is queued and close.
+    async fn finish(&self) {
+        let metrics = tokio::runtime::Handle::current().metrics();
+        let closed = async {
+            while metrics.num_alive_tasks() > 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
         };
-        let client =
-            Client::with_options(&self.url, options).map_err(|error| Unsent::Url(error.to_string()))?;
+        let _ = tokio::time::timeout(self.timeout.min(Duration::from_secs(1)), closed).await;
+    }
+
+    fn tls(&self) -> Result<ClientTls, Unsent> {
+        let trust = match &self.cacert {
+            Some(file) => Trust::Authority(file.clone()),
+            None if self.insecure => {
+                output::note("warning: --insecure trusts any certificate; do not send secrets\n");
+                Trust::Anybody
+            }
+            None => Trust::Platform,
+        };
+        let certificate = self.cert.clone().zip(self.key.clone());
+        let mut files = ClientFiles::default();
+        (files.trust, files.certificate) = (trust, certificate);
+        ClientTls::load(&files).map_err(|error| Unsent::Url(error.to_string()))
+    }
+
+    async fn call(&self, service: &impl Service, params: Option<Json>) -> Result<Json, Unsent> {
         // Not through a `Peer`, which keeps silent about a refused notification.
         let mut call = match self.notify {
             true => switchboard::Call::notification(self.method.as_str(), params),
             false => switchboard::Call::new(self.method.as_str(), params),
         };
         call.cx.deadline = Some(Instant::now() + self.timeout);
-        match client.call(&call).await {
+        match Service::call(service, &call).await {
             Reply::Value(json) => Ok(json),
             Reply::Error(error) => Err(Unsent::Call(error.into())),
             Reply::Stream(_) => {
@@ -99,6 +159,13 @@ impl Call {
         };
         let advice = match &error {
             CallError::Unreachable(what) if what.starts_with("nothing listens") => Some(self.start_advice()),
+            CallError::Unreachable(what) if what.contains("issuer that is not trusted") => {
+                Some("or use `--cacert FILE`".to_owned())
+            }
+            CallError::Unreachable(what) if what.contains("requires a client certificate") => {
+                Some("use `--cert FILE --key FILE`".to_owned())
+            }
+            CallError::Unreachable(what) if what.contains("ertificate") || what.contains("TLS") => None,
             CallError::Unreachable(_) => Some("check the host and the port".to_owned()),
             CallError::TimedOut => {
                 Some(format!("it was {:?}; give it more with `--timeout SECONDS`", self.timeout))

@@ -1,6 +1,6 @@
 //! The methods that `switchboard serve` serves, to try things out with.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use switchboard::{ErrorObject, Json, Router, RouterError, Stream, service};
 
@@ -78,6 +78,19 @@ impl Basics {
         to: u32,
     ) -> impl Stream<Item = u32> + Send + 'static {
         futures_util::stream::iter(1..=to)
+    }
+
+    /// Answers after some seconds, with their number.
+    #[method(safe)]
+    async fn wait(
+        &self,
+        /// How many; not negative.
+        seconds: f64,
+    ) -> Result<f64, ErrorObject> {
+        let time = Duration::try_from_secs_f64(seconds)
+            .map_err(|_| ErrorObject::validation_failed("seconds must not be negative, nor too many"))?;
+        tokio::time::sleep(time).await;
+        Ok(seconds)
     }
 
     /// Answers with the seconds since 1970.

@@ -1,14 +1,16 @@
 //! `switchboard serve`: serves the demo methods.
 
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use switchboard::http::{Cors, Endpoint, Hosts, Options, Origins, Server, ServerOptions};
+use listenfd::ListenFd;
+use switchboard::http::{Cors, Hosts, Options, Origins};
+use switchboard::server::{ListenError, Server, ServerOptions};
+use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
 use switchboard::{Limits, Settings};
-use tokio::task::JoinSet;
 
-use crate::address::Address;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::signals::Signals;
@@ -19,6 +21,9 @@ Examples:
   switchboard serve
   switchboard serve --listen http://127.0.0.1:0     # any free port, which is printed
   switchboard serve --listen http://0.0.0.0:8000 --public
+  switchboard serve --listen tcp://127.0.0.1:4000?framing=lsp --listen unix:/run/rpc.sock
+  switchboard serve --listen https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
+  switchboard serve --stdio
   switchboard serve --allow-origin https://app.example.com --cors";
 
 /// Serves a few demo methods until it is told to stop.
@@ -31,9 +36,26 @@ Examples:
     ),
 )]
 pub(crate) struct Serve {
-    /// Where to listen; port 0 picks a free one. May be given several times.
-    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8000", value_parser = Address::parse)]
-    listen: Vec<Address>,
+    /// Where to listen: a URL of http, https, ws, wss, tcp, tls or unix; port 0 picks a free one. May be given several
+    /// times. Without it, and without --stdio, the sockets that a supervisor passes on (LISTEN_FDS) are served, or else
+    /// http://127.0.0.1:8000.
+    #[arg(long, value_name = "URL")]
+    listen: Vec<String>,
+    /// Serve standard input and output, one message a line. The program ends with its input.
+    #[arg(long)]
+    stdio: bool,
+    /// The certificate to show, with those that lead to its issuer, in PEM. It is read again when it changes.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The key of the certificate, in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Whoever may issue certificates to callers, in PEM. Callers without one are not let in.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    client_ca: Option<PathBuf>,
+    /// Let callers in that show no certificate.
+    #[arg(long, requires = "client_ca")]
+    client_cert_optional: bool,
     /// Let other machines connect, where an address to listen on can be reached by them.
     #[arg(long)]
     public: bool,
@@ -52,9 +74,15 @@ pub(crate) struct Serve {
     /// The most calls that a batch may have.
     #[arg(long, value_name = "COUNT", default_value = "100", value_parser = units::count)]
     max_batch: usize,
-    /// The most connections at once, for each address that is listened on.
+    /// The most connections at once, over all that is listened on.
     #[arg(long, value_name = "COUNT", default_value = "1024", value_parser = units::count)]
     max_connections: usize,
+    /// The most connections at once from one address.
+    #[arg(long, value_name = "COUNT", value_parser = units::count)]
+    max_connections_per_address: Option<usize>,
+    /// How long calls under way may take to finish after the signal to stop.
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = units::seconds)]
+    drain_time: Duration,
     /// How long a call may take.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = units::seconds)]
     timeout: Duration,
@@ -68,48 +96,62 @@ impl Serve {
     }
 
     async fn serve(self) -> Result<(), Failure> {
-        let options = self.options()?;
         let router = demo::router().map_err(|error| Failure::usage(error.to_string()))?;
         let methods = router.describe().methods;
-        let endpoint = Endpoint::new(router).with_options(options).with_settings(self.settings());
-        let servers = self.bind().await?;
+        let mut server = Server::new(router)
+            .with_http(self.options()?)
+            .with_settings(self.settings())
+            .with_options(ServerOptions {
+                connections: self.max_connections,
+                connections_per_address: self.max_connections_per_address,
+                ..ServerOptions::default()
+            });
+        if let Some(tls) = self.tls()? {
+            server = server.with_tls(tls);
+        }
+        if self.public {
+            server = server.public();
+        }
+        let urls = self.listen(&mut server).await?;
         let mut signals = Signals::listen().map_err(|error| cannot_start(&error))?;
-        let addresses: Vec<_> = servers.iter().map(Server::local_addr).collect();
-        let handles: Vec<_> = servers.iter().map(Server::handle).collect();
-        let mut serving: JoinSet<()> =
-            servers.into_iter().map(|server| server.serve_endpoint(endpoint.clone())).collect();
-        output::note(&banner::banner(&addresses, &methods));
-
-        signals.next().await;
+        let handle = server.handle();
+        output::note(&banner::banner(&urls, &methods));
+        let mut serving = tokio::spawn(server.serve());
+        tokio::select! {
+            // With --stdio it may end by itself.
+            _ = &mut serving => return Ok(()),
+            () = signals.next() => {}
+        }
         output::note("Stopping once the calls under way are done; a second signal stops at once.\n");
         tokio::spawn(signals.end_at_next());
-        for handle in handles {
-            handle.shutdown();
-        }
-        while serving.join_next().await.is_some() {}
+        handle.shutdown();
+        let _ = serving.await;
         Ok(())
     }
 
-    /// Listens on every address, or on none.
-    async fn bind(&self) -> Result<Vec<Server>, Failure> {
-        let options = ServerOptions { connections: self.max_connections, ..ServerOptions::default() };
-        let mut servers = Vec::new();
-        for address in &self.listen {
-            let addresses = address.resolve(self.public).await?;
-            let server = Server::bind(&addresses[..]).await.map_err(|error| {
-                let failure =
-                    Failure::new(Exit::CannotListen, format!("cannot listen on {}: {error}", addresses[0]));
-                match error.kind() {
-                    io::ErrorKind::AddrInUse => {
-                        failure.advise("choose another port with `--listen`, or 0 for any free one")
-                    }
-                    io::ErrorKind::PermissionDenied => failure.advise("choose a port from 1024 on"),
-                    _ => failure.advise("choose an address of this machine with `--listen`"),
-                }
-            })?;
-            servers.push(server.with_options(options.clone()));
+    /// Listens everywhere, or nowhere; gives the URLs.
+    async fn listen(&self, server: &mut Server) -> Result<Vec<String>, Failure> {
+        let mut listen = self.listen.clone();
+        if listen.is_empty() && !self.stdio && !adopt(server)? {
+            listen.push("http://127.0.0.1:8000".to_owned());
         }
-        Ok(servers)
+        if self.stdio {
+            listen.push("stdio".to_owned());
+        }
+        let mut is_stdio = false;
+        for url in &listen {
+            is_stdio |= url.starts_with("stdio");
+            server.listen(url).await.map_err(explain)?;
+        }
+        Ok(server.urls().chain(is_stdio.then(|| "stdio".to_owned())).collect())
+    }
+
+    fn tls(&self) -> Result<Option<ServerTls>, Failure> {
+        let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) else { return Ok(None) };
+        let proof = if self.client_cert_optional { CallerProof::Optional } else { CallerProof::Required };
+        let files =
+            ServerFiles { client_ca: self.client_ca.clone(), proof, ..ServerFiles::new(certificate, key) };
+        ServerTls::load(files).map(Some).map_err(|error| Failure::usage(error.to_string()))
     }
 
     fn options(&self) -> Result<Options, Failure> {
@@ -133,9 +175,46 @@ impl Serve {
             frame: self.max_body,
             batch: self.max_batch,
             call_time: self.timeout,
+            drain_time: self.drain_time,
             ..Limits::default()
         };
         Settings { limits, ..Settings::default() }
+    }
+}
+
+/// Serves the sockets that a supervisor passed on; false if there are none.
+fn adopt(server: &mut Server) -> Result<bool, Failure> {
+    let mut passed = ListenFd::from_env();
+    for index in 0..passed.len() {
+        let listener = passed.take_tcp_listener(index).map_err(|error| {
+            Failure::new(Exit::CannotListen, format!("a socket that was passed on cannot be used: {error}"))
+                .advise("pass listening TCP sockets only")
+        })?;
+        if let Some(listener) = listener {
+            server.adopt(listener).map_err(explain)?;
+        }
+    }
+    Ok(passed.len() > 0)
+}
+
+/// Why a URL cannot be listened at, and what to do about it.
+fn explain(error: ListenError) -> Failure {
+    let text = error.to_string();
+    let cannot = |text: String| Failure::new(Exit::CannotListen, text);
+    match error {
+        ListenError::Bind { error, .. } => match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                cannot(text).advise("choose another port with `--listen`, or 0 for any free one")
+            }
+            io::ErrorKind::PermissionDenied => cannot(text).advise("choose a port from 1024 on"),
+            _ => cannot(text).advise("choose an address of this machine with `--listen`"),
+        },
+        ListenError::Unresolved(_) | ListenError::Unix(_) | ListenError::Listener(_) => cannot(text),
+        ListenError::Public(_) => {
+            Failure::usage(text).advise("add `--public` if that is meant, or listen on 127.0.0.1")
+        }
+        ListenError::Certificate(_) => Failure::usage(text).advise("add `--tls-cert FILE --tls-key FILE`"),
+        _ => Failure::usage(text),
     }
 }
 

@@ -13,13 +13,17 @@ pub mod __private;
 
 #[cfg(all(feature = "child", unix))]
 pub use switchboard_transport::child;
-#[cfg(feature = "http")]
-pub use switchboard_transport::http;
 #[cfg(all(feature = "stdio", unix))]
 pub use switchboard_transport::stdio;
 #[cfg(feature = "tcp")]
 pub use switchboard_transport::tcp;
+#[cfg(feature = "tls")]
+pub use switchboard_transport::tls;
 #[cfg(all(feature = "unix", unix))]
 pub use switchboard_transport::unix;
+#[cfg(feature = "ws")]
+pub use switchboard_transport::ws;
+#[cfg(feature = "http")]
+pub use switchboard_transport::{Dial, DialError, address, connect, http, server};
 #[cfg(feature = "stream")]
 pub use switchboard_transport::{framing, stream};

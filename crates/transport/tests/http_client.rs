@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use support::{router, serve, serve_with, within};
 use switchboard_core::{CallError, Code, ErrorObject, Json, Limits, Peer, Router, Settings};
-use switchboard_transport::http::{self, Client, ClientOptions, Endpoint, Options, ServerOptions};
+use switchboard_transport::http::{self, Client, ClientOptions, Endpoint, Options};
+use switchboard_transport::server::ServerOptions;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use support::{ADD, Raw, SUM, post, router, serve, serve_with, within};
 use switchboard_core::{ErrorObject, Limits, Router, Settings};
-use switchboard_transport::http::{Endpoint, ServerOptions};
+use switchboard_transport::http::Endpoint;
+use switchboard_transport::server::ServerOptions;
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, mpsc};
 

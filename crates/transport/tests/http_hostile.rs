@@ -7,7 +7,8 @@ mod support;
 use std::time::Duration;
 
 use support::{ADD, Raw, SUM, ask, post, serve, serve_with};
-use switchboard_transport::http::{Endpoint, Options, ServerOptions};
+use switchboard_transport::http::{Endpoint, Options};
+use switchboard_transport::server::ServerOptions;
 
 /// A call that a smuggled request would make; it must never be answered.
 const SMUGGLED: &str = r#"{"jsonrpc":"2.0","method":"echo","params":["smuggled"],"id":666}"#;

@@ -6,9 +6,8 @@ mod support;
 
 use support::{ADD, Raw, SUM, ask, post, post_to, serve, serve_with};
 use switchboard_core::{Context, ErrorObject, Limits, Router, Settings};
-use switchboard_transport::http::{
-    Cors, Endpoint, Options, Origins, RequestHeaders, ServerOptions, StatusMapping,
-};
+use switchboard_transport::http::{Cors, Endpoint, Options, Origins, RequestHeaders, StatusMapping};
+use switchboard_transport::server::ServerOptions;
 
 async fn serve_options(options: Options) -> support::Running {
     serve_with(Endpoint::new(support::router()).with_options(options), ServerOptions::default()).await

@@ -17,9 +17,8 @@ use switchboard_core::{
     service_fn,
 };
 use switchboard_transport::http::sse::{Parser, Piece};
-use switchboard_transport::http::{
-    Body, Client, ClientOptions, Endpoint, Get, Options, Origins, ServerOptions,
-};
+use switchboard_transport::http::{Body, Client, ClientOptions, Endpoint, Get, Options, Origins};
+use switchboard_transport::server::ServerOptions;
 use tokio::sync::mpsc;
 use tower_service::Service as _;
 

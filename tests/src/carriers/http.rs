@@ -11,6 +11,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use crate::carrier::{Carrier, Heard, Kind, Line, Time};
+use crate::secure;
 use crate::wire::{Received, Wire};
 
 /// One POST for each message, over one connection as long as the server keeps it.
@@ -37,13 +38,43 @@ impl Carrier for Http {
             let endpoint = Endpoint::new(service).with_settings(settings);
             let mut serving = JoinSet::new();
             serving.spawn(server.serve_endpoint(endpoint));
-            Box::new(Open { address, wire: None, _serving: serving }) as Box<dyn Line>
+            Box::new(Open { address, door: None, wire: None, _serving: serving }) as Box<dyn Line>
+        })
+    }
+}
+
+/// The same behind TLS.
+#[derive(Debug)]
+pub struct Https;
+
+impl Carrier for Https {
+    fn name(&self) -> &'static str {
+        "https"
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::OneAnswer
+    }
+
+    fn time(&self) -> Time {
+        Time::Real
+    }
+
+    fn open(&self, service: Arc<dyn Service>, settings: Settings) -> BoxFuture<'_, Box<dyn Line>> {
+        Box::pin(async {
+            let (server, door) = secure::server("https://127.0.0.1:0", service, settings).await;
+            let mut serving = JoinSet::new();
+            serving.spawn(server.serve());
+            Box::new(Open { address: door.address, door: Some(door), wire: None, _serving: serving })
+                as Box<dyn Line>
         })
     }
 }
 
 struct Open {
     address: SocketAddr,
+    /// How to get in, where that takes more than a connection.
+    door: Option<secure::Door>,
     /// The connection that is kept from the last request.
     wire: Option<Wire>,
     /// Ends the server when the line is dropped.
@@ -55,7 +86,10 @@ impl Line for Open {
         Box::pin(async move {
             let mut wire = match self.wire.take() {
                 Some(kept) => kept,
-                None => Wire::new(TcpStream::connect(self.address).await.expect("the server listens")),
+                None => match &self.door {
+                    Some(door) => Wire::new(door.connect().await),
+                    None => Wire::new(TcpStream::connect(self.address).await.expect("the server listens")),
+                },
             };
             let head = format!(
                 "POST / HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\naccept: application/json\r\n",

@@ -6,10 +6,13 @@ mod http;
 mod memory;
 mod sse;
 mod stream;
+mod ws;
 
 pub use direct::Direct;
 pub use exchange::Exchange;
-pub use http::Http;
+pub use http::{Http, Https};
 pub use memory::Memory;
 pub use sse::Sse;
 pub use stream::{Over, Stream};
+pub use switchboard_transport::ws::Kind as Message;
+pub use ws::Ws;

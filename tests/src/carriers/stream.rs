@@ -32,6 +32,8 @@ pub enum Over {
     Memory,
     /// A TCP socket.
     Tcp,
+    /// A TCP socket with TLS, accepted by a server of ours.
+    Tls,
     /// A Unix socket.
     Unix,
     /// Two pipes, as a program has for its standard input and output.
@@ -43,6 +45,7 @@ impl Carrier for Stream {
         match self.over {
             Over::Memory => self.framing.name(),
             Over::Tcp => "tcp",
+            Over::Tls => "tls",
             Over::Unix => "unix",
             Over::Stdio => "stdio",
         }
@@ -75,6 +78,16 @@ impl Carrier for Stream {
                     let (there, _) = listener.accept().await.unwrap();
                     serving.spawn(tcp::connection(there, service, &options).unwrap());
                     open(here.into_split(), &options, pace, serving)
+                }
+                Over::Tls => {
+                    let url = format!("tls://127.0.0.1:0?framing={}", self.framing.name());
+                    let settings = Settings::clone(&options.settings);
+                    let (server, door) = crate::secure::server(&url, service, settings).await;
+                    serving.spawn(async move {
+                        server.serve().await;
+                        Ok(())
+                    });
+                    open(tokio::io::split(door.connect().await), &options, pace, serving)
                 }
                 Over::Unix => {
                     let (here, there) = UnixStream::pair().unwrap();

@@ -113,8 +113,13 @@ fn a_wrong_command_line_says_what_would_be_right() {
     };
     check(&["http://127.0.0.1:1", "echo", "a=1", "2"], "all by position");
     check(&["http://127.0.0.1:1", "echo", "[1"], "not JSON");
-    check(&["127.0.0.1:8000", "echo"], "write it as \"http://host:port/path\"");
-    check(&["ftp://127.0.0.1", "echo"], "its scheme must be \"http\"");
+    check(&["localhost", "echo"], "write it as \"http://127.0.0.1:8000\"");
+    check(&["ftp://127.0.0.1", "echo"], "those known are \"http\"");
+    check(&["htp://127.0.0.1", "echo"], "did you mean \"http\"?");
+    check(&["http://127.0.0.1:1?framing=lsp", "echo"], "takes no framing");
+    check(&["stdio", "echo"], "cannot be called");
+    check(&["https://127.0.0.1:1", "echo", "--cert", "a.pem"], "--key");
+    check(&["https://127.0.0.1:1", "echo", "--cacert", "/no/such/file"], "cannot read /no/such/file");
     check(&["http://127.0.0.1:1", "echo", "--timeout", "soon"], "write seconds above 0");
     check(&["http://127.0.0.1:1", "echo", "-H", "x"], "'Name: value'");
     check(&["http://127.0.0.1:1"], "<METHOD>");

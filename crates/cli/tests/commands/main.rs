@@ -3,5 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "all of this is tests; what fails ends one")]
 
 mod call;
+#[cfg(unix)]
+mod carriers;
+#[cfg(unix)]
+mod ending;
 mod program;
 mod serve;

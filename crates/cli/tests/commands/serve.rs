@@ -118,6 +118,10 @@ fn a_wrong_command_line_says_what_would_be_right() {
     check(&["--listen", "http://[::]:0"], "add `--public`");
     check(&["--listen", "ftp://127.0.0.1:0"], "those known are \"http\"");
     check(&["--listen", "http://127.0.0.1"], "no port");
+    check(&["--listen", "https://127.0.0.1:0"], "add `--tls-cert FILE --tls-key FILE`");
+    check(&["--tls-cert", "a.pem"], "--tls-key");
+    check(&["--tls-cert", "/no/such", "--tls-key", "/no/such"], "cannot read /no/such");
+    check(&["--listen", "exec:cat"], "cannot be listened at");
     check(&["--allow-host", "a b"], "is no host");
     check(&["--allow-origin", "app.example.com"], "is no origin");
     check(&["--cors"], "--allow-origin");
@@ -135,7 +139,7 @@ fn the_help_has_examples_and_exit_codes() {
     let (code, help, _) = parts(run(&["serve", "--help"]));
     assert_eq!(code, Some(0));
     for part in
-        ["--listen http://127.0.0.1:0", "Exit codes:", "[default: http://127.0.0.1:8000]", "[default: 4M]"]
+        ["--listen http://127.0.0.1:0", "Exit codes:", "or else http://127.0.0.1:8000", "[default: 4M]"]
     {
         assert!(help.contains(part), "no {part:?} in {help}");
     }

@@ -94,6 +94,10 @@ impl Calls {
         }
     }
 
+    pub(super) fn attach<T: Send + Sync + 'static>(&mut self, value: T) {
+        self.cx.insert(value);
+    }
+
     /// Whether one more call may be under way. If not it is refused, never parked: parking the reader would deadlock
     /// two sides that call each other.
     pub(super) fn has_place(&self) -> bool {

@@ -36,6 +36,10 @@ pub enum ConnectionError {
     /// The carrier failed.
     #[error("the connection failed: {0}")]
     Io(#[from] std::io::Error),
+    /// The far side ended the connection by the carrier's own means, and reads no more either. Calls under way are
+    /// cancelled, for nobody would read their answers.
+    #[error("the far side is gone: {0}")]
+    Closed(String),
     /// The far side sent something that the carrier's framing does not allow.
     #[error("the far side broke the framing: {0}")]
     Framing(String),

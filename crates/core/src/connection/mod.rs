@@ -112,6 +112,11 @@ impl Connection {
         (peer, connection)
     }
 
+    /// Attaches a value to the context of every call that comes in, such as what the carrier knows about the far side.
+    pub fn attach<T: Send + Sync + 'static>(&mut self, value: T) {
+        self.calls.attach(value);
+    }
+
     /// What ends this connection in good order.
     #[must_use]
     pub fn drain(&self) -> Drain {

@@ -50,6 +50,8 @@ where
                 let asked = *asked.expect("whoever wants events says how");
                 return Ok(Box::pin(sse::answer(held, body, asked, headers, kept, is_http1)).await);
             }
+            #[cfg(feature = "ws")]
+            Verdict::Switch => return Ok(switch(headers)),
             Verdict::Preflight => return Ok(preflight(rules, headers)),
             Verdict::Refused(fault) => {
                 let is_suspect = matches!(fault, Fault::BadRequest(_) | Fault::Forbidden(_));
@@ -98,6 +100,15 @@ fn respond(rules: &Rules, answer: Answer, format: Format, mut headers: HeaderMap
     }
     let mut response = Response::new(Body::new(text));
     *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
+}
+
+/// The answer after which the connection is a WebSocket.
+#[cfg(feature = "ws")]
+fn switch(headers: HeaderMap) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     *response.headers_mut() = headers;
     response
 }

@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
+use http::uri::Scheme;
 use http::{Method, Request, Response, Uri};
 use hyper::body::Incoming;
-use hyper_util::client::legacy::{self, connect::HttpConnector};
+use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use switchboard_core::codec::{encode_notification, encode_request};
 use switchboard_core::{
@@ -24,18 +25,23 @@ use switchboard_core::{
 use tokio::time::Instant;
 
 use super::body::{self, Body, Unread};
+use super::connector::Connector;
+#[cfg(feature = "tls")]
+use super::connector::Refusal;
 use super::head::TIMEOUT;
 use super::media;
 use super::outcome::{Received, failure};
 use super::sse::{self, Reading};
 use super::url::{self, UrlError};
 use super::watch::after;
+#[cfg(feature = "tls")]
+use crate::tls::{self, ClientFiles, ClientTls};
 
 /// The far side at this URL. Nothing is sent before the first call.
 ///
 /// # Errors
 ///
-/// When it is not an `http` URL.
+/// When it is not an `http` or `https` URL.
 ///
 /// # Examples
 ///
@@ -68,7 +74,9 @@ pub struct Client {
 }
 
 struct Inner {
-    http: legacy::Client<HttpConnector, Body>,
+    http: legacy::Client<Connector, Body>,
+    #[cfg(feature = "tls")]
+    refusal: Refusal,
     uri: Uri,
     /// Host and port, for messages.
     target: String,
@@ -95,6 +103,9 @@ pub struct ClientOptions {
     pub http2: bool,
     /// The version of JSON-RPC to call in: 2.0. Version 1.0 has no batches.
     pub version: Version,
+    /// How TLS is spoken where the URL is `https`: this machine's trusted certificates decide about the server's.
+    #[cfg(feature = "tls")]
+    pub tls: Option<ClientTls>,
     /// What is taken from the far side: a body has at most [`reply`](Limits::reply) bytes and 64 KiB for what is around
     /// it, that of a batch [`batch_reply`](Limits::batch_reply).
     pub limits: Limits,
@@ -110,6 +121,8 @@ impl Default for ClientOptions {
             silence: Duration::from_secs(90),
             http2: false,
             version: Version::V2,
+            #[cfg(feature = "tls")]
+            tls: None,
             limits: Limits::default(),
         }
     }
@@ -125,7 +138,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When it is not an `http` URL.
+    /// When it is not an `http` or `https` URL.
     pub fn new(url: &str) -> Result<Client, UrlError> {
         Client::with_options(url, ClientOptions::default())
     }
@@ -134,12 +147,12 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When it is not an `http` URL.
+    /// When it is not an `http` or `https` URL.
     pub fn with_options(url: &str, mut options: ClientOptions) -> Result<Client, UrlError> {
         let uri = url::parse(url)?;
-        let mut connector = HttpConnector::new();
-        connector.set_nodelay(true);
-        connector.set_connect_timeout(Some(options.connect_time));
+        let connector = connector(&uri, &options)?;
+        #[cfg(feature = "tls")]
+        let refusal = connector.refusal();
         let http = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(options.idle_time)
@@ -149,6 +162,8 @@ impl Client {
         let limits = Limits { frame: usize::MAX, ..options.limits.clone() };
         let inner = Inner {
             http,
+            #[cfg(feature = "tls")]
+            refusal,
             target: url::target(&uri),
             uri,
             options,
@@ -165,6 +180,25 @@ impl Client {
         self.service = Some(Arc::new(service));
         self
     }
+}
+
+fn connector(uri: &Uri, options: &ClientOptions) -> Result<Connector, UrlError> {
+    let connector = Connector::new(options);
+    if uri.scheme() != Some(&Scheme::HTTPS) {
+        return Ok(connector);
+    }
+    #[cfg(feature = "tls")]
+    {
+        let tls = match &options.tls {
+            Some(tls) => tls.clone(),
+            None => {
+                ClientTls::load(&ClientFiles::default()).map_err(|error| UrlError::Tls(error.to_string()))?
+            }
+        };
+        Ok(connector.with_tls(tls.for_http(options.http2)))
+    }
+    #[cfg(not(feature = "tls"))]
+    Err(UrlError::Scheme(uri.to_string()))
 }
 
 /// Adds the headers that every call has, unless they are given.
@@ -336,6 +370,12 @@ impl Inner {
     /// What a failure of HTTP comes to, in words that help.
     fn explain(&self, error: &legacy::Error) -> CallError {
         let target = &self.target;
+        #[cfg(feature = "tls")]
+        if let Some(explained) =
+            causes(error).find_map(|cause| cause.downcast_ref().cloned()).or_else(|| self.refusal.take())
+        {
+            return CallError::Unreachable(tls::Explained::to_string(&explained).into());
+        }
         let io_kind = causes(error).find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
         if error.is_connect() {
             return CallError::Unreachable(match io_kind {

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
-use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
@@ -15,62 +14,70 @@ use hyper::service::{Service as HyperService, service_fn};
 use hyper_util::rt::TokioIo;
 use switchboard_core::{Context, Origin};
 use tokio::io::AsyncReadExt;
-use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::answer::{Held, answer};
 use super::body::Body;
+use super::pipe::{Pipe, Shared};
 use super::rules::Rules;
-use super::server::ServerOptions;
-use super::socket::{Shared, Socket};
 use super::sse::Stay;
-use super::stop::Stop;
+#[cfg(feature = "ws")]
+use super::upgrade::Upgrade;
 use super::watch::{Clock, Verdict, after};
+use crate::server::{Guest, ServerOptions, Stop};
+use crate::socket::Socket;
 
 /// Serves one connection until it ends, is idle for too long, or is told to stop and has answered what it took on.
-pub(super) async fn serve(
-    mut tcp: TcpStream,
-    address: SocketAddr,
-    rules: Arc<Rules>,
-    options: &ServerOptions,
-    stop: &Arc<Stop>,
-) {
+pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>, guest: Guest) {
+    let (options, stop) = (guest.options(), guest.stop());
     let begun = Instant::now();
-    // Answers are written whole, so waiting for more to send only delays them.
-    let _ = tcp.set_nodelay(true);
-    let sniffed = tokio::time::timeout_at(after(begun, options.header_time), sniff(&mut tcp, stop)).await;
+    let sniffed = tokio::time::timeout_at(after(begun, options.header_time), sniff(&mut socket, stop)).await;
     let Ok(Some((prefix, is_http2))) = sniffed else { return };
-    let socket = Shared::new(tcp, prefix, is_http2);
+    let socket = Shared::new(socket, prefix, is_http2);
     let caller = Arc::new(Caller {
         rules,
         socket: Arc::clone(&socket),
         stop: Arc::clone(stop),
-        cx: Context::new(Origin::new("http").with_address(address)),
+        cx: Context::new(origin),
+        #[cfg(feature = "ws")]
+        upgrade: Mutex::default(),
     });
-    let service = service_fn(move |request| caller.answer(request));
-    let io = TokioIo::new(Socket(Arc::clone(&socket)));
+    let answering = Arc::clone(&caller);
+    let service = service_fn(move |request| answering.answer(request));
+    let io = TokioIo::new(Pipe(Arc::clone(&socket)));
     let clock = Clock::start(options.header_time, options.idle_time, begun);
     if is_http2 {
         let streams = OwnedStreams::default();
         let connection = http2(&streams.0, options).serve_connection(io, service);
         drive(connection, &socket, clock, stop).await;
     } else {
-        drive(http1(options).serve_connection(io, service), &socket, clock, stop).await;
+        drive(http1(options).serve_connection(io, service).with_upgrades(), &socket, clock, stop).await;
     }
+    #[cfg(feature = "ws")]
+    let upgrade = caller.upgrade.lock().unwrap_or_else(PoisonError::into_inner).take();
+    #[cfg(feature = "ws")]
+    if let Some(upgrade) = upgrade {
+        let (rules, cx) = (Arc::clone(&caller.rules), caller.cx.clone());
+        drop(caller);
+        upgrade.go_on(socket, rules, cx, guest).await;
+        return;
+    }
+    // Lingering takes the socket, so that nobody else may hold it.
+    drop(caller);
     if socket.activity.has_unread() {
         socket.linger(stop).await;
     }
 }
 
 /// Reads the first bytes, which tell HTTP/2 from HTTP/1. Nothing if the connection ends or is told to stop before.
-async fn sniff(tcp: &mut TcpStream, stop: &Stop) -> Option<(Bytes, bool)> {
+async fn sniff(socket: &mut Socket, stop: &Stop) -> Option<(Bytes, bool)> {
     // No request of HTTP/1 begins like this.
     const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n";
     let mut stopped = pin!(stop.wait());
     let mut read = BytesMut::with_capacity(1024);
     loop {
-        let mut more = pin!(tcp.read_buf(&mut read));
+        let mut more = pin!(socket.read_buf(&mut read));
         // What has arrived is taken, even if the signal came first.
         let count = poll_fn(|cx| match more.as_mut().poll(cx) {
             Poll::Ready(count) => Poll::Ready(count),
@@ -105,7 +112,7 @@ trait Conversation: Future {
     fn leave(self: Pin<&mut Self>);
 }
 
-impl<S, F> Conversation for http1::Connection<TokioIo<Socket>, S>
+impl<S, F> Conversation for http1::UpgradeableConnection<TokioIo<Pipe>, S>
 where
     S: HyperService<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future = F>,
 {
@@ -114,7 +121,7 @@ where
     }
 }
 
-impl<S, F> Conversation for http2::Connection<TokioIo<Socket>, S, Streams>
+impl<S, F> Conversation for http2::Connection<TokioIo<Pipe>, S, Streams>
 where
     S: HyperService<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future = F>,
     F: Future<Output = Result<Response<Body>, Infallible>> + Send + 'static,
@@ -146,12 +153,15 @@ async fn drive(
         if !is_leaving && stop.is_given() {
             // A request that has arrived is taken before the connection takes no more.
             if connection.as_mut().poll(cx).is_ready() {
+                let _ = socket.poll_flush(cx);
                 return Poll::Ready(());
             }
             is_leaving = true;
             connection.as_mut().leave();
         }
         if connection.as_mut().poll(cx).is_ready() {
+            // After a request that asked for an upgrade, hyper leaves without shutting down, granted or not.
+            let _ = socket.poll_flush(cx);
             return Poll::Ready(());
         }
         match socket.poll_flush(cx) {
@@ -187,15 +197,26 @@ struct Caller {
     socket: Arc<Shared>,
     stop: Arc<Stop>,
     cx: Context,
+    /// Set when the connection is to go on as a WebSocket.
+    #[cfg(feature = "ws")]
+    upgrade: Mutex<Option<Upgrade>>,
 }
 
 impl Caller {
     fn answer(
         self: &Arc<Caller>,
-        request: Request<Incoming>,
+        #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]
+        mut request: Request<Incoming>,
     ) -> impl Future<Output = Result<Response<Body>, Infallible>> + Send + use<> {
         self.socket.activity.begin();
-        let admitted = self.rules.admit(request);
+        #[cfg(feature = "ws")]
+        let on = Upgrade::watch(&mut request);
+        #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]
+        let mut admitted = self.rules.admit(request);
+        #[cfg(feature = "ws")]
+        if let Some(upgrade) = Upgrade::of(on, &mut admitted) {
+            *self.upgrade.lock().unwrap_or_else(PoisonError::into_inner) = Some(upgrade);
+        }
         answer(Running(Arc::clone(self)), admitted)
     }
 }

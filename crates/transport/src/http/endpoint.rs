@@ -6,16 +6,22 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
+#[cfg(feature = "ws")]
+use std::sync::{Mutex, PoisonError};
 use std::task::Poll;
 
 use http::{Request, Response};
 use http_body::Body as HttpBody;
 use switchboard_core::{Context, Origin, Service, Settings};
+#[cfg(feature = "ws")]
+use tokio::task::JoinSet;
 
 use super::answer::{Held, answer};
 use super::body::Body;
 use super::options::Options;
 use super::rules::Rules;
+#[cfg(feature = "ws")]
+use super::upgrade::Upgrade;
 
 /// Answers HTTP requests with a service. Cheap to clone.
 ///
@@ -41,6 +47,9 @@ struct Parts {
     settings: Settings,
     options: Options,
     mounted: OnceLock<Mounted>,
+    /// The WebSocket connections of a mounted endpoint, which end with it.
+    #[cfg(feature = "ws")]
+    upgraded: Mutex<JoinSet<()>>,
 }
 
 /// What a mounted endpoint needs, made when it is first used.
@@ -86,11 +95,18 @@ impl Endpoint {
     }
 
     fn from_parts(service: Arc<dyn Service>, settings: Settings, options: Options) -> Endpoint {
-        Endpoint(Arc::new(Parts { service, settings, options, mounted: OnceLock::new() }))
+        Endpoint(Arc::new(Parts {
+            service,
+            settings,
+            options,
+            mounted: OnceLock::new(),
+            #[cfg(feature = "ws")]
+            upgraded: Mutex::default(),
+        }))
     }
 
     /// The rules of this endpoint where it is reached at this address, if that is known.
-    pub(super) fn rules(&self, address: Option<SocketAddr>) -> Arc<Rules> {
+    pub(crate) fn rules(&self, address: Option<SocketAddr>) -> Arc<Rules> {
         let Parts { service, settings, options, .. } = &*self.0;
         Arc::new(Rules::new(Arc::clone(service), settings.clone(), options.clone(), address))
     }
@@ -115,11 +131,21 @@ where
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<B>) -> Answering {
+    #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]
+    fn call(&mut self, mut request: Request<B>) -> Answering {
         let make = || Mounted { rules: self.rules(None), cx: Context::new(Origin::new("http")) };
         let mounted = self.0.mounted.get_or_init(make);
         let cx = request.extensions().get::<Context>().unwrap_or(&mounted.cx).clone();
-        let admitted = mounted.rules.admit(request.map(Box::pin));
+        #[cfg(feature = "ws")]
+        let on = Upgrade::watch(&mut request);
+        #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]
+        let mut admitted = mounted.rules.admit(request.map(Box::pin));
+        #[cfg(feature = "ws")]
+        if let Some(upgrade) = Upgrade::of(on, &mut admitted) {
+            let mut upgraded = self.0.upgraded.lock().unwrap_or_else(PoisonError::into_inner);
+            while upgraded.try_join_next().is_some() {}
+            upgraded.spawn(upgrade.go_on_mounted(Arc::clone(&mounted.rules), cx.clone()));
+        }
         let held = Mounted { rules: Arc::clone(&mounted.rules), cx };
         Answering(Box::pin(answer(held, admitted)))
     }

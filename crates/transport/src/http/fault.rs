@@ -25,6 +25,9 @@ pub(super) enum Fault {
     NotAcceptable,
     /// Nothing that `Accept` would take where there are event streams only: 406.
     NotEvents,
+    /// The path, or the version that was asked for, needs a WebSocket of another kind: 426.
+    #[cfg(feature = "ws")]
+    Upgrade(&'static str),
     /// The body did not come in time: 408.
     TooSlow,
     /// The body is longer than this limit: 413.
@@ -55,6 +58,11 @@ impl Fault {
             Fault::Method(allowed) => {
                 headers.insert(header::ALLOW, HeaderValue::from_static(allowed));
             }
+            #[cfg(feature = "ws")]
+            Fault::Upgrade(_) => {
+                headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+                headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+            }
             Fault::Encoding => {
                 let identity = const { HeaderValue::from_static("identity") };
                 headers.insert(header::ACCEPT_ENCODING, identity);
@@ -78,6 +86,8 @@ impl Fault {
             Fault::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
             Fault::NotAcceptable | Fault::NotEvents => StatusCode::NOT_ACCEPTABLE,
             Fault::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            #[cfg(feature = "ws")]
+            Fault::Upgrade(_) => StatusCode::UPGRADE_REQUIRED,
             Fault::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Fault::MediaType | Fault::Encoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         }
@@ -87,6 +97,8 @@ impl Fault {
         let invalid = |detail: &'static str| ErrorObject::invalid_request(detail);
         match self {
             Fault::BadRequest(detail) => invalid(detail),
+            #[cfg(feature = "ws")]
+            Fault::Upgrade(detail) => invalid(detail),
             Fault::Forbidden(detail) => ErrorObject::from_code(Code::UNAUTHORIZED).with_detail(detail),
             Fault::NotFound => invalid("nothing is served at this path"),
             Fault::Method(_) => invalid("calls are sent with POST"),

@@ -51,6 +51,10 @@ pub struct Options {
     /// Whether a call's context holds the headers of its request, as [`RequestHeaders`]: no. It costs an allocation
     /// for each request.
     pub keep_headers: bool,
+    /// How a request is treated that asks to go on as a WebSocket, on the paths above and at `/rpc/ws`: as the defaults
+    /// have it. None means that it is refused like any GET.
+    #[cfg(feature = "ws")]
+    pub websocket: Option<crate::ws::Options>,
 }
 
 /// Which HTTP status a response object has (JH-22).
@@ -94,6 +98,8 @@ impl Default for Options {
             cors: None,
             body_time: Duration::from_secs(30),
             keep_headers: false,
+            #[cfg(feature = "ws")]
+            websocket: Some(crate::ws::Options::default()),
         }
     }
 }

@@ -19,7 +19,7 @@ use super::options::{Options, RequestHeaders};
 use super::sse::Asked;
 
 /// All that decides how a request is answered.
-pub(super) struct Rules {
+pub(crate) struct Rules {
     pub(super) service: Arc<dyn Service>,
     pub(super) settings: Arc<Settings>,
     pub(super) options: Options,
@@ -69,6 +69,9 @@ pub(super) enum Verdict {
     Calls(Format),
     /// It wants an event stream.
     Events,
+    /// It goes on as a WebSocket; headers say it all.
+    #[cfg(feature = "ws")]
+    Switch,
     /// It asks what is allowed; headers say it all.
     Preflight,
     /// It is refused.
@@ -103,6 +106,10 @@ impl Rules {
         let is_http1 = parts.version <= Version::HTTP_11;
         let mut headers = parts.headers;
         let head = Head::read(&headers);
+        #[cfg(feature = "ws")]
+        if let Some(outcome) = self.judge_upgrade(&parts.method, &parts.uri, parts.version, &headers, &head) {
+            return self.admit_upgrade(outcome, body, headers, is_http1);
+        }
         let has_origin = head.origin.is_some();
         let mut asked = None;
         let timeout = head.timeout().map(|timeout| (Instant::now(), timeout));
@@ -146,16 +153,7 @@ impl Rules {
         headers: &HeaderMap,
         head: &Head<'_>,
     ) -> Result<Wanted, Fault> {
-        self.check_host(head, uri, version)?;
-        if head.has_repeated_origin {
-            return Err(Fault::Forbidden("`Origin` stands more than once"));
-        }
-        if let Some(origin) = head.origin {
-            let host = target(uri).or(head.host.map(HeaderValue::as_bytes));
-            if !self.guard.takes_origin(origin.as_bytes(), host) {
-                return Err(Fault::Forbidden("pages of this origin may not call"));
-            }
-        }
+        self.check_caller(head, uri, version)?;
         if self.options.stream_paths.iter().any(|path| path == uri.path()) {
             return self.judge_stream(method, uri, headers, head).map(Wanted::Events);
         }
@@ -215,6 +213,21 @@ impl Rules {
             self.options.get.check(asked.method().as_deref(), headers)?;
         }
         Ok(Box::new(asked))
+    }
+
+    /// Whether this host, and pages of this origin, are answered at all.
+    pub(super) fn check_caller(&self, head: &Head<'_>, uri: &Uri, version: Version) -> Result<(), Fault> {
+        self.check_host(head, uri, version)?;
+        if head.has_repeated_origin {
+            return Err(Fault::Forbidden("`Origin` stands more than once"));
+        }
+        if let Some(origin) = head.origin {
+            let host = target(uri).or(head.host.map(HeaderValue::as_bytes));
+            if !self.guard.takes_origin(origin.as_bytes(), host) {
+                return Err(Fault::Forbidden("pages of this origin may not call"));
+            }
+        }
+        Ok(())
     }
 
     /// SEC-O-01. With HTTP/2 the host stands in the target; where it stands twice, both must pass.

@@ -11,8 +11,13 @@ pub enum UrlError {
     #[error("{0:?} is no URL to call; write it as \"http://host:port/path\"")]
     Malformed(String),
     /// A URL of another kind.
-    #[error("{0:?} cannot be called over plain HTTP; its scheme must be \"http\"")]
+    #[error(
+        "{0:?} cannot be called over HTTP; its scheme must be \"http\", or \"https\" with the feature `tls`"
+    )]
     Scheme(String),
+    /// TLS cannot be set up for it.
+    #[error("{0}")]
+    Tls(String),
     /// A URL with a user's name or password in it. It is not shown, lest it ends up in a log.
     #[error("the URL holds credentials; leave them out, and send an `Authorization` header")]
     Credentials,
@@ -27,6 +32,7 @@ pub(super) fn parse(text: &str) -> Result<Uri, UrlError> {
     }
     match uri.scheme() {
         Some(scheme) if *scheme == Scheme::HTTP => {}
+        Some(scheme) if cfg!(feature = "tls") && *scheme == Scheme::HTTPS => {}
         Some(_) => return Err(UrlError::Scheme(text.to_owned())),
         None => return Err(malformed()),
     }
@@ -35,7 +41,8 @@ pub(super) fn parse(text: &str) -> Result<Uri, UrlError> {
 
 /// Host and port, for messages.
 pub(super) fn target(uri: &Uri) -> String {
-    format!("{}:{}", uri.host().unwrap_or_default(), uri.port_u16().unwrap_or(80))
+    let usual = if uri.scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 };
+    format!("{}:{}", uri.host().unwrap_or_default(), uri.port_u16().unwrap_or(usual))
 }
 
 #[cfg(test)]
@@ -43,11 +50,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_http_urls_without_credentials_are_taken() {
+    fn only_http_urls_without_credentials_are_taken() {
         assert_eq!(parse("http://127.0.0.1:8000/rpc?x=1").unwrap().path(), "/rpc");
         assert_eq!(parse("http://localhost").unwrap().path(), "/");
         let check = |url: &str, expected: UrlError| assert_eq!(parse(url), Err(expected), "{url}");
-        check("https://a.example/", UrlError::Scheme("https://a.example/".to_owned()));
+        assert_eq!(parse("https://a.example/").is_ok(), cfg!(feature = "tls"));
         check("ws://a.example/", UrlError::Scheme("ws://a.example/".to_owned()));
         check("http://me:pw@a.example/", UrlError::Credentials);
         for url in ["", "/rpc", "localhost:8000", "http://", "not a url"] {

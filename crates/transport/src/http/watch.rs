@@ -141,7 +141,7 @@ const LEAVE_TIME: Duration = Duration::from_secs(5);
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
 /// The end of a time, which may be as long as to have none.
-pub(super) fn after(begun: Instant, time: Duration) -> Instant {
+pub(crate) fn after(begun: Instant, time: Duration) -> Instant {
     const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
     begun + time.min(YEAR)
 }

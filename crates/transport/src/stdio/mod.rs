@@ -13,7 +13,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use switchboard_core::{ConnectionError, Origin, Service};
+use switchboard_core::{Connection, ConnectionError, Origin, Service};
 
 use self::descriptor::{Input, Output};
 use crate::framing::Framing;
@@ -45,9 +45,19 @@ pub async fn serve_on(
     service: Arc<dyn Service>,
     options: &Options,
 ) -> Result<(), ConnectionError> {
-    let streams = (Input::open(input.as_fd())?, Output::open(output.as_fd())?);
-    match stream::connection(streams, service, Origin::new("stdio"), options).await {
+    match connection(input, output, service, options)?.await {
         Err(ConnectionError::Io(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         ended => ended,
     }
+}
+
+/// A connection over a pair of descriptors, for a server that [drains](switchboard_core::Connection::drain) it.
+pub(crate) fn connection(
+    input: impl AsFd,
+    output: impl AsFd,
+    service: Arc<dyn Service>,
+    options: &Options,
+) -> io::Result<Connection> {
+    let streams = (Input::open(input.as_fd())?, Output::open(output.as_fd())?);
+    Ok(stream::connection(streams, service, Origin::new("stdio"), options))
 }

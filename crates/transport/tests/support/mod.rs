@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use switchboard_core::{Context, ErrorObject, Router};
-use switchboard_transport::http::{Endpoint, Handle, Server, ServerOptions};
+use switchboard_transport::http::{Endpoint, Server};
+use switchboard_transport::server::{Handle, ServerOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;

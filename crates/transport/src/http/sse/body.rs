@@ -11,10 +11,10 @@ use futures_core::Stream;
 use switchboard_core::{Code, ErrorObject, Event, Events};
 use tokio::time::{Instant, Sleep};
 
-use super::super::socket::Shared;
-use super::super::stop::Stop;
+use super::super::pipe::Shared;
 use super::super::watch::after;
 use super::{DONE, STARTED, writer};
+use crate::server::Stop;
 
 /// How many bytes of events that are there at once go out as one piece.
 const AT_ONCE: usize = 16 << 10;

@@ -7,23 +7,23 @@ use tokio::sync::futures::Notified;
 
 /// Given once, seen by all who look and all who wait.
 #[derive(Debug, Default)]
-pub(super) struct Stop {
+pub(crate) struct Stop {
     is_given: AtomicBool,
     notify: Notify,
 }
 
 impl Stop {
-    pub(super) fn give(&self) {
+    pub(crate) fn give(&self) {
         self.is_given.store(true, Ordering::Release);
         self.notify.notify_waiters();
     }
 
-    pub(super) fn is_given(&self) -> bool {
+    pub(crate) fn is_given(&self) -> bool {
         self.is_given.load(Ordering::Acquire)
     }
 
     /// Waits for the signal.
-    pub(super) async fn wait(&self) {
+    pub(crate) async fn wait(&self) {
         let given = self.notify.notified();
         if !self.is_given() {
             given.await;
@@ -31,7 +31,7 @@ impl Stop {
     }
 
     /// Wakes whoever polls it when the signal is given; whether it was given before is to be asked apart.
-    pub(super) fn signal(&self) -> Notified<'_> {
+    pub(crate) fn signal(&self) -> Notified<'_> {
         self.notify.notified()
     }
 }

@@ -22,7 +22,7 @@ struct Taken {
 #[derive(Debug)]
 pub(super) struct Seat {
     seats: Arc<Seats>,
-    address: IpAddr,
+    address: Option<IpAddr>,
 }
 
 impl Seats {
@@ -30,13 +30,13 @@ impl Seats {
         Arc::new(Seats { limit, limit_per_address, taken: Mutex::default() })
     }
 
-    /// A place for a connection from this address, if there is one.
-    pub(super) fn take(self: &Arc<Seats>, address: IpAddr) -> Option<Seat> {
+    /// A place for a connection from this address, if there is one. What has no address counts in all only.
+    pub(super) fn take(self: &Arc<Seats>, address: Option<IpAddr>) -> Option<Seat> {
         let mut taken = self.lock();
         if taken.total >= self.limit {
             return None;
         }
-        if let Some(limit) = self.limit_per_address {
+        if let (Some(limit), Some(address)) = (self.limit_per_address, address) {
             let count = taken.by_address.entry(address).or_default();
             if *count >= limit {
                 return None;
@@ -56,10 +56,11 @@ impl Drop for Seat {
     fn drop(&mut self) {
         let mut taken = self.seats.lock();
         taken.total -= 1;
-        if let Some(count) = taken.by_address.get_mut(&self.address) {
+        let Some(address) = self.address else { return };
+        if let Some(count) = taken.by_address.get_mut(&address) {
             *count -= 1;
             if *count == 0 {
-                taken.by_address.remove(&self.address);
+                taken.by_address.remove(&address);
             }
         }
     }
@@ -69,8 +70,8 @@ impl Drop for Seat {
 mod tests {
     use super::*;
 
-    const A: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
-    const B: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
+    const A: Option<IpAddr> = Some(IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1)));
+    const B: Option<IpAddr> = Some(IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2)));
 
     #[test]
     fn a_place_is_free_again_when_it_is_dropped() {
@@ -89,6 +90,7 @@ mod tests {
         assert!(seats.take(B).is_some());
         drop(first);
         assert!(seats.take(A).is_some());
+        assert!(seats.take(None).is_some());
         assert!(seats.lock().by_address.is_empty(), "addresses without connections are forgotten");
     }
 }

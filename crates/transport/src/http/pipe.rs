@@ -1,4 +1,4 @@
-//! The socket of one connection, between TCP and hyper.
+//! What stands between the socket of one connection and hyper.
 //!
 //! hyper writes each response by itself. Here responses wait until the connection has nothing more to do, so that those
 //! to pipelined requests leave in one write. (hyper's own `pipeline_flush` does that too, but keeps a response back
@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 
-use super::stop::Stop;
 use super::watch::Activity;
+use crate::server::Stop;
+use crate::socket::Socket;
 
 /// A write of this size or more is not worth a copy.
 const LARGE: usize = 16 << 10;
@@ -24,7 +24,7 @@ const LARGE: usize = 16 << 10;
 const FULL: usize = 64 << 10;
 
 /// What hyper reads from and writes to. Others hold the same [`Shared`].
-pub(super) struct Socket(pub(super) Arc<Shared>);
+pub(super) struct Pipe(pub(super) Arc<Shared>);
 
 /// A connection's socket and what is known about its traffic.
 pub(super) struct Shared {
@@ -33,18 +33,21 @@ pub(super) struct Shared {
 }
 
 struct Inner {
-    tcp: TcpStream,
+    socket: Socket,
     /// What was read to learn the protocol, and is to be read again.
     prefix: Bytes,
-    /// What hyper wrote and TCP has not taken yet.
+    /// What hyper wrote and the socket has not taken yet.
     waiting: Vec<u8>,
+    /// The socket took something that it may still keep to itself, as TLS does.
+    is_unflushed: bool,
 }
 
 impl Shared {
     /// A socket from which `prefix` was read already.
-    pub(super) fn new(tcp: TcpStream, prefix: Bytes, is_http2: bool) -> Arc<Shared> {
+    pub(super) fn new(socket: Socket, prefix: Bytes, is_http2: bool) -> Arc<Shared> {
         let activity = Activity::new(is_http2);
-        Arc::new(Shared { activity, inner: Mutex::new(Inner { tcp, prefix, waiting: Vec::new() }) })
+        let inner = Inner { socket, prefix, waiting: Vec::new(), is_unflushed: false };
+        Arc::new(Shared { activity, inner: Mutex::new(inner) })
     }
 
     /// Writes what waits.
@@ -64,12 +67,27 @@ impl Shared {
     pub(super) async fn linger(self: Arc<Shared>, stop: &Stop) {
         if let Some(shared) = Arc::into_inner(self) {
             let inner = shared.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
-            linger(inner.tcp, stop).await;
+            linger(inner.socket, stop).await;
         }
+    }
+
+    /// The socket itself, what was read of it and not taken, and what is still to be written; if nobody else has it.
+    #[cfg(feature = "ws")]
+    fn into_socket(self: Arc<Shared>) -> Option<(Socket, Bytes, Vec<u8>)> {
+        let inner = Arc::into_inner(self)?.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Some((inner.socket, inner.prefix, inner.waiting))
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(feature = "ws")]
+impl Pipe {
+    /// See [`Shared::into_socket`].
+    pub(super) fn into_socket(self) -> Option<(Socket, Bytes, Vec<u8>)> {
+        self.0.into_socket()
     }
 }
 
@@ -79,7 +97,7 @@ impl Inner {
         let outcome = loop {
             match self.waiting.get(sent..) {
                 None | Some([]) => break Poll::Ready(Ok(())),
-                Some(rest) => match Pin::new(&mut self.tcp).poll_write(cx, rest) {
+                Some(rest) => match Pin::new(&mut self.socket).poll_write(cx, rest) {
                     Poll::Ready(Ok(0)) => break Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                     Poll::Ready(Ok(count)) => sent += count,
                     Poll::Ready(Err(error)) => break Poll::Ready(Err(error)),
@@ -94,7 +112,10 @@ impl Inner {
         } else {
             self.waiting.drain(..sent);
         }
-        outcome
+        ready!(outcome)?;
+        ready!(Pin::new(&mut self.socket).poll_flush(cx))?;
+        self.is_unflushed = false;
+        Poll::Ready(Ok(()))
     }
 
     /// Takes what is to be written, or writes it past the waiting line if that is empty and it is large.
@@ -104,7 +125,8 @@ impl Inner {
             ready!(self.poll_flush(cx))?;
         }
         if self.waiting.is_empty() && size >= LARGE {
-            return Pin::new(&mut self.tcp).poll_write_vectored(cx, parts);
+            self.is_unflushed = true;
+            return Pin::new(&mut self.socket).poll_write_vectored(cx, parts);
         }
         self.waiting.reserve(size);
         for part in parts {
@@ -114,12 +136,12 @@ impl Inner {
     }
 }
 
-impl AsyncRead for Socket {
+impl AsyncRead for Pipe {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let mut inner = self.0.lock();
         let before = buf.filled().len();
         if inner.prefix.is_empty() {
-            ready!(Pin::new(&mut inner.tcp).poll_read(cx, buf))?;
+            ready!(Pin::new(&mut inner.socket).poll_read(cx, buf))?;
         } else {
             let count = inner.prefix.len().min(buf.remaining());
             buf.put_slice(&inner.prefix.split_to(count));
@@ -131,7 +153,7 @@ impl AsyncRead for Socket {
     }
 }
 
-impl AsyncWrite for Socket {
+impl AsyncWrite for Pipe {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.poll_write_vectored(cx, &[IoSlice::new(buf)])
     }
@@ -143,7 +165,7 @@ impl AsyncWrite for Socket {
     ) -> Poll<io::Result<usize>> {
         let mut inner = self.0.lock();
         let taken = ready!(inner.poll_take(cx, parts))?;
-        self.0.activity.set_unsent(!inner.waiting.is_empty());
+        self.0.activity.set_unsent(!inner.waiting.is_empty() || inner.is_unflushed);
         self.0.activity.note_progress();
         Poll::Ready(Ok(taken))
     }
@@ -159,12 +181,12 @@ impl AsyncWrite for Socket {
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.0.poll_flush(cx))?;
-        Pin::new(&mut self.0.lock().tcp).poll_shutdown(cx)
+        Pin::new(&mut self.0.lock().socket).poll_shutdown(cx)
     }
 }
 
 /// Reads and drops what comes, up to a time and an amount, and until the signal to stop.
-pub(super) async fn linger(mut tcp: TcpStream, stop: &Stop) {
+pub(crate) async fn linger(mut socket: Socket, stop: &Stop) {
     const TIME: Duration = Duration::from_secs(2);
     const AMOUNT: usize = 16 << 20;
     let mut stopped = pin!(stop.wait());
@@ -172,7 +194,7 @@ pub(super) async fn linger(mut tcp: TcpStream, stop: &Stop) {
         let mut dropped = vec![0; 16 << 10];
         let mut total = 0;
         while total < AMOUNT {
-            match tcp.read(&mut dropped).await {
+            match socket.read(&mut dropped).await {
                 Ok(1..) => total += dropped.len(),
                 _ => break,
             }

@@ -1,0 +1,131 @@
+//! Every kind of URL, served and called by the program.
+
+use std::io::Read;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::program::{Serving, parts, program, run, run_with};
+
+/// A folder that goes with its test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("switchboard-cli-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    /// Writes a certificate for this machine, which is its own authority, and its key.
+    fn certificate(&self) -> (String, String) {
+        let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+        std::fs::write(self.file("cert.pem"), made.cert.pem()).unwrap();
+        std::fs::write(self.file("key.pem"), made.signing_key.serialize_pem()).unwrap();
+        (self.file("cert.pem"), self.file("key.pem"))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all::<&Path>(&self.0);
+    }
+}
+
+#[test]
+fn every_kind_of_url_is_served_and_called() {
+    let folder = Folder::new("urls");
+    let (certificate, key) = folder.certificate();
+    let unix = format!("unix:{}", folder.file("rpc.sock"));
+    let arguments: Vec<&str> = ["https", "ws", "wss", "tcp", "tls"]
+        .iter()
+        .map(|scheme| &*format!("--listen={scheme}://127.0.0.1:0").leak())
+        .chain(["--listen", &unix, "--listen", "tcp://127.0.0.1:0?framing=lsp"])
+        .chain(["--tls-cert", &certificate, "--tls-key", &key])
+        .collect();
+    let serving = Serving::start(&arguments);
+    let urls = serving.urls();
+    assert_eq!(urls.len(), 8, "{urls:?}");
+    for url in urls {
+        let output = parts(run(&["call", &url, "math/add", "2", "3", "--cacert", &certificate]));
+        assert_eq!(output, (Some(0), "5\n".to_owned(), String::new()), "{url}");
+        let output = parts(run(&["call", &url, "echo", "x", "--notify", "--cacert", &certificate]));
+        assert_eq!(output, (Some(0), String::new(), String::new()), "{url}");
+    }
+}
+
+#[test]
+fn a_certificate_that_is_not_trusted_is_told_with_what_to_do_about_it() {
+    let folder = Folder::new("trust");
+    let (certificate, key) = folder.certificate();
+    let serving =
+        Serving::start(&["--listen", "https://127.0.0.1:0", "--tls-cert", &certificate, "--tls-key", &key]);
+    let url = serving.urls().remove(1);
+    let (code, _, stderr) = parts(run(&["call", &url, "sum"]));
+    assert_eq!(code, Some(3), "{stderr}");
+    assert!(stderr.contains("--cacert FILE"), "{stderr}");
+    let (code, stdout, stderr) = parts(run(&["call", &url, "sum", "--insecure"]));
+    assert_eq!((code, stdout.as_str()), (Some(0), "0\n"), "{stderr}");
+    assert!(stderr.contains("warning: --insecure"), "{stderr}");
+    let plain = url.replace("https:", "http:");
+    let (code, _, stderr) = parts(run(&["call", &plain, "sum"]));
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("use https://"), "{stderr}");
+}
+
+#[test]
+fn a_host_and_port_alone_mean_http() {
+    let serving = Serving::start(&[]);
+    let url = serving.url();
+    let (code, stdout, stderr) = parts(run(&["call", url.strip_prefix("http://").unwrap(), "sum"]));
+    assert_eq!((code, stdout.as_str()), (Some(0), "0\n"), "{stderr}");
+}
+
+#[test]
+fn over_stdio_there_is_nothing_but_messages_on_stdout_and_the_program_ends_with_its_input() {
+    let input = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"wait\",\"params\":[0.1]}\n\
+                 {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"sum\"}\n";
+    let (code, stdout, stderr) = parts(run_with(input, &["serve", "--stdio"]));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(
+        stdout,
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":0}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":0.1}\n"
+    );
+    assert!(stderr.contains("Listening on stdio"), "{stderr}");
+}
+
+#[test]
+fn a_program_is_started_called_and_ended() {
+    let url = format!("exec:{} serve --stdio", program(&[]).get_program().display());
+    let (code, stdout, stderr) = parts(run(&["call", &url, "math/add", "2", "3"]));
+    assert_eq!((code, stdout.as_str()), (Some(0), "5\n"), "{stderr}");
+    let (code, _, stderr) = parts(run(&["call", "exec:no-such-program-anywhere", "sum"]));
+    assert_eq!(code, Some(3), "{stderr}");
+    assert!(stderr.contains("no-such-program-anywhere"), "{stderr}");
+}
+
+#[test]
+fn sockets_that_a_supervisor_passes_on_are_served() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    // A shell moves the socket to where a supervisor puts it, and says so.
+    let script = "exec 3<&0 0</dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" serve";
+    let mut child = Command::new("sh")
+        .args(["-c", script])
+        .arg(program(&[]).get_program())
+        .stdin(Stdio::from(std::os::fd::OwnedFd::from(listener)))
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (code, stdout, stderr) = parts(run(&["call", &format!("http://{address}"), "sum"]));
+    assert_eq!((code, stdout.as_str()), (Some(0), "0\n"), "{stderr}");
+    assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains(&format!("Listening on http://{address}\n")), "{said}");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}

@@ -1,0 +1,181 @@
+//! Opens the connections of a client: TCP, with TLS where the URL says so.
+
+use std::error::Error;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+#[cfg(feature = "tls")]
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use http::Uri;
+use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::client::ClientOptions;
+use crate::socket::Socket;
+#[cfg(feature = "tls")]
+use crate::tls::{ClientTls, Explained, explain};
+
+/// Connects to the host of a URL.
+#[derive(Clone, Debug)]
+pub(super) struct Connector {
+    tcp: HttpConnector,
+    /// How TLS is spoken; none where the URL is without.
+    #[cfg(feature = "tls")]
+    tls: Option<ClientTls>,
+    #[cfg(feature = "tls")]
+    connect_time: std::time::Duration,
+    #[cfg(feature = "tls")]
+    refusal: Refusal,
+}
+
+/// Why TLS broke on an open connection, the last time it did. A server that uses TLS 1.3 judges our certificate after the
+/// handshake, so its refusal comes instead of an answer; and HTTP/2 does not pass its reason on.
+#[cfg(feature = "tls")]
+#[derive(Clone, Debug, Default)]
+pub(super) struct Refusal(Arc<Mutex<Option<Explained>>>);
+
+#[cfg(feature = "tls")]
+impl Refusal {
+    pub(super) fn take(&self) -> Option<Explained> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn note(&self, error: &io::Error, host: &str) {
+        let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        if cause.is_some() {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(explain(error, host));
+        }
+    }
+}
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+impl Connector {
+    pub(super) fn new(options: &ClientOptions) -> Connector {
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(options.connect_time));
+        Connector {
+            tcp,
+            #[cfg(feature = "tls")]
+            tls: None,
+            #[cfg(feature = "tls")]
+            connect_time: options.connect_time,
+            #[cfg(feature = "tls")]
+            refusal: Refusal::default(),
+        }
+    }
+
+    #[cfg(feature = "tls")]
+    pub(super) fn with_tls(mut self, tls: ClientTls) -> Connector {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// Where the connections say why TLS broke.
+    #[cfg(feature = "tls")]
+    pub(super) fn refusal(&self) -> Refusal {
+        self.refusal.clone()
+    }
+}
+
+impl tower_service::Service<Uri> for Connector {
+    type Response = TokioIo<Wire>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<TokioIo<Wire>, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.tcp.poll_ready(cx).map_err(Into::into)
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        #[cfg(feature = "tls")]
+        let (tls, host, time, refusal) = (
+            self.tls.clone(),
+            uri.host().unwrap_or_default().to_owned(),
+            self.connect_time,
+            self.refusal.clone(),
+        );
+        let connecting = self.tcp.call(uri);
+        Box::pin(async move {
+            let tcp = connecting.await?.into_inner();
+            #[cfg(feature = "tls")]
+            if let Some(tls) = tls {
+                let greeted = tokio::time::timeout(time, tls.connect(tcp, &host)).await;
+                let socket = greeted.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+                return Ok(TokioIo::new(Wire { socket, refusal: Some((refusal, host)) }));
+            }
+            Ok(TokioIo::new(Wire {
+                socket: tcp.into(),
+                #[cfg(feature = "tls")]
+                refusal: None,
+            }))
+        })
+    }
+}
+
+/// An open connection.
+#[derive(Debug)]
+pub(super) struct Wire {
+    socket: Socket,
+    /// Where to say why TLS with this host broke.
+    #[cfg(feature = "tls")]
+    refusal: Option<(Refusal, String)>,
+}
+
+impl Connection for Wire {
+    fn connected(&self) -> Connected {
+        #[cfg(feature = "tls")]
+        if let Socket::Tls(tls) = &self.socket
+            && tls.get_ref().1.alpn_protocol() == Some(b"h2")
+        {
+            return Connected::new().negotiated_h2();
+        }
+        Connected::new()
+    }
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let read = Pin::new(&mut self.socket).poll_read(cx, buf);
+        #[cfg(feature = "tls")]
+        if let (Poll::Ready(Err(error)), Some((refusal, host))) = (&read, &self.refusal) {
+            refusal.note(error, host);
+        }
+        read
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.socket).poll_write(cx, buf)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.socket).poll_write_vectored(cx, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.socket.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_shutdown(cx)
+    }
+}

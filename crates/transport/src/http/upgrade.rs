@@ -1,0 +1,184 @@
+//! Requests that ask to go on as a WebSocket: looked at like any other, then served for as long as the connection lasts.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use http::header::HeaderMap;
+use http::{Method, Uri, Version};
+use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper_util::rt::TokioIo;
+use switchboard_core::Context;
+use tokio::net::TcpStream;
+
+use super::fault::Fault;
+use super::head::{Head, restart};
+use super::options::RequestHeaders;
+use super::pipe::{Pipe, Shared};
+use super::rules::{Admitted, Kept, Rules, Verdict};
+use crate::server::{Guest, Stop};
+use crate::ws::{self, Agreement, HandshakeError, Role, Stream, asks_for_websocket};
+
+/// Where a WebSocket is always to be found, besides the paths of calls.
+const PATH: &str = "/rpc/ws";
+
+/// A connection that was promised to go on as a WebSocket.
+pub(super) struct Upgrade {
+    on: OnUpgrade,
+    headers: Option<RequestHeaders>,
+}
+
+impl Upgrade {
+    /// What hyper gives for a request that may ask for it.
+    pub(super) fn watch<B>(request: &mut http::Request<B>) -> Option<OnUpgrade> {
+        (request.method() == Method::GET).then(|| hyper::upgrade::on(request))
+    }
+
+    /// The promise, if the request was admitted.
+    pub(super) fn of<B>(on: Option<OnUpgrade>, admitted: &mut Admitted<B>) -> Option<Upgrade> {
+        let on = on.filter(|_| matches!(admitted.verdict, Verdict::Switch))?;
+        Some(Upgrade { on, headers: admitted.kept.take().and_then(|kept| kept.headers) })
+    }
+
+    /// Goes on in a task of its own, so that nothing of HTTP is kept. It keeps the seat of the connection.
+    pub(super) async fn go_on(self, socket: Arc<Shared>, rules: Arc<Rules>, cx: Context, guest: Guest) {
+        let Ok(upgraded) = self.on.await else { return };
+        let Ok(parts) = upgraded.downcast::<TokioIo<Pipe>>() else { return };
+        drop(socket);
+        let Some((socket, prefix, unsent)) = parts.io.into_inner().into_socket() else { return };
+        let unread = joined(prefix, &parts.read_buf);
+        let headers = self.headers;
+        guest.spawn(|guest| async move {
+            serve(socket, (unread, unsent), &rules, &cx, headers, Some(guest.stop())).await;
+        });
+    }
+
+    /// Goes on within another server, over whatever that reads from.
+    pub(super) async fn go_on_mounted(self, rules: Arc<Rules>, cx: Context) {
+        let Ok(upgraded) = self.on.await else { return };
+        match upgraded.downcast::<TokioIo<TcpStream>>() {
+            Ok(parts) => {
+                let rest = (joined(Bytes::new(), &parts.read_buf), Vec::new());
+                serve(parts.io.into_inner(), rest, &rules, &cx, self.headers, None).await;
+            }
+            Err(other) => {
+                let io: TokioIo<Upgraded> = TokioIo::new(other);
+                serve(io, (BytesMut::new(), Vec::new()), &rules, &cx, self.headers, None).await;
+            }
+        }
+    }
+}
+
+fn joined(first: Bytes, second: &[u8]) -> BytesMut {
+    let mut all = BytesMut::from(first);
+    all.extend_from_slice(second);
+    all
+}
+
+/// Serves a WebSocket until it ends, or is told to stop and has answered what it took on.
+async fn serve<S: Stream>(
+    io: S,
+    rest: (BytesMut, Vec<u8>),
+    rules: &Rules,
+    cx: &Context,
+    headers: Option<RequestHeaders>,
+    stop: Option<&Stop>,
+) {
+    let Some(options) = &rules.options.websocket else { return };
+    let mut origin = cx.origin().clone();
+    origin.transport = "ws";
+    let (service, settings) = (Arc::clone(&rules.service), Arc::clone(&rules.settings));
+    let (_, mut connection, ending) = ws::start(io, Role::Server, rest, service, origin, settings, options);
+    if let Some(headers) = headers {
+        connection.attach(headers);
+    }
+    let outcome = {
+        let drain = connection.drain();
+        let mut connection = pin!(connection);
+        let mut signal = pin!(stop.map(Stop::signal));
+        let mut is_first = true;
+        poll_fn(|cx| {
+            // The signal wakes this task, which is all that is wanted of it.
+            if std::mem::take(&mut is_first)
+                && let Some(signal) = signal.as_mut().as_pin_mut()
+            {
+                let _ = signal.poll(cx);
+            }
+            if stop.is_some_and(Stop::is_given) {
+                drain.start();
+            }
+            connection.as_mut().poll(cx)
+        })
+        .await
+    };
+    if let Err(error) = &outcome {
+        tracing::debug!(%error, "a WebSocket connection ended");
+    }
+    ending.finish(&outcome).await;
+}
+
+impl Rules {
+    /// What a request comes to that asks for a WebSocket; nothing if it does not.
+    pub(super) fn judge_upgrade(
+        &self,
+        method: &Method,
+        uri: &Uri,
+        version: Version,
+        headers: &HeaderMap,
+        head: &Head<'_>,
+    ) -> Option<Result<Agreement, Fault>> {
+        let options = self.options.websocket.as_ref()?;
+        let paths = &self.options.paths;
+        let is_own_path = !paths.is_empty() && uri.path() == PATH;
+        let asks = *method == Method::GET && version <= Version::HTTP_11 && asks_for_websocket(headers);
+        if !asks && !is_own_path {
+            return None;
+        }
+        Some(self.check_caller(head, uri, version).and_then(|()| {
+            if !is_own_path && !paths.is_empty() && !paths.iter().any(|path| path == uri.path()) {
+                return Err(Fault::NotFound);
+            }
+            Agreement::reach(method, version, headers, &options.protocols).map_err(fault)
+        }))
+    }
+
+    /// The response to a request that asks for a WebSocket, as far as its head.
+    pub(super) fn admit_upgrade<B>(
+        &self,
+        outcome: Result<Agreement, Fault>,
+        body: B,
+        mut headers: HeaderMap,
+        is_http1: bool,
+    ) -> Admitted<B> {
+        let (verdict, kept) = match outcome {
+            Ok(agreement) => {
+                let keeps = self.options.keep_headers;
+                let kept = keeps.then(|| {
+                    let headers = RequestHeaders(std::mem::take(&mut headers));
+                    Box::new(Kept { headers: Some(headers), timeout: None })
+                });
+                headers.clear();
+                agreement.add_to(&mut headers);
+                (Verdict::Switch, kept)
+            }
+            Err(fault) => {
+                restart(&mut headers, true);
+                (Verdict::Refused(fault), None)
+            }
+        };
+        Admitted { body, verdict, headers, kept, asked: None, is_http1 }
+    }
+}
+
+fn fault(error: HandshakeError) -> Fault {
+    match error {
+        HandshakeError::Method => Fault::Method("GET"),
+        HandshakeError::HttpVersion => Fault::Upgrade("a WebSocket is opened over HTTP/1.1"),
+        HandshakeError::Upgrade => Fault::Upgrade("this path is for WebSocket connections"),
+        HandshakeError::Version => Fault::Upgrade("`Sec-WebSocket-Version` must be 13"),
+        HandshakeError::Key => {
+            Fault::BadRequest("`Sec-WebSocket-Key` must be 16 bytes in Base64, and stand once")
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Why a URL cannot be listened at.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use crate::address::AddressError;
+
+/// Why a URL cannot be listened at.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ListenError {
+    /// It is no URL of a carrier.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// This build does not have its carrier, or nobody can listen there.
+    #[error("{0:?} URLs cannot be listened at by this build")]
+    Unsupported(&'static str),
+    /// It has no port.
+    #[error("{0:?} has no port; add one, or 0 for any free one")]
+    Port(String),
+    /// It has a path, which the options of HTTP decide.
+    #[error("a URL to listen at has no path: {0:?}; calls are answered at /, /rpc and /jsonrpc")]
+    Path(String),
+    /// It asks for TLS, and there is no certificate.
+    #[error("{0:?} needs a certificate and its key")]
+    Certificate(String),
+    /// No address has its name.
+    #[error("no address has the name {0:?}; give an address, such as 127.0.0.1")]
+    Unresolved(String),
+    /// Other machines can reach it, and it was not said that they may (SEC-O-05).
+    #[error("{0} can be reached from other machines")]
+    Public(IpAddr),
+    /// The system does not let us.
+    #[error("cannot listen on {address}: {error}")]
+    Bind {
+        /// Where.
+        address: SocketAddr,
+        /// Why not.
+        error: io::Error,
+    },
+    /// The file of a Unix socket cannot be listened at.
+    #[error("cannot listen on {0}")]
+    Unix(io::Error),
+    /// A listener that was made elsewhere cannot be used.
+    #[error("the listener cannot be used: {0}")]
+    Listener(io::Error),
+}

@@ -1,0 +1,157 @@
+//! The client's side: whom to trust, and who we say we are.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
+use rustls_platform_verifier::Verifier;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use super::error::TlsError;
+use super::explain::{Explained, explain};
+use super::{HTTP, files, provider};
+use crate::socket::Socket;
+
+/// Whom a client trusts and who it says it is. All files are PEM.
+#[derive(Clone, Debug, Default)]
+pub struct ClientFiles {
+    /// Whose certificates are trusted: those that this machine trusts.
+    pub trust: Trust,
+    /// The client's certificate, with those that lead to its issuer, and its key: none. Servers may ask for one.
+    pub certificate: Option<(PathBuf, PathBuf)>,
+    /// The name that the server's certificate must be for: the host of the URL.
+    pub server_name: Option<String>,
+}
+
+/// Whose certificates a client trusts.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub enum Trust {
+    /// Those that this machine trusts.
+    #[default]
+    Platform,
+    /// Those that the certificates in this file have issued, and no others.
+    Authority(PathBuf),
+    /// Anybody's. Whoever is on the way can read and change what is sent.
+    Anybody,
+}
+
+/// How a client speaks TLS. Cheap to clone.
+#[derive(Clone)]
+pub struct ClientTls {
+    config: Arc<ClientConfig>,
+    server_name: Option<ServerName<'static>>,
+}
+
+impl ClientTls {
+    /// Reads the files.
+    ///
+    /// # Errors
+    ///
+    /// When one cannot be read or used.
+    pub fn load(client: &ClientFiles) -> Result<ClientTls, TlsError> {
+        let other = |error: Error| TlsError::Other(error.to_string());
+        let builder = ClientConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()
+            .map_err(other)?;
+        let builder = match &client.trust {
+            Trust::Authority(path) => builder.with_root_certificates(files::roots(path)?),
+            Trust::Platform => {
+                let verifier =
+                    Verifier::new(provider()).map_err(|error| TlsError::Platform(error.to_string()))?;
+                builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
+            }
+            Trust::Anybody => {
+                builder.dangerous().with_custom_certificate_verifier(Arc::new(Credulous(provider())))
+            }
+        };
+        let config = match &client.certificate {
+            None => builder.with_no_client_auth(),
+            Some((certificate, key)) => {
+                let chain = files::certificates(certificate)?;
+                builder.with_client_auth_cert(chain, files::key(key)?).map_err(|error| match error {
+                    Error::InconsistentKeys(_) => {
+                        TlsError::Mismatch { certificate: certificate.clone(), key: key.clone() }
+                    }
+                    Error::InvalidCertificate(_) => TlsError::Certificate(certificate.clone()),
+                    _ => TlsError::Key(key.clone()),
+                })?
+            }
+        };
+        let server_name = client.server_name.as_deref().map(parse_name).transpose()?;
+        Ok(ClientTls { config: Arc::new(config), server_name })
+    }
+
+    /// The same for HTTP, whose version the handshake decides, unless it is to be one only.
+    pub(crate) fn for_http(mut self, http2_only: bool) -> ClientTls {
+        let config = Arc::make_mut(&mut self.config);
+        let versions = if http2_only { &HTTP[..1] } else { &HTTP[..] };
+        config.alpn_protocols = versions.iter().map(|name| name.to_vec()).collect();
+        self
+    }
+
+    /// Greets the server of this name over a socket.
+    pub(crate) async fn connect(&self, tcp: TcpStream, host: &str) -> Result<Socket, Explained> {
+        let name = match &self.server_name {
+            Some(name) => name.clone(),
+            None => parse_name(host).map_err(|error| Explained(error.to_string()))?,
+        };
+        let connector = TlsConnector::from(Arc::clone(&self.config));
+        let stream = connector.connect(name, tcp).await.map_err(|error| explain(&error, host))?;
+        Ok(Socket::Tls(Box::new(stream.into())))
+    }
+}
+
+impl std::fmt::Debug for ClientTls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClientTls").field("server_name", &self.server_name).finish_non_exhaustive()
+    }
+}
+
+fn parse_name(host: &str) -> Result<ServerName<'static>, TlsError> {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    ServerName::try_from(bare.to_owned()).map_err(|_| TlsError::Name(host.to_owned()))
+}
+
+/// Believes whoever holds the key of the certificate it shows, whatever that says.
+#[derive(Debug)]
+struct Credulous(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Credulous {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,80 @@
+//! The usual mistakes with TLS, in plain words.
+
+use std::io;
+
+use rustls::{AlertDescription, CertificateError, Error};
+
+/// Why TLS failed, in words for whoever has to mend it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Explained(pub(crate) String);
+
+/// What a failure to speak TLS with this host means.
+pub(crate) fn explain(error: &io::Error, host: &str) -> Explained {
+    let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+    Explained(match tls {
+        Some(Error::InvalidCertificate(problem)) => certificate(problem, host),
+        Some(Error::AlertReceived(alert)) => alerted(*alert, host),
+        Some(Error::InvalidMessage(_)) => {
+            format!("{host} does not speak TLS at this port; check the port, or use the scheme without TLS")
+        }
+        Some(other) => format!("{host} and we cannot agree on TLS: {other}"),
+        None if error.kind() == io::ErrorKind::UnexpectedEof => {
+            format!("{host} closed the connection instead of speaking TLS")
+        }
+        None => format!("TLS with {host} failed: {error}"),
+    })
+}
+
+fn certificate(problem: &CertificateError, host: &str) -> String {
+    use CertificateError as E;
+    match problem {
+        E::NotValidForNameContext { presented, .. } if !presented.is_empty() => format!(
+            "the certificate is not for {host} but for {}; check the host",
+            presented.iter().map(|name| plain(name)).collect::<Vec<_>>().join(", ")
+        ),
+        E::NotValidForName | E::NotValidForNameContext { .. } => {
+            format!("the certificate is not for {host}; check the host")
+        }
+        E::Expired | E::ExpiredContext { .. } => {
+            format!("the certificate of {host} has expired; it must be renewed there (or our clock is wrong)")
+        }
+        E::NotValidYet | E::NotValidYetContext { .. } => {
+            format!("the certificate of {host} is not valid yet; our clock may be wrong")
+        }
+        // An authority that was made anew, under its old name, did not sign what the old one did.
+        E::UnknownIssuer | E::BadSignature => format!(
+            "the certificate of {host} comes from an issuer that is not trusted; give the issuer's certificate if it \
+             should be"
+        ),
+        E::Revoked => format!("the certificate of {host} was revoked"),
+        other => format!("the certificate of {host} cannot be used: {other}"),
+    }
+}
+
+/// A name as rustls shows it: `DnsName("a.example")`.
+fn plain(name: &str) -> &str {
+    name.split('"').nth(1).unwrap_or(name)
+}
+
+fn alerted(alert: AlertDescription, host: &str) -> String {
+    use AlertDescription as A;
+    match alert {
+        A::CertificateRequired => format!("{host} requires a client certificate; give one with its key"),
+        A::UnknownCA
+        | A::BadCertificate
+        | A::UnsupportedCertificate
+        | A::CertificateUnknown
+        | A::DecryptError => {
+            format!(
+                "{host} does not accept our client certificate; it may come from an issuer not trusted there"
+            )
+        }
+        A::CertificateExpired | A::CertificateRevoked => {
+            format!("{host} does not accept our client certificate any more; it must be renewed")
+        }
+        A::UnrecognisedName => format!("{host} serves no such name"),
+        A::NoApplicationProtocol => format!("{host} does not speak HTTP over this port"),
+        other => format!("{host} refused TLS with us: {other:?}"),
+    }
+}

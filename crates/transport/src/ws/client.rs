@@ -1,0 +1,319 @@
+//! Connecting: the handshake of a client, and the far side that it opens.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Buf, BytesMut};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{StatusCode, Uri};
+use switchboard_core::{Origin, Peer, Service, Settings};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::frame::Role;
+use super::handshake::{accept_key, asks_for_websocket, has_token, new_key};
+use super::masks::Masks;
+use super::options::Options;
+use super::shared::Stream;
+use super::start;
+
+/// How a client opens a connection.
+#[derive(Clone, Debug)]
+pub struct ClientOptions {
+    /// Headers of the handshake, such as `Authorization`, besides those that it has anyway: none.
+    pub headers: HeaderMap,
+    /// How long connecting may take, the handshake included: 10 s.
+    pub connect_time: Duration,
+    /// The connection's own; its [`protocols`](Options::protocols) are asked for, `jsonrpc` unless told otherwise.
+    pub websocket: Options,
+}
+
+impl Default for ClientOptions {
+    fn default() -> ClientOptions {
+        ClientOptions {
+            headers: HeaderMap::new(),
+            connect_time: Duration::from_secs(10),
+            websocket: Options { protocols: Vec::new(), ..Options::default() },
+        }
+    }
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// A text that is no URL of a WebSocket.
+    #[error("{0:?} cannot be connected to; write it as \"ws://host:port/path\"")]
+    Url(String),
+    /// A URL with a user's name or password in it. It is not shown, lest it ends up in a log.
+    #[error("the URL holds credentials; leave them out, and send an `Authorization` header")]
+    Credentials,
+    /// Nobody is there.
+    #[error("cannot connect to {target}: {error}")]
+    Unreachable {
+        /// Host and port.
+        target: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The handshake was not done in time.
+    #[error("{0} did not accept the connection in time")]
+    TimedOut(String),
+    /// The server answered, and refused.
+    #[error("{target} refused the connection with status {status}: {body:?}")]
+    Refused {
+        /// Host and port.
+        target: String,
+        /// The status of its answer.
+        status: StatusCode,
+        /// How its answer begins.
+        body: String,
+    },
+    /// What answered is no WebSocket server.
+    #[error("{target} is no WebSocket server: {why}")]
+    NotWebSocket {
+        /// Host and port.
+        target: String,
+        /// What is wrong with its answer.
+        why: &'static str,
+    },
+    /// The connection broke within the handshake.
+    #[error("the connection to {target} broke: {error}")]
+    Broken {
+        /// Host and port.
+        target: String,
+        /// What the system says.
+        error: io::Error,
+    },
+}
+
+/// Connects to the server at this `ws` URL, which may call `service`.
+///
+/// The connection ends in good order when the last clone of the peer is dropped, and with it every reply and stream.
+///
+/// # Errors
+///
+/// When the URL is none, nobody is there, or whoever is there refuses.
+///
+/// # Examples
+///
+/// ```no_run
+/// use std::sync::Arc;
+/// use switchboard_core::{Router, Settings};
+/// use switchboard_transport::ws;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let nothing = Arc::new(Router::builder().build()?);
+/// let url = "ws://127.0.0.1:8000/rpc/ws";
+/// let peer = ws::connect(url, nothing, Arc::new(Settings::default()), &ws::ClientOptions::default()).await?;
+/// let sum: i64 = peer.call("add", [2, 3]).await?;
+/// # Ok(())
+/// # }
+/// ```
+pub async fn connect(
+    url: &str,
+    service: Arc<dyn Service>,
+    settings: Arc<Settings>,
+    options: &ClientOptions,
+) -> Result<Peer, ConnectError> {
+    let place = Place::parse(url, "ws")?;
+    let open = async {
+        let unreachable = |error| ConnectError::Unreachable { target: place.target(), error };
+        let tcp = TcpStream::connect((place.host(), place.port)).await.map_err(unreachable)?;
+        let _ = tcp.set_nodelay(true);
+        let origin = match tcp.peer_addr() {
+            Ok(address) => Origin::new("ws").with_address(address),
+            Err(_) => Origin::new("ws"),
+        };
+        let (io, unread) = shake_hands(tcp, &place, options).await?;
+        Ok(run(io, unread, service, origin, settings, &options.websocket))
+    };
+    let opened = tokio::time::timeout(options.connect_time, open).await;
+    opened.unwrap_or_else(|_| Err(ConnectError::TimedOut(place.target())))
+}
+
+/// Does the same over a stream that is connected already, by TLS for instance. The URL may be `ws` or `wss`; it names
+/// the host and the path.
+///
+/// # Errors
+///
+/// When the URL is none, or whoever is there refuses.
+pub async fn connect_over<S: Stream>(
+    io: S,
+    url: &str,
+    service: Arc<dyn Service>,
+    settings: Arc<Settings>,
+    options: &ClientOptions,
+) -> Result<Peer, ConnectError> {
+    let scheme = if url.starts_with("wss:") { "wss" } else { "ws" };
+    let place = Place::parse(url, scheme)?;
+    let shaken = tokio::time::timeout(options.connect_time, shake_hands(io, &place, options)).await;
+    let (io, unread) = shaken.unwrap_or_else(|_| Err(ConnectError::TimedOut(place.target())))?;
+    Ok(run(io, unread, service, Origin::new("ws"), settings, &options.websocket))
+}
+
+/// Runs the connection in a task that ends with the last clone of the peer.
+fn run<S: Stream>(
+    io: S,
+    unread: BytesMut,
+    service: Arc<dyn Service>,
+    origin: Origin,
+    settings: Arc<Settings>,
+    options: &Options,
+) -> Peer {
+    let (_, connection, ending) =
+        start(io, Role::Client, (unread, Vec::new()), service, origin, settings, options);
+    let peer = connection.owning_peer();
+    tokio::spawn(async move {
+        let outcome = connection.await;
+        if let Err(error) = &outcome {
+            tracing::debug!(%error, "a WebSocket connection ended");
+        }
+        ending.finish(&outcome).await;
+    });
+    peer
+}
+
+/// Where to connect to.
+#[derive(Debug)]
+struct Place {
+    uri: Uri,
+    port: u16,
+}
+
+impl Place {
+    fn parse(text: &str, scheme: &str) -> Result<Place, ConnectError> {
+        let wrong = || ConnectError::Url(text.to_owned());
+        let uri = Uri::try_from(text).map_err(|_| wrong())?;
+        if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+            return Err(ConnectError::Credentials);
+        }
+        if uri.scheme_str() != Some(scheme) || uri.host().is_none_or(str::is_empty) {
+            return Err(wrong());
+        }
+        let port = uri.port_u16().unwrap_or(if scheme == "wss" { 443 } else { 80 });
+        Ok(Place { uri, port })
+    }
+
+    /// The host, without the brackets of an address.
+    fn host(&self) -> &str {
+        self.uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']')
+    }
+
+    fn target(&self) -> String {
+        format!("{}:{}", self.uri.host().unwrap_or_default(), self.port)
+    }
+}
+
+/// The most bytes that the head of a response may have.
+const HEAD: usize = 16 << 10;
+/// As much of a refusal is read.
+const EXCERPT: usize = 512;
+
+/// Sends the request and reads the response; gives what came behind it too.
+async fn shake_hands<S: Stream>(
+    mut io: S,
+    place: &Place,
+    options: &ClientOptions,
+) -> Result<(S, BytesMut), ConnectError> {
+    let broken = |error| ConnectError::Broken { target: place.target(), error };
+    let key = new_key(Masks::default().nonce());
+    io.write_all(&request(place, options, &key)).await.map_err(broken)?;
+    io.flush().await.map_err(broken)?;
+    let mut unread = BytesMut::with_capacity(1 << 10);
+    let not_websocket = |why| ConnectError::NotWebSocket { target: place.target(), why };
+    let (status, headers) = loop {
+        if io.read_buf(&mut unread).await.map_err(broken)? == 0 {
+            return Err(not_websocket("it closed the connection without an answer"));
+        }
+        match head(&unread) {
+            Ok(Some((status, headers, size))) => {
+                unread.advance(size);
+                break (status, headers);
+            }
+            Ok(None) if unread.len() < HEAD => {}
+            Ok(None) => return Err(not_websocket("the head of its answer does not end")),
+            Err(()) => return Err(not_websocket("what it answered is not HTTP/1.1")),
+        }
+    };
+    if status != StatusCode::SWITCHING_PROTOCOLS {
+        let body = excerpt(&mut io, &headers, unread).await;
+        return Err(ConnectError::Refused { target: place.target(), status, body });
+    }
+    check(&headers, &key, &options.websocket.protocols).map_err(not_websocket)?;
+    Ok((io, unread))
+}
+
+fn request(place: &Place, options: &ClientOptions, key: &str) -> Vec<u8> {
+    let path = place.uri.path_and_query().map_or("/", |path| path.as_str());
+    let host = place.uri.authority().map_or("", |authority| authority.as_str());
+    let mut text = format!(
+        "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
+    )
+    .into_bytes();
+    if !options.websocket.protocols.is_empty() {
+        let protocols = options.websocket.protocols.join(", ");
+        text.extend_from_slice(format!("Sec-WebSocket-Protocol: {protocols}\r\n").as_bytes());
+    }
+    for (name, value) in &options.headers {
+        text.extend_from_slice(name.as_str().as_bytes());
+        text.extend_from_slice(b": ");
+        text.extend_from_slice(value.as_bytes());
+        text.extend_from_slice(b"\r\n");
+    }
+    text.extend_from_slice(b"\r\n");
+    text
+}
+
+/// The status, the headers and the length of a head, if it is here as a whole.
+fn head(bytes: &[u8]) -> Result<Option<(StatusCode, HeaderMap, usize)>, ()> {
+    let mut fields = [httparse::EMPTY_HEADER; 64];
+    let mut response = httparse::Response::new(&mut fields);
+    let httparse::Status::Complete(size) = response.parse(bytes).map_err(|_| ())? else { return Ok(None) };
+    if response.version != Some(1) {
+        return Err(());
+    }
+    let status = response.code.and_then(|code| StatusCode::from_u16(code).ok()).ok_or(())?;
+    let mut headers = HeaderMap::new();
+    for field in response.headers {
+        let name = HeaderName::from_bytes(field.name.as_bytes()).map_err(|_| ())?;
+        headers.append(name, HeaderValue::from_bytes(field.value).map_err(|_| ())?);
+    }
+    Ok(Some((status, headers, size)))
+}
+
+/// What is wrong with the headers of an answer that says yes (RFC 6455, section 4.1).
+fn check(headers: &HeaderMap, key: &str, protocols: &[String]) -> Result<(), &'static str> {
+    if !asks_for_websocket(headers) || !has_token(headers, &header::CONNECTION, "upgrade") {
+        return Err("its answer does not upgrade the connection to a WebSocket");
+    }
+    let mut accepts = headers.get_all(header::SEC_WEBSOCKET_ACCEPT).iter();
+    let accept = accepts.next().map(|value| value.as_bytes().trim_ascii());
+    if accept != Some(accept_key(key.as_bytes()).as_bytes()) || accepts.next().is_some() {
+        return Err("`Sec-WebSocket-Accept` does not match the key");
+    }
+    if headers.contains_key(header::SEC_WEBSOCKET_EXTENSIONS) {
+        return Err("it uses an extension that was not asked for");
+    }
+    match headers.get(header::SEC_WEBSOCKET_PROTOCOL) {
+        Some(chosen) if !protocols.iter().any(|protocol| protocol.as_bytes() == chosen.as_bytes()) => {
+            Err("it uses a subprotocol that was not asked for")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The beginning of a refusal's body.
+async fn excerpt<S: Stream>(io: &mut S, headers: &HeaderMap, mut unread: BytesMut) -> String {
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    let length = length.unwrap_or(0_usize).min(EXCERPT);
+    while unread.len() < length {
+        if !matches!(io.read_buf(&mut unread).await, Ok(1..)) {
+            break;
+        }
+    }
+    unread.truncate(EXCERPT);
+    String::from_utf8_lossy(&unread).into_owned()
+}

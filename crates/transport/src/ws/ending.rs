@@ -1,0 +1,115 @@
+//! How a connection ends: the close frames, both ways, within a time.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use switchboard_core::ConnectionError;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::close::CloseCode;
+use super::decoder::{Decoder, Received};
+use super::frame::{self, Opcode, Role};
+use super::masks::Masks;
+use super::shared::{Control, Shared, Stream};
+
+/// What is left of a connection when its halves are dropped: enough to end it in good order.
+#[derive(Debug)]
+pub struct Ending<S> {
+    shared: Arc<Shared<S>>,
+    time: Duration,
+}
+
+/// As much is read, and dropped, while the far side's close frame is awaited.
+const AMOUNT: usize = 32 << 20;
+
+impl<S: Stream> Ending<S> {
+    pub(super) fn new(shared: Arc<Shared<S>>, time: Duration) -> Ending<S> {
+        Ending { shared, time }
+    }
+
+    /// Says why the connection ends, as the outcome of its driver tells, and waits for the far side to do the same, up
+    /// to [`close_time`](super::Options::close_time). The source and the sink must be dropped before.
+    pub async fn finish(self, outcome: &Result<(), ConnectionError>) {
+        let role = self.shared.role;
+        let Some(shared) = Arc::into_inner(self.shared) else { return };
+        let (io, mut control) = shared.into_parts();
+        if let Some(payload) = last_words(role, &mut control, outcome) {
+            let closing = close(io, role, control, &payload);
+            // However it ends, the connection is closed by dropping it.
+            let _ = tokio::time::timeout(self.time, closing).await;
+        }
+    }
+}
+
+/// The payload of our close frame; none if there is nobody to read it.
+fn last_words(role: Role, control: &mut Control, outcome: &Result<(), ConnectionError>) -> Option<Vec<u8>> {
+    if let Some(closed) = &control.closed {
+        // The same code goes back (RFC 6455, section 5.5.1).
+        return Some(closed.as_ref().map_or(Vec::new(), |close| frame::close_payload(close.code, "")));
+    }
+    if let Some((code, reason)) = control.verdict.take() {
+        return Some(frame::close_payload(code, &reason));
+    }
+    let (code, reason) = match outcome {
+        Ok(()) if role == Role::Client => (CloseCode::NORMAL, ""),
+        Ok(()) => (CloseCode::GOING_AWAY, ""),
+        Err(ConnectionError::Io(_)) => return None,
+        Err(ConnectionError::FrameTooLong(_)) => (CloseCode::TOO_BIG, "a message is too long"),
+        Err(ConnectionError::Framing(_)) => (CloseCode::PROTOCOL, ""),
+        Err(ConnectionError::SlowReader { .. }) => (CloseCode::POLICY, "too slow a reader"),
+        Err(_) => (CloseCode::INTERNAL, ""),
+    };
+    Some(frame::close_payload(code, reason))
+}
+
+async fn close<S: Stream>(mut io: S, role: Role, control: Control, payload: &[u8]) -> io::Result<()> {
+    let mut out = control.unsent;
+    let mask = (role == Role::Client).then(|| Masks::default().next());
+    frame::write(&mut out, Opcode::Close, mask, payload);
+    io.write_all(&out).await?;
+    io.flush().await?;
+    if control.closed.is_none()
+        && let Some((decoder, unread)) = control.unread
+    {
+        await_close(&mut io, decoder, unread).await?;
+    }
+    // The server closes first (RFC 6455, section 7.1.1); a client waits for it.
+    if role == Role::Server {
+        io.shutdown().await?;
+    }
+    // What is unread when a socket is dropped makes the system take back our last words.
+    drop_rest(&mut io).await
+}
+
+/// Reads until the far side's close frame, and drops what comes before it.
+async fn await_close<S: Stream>(io: &mut S, mut decoder: Decoder, mut unread: BytesMut) -> io::Result<()> {
+    let mut total = 0;
+    loop {
+        match decoder.next(&mut unread) {
+            Ok(Received::Close(_)) | Err(_) => return Ok(()),
+            Ok(Received::More(_)) => {}
+            Ok(_) => continue,
+        }
+        match io.read_buf(&mut unread).await? {
+            0 => return Ok(()),
+            count => total += count,
+        }
+        if total > AMOUNT {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+    }
+}
+
+async fn drop_rest<S: Stream>(io: &mut S) -> io::Result<()> {
+    let mut dropped = vec![0; 4 << 10];
+    let mut total = 0;
+    while total < AMOUNT {
+        match io.read(&mut dropped).await? {
+            0 => break,
+            count => total += count,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! The reading half: hop ①. Messages go to the driver; pings, pongs and the close frame are settled here.
+
+use std::future::Future;
+use std::io;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Bytes, BytesMut};
+use switchboard_core::{ConnectionError, FrameSource};
+use tokio::io::ReadBuf;
+use tokio::time::{Instant, Sleep};
+
+use super::clock::{Clock, Verdict};
+use super::close::{Close, CloseCode, Violation};
+use super::decoder::{Decoder, Received};
+use super::options::Options;
+use super::shared::{Shared, Stream};
+
+/// Messages that come in.
+///
+/// While nothing comes it holds no buffer: bytes are read to the stack, and copied to a buffer of their size.
+#[derive(Debug)]
+pub struct Source<S> {
+    shared: Arc<Shared<S>>,
+    decoder: Option<Decoder>,
+    unread: BytesMut,
+    clock: Clock,
+    timer: Pin<Box<Sleep>>,
+}
+
+/// How much is read at once.
+const CHUNK: usize = 32 << 10;
+/// How often is read in one go without a message, before others have a turn.
+const READS: usize = 32;
+
+impl<S: Stream> Source<S> {
+    pub(super) fn new(shared: Arc<Shared<S>>, decoder: Decoder, unread: BytesMut, options: &Options) -> Self {
+        let now = Instant::now();
+        let mut clock = Clock::start(options, now);
+        let due = match clock.decide(now, None) {
+            Verdict::Until(due) => due,
+            _ => now,
+        };
+        let timer = Box::pin(tokio::time::sleep_until(due));
+        Source { shared, decoder: Some(decoder), unread, clock, timer }
+    }
+
+    /// The next message of what was read already.
+    #[inline]
+    fn next(&mut self) -> Result<Next, ConnectionError> {
+        let Some(decoder) = &mut self.decoder else { return Err(gone()) };
+        loop {
+            match decoder.next(&mut self.unread) {
+                Ok(Received::Message(kind, message)) => {
+                    self.shared.note_kind(kind);
+                    self.clock.note_message();
+                    return Ok(Next::Message(message));
+                }
+                Ok(Received::Ping(payload)) => self.shared.want_pong(payload),
+                Ok(Received::Pong) => {}
+                Ok(Received::Close(close)) => return Err(self.closed(close)),
+                Ok(Received::More(missing)) => return Ok(Next::Missing(missing)),
+                Err(violation) => return Err(self.violated(violation)),
+            }
+        }
+    }
+
+    fn closed(&mut self, close: Option<Close>) -> ConnectionError {
+        let text = match &close {
+            Some(close) => format!("it closed the connection with {close}"),
+            None => "it closed the connection".to_owned(),
+        };
+        self.shared.control().closed = Some(close);
+        ConnectionError::Closed(text)
+    }
+
+    fn violated(&mut self, violation: Violation) -> ConnectionError {
+        // Nothing can be read after this.
+        self.decoder = None;
+        self.shared.control().verdict = Some((violation.code(), violation.to_string()));
+        match violation {
+            Violation::TooLong(limit) => ConnectionError::FrameTooLong(limit),
+            other => ConnectionError::Framing(other.to_string()),
+        }
+    }
+
+    /// Reads what is there; the number of bytes.
+    fn poll_read(&mut self, cx: &mut Context<'_>, missing: usize) -> Poll<io::Result<usize>> {
+        if missing > CHUNK {
+            return self.poll_read_long(cx, missing);
+        }
+        let mut chunk = [const { MaybeUninit::uninit() }; CHUNK];
+        let mut chunk = ReadBuf::uninit(&mut chunk);
+        ready!(self.shared.poll_read(cx, &mut chunk))?;
+        self.unread.extend_from_slice(chunk.filled());
+        Poll::Ready(Ok(chunk.filled().len()))
+    }
+
+    /// Reads a part of a long message to where it stays. The room grows with what has come, not with what is announced.
+    fn poll_read_long(&mut self, cx: &mut Context<'_>, missing: usize) -> Poll<io::Result<usize>> {
+        let length = self.unread.len();
+        let room = missing.min(length.max(CHUNK));
+        self.unread.resize(length + room, 0);
+        let mut buffer = ReadBuf::new(&mut self.unread[length..]);
+        let outcome = self.shared.poll_read(cx, &mut buffer);
+        let count = buffer.filled().len();
+        self.unread.truncate(length + count);
+        outcome.map_ok(|()| count)
+    }
+
+    /// Nothing comes for now: looks at the clock.
+    fn poll_clock(&mut self, cx: &mut Context<'_>) -> Poll<ConnectionError> {
+        let is_within = self.decoder.as_ref().is_some_and(Decoder::is_within_message);
+        if let Some(due) = self.clock.note_pause(is_within || !self.unread.is_empty())
+            && due < self.timer.deadline()
+        {
+            self.timer.as_mut().reset(due);
+        }
+        while self.timer.as_mut().poll(cx).is_ready() {
+            let stalled = self.shared.control().stalled;
+            let due = match self.clock.decide(Instant::now(), stalled) {
+                Verdict::Until(due) => due,
+                Verdict::Ping(due) => {
+                    self.shared.want_ping();
+                    due
+                }
+                Verdict::Dead => return Poll::Ready(timed_out("it shows no sign of life, and no pong came")),
+                Verdict::Stalled => return Poll::Ready(timed_out("it does not read what it is sent")),
+                Verdict::Slow => {
+                    let reason = "a message did not come in time".to_owned();
+                    self.shared.control().verdict = Some((CloseCode::POLICY, reason.clone()));
+                    return Poll::Ready(ConnectionError::Framing(reason));
+                }
+            };
+            self.timer.as_mut().reset(due);
+        }
+        Poll::Pending
+    }
+}
+
+enum Next {
+    Message(Bytes),
+    Missing(usize),
+}
+
+impl<S: Stream> FrameSource for Source<S> {
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ConnectionError>>> {
+        for _ in 0..READS {
+            let missing = match self.next() {
+                Ok(Next::Message(message)) => return Poll::Ready(Some(Ok(message))),
+                Ok(Next::Missing(missing)) => missing,
+                Err(error) => return Poll::Ready(Some(Err(error))),
+            };
+            if self.unread.is_empty() && self.unread.capacity() > 0 {
+                self.unread = BytesMut::new();
+            }
+            match self.poll_read(cx, missing) {
+                Poll::Ready(Ok(0)) => return Poll::Ready(Some(Err(gone()))),
+                Poll::Ready(Ok(_)) => self.clock.note_read(Instant::now()),
+                Poll::Ready(Err(error)) => return Poll::Ready(Some(Err(error.into()))),
+                Poll::Pending => return self.poll_clock(cx).map(|error| Some(Err(error))),
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+/// What was read is for whoever ends the connection.
+impl<S> Drop for Source<S> {
+    fn drop(&mut self) {
+        if let Some(decoder) = self.decoder.take() {
+            self.shared.control().unread = Some((decoder, std::mem::take(&mut self.unread)));
+        }
+    }
+}
+
+fn gone() -> ConnectionError {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "it ended without a close frame").into()
+}
+
+fn timed_out(text: &'static str) -> ConnectionError {
+    io::Error::new(io::ErrorKind::TimedOut, text).into()
+}

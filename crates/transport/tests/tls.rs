@@ -1,0 +1,248 @@
+//! TLS as both sides meet it: who is trusted, who calls, what goes wrong and how it is told.
+#![cfg(feature = "tls")]
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+#[path = "support/certificates.rs"]
+mod certificates;
+mod support;
+
+use std::time::Duration;
+
+use certificates::Authority;
+use rcgen::date_time_ymd;
+use support::{ADD, Raw, ask, post, within};
+use switchboard_core::{CallError, Context, ErrorObject, Peer, Router};
+use switchboard_transport::Dial;
+use switchboard_transport::http::{Client, ClientOptions};
+use switchboard_transport::server::{Handle, Server, ServerOptions};
+use switchboard_transport::tls::{
+    CallerProof, ClientFiles, ClientTls, PeerCertificate, ServerFiles, ServerTls, TlsError, Trust,
+};
+use tokio::task::JoinHandle;
+
+struct Running {
+    url: String,
+    handle: Handle,
+    task: JoinHandle<()>,
+}
+
+impl Running {
+    async fn start(tls: ServerTls, options: ServerOptions) -> Running {
+        let router = Router::builder()
+            .method("add", |(a, b): (i64, i64), _| Ok::<_, ErrorObject>(a + b))
+            .method("echo", |(text,): (String,), _| Ok::<_, ErrorObject>(text))
+            .method("who", |(): (), cx: Context| {
+                let certificate = cx.get::<PeerCertificate>();
+                let names = certificate.map(|found| (found.subject.clone(), found.dns_names.clone()));
+                Ok::<_, ErrorObject>((cx.origin().transport, names))
+            });
+        let mut server = Server::new(router.build().unwrap()).with_tls(tls).with_options(options);
+        server.listen("https://127.0.0.1:0").await.unwrap();
+        let (url, handle) = (server.urls().next().unwrap(), server.handle());
+        Running { url, handle, task: tokio::spawn(server.serve()) }
+    }
+
+    async fn with(files: ServerFiles) -> Running {
+        Running::start(ServerTls::load(files).unwrap(), ServerOptions::default()).await
+    }
+
+    fn address(&self) -> std::net::SocketAddr {
+        self.url.strip_prefix("https://").unwrap().parse().unwrap()
+    }
+
+    async fn peer(&self, tls: ClientTls) -> Peer {
+        Dial::new(&self.url).unwrap().with_tls(tls).connect().await.unwrap()
+    }
+
+    async fn add(&self, tls: ClientTls) -> Result<i64, CallError> {
+        within(self.peer(tls).await.call("add", [2, 3]).into_future()).await
+    }
+
+    async fn stop(self) {
+        self.handle.shutdown();
+        within(self.task).await.unwrap();
+    }
+}
+
+/// What a call that cannot reach the server is told.
+fn complaint(outcome: Result<i64, CallError>) -> String {
+    match outcome {
+        Err(error @ CallError::Unreachable(_)) => error.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+// SEC-H-07
+#[tokio::test]
+async fn calls_go_over_tls_in_either_version_of_http() {
+    let authority = Authority::new();
+    let server = Running::with(authority.server()).await;
+    for http2 in [false, true] {
+        let options = ClientOptions { http2, tls: Some(authority.client(None)), ..ClientOptions::default() };
+        let peer = Peer::new(Client::with_options(&server.url, options).unwrap());
+        let who: (String, Option<(String, Vec<String>)>) = peer.call("who", ()).await.unwrap();
+        assert_eq!(who, ("https".to_owned(), None));
+        let text = "x".repeat(3 << 20);
+        let same: String = within(peer.call("echo", [&text]).into_future()).await.unwrap();
+        assert!(same == text, "a large text comes back as it was");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_callers_certificate_is_in_the_context_of_its_calls() {
+    let authority = Authority::new();
+    let files = ServerFiles { client_ca: Some(authority.file("ca.pem")), ..authority.server() };
+    let server = Running::with(files).await;
+    let alice = authority.issue("alice", &["alice.example"], |_| ());
+    let peer = server.peer(authority.client(Some(alice))).await;
+    let who: (String, Option<(String, Vec<String>)>) = peer.call("who", ()).await.unwrap();
+    assert_eq!(who.1, Some(("CN=alice".to_owned(), vec!["alice.example".to_owned()])));
+
+    let error = complaint(server.add(authority.client(None)).await);
+    assert!(error.contains("requires a client certificate"), "{error}");
+
+    let other = Authority::new();
+    let mallory = other.issue("mallory", &["alice.example"], |_| ());
+    let error = complaint(server.add(authority.client(Some(mallory))).await);
+    assert!(error.contains("does not accept our client certificate"), "{error}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn where_a_certificate_is_optional_a_caller_without_one_is_nobody() {
+    let authority = Authority::new();
+    let client_ca = Some(authority.file("ca.pem"));
+    let files = ServerFiles { client_ca, proof: CallerProof::Optional, ..authority.server() };
+    let server = Running::with(files).await;
+    let peer = server.peer(authority.client(None)).await;
+    let who: (String, Option<(String, Vec<String>)>) = peer.call("who", ()).await.unwrap();
+    assert_eq!(who.1, None);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_usual_mistakes_are_told_in_plain_words() {
+    let authority = Authority::new();
+    let stranger = Authority::new();
+    type Change = fn(&mut rcgen::CertificateParams);
+    let check = async |hosts: &[&str], change: Change, trusted: &Authority, expected: &str| {
+        let (certificate, key) = authority.issue("wrong", hosts, change);
+        let server = Running::with(ServerFiles::new(certificate, key)).await;
+        let error = complaint(server.add(trusted.client(None)).await);
+        assert!(error.contains(expected), "{expected}: {error}");
+        server.stop().await;
+    };
+    let here = &["127.0.0.1"];
+    check(&["a.example"], |_| (), &authority, "is not for 127.0.0.1 but for a.example").await;
+    let expired: Change = |params| params.not_after = date_time_ymd(2001, 1, 1);
+    check(here, expired, &authority, "has expired").await;
+    let early: Change = |params| params.not_before = date_time_ymd(2999, 1, 1);
+    check(here, early, &authority, "not valid yet").await;
+    check(here, |_| (), &stranger, "an issuer that is not trusted").await;
+}
+
+#[tokio::test]
+async fn whoever_trusts_anybody_or_names_the_server_gets_through() {
+    let authority = Authority::new();
+    let (certificate, key) = authority.issue("server", &["a.example"], |_| ());
+    let server = Running::with(ServerFiles::new(certificate, key)).await;
+    let anybody = ClientFiles { trust: Trust::Anybody, ..ClientFiles::default() };
+    assert_eq!(server.add(ClientTls::load(&anybody).unwrap()).await, Ok(5));
+    let named = ClientFiles {
+        trust: Trust::Authority(authority.file("ca.pem")),
+        server_name: Some("a.example".to_owned()),
+        ..ClientFiles::default()
+    };
+    assert_eq!(server.add(ClientTls::load(&named).unwrap()).await, Ok(5));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn plain_text_at_a_tls_port_and_the_reverse_are_told_apart() {
+    let authority = Authority::new();
+    let server = Running::with(authority.server()).await;
+    let received = ask(server.address(), post(server.address(), "", ADD)).await;
+    assert_eq!((received.status, received.header("connection")), (400, Some("close")));
+    assert!(received.body.contains("use https://"), "{}", received.body);
+    server.stop().await;
+
+    let plain = support::serve().await;
+    let url = plain.url().replace("http://", "https://");
+    let peer = Dial::new(&url).unwrap().with_tls(authority.client(None)).connect().await.unwrap();
+    let error = complaint(within(peer.call("add", [2, 3]).into_future()).await);
+    assert!(error.contains("does not speak TLS at this port"), "{error}");
+    plain.stop().await;
+}
+
+#[tokio::test]
+async fn a_new_certificate_is_used_and_a_broken_one_is_not() {
+    let (authority, next) = (Authority::new(), Authority::new());
+    let files = authority.server();
+    let tls = ServerTls::load(files.clone()).unwrap();
+    let server = Running::start(tls.clone(), ServerOptions::default()).await;
+    assert_eq!(server.add(authority.client(None)).await, Ok(5));
+
+    std::fs::write(&files.certificate, "no certificate").unwrap();
+    assert!(matches!(tls.reload(), Err(TlsError::Certificate(path)) if path == files.certificate));
+    assert_eq!(server.add(authority.client(None)).await, Ok(5), "the old one stays");
+
+    let renewed = next.server();
+    std::fs::copy(renewed.certificate, &files.certificate).unwrap();
+    assert!(matches!(tls.reload(), Err(TlsError::Mismatch { .. })), "the key is still the old one");
+    std::fs::copy(renewed.key, &files.key).unwrap();
+    tls.reload().unwrap();
+    assert_eq!(server.add(next.client(None)).await, Ok(5));
+    complaint(server.add(authority.client(None)).await);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_handshake_that_does_not_come_holds_a_seat_only_so_long() {
+    let authority = Authority::new();
+    let tls = ServerTls::load(authority.server()).unwrap();
+    let header_time = Duration::from_millis(50);
+    let options = ServerOptions { connections: 1, header_time, ..ServerOptions::default() };
+    let server = Running::start(tls, options).await;
+    for begun in [&b""[..], &[22], &[22, 3, 1, 2, 0]] {
+        let mut silent = Raw::open(server.address()).await;
+        silent.send(begun).await;
+        assert!(silent.is_closed().await, "{begun:?}");
+    }
+    within(async { while server.add(authority.client(None)).await != Ok(5) {} }).await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_handshake_under_way_does_not_delay_the_end() {
+    let authority = Authority::new();
+    let server = Running::with(authority.server()).await;
+    let mut silent = Raw::open(server.address()).await;
+    silent.send([22]).await;
+    assert_eq!(server.add(authority.client(None)).await, Ok(5));
+    server.stop().await;
+    assert!(silent.is_closed().await);
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_said() {
+    let authority = Authority::new();
+    let files = authority.server();
+    let check = |files: ServerFiles, expected: &str| {
+        let error = ServerTls::load(files).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    check(ServerFiles { certificate: authority.file("none.pem"), ..files.clone() }, "cannot read");
+    check(ServerFiles { certificate: files.key.clone(), ..files.clone() }, "holds no certificate");
+    check(ServerFiles { key: files.certificate.clone(), ..files.clone() }, "holds no private key");
+    let (_, key) = authority.issue("other", &["a.example"], |_| ());
+    check(ServerFiles { key, ..files.clone() }, "is not that of the certificate");
+    check(ServerFiles { client_ca: Some(files.key.clone()), ..files }, "holds no certificate");
+}
+
+#[tokio::test]
+async fn a_url_for_tls_needs_a_certificate() {
+    let mut server = Server::new(support::router());
+    let error = server.listen("https://127.0.0.1:0").await.unwrap_err().to_string();
+    assert!(error.contains("needs a certificate"), "{error}");
+}
