@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures_util::{StreamExt, stream};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use switchboard::{Code, Context, ErrorObject, Json, Method, Router, Stream, Topics, service};
 
@@ -11,16 +10,9 @@ use switchboard::{Code, Context, ErrorObject, Json, Method, Router, Stream, Topi
 #[must_use]
 pub fn router() -> Router {
     let heads = Method::stream("newHeads", |(): (), _| on_and_on((1..=3).map(head)));
-    // The numbers from 1 on. Language clients give a token beside the parameter.
-    let count = Method::stream("count", |of: Count, _| stream::iter(1..=of.to));
     let topics = Topics::new("eth").topic(heads);
-    let built = Router::builder().add(Basics::default()).add(Chain).add(count).add(topics).build();
+    let built = Router::builder().add(Basics::default()).add(Chain).add(topics).build();
     built.expect("the names differ")
-}
-
-#[derive(Deserialize)]
-struct Count {
-    to: u32,
 }
 
 /// These items, and then none for as long as anybody waits: whoever subscribed has to unsubscribe.
@@ -82,6 +74,11 @@ impl Basics {
     async fn introduce(&self, cx: &Context) -> Result<String, ErrorObject> {
         let name: String = cx.peer().call("name", ()).await?;
         Ok(format!("Hello, {name}!"))
+    }
+
+    /// Streams the numbers from 1 on.
+    fn count(&self, to: u32) -> impl Stream<Item = u32> + Send + 'static {
+        stream::iter(1..=to)
     }
 
     /// Streams three numbers and goes on, under the names that jsonrpsee would give it.
