@@ -64,7 +64,7 @@ pub fn connect(url: &str) -> Result<Peer, UrlError> {
 /// stream, which cancels the call on the far side where that notices.
 ///
 /// Where a stream is asked for ([`Peer::stream`]), the answer is read as an event stream if the server gives one: see
-/// [`sse`](super::sse). The reply is there when the first event is, and earlier from a server that says that a stream
+/// [`sse`]. The reply is there when the first event is, and earlier from a server that says that a stream
 /// begins, as ours does.
 #[derive(Clone)]
 pub struct Client {

@@ -3,7 +3,7 @@
 //! - The server is part of the one for HTTP: a request that asks for it is upgraded, on the RPC paths and at
 //!   `/rpc/ws`, see [`http::Options::websocket`](crate::http::Options::websocket).
 //! - [`connect`] opens a connection and gives its far side.
-//! - [`accept`] does the server's part of the handshake for those who have a listener of their own.
+//! - [`accept()`] does the server's part of the handshake for those who have a listener of their own.
 //!
 //! A message holds one JSON-RPC message or batch. It is text, or binary if the far side's last one was (JT-01).
 //! The frames are our own: one read gives many messages, one write takes many, and an idle connection has no buffers.
