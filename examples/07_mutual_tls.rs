@@ -48,8 +48,7 @@ async fn show(folder: &Path) -> Result<(), Box<dyn Error>> {
     let (url, handle) = (server.urls().next().ok_or("it listens")?, server.handle());
     let serving = tokio::spawn(server.serve());
 
-    let mut files = ClientFiles::default();
-    files.trust = Trust::Authority(ca);
+    let mut files = ClientFiles { trust: Trust::Authority(ca), ..ClientFiles::default() };
     let stranger = Dial::new(&url)?.with_tls(ClientTls::load(&files)?).connect().await?;
     println!(
         "without a certificate: {:?}",

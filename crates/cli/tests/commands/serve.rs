@@ -17,6 +17,8 @@ fn the_banner_shows_where_it_listens_what_it_serves_and_how_to_try_it() {
         "  sum(numbers…)  ",
         &format!("  curl {url} -H 'content-type: application/json' -d '"),
         &format!("  switchboard call {url} math/add a=2 b=3\n"),
+        &format!("  curl -N '{url}/rpc/stream?method=ticks&count=3'\n"),
+        &format!("  switchboard call {}/rpc/ws ticks count=3\n", url.replace("http:", "ws:")),
     ] {
         assert!(banner.contains(part), "no {part:?} in {banner}");
     }
