@@ -51,6 +51,22 @@ fn limits_and_hosts_are_those_of_the_command_line() {
 
 #[cfg(unix)]
 #[test]
+fn the_operator_learns_once_how_to_allow_a_host() {
+    let mut serving = Serving::start(&[]);
+    let url = serving.url();
+    for _ in 0..3 {
+        let (code, _, stderr) = parts(run(&["call", &url, "-H", "Host: rpc.example", "sum"]));
+        assert_eq!(code, Some(1), "{stderr}");
+        assert!(!stderr.contains("--allow-host"), "{stderr}");
+    }
+    let said = serving.read_until("--allow-host NAME");
+    assert!(!said.contains("rpc.example"), "{said}");
+    serving.signal("TERM");
+    assert!(!serving.read_until("Stopping").contains("--allow-host"));
+}
+
+#[cfg(unix)]
+#[test]
 fn a_call_under_way_is_finished_after_the_signal() {
     let mut serving = Serving::start(&[]);
     let url = serving.url();
