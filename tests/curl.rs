@@ -64,6 +64,26 @@ async fn a_call_is_answered_with_its_result() {
 }
 
 #[tokio::test]
+async fn a_call_by_name_is_answered_with_its_result() {
+    // J2-08
+    let call = r#"{"jsonrpc":"2.0","id":"x","method":"subtract","params":{"subtrahend":23,"minuend":42}}"#;
+    let printed = curl(&[&JSON[..], &["--data-binary", call]].concat()).await;
+    assert_eq!((printed.status, &*printed.body), (200, r#"{"jsonrpc":"2.0","id":"x","result":19}"#));
+}
+
+#[tokio::test]
+async fn an_error_of_a_method_is_answered_with_200() {
+    // JH-22
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"fail"}"#;
+    let printed = curl(&[&JSON[..], &["--data-binary", call]].concat()).await;
+    let error = r#"{"code":1234,"message":"boom","data":{"x":1}}"#;
+    assert_eq!(
+        (printed.status, printed.body),
+        (200, format!(r#"{{"jsonrpc":"2.0","id":1,"error":{error}}}"#))
+    );
+}
+
+#[tokio::test]
 async fn a_batch_is_answered_with_a_list() {
     // J2-41
     let batch = format!("[{CALL},{NOTIFICATION},{CALL}]");

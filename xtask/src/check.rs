@@ -31,13 +31,13 @@ fn names() -> String {
 
 /// The manifests of the side workspaces that exist.
 fn side_workspaces() -> impl Iterator<Item = &'static str> {
-    ["fuzz/Cargo.toml", "benches/Cargo.toml"]
+    ["fuzz/Cargo.toml", "benches/Cargo.toml", "tests/interop/Cargo.toml"]
         .into_iter()
         .filter(|manifest| workspace::existing(manifest).is_some())
 }
 
 fn fmt() -> Result<Done, Failure> {
-    let advice = "run `cargo fmt --all` (with `--manifest-path` for fuzz and benches)";
+    let advice = "run `cargo fmt --all` (with `--manifest-path` for fuzz, benches and tests/interop)";
     Program::cargo("fmt --all --check").run().map_err(|failure| failure.advise(advice))?;
     for manifest in side_workspaces() {
         let fmt = Program::cargo("fmt --all --check --manifest-path").arg(manifest);

@@ -11,6 +11,7 @@ mod deps;
 mod examples;
 mod features;
 mod fuzz;
+mod interop;
 mod needs;
 mod options;
 mod program;

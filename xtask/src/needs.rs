@@ -13,26 +13,53 @@ pub(crate) struct Need {
     package: &'static str,
     /// What it is for, to complete "needed to …".
     purpose: &'static str,
+    /// The arguments with which it ends well if it is complete; none means that being there is enough.
+    proof: &'static [&'static str],
 }
 
 /// Lists the tracked files.
 pub(crate) const GIT: Need =
-    Need { programs: &["git"], package: "git", purpose: "list the files of the repository" };
+    Need { programs: &["git"], package: "git", purpose: "list the files of the repository", proof: &[] };
 
 /// Builds libFuzzer, which is C++.
 pub(crate) const CXX: Need = Need {
     programs: &["c++", "g++", "clang++"],
     package: "g++",
     purpose: "build libFuzzer for the fuzz targets",
+    proof: &[],
 };
 
 /// Calls over HTTP in the tests, as a client that is not ours.
-pub(crate) const CURL: Need =
-    Need { programs: &["curl"], package: "curl", purpose: "test HTTP with a client that is not ours" };
+pub(crate) const CURL: Need = Need {
+    programs: &["curl"],
+    package: "curl",
+    purpose: "test HTTP with a client that is not ours",
+    proof: &[],
+};
+
+/// Runs the programs of others that are written for it.
+pub(crate) const NODE: Need = Need {
+    programs: &["node"],
+    package: "nodejs",
+    purpose: "meet libraries that are written for it",
+    proof: &["--version"],
+};
+
+/// Installs libraries for Node.
+pub(crate) const NPM: Need =
+    Need { programs: &["npm"], package: "npm", purpose: "install libraries for Node", proof: &["--version"] };
+
+/// Runs the programs of others that are written for it. Some systems leave out what makes an environment for them.
+pub(crate) const PYTHON: Need = Need {
+    programs: &["python3"],
+    package: "python3-venv",
+    purpose: "meet libraries that are written for it",
+    proof: &["-c", "import ensurepip, venv"],
+};
 
 /// Counts instructions.
 pub(crate) const VALGRIND: Need =
-    Need { programs: &["valgrind"], package: "valgrind", purpose: "count instructions" };
+    Need { programs: &["valgrind"], package: "valgrind", purpose: "count instructions", proof: &[] };
 
 impl Need {
     /// Makes sure that the program is there. Installs it if it is missing and we are root on a system with
@@ -53,13 +80,17 @@ impl Need {
     }
 
     fn is_met(&self) -> bool {
-        self.programs.iter().any(|program| find(program).is_some())
+        let is_complete = |program: &str| {
+            self.proof.is_empty() || Program::new(program).args(self.proof.to_vec()).succeeds()
+        };
+        self.programs.iter().any(|program| find(program).is_some() && is_complete(program))
     }
 
     fn missing(&self) -> Failure {
-        let Self { programs, package, purpose } = self;
+        let Self { programs, package, purpose, proof } = self;
+        let what = if proof.is_empty() { "missing" } else { "missing or not complete" };
         Failure::new(
-            format!("{} is missing, needed to {purpose}", programs.join(" or ")),
+            format!("{} is {what}, needed to {purpose}", programs.join(" or ")),
             format!("install it, on Debian or Ubuntu with `sudo apt-get install {package}`"),
         )
     }
@@ -97,5 +128,13 @@ mod tests {
         let text = CXX.missing().to_string();
         assert!(text.contains("c++ or g++ or clang++ is missing, needed to build libFuzzer"), "{text}");
         assert!(text.contains("apt-get install g++"), "{text}");
+    }
+
+    #[test]
+    fn a_program_that_does_not_prove_itself_counts_as_missing() {
+        let need = |proof| Need { programs: &["cargo"], package: "cargo", purpose: "test", proof };
+        assert!(need(&[]).is_met());
+        assert!(need(&["--version"]).is_met());
+        assert!(!need(&["no-such-command"]).is_met());
     }
 }

@@ -26,6 +26,12 @@ pub(crate) fn metadata(manifest: &str, line: &str) -> Result<Value, Failure> {
     })
 }
 
+/// Where cargo puts what it builds.
+pub(crate) fn target() -> Result<PathBuf, Failure> {
+    let metadata = metadata("Cargo.toml", "--no-deps")?;
+    Ok(PathBuf::from(text(&metadata, "target_directory")))
+}
+
 /// The elements of an array in `cargo metadata`; nothing if it is absent.
 pub(crate) fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     value[key].as_array().into_iter().flatten()

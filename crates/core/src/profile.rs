@@ -89,7 +89,7 @@ pub struct Streams {
     pub by_name: bool,
     /// The member of a call's params with a token for partial results. If there is one, streams are told that way
     /// (LSP-P-05): items as arrays in [progress](Progress) with this token, then an empty array as the response; and
-    /// collected into one array for callers that give no token.
+    /// collected into one array for callers that give no token. The handler does not see it among its params.
     pub partial: Option<&'static str>,
 }
 
@@ -102,7 +102,8 @@ pub struct Progress {
     /// The member of its params that says which call is meant.
     pub member: &'static str,
     /// The member of the call's params by which its caller gives a token for that (LSP-P-03). Without one the call's
-    /// identifier is used, and the caller asks with the member `progress` of the request.
+    /// identifier is used, and the caller asks with the member `progress` of the request. The handler does not see the
+    /// token among its params.
     pub param: Option<&'static str>,
 }
 

@@ -22,4 +22,4 @@ pub use message::{Incoming, Invalid, Message, Outcome, Request, Response};
 pub(crate) use scan::validate;
 pub use scan::{Fault, Span};
 pub(crate) use string::quote;
-pub(crate) use walk::{elements, members};
+pub(crate) use walk::{elements, members, written_members};

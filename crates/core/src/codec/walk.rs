@@ -22,6 +22,12 @@ pub(crate) fn members(json: &[u8]) -> impl Iterator<Item = (Cow<'_, [u8]>, &[u8]
     })
 }
 
+/// The members of an object as they are written: names with their quotes, and values.
+pub(crate) fn written_members(json: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut walk = Elements { rest: json.strip_prefix(b"{").unwrap_or_default() };
+    std::iter::from_fn(move || Some((walk.next()?, walk.next()?)))
+}
+
 /// A walk over the elements of an array.
 pub(crate) struct Elements<'a> {
     rest: &'a [u8],

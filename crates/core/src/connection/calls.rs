@@ -198,9 +198,9 @@ impl Calls {
     }
 
     #[inline]
-    fn start(&mut self, request: Request, place: Place, cx: &mut Context<'_>) -> Option<Done> {
+    fn start(&mut self, mut request: Request, place: Place, cx: &mut Context<'_>) -> Option<Done> {
         let (version, id) = (request.version, request.id.clone());
-        let tokens = Tokens::of(&request, &self.settings.profile);
+        let tokens = Tokens::take(&mut request, &self.settings.profile);
         let mut call = call_of(request, &self.cx);
         if let Some(progress) = tokens.progress.clone() {
             call.cx.insert(progress);

@@ -4,7 +4,7 @@ use std::future::Future;
 
 use futures_util::StreamExt;
 
-use crate::codec::{Request, members};
+use crate::codec::{Request, members, written_members};
 use crate::context::Context;
 use crate::error::ErrorObject;
 use crate::exchange::collect;
@@ -25,30 +25,40 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// Looks for them, where the dialect has them.
+    /// Takes them out of the params, where the dialect has them: like identifiers they are for the driver, and a method
+    /// that knows its parameters would refuse them.
     #[inline]
-    pub(super) fn of(request: &Request, profile: &Profile) -> Tokens {
-        match (&request.params, &request.id) {
-            (Some(params), Some(_))
-                if profile.progress.param.is_some() || profile.streams.partial.is_some() =>
-            {
-                Tokens::find(params, profile)
-            }
+    pub(super) fn take(request: &mut Request, profile: &Profile) -> Tokens {
+        let has_any = profile.progress.param.is_some() || profile.streams.partial.is_some();
+        match &mut request.params {
+            Some(params) if has_any && request.id.is_some() => Tokens::split(params, profile),
             _ => Tokens::default(),
         }
     }
 
-    fn find(params: &Json, profile: &Profile) -> Tokens {
-        let find = |wanted: Option<&str>| {
-            let mut members = members(params.as_bytes());
-            let (_, token) =
-                members.find(|(name, _)| wanted.is_some_and(|wanted| **name == *wanted.as_bytes()))?;
-            let (method, member) = (profile.progress.method.clone(), profile.progress.member);
+    fn split(params: &mut Json, profile: &Profile) -> Tokens {
+        let mut tokens = Tokens::default();
+        let mut others = Vec::new();
+        for ((name, value), written) in members(params.as_bytes()).zip(written_members(params.as_bytes())) {
+            let is = |wanted: Option<&str>| wanted.is_some_and(|wanted| *name == *wanted.as_bytes());
             // A token is a string or a number.
-            let is_token = matches!(token.first(), Some(b'"' | b'-' | b'0'..=b'9'));
-            is_token.then(|| ProgressTo { method, member, token: params.sub(token).detached() })
-        };
-        Tokens { progress: find(profile.progress.param), partial: find(profile.streams.partial) }
+            let is_token = matches!(value.first(), Some(b'"' | b'-' | b'0'..=b'9'));
+            let token = || {
+                let (method, member) = (profile.progress.method.clone(), profile.progress.member);
+                Some(ProgressTo { method, member, token: params.sub(value).detached() })
+            };
+            if is_token && is(profile.progress.param) {
+                tokens.progress = token();
+            } else if is_token && is(profile.streams.partial) {
+                tokens.partial = token();
+            } else {
+                others.push(written);
+            }
+        }
+        if tokens.progress.is_some() || tokens.partial.is_some() {
+            *params = object(&others);
+        }
+        tokens
     }
 
     /// A reply in whose place there is a value or an error: a stream is told to its end, or collected.
@@ -67,6 +77,21 @@ impl Tokens {
             }
         }
     }
+}
+
+/// An object of these members, their names as they are written.
+fn object(members: &[(&[u8], &[u8])]) -> Json {
+    let mut text = vec![b'{'];
+    for (name, value) in members {
+        if text.len() > 1 {
+            text.push(b',');
+        }
+        text.extend_from_slice(name);
+        text.push(b':');
+        text.extend_from_slice(value);
+    }
+    text.push(b'}');
+    Json::from_text(Text::from_vec(text))
 }
 
 /// Sends the items as arrays of those that are there at once; what has gone that way is not in the response.
@@ -99,4 +124,46 @@ async fn tell(items: Items, to: &ProgressTo, cx: &Context, limit: usize) -> Resu
         outcome?;
     }
     Ok(Json::from_text(Text::from_static("[]")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::Version;
+    use crate::id::Id;
+
+    fn check(params: &str, expected: &str, has_progress: bool, has_partial: bool) {
+        let params = Some(Json::parse(params.to_owned()).unwrap());
+        let id = Some(Id::from(1));
+        let mut request = Request { version: Version::V2, method: "m".into(), params, id, members: None };
+        let tokens = Tokens::take(&mut request, &Profile::lsp());
+        assert_eq!(request.params.unwrap().as_str(), expected);
+        assert_eq!((tokens.progress.is_some(), tokens.partial.is_some()), (has_progress, has_partial));
+    }
+
+    #[test]
+    fn tokens_are_taken_out_of_the_params() {
+        // LSP-P-03, LSP-P-05
+        check(r#"{"a":1,"workDoneToken":5}"#, r#"{"a":1}"#, true, false);
+        check(r#"{"partialResultToken":"t", "a": [1, {}]}"#, r#"{"a":[1, {}]}"#, false, true);
+        check(
+            r#"{"workDoneToken":"a","\ud83d\ude00":1,"partialResultToken":"b"}"#,
+            r#"{"\ud83d\ude00":1}"#,
+            true,
+            true,
+        );
+        check(r#"{"\u0077orkDoneToken":-1}"#, "{}", true, false);
+    }
+
+    #[test]
+    fn what_is_no_token_stays_where_it_is() {
+        for params in [
+            r#"{"a": 1}"#,
+            r#"[{"workDoneToken":1}]"#,
+            r#"{ "workDoneToken": null }"#,
+            r#"{"a":{"workDoneToken":1}}"#,
+        ] {
+            check(params, params, false, false);
+        }
+    }
 }

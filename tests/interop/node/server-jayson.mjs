@@ -1,0 +1,21 @@
+// A server with jayson, over HTTP or TCP. Its first line says where.
+//
+//   node server-jayson.mjs http|tcp
+
+import jayson from "jayson/promise/index.js";
+import { methods, Refused } from "./methods.mjs";
+
+const wrapped = Object.entries(methods).map(([name, method]) => {
+  const handler = async (params) => {
+    try {
+      return (await method(params ?? [])) ?? null;
+    } catch (error) {
+      throw error instanceof Refused ? error.object : error;
+    }
+  };
+  return [name, new jayson.Method({ handler })];
+});
+
+const kind = process.argv[2];
+const server = new jayson.Server(Object.fromEntries(wrapped))[kind]();
+server.listen(0, "127.0.0.1", () => console.log(`${kind}://127.0.0.1:${server.address().port}`));
