@@ -112,7 +112,7 @@ async fn sniff(socket: &mut Socket, read: &mut BytesMut, stop: &Stop) -> Option<
             return None;
         }
         let is_http2 = read.starts_with(PREFACE);
-        if is_http2 || !PREFACE.starts_with(&read) {
+        if is_http2 || !PREFACE.starts_with(read) {
             return Some(is_http2);
         }
     }
