@@ -33,9 +33,25 @@ pub(crate) fn banner(urls: &[String], methods: &[MethodDescription]) -> String {
         }
         let quote = if url.contains('?') { "'" } else { "" };
         line(&mut text, format_args!("  switchboard call {quote}{url}{quote} math/add a=2 b=3"));
+        if let Some((scheme, place)) = web(&url) {
+            // The same port speaks these too.
+            line(&mut text, format_args!("  curl -N '{scheme}://{place}/rpc/stream?method=ticks&count=3'"));
+            let socket = scheme.replace("http", "ws");
+            line(&mut text, format_args!("  switchboard call {socket}://{place}/rpc/ws ticks count=3"));
+        }
     }
     line(&mut text, format_args!("\n{FAINT}Ctrl-C stops it.{FAINT:#}"));
     text
+}
+
+/// The scheme of HTTP and the place of a URL whose port speaks it.
+fn web(url: &str) -> Option<(&'static str, &str)> {
+    let (scheme, place) = url.split_once("://")?;
+    match scheme {
+        "http" | "ws" => Some(("http", place)),
+        "https" | "wss" => Some(("https", place)),
+        _ => None,
+    }
 }
 
 fn line(text: &mut String, line: std::fmt::Arguments<'_>) {

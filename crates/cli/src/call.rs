@@ -4,14 +4,20 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use futures_util::StreamExt;
+use http::header::ACCEPT;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use switchboard::address::Scheme;
 use switchboard::tls::{ClientFiles, ClientTls, Trust};
-use switchboard::{CallError, Dial, DialError, Json, Reply, Service, Version};
+use switchboard::{
+    CallError, Dial, DialError, ErrorObject, Items, Json, Reply, ReplyFuture, Service, StreamWanted, Version,
+};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::exit;
+use crate::exit::{self, Exit};
 use crate::failure::Failure;
+use crate::signals::Signals;
 use crate::{output, params, units};
 
 const EXAMPLES: &str = "\
@@ -19,6 +25,7 @@ Examples:
   switchboard call http://127.0.0.1:8000 math/add a=2 b=3
   switchboard call http://127.0.0.1:8000 math/add 2 3
   switchboard call http://127.0.0.1:8000 math/add '{\"a\": 2, \"b\": 3}'
+  switchboard call ws://127.0.0.1:8000 ticks count=3          # a stream: one item a line, as they come
   switchboard call 'exec:switchboard serve --stdio' math/add 2 3
   echo '[2, 3]' | switchboard call http://127.0.0.1:8000 math/add -
   switchboard call http://127.0.0.1:8000 echo message='\"5\"'   # the string, not the number
@@ -26,7 +33,8 @@ Examples:
 
 const LONG: &str = "\
 On a terminal the result is laid out with colours, unless NO_COLOR is set. In a pipe it is the JSON text as it was \
-received. An error of the far side goes to stderr, in a pipe as one line of JSON.";
+received. The items of a stream are printed as they come, and Ctrl-C cancels it on the far side. An error of the far \
+side goes to stderr, in a pipe as one line of JSON.";
 
 /// Calls a method and prints its result.
 #[derive(Debug, Args)]
@@ -43,7 +51,7 @@ pub(crate) struct Call {
     /// stdin. A value is JSON if it can be, a string otherwise.
     #[arg(allow_negative_numbers = true)]
     params: Vec<String>,
-    /// How long to wait for the answer.
+    /// How long to wait for the answer, or for a stream to begin.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = units::seconds)]
     timeout: Duration,
     /// A header to send, as `Name: value`. May be given several times.
@@ -76,14 +84,23 @@ impl Call {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let params = params::read(&self.params)?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime
-            .map_err(|error| Failure::new(exit::Exit::Unreachable, format!("cannot start: {error}")))?;
-        let result = runtime.block_on(self.send(params)).map_err(|error| self.explain(error))?;
-        if self.notify { Ok(()) } else { output::result(&result, self.raw) }
+        // A thread besides this one sees signals, even while this one waits for somebody to read its output.
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let cannot = |error| Failure::new(Exit::Unreachable, format!("cannot start: {error}"));
+        runtime.map_err(cannot)?.block_on(async {
+            let mut signals = Signals::listen().map_err(cannot)?;
+            let (interrupt, interrupted) = oneshot::channel();
+            tokio::spawn(async move {
+                signals.next().await;
+                let _ = interrupt.send(());
+                signals.end_at_next().await;
+            });
+            self.send(params, interrupted).await.map_err(|error| self.explain(error))
+        })
     }
 
-    async fn send(&self, params: Option<Json>) -> Result<Json, Unsent> {
+    /// Calls until there is an answer, or a signal: dropping the call cancels it on the far side.
+    async fn send(&self, params: Option<Json>, interrupted: oneshot::Receiver<()>) -> Result<(), Unsent> {
         let url = |error: DialError| Unsent::Url(error.to_string());
         let mut dial = Dial::new(&self.url).map_err(url)?.with_connect_time(self.timeout);
         if dial.address().scheme().is_secure() {
@@ -92,32 +109,28 @@ impl Call {
         let dial = dial
             .with_headers(self.headers.iter().cloned().collect::<HeaderMap>())
             .with_version(if self.v1 { Version::V1 } else { Version::V2 });
-        let is_http = matches!(dial.address().scheme(), Scheme::Http | Scheme::Https);
-        if is_http {
-            return self.call(&dial.client().map_err(url)?, params).await;
-        }
-        if self.v1 {
-            return Err(Unsent::Url("only http and https URLs are called in version 1.0".to_owned()));
-        }
-        let peer = dial.connect().await.map_err(|error| match error {
-            DialError::Unreachable(text) => Unsent::Call(CallError::Unreachable(text.into())),
-            other => url(other),
-        })?;
-        let outcome = self.call(&peer, params).await;
-        drop(peer);
-        self.finish().await;
-        outcome
-    }
-
-    /// Lets connections send what is queued and close.
-    async fn finish(&self) {
-        let metrics = tokio::runtime::Handle::current().metrics();
-        let closed = async {
-            while metrics.num_alive_tasks() > 0 {
-                tokio::time::sleep(Duration::from_millis(1)).await;
+        let (end, ended) = oneshot::channel();
+        let work = async {
+            if matches!(dial.address().scheme(), Scheme::Http | Scheme::Https) {
+                return self.call(&dial.client().map_err(url)?, params).await;
             }
+            if self.v1 {
+                return Err(Unsent::Url("only http and https URLs are called in version 1.0".to_owned()));
+            }
+            let peer =
+                dial.with_service(Nothing { _end: end }).connect().await.map_err(|error| match error {
+                    DialError::Unreachable(text) => Unsent::Call(CallError::Unreachable(text.into())),
+                    other => url(other),
+                })?;
+            self.call(&peer, params).await
         };
-        let _ = tokio::time::timeout(self.timeout.min(Duration::from_secs(1)), closed).await;
+        let outcome = tokio::select! {
+            outcome = work => outcome,
+            _ = interrupted => Err(Unsent::Interrupted),
+        };
+        // The connection sends what is queued, which may be that the call is cancelled, and closes.
+        let _ = tokio::time::timeout(self.timeout.min(Duration::from_secs(1)), ended).await;
+        outcome
     }
 
     fn tls(&self) -> Result<ClientTls, Unsent> {
@@ -135,20 +148,42 @@ impl Call {
         ClientTls::load(&files).map_err(|error| Unsent::Url(error.to_string()))
     }
 
-    async fn call(&self, service: &impl Service, params: Option<Json>) -> Result<Json, Unsent> {
+    /// Calls, and prints what comes back: a result, or the items of a stream as they come.
+    async fn call(&self, service: &impl Service, params: Option<Json>) -> Result<(), Unsent> {
         // Not through a `Peer`, which keeps silent about a refused notification.
         let mut call = match self.notify {
             true => switchboard::Call::notification(self.method.as_str(), params),
             false => switchboard::Call::new(self.method.as_str(), params),
         };
         call.cx.deadline = Some(Instant::now() + self.timeout);
+        if !self.v1 && !self.headers.iter().any(|(name, _)| name == ACCEPT) {
+            call.cx.insert(StreamWanted);
+        }
         match Service::call(service, &call).await {
-            Reply::Value(json) => Ok(json),
+            Reply::Value(_) if self.notify => Ok(()),
+            Reply::Value(json) => self.show(&json).map(|_| ()),
             Reply::Error(error) => Err(Unsent::Call(error.into())),
-            Reply::Stream(_) => {
-                Err(Unsent::Call(CallError::Protocol("a stream answers a plain call".into())))
+            Reply::Stream(items) => self.show_items(items).await,
+        }
+    }
+
+    async fn show_items(&self, mut items: Items) -> Result<(), Unsent> {
+        while let Some(item) = items.next().await {
+            match item.map_err(CallError::from) {
+                Ok(json) if self.show(&json)? => {}
+                // Whoever read has seen enough.
+                Ok(_) => break,
+                // The stream goes on.
+                Err(CallError::Gap(gap)) => output::note(&format!("warning: {gap}\n")),
+                Err(error) => return Err(Unsent::Call(error)),
             }
         }
+        Ok(())
+    }
+
+    /// Prints a result; tells whether anybody reads on.
+    fn show(&self, json: &Json) -> Result<bool, Unsent> {
+        output::result(json, self.raw).map_err(Unsent::Failed)
     }
 
     /// What a failure means, and what to do about it.
@@ -156,6 +191,10 @@ impl Call {
         let error = match failure {
             Unsent::Url(what) => return Failure::usage(what),
             Unsent::Call(error) => error,
+            Unsent::Failed(failure) => return failure,
+            Unsent::Interrupted => {
+                return Failure::new(Exit::Interrupted, "interrupted; the call was cancelled");
+            }
         };
         let advice = match &error {
             CallError::Unreachable(what) if what.starts_with("nothing listens") => Some(self.start_advice()),
@@ -201,6 +240,21 @@ enum Unsent {
     Url(String),
     /// The call failed.
     Call(CallError),
+    /// Something else did.
+    Failed(Failure),
+    /// A signal came first.
+    Interrupted,
+}
+
+/// Answers nothing that the far side asks. It ends with the connection, and with it what it holds.
+struct Nothing {
+    _end: oneshot::Sender<()>,
+}
+
+impl Service for Nothing {
+    fn call(&self, _: &switchboard::Call) -> ReplyFuture {
+        ReplyFuture::ready(ErrorObject::method_not_found())
+    }
 }
 
 /// Reads a header as it is written on the command line.

@@ -1,14 +1,18 @@
 //! The methods that `switchboard serve` serves, to try things out with.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use switchboard::{ErrorObject, Json, Router, RouterError, Stream, service};
+use futures_util::StreamExt;
+use switchboard::{Context, ErrorObject, Json, Router, RouterError, Stream, service};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use crate::number::Number;
 
 /// The router of all demo methods.
 pub(crate) fn router() -> Result<Router, RouterError> {
-    Router::builder().add(Math).add(Basics).build()
+    Router::builder().add(Math).add(Basics).add(Clock::default()).build()
 }
 
 /// Arithmetic.
@@ -100,6 +104,89 @@ impl Basics {
     }
 }
 
+/// What comes by itself.
+struct Clock {
+    /// How many may be told of ticks at once.
+    watchers: Arc<Semaphore>,
+}
+
+impl Default for Clock {
+    fn default() -> Clock {
+        Clock { watchers: Arc::new(Semaphore::new(1024)) }
+    }
+}
+
+#[service]
+impl Clock {
+    /// Streams the numbers from 1 on, one at a time.
+    #[method(safe)]
+    fn ticks(
+        &self,
+        /// The last number; without it there is none.
+        count: Option<u64>,
+        /// How long to wait before each.
+        #[arg(default = 1.0)]
+        seconds: f64,
+    ) -> Result<impl Stream<Item = u64> + Send + 'static, ErrorObject> {
+        let clock = interval(pause(seconds)?);
+        let ticks = futures_util::stream::unfold((clock, 0), |(mut clock, last)| async move {
+            clock.tick().await;
+            Some((last + 1, (clock, last + 1)))
+        });
+        Ok(ticks.take(count.map_or(usize::MAX, |count| usize::try_from(count).unwrap_or(usize::MAX))))
+    }
+
+    /// Sends the notification `onTick` from now on, until the connection ends.
+    async fn watch(
+        &self,
+        cx: &Context,
+        /// How long to wait before each.
+        #[arg(default = 1.0)]
+        seconds: f64,
+    ) -> Result<(), ErrorObject> {
+        let time = pause(seconds)?;
+        let permit = Arc::clone(&self.watchers).try_acquire_owned().map_err(|_| {
+            ErrorObject::over_limit("watchers", "too many watch already; try again when one has gone")
+        })?;
+        // The first says whether this caller can be told at all.
+        let peer = cx.peer().clone();
+        peer.notify("onTick", [0]).await?;
+        let tell = async move {
+            let _permit = permit;
+            let mut clock = interval(time);
+            for number in 1_u64.. {
+                clock.tick().await;
+                if peer.notify("onTick", [number]).await.is_err() {
+                    return;
+                }
+            }
+        };
+        let gone = cx.peer().clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = gone.closed() => {}
+                () = tell => {}
+            }
+        });
+        Ok(())
+    }
+}
+
+/// The time between ticks: a millisecond at least, so that they stay ticks.
+fn pause(seconds: f64) -> Result<Duration, ErrorObject> {
+    Duration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(|time| (Duration::from_millis(1)..=Duration::from_secs(86_400)).contains(time))
+        .ok_or_else(|| ErrorObject::validation_failed("seconds must be from 0.001 to 86400"))
+}
+
+/// Ticks after each such time; those that were missed are left out.
+fn interval(time: Duration) -> Interval {
+    let mut clock = tokio::time::interval_at(Instant::now() + time, time);
+    clock.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    clock
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,7 +248,7 @@ mod tests {
     fn every_method_is_described() {
         for method in router().unwrap().describe().methods {
             assert!(!method.summary.is_empty(), "{}", method.name);
-            assert!(method.marks.safe, "{}", method.name);
+            assert!(method.marks.safe || method.name == "watch", "{}", method.name);
         }
     }
 }

@@ -22,7 +22,7 @@ pub(crate) enum Exit {
     CannotListen = 6,
     /// The result came but could not be written to stdout.
     CannotWrite = 7,
-    /// A second signal ended the program before it was done, as shells number it.
+    /// A signal ended a call before it was done, or a second one a server, as shells number it.
     Interrupted = 130,
 }
 
@@ -37,7 +37,7 @@ Exit codes:
   5    the answer breaks the protocol, or is not JSON-RPC
   6    an address could not be listened on
   7    the result could not be written
-  130  stopped by a second signal";
+  130  stopped by a signal; `serve`, by a second one";
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {

@@ -16,8 +16,9 @@ use crate::layout::{Layout, visible};
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const ADVICE: Style = AnsiColor::Yellow.on_default();
 
-/// Writes a result to stdout: laid out on a terminal, as it was received in a pipe or when that is asked for.
-pub(crate) fn result(json: &Json, is_raw: bool) -> Result<(), Failure> {
+/// Writes a result to stdout: laid out on a terminal, as it was received in a pipe or when that is asked for. Tells
+/// whether anybody reads on.
+pub(crate) fn result(json: &Json, is_raw: bool) -> Result<bool, Failure> {
     let mut stdout = anstream::stdout();
     let written = if io::stdout().is_terminal() && !is_raw {
         writeln!(stdout, "{}", Layout::Page.of(json))
@@ -27,10 +28,9 @@ pub(crate) fn result(json: &Json, is_raw: bool) -> Result<(), Failure> {
         stdout.write_all(json.as_bytes()).and_then(|()| stdout.write_all(b"\n"))
     };
     match written.and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(Exit::CannotWrite, format!("cannot write the result: {error}")))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::new(Exit::CannotWrite, format!("cannot write the result: {error}"))),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use listenfd::ListenFd;
-use switchboard::http::{Cors, Hosts, Options, Origins};
+use switchboard::http::{Cors, Get, Hosts, Options, Origins};
 use switchboard::server::{ListenError, Server, ServerOptions};
 use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
 use switchboard::{Limits, Settings};
@@ -97,9 +97,12 @@ impl Serve {
 
     async fn serve(self) -> Result<(), Failure> {
         let router = demo::router().map_err(|error| Failure::usage(error.to_string()))?;
-        let methods = router.describe().methods;
+        let description = router.describe();
+        // Whatever may be called by GET on this machine may be so from others if it changes nothing.
+        let get = if self.public { Get::described(&description) } else { Get::default() };
+        let methods = description.methods;
         let mut server = Server::new(router)
-            .with_http(self.options()?)
+            .with_http(Options { get, ..self.options()? })
             .with_settings(self.settings())
             .with_options(ServerOptions {
                 connections: self.max_connections,

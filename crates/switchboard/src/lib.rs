@@ -27,3 +27,18 @@ pub use switchboard_transport::ws;
 pub use switchboard_transport::{Dial, DialError, address, connect, http, server};
 #[cfg(feature = "stream")]
 pub use switchboard_transport::{framing, stream};
+
+/// The examples of the pages in `docs/`, tested like those of the documentation.
+#[cfg(all(doctest, feature = "macros", feature = "http"))]
+mod pages {
+    #[doc = include_str!("../../../docs/cancelling.md")]
+    struct Cancelling;
+    #[doc = include_str!("../../../docs/deadlines.md")]
+    struct Deadlines;
+    #[doc = include_str!("../../../docs/pushing.md")]
+    struct Pushing;
+    #[doc = include_str!("../../../docs/streaming.md")]
+    struct Streaming;
+    #[doc = include_str!("../../../docs/transports.md")]
+    struct Transports;
+}

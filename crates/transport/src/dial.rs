@@ -85,6 +85,9 @@ impl Dial {
     }
 
     /// With this service for the calls of the far side, where the carrier brings any. Without one it has no methods.
+    ///
+    /// A connection drops it when it has ended and closed, and a child process with it. So whoever wants to wait for
+    /// that, after dropping the peer, waits for the end of something that the service holds.
     #[must_use]
     pub fn with_service(mut self, service: impl Service) -> Dial {
         self.service = Arc::new(service);

@@ -1,6 +1,8 @@
 //! The transports of Switchboard: each yields frames or bodies, and nothing else.
 
 pub mod address;
+#[cfg(any(feature = "http", feature = "stream"))]
+mod budget;
 #[cfg(all(feature = "child", unix))]
 pub mod child;
 #[cfg(feature = "http")]

@@ -246,3 +246,19 @@ async fn a_url_for_tls_needs_a_certificate() {
     let error = server.listen("https://127.0.0.1:0").await.unwrap_err().to_string();
     assert!(error.contains("needs a certificate"), "{error}");
 }
+
+// SEC-H-05
+#[tokio::test]
+async fn a_handshake_that_does_not_come_to_its_end_is_closed() {
+    let authority = Authority::new();
+    let options = ServerOptions { header_time: Duration::from_millis(100), ..ServerOptions::default() };
+    let server = Running::start(ServerTls::load(authority.server()).unwrap(), options).await;
+    // Nothing; the first byte; a record that announces more than it has.
+    for sent in [&b""[..], &[22], &[22, 3, 1, 2, 0, 1, 0]] {
+        let mut raw = Raw::open(server.address()).await;
+        raw.send(sent).await;
+        assert!(raw.is_closed().await, "{sent:?}");
+    }
+    assert_eq!(server.add(authority.client(None)).await, Ok(5));
+    server.stop().await;
+}

@@ -1,8 +1,11 @@
 //! The dependency rules on small made-up workspaces.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
-use super::findings;
+use super::{built, findings};
+use crate::workspace::{list, text};
 
 /// A workspace out of lines `package > package, package`; a `?` after a name makes a dev-dependency. Names
 /// that start with `switchboard`, and `xtask`, are members; everything else comes from a registry.
@@ -41,7 +44,13 @@ fn workspace(lines: &[&str]) -> Value {
 
 /// The findings contain exactly these beginnings, in order.
 fn check(metadata: &Value, expected: &[&str]) {
-    let found = findings(metadata);
+    let names = list(metadata, "packages").map(|package| text(package, "name").to_owned()).collect();
+    check_built(metadata, &names, expected);
+}
+
+/// The same, where only these packages are built.
+fn check_built(metadata: &Value, built: &BTreeSet<String>, expected: &[&str]) {
+    let found = findings(metadata, built);
     let agrees = found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| a.starts_with(b));
     assert!(agrees, "expected {expected:#?}, found {found:#?}");
 }
@@ -111,6 +120,24 @@ fn a_banned_crate_is_found_with_who_brings_it() {
         &workspace(&["switchboard-transport > tls", "tls > ring", "ring"]),
         &["ring is in the tree, brought by tls"],
     );
+}
+
+#[test]
+fn a_banned_crate_that_is_named_and_not_built_is_fine() {
+    let metadata = workspace(&["switchboard-transport > tls", "tls > ring", "ring"]);
+    let names = ["switchboard-transport", "tls"].map(str::to_owned).into();
+    check_built(&metadata, &names, &[]);
+}
+
+#[test]
+fn what_is_built_is_read_by_name_and_a_list_without_our_crates_is_not_believed() {
+    let list =
+        "switchboard-core v0.1.0 (/w/core)\nring v0.17.8\nring v0.17.8 (*)\n\nswitchboard-cli v0.1.0 (*)\n";
+    let expected = ["ring", "switchboard-cli", "switchboard-core"].map(str::to_owned).into();
+    assert_eq!(built(list).ok(), Some(expected));
+    for wrong in ["", "warning: nothing to print", "ring v0.17.8\nswitchboard-core v0.1.0"] {
+        assert!(built(wrong).is_err(), "{wrong}");
+    }
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn parameters_go_by_name_by_position_as_json_and_from_stdin() {
     );
     check(&["echo", "message=\"5\""], "\"5\"\n");
     check(&["echo", "hello"], "\"hello\"\n");
-    check(&["count", "3"], "[1,2,3]\n");
+    check(&["count", "3"], "1\n2\n3\n");
     check(&["sum"], "0\n");
     check(&["--v1", "math/add", "2", "3"], "5\n");
     check(&["--raw", "--timeout", "5", "-H", "X-Test: 1", "math/add", "2", "3"], "5\n");

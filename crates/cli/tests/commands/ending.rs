@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 
+use switchboard::{CallError, Code};
+
 use crate::program::Serving;
 
 /// A call that is under way, over a connection of messages.
@@ -64,5 +66,47 @@ fn a_call_that_never_ends_is_cancelled_after_the_limit() {
     serving.read_until("Stopping");
     let answer = pending.line();
     assert!(answer.contains("-32006"), "{answer}");
+    assert_eq!(serving.wait().0.code(), Some(0));
+}
+
+/// Calls until nobody answers any more. A call that is not answered was not taken: the connection closes, or the server
+/// says that it goes. Anything else, such as half an answer, is a failure.
+async fn pour(url: String, swinging: std::sync::Arc<tokio::sync::Semaphore>) -> Result<(), CallError> {
+    let peer = switchboard::connect(&url).await.unwrap();
+    for round in 0_u64.. {
+        if round == 20 {
+            swinging.add_permits(1);
+        }
+        let calls = (0..8).map(|_| peer.call::<u64>("math/add", [round, 1]).into_future());
+        let mut is_over = false;
+        for outcome in futures_util::future::join_all(calls).await {
+            match outcome {
+                Ok(sum) => assert_eq!(sum, round + 1),
+                Err(CallError::Closed(_) | CallError::Unreachable(_)) => is_over = true,
+                Err(CallError::Rejected(error)) if error.code == Code::SHUTTING_DOWN => is_over = true,
+                Err(other) => return Err(other),
+            }
+        }
+        if is_over {
+            break;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn under_load_every_call_is_answered_or_finds_the_connection_closed() {
+    let mut serving = Serving::start(&["--listen", "ws://127.0.0.1:0", "--listen", "tcp://127.0.0.1:0"]);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let swinging = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
+    let urls = serving.urls();
+    let clients: Vec<_> =
+        urls.iter().cycle().take(24).map(|url| runtime.spawn(pour(url.clone(), swinging.clone()))).collect();
+    drop(runtime.block_on(swinging.acquire_many(24)).unwrap());
+    serving.signal("TERM");
+    serving.read_until("Stopping");
+    for client in clients {
+        runtime.block_on(client).unwrap().unwrap();
+    }
     assert_eq!(serving.wait().0.code(), Some(0));
 }

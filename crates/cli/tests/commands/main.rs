@@ -9,3 +9,5 @@ mod carriers;
 mod ending;
 mod program;
 mod serve;
+#[cfg(unix)]
+mod streams;

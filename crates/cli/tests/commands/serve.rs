@@ -17,6 +17,8 @@ fn the_banner_shows_where_it_listens_what_it_serves_and_how_to_try_it() {
         "  sum(numbers…)  ",
         &format!("  curl {url} -H 'content-type: application/json' -d '"),
         &format!("  switchboard call {url} math/add a=2 b=3\n"),
+        &format!("  curl -N '{url}/rpc/stream?method=ticks&count=3'\n"),
+        &format!("  switchboard call {}/rpc/ws ticks count=3\n", url.replace("http:", "ws:")),
     ] {
         assert!(banner.contains(part), "no {part:?} in {banner}");
     }
@@ -45,6 +47,22 @@ fn limits_and_hosts_are_those_of_the_command_line() {
     check(&["Host: rpc.example", "sum"], 0);
     check(&["Host: 127.0.0.1", "sum"], 1);
     check(&["Host: rpc.example", "echo", &"x".repeat(100)], 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_operator_learns_once_how_to_allow_a_host() {
+    let mut serving = Serving::start(&[]);
+    let url = serving.url();
+    for _ in 0..3 {
+        let (code, _, stderr) = parts(run(&["call", &url, "-H", "Host: rpc.example", "sum"]));
+        assert_eq!(code, Some(1), "{stderr}");
+        assert!(!stderr.contains("--allow-host"), "{stderr}");
+    }
+    let said = serving.read_until("--allow-host NAME");
+    assert!(!said.contains("rpc.example"), "{said}");
+    serving.signal("TERM");
+    assert!(!serving.read_until("Stopping").contains("--allow-host"));
 }
 
 #[cfg(unix)]

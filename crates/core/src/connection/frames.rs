@@ -46,6 +46,9 @@ pub enum ConnectionError {
     /// A frame is longer than a frame may be.
     #[error("a frame exceeds the limit of {0} bytes (limits.frame)")]
     FrameTooLong(usize),
+    /// A frame would not fit in beside what is being received from others. It may be sent again later.
+    #[error("a frame does not fit in beside those of other connections")]
+    NoRoom,
     /// The far side does not read what it is sent.
     #[error("the far side is too slow: {queued} bytes wait to be sent, the limit is {limit} (limits.outbox)")]
     SlowReader {

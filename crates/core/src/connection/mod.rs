@@ -189,6 +189,9 @@ impl Connection {
         let refusal = match &error {
             ConnectionError::Framing(why) => ErrorObject::parse_error(why.clone()),
             ConnectionError::FrameTooLong(limit) => Fault::Frame(*limit).into(),
+            ConnectionError::NoRoom => {
+                ErrorObject::over_limit("buffers", "too much is being received at once; try again later")
+            }
             _ => return Err(error),
         };
         self.refuse_frame(refusal);

@@ -68,6 +68,7 @@ pub async fn connect(
     let output = Receiver::from_owned_fd(pipes.stdout).map_err(failed)?;
     let errors = Receiver::from_owned_fd(pipes.stderr).map_err(failed)?;
     let (source, sink) = stream::frames(output, input, options);
+    let held = Arc::clone(&service);
     let source = Source::new(source, exited, command.name(), words.clone());
     let (_, connection) = Connection::new(
         source,
@@ -86,6 +87,8 @@ pub async fn connect(
         };
         // Dropping this task, with the runtime, drops the group, which kills it.
         tokio::join!(connected, group.keep(exit, ended), words.collect(errors, &name));
+        // That it is dropped tells its owner that all is over.
+        drop(held);
     });
     Ok(peer)
 }

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
@@ -14,6 +15,7 @@ use super::fault::Fault;
 use super::media::Format;
 use super::rules::{Admitted, Kept, Rules, Verdict};
 use super::sse::{self, Stay};
+use crate::budget::{Budget, Share};
 
 /// What an answer on its way holds on to.
 pub(super) trait Held: Send + Sync {
@@ -23,6 +25,10 @@ pub(super) trait Held: Send + Sync {
     fn cx(&self) -> &Context;
     /// Told that the connection ends after this, with a body unread.
     fn note_closing(&self) {}
+    /// What bounds the bodies of all connections together, if anything does.
+    fn budget(&self) -> Option<&Arc<Budget>> {
+        None
+    }
     /// What an answer that is not done with its response holds on to.
     fn stay(&self) -> Stay {
         Stay::default()
@@ -54,15 +60,16 @@ where
             Verdict::Switch => return Ok(switch(headers)),
             Verdict::Preflight => return Ok(preflight(rules, headers)),
             Verdict::Refused(fault) => {
-                let is_suspect = matches!(fault, Fault::BadRequest(_) | Fault::Forbidden(_));
+                let is_suspect = matches!(fault, Fault::BadRequest(_) | Fault::Forbidden(_) | Fault::Connect);
                 let closes = is_http1 && (is_suspect || !body.is_end_stream());
                 return Ok(refuse(&held, fault, headers, closes));
             }
         };
         let limit = rules.settings.limits.frame;
-        let text = match body::begin(&mut body, limit).await {
+        let mut share = Share::of(held.budget());
+        let text = match body::begin(&mut body, limit, &mut share).await {
             Begun::Whole(text) => Ok(text),
-            Begun::Part(begun) => body::finish(body, begun, limit, rules.options.body_time).await,
+            Begun::Part(begun) => body::finish(body, begun, limit, rules.options.body_time, share).await,
             Begun::Unread(unread) => Err(unread),
         };
         let text = match text {

@@ -10,6 +10,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
 use super::sse::EventBody;
+use crate::budget::Share;
 
 /// The body of a response: there at once and of known length, or a stream of events.
 #[derive(Debug)]
@@ -77,6 +78,8 @@ pub(super) enum Unread {
     TooLarge,
     /// It did not come in time.
     TooSlow,
+    /// There is no room for it beside what others send.
+    NoRoom,
     /// The connection broke, or the body's own framing is wrong.
     Broken,
 }
@@ -95,9 +98,15 @@ pub(super) enum Begun {
 }
 
 /// Takes what is there of a body of at most `limit` bytes, without waiting. In one piece it is not copied.
-pub(super) async fn begin<B: HttpBody + Unpin>(body: &mut B, limit: usize) -> Begun {
-    if body.size_hint().lower() > limit as u64 {
+///
+/// What is announced is covered before any of it is taken.
+pub(super) async fn begin<B: HttpBody + Unpin>(body: &mut B, limit: usize, share: &mut Share) -> Begun {
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if announced > limit {
         return Begun::Unread(Unread::TooLarge);
+    }
+    if !share.cover(announced) {
+        return Begun::Unread(Unread::NoRoom);
     }
     if body.is_end_stream() {
         return Begun::Whole(Bytes::new());
@@ -112,8 +121,11 @@ pub(super) async fn begin<B: HttpBody + Unpin>(body: &mut B, limit: usize) -> Be
     if data.remaining() > limit {
         return Begun::Unread(Unread::TooLarge);
     }
+    if !share.cover(data.remaining()) {
+        return Begun::Unread(Unread::NoRoom);
+    }
     if body.is_end_stream() {
-        return Begun::Whole(data.copy_to_bytes(data.remaining()));
+        return Begun::Whole(share.seal(data.copy_to_bytes(data.remaining())));
     }
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     let mut begun = BytesMut::with_capacity(data.remaining() + announced.min(TRUSTED));
@@ -127,40 +139,54 @@ pub(super) fn finish<'a, B>(
     begun: BytesMut,
     limit: usize,
     time: Duration,
+    share: Share,
 ) -> Pin<Box<dyn Future<Output = Result<Bytes, Unread>> + Send + 'a>>
 where
     B: HttpBody + Unpin + Send + 'a,
     B::Data: Send,
 {
     Box::pin(async move {
-        let rest = rest(body, begun, limit);
+        let rest = rest(body, begun, limit, share);
         tokio::time::timeout(time, rest).await.unwrap_or(Err(Unread::TooSlow))
     })
 }
 
 /// Reads a body of at most `limit` bytes within `time`.
-pub(super) async fn read<B>(mut body: B, limit: usize, time: Duration) -> Result<Bytes, Unread>
+pub(super) async fn read<B>(
+    mut body: B,
+    limit: usize,
+    time: Duration,
+    mut share: Share,
+) -> Result<Bytes, Unread>
 where
     B: HttpBody + Unpin + Send,
     B::Data: Send,
 {
-    match begin(&mut body, limit).await {
+    match begin(&mut body, limit, &mut share).await {
         Begun::Whole(text) => Ok(text),
-        Begun::Part(begun) => finish(body, begun, limit, time).await,
+        Begun::Part(begun) => finish(body, begun, limit, time, share).await,
         Begun::Unread(unread) => Err(unread),
     }
 }
 
-async fn rest<B: HttpBody + Unpin>(mut body: B, mut text: BytesMut, limit: usize) -> Result<Bytes, Unread> {
+async fn rest<B: HttpBody + Unpin>(
+    mut body: B,
+    mut text: BytesMut,
+    limit: usize,
+    mut share: Share,
+) -> Result<Bytes, Unread> {
     loop {
         let frame = match poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
-            None => return Ok(text.freeze()),
+            None => return Ok(share.seal(text.freeze())),
             Some(frame) => frame.map_err(|_| Unread::Broken)?,
         };
         // Trailers have no meaning here.
         let Ok(data) = frame.into_data() else { continue };
         if text.len() + data.remaining() > limit {
             return Err(Unread::TooLarge);
+        }
+        if !share.cover(text.len() + data.remaining()) {
+            return Err(Unread::NoRoom);
         }
         append(&mut text, data);
     }
@@ -178,6 +204,7 @@ fn append(text: &mut BytesMut, mut data: impl Buf) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::Budget;
 
     /// Frames that are there at once, then silence or the end.
     struct Script {
@@ -203,7 +230,7 @@ mod tests {
 
     async fn check(frames: &[&'static str], ends: bool, expected: Result<&str, Unread>) {
         let script = Script { frames: frames.iter().copied().collect(), ends };
-        let read = read(script, 5, Duration::from_secs(30)).await;
+        let read = read(script, 5, Duration::from_secs(30), Share::default()).await;
         assert_eq!(read, expected.map(|text| Bytes::copy_from_slice(text.as_bytes())), "{frames:?}");
     }
 
@@ -221,13 +248,29 @@ mod tests {
     #[tokio::test]
     async fn a_body_in_one_piece_is_not_copied() {
         let text = Bytes::from(vec![b'x'; 100]);
-        let read = read(Body::new(text.clone()), 1000, Duration::from_secs(30)).await.unwrap();
+        let body = Body::new(text.clone());
+        let read = read(body, 1000, Duration::from_secs(30), Share::default()).await.unwrap();
         assert_eq!(read.as_ptr(), text.as_ptr());
     }
 
     #[tokio::test]
     async fn an_announced_length_beyond_the_limit_is_refused_unread() {
         let body = Body::new(Bytes::from(vec![b'x'; 100]));
-        assert_eq!(read(body, 99, Duration::from_secs(30)).await, Err(Unread::TooLarge));
+        let read = read(body, 99, Duration::from_secs(30), Share::default()).await;
+        assert_eq!(read, Err(Unread::TooLarge));
+    }
+
+    #[tokio::test]
+    async fn a_body_without_room_is_not_read_and_leaves_its_room_when_it_is_dropped() {
+        let budget = Budget::new(100 << 10);
+        let read = async |length: usize| {
+            let body = Body::new(Bytes::from(vec![b'x'; length]));
+            read(body, 1 << 20, Duration::from_secs(30), Share::of(Some(&budget))).await
+        };
+        let held = read(80 << 10).await.unwrap();
+        assert_eq!(read(80 << 10).await, Err(Unread::NoRoom));
+        assert!(read(60 << 10).await.is_ok(), "short ones are not counted");
+        drop(held);
+        assert!(read(80 << 10).await.is_ok());
     }
 }

@@ -34,6 +34,7 @@ use super::outcome::{Received, failure};
 use super::sse::{self, Reading};
 use super::url::{self, UrlError};
 use super::watch::after;
+use crate::budget::Share;
 #[cfg(feature = "tls")]
 use crate::tls::{self, ClientFiles, ClientTls};
 
@@ -331,9 +332,9 @@ impl Inner {
     async fn receive(&self, response: Response<Incoming>, limit: usize) -> Result<Received, CallError> {
         let status = response.status();
         let limit = limit.saturating_add(ENVELOPE);
-        let body = body::read(response.into_body(), limit, Duration::MAX).await;
+        let body = body::read(response.into_body(), limit, Duration::MAX, Share::default()).await;
         let body = body.map_err(|unread| match unread {
-            Unread::TooLarge => too_large(limit),
+            Unread::TooLarge | Unread::NoRoom => too_large(limit),
             Unread::TooSlow => CallError::TimedOut,
             Unread::Broken => CallError::Closed(format!("{} ended it midway", self.target).into()),
         })?;

@@ -6,13 +6,13 @@ use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::{Service as HyperService, service_fn};
 use hyper_util::rt::TokioIo;
-use switchboard_core::{Context, Origin};
+use switchboard_core::{Context, ErrorObject, Origin};
 use tokio::io::AsyncReadExt;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -25,20 +25,27 @@ use super::sse::Stay;
 #[cfg(feature = "ws")]
 use super::upgrade::Upgrade;
 use super::watch::{Clock, Verdict, after};
-use crate::server::{Guest, ServerOptions, Stop};
+use crate::budget::Budget;
+use crate::server::{Guest, ServerOptions, Stop, http_refusal, say_and_close};
 use crate::socket::Socket;
 
 /// Serves one connection until it ends, is idle for too long, or is told to stop and has answered what it took on.
 pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>, guest: Guest) {
     let (options, stop) = (guest.options(), guest.stop());
     let begun = Instant::now();
-    let sniffed = tokio::time::timeout_at(after(begun, options.header_time), sniff(&mut socket, stop)).await;
-    let Ok(Some((prefix, is_http2))) = sniffed else { return };
-    let socket = Shared::new(socket, prefix, is_http2);
+    let mut read = BytesMut::with_capacity(1024);
+    let sniffed = sniff(&mut socket, &mut read, stop);
+    let is_http2 = match tokio::time::timeout_at(after(begun, options.header_time), sniffed).await {
+        Ok(Some(is_http2)) => is_http2,
+        Err(_) if !read.is_empty() => return refuse_slow_head(socket, stop).await,
+        Ok(None) | Err(_) => return,
+    };
+    let socket = Shared::new(socket, read.freeze(), is_http2);
     let caller = Arc::new(Caller {
         rules,
         socket: Arc::clone(&socket),
         stop: Arc::clone(stop),
+        budget: Arc::clone(guest.budget()),
         cx: Context::new(origin),
         #[cfg(feature = "ws")]
         upgrade: Mutex::default(),
@@ -47,13 +54,13 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
     let service = service_fn(move |request| answering.answer(request));
     let io = TokioIo::new(Pipe(Arc::clone(&socket)));
     let clock = Clock::start(options.header_time, options.idle_time, begun);
-    if is_http2 {
+    let end = if is_http2 {
         let streams = OwnedStreams::default();
         let connection = http2(&streams.0, options).serve_connection(io, service);
-        drive(connection, &socket, clock, stop).await;
+        drive(connection, &socket, clock, stop).await
     } else {
-        drive(http1(options).serve_connection(io, service).with_upgrades(), &socket, clock, stop).await;
-    }
+        drive(http1(options).serve_connection(io, service).with_upgrades(), &socket, clock, stop).await
+    };
     #[cfg(feature = "ws")]
     let upgrade = caller.upgrade.lock().unwrap_or_else(PoisonError::into_inner).take();
     #[cfg(feature = "ws")]
@@ -65,19 +72,37 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
     }
     // Lingering takes the socket, so that nobody else may hold it.
     drop(caller);
-    if socket.activity.has_unread() {
-        socket.linger(stop).await;
+    match end {
+        End::SlowHead => {
+            if let Some(socket) = socket.into_unused() {
+                refuse_slow_head(socket, stop).await;
+            }
+        }
+        End::Usual if socket.activity.has_unread() => socket.linger(stop).await,
+        End::Usual => {}
     }
 }
 
+/// How a connection came to its end.
+enum End {
+    /// As connections do.
+    Usual,
+    /// The head of its first request did not come in time, and nothing was answered.
+    SlowHead,
+}
+
+async fn refuse_slow_head(socket: Socket, stop: &Stop) {
+    let error = ErrorObject::timed_out().with_detail("the head of the request did not come in time");
+    say_and_close(socket, &http_refusal("408 Request Timeout", &error), stop).await;
+}
+
 /// Reads the first bytes, which tell HTTP/2 from HTTP/1. Nothing if the connection ends or is told to stop before.
-async fn sniff(socket: &mut Socket, stop: &Stop) -> Option<(Bytes, bool)> {
+async fn sniff(socket: &mut Socket, read: &mut BytesMut, stop: &Stop) -> Option<bool> {
     // No request of HTTP/1 begins like this.
     const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n";
     let mut stopped = pin!(stop.wait());
-    let mut read = BytesMut::with_capacity(1024);
     loop {
-        let mut more = pin!(socket.read_buf(&mut read));
+        let mut more = pin!(socket.read_buf(read));
         // What has arrived is taken, even if the signal came first.
         let count = poll_fn(|cx| match more.as_mut().poll(cx) {
             Poll::Ready(count) => Poll::Ready(count),
@@ -87,8 +112,8 @@ async fn sniff(socket: &mut Socket, stop: &Stop) -> Option<(Bytes, bool)> {
             return None;
         }
         let is_http2 = read.starts_with(PREFACE);
-        if is_http2 || !PREFACE.starts_with(&read) {
-            return Some((read.freeze(), is_http2));
+        if is_http2 || !PREFACE.starts_with(read) {
+            return Some(is_http2);
         }
     }
 }
@@ -137,7 +162,7 @@ async fn drive(
     socket: &Shared,
     (mut clock, due): (Clock, Instant),
     stop: &Stop,
-) {
+) -> End {
     let mut connection = pin!(connection);
     let mut signal = pin!(stop.signal());
     let mut timer = pin!(tokio::time::sleep_until(due));
@@ -154,7 +179,7 @@ async fn drive(
             // A request that has arrived is taken before the connection takes no more.
             if connection.as_mut().poll(cx).is_ready() {
                 let _ = socket.poll_flush(cx);
-                return Poll::Ready(());
+                return Poll::Ready(End::Usual);
             }
             is_leaving = true;
             connection.as_mut().leave();
@@ -162,13 +187,13 @@ async fn drive(
         if connection.as_mut().poll(cx).is_ready() {
             // After a request that asked for an upgrade, hyper leaves without shutting down, granted or not.
             let _ = socket.poll_flush(cx);
-            return Poll::Ready(());
+            return Poll::Ready(End::Usual);
         }
         match socket.poll_flush(cx) {
-            Poll::Ready(Err(_)) => return Poll::Ready(()),
+            Poll::Ready(Err(_)) => return Poll::Ready(End::Usual),
             // A request that is not there in full yet was not accepted.
-            Poll::Ready(Ok(())) if stop.is_given() && socket.activity.is_head_pending() => {
-                return Poll::Ready(());
+            Poll::Ready(Ok(())) if stop.is_given() && socket.activity.is_cut_off() => {
+                return Poll::Ready(End::Usual);
             }
             _ => {}
         }
@@ -182,13 +207,14 @@ async fn drive(
                     connection.as_mut().leave();
                     cx.waker().wake_by_ref();
                 }
-                Verdict::Close => return Poll::Ready(()),
+                Verdict::Refuse => return Poll::Ready(End::SlowHead),
+                Verdict::Close => return Poll::Ready(End::Usual),
             }
             let _ = timer.as_mut().poll(cx);
         }
         Poll::Pending
     })
-    .await;
+    .await
 }
 
 /// Who is on the other end, and what answers them.
@@ -196,6 +222,7 @@ struct Caller {
     rules: Arc<Rules>,
     socket: Arc<Shared>,
     stop: Arc<Stop>,
+    budget: Arc<Budget>,
     cx: Context,
     /// Set when the connection is to go on as a WebSocket.
     #[cfg(feature = "ws")]
@@ -235,6 +262,10 @@ impl Held for Running {
 
     fn note_closing(&self) {
         self.0.socket.activity.note_unread();
+    }
+
+    fn budget(&self) -> Option<&Arc<Budget>> {
+        Some(&self.0.budget)
     }
 
     fn stay(&self) -> Stay {

@@ -21,6 +21,8 @@ pub(super) enum Fault {
     NotFound,
     /// Another method: 405, with those that are allowed.
     Method(&'static str),
+    /// It asks to be connected on to somebody else: 405.
+    Connect,
     /// Nothing that `Accept` would take: 406.
     NotAcceptable,
     /// Nothing that `Accept` would take where there are event streams only: 406.
@@ -30,6 +32,8 @@ pub(super) enum Fault {
     Upgrade(&'static str),
     /// The body did not come in time: 408.
     TooSlow,
+    /// There is no room for the body beside those of others: 503.
+    NoRoom,
     /// The body is longer than this limit: 413.
     TooLarge(usize),
     /// Another media type: 415.
@@ -44,6 +48,7 @@ impl Fault {
         match unread {
             Unread::TooLarge => Fault::TooLarge(limit),
             Unread::TooSlow => Fault::TooSlow,
+            Unread::NoRoom => Fault::NoRoom,
             Unread::Broken => Fault::BadRequest("the body is not framed well"),
         }
     }
@@ -58,10 +63,16 @@ impl Fault {
             Fault::Method(allowed) => {
                 headers.insert(header::ALLOW, HeaderValue::from_static(allowed));
             }
+            Fault::Connect => {
+                headers.insert(header::ALLOW, const { HeaderValue::from_static("POST") });
+            }
             #[cfg(feature = "ws")]
             Fault::Upgrade(_) => {
                 headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
                 headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+            }
+            Fault::NoRoom => {
+                headers.insert(header::RETRY_AFTER, const { HeaderValue::from_static("1") });
             }
             Fault::Encoding => {
                 let identity = const { HeaderValue::from_static("identity") };
@@ -83,11 +94,12 @@ impl Fault {
             Fault::BadRequest(_) => StatusCode::BAD_REQUEST,
             Fault::Forbidden(_) => StatusCode::FORBIDDEN,
             Fault::NotFound => StatusCode::NOT_FOUND,
-            Fault::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
+            Fault::Method(_) | Fault::Connect => StatusCode::METHOD_NOT_ALLOWED,
             Fault::NotAcceptable | Fault::NotEvents => StatusCode::NOT_ACCEPTABLE,
             Fault::TooSlow => StatusCode::REQUEST_TIMEOUT,
             #[cfg(feature = "ws")]
             Fault::Upgrade(_) => StatusCode::UPGRADE_REQUIRED,
+            Fault::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
             Fault::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Fault::MediaType | Fault::Encoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         }
@@ -102,11 +114,15 @@ impl Fault {
             Fault::Forbidden(detail) => ErrorObject::from_code(Code::UNAUTHORIZED).with_detail(detail),
             Fault::NotFound => invalid("nothing is served at this path"),
             Fault::Method(_) => invalid("calls are sent with POST"),
+            Fault::Connect => invalid("nobody is connected on from here; calls are sent with POST"),
             Fault::NotAcceptable => {
                 invalid("`Accept` must take application/json, application/json-rpc or text/event-stream")
             }
             Fault::NotEvents => invalid("`Accept` must take text/event-stream here"),
             Fault::TooSlow => ErrorObject::timed_out().with_detail("the body did not come in time"),
+            Fault::NoRoom => {
+                ErrorObject::over_limit("buffers", "too much is being received at once; try again later")
+            }
             Fault::TooLarge(limit) => codec::Fault::Frame(limit).into(),
             Fault::MediaType => invalid("`Content-Type` must be application/json, in UTF-8"),
             Fault::Encoding => invalid("compressed bodies are not accepted"),

@@ -56,9 +56,10 @@ impl Shared {
             return Poll::Ready(Ok(()));
         }
         let mut inner = self.lock();
+        let waiting = inner.waiting.len();
         let outcome = ready!(inner.poll_flush(cx));
         self.activity.set_unsent(false);
-        self.activity.note_progress();
+        self.activity.note_written(waiting);
         Poll::Ready(outcome)
     }
 
@@ -69,6 +70,12 @@ impl Shared {
             let inner = shared.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
             linger(inner.socket, stop).await;
         }
+    }
+
+    /// The socket, over which nothing was sent; if nobody else has it.
+    pub(super) fn into_unused(self: Arc<Shared>) -> Option<Socket> {
+        let inner = Arc::into_inner(self)?.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Some(inner.socket)
     }
 
     /// The socket itself, what was read of it and not taken, and what is still to be written; if nobody else has it.
@@ -166,7 +173,7 @@ impl AsyncWrite for Pipe {
         let mut inner = self.0.lock();
         let taken = ready!(inner.poll_take(cx, parts))?;
         self.0.activity.set_unsent(!inner.waiting.is_empty() || inner.is_unflushed);
-        self.0.activity.note_progress();
+        self.0.activity.note_written(taken);
         Poll::Ready(Ok(taken))
     }
 

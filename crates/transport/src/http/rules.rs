@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use http::header::{self, HeaderMap, HeaderValue};
@@ -26,6 +27,7 @@ pub(crate) struct Rules {
     guard: Guard,
     cors: Option<CorsHeaders>,
     is_loopback: bool,
+    has_told_of_hosts: AtomicBool,
 }
 
 /// A request whose head was looked at.
@@ -97,7 +99,8 @@ impl Rules {
         let guard = Guard::new(&options.hosts, &options.origins, address);
         let cors = options.cors.as_ref().map(|cors| CorsHeaders::new(cors, &options.origins));
         let is_loopback = address.is_some_and(|address| address.ip().is_loopback());
-        Rules { service, settings: Arc::new(settings), options, guard, cors, is_loopback }
+        let has_told_of_hosts = AtomicBool::new(false);
+        Rules { service, settings: Arc::new(settings), options, guard, cors, is_loopback, has_told_of_hosts }
     }
 
     /// Checks the head of a request.
@@ -154,6 +157,9 @@ impl Rules {
         head: &Head<'_>,
     ) -> Result<Wanted, Fault> {
         self.check_caller(head, uri, version)?;
+        if method == Method::CONNECT {
+            return Err(Fault::Connect);
+        }
         if self.options.stream_paths.iter().any(|path| path == uri.path()) {
             return self.judge_stream(method, uri, headers, head).map(Wanted::Events);
         }
@@ -230,6 +236,17 @@ impl Rules {
         Ok(())
     }
 
+    /// Tells the operator once what may be a mistake of theirs. Callers decide how often it happens, so it is not told
+    /// each time; and what they sent is not repeated.
+    fn note_foreign_host(&self) {
+        if !self.has_told_of_hosts.swap(true, Relaxed) {
+            tracing::warn!(
+                "a request for a host that this server does not go by was refused; if its name is one of yours, \
+                 allow it in `http::Options::hosts`, or with `--allow-host NAME` of `switchboard serve`"
+            );
+        }
+    }
+
     /// SEC-O-01. With HTTP/2 the host stands in the target; where it stands twice, both must pass.
     fn check_host(&self, head: &Head<'_>, uri: &Uri, version: Version) -> Result<(), Fault> {
         if head.has_repeated_host {
@@ -246,6 +263,7 @@ impl Rules {
         // Before HTTP/1.1 there was no `Host`; no browser is that old.
         let is_unnamed = named == [None, None] && version > Version::HTTP_10;
         if is_foreign || is_unnamed {
+            self.note_foreign_host();
             return Err(Fault::Forbidden("this server does not go by that name"));
         }
         Ok(())

@@ -9,7 +9,7 @@ use http::header::HeaderMap;
 use http::{Method, Uri, Version};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
-use switchboard_core::Context;
+use switchboard_core::{Connection, Context};
 use tokio::net::TcpStream;
 
 use super::fault::Fault;
@@ -50,7 +50,7 @@ impl Upgrade {
         let unread = joined(prefix, &parts.read_buf);
         let headers = self.headers;
         guest.spawn(|guest| async move {
-            serve(socket, (unread, unsent), &rules, &cx, headers, Some(guest.stop())).await;
+            serve(socket, (unread, unsent), &rules, &cx, headers, Some(&guest)).await;
         });
     }
 
@@ -83,13 +83,17 @@ async fn serve<S: Stream>(
     rules: &Rules,
     cx: &Context,
     headers: Option<RequestHeaders>,
-    stop: Option<&Stop>,
+    guest: Option<&Guest>,
 ) {
+    let stop = guest.map(|guest| &**guest.stop());
     let Some(options) = &rules.options.websocket else { return };
     let mut origin = cx.origin().clone();
     origin.transport = "ws";
     let (service, settings) = (Arc::clone(&rules.service), Arc::clone(&rules.settings));
-    let (_, mut connection, ending) = ws::start(io, Role::Server, rest, service, origin, settings, options);
+    let limit = settings.limits.longest_frame();
+    let (source, sink, ending) = ws::open(io, Role::Server, limit, rest, options);
+    let source = source.within(guest.map(Guest::budget));
+    let (_, mut connection) = Connection::new(source, sink, service, origin, settings);
     if let Some(headers) = headers {
         connection.attach(headers);
     }

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 pub(super) struct Activity {
     /// Bytes came that no request has begun with yet, or nothing came at all.
     head_pending: AtomicBool,
-    /// HTTP/2 frames are not heads; they come at any time.
+    /// HTTP/2 frames are not heads, except that a first one is awaited; they come at any time.
     is_http2: bool,
     /// Requests under way.
     running: AtomicUsize,
@@ -31,7 +31,7 @@ pub(super) struct Activity {
 impl Activity {
     pub(super) fn new(is_http2: bool) -> Activity {
         Activity {
-            head_pending: AtomicBool::new(!is_http2),
+            head_pending: AtomicBool::new(true),
             is_http2,
             running: AtomicUsize::new(0),
             streaming: AtomicUsize::new(0),
@@ -49,9 +49,12 @@ impl Activity {
         }
     }
 
+    /// Bytes went out. With HTTP/2 those may be acknowledgements, which are no use of a connection.
     #[inline]
-    pub(super) fn note_progress(&self) {
-        self.moved.store(true, Relaxed);
+    pub(super) fn note_written(&self, count: usize) {
+        if !self.is_http2 || count >= ANSWER || self.streaming.load(Relaxed) > 0 {
+            self.moved.store(true, Relaxed);
+        }
     }
 
     /// A head is complete: a request begins.
@@ -96,6 +99,12 @@ impl Activity {
         self.unread.load(Relaxed)
     }
 
+    /// Whether the far side has nothing coming when the connection ends now: a head that is not there yet was not
+    /// accepted. With HTTP/2 it is told which were.
+    pub(super) fn is_cut_off(&self) -> bool {
+        !self.is_http2 && self.is_head_pending()
+    }
+
     /// Whether a request is awaited or has come in part, and none is under way.
     #[inline]
     pub(super) fn is_head_pending(&self) -> bool {
@@ -112,9 +121,15 @@ pub(super) enum Verdict {
     Until(Instant),
     /// The connection is idle: end it in good order, at that time in any case.
     Leave(Instant),
+    /// The first head did not come in time.
+    Refuse,
     /// The time is over.
     Close,
 }
+
+/// Fewer bytes than this, written over HTTP/2 at once, may be acknowledgements of pings and settings only. What they
+/// belong to leaves a mark of its own if it is a request.
+const ANSWER: usize = 256;
 
 /// A value that decides; it holds no timer.
 #[derive(Debug)]
@@ -122,6 +137,8 @@ pub(super) struct Clock {
     header_time: Duration,
     idle_time: Duration,
     phase: Phase,
+    /// No request has begun yet.
+    is_first: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,7 +167,7 @@ impl Clock {
     /// The clock of a connection that began then, and the time to look first.
     pub(super) fn start(header_time: Duration, idle_time: Duration, begun: Instant) -> (Clock, Instant) {
         let due = after(begun, header_time);
-        (Clock { header_time, idle_time, phase: Phase::Head(due) }, due)
+        (Clock { header_time, idle_time, phase: Phase::Head(due), is_first: true }, due)
     }
 
     /// Looks whether a head began or came to its end, after each step of the connection. Gives the new time to look,
@@ -165,7 +182,7 @@ impl Clock {
             }
             (Phase::Head(_), false) => {
                 let now = Instant::now();
-                self.phase = Phase::Quiet(now);
+                (self.phase, self.is_first) = (Phase::Quiet(now), false);
                 Some(after(now, (self.idle_time / 4).max(SHORTEST_WAIT)))
             }
             _ => None,
@@ -175,6 +192,7 @@ impl Clock {
     /// Decides, at a time that was given before.
     pub(super) fn decide(&mut self, activity: &Activity, now: Instant) -> Verdict {
         match self.phase {
+            Phase::Head(due) if now >= due && self.is_first && !activity.is_http2 => Verdict::Refuse,
             Phase::Head(due) if now >= due => Verdict::Close,
             Phase::Head(due) => Verdict::Until(due),
             // A request that came in while we were leaving was accepted, and is answered.
@@ -222,7 +240,7 @@ mod tests {
         assert_eq!(clock.notice(&activity), None);
         activity.note_read();
         assert_eq!(clock.notice(&activity), None, "bytes that trickle in do not set the clock back");
-        assert_eq!(clock.decide(&activity, now + 10 * SECOND), Verdict::Close);
+        assert_eq!(clock.decide(&activity, now + 10 * SECOND), Verdict::Refuse);
     }
 
     #[tokio::test(start_paused = true)]
@@ -272,8 +290,32 @@ mod tests {
     async fn frames_of_http2_are_no_heads() {
         let (mut clock, _, _) = start();
         let activity = Activity::new(true);
+        activity.begin();
         assert!(clock.notice(&activity).is_some());
         activity.note_read();
         assert_eq!(clock.notice(&activity), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_of_http2_has_to_send_a_first_request_in_time() {
+        let (mut clock, _, now) = start();
+        let activity = Activity::new(true);
+        activity.note_read();
+        activity.note_written(100);
+        assert_eq!(clock.notice(&activity), None);
+        assert_eq!(clock.decide(&activity, now + 10 * SECOND), Verdict::Close);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answers_to_pings_do_not_keep_a_connection_of_http2() {
+        let (mut clock, _, now) = start();
+        let activity = Activity::new(true);
+        request(&activity);
+        clock.notice(&activity);
+        clock.decide(&activity, now + 15 * SECOND);
+        activity.note_written(17);
+        assert_eq!(clock.decide(&activity, now + 30 * SECOND), Verdict::Until(now + 75 * SECOND));
+        activity.note_written(16 << 10);
+        assert_eq!(clock.decide(&activity, now + 75 * SECOND), Verdict::Until(now + 90 * SECOND));
     }
 }

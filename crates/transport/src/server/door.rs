@@ -174,7 +174,7 @@ impl Purpose {
 }
 
 /// Says some last words.
-pub(super) async fn say_and_close(mut socket: Socket, text: &[u8], stop: &Stop) {
+pub(crate) async fn say_and_close(mut socket: Socket, text: &[u8], stop: &Stop) {
     // An empty send buffer takes these few bytes at once.
     if socket.write_all(text).await.is_ok() && socket.shutdown().await.is_ok() {
         http::linger(socket, stop).await;
@@ -182,7 +182,7 @@ pub(super) async fn say_and_close(mut socket: Socket, text: &[u8], stop: &Stop) 
 }
 
 /// A whole response of HTTP with this status and error, for those who are not served.
-pub(super) fn http_refusal(status: &str, error: &ErrorObject) -> Bytes {
+pub(crate) fn http_refusal(status: &str, error: &ErrorObject) -> Bytes {
     let answer = Answer::refusal(error);
     let body = answer.body().map_or(&b""[..], |body| body);
     let mut text = format!(

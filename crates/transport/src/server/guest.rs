@@ -8,6 +8,7 @@ use super::options::ServerOptions;
 use super::seats::{Seat, Seats};
 use super::stop::Stop;
 use super::tasks::Tasks;
+use crate::budget::Budget;
 
 /// What all connections of one server share.
 #[derive(Debug)]
@@ -15,6 +16,7 @@ pub(crate) struct House {
     options: ServerOptions,
     stop: Arc<Stop>,
     seats: Arc<Seats>,
+    budget: Arc<Budget>,
     tasks: Tasks,
 }
 
@@ -29,7 +31,8 @@ pub(crate) struct Guest {
 impl House {
     pub(super) fn new(options: ServerOptions, stop: Arc<Stop>) -> Arc<House> {
         let seats = Seats::new(options.connections, options.connections_per_address);
-        Arc::new(House { options, stop, seats, tasks: Tasks::default() })
+        let budget = Budget::new(options.buffers);
+        Arc::new(House { options, stop, seats, budget, tasks: Tasks::default() })
     }
 
     /// Takes a connection in, from this address if it has one, if there is a seat.
@@ -56,6 +59,11 @@ impl Guest {
     /// The signal to stop.
     pub(crate) fn stop(&self) -> &Arc<Stop> {
         &self.house.stop
+    }
+
+    /// What bounds the long messages of all connections together.
+    pub(crate) fn budget(&self) -> &Arc<Budget> {
+        &self.house.budget
     }
 
     /// Runs a task that takes the guest with it. The server waits for it when it stops, and cancels it after

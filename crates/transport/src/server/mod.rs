@@ -20,7 +20,7 @@ mod tasks;
 use std::sync::Arc;
 
 pub(crate) use self::accept::run;
-pub(crate) use self::door::Door;
+pub(crate) use self::door::{Door, http_refusal, say_and_close};
 pub use self::error::ListenError;
 pub(crate) use self::guest::Guest;
 pub use self::many::{Server, serve};

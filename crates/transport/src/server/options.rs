@@ -17,6 +17,10 @@ pub struct ServerOptions {
     pub stream_idle_time: Option<Duration>,
     /// Bytes in the head of an HTTP request: 16 KiB (SEC-L-16).
     pub header_size: usize,
+    /// Bytes of all requests and messages together that are longer than 64 KiB, while they come in and as long as they
+    /// are used: 256 MiB. What would exceed it is answered with 503, or over connections of messages with -32005 before
+    /// the connection ends. Shorter ones are not counted.
+    pub buffers: usize,
     /// Requests under way at once on one HTTP/2 connection: 100.
     pub streams: u32,
 }
@@ -30,6 +34,7 @@ impl Default for ServerOptions {
             idle_time: Duration::from_secs(60),
             stream_idle_time: None,
             header_size: 16 << 10,
+            buffers: 256 << 20,
             streams: 100,
         }
     }

@@ -23,13 +23,14 @@ pub(super) struct Streams {
 impl Streams {
     pub(super) async fn serve(&self, socket: Socket, origin: Origin, guest: Guest) {
         let service = Arc::clone(&self.service);
+        let options = self.options.clone().within(guest.budget());
         let connection = match socket {
             // Halves of their own, which share no lock.
-            Socket::Tcp(tcp) => stream::connection(tcp.into_split(), service, origin, &self.options),
+            Socket::Tcp(tcp) => stream::connection(tcp.into_split(), service, origin, &options),
             #[cfg(all(feature = "unix", unix))]
-            Socket::Unix(unix) => crate::unix::connection(unix, service, &self.options),
+            Socket::Unix(unix) => crate::unix::connection(unix, service, &options),
             #[cfg(any(feature = "tls", all(unix, not(feature = "unix"))))]
-            other => stream::connection(tokio::io::split(other), service, origin, &self.options),
+            other => stream::connection(tokio::io::split(other), service, origin, &options),
         };
         // What a connection is made of is large; its task holds it apart from what HTTP needs.
         Box::pin(run(connection, guest.stop())).await;

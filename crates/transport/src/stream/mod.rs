@@ -13,6 +13,7 @@ pub use source::Source;
 use switchboard_core::{Connection, Origin, Service, Settings};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::budget::Budget;
 use crate::framing::Framing;
 
 /// What is to be known about a stream before it can carry messages.
@@ -30,6 +31,8 @@ pub struct Options {
     pub idle_time: Option<Duration>,
     /// How long a client tries to connect: 10 s.
     pub connect_time: Duration,
+    /// What bounds the long messages of all connections of a server together.
+    budget: Option<Arc<Budget>>,
 }
 
 impl Default for Options {
@@ -40,6 +43,7 @@ impl Default for Options {
             message_time: Duration::from_secs(60),
             idle_time: None,
             connect_time: Duration::from_secs(10),
+            budget: None,
         }
     }
 }
@@ -76,6 +80,15 @@ impl Options {
     #[must_use]
     pub fn with_connect_time(mut self, time: Duration) -> Options {
         self.connect_time = time;
+        self
+    }
+}
+
+impl Options {
+    /// The same options for a connection of a server with this budget.
+    #[cfg(feature = "http")]
+    pub(crate) fn within(mut self, budget: &Arc<Budget>) -> Options {
+        self.budget = Some(Arc::clone(budget));
         self
     }
 }

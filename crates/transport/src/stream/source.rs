@@ -14,6 +14,7 @@ use tokio_util::io::poll_read_buf;
 
 use super::Options;
 use super::sink::Activity;
+use crate::budget::Share;
 use crate::framing::Decoder;
 
 /// As much as is read at once by a connection of which nothing else is known.
@@ -30,6 +31,8 @@ pub struct Source<R> {
     room: usize,
     has_ended: bool,
     watch: Watch,
+    /// Covers the message that has begun to come.
+    share: Share,
 }
 
 /// Sees to it that what has begun ends, and that something happens.
@@ -56,7 +59,8 @@ impl<R> Source<R> {
         let decoder = Decoder::new(options.framing, options.settings.limits.longest_frame());
         let Options { message_time, idle_time, .. } = *options;
         let watch = Watch { message_time, idle_time, activity, seen: 0, awaits: None, timer: None };
-        Source { reader, decoder, room: SMALL, has_ended: false, watch }
+        let share = Share::of(options.budget.as_ref());
+        Source { reader, decoder, room: SMALL, has_ended: false, watch, share }
     }
 }
 
@@ -65,10 +69,14 @@ impl<R: AsyncRead + Send + Unpin + 'static> FrameSource for Source<R> {
         loop {
             if let Some(frame) = self.decoder.next_frame().transpose() {
                 self.watch.awaits = None;
-                return Poll::Ready(Some(frame));
+                return Poll::Ready(Some(frame.map(|frame| self.share.seal(frame))));
             }
             if self.has_ended {
                 return Poll::Ready(None);
+            }
+            if !self.share.cover(self.decoder.buffer().len()) {
+                self.has_ended = true;
+                return Poll::Ready(Some(Err(ConnectionError::NoRoom)));
             }
             let Poll::Ready(read) = self.poll_read(cx) else {
                 let is_partial = self.decoder.is_partial();

@@ -162,6 +162,7 @@ fn run<S: Stream>(
     settings: Arc<Settings>,
     options: &Options,
 ) -> Peer {
+    let held = Arc::clone(&service);
     let (_, connection, ending) =
         start(io, Role::Client, (unread, Vec::new()), service, origin, settings, options);
     let peer = connection.owning_peer();
@@ -171,6 +172,8 @@ fn run<S: Stream>(
             tracing::debug!(%error, "a WebSocket connection ended");
         }
         ending.finish(&outcome).await;
+        // That it is dropped tells its owner that all is over.
+        drop(held);
     });
     peer
 }

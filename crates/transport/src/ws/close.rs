@@ -23,6 +23,8 @@ impl CloseCode {
     pub const TOO_BIG: CloseCode = CloseCode(1009);
     /// A failure of this side.
     pub const INTERNAL: CloseCode = CloseCode(1011);
+    /// Too much is going on; another time may be better.
+    pub const TRY_AGAIN_LATER: CloseCode = CloseCode(1013);
 
     /// Whether a close frame may hold this code: some are reserved, and some only stand for having received none.
     #[must_use]

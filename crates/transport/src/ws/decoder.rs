@@ -51,6 +51,12 @@ impl Decoder {
         self.parts.is_some()
     }
 
+    /// How many bytes it holds of a message that came in parts.
+    #[inline]
+    pub(super) fn held(&self) -> usize {
+        self.parts.as_ref().map_or(0, |parts| parts.payload.len())
+    }
+
     /// Takes the next frame out of `bytes`. Parts of messages are kept until the last one is here.
     ///
     /// # Errors

@@ -17,6 +17,7 @@ use super::close::{Close, CloseCode, Violation};
 use super::decoder::{Decoder, Received};
 use super::options::Options;
 use super::shared::{Shared, Stream};
+use crate::budget::{Budget, Share};
 
 /// Messages that come in.
 ///
@@ -28,6 +29,8 @@ pub struct Source<S> {
     unread: BytesMut,
     clock: Clock,
     timer: Pin<Box<Sleep>>,
+    /// Covers the message that has begun to come.
+    share: Share,
 }
 
 /// How much is read at once.
@@ -44,7 +47,13 @@ impl<S: Stream> Source<S> {
             _ => now,
         };
         let timer = Box::pin(tokio::time::sleep_until(due));
-        Source { shared, decoder: Some(decoder), unread, clock, timer }
+        Source { shared, decoder: Some(decoder), unread, clock, timer, share: Share::default() }
+    }
+
+    /// The same source for a connection of a server with this budget, if it has one.
+    pub(crate) fn within(mut self, budget: Option<&Arc<Budget>>) -> Self {
+        self.share = Share::of(budget);
+        self
     }
 
     /// The next message of what was read already.
@@ -56,11 +65,14 @@ impl<S: Stream> Source<S> {
                 Ok(Received::Message(kind, message)) => {
                     self.shared.note_kind(kind);
                     self.clock.note_message();
-                    return Ok(Next::Message(message));
+                    return Ok(Next::Message(self.share.seal(message)));
                 }
                 Ok(Received::Ping(payload)) => self.shared.want_pong(payload),
                 Ok(Received::Pong) => {}
                 Ok(Received::Close(close)) => return Err(self.closed(close)),
+                Ok(Received::More(_)) if !self.share.cover(self.unread.len() + decoder.held()) => {
+                    return Err(self.refused());
+                }
                 Ok(Received::More(missing)) => return Ok(Next::Missing(missing)),
                 Err(violation) => return Err(self.violated(violation)),
             }
@@ -84,6 +96,14 @@ impl<S: Stream> Source<S> {
             Violation::TooLong(limit) => ConnectionError::FrameTooLong(limit),
             other => ConnectionError::Framing(other.to_string()),
         }
+    }
+
+    fn refused(&mut self) -> ConnectionError {
+        // What follows is the rest of a message that nobody reads.
+        self.decoder = None;
+        let reason = "too much is being received at once".to_owned();
+        self.shared.control().verdict = Some((CloseCode::TRY_AGAIN_LATER, reason));
+        ConnectionError::NoRoom
     }
 
     /// Reads what is there; the number of bytes.

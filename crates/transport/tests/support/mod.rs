@@ -124,6 +124,12 @@ impl Raw {
         self.unread.is_empty() && !self.read_more().await
     }
 
+    /// All that comes until the far side closes the connection.
+    pub async fn read_to_end(&mut self) -> String {
+        while self.read_more().await {}
+        String::from_utf8_lossy(&self.unread).into_owned()
+    }
+
     async fn read_more(&mut self) -> bool {
         let mut buffer = [0; 4096];
         match within(self.stream.read(&mut buffer)).await {

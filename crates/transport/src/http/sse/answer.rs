@@ -18,6 +18,7 @@ use super::super::media::Format;
 use super::super::rules::Kept;
 use super::body::EventBody;
 use super::query;
+use crate::budget::Share;
 
 /// How a request asks for an event stream.
 pub(in super::super) struct Asked {
@@ -62,7 +63,8 @@ where
 {
     let rules = held.rules();
     let limit = rules.settings.limits.frame;
-    let text = match body::read(&mut incoming, limit, rules.options.body_time).await {
+    let share = Share::of(held.budget());
+    let text = match body::read(&mut incoming, limit, rules.options.body_time, share).await {
         Ok(text) => text,
         Err(unread) => return refuse(&held, Fault::unread(unread, limit), headers, is_http1),
     };

@@ -1,10 +1,10 @@
 //! A stream of the far side, read from the events of one response.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
@@ -33,7 +33,7 @@ pub(in super::super) struct Reading {
     pub(in super::super) service: Option<Arc<dyn Service>>,
 }
 
-/// Waits until it is known what the reply is: an error, or a stream of what follows.
+/// Waits until it is known what the reply is: an error, a value that comes alone, or a stream of what follows.
 pub(in super::super) async fn open(body: Incoming, reading: Reading) -> Reply {
     let mut items = EventItems {
         body,
@@ -45,22 +45,23 @@ pub(in super::super) async fn open(body: Incoming, reading: Reading) -> Reply {
         is_done: false,
         reading,
     };
-    let first = match poll_fn(|cx| items.poll_step(cx)).await {
-        Step::Started => None,
-        Step::Item(item) => Some(Ok(item)),
-        Step::Gap(gap) => Some(Err(CallError::Gap(gap).into())),
+    let mut waiting = VecDeque::new();
+    match poll_fn(|cx| items.poll_step(cx)).await {
         Step::Failed(error) => return Reply::Error(error),
-        Step::Ended => {
-            items.is_done = true;
-            None
-        }
-    };
-    Reply::Stream(Items::new(Begun { first, items }))
+        // Nothing announced a stream. A plain result is one event and the end, which come together.
+        Step::Item(item) => match poll_fn(|cx| Poll::Ready(items.poll_step(cx))).await {
+            Poll::Ready(Step::Ended) => return Reply::Value(item),
+            Poll::Ready(second) => waiting.extend([Step::Item(item), second]),
+            Poll::Pending => waiting.push_back(Step::Item(item)),
+        },
+        first => waiting.push_back(first),
+    }
+    Reply::Stream(Items::new(Begun { waiting, items }))
 }
 
-/// A stream whose first item may be here already.
+/// A stream whose first items may be here already.
 struct Begun {
-    first: Option<Result<Json, ErrorObject>>,
+    waiting: VecDeque<Step>,
     items: EventItems,
 }
 
@@ -68,15 +69,15 @@ impl Stream for Begun {
     type Item = Result<Json, ErrorObject>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if let Some(first) = self.first.take() {
-            return Poll::Ready(Some(first));
-        }
-        if self.items.is_done {
-            return Poll::Ready(None);
-        }
         loop {
-            let Poll::Ready(step) = self.items.poll_step(cx) else { return Poll::Pending };
-            let next = match step {
+            if self.items.is_done {
+                return Poll::Ready(None);
+            }
+            let step = match self.waiting.pop_front() {
+                Some(step) => step,
+                None => ready!(self.items.poll_step(cx)),
+            };
+            let last = match step {
                 Step::Started => continue,
                 Step::Item(item) => return Poll::Ready(Some(Ok(item))),
                 Step::Gap(gap) => return Poll::Ready(Some(Err(CallError::Gap(gap).into()))),
@@ -84,7 +85,7 @@ impl Stream for Begun {
                 Step::Ended => None,
             };
             self.items.is_done = true;
-            return Poll::Ready(next);
+            return Poll::Ready(last);
         }
     }
 }

@@ -1,0 +1,71 @@
+//! A client that survives its server: calls wait for the next connection, streams come back and say so.
+//!
+//! ```text
+//! cargo run -p switchboard --features ws --example 06_lasting_client
+//! ```
+#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+
+use std::error::Error;
+
+use futures_util::StreamExt;
+use switchboard::lasting::{DialError, Lasting, Options};
+use switchboard::server::{Handle, Server};
+use switchboard::{CallError, ErrorObject, Method, Router};
+use tokio::task::JoinHandle;
+
+/// Starts a server that calls itself by this number; gives its URL and what stops it.
+async fn start(url: &str, number: u32) -> Result<(String, Handle, JoinHandle<()>), Box<dyn Error>> {
+    let ticks = Method::stream("ticks", move |(): (), _| {
+        // Two items, then silence: the stream has no end.
+        futures_util::stream::iter([number * 10, number * 10 + 1]).chain(futures_util::stream::pending())
+    });
+    let router = Router::builder()
+        .add(ticks)
+        .method("number", move |(): (), _| Ok::<_, ErrorObject>(number))
+        .build()?;
+    let mut server = Server::new(router);
+    server.listen(url).await?;
+    let (url, handle) = (server.urls().next().ok_or("it listens")?, server.handle());
+    Ok((url, handle, tokio::spawn(server.serve())))
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let (url, handle, serving) = start("ws://127.0.0.1:0", 1).await?;
+
+    // All that it needs is a way to connect. What has to happen first on a connection, such as logging in, goes there.
+    let place = url.clone();
+    let dial = move || {
+        let url = place.clone();
+        async move {
+            switchboard::connect(&url).await.map_err(|error| DialError::Unreachable(error.to_string().into()))
+        }
+    };
+    let peer = Lasting::new(dial, Options::default()).peer();
+
+    let mut ticks = peer.stream::<u32>("ticks", ()).await?;
+    for _ in 0..2 {
+        println!("tick {:?}", ticks.next().await);
+    }
+
+    // The server goes, and another one comes.
+    handle.shutdown();
+    serving.await?;
+    let (_, handle, serving) = start(&url, 2).await?;
+
+    // It may be sent again if the connection breaks meanwhile, because we say that twice does no harm.
+    let number: u32 = peer.call("number", ()).repeatable().await?;
+    println!("answered by server {number}");
+    while let Some(tick) = ticks.next().await {
+        match tick {
+            Err(CallError::Gap(gap)) => println!("-- {gap}"),
+            Ok(21) => break,
+            tick => println!("tick {tick:?}"),
+        }
+    }
+
+    drop((ticks, peer));
+    handle.shutdown();
+    serving.await?;
+    Ok(())
+}
