@@ -11,6 +11,7 @@ pub mod carrier;
 pub mod carriers;
 pub mod client;
 pub mod demo;
+pub mod duplex;
 pub mod paused;
 pub mod secure;
 pub mod shape;

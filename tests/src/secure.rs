@@ -28,6 +28,22 @@ pub struct Door {
 ///
 /// When there is no free port, or no folder for a certificate.
 pub async fn server(url: &str, service: Arc<dyn Service>, settings: Settings) -> (Server, Door) {
+    let (server, config) = server_at(url, service, settings).await;
+    let url = server.urls().next().unwrap();
+    let address = url.split(['/', '?']).nth(2).unwrap().parse().unwrap();
+    (server, Door { address, config })
+}
+
+/// A server for this service at any URL, not running yet, and how a client trusts it.
+///
+/// # Panics
+///
+/// When it cannot listen there, or there is no folder for a certificate.
+pub async fn server_at(
+    url: &str,
+    service: Arc<dyn Service>,
+    settings: Settings,
+) -> (Server, Arc<ClientConfig>) {
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
     let mut roots = RootCertStore::empty();
     roots.add(made.cert.der().clone()).unwrap();
@@ -47,9 +63,7 @@ pub async fn server(url: &str, service: Arc<dyn Service>, settings: Settings) ->
     std::fs::remove_dir_all(folder).unwrap();
     let mut server = Server::new(service).with_settings(settings).with_tls(tls);
     server.listen(url).await.unwrap();
-    let url = server.urls().next().unwrap();
-    let address = url.split(['/', '?']).nth(2).unwrap().parse().unwrap();
-    (server, Door { address, config: Arc::new(config) })
+    (server, Arc::new(config))
 }
 
 impl Door {

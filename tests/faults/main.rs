@@ -1,0 +1,7 @@
+//! What goes wrong between two programs, and what must hold nevertheless.
+//!
+//! Where chance decides, the seed is printed, and `SEED` in the environment sets it.
+
+#![allow(clippy::unwrap_used)]
+
+mod both_ways;
