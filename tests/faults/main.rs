@@ -5,3 +5,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod both_ways;
+mod chunks;
+mod clocks;
+mod cuts;
+mod lasting;
+mod peers;
+mod rig;

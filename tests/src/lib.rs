@@ -13,6 +13,7 @@ pub mod client;
 pub mod demo;
 pub mod duplex;
 pub mod paused;
+pub mod proxy;
 pub mod secure;
 pub mod shape;
 pub mod socket;
