@@ -89,7 +89,8 @@ pub struct Streams {
     pub by_name: bool,
     /// The member of a call's params with a token for partial results. If there is one, streams are told that way
     /// (LSP-P-05): items as arrays in [progress](Progress) with this token, then an empty array as the response; and
-    /// collected into one array for callers that give no token.
+    /// collected into one array for callers that give no token. [`Peer::stream`](crate::Peer::stream) gives one, where
+    /// params are an object or absent, and reads the items from what comes.
     pub partial: Option<&'static str>,
 }
 
