@@ -77,7 +77,8 @@ pub struct Cancel {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Streams {
-    /// The notification that carries an item as `params.result`.
+    /// The notification that carries an item as `params.result`, and as `params.gap` what is missing before it. Without
+    /// a result it tells a gap after which nothing follows for now.
     pub item: Name,
     /// The notification that ends a stream; with `params.error` if it failed.
     pub end: Name,
