@@ -61,6 +61,9 @@ async fn only_what_was_under_way_runs_out_of_time() {
             }
             let after = peer.call::<[u8; 1]>("echo", [1]).timeout(Duration::from_secs(20));
             assert_eq!(within(after.into_future()).await, Ok([1]), "{url} after {days} days");
+            // Certificates were to be looked at again thousands of times meanwhile.
+            let newcomer = connect(&server.url).await.unwrap();
+            assert_eq!(within(newcomer.call("echo", [2]).into_future()).await, Ok([2]), "{url}");
         }
     }
 }

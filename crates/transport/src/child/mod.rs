@@ -4,7 +4,7 @@
 //! is asked to end, then it is killed. A small process beside it, the guard, does the last even if this process is
 //! killed: it waits for the end of a pipe that only we hold open.
 //!
-//! A child that [`connect`] started and that ends is gone. One that [`lasting`] started is started again.
+//! A child that [`connect`] started and that ends is gone. One that [`lasting()`] started is started again.
 
 mod command;
 mod group;
