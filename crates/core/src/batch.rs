@@ -208,7 +208,7 @@ impl Run<'_> {
     async fn first_step(&mut self) {
         std::future::poll_fn(|cx| {
             while let Poll::Ready(Some((index, answered))) = self.running.poll_next_unpin(cx) {
-                self.place(index, answered);
+                self.place(index, answered.as_ref());
             }
             Poll::Ready(())
         })
@@ -218,13 +218,13 @@ impl Run<'_> {
     /// Waits until one more is done, and says which.
     async fn next(&mut self) -> Option<usize> {
         let (index, answered) = self.running.next().await?;
-        self.place(index, answered);
+        self.place(index, answered.as_ref());
         Some(index)
     }
 
-    fn place(&mut self, index: usize, answered: Option<Answered>) {
+    fn place(&mut self, index: usize, answered: Option<&Answered>) {
         let Batch { assembly, settings, .. } = &mut *self.batch;
-        match &answered {
+        match answered {
             Some((version, id, outcome)) => {
                 assembly.answer(index, *version, id, outcome.as_ref().into(), &settings.limits);
             }

@@ -32,7 +32,7 @@ pub struct Options {
     /// What may be called by GET there: anything on a loopback address, nothing elsewhere.
     pub get: Get,
     /// How long an event stream is silent before a comment shows that it is alive: 15 s. Must be less than
-    /// [`idle_time`](super::ServerOptions::idle_time), after which a silent connection is closed.
+    /// [`idle_time`](crate::server::ServerOptions::idle_time), after which a silent connection is closed.
     pub keep_alive: Option<Duration>,
     /// The status when there is nothing to answer, because only notifications came: 204. Some clients want 202, and
     /// some old ones 200 (JH-23).
