@@ -3,7 +3,7 @@
 //! A cycle connects, subscribes, hears an item and disconnects, in the middle of the stream. There are few cycles in a
 //! debug build and 10^5 in an optimised one; `CYCLES` in the environment sets how many.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 #![cfg(target_os = "linux")]
 
 use std::sync::Arc;

@@ -107,6 +107,7 @@ impl Proxy {
 ///
 /// When `SEED` is no number.
 #[must_use]
+#[expect(clippy::print_stdout, reason = "whoever sees a test fail has to know")]
 pub fn seed() -> u64 {
     let given = std::env::var("SEED").ok().map(|seed| seed.parse().expect("SEED is a number"));
     let seed = given.unwrap_or_else(|| fastrand::u64(..));
