@@ -1,19 +1,23 @@
 //! A client as the vectors see it: something that waits for an answer and hears one.
 
+mod streams;
+
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use switchboard_core::Settings;
 use switchboard_core::codec::{Incoming, Message, Outcome, decode};
 use switchboard_core::{
     CallError, Connection, ErrorObject, FrameSink, FrameSource, Id, Json, Origin, Router,
 };
-use switchboard_transport::{http, memory, ws};
+use switchboard_transport::{http, memory};
 use tokio::net::TcpListener;
 
+use self::streams::Connecting;
 use crate::carrier::Time;
 use crate::wire::Wire;
 
@@ -47,7 +51,17 @@ pub enum Verdict {
 /// Every client there is. A client of a connection joins here.
 #[must_use]
 pub fn clients() -> Vec<&'static dyn Client> {
-    vec![&Codec, &Connected, &Http, &Ws]
+    vec![
+        &Codec,
+        &Connected,
+        &Http,
+        &Sse,
+        &Connecting::Tcp,
+        &Connecting::Tls,
+        &Connecting::Unix,
+        &Connecting::Child,
+        &Connecting::Ws,
+    ]
 }
 
 /// The codec alone, with the least a client does beside: comparing identifiers.
@@ -144,12 +158,12 @@ impl Client for Http {
     }
 }
 
-/// The client of WebSocket, whose server says what it is told to.
-struct Ws;
+/// The client of event streams, whose server says what it is told to and then that this is all.
+struct Sse;
 
-impl Client for Ws {
+impl Client for Sse {
     fn name(&self) -> &'static str {
-        "ws"
+        "sse"
     }
 
     fn time(&self) -> Time {
@@ -159,36 +173,22 @@ impl Client for Ws {
     fn hear(&self, reply: Bytes) -> BoxFuture<'_, Verdict> {
         Box::pin(async move {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
-            let url = format!("ws://{}/", listener.local_addr().unwrap());
-            let accepting = async {
-                let (tcp, _) = listener.accept().await.expect("the client connects");
-                let options = ws::Options::default();
-                let accepted = ws::accept(tcp, 1 << 20, Duration::from_secs(10), &options, |_| true).await;
-                let (source, mut sink, ending) = accepted.expect("the handshake is in order");
-                poll_fn(|cx| sink.poll_flush(cx)).await.unwrap();
-                (source, sink, ending)
-            };
-            let nothing = Arc::new(Router::builder().build().expect("no names, no mistakes"));
-            let options = ws::ClientOptions::default();
-            let connecting = ws::connect(&url, nothing, Arc::default(), &options);
-            let ((mut source, mut sink, _ending), peer) = tokio::join!(accepting, connecting);
-            let peer = peer.expect("the server accepts");
-            let call = tokio::spawn(async move { peer.call::<Json>("ask", ()).await });
-            let request = poll_fn(|cx| source.poll_frame(cx)).await.expect("the call is sent").unwrap();
-            sink.push(&with_id_of(&request, &reply));
-            // The answer to this comes after whatever the client makes of the reply.
-            sink.push(br#"{"jsonrpc":"2.0","id":"marker","method":"marker"}"#);
-            poll_fn(|cx| sink.poll_flush(cx)).await.unwrap();
-            while poll_fn(|cx| source.poll_frame(cx)).await.is_some_and(|frame| {
-                frame.is_ok_and(|frame| !frame.windows(8).any(|part| part == b"\"marker\""))
-            }) {}
-            tokio::task::yield_now().await;
-            if !call.is_finished() {
-                call.abort();
-                return Verdict::Ignored;
-            }
+            let url = format!("http://{}/", listener.local_addr().unwrap());
+            let peer = http::connect(&url).unwrap();
+            let call = tokio::spawn(async move {
+                let mut items = peer.stream::<Json>("ask", ()).await?;
+                items.next().await.transpose()
+            });
+            let (stream, _) = listener.accept().await.expect("the client connects");
+            let mut wire = Wire::new(stream);
+            let request = wire.receive().await.expect("the call is sent");
+            let reply = String::from_utf8(with_id_of(&request.body, &reply)).unwrap();
+            let events = format!("data: {reply}\n\ndata: [DONE]\n\n");
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n";
+            wire.send(head, events.as_bytes()).await.unwrap();
             match call.await.expect("the call does not panic") {
-                Ok(json) => Verdict::Accepted(json),
+                Ok(Some(json)) => Verdict::Accepted(json),
+                Ok(None) => Verdict::Ignored,
                 Err(CallError::Rejected(error)) => Verdict::Failed(error),
                 Err(_) => Verdict::Closed,
             }

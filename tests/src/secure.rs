@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::{PrivatePkcs8KeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use switchboard_core::{Service, Settings};
 use switchboard_transport::server::Server;
 use switchboard_transport::tls::{ServerFiles, ServerTls};
 use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 /// Where a server listens, and who it will say it is.
 #[derive(Clone)]
@@ -28,6 +28,22 @@ pub struct Door {
 ///
 /// When there is no free port, or no folder for a certificate.
 pub async fn server(url: &str, service: Arc<dyn Service>, settings: Settings) -> (Server, Door) {
+    let (server, config) = server_at(url, service, settings).await;
+    let url = server.urls().next().unwrap();
+    let address = url.split(['/', '?']).nth(2).unwrap().parse().unwrap();
+    (server, Door { address, config })
+}
+
+/// A server for this service at any URL, not running yet, and how a client trusts it.
+///
+/// # Panics
+///
+/// When it cannot listen there, or there is no folder for a certificate.
+pub async fn server_at(
+    url: &str,
+    service: Arc<dyn Service>,
+    settings: Settings,
+) -> (Server, Arc<ClientConfig>) {
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
     let mut roots = RootCertStore::empty();
     roots.add(made.cert.der().clone()).unwrap();
@@ -47,9 +63,25 @@ pub async fn server(url: &str, service: Arc<dyn Service>, settings: Settings) ->
     std::fs::remove_dir_all(folder).unwrap();
     let mut server = Server::new(service).with_settings(settings).with_tls(tls);
     server.listen(url).await.unwrap();
-    let url = server.urls().next().unwrap();
-    let address = url.split(['/', '?']).nth(2).unwrap().parse().unwrap();
-    (server, Door { address, config: Arc::new(config) })
+    (server, Arc::new(config))
+}
+
+/// What greets clients with a certificate that nobody issued.
+///
+/// # Panics
+///
+/// When there is no chance for a key.
+#[must_use]
+pub fn acceptor() -> TlsAcceptor {
+    let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+    let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key.into())
+        .unwrap();
+    TlsAcceptor::from(Arc::new(config))
 }
 
 impl Door {

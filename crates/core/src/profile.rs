@@ -77,7 +77,8 @@ pub struct Cancel {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Streams {
-    /// The notification that carries an item as `params.result`.
+    /// The notification that carries an item as `params.result`, and as `params.gap` what is missing before it. Without
+    /// a result it tells a gap after which nothing follows for now.
     pub item: Name,
     /// The notification that ends a stream; with `params.error` if it failed.
     pub end: Name,
@@ -90,6 +91,8 @@ pub struct Streams {
     /// The member of a call's params with a token for partial results. If there is one, streams are told that way
     /// (LSP-P-05): items as arrays in [progress](Progress) with this token, then an empty array as the response; and
     /// collected into one array for callers that give no token. The handler does not see it among its params.
+    /// [`Peer::stream`](crate::Peer::stream) gives one, where params are an object or absent, and reads the items from what
+    /// comes.
     pub partial: Option<&'static str>,
 }
 

@@ -186,19 +186,18 @@ impl FromStr for Address {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Address, AddressError> {
-        let (name, rest) = match text.split_once("://") {
-            Some(parts) => parts,
-            None if text == "stdio" || text.starts_with("stdio?") => ("stdio", &text[5..]),
-            None => match text.split_once(':') {
-                Some((name @ ("unix" | "exec" | "stdio"), rest)) => (name, rest),
-                // A bare host and port.
-                Some((_, port))
-                    if port.starts_with(|c: char| c.is_ascii_digit()) || text.starts_with('[') =>
-                {
-                    ("http", text)
-                }
-                _ => return Err(AddressError::Malformed(text.to_owned())),
-            },
+        let (name, rest) = match (text.split_once(':'), text.split_once("://")) {
+            _ if text == "stdio" || text.starts_with("stdio?") => ("stdio", &text[5..]),
+            // First of all: a command may hold a URL.
+            (Some((name, rest)), _) if is_local(name) => (name, rest.strip_prefix("//").unwrap_or(rest)),
+            (_, Some(parts)) => parts,
+            // A bare host and port.
+            (Some((_, port)), _)
+                if port.starts_with(|c: char| c.is_ascii_digit()) || text.starts_with('[') =>
+            {
+                ("http", text)
+            }
+            _ => return Err(AddressError::Malformed(text.to_owned())),
         };
         let lower = name.to_ascii_lowercase();
         let Some((_, scheme)) = SCHEMES.iter().find(|(known, _)| *known == lower) else {
@@ -230,6 +229,16 @@ impl FromStr for Address {
     }
 }
 
+/// Whether what follows this scheme is no place on a network, and goes to the end of the text.
+fn is_local(name: &str) -> bool {
+    ["unix", "exec", "stdio"].iter().any(|local| name.eq_ignore_ascii_case(local))
+}
+
+/// What keeps two slashes at the start from being taken for those of a URL.
+fn slashes(rest: &str) -> &'static str {
+    if rest.starts_with("//") { "//" } else { "" }
+}
+
 impl fmt::Display for Address {
     /// The URL.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -241,7 +250,8 @@ impl fmt::Display for Address {
                 framing
             }
             Address::Unix { path, framing } => {
-                write!(f, "{name}:{}", path.display())?;
+                let path = path.display().to_string();
+                write!(f, "{name}:{}{path}", slashes(&path))?;
                 framing
             }
             Address::Stdio { framing } => {
@@ -249,7 +259,7 @@ impl fmt::Display for Address {
                 framing
             }
             Address::Exec { command, framing } => {
-                write!(f, "{name}:{command}")?;
+                write!(f, "{name}:{}{command}", slashes(command))?;
                 framing
             }
         };
@@ -393,6 +403,10 @@ mod tests {
         check("stdio?framing=lsp", Scheme::Stdio, "stdio?framing=lsp");
         check("exec:python3 server.py what?", Scheme::Exec, "exec:python3 server.py what?");
         check("exec:server?framing=length", Scheme::Exec, "exec:server?framing=length");
+        check("exec:proxy --to http://a.example:1/", Scheme::Exec, "exec:proxy --to http://a.example:1/");
+        check("unix:///run/a://b", Scheme::Unix, "unix:/run/a://b");
+        check("unix:////run/a", Scheme::Unix, "unix:////run/a");
+        check("EXEC:server", Scheme::Exec, "exec:server");
     }
 
     #[cfg(feature = "stream")]

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use switchboard_core::lasting::{self, Backoff, Lasting};
 use switchboard_core::{CallError, Peer, Router, Service};
 use switchboard_transport::child::{self, Command, StartError};
 use switchboard_transport::framing::Framing;
@@ -88,6 +89,57 @@ async fn a_program_that_is_not_there_is_named() {
     let command: Command = "no-such-program --at all".parse().unwrap();
     let error = child::connect(&command, nothing(), &Options::default()).await.unwrap_err();
     assert!(matches!(&error, StartError::NotFound(name) if name == "no-such-program"), "{error}");
+}
+
+/// Keeps a child that runs this script, with hardly any delay between attempts, of which there are so many.
+fn keep(script: &str, attempts: u32) -> Lasting {
+    let ms = Duration::from_millis(1);
+    let command = Command::new("/bin/sh").args(["-c", script]).grace(100 * ms);
+    let backoff = Backoff { first: ms, longest: ms, attempts: Some(attempts), ..Backoff::default() };
+    let options = lasting::Options { backoff, ..lasting::Options::default() };
+    child::lasting(command, nothing(), Options::new(Framing::Lines), options)
+}
+
+#[tokio::test]
+async fn a_child_that_dies_is_started_again_and_calls_under_way_fail() {
+    // Each answers one call with its number, and ends with the next unanswered.
+    let once = format!("answer=$$; head -n 1 | ( {LOOP} ); read -r line; exit 1");
+    let child = keep(&once, 100);
+    let peer = child.peer();
+    let mut before = String::new();
+    for _ in 0..3 {
+        let pid: String = peer.call("pid", ()).await.unwrap();
+        assert_ne!(pid, before);
+        let error = peer.call::<()>("die", ()).await.unwrap_err();
+        assert!(matches!(&error, CallError::Closed(why) if why.contains("exit status: 1")), "{error}");
+        gone(&pid).await;
+        before = pid;
+    }
+    let pid: String = peer.call("pid", ()).await.unwrap();
+    drop((child, peer));
+    gone(&pid).await;
+}
+
+#[tokio::test]
+async fn a_child_that_always_dies_is_left_alone_after_so_many_attempts() {
+    let name = format!("switchboard-child-{}", std::process::id());
+    let file = std::env::temp_dir().join(name);
+    let child = keep(&format!("echo started >> {}; exit 3", file.display()), 3);
+    let error = child.peer().closed().await;
+    let CallError::Unreachable(why) = &error else { panic!("{error}") };
+    assert!(why.contains("no more attempts") && why.contains("exit status: 3"), "{why}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 3);
+    std::fs::remove_file(file).unwrap();
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_not_tried_again() {
+    let command = Command::new("no-such-program");
+    // With the usual delays a second attempt would take its time; there is none.
+    let child = child::lasting(command, nothing(), Options::default(), lasting::Options::default());
+    let error = child.peer().call::<()>("any", ()).await.unwrap_err();
+    assert!(matches!(&error, CallError::Unreachable(why) if why.contains("was not found")), "{error}");
+    assert!(matches!(child.watch().state(), lasting::State::Closed(_)));
 }
 
 #[test]

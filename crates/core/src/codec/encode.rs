@@ -106,6 +106,12 @@ pub(crate) fn item(out: &mut Vec<u8>, method: &Name, subscription: &Json, gap: O
     out.extend_from_slice(b"}}");
 }
 
+/// Writes the notification that items of a stream are missing, where none follows now.
+pub(crate) fn lone_gap(out: &mut Vec<u8>, method: &Name, subscription: &Json, gap: Gap) {
+    about_stream(out, method, subscription, Some(gap));
+    out.extend_from_slice(b"}}");
+}
+
 /// Writes the notification that ends a stream.
 pub(crate) fn stream_end(
     out: &mut Vec<u8>,

@@ -16,7 +16,9 @@ mod walk;
 
 pub use decode::decode;
 pub(crate) use decode::read_error;
-pub(crate) use encode::{item, notification, request, response, result_len, stream_end, stream_start};
+pub(crate) use encode::{
+    item, lone_gap, notification, request, response, result_len, stream_end, stream_start,
+};
 pub use encode::{notification as encode_notification, request as encode_request};
 pub use message::{Incoming, Invalid, Message, Outcome, Request, Response};
 pub(crate) use scan::validate;

@@ -13,6 +13,8 @@ use crate::subscription::Subscription;
 /// Something that happens to a stream; each with what is missing before it.
 pub(super) enum Event {
     Item(Option<Gap>, Json),
+    /// Items are missing, and none follows now.
+    Gap(Gap),
     End(Option<Gap>, Option<ErrorObject>),
 }
 
@@ -25,6 +27,10 @@ impl Event {
     pub(super) fn put_into(self, inbox: &Inbox) -> bool {
         match self {
             Event::Item(gap, item) => inbox.push(gap, item),
+            Event::Gap(gap) => {
+                inbox.note_gap(gap);
+                true
+            }
             Event::End(gap, error) => {
                 inbox.end(gap, error);
                 false
@@ -35,7 +41,7 @@ impl Event {
     fn size(&self) -> usize {
         match self {
             Event::Item(_, item) => item.as_bytes().len(),
-            Event::End(..) => 0,
+            Event::Gap(_) | Event::End(..) => 0,
         }
     }
 }

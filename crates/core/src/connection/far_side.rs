@@ -10,11 +10,12 @@ use futures_core::Stream;
 use futures_util::future::join_all;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::call::{Call, Members};
+use crate::call::{Call, Members, StreamWanted};
 use crate::call_error::CallError;
 use crate::codec::{self, members};
-use crate::connection::link::{Link, State, Waiter};
-use crate::context::Version;
+use crate::connection::inbox::inbox;
+use crate::connection::link::{Answer, Link, State, Waiter};
+use crate::connection::partial;
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::Json;
@@ -89,28 +90,46 @@ impl FarSide {
             codec::notification(out, version, &call.method, call.params.as_ref(), members);
             return ReplyFuture::ready(Reply::Value(Json::NULL));
         }
-        let (answer, receiver) = oneshot::channel();
         let names = self.expected(call);
         let progress = call.cx.get::<ProgressSender>().cloned();
         let wants_progress = progress.is_some();
-        let id = state.pending.insert(frame, Waiter { answer, names: names.clone(), progress });
+        let id = state.pending.next_id();
+        let left = call.cx.time_left().filter(|_| profile.wishes);
+        let with_wishes = wishes::add(members, left, wants_progress && profile.wishes);
+        let member = profile.progress.param.filter(|_| wants_progress);
+        let with_token = member.and_then(|member| add_token(call.params.as_ref(), member, "call", id));
+        let params = with_token.as_ref().or(call.params.as_ref());
+        let member = profile.streams.partial.filter(|_| call.cx.get::<StreamWanted>().is_some());
+        let in_parts = member.and_then(|member| add_token(params, member, partial::PREFIX, id));
+        let params = in_parts.as_ref().or(params);
+        codec::request(out, version, &Id::from(id), &call.method, params, with_wishes.as_ref());
+        let (answer, reply) = if in_parts.is_some() { self.parts(id) } else { self.whole(id) };
+        state.pending.insert(frame, Waiter { answer, names: names.clone(), progress });
         if let Some(names) = names {
             link.has_named.store(true, Ordering::Release);
             state.expected.push((id, names));
         }
-        let left = call.cx.time_left().filter(|_| profile.wishes);
-        let with_wishes = wishes::add(members, left, wants_progress && profile.wishes);
-        let with_token = profile.progress.param.filter(|_| wants_progress);
-        let with_token = with_token.and_then(|member| add_token(call.params.as_ref(), member, id));
-        let params = with_token.as_ref().or(call.params.as_ref());
-        codec::request(out, version, &Id::from(id), &call.method, params, with_wishes.as_ref());
-        ReplyFuture::pending(Awaited {
-            link: Arc::clone(link),
-            hold: self.hold.clone(),
-            id,
-            receiver,
-            is_done: false,
-        })
+        reply
+    }
+
+    /// An answer that comes as a whole.
+    fn whole(&self, id: u64) -> (Answer, ReplyFuture) {
+        let (answer, receiver) = oneshot::channel();
+        let (link, hold) = (Arc::clone(&self.link), self.hold.clone());
+        let reply = ReplyFuture::pending(Awaited { link, hold, id, receiver, is_done: false });
+        (Answer::Whole(answer), reply)
+    }
+
+    /// An answer that comes in parts, which are the items of a stream.
+    fn parts(&self, id: u64) -> (Answer, ReplyFuture) {
+        let link = Arc::clone(&self.link);
+        let (inbox, reader) = inbox(&self.link.settings.limits, move || link.give_up(id));
+        let items = Items::new(reader);
+        let items = match self.hold.clone() {
+            Some(hold) => items.through(|items| Held { items, _hold: hold }),
+            None => items,
+        };
+        (Answer::Parts(inbox), ReplyFuture::pending(partial::begin(items)))
     }
 
     /// The names of the subscription that the call opens, if that can be told before the answer.
@@ -218,22 +237,7 @@ impl Drop for Awaited {
         if self.is_done {
             return;
         }
-        let (link, cancel) = (&self.link, &self.link.settings.profile.cancel);
-        link.locked(|state| {
-            let was_open = state.pending.remove(self.id).is_some();
-            link.settle_expected(state, Some(self.id));
-            if !was_open || state.closed.is_some() {
-                return;
-            }
-            let params = match link.version() {
-                Version::V2 => format!("{{\"{}\":{}}}", cancel.member, self.id),
-                Version::V1 => format!("[{}]", self.id),
-            };
-            let params = Json::from_text(Text::from_vec(params.into_bytes()));
-            link.queue(state, |out| {
-                codec::notification(out, link.version(), &cancel.method, Some(&params), None);
-            });
-        });
+        self.link.give_up(self.id);
     }
 }
 
@@ -251,8 +255,8 @@ impl Stream for Held {
     }
 }
 
-/// The params with a token that progress of this call is told by; none if they are no object or have one already.
-fn add_token(params: Option<&Json>, member: &str, id: u64) -> Option<Json> {
+/// The params with a token for something about this call; none if they are no object or have one already.
+fn add_token(params: Option<&Json>, member: &str, prefix: &str, id: u64) -> Option<Json> {
     let inside = match params.map(Json::as_bytes) {
         None => &b""[..],
         Some([b'{', inside @ .., b'}']) => inside,
@@ -265,7 +269,7 @@ fn add_token(params: Option<&Json>, member: &str, id: u64) -> Option<Json> {
     let separator = if inside.trim_ascii().is_empty() { "" } else { "," };
     let mut text = b"{".to_vec();
     text.extend_from_slice(inside);
-    text.extend_from_slice(format!("{separator}\"{member}\":\"call-{id}\"}}").as_bytes());
+    text.extend_from_slice(format!("{separator}\"{member}\":\"{prefix}-{id}\"}}").as_bytes());
     Some(Json::from_text(Text::from_vec(text)))
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Reader<F: FnMut() + Send> {
 struct State {
     /// Each with what is missing before it.
     items: VecDeque<(Option<Gap>, Json)>,
-    /// What is missing before the end.
+    /// What is missing after them.
     gap: Option<Gap>,
     bytes: usize,
     limit: usize,
@@ -48,6 +48,14 @@ fn locked<T>(state: &Mutex<State>, act: impl FnOnce(&mut State) -> T) -> T {
     act(&mut state.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
+/// Two gaps with nothing in between.
+fn joined(earlier: Option<Gap>, later: Option<Gap>) -> Option<Gap> {
+    match (earlier, later) {
+        (Some(earlier), Some(later)) => Some(earlier.and(later)),
+        (earlier, later) => earlier.or(later),
+    }
+}
+
 impl Inbox {
     /// Adds an item; false if there is no room for it, which ends the stream.
     pub(super) fn push(&self, gap: Option<Gap>, item: Json) -> bool {
@@ -56,6 +64,7 @@ impl Inbox {
             let fits = state.items.len() < state.limit && bytes <= state.limit_bytes;
             if fits {
                 state.bytes = bytes;
+                let gap = joined(state.gap.take(), gap);
                 state.items.push_back((gap, item));
             } else {
                 let reason = "the stream was read too slowly and has ended (limits.items)";
@@ -66,11 +75,19 @@ impl Inbox {
         })
     }
 
+    /// Takes note that items are missing after those that came.
+    pub(super) fn note_gap(&self, gap: Gap) {
+        locked(&self.0, |state| {
+            state.gap = joined(state.gap, Some(gap));
+            state.wake();
+        });
+    }
+
     /// Ends the stream, if it has not ended.
     pub(super) fn end(&self, gap: Option<Gap>, error: Option<ErrorObject>) {
         locked(&self.0, |state| {
             if state.end.is_none() {
-                (state.gap, state.end) = (gap, Some(error));
+                (state.gap, state.end) = (joined(state.gap, gap), Some(error));
             }
             state.wake();
         });

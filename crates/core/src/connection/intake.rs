@@ -179,8 +179,11 @@ impl Connection {
     }
 
     fn take_item(&mut self, params: Option<&Json>) {
-        if let Some((subscription, event @ Event::Item(..))) = params.and_then(event) {
+        let Some(params) = params else { return };
+        if let Some((subscription, event @ Event::Item(..))) = event(params) {
             self.link.deliver(&subscription, event);
+        } else if let (Some(subscription), Some(gap)) = (member(params, "subscription"), gap(params)) {
+            self.link.deliver(&subscription, Event::Gap(gap));
         }
     }
 

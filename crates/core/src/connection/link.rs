@@ -13,6 +13,7 @@ use crate::codec::{self, Outcome, Response};
 use crate::connection::FrameSink;
 use crate::connection::early::{Early, Event};
 use crate::connection::inbox::{Inbox, inbox};
+use crate::connection::partial;
 use crate::connection::pending::Pending;
 use crate::context::Version;
 use crate::error::ErrorObject;
@@ -22,6 +23,7 @@ use crate::name::Name;
 use crate::profile::{Settings, Versions};
 use crate::reply::{Items, Reply};
 use crate::subscription::Subscription;
+use crate::text::Text;
 use crate::wishes::ProgressSender;
 
 /// The state that calls of this side go through. Locked for moments only, never across a wait.
@@ -58,11 +60,28 @@ pub(super) struct State {
 
 /// Who waits for an answer.
 pub(super) struct Waiter {
-    pub(super) answer: oneshot::Sender<Reply>,
+    pub(super) answer: Answer,
     /// How a stream is spelled, if the answer opens one.
     pub(super) names: Option<Arc<Subscription>>,
     /// Where progress goes, if it was asked for.
     pub(super) progress: Option<ProgressSender>,
+}
+
+/// Where an answer goes.
+pub(super) enum Answer {
+    /// To whoever waits for it as a whole.
+    Whole(oneshot::Sender<Reply>),
+    /// To whoever reads its parts, of which it is the last.
+    Parts(Inbox),
+}
+
+impl Answer {
+    fn send(self, reply: Reply) {
+        match self {
+            Answer::Whole(sender) => drop(sender.send(reply)),
+            Answer::Parts(inbox) => partial::finish(&inbox, reply),
+        }
+    }
 }
 
 /// A stream that is received.
@@ -193,20 +212,23 @@ impl Link {
         let Response { id, outcome, .. } = response;
         let waiter = self.locked(|state| state.pending.complete(&id));
         match (waiter, outcome) {
+            (Some(Waiter { answer: Answer::Parts(inbox), .. }), outcome) => {
+                partial::finish(&inbox, reply_of(outcome));
+            }
             // Whoever no longer waits drops the stream, which ends it.
             (Some(waiter), Outcome::Stream(subscription, flag)) => {
                 let names = Subscription::from_json(&flag).map(Arc::new).or_else(|| waiter.names.clone());
-                drop(waiter.answer.send(self.open(&subscription, names)));
+                waiter.answer.send(self.open(&subscription, names));
                 self.forget_expected(&id);
             }
             (Some(Waiter { answer, names: Some(names), .. }), Outcome::Value(subscription))
                 if matches!(subscription.kind(), Kind::String | Kind::Number) =>
             {
-                drop(answer.send(self.open(&subscription, Some(names))));
+                answer.send(self.open(&subscription, Some(names)));
                 self.forget_expected(&id);
             }
             (Some(waiter), outcome) => {
-                drop(waiter.answer.send(reply_of(outcome)));
+                waiter.answer.send(reply_of(outcome));
                 self.forget_expected(&id);
             }
             (None, Outcome::Error(error)) if id.is_null() => self.complete_without_id(&error),
@@ -224,7 +246,7 @@ impl Link {
             tracing::warn!(code = error.code.0, "the far side did not understand a message");
         }
         for waiter in waiters {
-            drop(waiter.answer.send(Reply::Error(error.clone())));
+            waiter.answer.send(Reply::Error(error.clone()));
         }
     }
 
@@ -311,6 +333,10 @@ impl Link {
 
     /// Takes progress of a call to whoever made it; false if this is no call that wants it.
     pub(super) fn progress(&self, token: &Json, value: Json) -> bool {
+        if let Some(id) = partial::call_of(token).filter(|_| self.settings.profile.streams.partial.is_some())
+        {
+            return self.take_part(id, value);
+        }
         let id = match self.settings.profile.progress.param {
             None => Id::from_json(token).as_u64(),
             Some(_) => {
@@ -323,6 +349,44 @@ impl Link {
         });
         // Whoever is not fast enough does without.
         sender.map(|sender| drop(sender.0.try_send(value))).is_some()
+    }
+
+    /// Takes a part of an answer to whoever reads it; false if nobody asked for it.
+    fn take_part(&self, id: u64, value: Json) -> bool {
+        self.locked(|state| {
+            let Some(Waiter { answer: Answer::Parts(inbox), .. }) = state.pending.waiter(id) else {
+                return false;
+            };
+            if !partial::put(inbox, value) {
+                // It was read too slowly.
+                state.pending.remove(id);
+                self.queue_cancel(state, id);
+            }
+            true
+        })
+    }
+
+    /// Gives up a call: nobody waits for its answer any more.
+    pub(super) fn give_up(&self, id: u64) {
+        let waiter = self.locked(|state| {
+            let waiter = state.pending.remove(id);
+            self.settle_expected(state, Some(id));
+            if waiter.is_some() && state.closed.is_none() {
+                self.queue_cancel(state, id);
+            }
+            waiter
+        });
+        drop(waiter);
+    }
+
+    fn queue_cancel(&self, state: &mut State, id: u64) {
+        let (cancel, version) = (&self.settings.profile.cancel, self.version());
+        let params = match version {
+            Version::V2 => format!("{{\"{}\":{id}}}", cancel.member),
+            Version::V1 => format!("[{id}]"),
+        };
+        let params = Json::from_text(Text::from_vec(params.into_bytes()));
+        self.queue(state, |out| codec::notification(out, version, &cancel.method, Some(&params), None));
     }
 
     /// Whether a notification may belong to a stream that goes by names of its own.
@@ -380,7 +444,7 @@ impl Link {
             (state.pending.drain(), std::mem::take(&mut state.streams))
         });
         for waiter in waiters {
-            drop(waiter.answer.send(Reply::Error(reason.clone().into())));
+            waiter.answer.send(Reply::Error(reason.clone().into()));
         }
         for stream in streams.into_values() {
             stream.inbox.end(None, Some(reason.clone().into()));

@@ -1,14 +1,15 @@
-//! Streams told as partial results: items come as progress, and the response comes last (LSP-P-05).
+//! Streams told as partial results, sent and received: items come as progress, and the response comes last (LSP-P-05).
 
 use std::future::Future;
 
 use futures_util::StreamExt;
 
-use crate::codec::{Request, members, written_members};
+use crate::codec::{Request, elements, members, written_members};
+use crate::connection::inbox::Inbox;
 use crate::context::Context;
 use crate::error::ErrorObject;
 use crate::exchange::collect;
-use crate::json::Json;
+use crate::json::{Json, Kind};
 use crate::profile::{Profile, Settings};
 use crate::reply::{Items, Reply};
 use crate::text::Text;
@@ -124,6 +125,46 @@ async fn tell(items: Items, to: &ProgressTo, cx: &Context, limit: usize) -> Resu
         outcome?;
     }
     Ok(Json::from_text(Text::from_static("[]")))
+}
+
+/// What the tokens begin with by which this side asks for partial results.
+pub(super) const PREFIX: &str = "part";
+
+/// The call that this token was given with, if it is one for partial results.
+pub(super) fn call_of(token: &Json) -> Option<u64> {
+    let id = token.as_str().strip_prefix('"')?.strip_prefix(PREFIX)?.strip_prefix('-')?;
+    id.strip_suffix('"')?.parse().ok()
+}
+
+/// Waits until it is known what the reply is: an error, or a stream of what comes.
+pub(super) async fn begin(mut items: Items) -> Reply {
+    match items.next().await {
+        Some(Err(error)) => Reply::Error(error),
+        first => Reply::Stream(Items::new(futures_util::stream::iter(first).chain(items))),
+    }
+}
+
+/// Adds a part of a result, whose elements are items; false if there is no room for them.
+pub(super) fn put(inbox: &Inbox, part: Json) -> bool {
+    match part.kind() {
+        Kind::Array => elements(part.as_bytes()).all(|element| inbox.push(None, part.sub(element))),
+        Kind::Null => true,
+        _ => inbox.push(None, part),
+    }
+}
+
+/// Ends the items with what the response holds: nothing any more, or all, if no part came before (LSP-P-05).
+pub(super) fn finish(inbox: &Inbox, reply: Reply) {
+    match reply {
+        Reply::Value(rest) => {
+            if put(inbox, rest) {
+                inbox.end(None, None);
+            }
+        }
+        Reply::Error(error) => inbox.end(None, Some(error)),
+        // A response holds no stream; one that came by another way would end here.
+        Reply::Stream(_) => inbox.end(None, None),
+    }
 }
 
 #[cfg(test)]

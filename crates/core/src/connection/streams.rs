@@ -94,7 +94,9 @@ impl Outgoing {
         let names = items.subscription().cloned();
         let items = SharedItems(Arc::new(Mutex::new(Some(items))));
         let polled = Abortable::new(items.clone(), registration);
-        self.streams.push(Sending { id: id.clone(), limit, items: polled, gap: None, is_done: false });
+        let tells_gaps = names.is_none();
+        let sending = Sending { id: id.clone(), limit, items: polled, gap: None, tells_gaps, is_done: false };
+        self.streams.push(sending);
         self.open.insert(id, Handle { call, stop, items, names });
     }
 
@@ -149,6 +151,11 @@ impl Outgoing {
             codec::item(&mut self.scratch, method, &turn.id, *gap, item);
             sink.push(&self.scratch);
         }
+        if let Some(gap) = turn.gap {
+            self.scratch.clear();
+            codec::lone_gap(&mut self.scratch, method, &turn.id, gap);
+            sink.push(&self.scratch);
+        }
         if let Some((gap, error)) = turn.end {
             let names = self.open.remove(&turn.id).and_then(|handle| handle.names);
             self.send_end(&turn.id, names.as_deref(), gap, error.as_ref(), spelling, sink);
@@ -185,6 +192,8 @@ struct Sending {
     items: Abortable<SharedItems>,
     /// What is missing before the next item.
     gap: Option<Gap>,
+    /// Whether a gap is told at once where no item follows. Others have no word for that: there it waits for the next.
+    tells_gaps: bool,
     is_done: bool,
 }
 
@@ -192,6 +201,8 @@ struct Turn {
     id: Json,
     /// Each with what is missing before it.
     items: Vec<(Option<Gap>, Json)>,
+    /// What is missing after them, if nothing follows now.
+    gap: Option<Gap>,
     /// Set when the stream has ended, with what is missing before, and its error if it failed.
     end: Option<(Option<Gap>, Option<ErrorObject>)>,
 }
@@ -203,7 +214,7 @@ impl Stream for Sending {
         if self.is_done {
             return Poll::Ready(None);
         }
-        let mut turn = Turn { id: self.id.clone(), items: Vec::new(), end: None };
+        let mut turn = Turn { id: self.id.clone(), items: Vec::new(), gap: None, end: None };
         let mut bytes = 0;
         for _ in 0..TURN {
             if bytes >= BYTES_AT_ONCE {
@@ -223,8 +234,13 @@ impl Stream for Sending {
                     None => turn.end = Some((self.gap.take(), Some(error))),
                 },
                 Poll::Ready(None) => turn.end = Some((self.gap.take(), None)),
-                Poll::Pending if turn.items.is_empty() => return Poll::Pending,
-                Poll::Pending => break,
+                Poll::Pending => {
+                    turn.gap = if self.tells_gaps { self.gap.take() } else { None };
+                    if turn.items.is_empty() && turn.gap.is_none() {
+                        return Poll::Pending;
+                    }
+                    break;
+                }
             }
             if turn.end.is_some() {
                 self.is_done = true;

@@ -223,6 +223,55 @@ async fn a_gap_rides_with_the_next_item_and_passes_through() {
     .await;
 }
 
+/// Streams in which a gap follows the first item, and nothing for ever, unless it is named: then the gate opens.
+fn silent(gate: &Gate) -> RouterBuilder {
+    let gate = gate.clone();
+    let service = move || {
+        let gate = gate.clone();
+        service_fn(move |_| {
+            let gate = gate.clone();
+            let gap = ErrorObject::from(CallError::Gap(Gap::overflow(2)));
+            let later = futures_util::stream::once(async move { gate.pass().await }).map(|()| Ok(2));
+            let items = futures_util::stream::iter([Ok(1), Err(gap)]).chain(later);
+            Reply::try_stream(items.chain(futures_util::stream::pending())).into()
+        })
+    };
+    let names = Subscription::named("silence", "stop");
+    Router::builder()
+        .add(Method::new("ours", service()))
+        .add(Method::new("named", service()).subscription(names))
+}
+
+#[tokio::test]
+async fn a_gap_before_a_silence_is_told_at_once_and_passes_through() {
+    // SUB-05
+    let gate = Gate::new();
+    let (upstream, _backend) = client_of(silent(&gate));
+    let (mut raw, _gateway) = Raw::against(Router::builder().fallback(upstream), Settings::default());
+    raw.send(r#"{"jsonrpc":"2.0","id":1,"method":"ours"}"#).await;
+    let id = opened(&mut raw).await["result"].clone();
+    let item = |rest: &str| {
+        format!(r#"{{"jsonrpc":"2.0","method":"rpc.item","params":{{"subscription":{id},{rest}}}}}"#)
+    };
+    raw.expect(&item(r#""result":1"#)).await;
+    raw.expect(&item(r#""gap":{"lost":2,"reason":"overflow"}"#)).await;
+    gate.let_pass(1);
+    raw.expect(&item(r#""result":2"#)).await;
+}
+
+#[tokio::test]
+async fn other_families_have_no_word_for_a_gap_without_an_item() {
+    let gate = Gate::new();
+    let (client, _server) = client_of(silent(&gate));
+    let mut items = client.stream::<u8>("named", ()).await.unwrap();
+    assert_eq!(items.next().await, Some(Ok(1)));
+    gate.entered().await;
+    assert!(items.next().now_or_never().is_none());
+    gate.let_pass(1);
+    assert_eq!(items.next().await, Some(Err(CallError::Gap(Gap::overflow(2)))));
+    assert_eq!(items.next().await, Some(Ok(2)));
+}
+
 #[tokio::test]
 async fn a_disconnect_ends_subscriptions_of_every_family() {
     // ETH-06, SUB-03

@@ -10,6 +10,7 @@ mod dialects;
 mod ending;
 mod limits;
 mod load;
+mod parts;
 mod regressions;
 mod rig;
 mod streams;

@@ -3,6 +3,8 @@
 //! The child and whatever it starts are one process group, which ends with the connection: its input is closed, then it
 //! is asked to end, then it is killed. A small process beside it, the guard, does the last even if this process is
 //! killed: it waits for the end of a pipe that only we hold open.
+//!
+//! A child that [`connect`] started and that ends is gone. One that [`lasting()`] started is started again.
 
 mod command;
 mod group;
@@ -14,6 +16,7 @@ use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
 pub use command::{BadCommand, Command};
+use switchboard_core::lasting::{self, DialError, Lasting};
 use switchboard_core::{Connection, Origin, Peer, Service};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::{oneshot, watch};
@@ -40,6 +43,62 @@ pub enum StartError {
         /// What the system said.
         error: io::Error,
     },
+}
+
+impl From<StartError> for DialError {
+    /// A program that is not there, or that may not be started, is not there the next time either.
+    fn from(error: StartError) -> DialError {
+        let text = error.to_string().into();
+        match error {
+            StartError::NotFound(_) => DialError::Refused(text),
+            StartError::Failed { error, .. } => match DialError::from(error) {
+                DialError::Refused(_) => DialError::Refused(text),
+                _ => DialError::Unreachable(text),
+            },
+        }
+    }
+}
+
+/// Starts a program and keeps it: when it ends, it is started again.
+///
+/// What becomes of calls and streams meanwhile, and how attempts follow each other, is told by [`lasting`](mod@lasting).
+/// A program that ends sooner than [`steady`](lasting::Backoff::steady) counts as a failed attempt;
+/// [`attempts`](lasting::Backoff::attempts) says after how many of them in a row it is left alone, which is never if
+/// nobody says so. One that cannot be started at all is not tried again.
+///
+/// # Panics
+///
+/// Outside of a Tokio runtime.
+///
+/// # Examples
+///
+/// ```no_run
+/// use std::sync::Arc;
+/// use switchboard_core::Router;
+/// use switchboard_core::lasting::{Backoff, Options};
+/// use switchboard_transport::{child, stdio};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let nothing = Arc::new(Router::builder().build()?);
+/// let backoff = Backoff { attempts: Some(5), ..Backoff::default() };
+/// let options = Options { backoff, ..Options::default() };
+/// let child = child::lasting("my-server --quiet".parse()?, nothing, stdio::options(), options);
+/// let sum: i64 = child.peer().call("add", [2, 3]).repeatable().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "dropping it ends the child"]
+pub fn lasting(
+    command: Command,
+    service: Arc<dyn Service>,
+    options: Options,
+    lasting: lasting::Options,
+) -> Lasting {
+    let start = move || {
+        let (command, service, options) = (command.clone(), Arc::clone(&service), options.clone());
+        async move { connect(&command, service, &options).await }
+    };
+    Lasting::new(start, lasting)
 }
 
 /// Starts a program and gives it as a peer; answers what it asks with `service`.

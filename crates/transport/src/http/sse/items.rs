@@ -90,6 +90,9 @@ impl Stream for Begun {
     }
 }
 
+/// A timer that is looked at this much after it was due says nothing about the far side.
+const LATE: Duration = Duration::from_secs(1);
+
 /// What the next event comes to.
 enum Step {
     /// The call has a stream for a reply.
@@ -158,9 +161,23 @@ impl EventItems {
         piece
     }
 
+    /// Ready when the far side was silent for too long.
+    fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while self.timer.as_mut().poll(cx).is_ready() {
+            let now = Instant::now();
+            if now.saturating_duration_since(self.timer.deadline()) < LATE {
+                return Poll::Ready(());
+            }
+            // Nobody looked when it was due: the machine slept, or the reader was busy. What came meanwhile may not have
+            // been seen yet, so the far side has its time once more.
+            self.timer.as_mut().reset(after(now, self.reading.silence));
+        }
+        Poll::Pending
+    }
+
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
         match Pin::new(&mut self.body).poll_frame(cx) {
-            Poll::Pending => self.timer.as_mut().poll(cx).map(|()| Err(CallError::TimedOut)),
+            Poll::Pending => self.poll_silence(cx).map(|()| Err(CallError::TimedOut)),
             Poll::Ready(Some(Ok(frame))) => {
                 self.chunk = frame.into_data().unwrap_or_default();
                 let time = after(Instant::now(), self.reading.silence);
