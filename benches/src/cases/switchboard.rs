@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use switchboard::{Context, Json, Limits, Origin, Router, Settings, exchange, service};
+use futures_util::stream;
+use switchboard::{Context, Json, Limits, Method, Origin, Router, Settings, Subscription, exchange, service};
 
 use super::{Case, ready};
 use crate::workload;
@@ -47,8 +48,10 @@ impl Switchboard {
 /// The router that is measured in process and over HTTP.
 pub(crate) fn router() -> Arc<Router> {
     let document = Json::parse(workload::DOCUMENT.as_bytes().to_vec()).expect("the workload is JSON");
+    let sums = Method::stream("subscribe_sums", |(), _| stream::repeat(107_u64));
     let router = Router::builder()
         .add(Methods { document })
+        .add(sums.subscription(Subscription::named(workload::ITEM, "unsubscribe_sums")))
         .method("ignore", |_: Json, _| Ok::<_, switchboard::ErrorObject>(true))
         .build();
     Arc::new(router.expect("the names differ"))
