@@ -8,11 +8,11 @@ use tokio::net::TcpStream;
 use super::pipelined::{self, CPU, LOAD, RATE, Subject};
 use crate::child::{Process, Server};
 use crate::findings::Findings;
-use crate::goal::{Goal, Limit, OURS};
+use crate::goal::{FLOOR, Goal, Limit, OURS};
 use crate::options::Options;
 use crate::pipeline::{Lane, Pipeline, Stream};
 use crate::report::{Ratio, Row, Section};
-use crate::servers::{LINE_ECHO, SWITCHBOARD_TCP};
+use crate::servers::{BY_HAND_TCP, LINE_ECHO, SWITCHBOARD_TCP};
 use crate::workload::Workload;
 
 /// How many calls are under way on the only connection.
@@ -28,13 +28,13 @@ const CPU_ECHO: Ratio = Ratio { column: CPU, base: LINE_ECHO };
 pub fn run(options: &Options) -> io::Result<Findings> {
     let mut findings = Findings::default();
     let tcp = pipelined::measure(options, |runtime| {
-        let servers = [(OURS, SWITCHBOARD_TCP), (LINE_ECHO, LINE_ECHO)];
+        let servers = [(OURS, SWITCHBOARD_TCP), (FLOOR, BY_HAND_TCP), (LINE_ECHO, LINE_ECHO)];
         let start = |(name, server)| runtime.block_on(over_tcp(name, server, options.workers));
         servers.into_iter().map(start).collect()
     })?;
     let stdio = pipelined::measure(options, |runtime| {
         let start = |name| runtime.block_on(over_pipes(name, options.workers));
-        [OURS, LINE_ECHO].into_iter().map(start).collect()
+        [OURS, FLOOR, LINE_ECHO].into_iter().map(start).collect()
     })?;
     for (carrier, rows) in [("TCP", tcp), ("stdio", stdio)] {
         let section = section(carrier, rows);

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use super::pipelined::{self, CPU, LOAD, RATE, Subject};
@@ -66,7 +67,7 @@ pub(super) async fn call(server: &Server, name: &str) -> io::Result<(TcpStream, 
     let (workload, body) = (Workload::Add, Workload::Add.body());
     let request = message(&body);
     let mut stream = open(server.address).await?;
-    tokio::io::AsyncWriteExt::write_all(&mut stream, &request).await?;
+    stream.write_all(&request).await?;
     let (answer, payload) = read_frame(&mut stream).await?;
     let is_right = match name {
         TUNGSTENITE | TUNGSTENITE_EACH => answer[payload..] == body,

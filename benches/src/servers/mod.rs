@@ -8,13 +8,14 @@
 use std::io::{self, Error, ErrorKind};
 use std::net::TcpListener;
 
+use self::lines::Answers;
 use self::tungstenite::Writes;
 
 pub mod axum;
 pub mod by_hand;
 pub mod hyper_constant;
 pub mod jsonrpsee;
-pub mod line_echo;
+pub mod lines;
 pub mod switchboard;
 pub mod tungstenite;
 
@@ -41,9 +42,12 @@ pub const LINE_ECHO: &str = "line-echo";
 /// Our server for messages over TCP.
 pub const SWITCHBOARD_TCP: &str = "switchboard-tcp";
 
+/// The floor's over TCP.
+pub const BY_HAND_TCP: &str = "by-hand-tcp";
+
 /// Every server with a socket that this build has.
 pub fn names() -> Vec<&'static str> {
-    [HTTP, &[TUNGSTENITE, TUNGSTENITE_EACH, SWITCHBOARD_TCP, LINE_ECHO]].concat()
+    [HTTP, &[TUNGSTENITE, TUNGSTENITE_EACH, SWITCHBOARD_TCP, BY_HAND_TCP, LINE_ECHO]].concat()
 }
 
 /// Runs the server called `name` on `listener`, on a multi-thread runtime of `workers` threads, until the process ends.
@@ -63,8 +67,9 @@ pub fn run(name: &str, workers: usize, listener: TcpListener) -> io::Result<()> 
 pub fn run_stdio(name: &str, workers: usize) -> io::Result<()> {
     match name {
         "switchboard" => block_on(workers, switchboard::serve_stdio()),
-        LINE_ECHO => line_echo::serve_stdio(),
-        _ => Err(unknown(name, &["switchboard", LINE_ECHO])),
+        "by-hand" => lines::serve_stdio(Answers::Call),
+        LINE_ECHO => lines::serve_stdio(Answers::Echo),
+        _ => Err(unknown(name, &["switchboard", "by-hand", LINE_ECHO])),
     }
 }
 
@@ -85,7 +90,8 @@ async fn serve(name: &str, listener: TcpListener) -> io::Result<()> {
         TUNGSTENITE => tungstenite::serve(listener, Writes::Together).await,
         TUNGSTENITE_EACH => tungstenite::serve(listener, Writes::Each).await,
         SWITCHBOARD_TCP => switchboard::serve_tcp(listener).await,
-        LINE_ECHO => line_echo::serve(listener).await,
+        BY_HAND_TCP => lines::serve(listener, Answers::Call).await,
+        LINE_ECHO => lines::serve(listener, Answers::Echo).await,
         _ => Err(unknown(name, &names())),
     }
 }
