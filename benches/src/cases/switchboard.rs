@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::stream;
-use switchboard::{Context, Json, Limits, Method, Origin, Router, Settings, Subscription, exchange, service};
+use switchboard::{
+    Context, Json, Limits, Method, Origin, Router, RouterBuilder, Settings, Subscription, exchange, service,
+};
 
 use super::{Case, ready};
 use crate::workload;
@@ -45,16 +47,23 @@ impl Switchboard {
     }
 }
 
-/// The router that is measured in process and over HTTP.
-pub(crate) fn router() -> Arc<Router> {
-    let document = Json::parse(workload::DOCUMENT.as_bytes().to_vec()).expect("the workload is JSON");
+/// The router that is measured in process.
+fn router() -> Arc<Router> {
+    Arc::new(methods().build().expect("the names differ"))
+}
+
+/// The router that is measured behind sockets and pipes: it has a subscription too.
+pub(crate) fn serving_router() -> Arc<Router> {
     let sums = Method::stream("subscribe_sums", |(), _| stream::repeat(107_u64));
-    let router = Router::builder()
+    let sums = sums.subscription(Subscription::named(workload::ITEM, "unsubscribe_sums"));
+    Arc::new(methods().add(sums).build().expect("the names differ"))
+}
+
+fn methods() -> RouterBuilder {
+    let document = Json::parse(workload::DOCUMENT.as_bytes().to_vec()).expect("the workload is JSON");
+    Router::builder()
         .add(Methods { document })
-        .add(sums.subscription(Subscription::named(workload::ITEM, "unsubscribe_sums")))
         .method("ignore", |_: Json, _| Ok::<_, switchboard::ErrorObject>(true))
-        .build();
-    Arc::new(router.expect("the names differ"))
 }
 
 /// Limits that let the workload pass.

@@ -8,7 +8,7 @@ use switchboard::http::{Endpoint, Server};
 use switchboard::server::ServerOptions;
 use switchboard::{Service, stdio, stream, tcp};
 
-use crate::cases::switchboard::{router, settings};
+use crate::cases::switchboard::{serving_router, settings};
 
 /// Room for all idle connections.
 const CONNECTIONS: usize = 20_000;
@@ -20,7 +20,7 @@ const CONNECTIONS: usize = 20_000;
 pub async fn serve(listener: TcpListener) -> io::Result<()> {
     let options = ServerOptions { connections: CONNECTIONS, ..ServerOptions::default() };
     let server = Server::from_std(listener)?.with_options(options);
-    server.serve_endpoint(Endpoint::new(router()).with_settings(settings())).await;
+    server.serve_endpoint(Endpoint::new(serving_router()).with_settings(settings())).await;
     Ok(())
 }
 
@@ -30,7 +30,7 @@ pub async fn serve(listener: TcpListener) -> io::Result<()> {
 /// When the listener fails.
 pub async fn serve_tcp(listener: TcpListener) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let (router, options): (Arc<dyn Service>, _) = (router(), stream::Options::default());
+    let (router, options): (Arc<dyn Service>, _) = (serving_router(), stream::Options::default());
     loop {
         let (stream, _) = listener.accept().await?;
         let connection = tcp::connection(stream, Arc::clone(&router), &options)?;
@@ -44,5 +44,5 @@ pub async fn serve_tcp(listener: TcpListener) -> io::Result<()> {
 /// # Errors
 /// When either fails.
 pub async fn serve_stdio() -> io::Result<()> {
-    stdio::serve(router(), &stdio::options()).await.map_err(Error::other)
+    stdio::serve(serving_router(), &stdio::options()).await.map_err(Error::other)
 }
