@@ -1,41 +1,46 @@
-//! A server in a process of its own, and how much CPU time it has used.
+//! Servers in processes of their own, and how much CPU time and memory they use.
 
 use std::io::{self, BufRead, BufReader, Error};
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
+use tokio::io::Join;
+use tokio::net::unix::pipe::{Receiver, Sender};
 
-/// A running server. Dropping it ends the process.
+/// A running process. Dropping it ends the process.
 #[derive(Debug)]
-pub struct Server {
+pub struct Process {
     child: Child,
     clock: ClockId,
+}
+
+/// A server that listens.
+#[derive(Debug)]
+pub struct Server {
+    /// Its process.
+    pub process: Process,
     /// Where it listens.
     pub address: SocketAddr,
 }
 
-impl Server {
-    /// Starts the server called `name` with `workers` runtime threads.
+impl Process {
+    /// Starts another binary of this workspace, with pipes to its standard input and from its output.
     ///
     /// # Errors
-    /// When the binary is not built, or the server does not say where it listens.
-    pub fn start(name: &str, workers: usize) -> io::Result<Self> {
-        let mut child = Command::new(sibling("server")?)
+    /// When it is not built or cannot be started.
+    pub fn start(binary: &str, name: &str, workers: usize) -> io::Result<Self> {
+        let child = Command::new(sibling(binary)?)
             .args([name, &workers.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        let mut line = String::new();
-        let stdout = child.stdout.take().ok_or_else(|| Error::other("the server has no output"))?;
-        BufReader::new(stdout).read_line(&mut line)?;
-        let address =
-            line.trim().parse().map_err(|_| Error::other(format!("server {name} said {line:?}")))?;
         let pid = i32::try_from(child.id()).map_err(Error::other)?;
-        Ok(Self { clock: clock_getcpuclockid(Pid::from_raw(pid))?, child, address })
+        Ok(Self { clock: clock_getcpuclockid(Pid::from_raw(pid))?, child })
     }
 
     /// The CPU time, user and system, of all its threads so far.
@@ -48,9 +53,47 @@ impl Server {
     pub fn cpu_time(&self) -> io::Result<Duration> {
         Ok(self.clock.now()?.into())
     }
+
+    /// How many bytes of memory it occupies.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub fn resident(&self) -> io::Result<u64> {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        kilobytes.map(|count| count << 10).ok_or_else(|| Error::other("the kernel does not tell the memory"))
+    }
+
+    /// Its standard input and output, as one stream. There is one of them, and the runtime has to be entered.
+    ///
+    /// # Errors
+    /// When they were taken before, or the runtime cannot wait for them.
+    pub fn pipes(&mut self) -> io::Result<Join<Receiver, Sender>> {
+        let taken = || Error::other("the pipes of the server are taken");
+        let output: OwnedFd = self.child.stdout.take().ok_or_else(taken)?.into();
+        let input: OwnedFd = self.child.stdin.take().ok_or_else(taken)?.into();
+        Ok(tokio::io::join(Receiver::from_owned_fd(output)?, Sender::from_owned_fd(input)?))
+    }
 }
 
-impl Drop for Server {
+impl Server {
+    /// Starts the server called `name` with `workers` runtime threads.
+    ///
+    /// # Errors
+    /// When the binary is not built, or the server does not say where it listens.
+    pub fn start(name: &str, workers: usize) -> io::Result<Self> {
+        let mut process = Process::start("server", name, workers)?;
+        let mut line = String::new();
+        let stdout = process.child.stdout.take().ok_or_else(|| Error::other("the server has no output"))?;
+        BufReader::new(stdout).read_line(&mut line)?;
+        let address =
+            line.trim().parse().map_err(|_| Error::other(format!("server {name} said {line:?}")))?;
+        Ok(Self { process, address })
+    }
+}
+
+impl Drop for Process {
     fn drop(&mut self) {
         // It may have ended by itself; waiting for it is what matters.
         let _ = self.child.kill();

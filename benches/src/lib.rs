@@ -1,6 +1,6 @@
 //! Switchboard against its peers, side by side.
 //!
-//! Five HTTP servers ([`servers`]) and five in-process cases ([`cases`]) answer the same [`workload`]s. [`compare`]
+//! Servers of several carriers ([`servers`]) and in-process cases ([`cases`]) answer the same [`workload`]s. [`compare`]
 //! drives them in interleaved rounds, because only ratios taken in the same minutes on the same machine mean anything.
 //! `by_hand` is the floor: what a minimal server with a validating [`scanner`] and no framework costs.
 
@@ -12,8 +12,10 @@ pub mod findings;
 pub mod goal;
 pub mod load;
 pub mod options;
+pub mod pipeline;
 pub mod report;
 pub mod samples;
 pub mod scanner;
 pub mod servers;
+pub mod websocket;
 pub mod workload;

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 /// How to use `compare`.
 pub const USAGE: &str = "\
-usage: compare [http|batch|in-process|large|all] [OPTIONS]
+usage: compare [http|batch|ws|stream|subscription|idle|in-process|large|all] [OPTIONS]
 
   --quick        short rounds: to see that it works, not to judge by
   --seconds S    how long each subject runs in each round
   --rounds N     how many rounds
-  --workers N    runtime threads of each HTTP server (default 1: on two cores the load needs the other)
+  --workers N    runtime threads of each server (default 1: on two cores the load needs the other)
   --json         print one JSON document instead of tables
   --gate         exit with an error when a goal is missed";
 
@@ -24,7 +24,7 @@ pub struct Options {
     pub seconds: Option<f64>,
     /// How many rounds, if said.
     pub rounds: Option<usize>,
-    /// Runtime threads of each HTTP server.
+    /// Runtime threads of each server.
     pub workers: usize,
     /// JSON instead of tables.
     pub is_json: bool,
@@ -48,7 +48,10 @@ impl Options {
                 "--seconds" => options.seconds = Some(within(&value()?, 0.01, 60.0)?),
                 "--rounds" => options.rounds = Some(within(&value()?, 1, 100)?),
                 "--workers" => options.workers = within(&value()?, 1, 64)?,
-                "http" | "batch" | "in-process" | "large" | "all" => options.topic = argument,
+                "http" | "batch" | "ws" | "stream" | "subscription" | "idle" | "in-process" | "large"
+                | "all" => {
+                    options.topic = argument;
+                }
                 _ => return Err(format!("what is {argument:?}?\n{USAGE}")),
             }
         }

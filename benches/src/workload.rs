@@ -6,6 +6,12 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+/// The call that opens a stream of items without end, each the number 107.
+pub const SUBSCRIBE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"subscribe_sums","params":[]}"#;
+
+/// The notification that carries an item of it.
+pub const ITEM: &str = "sum";
+
 /// About how many bytes the large workloads carry.
 pub const LARGE: usize = 1 << 20;
 

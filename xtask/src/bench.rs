@@ -11,7 +11,8 @@ Compares Switchboard with other libraries, or holds it to its instruction budget
 usage: cargo xtask bench [NAME] [--quick]
        cargo xtask bench --gate
 
-NAME       one comparison: http, batch, in-process, large or instructions; all of them without it
+NAME       one comparison: http, batch, ws, stream, subscription, idle, in-process, large or instructions;
+           all of them without it
 --quick    fewer and shorter rounds
 --gate     count instructions and fail if one is over its budget
 --help     this text

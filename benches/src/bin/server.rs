@@ -12,7 +12,7 @@ fn main() -> io::Result<()> {
     let Some(name) = arguments.next() else {
         return Err(io::Error::other(format!(
             "usage: server NAME [WORKERS]; names: {}",
-            servers::NAMES.join(", ")
+            servers::names().join(", ")
         )));
     };
     let workers = arguments.next().map_or(Ok(1), |workers| workers.parse()).map_err(io::Error::other)?;

@@ -4,7 +4,7 @@
 //! server calls, batches included.
 
 use std::cell::RefCell;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -13,13 +13,13 @@ use jsonrpsee::server::{
     BatchRequestConfig, HttpRequest, Server, ServerConfig, ServerHandle, TowerService, stop_channel,
 };
 use jsonrpsee::types::Params;
-use jsonrpsee::{Extensions, RpcModule};
-use serde_json::value::RawValue;
+use jsonrpsee::{Extensions, PendingSubscriptionSink, RpcModule};
+use serde_json::value::{RawValue, to_raw_value};
 use tower::Service;
 use tower::layer::util::Identity;
 
 use super::{Case, ready};
-use crate::workload::{DOCUMENT, TEXT};
+use crate::workload::{DOCUMENT, ITEM, TEXT};
 
 static RAW_DOCUMENT: LazyLock<Box<RawValue>> =
     LazyLock::new(|| RawValue::from_string(DOCUMENT.clone()).expect("the document is JSON"));
@@ -38,12 +38,20 @@ pub fn module() -> RpcModule<()> {
     module.register_method("ignore", |_, (), _| RpcResult::Ok(true)).expect(NEW);
     module.register_method("text", |_, (), _| RpcResult::Ok(TEXT.as_str())).expect(NEW);
     module.register_method("document", |_, (), _| RpcResult::Ok(&**RAW_DOCUMENT)).expect(NEW);
+    let sums = |_: Params<'static>, pending: PendingSubscriptionSink, _: Arc<()>, _: Extensions| async move {
+        let Ok(sink) = pending.accept().await else { return };
+        while let Ok(item) = to_raw_value(&107_u64)
+            && sink.send(item).await.is_ok()
+        {}
+    };
+    module.register_subscription("subscribe_sums", ITEM, "unsubscribe_sums", sums).expect(NEW);
     module
 }
 
-/// jsonrpsee's defaults, with room for any batch.
+/// jsonrpsee's defaults, with room for any batch and for all idle connections.
 pub fn config() -> ServerConfig {
     ServerConfig::builder()
+        .max_connections(20_000)
         .set_batch_request_config(BatchRequestConfig::Unlimited)
         .set_tcp_no_delay(true)
         .build()

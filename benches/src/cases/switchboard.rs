@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use switchboard::{Context, Json, Limits, Origin, Router, Settings, exchange, service};
+use futures_util::stream;
+use switchboard::{
+    Context, Json, Limits, Method, Origin, Router, RouterBuilder, Settings, Subscription, exchange, service,
+};
 
 use super::{Case, ready};
 use crate::workload;
@@ -44,14 +47,23 @@ impl Switchboard {
     }
 }
 
-/// The router that is measured in process and over HTTP.
-pub(crate) fn router() -> Arc<Router> {
+/// The router that is measured in process.
+fn router() -> Arc<Router> {
+    Arc::new(methods().build().expect("the names differ"))
+}
+
+/// The router that is measured behind sockets and pipes: it has a subscription too.
+pub(crate) fn serving_router() -> Arc<Router> {
+    let sums = Method::stream("subscribe_sums", |(), _| stream::repeat(107_u64));
+    let sums = sums.subscription(Subscription::named(workload::ITEM, "unsubscribe_sums"));
+    Arc::new(methods().add(sums).build().expect("the names differ"))
+}
+
+fn methods() -> RouterBuilder {
     let document = Json::parse(workload::DOCUMENT.as_bytes().to_vec()).expect("the workload is JSON");
-    let router = Router::builder()
+    Router::builder()
         .add(Methods { document })
         .method("ignore", |_: Json, _| Ok::<_, switchboard::ErrorObject>(true))
-        .build();
-    Arc::new(router.expect("the names differ"))
 }
 
 /// Limits that let the workload pass.

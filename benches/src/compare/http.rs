@@ -10,7 +10,7 @@ use crate::goal::{Goal, Limit};
 use crate::load::Load;
 use crate::options::Options;
 use crate::report::{Ratio, Row, Section};
-use crate::servers::{CONSTANT, NAMES, hyper_constant};
+use crate::servers::{CONSTANT, HTTP, hyper_constant};
 use crate::workload::Workload;
 
 /// How long a server may warm up before each round.
@@ -52,7 +52,7 @@ pub(super) fn measure(options: &Options, workload: Workload, connections: usize)
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let body = workload.body();
     let mut subjects = Vec::new();
-    for name in NAMES {
+    for name in HTTP {
         let server = Server::start(name, options.workers)?;
         let is_right = |answer: &[u8]| match *name {
             CONSTANT => answer == hyper_constant::ANSWER,
@@ -71,11 +71,11 @@ pub(super) fn measure(options: &Options, workload: Workload, connections: usize)
 async fn round(server: &Server, load: &mut Load, duration: Duration) -> io::Result<Vec<f64>> {
     load.run(WARM_UP).await?;
     tokio::time::sleep(SETTLE).await;
-    let before = (server.cpu_time()?, own_cpu_time()?);
+    let before = (server.process.cpu_time()?, own_cpu_time()?);
     let run = load.run(duration).await?;
     let load_used = own_cpu_time()?.saturating_sub(before.1);
     tokio::time::sleep(SETTLE).await;
-    let used = server.cpu_time()?.saturating_sub(before.0);
+    let used = server.process.cpu_time()?.saturating_sub(before.0);
 
     let requests = run.requests as f64;
     let each = |time: Duration| time.as_secs_f64() * 1e6 / requests;

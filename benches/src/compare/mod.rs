@@ -9,9 +9,15 @@ use crate::samples::Samples;
 
 pub mod batch;
 pub mod http;
+pub mod idle;
 pub mod in_process;
 pub mod large;
+pub mod stream;
+pub mod subscription;
 pub mod timing;
+pub mod ws;
+
+mod pipelined;
 
 /// Runs what the options ask for.
 ///
@@ -19,8 +25,16 @@ pub mod timing;
 /// When a server does not start, or an answer is wrong.
 pub fn run(options: &Options) -> io::Result<Findings> {
     type Topic = fn(&Options) -> io::Result<Findings>;
-    let topics: [(&str, Topic); 4] =
-        [("http", http::run), ("batch", batch::run), ("in-process", in_process::run), ("large", large::run)];
+    let topics: [(&str, Topic); 8] = [
+        ("http", http::run),
+        ("batch", batch::run),
+        ("ws", ws::run),
+        ("stream", stream::run),
+        ("subscription", subscription::run),
+        ("idle", idle::run),
+        ("in-process", in_process::run),
+        ("large", large::run),
+    ];
     let mut findings = Findings::default();
     for (_, topic) in topics.iter().filter(|(name, _)| options.wants(name)) {
         findings.extend(topic(options)?);

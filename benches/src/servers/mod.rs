@@ -1,24 +1,54 @@
-//! The HTTP servers that are compared. Each answers POST with JSON-RPC on HTTP/1.1 and knows the method `add`.
+//! The servers that are compared.
 //!
-//! All run on the runtime that [`run`] builds, with the default allocator and `TCP_NODELAY`, and answer with a
-//! `content-type`, a `content-length` and a `date`.
+//! Those for HTTP answer POST with JSON-RPC on HTTP/1.1, know the method `add`, and answer with a `content-type`, a
+//! `content-length` and a `date`. Those for WebSocket and for streams know the same method, or echo.
+//!
+//! All run on the runtime that [`run`] builds, with the default allocator and `TCP_NODELAY`.
 
 use std::io::{self, Error, ErrorKind};
 use std::net::TcpListener;
+
+use self::lines::Answers;
+use self::tungstenite::Writes;
 
 pub mod axum;
 pub mod by_hand;
 pub mod hyper_constant;
 pub mod jsonrpsee;
+pub mod lines;
 pub mod switchboard;
+pub mod tungstenite;
 
 mod accept;
 
 /// The name of the server that answers a constant: the base of the CPU figures.
 pub const CONSTANT: &str = "hyper-constant";
 
-/// Every server that this build has, ours first.
-pub const NAMES: &[&str] = &["switchboard", "by-hand", CONSTANT, "axum", "jsonrpsee"];
+/// The servers for HTTP, ours first.
+pub const HTTP: &[&str] = &["switchboard", "by-hand", CONSTANT, "axum", "jsonrpsee"];
+
+/// The echo of tungstenite that writes together what is there.
+pub const TUNGSTENITE: &str = "tungstenite";
+
+/// The echo of tungstenite as its examples have it: default buffers, a write each message.
+pub const TUNGSTENITE_EACH: &str = "tungstenite-each";
+
+/// The servers for WebSocket, ours first.
+pub const WEBSOCKET: &[&str] = &["switchboard", "jsonrpsee", TUNGSTENITE, TUNGSTENITE_EACH];
+
+/// The echo of lines, over TCP and over standard input and output.
+pub const LINE_ECHO: &str = "line-echo";
+
+/// Our server for messages over TCP.
+pub const SWITCHBOARD_TCP: &str = "switchboard-tcp";
+
+/// The floor's over TCP.
+pub const BY_HAND_TCP: &str = "by-hand-tcp";
+
+/// Every server with a socket that this build has.
+pub fn names() -> Vec<&'static str> {
+    [HTTP, &[TUNGSTENITE, TUNGSTENITE_EACH, SWITCHBOARD_TCP, BY_HAND_TCP, LINE_ECHO]].concat()
+}
 
 /// Runs the server called `name` on `listener`, on a multi-thread runtime of `workers` threads, until the process ends.
 ///
@@ -26,9 +56,27 @@ pub const NAMES: &[&str] = &["switchboard", "by-hand", CONSTANT, "axum", "jsonrp
 /// When there is no such server, or it cannot use the listener.
 pub fn run(name: &str, workers: usize, listener: TcpListener) -> io::Result<()> {
     listener.set_nonblocking(true)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
     let name = name.to_owned();
-    let server = runtime.spawn(async move { serve(&name, listener).await });
+    block_on(workers, async move { serve(&name, listener).await })
+}
+
+/// Runs the server called `name` on standard input and output, until the input ends.
+///
+/// # Errors
+/// When there is no such server, or it cannot use them.
+pub fn run_stdio(name: &str, workers: usize) -> io::Result<()> {
+    match name {
+        "switchboard" => block_on(workers, switchboard::serve_stdio()),
+        "by-hand" => lines::serve_stdio(Answers::Call),
+        LINE_ECHO => lines::serve_stdio(Answers::Echo),
+        _ => Err(unknown(name, &["switchboard", "by-hand", LINE_ECHO])),
+    }
+}
+
+/// Runs the server on a worker, not on the thread that starts it, as servers do.
+fn block_on(workers: usize, server: impl Future<Output = io::Result<()>> + Send + 'static) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
+    let server = runtime.spawn(server);
     runtime.block_on(server)?
 }
 
@@ -39,9 +87,15 @@ async fn serve(name: &str, listener: TcpListener) -> io::Result<()> {
         CONSTANT => hyper_constant::serve(listener).await,
         "axum" => axum::serve(listener).await,
         "jsonrpsee" => jsonrpsee::serve(listener).await,
-        _ => Err(Error::new(
-            ErrorKind::InvalidInput,
-            format!("no server {name:?}; there is {}", NAMES.join(", ")),
-        )),
+        TUNGSTENITE => tungstenite::serve(listener, Writes::Together).await,
+        TUNGSTENITE_EACH => tungstenite::serve(listener, Writes::Each).await,
+        SWITCHBOARD_TCP => switchboard::serve_tcp(listener).await,
+        BY_HAND_TCP => lines::serve(listener, Answers::Call).await,
+        LINE_ECHO => lines::serve(listener, Answers::Echo).await,
+        _ => Err(unknown(name, &names())),
     }
+}
+
+fn unknown(name: &str, known: &[&str]) -> Error {
+    Error::new(ErrorKind::InvalidInput, format!("no server {name:?}; there is {}", known.join(", ")))
 }

@@ -34,7 +34,9 @@ pub struct Limits {
     pub reply: usize,
     /// Bytes of all replies to one batch: 25 MiB. What would exceed it is answered with -32007 (SEC-L-04).
     pub batch_reply: usize,
-    /// Calls of one connection that are under way at once: 100. One more is refused with -32005 (SEC-L-10).
+    /// Calls of one connection that are under way at once: 100. One more is refused with -32005 (SEC-L-10). A call that
+    /// is answered at its first step is never under way, so that any number of those can be pipelined; but while all
+    /// places are taken it is refused too, for nobody knows before it has begun.
     pub in_flight: usize,
     /// Entries of one batch that run at once: 16.
     pub batch_concurrency: usize,

@@ -18,21 +18,19 @@ impl Connection {
     /// Handles one frame. Never waits.
     #[inline]
     pub(super) fn take(&mut self, frame: &Bytes, cx: &mut Context<'_>) {
-        let limit = match frame.len() {
-            len if len <= self.settings.limits.frame => None,
-            len if len <= self.settings.limits.longest_frame() => Some(self.settings.limits.frame),
-            _ => return self.refuse_frame(Fault::Frame(self.settings.limits.longest_frame()).into()),
-        };
-        match (codec::decode(frame, &self.settings), limit) {
-            (Ok(Incoming::Single(message)), None) => self.take_message(message, cx),
-            (Ok(Incoming::Batch(entries)), None) => self.take_batch(entries, cx),
+        let limits = &self.settings.limits;
+        let (is_short, longest) = (frame.len() <= limits.frame, limits.longest_frame());
+        if frame.len() > longest {
+            return self.refuse_frame(Fault::Frame(longest).into());
+        }
+        match codec::decode(frame, &self.settings) {
+            Ok(Incoming::Single(message)) if is_short => self.take_message(message, cx),
+            Ok(Incoming::Batch(entries)) if is_short => self.take_batch(entries, cx),
             // Too long for calls, but not for answers.
-            (Ok(Incoming::Single(Message::Response(response))), Some(_)) => self.link.complete(response),
-            (Ok(Incoming::Batch(entries)), Some(_)) if entries.iter().all(is_response) => {
-                self.take_batch(entries, cx);
-            }
-            (Ok(_), Some(limit)) => self.refuse_frame(Fault::Frame(limit).into()),
-            (Err(error), _) => self.refuse_frame(error),
+            Ok(Incoming::Single(Message::Response(response))) => self.link.complete(response),
+            Ok(Incoming::Batch(entries)) if entries.iter().all(is_response) => self.take_batch(entries, cx),
+            Ok(_) => self.refuse_frame(Fault::Frame(self.settings.limits.frame).into()),
+            Err(error) => self.refuse_frame(error),
         }
     }
 
@@ -45,14 +43,13 @@ impl Connection {
     fn take_message(&mut self, message: Message, cx: &mut Context<'_>) {
         match message {
             Message::Request(request) => {
-                let request = match self.settle_on_the_spot(request) {
-                    Settled::Not(request) => request,
-                    Settled::Answered(version, id, json) => return self.respond(version, &id, Ok(json)),
-                    Settled::Silently => return,
+                let answer = match self.settle_on_the_spot(&request) {
+                    Some(json) => Some(Ok(json)),
+                    None => self.refusal().map(Err),
                 };
-                if let Some(error) = self.refusal() {
+                if let Some(answer) = answer {
                     if let Some(id) = &request.id {
-                        self.respond(request.version, id, Err(error));
+                        self.respond(request.version, id, answer);
                     }
                 } else if let Some(done) = self.calls.admit(request, cx) {
                     self.finish(done);
@@ -76,10 +73,10 @@ impl Connection {
                 Message::Request(request) if self.is_cancel(&request) && request.id.is_none() => {
                     cancels.extend(request.params);
                 }
-                Message::Request(request) => match self.settle_on_the_spot(request) {
-                    Settled::Not(request) => calls.push(Entry::Call(request)),
-                    Settled::Answered(version, id, json) => calls.push(Entry::Answer(version, id, Ok(json))),
-                    Settled::Silently => {}
+                Message::Request(request) => match (self.settle_on_the_spot(&request), request.id) {
+                    (None, id) => calls.push(Entry::Call(Request { id, ..request })),
+                    (Some(json), Some(id)) => calls.push(Entry::Answer(request.version, id, Ok(json))),
+                    (Some(_), None) => {}
                 },
                 Message::Invalid(Invalid { version, id: Some(id), error }) => {
                     calls.push(Entry::Answer(version, id, Err(error)));
@@ -131,11 +128,12 @@ impl Connection {
         Some(ErrorObject::over_limit("in_flight", detail))
     }
 
-    /// Handles what the protocol itself asks for: cancelling, and the items and the end of streams.
+    /// Handles what the protocol itself asks for: cancelling, and the items and the end of streams. Gives the answer, if
+    /// it was that; what is an ordinary call is left alone.
     #[inline]
-    fn settle_on_the_spot(&mut self, request: Request) -> Settled {
+    fn settle_on_the_spot(&mut self, request: &Request) -> Option<Json> {
         let streams = &self.settings.profile.streams;
-        let answer = if self.is_cancel(&request) {
+        let answer = if self.is_cancel(request) {
             self.cancel(request.params.as_ref());
             Json::NULL
         } else if request.method == streams.item && request.id.is_none() {
@@ -145,18 +143,18 @@ impl Connection {
             self.take_end(request.params.as_ref());
             Json::NULL
         } else if request.method == streams.unsubscribe {
-            let found = subscription(&request).is_some_and(|id| self.streams.unsubscribe(&id));
+            let found = subscription(request).is_some_and(|id| self.streams.unsubscribe(&id));
             if found { Json::TRUE } else { Json::FALSE }
-        } else if request.id.is_none() && self.take_others(&request) {
-            return Settled::Silently;
+        } else if request.id.is_none() && self.take_others(request) {
+            Json::NULL
         } else if self.streams.len() > 0
-            && self.streams.unsubscribe_named(&request.method, || subscription(&request))
+            && self.streams.unsubscribe_named(&request.method, || subscription(request))
         {
             Json::TRUE
         } else {
-            return Settled::Not(request);
+            return None;
         };
-        request.id.map_or(Settled::Silently, |id| Settled::Answered(request.version, id, answer))
+        Some(answer)
     }
 
     fn is_cancel(&self, request: &Request) -> bool {
@@ -232,16 +230,6 @@ fn error(params: &Json) -> Option<ErrorObject> {
 /// The stream that a call is to end.
 fn subscription(request: &Request) -> Option<Json> {
     request.params.as_ref().and_then(|params| argument(params, "subscription"))
-}
-
-/// What became of a request that the protocol itself may answer.
-enum Settled {
-    /// It is an ordinary call.
-    Not(Request),
-    /// It is done, and this is the answer.
-    Answered(Version, Id, Json),
-    /// It is done, and was a notification.
-    Silently,
 }
 
 /// An entry of a batch that is to be answered or run.

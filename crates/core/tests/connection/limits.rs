@@ -30,6 +30,22 @@ async fn at_the_limit_calls_are_refused_and_reading_goes_on() {
     assert!(raw.receive().await.unwrap().contains("true"));
 }
 
+#[tokio::test]
+async fn calls_that_are_answered_at_once_take_no_place_however_many_are_pipelined() {
+    // SEC-L-10
+    let limits = Limits { in_flight: 1, ..Limits::default() };
+    let later = Method::future("async_echo", |params: Json, _| async { Ok::<_, ErrorObject>(params) });
+    let router = Router::builder().add(echo()).add(later);
+    let (mut raw, _server) = Raw::against(router, Settings { limits, ..Settings::default() });
+    for id in 0..256 {
+        let method = if id % 2 == 0 { "echo" } else { "async_echo" };
+        raw.send(&format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":[{id}],"id":{id}}}"#)).await;
+    }
+    for id in 0..256 {
+        raw.expect(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":[{id}]}}"#)).await;
+    }
+}
+
 /// Two ends with a limit of one call that call each other `depth` times, each from within the handler of the other.
 #[tokio::test]
 async fn two_ends_that_call_each_other_with_a_limit_of_one_never_deadlock() {

@@ -107,31 +107,30 @@ impl Cutter {
     }
 
     fn cut_value(&mut self, buffer: &mut BytesMut, limit: usize) -> Result<Option<Bytes>, ConnectionError> {
-        let end = buffer.len().min(limit);
-        while self.scanned < end {
-            if let Expects::String { .. } = self.expects {
-                let rest = &buffer[self.scanned..end];
-                let plain = rest.iter().position(|&byte| matches!(byte, b'"' | b'\\' | 0..=0x1F));
-                self.scanned += plain.unwrap_or(rest.len());
-                if self.scanned == end {
-                    break;
-                }
+        let bytes = &buffer[..buffer.len().min(limit)];
+        // Kept out of `self` while it runs, so that they can stay in registers.
+        let (mut at, mut expects) = (self.scanned, self.expects);
+        let found = loop {
+            if let Expects::String { .. } = expects {
+                at += plain(&bytes[at..]);
             }
-            let (at, byte) = (self.scanned, buffer[self.scanned]);
-            match self.step(byte) {
-                Step::On(expects) => self.expects = expects,
-                Step::Ends => return Ok(Some(self.give(buffer, at + 1, Expects::Message))),
+            let Some(&byte) = bytes.get(at) else { break None };
+            match self.nesting.step(expects, byte) {
+                Step::On(next) => expects = next,
+                Step::Ends => break Some((at + 1, Expects::Message)),
                 // The message before was cut short, and a line after it begins another.
-                Step::Fault if matches!(byte, b'{' | b'[') && at > 0 && buffer[at - 1] == b'\n' => {
-                    return Ok(Some(self.give(buffer, at, Expects::Message)));
+                Step::Fault if matches!(byte, b'{' | b'[') && at > 0 && bytes[at - 1] == b'\n' => {
+                    break Some((at, Expects::Message));
                 }
-                Step::Fault if byte == b'\n' => {
-                    return Ok(Some(self.give(buffer, at + 1, Expects::Message)));
-                }
-                Step::Fault => return Ok(Some(self.give(buffer, at + 1, Expects::Rest))),
+                Step::Fault if byte == b'\n' => break Some((at + 1, Expects::Message)),
+                Step::Fault => break Some((at + 1, Expects::Rest)),
             }
-            self.scanned = at + 1;
+            at += 1;
+        };
+        if let Some((end, expects)) = found {
+            return Ok(Some(self.give(buffer, end, expects)));
         }
+        (self.scanned, self.expects) = (at, expects);
         if buffer.len() > limit { Err(too_long(limit)) } else { Ok(None) }
     }
 
@@ -141,21 +140,38 @@ impl Cutter {
         self.nesting.clear();
         buffer.split_to(end).freeze()
     }
+}
 
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
+/// How many bytes a string goes on without anything special in it.
+#[inline]
+fn plain(bytes: &[u8]) -> usize {
+    bytes.iter().position(|&byte| matches!(byte, b'"' | b'\\' | 0..=0x1F)).unwrap_or(bytes.len())
+}
+
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
+}
+
+impl Nesting {
+    /// What this byte means where that is expected.
     #[inline]
-    fn step(&mut self, byte: u8) -> Step {
-        match self.expects {
+    fn step(&mut self, expects: Expects, byte: u8) -> Step {
+        match expects {
             Expects::String { is_key } => match byte {
                 b'"' => Step::On(if is_key { Expects::Colon } else { Expects::CommaOrEnd }),
                 b'\\' => Step::On(Expects::Escaped { is_key }),
                 0..=0x1F => Step::Fault,
-                _ => Step::On(self.expects),
+                _ => Step::On(expects),
             },
             Expects::Escaped { is_key } if byte > 0x1F => Step::On(Expects::String { is_key }),
             Expects::Escaped { .. } => Step::Fault,
             Expects::Token if is_token(byte) => Step::On(Expects::Token),
             Expects::Token => self.after_value(byte),
-            _ if is_blank(byte) => Step::On(self.expects),
+            _ if is_blank(byte) => Step::On(expects),
             Expects::CommaOrEnd => self.after_value(byte),
             Expects::Colon if byte == b':' => Step::On(Expects::Value),
             Expects::Key | Expects::KeyOrEnd if byte == b'"' => Step::On(Expects::String { is_key: true }),
@@ -169,11 +185,11 @@ impl Cutter {
     fn value(&mut self, byte: u8) -> Step {
         match byte {
             b'{' => {
-                self.nesting.open(true);
+                self.open(true);
                 Step::On(Expects::KeyOrEnd)
             }
             b'[' => {
-                self.nesting.open(false);
+                self.open(false);
                 Step::On(Expects::ValueOrEnd)
             }
             b'"' => Step::On(Expects::String { is_key: false }),
@@ -183,7 +199,7 @@ impl Cutter {
     }
 
     fn after_value(&mut self, byte: u8) -> Step {
-        match (byte, self.nesting.is_in_object()) {
+        match (byte, self.is_in_object()) {
             (b',', true) => Step::On(Expects::Key),
             (b',', false) => Step::On(Expects::Value),
             (b'}', true) | (b']', false) => self.close(),
@@ -193,20 +209,10 @@ impl Cutter {
     }
 
     fn close(&mut self) -> Step {
-        self.nesting.depth -= 1;
-        if self.nesting.depth == 0 { Step::Ends } else { Step::On(Expects::CommaOrEnd) }
+        self.depth -= 1;
+        if self.depth == 0 { Step::Ends } else { Step::On(Expects::CommaOrEnd) }
     }
-}
 
-fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
-}
-
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
-}
-
-impl Nesting {
     fn open(&mut self, is_object: bool) {
         let (word, bit) = (self.depth / 64, self.depth % 64);
         if word == self.bits.len() {
