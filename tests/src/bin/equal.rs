@@ -1,4 +1,4 @@
-//! A child that serves the methods of [`equals`](switchboard_tests::duplex::equals), with the smallest limits.
+//! A child that serves the methods of [`equals`], with the smallest limits.
 
 use std::sync::Arc;
 
