@@ -9,7 +9,7 @@ use listenfd::ListenFd;
 use switchboard::http::{Cors, Get, Hosts, Options, Origins};
 use switchboard::server::{ListenError, Server, ServerOptions};
 use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
-use switchboard::{Limits, Settings};
+use switchboard::{Limits, Settings, playground};
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -68,6 +68,9 @@ pub(crate) struct Serve {
     /// Tell browsers that pages of the allowed origins may read the answers.
     #[arg(long, requires = "allow_origin")]
     cors: bool,
+    /// Show no page to browsers at `/`; calls are answered there as ever.
+    #[arg(long)]
+    no_playground: bool,
     /// The most bytes that a request may have.
     #[arg(long, value_name = "BYTES", default_value = "4M", value_parser = units::bytes)]
     max_body: usize,
@@ -170,7 +173,8 @@ impl Serve {
             origins if has_any(origins) => Origins::any(),
             origins => Origins::only(origins).map_err(wrong)?,
         };
-        Ok(Options { hosts, origins, cors: self.cors.then(Cors::default), ..Options::default() })
+        let pages = if self.no_playground { Vec::new() } else { vec![playground::page()] };
+        Ok(Options { hosts, origins, pages, cors: self.cors.then(Cors::default), ..Options::default() })
     }
 
     fn settings(&self) -> Settings {

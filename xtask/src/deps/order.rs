@@ -6,7 +6,7 @@ use super::graph::Graph;
 const ROWS: &[&[&str]] = &[
     &["switchboard-core"],
     &["switchboard-macros", "switchboard-transport", "switchboard-layers"],
-    &["switchboard-gateway", "switchboard-mcp"],
+    &["switchboard-gateway", "switchboard-mcp", "switchboard-playground"],
     &["switchboard"],
     &["switchboard-cli"],
 ];

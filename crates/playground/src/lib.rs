@@ -1,0 +1,61 @@
+//! The playground: a page to try JSON-RPC in, embedded whole.
+//!
+//! It is written in TypeScript in the folder `playground/` of the repository and built into one file, which is part of this
+//! crate; compiling needs nothing but Rust. It loads nothing from anywhere, so it works without a network, and it calls the
+//! server that it came from unless its user names another.
+//!
+//! # Examples
+//!
+//! ```
+//! use switchboard_transport::http::Options;
+//!
+//! let options = Options { pages: vec![switchboard_playground::page()], ..Options::default() };
+//! assert_eq!(options.pages[0].path(), "/");
+//! ```
+
+use http::header::{self, HeaderName, HeaderValue};
+use switchboard_transport::http::Page;
+
+/// The page, compressed with gzip.
+const HTML: &[u8] = include_bytes!("../built/playground.html.gz");
+
+/// What it may do: run the one script and use the one style sheet in it, by their hashes, and call servers.
+const POLICY: &str = include_str!("../built/content-security-policy.txt");
+
+/// The playground, to be shown at `/`.
+#[must_use]
+pub fn page() -> Page {
+    page_at("/")
+}
+
+/// The playground, to be shown at this path. It calls the same path with POST.
+#[must_use]
+pub fn page_at(path: &str) -> Page {
+    let policy = HeaderValue::from_static(POLICY.trim_ascii_end());
+    let isolation = HeaderName::from_static("cross-origin-opener-policy");
+    Page::gzip(path, HTML)
+        .with_header(header::CONTENT_SECURITY_POLICY, policy)
+        .with_header(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
+        .with_header(isolation, HeaderValue::from_static("same-origin"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_load_is_under_200_kilobytes() {
+        assert!(HTML.len() < 200_000, "{} bytes", HTML.len());
+    }
+
+    #[test]
+    fn the_policy_allows_the_page_itself_and_nothing_that_is_inlined_later() {
+        assert!(POLICY.starts_with("default-src 'none'; "), "{POLICY}");
+        for rule in ["script-src 'sha256-", "style-src 'sha256-", "frame-ancestors 'none'", "base-uri 'none'"]
+        {
+            assert!(POLICY.contains(rule), "{rule} is missing in {POLICY}");
+        }
+        assert!(!POLICY.contains("unsafe"), "{POLICY}");
+        assert_eq!(POLICY.trim_ascii_end().lines().count(), 1);
+    }
+}

@@ -1,0 +1,92 @@
+/** A call with Switchboard's own client, over whatever the URL names. */
+
+import { type Plan, type PlanCall, type PlanHeader, httpUrl } from './snippet.js';
+
+export function rust(plan: Plan): string {
+  const only = plan.calls.length === 1 ? plan.calls[0] : undefined;
+  const isStream = only?.isStream === true && plan.transport !== 'http';
+  const isDialled = plan.headers.length > 0 || plan.version === '1.0';
+  const uses = ['Json', ...(isDialled ? ['Dial'] : []), ...(plan.version === '1.0' ? ['Version'] : [])].sort();
+  const needsJson = isStream || plan.calls.some((call) => !call.isNotification || call.params !== '');
+  const lines = [
+    ...(isStream ? ['use futures_util::StreamExt;'] : []),
+    ...(plan.headers.length > 0 ? ['use http::{HeaderMap, HeaderName, HeaderValue};'] : []),
+    ...(needsJson || isDialled ? [`use switchboard::${braced(uses.filter((name) => name !== 'Json' || needsJson))};`] : []),
+    '',
+    '#[tokio::main]',
+    'async fn main() -> Result<(), Box<dyn std::error::Error>> {',
+    ...connecting(plan, isDialled),
+    ...(only ? (isStream ? streaming(only) : calling(only)) : batch(plan.calls)),
+    '    Ok(())',
+    '}',
+  ];
+  const features = plan.transport === 'ws' ? 'ws' : 'http';
+  const tls = /^(https|wss):/.test(plan.url) ? ', "tls"' : '';
+  return `// switchboard with the features ["${features}"${tls}], and tokio\n${lines.join('\n').trimStart()}\n`;
+}
+
+function connecting(plan: Plan, isDialled: boolean): string[] {
+  const url = literal(plan.transport === 'ws' ? plan.url : httpUrl(plan));
+  if (!isDialled) return [`    let peer = switchboard::connect(${url}).await?;`];
+  const version = plan.version === '1.0' ? '.with_version(Version::V1)' : '';
+  const headers = plan.headers.length > 0 ? '.with_headers(headers)' : '';
+  const made = plan.headers.length > 0 ? ['    let mut headers = HeaderMap::new();', ...plan.headers.map(header)] : [];
+  return [...made, `    let peer = Dial::new(${url})?${version}${headers}.connect().await?;`];
+}
+
+function header({ name, value, secret }: PlanHeader): string {
+  const key = `HeaderName::from_static(${literal(name.toLowerCase())})`;
+  if (!secret) return `    headers.insert(${key}, HeaderValue::from_static(${literal(value)}));`;
+  const variable = `std::env::var(${literal(secret.variable)})?`;
+  const text = secret.prefix ? `format!("${secret.prefix}{}", ${variable})` : variable;
+  return `    headers.insert(${key}, HeaderValue::try_from(${text})?);`;
+}
+
+function calling({ method, params, isNotification }: PlanCall): string[] {
+  if (isNotification) return [`    peer.notify(${literal(method)}, ${value(params)}).await?;`];
+  return [`    let result: Json = peer.call(${literal(method)}, ${value(params)}).await?;`, '    println!("{result}");'];
+}
+
+function streaming({ method, params }: PlanCall): string[] {
+  return [
+    `    let mut items = peer.stream::<Json>(${literal(method)}, ${value(params)}).await?;`,
+    '    while let Some(item) = items.next().await {',
+    '        println!("{}", item?);',
+    '    }',
+  ];
+}
+
+function batch(calls: readonly PlanCall[]): string[] {
+  const lines = calls.map(
+    ({ method, params, isNotification }) => `        .${isNotification ? 'notify' : 'call'}(${literal(method)}, ${value(params)})`,
+  );
+  return [
+    '    let results = peer',
+    '        .batch()',
+    ...lines,
+    '        .send()',
+    '        .await?;',
+    '    for result in results {',
+    '        println!("{result:?}");',
+    '    }',
+  ];
+}
+
+function value(params: string): string {
+  return params === '' ? '()' : `Json::parse(${raw(params)})?`;
+}
+
+/** A raw string, with as many signs around it as the text needs. */
+function raw(text: string): string {
+  const runs = [...text.matchAll(/"(#*)/g)].map((found) => found[1]!.length + 1);
+  const signs = '#'.repeat(Math.max(0, ...runs));
+  return `r${signs}"${text}"${signs}`;
+}
+
+function literal(text: string): string {
+  return /["\\\n]/.test(text) ? raw(text) : `"${text}"`;
+}
+
+function braced(names: readonly string[]): string {
+  return names.length === 1 ? names[0]! : `{${names.join(', ')}}`;
+}

@@ -1,0 +1,110 @@
+/** What came back: read, as it went over the wire, and as programs that would have sent it. */
+
+import { signal } from '@preact/signals';
+import type { Exchange } from '../rpc/exchange.js';
+import { log, shown, summary } from '../state/traffic.js';
+import { VerdictCard } from './broken.js';
+import { Code } from './code.js';
+import { Empty, Tabs } from './controls.js';
+import { StopIcon } from './icons.js';
+import { Pushes } from './pushes.js';
+import { Result } from './result.js';
+import { Wire } from './wire.js';
+
+type Tab = 'result' | 'wire' | 'code';
+const tab = signal<Tab>('result');
+
+const TABS: readonly { value: Tab; label: string }[] = [
+  { value: 'result', label: 'Result' },
+  { value: 'wire', label: 'Wire' },
+  { value: 'code', label: 'Code' },
+];
+
+export function AnswerPane() {
+  const exchange = shown.value;
+  return (
+    <aside class="pane answer" aria-label="Answer">
+      <div class="answer-head">
+        <Tabs label="Views of the answer" tabs={TABS} value={tab.value} onChoose={(value) => (tab.value = value)} panel="answer-panel" />
+        <Past />
+      </div>
+      {exchange && tab.value !== 'code' && <Status exchange={exchange} />}
+      <div id="answer-panel" role="tabpanel" class="pane-scroll">
+        {tab.value === 'code' ? (
+          <Code />
+        ) : exchange === undefined ? (
+          <Empty title="Nothing was sent yet">
+            <p>
+              The answer appears here. <kbd>Ctrl</kbd> <kbd>Enter</kbd> sends from anywhere.
+            </p>
+          </Empty>
+        ) : tab.value === 'result' ? (
+          <>
+            {exchange.sent.isBroken && <VerdictCard exchange={exchange} />}
+            <Result exchange={exchange} />
+          </>
+        ) : (
+          <Wire exchange={exchange} />
+        )}
+      </div>
+      <Pushes />
+    </aside>
+  );
+}
+
+/** The last sendings, to go back to. */
+function Past() {
+  if (log.value.length < 2) return null;
+  return (
+    <select
+      class="past"
+      aria-label="Sendings of this visit"
+      value={String(shown.value?.key)}
+      onChange={(event) => (shown.value = log.value.find(({ key }) => String(key) === event.currentTarget.value))}
+    >
+      {log.value.map((exchange) => (
+        <option key={exchange.key} value={String(exchange.key)}>
+          {`${exchange.clock.toLocaleTimeString()} ${exchange.sent.title}`}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Status({ exchange }: { exchange: Exchange }) {
+  void exchange.revision.value;
+  const { outcome, isFailure } = summary(exchange);
+  const { http, endedAt, bytes, stop } = exchange;
+  const isOpen = endedAt === undefined;
+  return (
+    <div class="status">
+      <span class={`chip ${isOpen || exchange.sent.isBroken ? 'open' : isFailure ? 'bad' : 'good'}`}>
+        {http && <span class="mono">{http.status} </span>}
+        {outcome}
+      </span>
+      <span class="mono muted" data-testid="timing">
+        {endedAt === undefined ? '…' : time(endedAt)}
+      </span>
+      <span class="mono muted" data-testid="size">
+        ↑ {amount(exchange.sent.bytes)} ↓ {amount(bytes)}
+      </span>
+      <span class="spacer" />
+      {isOpen && stop && (
+        <button type="button" class="small" onClick={() => stop()}>
+          <StopIcon /> Stop
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** A time in milliseconds or seconds. */
+export function time(ms: number): string {
+  return ms < 1000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : `${(ms / 1000).toFixed(2)} s`;
+}
+
+/** A number of bytes. */
+export function amount(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  return bytes < 1 << 20 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / (1 << 20)).toFixed(1)} MiB`;
+}

@@ -1,0 +1,233 @@
+/** A form for the params of a method: another view of the same text that the editor shows. */
+
+import type { TargetedInputEvent } from 'preact';
+import { useState } from 'preact/hooks';
+import { setItem, setMember } from '../json/edit.js';
+import { member, source } from '../json/node.js';
+import { parse } from '../json/parse.js';
+import { type Method, type Param, itemsOf } from '../rpc/document.js';
+import { type Keywords, type Root, type Schema, resolve, types, withoutNull } from '../schema/schema.js';
+import { sample } from '../schema/sample.js';
+import { shortName } from '../schema/words.js';
+import { takesList } from '../state/draft.js';
+import { CloseIcon, PlusIcon } from './icons.js';
+
+/** Values that are nested deeper are typed as JSON. */
+const DEPTH = 3;
+
+interface FormProps {
+  readonly method: Method;
+  readonly root: Root;
+  readonly text: string;
+  readonly onText: (text: string) => void;
+}
+
+export function Form({ method, root, text, onText }: FormProps) {
+  const { node } = parse(text);
+  const asList = node ? node.kind === 'array' : takesList(method);
+  if (asList) return <ListForm method={method} root={root} text={text} onText={onText} />;
+  const set = (name: string, value: string | undefined) => onText(setMember(text, name, value));
+  return (
+    <div class="form">
+      {method.params.map((param) => {
+        const value = member(node, param.name);
+        const json = value ? source(text, value) : undefined;
+        return <Labelled key={param.name} param={param} root={root} text={json} onText={(value) => set(param.name, value)} />;
+      })}
+    </div>
+  );
+}
+
+function ListForm({ method, root, text, onText }: FormProps) {
+  const { node } = parse(text);
+  const items = node?.kind === 'array' ? node.items.map((item) => source(text, item)) : [];
+  return (
+    <div class="form">
+      {method.params.map((param, at) => {
+        if (!param.rest) {
+          const set = (value: string | undefined) => onText(setItem(text, at, value ?? (at < items.length - 1 ? 'null' : undefined)));
+          return <Labelled key={param.name} param={param} root={root} text={items[at]} onText={set} />;
+        }
+        const join = (rest: string) => {
+          const { node } = parse(rest);
+          const values = node?.kind === 'array' ? node.items.map((item) => source(rest, item)) : [];
+          onText(`[${[...items.slice(0, at), ...values].join(', ')}]`);
+        };
+        const rest: Param = { ...param, schema: { type: 'array', items: itemsOf(param.schema) } };
+        return <Labelled key={param.name} param={rest} root={root} text={`[${items.slice(at).join(',')}]`} onText={(value) => join(value ?? '[]')} />;
+      })}
+    </div>
+  );
+}
+
+interface Slot {
+  readonly root: Root;
+  /** JSON text; undefined if there is no value. */
+  readonly text: string | undefined;
+  readonly onText: (text: string | undefined) => void;
+}
+
+function Labelled({ param, root, text, onText }: Slot & { param: Param }) {
+  const id = `param-${param.name}`;
+  const hint = param.description || (typeof param.schema === 'object' ? resolve(param.schema, root).description : '') || '';
+  return (
+    <div class="field">
+      <label for={id}>
+        <span class="field-name">{param.name}</span>
+        <span class="field-type">
+          {shortName(param.schema, root)}
+          {!param.required && !param.rest && ', optional'}
+        </span>
+      </label>
+      <Value id={id} schema={param.schema} root={root} text={text} onText={onText} required={param.required} depth={0} />
+      {hint && <p class="field-hint">{hint}</p>}
+    </div>
+  );
+}
+
+interface ValueProps extends Slot {
+  readonly id: string;
+  readonly schema: Schema | undefined;
+  readonly required: boolean;
+  readonly depth: number;
+}
+
+/** The control for a value, by its schema. */
+function Value(props: ValueProps) {
+  const { root, depth } = props;
+  const schema = withoutNull(resolve(props.schema, root), root);
+  const kinds = types(schema);
+  if (schema.enum) return <Choices {...props} choices={schema.enum.map((value) => JSON.stringify(value))} />;
+  if (kinds.length === 1 && kinds[0] === 'boolean') return <Choices {...props} choices={['true', 'false']} />;
+  if (depth < DEPTH && schema.properties && Object.keys(schema.properties).length > 0) return <Members {...props} known={schema} />;
+  if (depth < DEPTH && kinds[0] === 'array' && kinds.length === 1 && !Array.isArray(schema.items)) return <Items {...props} known={schema} />;
+  const kind = kinds.length === 1 ? kinds[0] : undefined;
+  return <Typed {...props} kind={kind === 'number' || kind === 'integer' ? 'number' : kind === 'string' ? 'string' : 'any'} known={schema} />;
+}
+
+function Choices({ id, text, onText, required, choices }: ValueProps & { choices: readonly string[] }) {
+  const value = text?.trim();
+  const isKnown = value !== undefined && choices.includes(value);
+  return (
+    <select id={id} value={value ?? ''} onChange={(event) => onText(event.currentTarget.value || undefined)}>
+      {(!required || value === undefined) && <option value="">{required ? 'choose' : 'not sent'}</option>}
+      {value !== undefined && !isKnown && <option value={value}>{value}</option>}
+      {choices.map((choice) => (
+        <option key={choice} value={choice}>
+          {choice.replace(/^"(.*)"$/, '$1')}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Members({ id, root, text, onText, depth, known }: ValueProps & { known: Keywords }) {
+  const whole = text ?? '{}';
+  const { node } = parse(whole);
+  return (
+    <div class="nested" role="group" id={id}>
+      {Object.entries(known.properties ?? {}).map(([name, schema]) => {
+        const value = member(node, name);
+        const required = known.required?.includes(name) === true;
+        return (
+          <div class="field" key={name}>
+            <label for={`${id}-${name}`}>
+              <span class="field-name">{name}</span>
+              <span class="field-type">
+                {shortName(schema, root)}
+                {!required && ', optional'}
+              </span>
+            </label>
+            <Value
+              id={`${id}-${name}`}
+              schema={schema}
+              root={root}
+              text={value ? source(whole, value) : undefined}
+              onText={(value) => onText(setMember(whole, name, value))}
+              required={required}
+              depth={depth + 1}
+            />
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+function Items({ id, root, text, onText, depth, known }: ValueProps & { known: Keywords }) {
+  const whole = text ?? '[]';
+  const { node } = parse(whole);
+  const items = node?.kind === 'array' ? node.items.map((item) => source(whole, item)) : [];
+  const each = known.items as Schema | undefined;
+  return (
+    <div class="nested" role="group" id={id}>
+      {items.map((item, at) => (
+        <div class="item" key={at}>
+          <Value
+            id={`${id}-${at}`}
+            schema={each}
+            root={root}
+            text={item}
+            onText={(value) => onText(setItem(whole, at, value ?? 'null'))}
+            required
+            depth={depth + 1}
+          />
+          <button type="button" class="icon-button" aria-label={`Remove item ${at + 1}`} onClick={() => onText(setItem(whole, at, undefined))}>
+            <CloseIcon />
+          </button>
+        </div>
+      ))}
+      <button type="button" class="quiet small" onClick={() => onText(setItem(whole, items.length, sample(each, root)))}>
+        <PlusIcon /> Add item
+      </button>
+    </div>
+  );
+}
+
+interface TypedProps extends ValueProps {
+  readonly kind: 'string' | 'number' | 'any';
+  readonly known: Keywords;
+}
+
+/** One line that is typed. While it is, it is left as it is typed. */
+function Typed({ id, text, onText, required, kind, known }: TypedProps) {
+  const [typed, setTyped] = useState<string | undefined>(undefined);
+  const hint = known.default !== undefined ? JSON.stringify(known.default) : kind === 'any' ? 'any JSON' : required ? '' : 'not sent';
+  const input = (event: TargetedInputEvent<HTMLInputElement>) => {
+    const value = event.currentTarget.value;
+    setTyped(value);
+    onText(toJson(value, kind, required));
+  };
+  return (
+    <input
+      id={id}
+      class={kind === 'string' ? '' : 'mono'}
+      type="text"
+      autocomplete="off"
+      spellcheck={false}
+      inputMode={kind === 'number' ? 'decimal' : 'text'}
+      aria-label={/-\d+$/.test(id) ? `Item ${Number(/(\d+)$/.exec(id)![1]) + 1}` : undefined}
+      placeholder={hint}
+      value={typed ?? toTyped(text, kind)}
+      onInput={input}
+      onBlur={() => setTyped(undefined)}
+    />
+  );
+}
+
+/** What was typed as JSON; what is no number where one is due becomes a string, about which the editor complains. */
+export function toJson(typed: string, kind: 'string' | 'number' | 'any', required: boolean): string | undefined {
+  if (typed === '' && !(required && kind === 'string')) return undefined;
+  if (kind === 'string') return JSON.stringify(typed);
+  const { node } = parse(typed);
+  return node && (kind === 'any' || node.kind === 'number') ? typed.trim() : JSON.stringify(typed);
+}
+
+/** JSON as it would be typed. */
+export function toTyped(text: string | undefined, kind: 'string' | 'number' | 'any'): string {
+  if (text === undefined) return '';
+  const { node } = parse(text);
+  if (node?.kind !== 'string') return text;
+  const isPlain = kind !== 'any' || (parse(node.value).node === undefined && node.value !== '');
+  return isPlain ? node.value : text;
+}

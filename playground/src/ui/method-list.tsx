@@ -1,0 +1,106 @@
+/** The methods that the endpoint describes, to be searched and chosen. */
+
+import type { Method } from '../rpc/document.js';
+import { discover, discovery, found, methods, search } from '../state/catalog.js';
+import { choose, method as chosen, view } from '../state/draft.js';
+import { Empty } from './controls.js';
+import { SearchIcon } from './icons.js';
+import { showPane } from './panes.js';
+import { enterList, option, rove } from './roving.js';
+
+export function MethodList() {
+  return (
+    <>
+      <div class="search">
+        <SearchIcon />
+        <input
+          id="search"
+          type="search"
+          aria-label="Search methods"
+          placeholder="Search methods"
+          value={search.value}
+          onInput={(event) => (search.value = event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'ArrowDown') {
+              event.preventDefault();
+              enterList('methods');
+            }
+            if (event.key === 'Enter' && found.value[0] && !event.ctrlKey) take(found.value[0]);
+          }}
+        />
+      </div>
+      <Found />
+    </>
+  );
+}
+
+function Found() {
+  const { state } = discovery.value;
+  if (state === 'loading') return <Empty title="Asking the server what it serves…" />;
+  if (discovery.value.state === 'failed') {
+    return (
+      <Empty title={discovery.value.failure.title}>
+        {discovery.value.failure.advice.map((line) => (
+          <p key={line}>{line}</p>
+        ))}
+        <button type="button" onClick={() => void discover()}>
+          Try again
+        </button>
+      </Empty>
+    );
+  }
+  if (discovery.value.state === 'silent') {
+    return (
+      <Empty title="This server does not say what it serves">
+        <p>{discovery.value.reason} Type the name of a method to call it.</p>
+      </Empty>
+    );
+  }
+  if (found.value.length === 0) {
+    return <Empty title={methods.value.length === 0 ? 'No methods' : `No method matches “${search.value}”`} />;
+  }
+  const groups = grouped(found.value);
+  const active = view.value === 'call' ? chosen.value : '';
+  const first = found.value.find((method) => method.name === active)?.name ?? groups[0]?.methods[0]?.name;
+  return (
+    <div id="methods" role="listbox" aria-label="Methods" class="list" onKeyDown={rove}>
+      {groups.map(({ name, methods }) => (
+        <div role="group" aria-label={name || 'Methods without a namespace'} key={name}>
+          {name && (
+            <div class="list-head" aria-hidden="true">
+              {name}
+            </div>
+          )}
+          {methods.map((method) => (
+            <div key={method.name} class="list-row" {...option(method.name === active, method.name === first, () => take(method))}>
+              <span class="list-name">
+                <span class={method.deprecated === undefined ? 'mono' : 'mono struck'}>{method.name}</span>
+                {method.marks.filter((mark) => mark === 'stream' || mark === 'subscription').map((mark) => (
+                  <span class="badge" key={mark}>
+                    {mark}
+                  </span>
+                ))}
+              </span>
+              <span class="list-more">{method.summary.replaceAll('`', '')}</span>
+            </div>
+          ))}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function take(method: Method): void {
+  choose(method.name);
+  showPane('request');
+}
+
+/** By their last tag, or by what stands before the last slash or dot of the name; those without either come first. */
+function grouped(methods: readonly Method[]): { name: string; methods: Method[] }[] {
+  const groups = new Map<string, Method[]>();
+  for (const method of methods) {
+    const name = method.tags.at(-1) ?? /^(.+)[/.][^/.]+$/.exec(method.name)?.[1] ?? '';
+    groups.set(name, [...(groups.get(name) ?? []), method]);
+  }
+  return [...groups].map(([name, methods]) => ({ name, methods })).sort((a, b) => (a.name < b.name ? -1 : 1));
+}

@@ -1,0 +1,242 @@
+/** The request: what is called, with what. */
+
+import { useComputed } from '@preact/signals';
+import { pretty } from '../json/print.js';
+import type { Method } from '../rpc/document.js';
+import { shortName } from '../schema/words.js';
+import { methods, root } from '../state/catalog.js';
+import { choose, described, intent, isNotification, method, params, problems, schema, view } from '../state/draft.js';
+import { OWN, endpoint, transport, version } from '../state/settings.js';
+import { sendDraft } from '../state/traffic.js';
+import { addToTray, tray } from '../state/tray.js';
+import { toFragment } from '../share.js';
+import { BrokenRequest } from './broken.js';
+import { Empty } from './controls.js';
+import { copy, say } from './copy.js';
+import { Editor } from './editor.js';
+import { Form } from './form.js';
+import { LinkIcon, PlusIcon, SendIcon } from './icons.js';
+import { showPane } from './panes.js';
+import { Tray } from './tray.js';
+
+export function RequestPane() {
+  return (
+    <main class="pane request" aria-label="Request">
+      {view.value === 'broken' ? <BrokenRequest /> : <CallRequest />}
+    </main>
+  );
+}
+
+function CallRequest() {
+  return (
+      <div class="pane-scroll">
+        <MethodHead />
+        {method.value === '' ? (
+          <Empty title="Choose a method">
+            <p>Pick one from the list, or type its name above.</p>
+          </Empty>
+        ) : (
+          <Params />
+        )}
+        <Tray />
+        <Actions />
+      </div>
+  );
+}
+
+function MethodHead() {
+  const known = described.value;
+  return (
+    <div class="method-head">
+      <label class="unseen" for="method">
+        Method
+      </label>
+      <input
+        id="method"
+        class="method-name mono"
+        list="method-names"
+        placeholder="method"
+        spellcheck={false}
+        autocomplete="off"
+        autocapitalize="off"
+        value={method.value}
+        onInput={(event) => {
+          const name = event.currentTarget.value;
+          if (methods.value.some((known) => known.name === name)) choose(name);
+          else method.value = name;
+        }}
+      />
+      <datalist id="method-names">
+        {methods.value.map(({ name }) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      {known && <MethodDocs method={known} />}
+    </div>
+  );
+}
+
+function MethodDocs({ method }: { method: Method }) {
+  const { summary, description, marks, deprecated } = method;
+  return (
+    <div class="method-docs">
+      {marks.length > 0 && (
+        <p class="badges">
+          {marks.map((mark) => (
+            <span class={`badge ${mark}`} key={mark}>
+              {mark}
+            </span>
+          ))}
+        </p>
+      )}
+      {deprecated !== undefined && <p class="note">Not to be used any more. {deprecated}</p>}
+      {summary && <Prose text={summary} />}
+      {description && description !== summary && <Prose text={description} />}
+      <details class="schema">
+        <summary>Params and result</summary>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">Type</th>
+              <th scope="col">Meaning</th>
+            </tr>
+          </thead>
+          <tbody>
+            {method.params.map((param) => (
+              <tr key={param.name}>
+                <th scope="row" class="mono">
+                  {param.name}
+                  {param.rest ? '…' : param.required ? '' : '?'}
+                </th>
+                <td class="mono">{shortName(param.schema, root.value)}</td>
+                <td>{param.description}</td>
+              </tr>
+            ))}
+            <tr>
+              <th scope="row">{marks.includes('stream') || marks.includes('subscription') ? 'each item' : 'result'}</th>
+              <td class="mono">{method.result === undefined ? 'none' : shortName(method.result, root.value)}</td>
+              <td />
+            </tr>
+            {method.errors.map((error) => (
+              <tr key={error.code}>
+                <th scope="row" class="mono">
+                  {error.code}
+                </th>
+                <td>error</td>
+                <td>{error.message}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </details>
+    </div>
+  );
+}
+
+/** Text in paragraphs, with `code` in it. */
+function Prose({ text }: { text: string }) {
+  const paragraphs = text.split(/\n\s*\n/);
+  return (
+    <>
+      {paragraphs.map((paragraph, at) => (
+        <p key={at} class="prose">
+          {paragraph.split(/`([^`]+)`/).map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}
+        </p>
+      ))}
+    </>
+  );
+}
+
+function Params() {
+  const known = described.value;
+  const hasParams = known === undefined || known.isOpen || known.params.length > 0;
+  const knownSchema = useComputed(() => (schema.value === undefined ? undefined : { schema: schema.value, root: root.value }));
+  const wrong = problems.value;
+  return (
+    <div class="params">
+      {known && known.params.length > 0 && (
+        <Form key={known.name} method={known} root={root.value} text={params.value} onText={(text) => (params.value = text)} />
+      )}
+      {known && !hasParams && params.value === '' && <p class="muted">This method takes no params.</p>}
+      {(hasParams || params.value !== '') && (
+        <section class="editor-box" aria-label="Params as JSON">
+          <div class="editor-head">
+            <h3>Params</h3>
+            <span class="muted hint">Ctrl Space completes</span>
+            <button type="button" class="quiet small" onClick={() => (params.value = pretty(params.value))}>
+              Tidy
+            </button>
+          </div>
+          <Editor
+            label="Params as JSON"
+            hint={known ? '' : 'none, [ … ] or { … }'}
+            value={params.value}
+            onChange={(text) => (params.value = text)}
+            known={() => knownSchema.value}
+            problems={wrong}
+          />
+          <ul class="problems" aria-label="Problems" aria-live="polite">
+            {wrong.map((problem, at) => (
+              <li key={at}>{problem.message}</li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </div>
+  );
+}
+
+function Actions() {
+  const isReady = method.value.trim() !== '';
+  return (
+    <div class="actions">
+      <button
+        type="button"
+        class="primary"
+        disabled={!isReady}
+        onClick={() => {
+          sendDraft();
+          showPane('answer');
+        }}
+      >
+        <SendIcon /> {isNotification.value ? 'Notify' : 'Send'}
+      </button>
+      <label class="check" title="Send it without an identifier; nobody answers">
+        <input type="checkbox" checked={isNotification.value} onChange={(event) => (isNotification.value = event.currentTarget.checked)} />
+        Notification
+      </label>
+      <span class="spacer" />
+      <button
+        type="button"
+        class="quiet"
+        aria-label="Add to batch"
+        disabled={!isReady || version.value === '1.0'}
+        title={version.value === '1.0' ? '1.0 knows no batches' : 'Collect it for a batch'}
+        onClick={() => {
+          addToTray(intent.value);
+          say(`Added to the batch: ${tray.value.length}`);
+        }}
+      >
+        <PlusIcon /> <span class="on-wide">Batch</span>
+      </button>
+      <button type="button" class="quiet" aria-label="Copy link" disabled={!isReady} title="Copy a link to this call, without headers and tokens" onClick={() => void share()}>
+        <LinkIcon /> <span class="on-wide">Link</span>
+      </button>
+    </div>
+  );
+}
+
+/** Copies a link to the call, and shows it in the address bar. */
+async function share(): Promise<void> {
+  const fragment = toFragment({
+    endpoint: endpoint.value === OWN ? undefined : endpoint.value,
+    transport: transport.value,
+    version: version.value,
+    method: method.value,
+    params: params.value,
+    isNotification: isNotification.value,
+  });
+  history.replaceState(null, '', fragment);
+  await copy(location.origin + location.pathname + fragment, 'Link');
+}

@@ -1,0 +1,87 @@
+/** Request and response as they went over the wire. */
+
+import type { Exchange, Head } from '../rpc/exchange.js';
+import { amount, time } from './answer.js';
+import { CopyButton } from './copy.js';
+import { JsonView } from './json-view.js';
+
+export function Wire({ exchange }: { exchange: Exchange }) {
+  void exchange.revision.value;
+  return (
+    <div class="wire">
+      <Out exchange={exchange} />
+      <In exchange={exchange} />
+    </div>
+  );
+}
+
+function Out({ exchange: { sent } }: { exchange: Exchange }) {
+  const { pathname, search, host } = new URL(sent.url);
+  const line = sent.transport === 'ws' ? `WebSocket ${sent.url}` : `POST ${pathname}${search}`;
+  return (
+    <section aria-label="Request on the wire">
+      <WireHead title="Request" more={amount(sent.bytes)} text={sent.text} />
+      <pre class="head" tabIndex={0} role="region" aria-label="Head of the request">
+        <b>{line}</b>
+        {sent.transport !== 'ws' && <Heads heads={[{ name: 'Host', value: host }, ...sent.headers]} />}
+      </pre>
+      <JsonView text={sent.text} exact label="Text of the request" />
+    </section>
+  );
+}
+
+function In({ exchange }: { exchange: Exchange }) {
+  const { http, frames, raw, firstAt, endedAt, bytes, received } = exchange;
+  if (!http && frames.length === 0) return null;
+  const timing = [firstAt !== undefined && `first byte ${time(firstAt)}`, endedAt !== undefined && `all ${time(endedAt)}`, amount(bytes)];
+  const text = raw || frames.map((frame) => frame.text).join('\n');
+  return (
+    <section aria-label="Response on the wire">
+      <WireHead title={http ? 'Response' : `Frames: ${received}`} more={timing.filter(Boolean).join(' · ')} text={text} />
+      {http && (
+        <pre class="head" tabIndex={0} role="region" aria-label="Head of the response">
+          <b>{`${http.status} ${http.reason}`.trim()}</b>
+          <Heads heads={http.headers} />
+        </pre>
+      )}
+      {raw ? (
+        <JsonView text={raw} exact label="Text of the response" />
+      ) : http ? (
+        text && <JsonView text={text} exact label="Text of the response" />
+      ) : (
+        <ol class="frames">
+          {frames.map((frame, at) => (
+            <li key={at}>
+              <span class="item-time mono">{time(frame.at)}</span>
+              <JsonView text={frame.text} exact label={`Frame ${at + 1}`} />
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+function WireHead({ title, more, text }: { title: string; more: string; text: string }) {
+  return (
+    <div class="wire-head">
+      <h3>{title}</h3>
+      <span class="muted mono">{more}</span>
+      <span class="spacer" />
+      <CopyButton text={text} what={`Text of the ${title.toLowerCase()}`} />
+    </div>
+  );
+}
+
+function Heads({ heads }: { heads: readonly Head[] }) {
+  return (
+    <>
+      {heads.map(({ name, value }) => (
+        <>
+          {'\n'}
+          <span class="t-name">{name}</span>: {value}
+        </>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CASES } from '../../src/broken/cases.js';
+import { judge } from '../../src/broken/expectation.js';
+
+test('there are twenty cases and more, each with a name and a rule of its own', () => {
+  assert.ok(CASES.length >= 20);
+  assert.equal(new Set(CASES.map(({ key }) => key)).size, CASES.length);
+  for (const { key, rules, why } of CASES) {
+    assert.ok(rules.every((rule) => /^J[12]-\d\d$/.test(rule)), key);
+    assert.ok(why.length > 30, key);
+  }
+});
+
+test('an answer is right or wrong by its code, its identifier and its shape', () => {
+  const error = (code: number, id: string) => `{"jsonrpc":"2.0","id":${id},"error":{"code":${code},"message":"m"}}`;
+  const check = (isRight: boolean, expected: Parameters<typeof judge>[0], text: string) => assert.equal(judge(expected, text).isRight, isRight, text);
+  const invalid = { kind: 'error' as const, codes: [-32600], ids: ['null'] };
+  check(true, invalid, error(-32600, 'null'));
+  check(false, invalid, error(-32600, '1'));
+  check(false, invalid, error(-32700, 'null'));
+  check(false, invalid, `[${error(-32600, 'null')}]`);
+  check(false, invalid, '{"jsonrpc":"2.0","id":null,"result":1}');
+  check(false, invalid, '');
+  check(false, invalid, '<html>');
+  const three = { kind: 'errors' as const, code: -32600, count: 2 };
+  check(true, three, `[${error(-32600, 'null')},${error(-32600, 'null')}]`);
+  check(false, three, `[${error(-32600, 'null')}]`);
+  check(false, three, error(-32600, 'null'));
+  check(true, { kind: 'nothing' }, '');
+  check(false, { kind: 'nothing' }, '[]');
+  check(true, { kind: 'answers', ids: ['1', 'null'] }, `[${error(1, 'null')},${error(1, '1')}]`);
+  check(false, { kind: 'answers', ids: ['1'] }, `[${error(1, '1')},${error(1, '1')}]`);
+  check(true, { kind: 'answer', id: '12345678901234567890' }, error(1, '12345678901234567890'));
+  check(false, { kind: 'answer', id: '12345678901234567890' }, error(1, '12345678901234567000'));
+});
