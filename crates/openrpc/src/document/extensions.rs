@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{ErrorEntry, Method};
+use super::{ContentDescriptor, ErrorEntry, Method};
 
 /// Of a method that changes nothing: `true`.
 pub(crate) const SAFE: &str = "x-safe";
@@ -17,6 +17,11 @@ pub(crate) const DEPRECATED_REASON: &str = "x-deprecated-reason";
 /// Of a method: the schemas of the details of its errors, by code. An error itself may have no such member, says the official
 /// schema; where one has it nevertheless, it is the schema itself.
 pub(crate) const DATA_SCHEMA: &str = "x-data-schema";
+
+/// Of a method about whose parameters nothing is known: `true`.
+pub(crate) const UNKNOWN_PARAMS: &str = "x-unknown-params";
+/// Of a parameter that by position takes all that is left: `true`. By name it is an array.
+pub(crate) const VARIADIC: &str = "x-variadic";
 
 /// The names that a stream goes by on a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,10 +48,10 @@ impl Method {
         self.is_marked(IDEMPOTENT) || self.is_safe()
     }
 
-    /// The schema of an item, if it answers with a stream.
+    /// The schema of an item, if it answers with a stream, whatever its names.
     #[must_use]
     pub fn stream_item(&self) -> Option<&Value> {
-        self.object(STREAM)?.get("item")
+        self.object(STREAM).or_else(|| self.object(SUBSCRIPTION))?.get("item")
     }
 
     /// The names that its stream goes by, if it has names of its own.
@@ -58,6 +63,12 @@ impl Method {
             unsubscribe: names.get("unsubscribe")?.as_str()?,
             item: names.get("item"),
         })
+    }
+
+    /// Whether nothing is known about its parameters: then it has none in the document, and may take any.
+    #[must_use]
+    pub fn has_unknown_params(&self) -> bool {
+        self.is_marked(UNKNOWN_PARAMS)
     }
 
     /// Why it should not be used any more.
@@ -74,10 +85,22 @@ impl Method {
     }
 
     fn is_marked(&self, mark: &str) -> bool {
-        self.others.get(mark) == Some(&Value::Bool(true))
+        is_true(&self.others, mark)
     }
 
     fn object(&self, name: &str) -> Option<&Map<String, Value>> {
         self.others.get(name)?.as_object()
     }
+}
+
+impl ContentDescriptor {
+    /// Whether it is a parameter that by position takes all that is left. By name it is an array.
+    #[must_use]
+    pub fn is_variadic(&self) -> bool {
+        is_true(&self.others, VARIADIC)
+    }
+}
+
+fn is_true(members: &Map<String, Value>, name: &str) -> bool {
+    members.get(name) == Some(&Value::Bool(true))
 }

@@ -21,6 +21,9 @@ pub use components::Components;
 pub use content::{ContentDescriptor, Schema};
 pub use example::{Example, ExamplePairing};
 pub use extensions::SubscriptionNames;
+pub(crate) use extensions::{
+    DATA_SCHEMA, DEPRECATED_REASON, IDEMPOTENT, SAFE, STREAM, SUBSCRIPTION, UNKNOWN_PARAMS, VARIADIC,
+};
 pub use info::{Contact, ExternalDocs, Info, License, Server, Variable};
 pub use method::{ErrorEntry, Link, Method, ParamStructure, Tag};
 pub use parse::ParseError;
