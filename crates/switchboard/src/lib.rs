@@ -11,6 +11,8 @@ pub use switchboard_macros::service;
 #[doc(hidden)]
 pub mod __private;
 
+#[cfg(feature = "openrpc")]
+pub use switchboard_openrpc as openrpc;
 #[cfg(all(feature = "child", unix))]
 pub use switchboard_transport::child;
 #[cfg(all(feature = "stdio", unix))]

@@ -13,6 +13,7 @@ mod method;
 mod parse;
 mod referable;
 mod resolve;
+mod retain;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

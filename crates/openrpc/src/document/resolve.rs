@@ -165,7 +165,7 @@ fn size(value: &Value) -> usize {
 }
 
 /// A fragment without its percent signs; one that is no text stays as it is, and leads nowhere.
-fn decoded(fragment: &str) -> Cow<'_, str> {
+pub(super) fn decoded(fragment: &str) -> Cow<'_, str> {
     if !fragment.contains('%') {
         return Cow::Borrowed(fragment);
     }
