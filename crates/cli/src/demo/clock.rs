@@ -32,7 +32,9 @@ impl Clock {
         since_1970().as_secs_f64()
     }
 
-    /// Answers with the time of the server, in UTC and as ISO 8601 writes it: `2026-11-16T04:07:44.512Z`.
+    /// Answers with the time of the server.
+    ///
+    /// It is in UTC, and written as ISO 8601 does: `2026-11-16T04:07:44.512Z`.
     #[method(safe, tag = "time")]
     fn get_server_time(&self) -> String {
         written(since_1970())

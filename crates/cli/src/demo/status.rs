@@ -53,10 +53,10 @@ impl Default for Status {
 
 #[service]
 impl Status {
-    /// Answers how the server is, and tells the caller from now on with `onUpdate` notifications.
+    /// Answers how the server is, and sends `onUpdate` from now on.
     ///
-    /// They come when something has changed, and every five seconds in any case, until the connection ends. Over HTTP,
-    /// where nothing can be pushed, there are none.
+    /// The notification `onUpdate` holds what the answer does. It comes when something has changed, and every five seconds in
+    /// any case, until the connection ends. Over HTTP, where nothing can be pushed, it does not come.
     #[method(idempotent, name = "getStatus", tag = "pushes")]
     fn ask(&self, cx: &Context) -> Report {
         self.listen(cx.peer());
