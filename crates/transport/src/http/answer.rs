@@ -58,6 +58,7 @@ where
             }
             #[cfg(feature = "ws")]
             Verdict::Switch => return Ok(switch(headers)),
+            Verdict::Page(index) => return Ok(rules.options.pages[index].respond(headers)),
             Verdict::Preflight => return Ok(preflight(rules, headers)),
             Verdict::Refused(fault) => {
                 let is_suspect = matches!(fault, Fault::BadRequest(_) | Fault::Forbidden(_) | Fault::Connect);
