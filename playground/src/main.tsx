@@ -4,7 +4,7 @@ import { render } from 'preact';
 import { readEndpoint } from './rpc/endpoint.js';
 import { fromFragment } from './share.js';
 import { discover } from './state/catalog.js';
-import { view } from './state/draft.js';
+import { chooseFirst, view } from './state/draft.js';
 import { OWN, endpoint } from './state/settings.js';
 import { sendBroken, sendDraft } from './state/traffic.js';
 import { App } from './ui/app.js';
@@ -47,4 +47,4 @@ document.addEventListener('keydown', (event) => {
 window.addEventListener('hashchange', openLink);
 render(<App />, document.getElementById('app')!);
 openLink();
-void discover();
+void discover().then(chooseFirst);

@@ -7,8 +7,8 @@ export interface Attempt {
   readonly url: string;
   /** The origin of this page. */
   readonly origin: string;
-  /** Whether the server answers at all, to a request whose answer nobody may read; unknown if it was not tried. */
-  readonly isReachable: boolean | undefined;
+  /** Whether a request whose answer nobody may read was answered. Without that it is not known: a server may hide from those, too. */
+  readonly isReachable: boolean;
   /** Headers beyond those that every page may send. */
   readonly headers: readonly string[];
 }
@@ -22,19 +22,19 @@ export function explain({ url, origin, isReachable, headers }: Attempt): Failure
       advice: ['Use the https URL of the server, or open the playground over http.'],
     };
   }
-  if (target.origin === origin || isReachable === false) {
-    return {
-      title: 'The server cannot be reached',
-      advice: [`See that a server listens at ${target.origin}, and that its name and port are right.`],
-    };
-  }
-  const advice = [
-    `The server answers, but not to pages of ${origin}: browsers call that CORS.`,
+  const listen = `See that a server listens at ${target.origin}, and that its name and port are right.`;
+  if (target.origin === origin) return { title: 'The server cannot be reached', advice: [listen] };
+  const allow = [
     `If it is Switchboard: switchboard serve --allow-origin ${origin} --cors`,
     `Otherwise it must answer with Access-Control-Allow-Origin: ${origin}, and to OPTIONS with Access-Control-Allow-Headers: ${['content-type', ...headers].join(', ')}.`,
     'WebSocket is not bound to CORS and may work as it is.',
   ];
-  return { title: 'The server does not let this page read its answers', advice };
+  if (isReachable) {
+    const why = `The server answers, but not to pages of ${origin}: browsers call that CORS.`;
+    return { title: 'The server does not let this page read its answers', advice: [why, ...allow] };
+  }
+  const why = `Or it answers, but not to pages of ${origin}: browsers call that CORS, and do not tell a page which of the two it is.`;
+  return { title: 'The server cannot be reached, or does not let this page call', advice: [listen, why, ...allow] };
 }
 
 /** Explains a WebSocket that did not open. Browsers tell pages nothing about why. */

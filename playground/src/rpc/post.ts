@@ -95,7 +95,7 @@ async function fail(url: string, headers: readonly Head[], error: unknown, excha
     return;
   }
   const isForeign = new URL(url).origin !== location.origin;
-  const isReachable = isForeign ? await answers(url) : undefined;
+  const isReachable = isForeign && (await answers(url));
   const names = headers.map((head) => head.name.toLowerCase()).filter((name) => name !== 'accept' && name !== 'content-type');
   exchange.fail(explain({ url, origin: location.origin, isReachable, headers: names }));
 }

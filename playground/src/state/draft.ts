@@ -4,7 +4,7 @@ import { computed, signal } from '@preact/signals';
 import { CASES, type Case } from '../broken/cases.js';
 import { parse } from '../json/parse.js';
 import { compact, pretty } from '../json/print.js';
-import { type Method, paramsSchema } from '../rpc/document.js';
+import { type Method, itemsOf, paramsSchema } from '../rpc/document.js';
 import type { Intent } from '../rpc/message.js';
 import { type Problem, check } from '../schema/check.js';
 import { sample } from '../schema/sample.js';
@@ -69,6 +69,15 @@ export function choose(name: string): void {
   method.value = name;
   const known = methods.value.find((method) => method.name === name);
   params.value = known ? firstParams(known) : '';
+  // One that has no result is there to be notified.
+  isNotification.value = known !== undefined && known.result === undefined;
+}
+
+/** Prepares a first call, where nothing was chosen: one that changes nothing. */
+export function chooseFirst(): void {
+  if (method.value !== '' || view.value !== 'call') return;
+  const first = methods.value.find(({ marks, params }) => marks.includes('safe') && !marks.includes('deprecated') && params.length > 0);
+  if (first) choose(first.name);
 }
 
 /** Shows a text that breaks a rule. */
@@ -82,13 +91,12 @@ function firstParams(method: Method): string {
   if (method.params.length === 0) return '';
   const asList = takesList(method);
   if (method.example !== undefined && (method.example.startsWith('[') || !asList)) return pretty(method.example);
-  const wanted = method.params.filter((param) => param.required);
+  const wanted = method.params.filter((param) => param.required || param.rest);
   if (asList) {
-    const values = wanted.filter((param) => !param.rest).map((param) => sample(param.schema, root.value));
-    if (method.params.at(-1)?.rest) values.push('1', '2', '3');
-    return pretty(`[${values.join(',')}]`);
+    return pretty(`[${wanted.map(({ rest, schema }) => sample(rest ? itemsOf(schema) : schema, root.value)).join(',')}]`);
   }
-  return pretty(`{${wanted.map((param) => `${JSON.stringify(param.name)}:${sample(param.schema, root.value)}`).join(',')}}`);
+  const values = wanted.map(({ rest, schema }) => (rest ? `[${sample(itemsOf(schema), root.value)}]` : sample(schema, root.value)));
+  return pretty(`{${wanted.map(({ name }, at) => `${JSON.stringify(name)}:${values[at]}`).join(',')}}`);
 }
 
 /** Turns params by name into a list, or a list into names, where the method is known: 1.0 takes lists only. */

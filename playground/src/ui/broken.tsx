@@ -40,7 +40,7 @@ export function BrokenRequest() {
               </button>
             )}
           </div>
-          <Editor key={chosen.key} label="Message as it is sent" hint="(nothing)" value={brokenText.value} onChange={(text) => (brokenText.value = text)} />
+          <Editor key={chosen.key} label="Message as it is sent" hint="(nothing)" text={brokenText} />
         </section>
         {isChanged && <p class="muted">A changed message is sent, but not judged.</p>}
       <div class="actions">

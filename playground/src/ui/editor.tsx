@@ -9,10 +9,11 @@ import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } 
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { json } from '@codemirror/lang-json';
 import { HighlightStyle, bracketMatching, syntaxHighlighting } from '@codemirror/language';
-import { type Diagnostic, forceLinting, linter } from '@codemirror/lint';
+import { type Diagnostic, linter, setDiagnostics } from '@codemirror/lint';
 import { EditorState, Prec } from '@codemirror/state';
 import { EditorView, drawSelection, keymap, placeholder } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
+import { type Signal, effect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Problem } from '../schema/check.js';
 import { type Known, complete } from './completion.js';
@@ -57,8 +58,11 @@ const look = EditorView.theme({
 
 interface Props {
   readonly label: string;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
+  /**
+   * The text. It is followed at once, not when the page is next drawn: whoever types fast would otherwise be answered with
+   * what they typed before.
+   */
+  readonly text: Signal<string>;
   /** What is written, when nothing is. */
   readonly hint?: string;
   /** What is known about the text, for completion. */
@@ -66,11 +70,11 @@ interface Props {
   readonly problems?: readonly Problem[];
 }
 
-export function Editor({ label, value, onChange, hint = '', known, problems }: Props) {
+export function Editor({ label, text, hint = '', known, problems }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView | undefined>(undefined);
-  const latest = useRef({ onChange, known, problems });
-  latest.current = { onChange, known, problems };
+  const latest = useRef(known);
+  latest.current = known;
 
   useEffect(() => {
     const root = host.current!.shadowRoot ?? host.current!.attachShadow({ mode: 'open' });
@@ -83,30 +87,33 @@ export function Editor({ label, value, onChange, hint = '', known, problems }: P
       syntaxHighlighting(colours),
       bracketMatching(),
       closeBrackets(),
-      autocompletion({ override: [(context) => complete(context, latest.current.known?.())], icons: false }),
-      linter((view) => diagnostics(latest.current.problems, view.state.doc.length), { delay: 150 }),
+      autocompletion({ override: [(context) => complete(context, latest.current?.())], icons: false }),
+      // What is wrong is found elsewhere; this shows it where the pointer is.
+      linter(null),
       keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap]),
       EditorView.lineWrapping,
       EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false', autocapitalize: 'off' }),
       placeholder(hint),
       look,
       EditorView.updateListener.of((update) => {
-        if (update.docChanged) latest.current.onChange(update.state.doc.toString());
+        if (update.docChanged) text.value = update.state.doc.toString();
       }),
     ];
-    const made = new EditorView({ root, parent: root, state: EditorState.create({ doc: value, extensions }) });
+    const made = new EditorView({ root, parent: root, state: EditorState.create({ doc: text.peek(), extensions }) });
     editor.current = made;
-    return () => made.destroy();
-  }, [label, hint]);
+    const unfollow = effect(() => {
+      const insert = text.value;
+      if (made.state.doc.toString() !== insert) made.dispatch({ changes: { from: 0, to: made.state.doc.length, insert } });
+    });
+    return () => {
+      unfollow();
+      made.destroy();
+    };
+  }, [label, hint, text]);
 
   useEffect(() => {
     const view = editor.current;
-    if (!view || view.state.doc.toString() === value) return;
-    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } });
-  }, [value]);
-
-  useEffect(() => {
-    if (editor.current) forceLinting(editor.current);
+    if (view) view.dispatch(setDiagnostics(view.state, diagnostics(problems, view.state.doc.length)));
   }, [problems]);
 
   return <div class="editor" ref={host} />;

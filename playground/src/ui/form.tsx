@@ -73,7 +73,7 @@ function Labelled({ param, root, text, onText }: Slot & { param: Param }) {
   return (
     <div class="field">
       <label for={id}>
-        <span class="field-name">{param.name}</span>
+        <span class="field-name">{param.name}</span>{' '}
         <span class="field-type">
           {shortName(param.schema, root)}
           {!param.required && !param.rest && ', optional'}
@@ -132,7 +132,7 @@ function Members({ id, root, text, onText, depth, known }: ValueProps & { known:
         return (
           <div class="field" key={name}>
             <label for={`${id}-${name}`}>
-              <span class="field-name">{name}</span>
+              <span class="field-name">{name}</span>{' '}
               <span class="field-type">
                 {shortName(schema, root)}
                 {!required && ', optional'}

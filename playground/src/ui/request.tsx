@@ -171,8 +171,7 @@ function Params() {
           <Editor
             label="Params as JSON"
             hint={known ? '' : 'none, [ … ] or { … }'}
-            value={params.value}
-            onChange={(text) => (params.value = text)}
+            text={params}
             known={() => knownSchema.value}
             problems={wrong}
           />

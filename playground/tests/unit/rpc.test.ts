@@ -62,7 +62,8 @@ test('a call that did not get through is explained', () => {
   const attempt = { url: 'http://a.example:8000/', origin: 'http://127.0.0.1:1', isReachable: true, headers: ['authorization'] };
   assert.match(explain(attempt).advice.join(), /--allow-origin http:\/\/127\.0\.0\.1:1 --cors/);
   assert.match(explain(attempt).advice.join(), /Access-Control-Allow-Headers: content-type, authorization/);
-  assert.match(explain({ ...attempt, isReachable: false }).title, /cannot be reached/);
+  assert.match(explain({ ...attempt, isReachable: false }).title, /cannot be reached, or does not let/);
+  assert.equal(explain({ ...attempt, url: 'http://127.0.0.1:1/x', isReachable: false }).title, 'The server cannot be reached');
   assert.match(explain({ ...attempt, origin: 'https://b.example' }).title, /https may not call http/);
 });
 

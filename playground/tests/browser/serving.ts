@@ -1,0 +1,132 @@
+/**
+ * A server, a browser, and pages that are watched: whatever a page says against itself, asks of others or is refused fails its
+ * test.
+ *
+ * `SWITCHBOARD` names the program to serve with, `CHROMIUM` the browser (`/usr/bin/chromium` without it).
+ */
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { after, test as nodeTest } from 'node:test';
+import { type Browser, type BrowserContextOptions, type Page, chromium } from 'playwright-core';
+
+const PROGRAM = process.env.SWITCHBOARD ?? '';
+const FLAGS = [
+  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync',
+];
+/** Nothing in these tests takes that long; it only keeps a mistake from hanging them. */
+const PATIENCE = 6_000;
+
+const children: ChildProcess[] = [];
+let browser: Promise<Browser> | undefined;
+let own: Promise<string> | undefined;
+
+after(async () => {
+  await (await browser)?.close();
+  for (const child of children) child.kill();
+});
+
+/** Starts a server with these options; gives its URL. */
+export function serve(...options: string[]): Promise<string> {
+  assert.ok(PROGRAM, 'set SWITCHBOARD to the program to serve with');
+  const child = spawn(PROGRAM, ['serve', '--listen', 'http://127.0.0.1:0', ...options], { stdio: ['ignore', 'ignore', 'pipe'] });
+  children.push(child);
+  return new Promise((resolve, reject) => {
+    let said = '';
+    child.stderr.on('data', (piece) => {
+      said += String(piece);
+      const url = /Listening on (\S+)/.exec(said)?.[1];
+      if (url) resolve(`${url}/`);
+    });
+    child.on('exit', () => reject(new Error(`the server ended: ${said}`)));
+    child.on('error', reject);
+  });
+}
+
+/** The server that all tests share. */
+export function shared(): Promise<string> {
+  return (own ??= serve());
+}
+
+export interface Visit {
+  readonly page: Page;
+  readonly url: string;
+}
+
+interface Wishes extends BrowserContextOptions {
+  /** Whether the page may ask other hosts than its own. */
+  readonly hosts?: 'any';
+  /** What the browser may complain about. */
+  readonly complaints?: RegExp;
+  /** What follows the URL of the server. */
+  readonly at?: string;
+}
+
+/** A test with a page of its own. */
+export function visit(name: string, run: (visit: Visit) => Promise<void>, wishes: Wishes = {}): void {
+  nodeTest(name, { timeout: 40_000 }, async () => {
+    const { hosts, complaints, at = '', ...options } = wishes;
+    const url = await shared();
+    browser ??= chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
+    const context = await (await browser).newContext({ viewport: { width: 1440, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'], ...options });
+    context.setDefaultTimeout(PATIENCE);
+    const page = await context.newPage();
+    const findings: string[] = [];
+    page.on('console', (message) => {
+      const text = message.text();
+      if (['error', 'warning'].includes(message.type()) && !complaints?.test(text)) findings.push(text);
+    });
+    page.on('pageerror', (error) => findings.push(String(error)));
+    await context.route(
+      (asked) => hosts !== 'any' && asked.host !== new URL(url).host && asked.protocol.startsWith('http'),
+      (route) => {
+        findings.push(`asked for ${route.request().url()}`);
+        return route.abort();
+      },
+    );
+    try {
+      await page.goto(url + at);
+      await run({ page, url });
+      assert.deepEqual(findings, []);
+    } catch (error) {
+      if (findings.length > 0) console.error(name, findings);
+      throw error;
+    } finally {
+      await context.close();
+    }
+  });
+}
+
+/** Chooses a method in the list. */
+export async function choose(page: Page, name: string): Promise<void> {
+  await page.getByRole('listbox', { name: 'Methods' }).getByText(name, { exact: true }).click();
+}
+
+/** Sends, and waits until the answer is there. */
+export async function send(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /^(Send|Notify)$/ }).click();
+  await ended(page);
+}
+
+/** Waits until all has come. */
+export async function ended(page: Page): Promise<void> {
+  await page.getByTestId('timing').filter({ hasText: /\d/ }).waitFor();
+}
+
+/** Waits until the text is there. */
+export async function sees(page: Page, text: string | RegExp): Promise<void> {
+  await page.getByText(text).first().waitFor();
+}
+
+/** The editor of params. */
+export function editor(page: Page) {
+  return page.getByRole('textbox', { name: 'Params as JSON' });
+}
+
+/** Puts this text into the editor of params, as if it were pasted. */
+export async function write(page: Page, text: string): Promise<void> {
+  await editor(page).click();
+  await page.keyboard.press('Control+A');
+  await page.keyboard.press('Delete');
+  await page.keyboard.insertText(text);
+}
