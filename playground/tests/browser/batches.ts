@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { choose, ended, visit } from './serving.js';
+import { choose, ended, sees, visit } from './serving.js';
 
 for (const transport of ['HTTP', 'WebSocket']) {
   visit(`calls are collected and sent as one batch over ${transport}`, async ({ page }) => {
@@ -23,7 +23,7 @@ for (const transport of ['HTTP', 'WebSocket']) {
     assert.equal(texts.length, 2);
     assert.match(texts[0]!, /math\/add[^]*5$/);
     assert.match(texts[1]!, /math\/sqrt[^]*-32001/);
-    await page.getByText('1 of 2 failed').waitFor();
+    await sees(page, '1 of 2 failed');
   });
 }
 

@@ -5,6 +5,7 @@
 mod call;
 #[cfg(unix)]
 mod carriers;
+mod discovery;
 #[cfg(unix)]
 mod ending;
 mod program;
