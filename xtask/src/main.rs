@@ -14,6 +14,7 @@ mod fuzz;
 mod interop;
 mod needs;
 mod options;
+mod playground;
 mod program;
 mod step;
 mod summary;

@@ -37,6 +37,14 @@ pub(crate) const CURL: Need = Need {
     proof: &[],
 };
 
+/// Shows the playground.
+pub(crate) const CHROMIUM: Need = Need {
+    programs: &["chromium", "chromium-browser"],
+    package: "chromium",
+    purpose: "test the playground in a browser",
+    proof: &["--version"],
+};
+
 /// Runs the programs of others that are written for it.
 pub(crate) const NODE: Need = Need {
     programs: &["node"],

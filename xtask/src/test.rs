@@ -3,7 +3,7 @@
 use crate::options::{self, Options};
 use crate::program::Program;
 use crate::step::{self, Done, Failure, Step};
-use crate::{bench, check, examples, features, fuzz, interop, needs, workspace};
+use crate::{bench, check, examples, features, fuzz, interop, needs, playground, workspace};
 
 /// The steps that follow those of `check`.
 const STEPS: &[Step] = &[
@@ -18,6 +18,11 @@ const STEPS: &[Step] = &[
     Step { name: "features", about: "each feature alone, none, the defaults and all", run: features::run },
     Step { name: "examples", about: "every example builds, runs and ends well", run: examples::run },
     Step { name: "interop", about: "libraries of others call us, and we call theirs", run: interop::run },
+    Step {
+        name: "playground",
+        about: "the page is what its source gives, and works in a browser",
+        run: playground::run,
+    },
     Step { name: "fuzz", about: "each fuzz target for a short time", run: fuzz::run_all },
     Step { name: "benches", about: "the benches compile", run: benches },
     Step { name: "gate", about: "the instruction counts are within their budget", run: bench::gate },

@@ -14,7 +14,7 @@ const METHOD: Style = AnsiColor::Green.on_default();
 const FAINT: Style = Style::new().dimmed();
 
 /// The whole text.
-pub(crate) fn banner(urls: &[String], methods: &[MethodDescription]) -> String {
+pub(crate) fn banner(urls: &[String], methods: &[MethodDescription], has_page: bool) -> String {
     let mut text = format!("{HEAD}switchboard {}{HEAD:#}\n", env!("CARGO_PKG_VERSION"));
     for url in urls {
         line(&mut text, format_args!("Listening on {URL}{url}{URL:#}"));
@@ -32,6 +32,9 @@ pub(crate) fn banner(urls: &[String], methods: &[MethodDescription]) -> String {
         let url = address::reachable(first);
         let example = r#"{"jsonrpc": "2.0", "id": 1, "method": "math/add", "params": [2, 3]}"#;
         line(&mut text, format_args!("\n{HEAD}Try it{HEAD:#}"));
+        if let Some((scheme, place)) = web(&url).filter(|_| has_page) {
+            line(&mut text, format_args!("  {URL}{scheme}://{place}/{URL:#} in a browser"));
+        }
         if url.starts_with("http:") {
             line(&mut text, format_args!("  curl {url} -H 'content-type: application/json' -d '{example}'"));
         }

@@ -127,7 +127,7 @@ impl Serve {
         let urls = self.listen(&mut server).await?;
         let mut signals = Signals::listen().map_err(|error| cannot_start(&error))?;
         let handle = server.handle();
-        output::note(&banner::banner(&urls, &methods));
+        output::note(&banner::banner(&urls, &methods, !self.no_playground));
         let mut serving = tokio::spawn(server.serve());
         tokio::select! {
             // With --stdio it may end by itself.

@@ -22,7 +22,8 @@ export function rust(plan: Plan): string {
   ];
   const features = plan.transport === 'ws' ? 'ws' : 'http';
   const tls = /^(https|wss):/.test(plan.url) ? ', "tls"' : '';
-  return `// switchboard with the features ["${features}"${tls}], and tokio\n${lines.join('\n').trimStart()}\n`;
+  const others = ['tokio', ...(isStream ? ['futures-util'] : []), ...(plan.headers.length > 0 ? ['http'] : [])];
+  return `//! Needs switchboard with the features ["${features}"${tls}], and ${others.join(' and ')}.\n\n${lines.join('\n').trimStart()}\n`;
 }
 
 function connecting(plan: Plan, isDialled: boolean): string[] {
@@ -30,16 +31,19 @@ function connecting(plan: Plan, isDialled: boolean): string[] {
   if (!isDialled) return [`    let peer = switchboard::connect(${url}).await?;`];
   const version = plan.version === '1.0' ? '.with_version(Version::V1)' : '';
   const headers = plan.headers.length > 0 ? '.with_headers(headers)' : '';
-  const made = plan.headers.length > 0 ? ['    let mut headers = HeaderMap::new();', ...plan.headers.map(header)] : [];
-  return [...made, `    let peer = Dial::new(${url})?${version}${headers}.connect().await?;`];
+  const made = plan.headers.length > 0 ? ['    let mut headers = HeaderMap::new();', ...plan.headers.flatMap(header)] : [];
+  return [...made, `    let dial = Dial::new(${url})?${version}${headers};`, '    let peer = dial.connect().await?;'];
 }
 
-function header({ name, value, secret }: PlanHeader): string {
+function header({ name, value, secret }: PlanHeader): string[] {
   const key = `HeaderName::from_static(${literal(name.toLowerCase())})`;
-  if (!secret) return `    headers.insert(${key}, HeaderValue::from_static(${literal(value)}));`;
-  const variable = `std::env::var(${literal(secret.variable)})?`;
-  const text = secret.prefix ? `format!("${secret.prefix}{}", ${variable})` : variable;
-  return `    headers.insert(${key}, HeaderValue::try_from(${text})?);`;
+  if (!secret) return [`    headers.insert(${key}, HeaderValue::from_static(${literal(value)}));`];
+  const read = `std::env::var(${literal(secret.variable)})?`;
+  const variable = secret.variable.toLowerCase();
+  return [
+    `    let ${variable} = ${secret.prefix ? `format!("${secret.prefix}{}", ${read})` : read};`,
+    `    headers.insert(${key}, HeaderValue::try_from(${variable})?);`,
+  ];
 }
 
 function calling({ method, params, isNotification }: PlanCall): string[] {

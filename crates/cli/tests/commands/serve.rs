@@ -16,6 +16,7 @@ fn the_banner_shows_where_it_listens_what_it_serves_and_how_to_try_it() {
         "\n    math/add(a, b)               ",
         "  Adds two numbers.\n",
         "\n    sum(numbers…)  ",
+        &format!("  {url}/ in a browser\n"),
         &format!("  curl {url} -H 'content-type: application/json' -d '"),
         &format!("  switchboard call {url} math/add a=2 b=3\n"),
         &format!("  curl -N '{url}/rpc/stream?method=ticks&count=3'\n"),

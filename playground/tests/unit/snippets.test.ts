@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { curl } from '../../src/snippets/curl.js';
+import { javascript } from '../../src/snippets/javascript.js';
+import { python } from '../../src/snippets/python.js';
+import { rust } from '../../src/snippets/rust.js';
+import { type Plan, secretOf } from '../../src/snippets/snippet.js';
+
+const call = { method: 'math/add', params: '{"a":2,"b":3}', isNotification: false, isStream: false };
+const plan: Plan = {
+  url: 'http://127.0.0.1:8000/',
+  transport: 'http',
+  version: '2.0',
+  headers: [],
+  body: '{"jsonrpc":"2.0","method":"math/add","params":{"a":2,"b":3},"id":1}',
+  calls: [call],
+};
+const secret: Plan = {
+  ...plan,
+  version: '1.0',
+  headers: [
+    { name: 'Authorization', value: 'Bearer s3cret', secret: secretOf('Authorization', 'Bearer s3cret') },
+    { name: 'X-Trace', value: 'seven', secret: undefined },
+  ],
+  calls: [{ ...call, params: '[2,3]' }],
+};
+
+/** What is compiled with the facade, in `crates/switchboard/tests/snippets.rs`. */
+const RUST: Readonly<Record<string, Plan>> = {
+  call: plan,
+  notification: { ...plan, calls: [{ ...call, params: '', isNotification: true }] },
+  stream: { ...plan, url: 'ws://127.0.0.1:8000/', transport: 'ws', calls: [{ method: 'count', params: '{"to":3}', isNotification: false, isStream: true }] },
+  batch: { ...plan, calls: [call, { method: 'say "hi"', params: '["\\"#"]', isNotification: true, isStream: false }] },
+  headers: secret,
+};
+
+test('the Rust that is compiled is the Rust that is written', async () => {
+  for (const [name, plan] of Object.entries(RUST)) {
+    const file = `../crates/switchboard/tests/snippets/${name}.rs`;
+    const text = rust(plan);
+    // To write them anew: WRITE=1 npm run unit
+    if (process.env.WRITE) await writeFile(file, text);
+    assert.equal(await readFile(file, 'utf8'), text, name);
+  }
+});
+
+test('no language writes a secret down', () => {
+  for (const write of [curl, python, javascript, rust]) {
+    const text = write(secret);
+    assert.ok(!text.includes('s3cret') && text.includes('TOKEN') && text.includes('seven'), text);
+  }
+  assert.deepEqual(secretOf('X-Api-Key', 'k'), { variable: 'X_API_KEY', prefix: '' });
+});
