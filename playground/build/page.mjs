@@ -22,27 +22,33 @@ const bundle = await build({
   jsx: 'automatic',
   jsxImportSource: 'preact',
   legalComments: 'none',
+  metafile: true,
 });
 const text = (ending) => bundle.outputFiles.find((file) => file.path.endsWith(ending)).text.trim();
 // Only these two could end the elements they stand in.
 const script = text('.js').replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--');
 const style = text('.css').replaceAll('</style', '<\\/style');
 
+const notice = await copyrights(Object.keys(bundle.metafile.inputs));
 const template = await readFile(new URL('src/page.html', folder), 'utf8');
-const html = template.replace('/*style*/', () => style).replace('/*script*/', () => script);
+const html = template
+  .replace('<!--notice-->', () => `<!--\n${notice}\n-->`)
+  .replace('/*style*/', () => style)
+  .replace('/*script*/', () => script);
 const hash = (content) => `'sha256-${createHash('sha256').update(content).digest('base64')}'`;
-const policy = [
-  "default-src 'none'",
-  `script-src ${hash(script)}`,
-  `style-src ${hash(style)}`,
-  'img-src data:',
-  'connect-src http: https: ws: wss:',
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ') + '\n';
+const policy =
+  [
+    "default-src 'none'",
+    `script-src ${hash(script)}`,
+    `style-src ${hash(style)}`,
+    'img-src data:',
+    'connect-src http: https: ws: wss:',
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ') + '\n';
 const page = gzipSync(html, { level: 9 });
 if (page.length >= LIMIT) fail(`the page has ${page.length} bytes compressed, and may have less than ${LIMIT}`);
 
@@ -50,7 +56,8 @@ const files = { page: new URL('playground.html.gz', built), policy: new URL('con
 if (process.argv.includes('--check')) {
   const kept = [gunzipSync(await readFile(files.page)).toString(), await readFile(files.policy, 'utf8')];
   // Not the compressed bytes: they are another matter with another version of zlib.
-  if (kept[0] !== html || kept[1] !== policy) fail('the page that is kept is not what its source gives: run `npm run build` in playground/');
+  if (kept[0] !== html || kept[1] !== policy)
+    fail('the page that is kept is not what its source gives: run `npm run build` in playground/');
   console.log(`the page is as its source gives it: ${page.length} bytes compressed`);
 } else {
   await mkdir(built, { recursive: true });
@@ -62,4 +69,20 @@ if (process.argv.includes('--check')) {
 function fail(message) {
   console.error(message);
   process.exit(1);
+}
+
+/** Whose code is in the page, and under which licence: all of it must be MIT. */
+async function copyrights(inputs) {
+  const names = new Set(inputs.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []));
+  const holders = [];
+  let terms = '';
+  for (const name of [...names].sort()) {
+    const licence = await readFile(new URL(`node_modules/${name}/LICENSE`, folder), 'utf8');
+    const found = /(Copyright [^\n]+)\s+(Permission is hereby granted[^]+)$/.exec(licence.replaceAll('\r', ''));
+    const { license } = JSON.parse(await readFile(new URL(`node_modules/${name}/package.json`, folder), 'utf8'));
+    if (!found || license !== 'MIT') fail(`${name} is not under the MIT licence, as all that is part of the page must be`);
+    holders.push(`${name}: ${found[1].trim()}`);
+    terms = found[2].trim();
+  }
+  return `This page contains these works under the MIT licence:\n${holders.join('\n')}\n\n${terms}`;
 }

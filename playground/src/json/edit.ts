@@ -9,7 +9,9 @@ export function setMember(text: string, name: string, value: string | undefined)
   const { node } = parse(text);
   const members = node?.kind === 'object' ? node.members.map((m) => [m.name, source(text, m.value)] as const) : [];
   const isKnown = members.some(([known]) => known === name);
-  const changed = members.flatMap(([known, old]) => (known !== name ? [[known, old] as const] : value === undefined ? [] : [[known, value] as const]));
+  const changed = members.flatMap(([known, old]) =>
+    known !== name ? [[known, old] as const] : value === undefined ? [] : [[known, value] as const],
+  );
   if (!isKnown && value !== undefined) changed.push([name, value]);
   return pretty(`{${changed.map(([known, json]) => `${JSON.stringify(known)}:${json}`).join(',')}}`);
 }

@@ -30,7 +30,9 @@ export const tree = computed(() => parsed.value.node);
 const isPositional = computed(() => (tree.value ? tree.value.kind === 'array' : takesList(described.value)));
 
 /** The schema of the params, in the form in which they stand in the editor. */
-export const schema = computed(() => (described.value && !described.value.isOpen ? paramsSchema(described.value, isPositional.value) : undefined));
+export const schema = computed(() =>
+  described.value && !described.value.isOpen ? paramsSchema(described.value, isPositional.value) : undefined,
+);
 
 /** What is wrong with the params, as far as that can be told here. */
 export const problems = computed((): readonly Problem[] => {

@@ -182,7 +182,10 @@ export function summary(exchange: Exchange): { readonly outcome: string; readonl
   if (message?.kind === 'response' && message.error) return { outcome: `error ${message.error.code ?? ''}`.trim(), isFailure: true };
   if (message?.kind === 'batch') {
     const errors = message.entries.filter((entry) => entry.kind === 'response' && entry.error).length;
-    return { outcome: errors > 0 ? `${errors} of ${message.entries.length} failed` : `${message.entries.length} answers`, isFailure: errors > 0 };
+    return {
+      outcome: errors > 0 ? `${errors} of ${message.entries.length} failed` : `${message.entries.length} answers`,
+      isFailure: errors > 0,
+    };
   }
   if (exchange.received > 1 || exchange.state === 'live') return { outcome: `${exchange.received} messages`, isFailure: false };
   if (exchange.received === 0) return { outcome: 'no answer, as it should be', isFailure: false };

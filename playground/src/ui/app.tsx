@@ -27,7 +27,12 @@ export function App() {
       </div>
       <nav class="bottom" aria-label="Panes">
         {PANES.map(({ value, label, icon: PaneIcon }) => (
-          <button key={value} type="button" {...(pane.value === value ? { 'aria-current': 'page' as const } : {})} onClick={() => showPane(value)}>
+          <button
+            key={value}
+            type="button"
+            {...(pane.value === value ? { 'aria-current': 'page' as const } : {})}
+            onClick={() => showPane(value)}
+          >
             <PaneIcon />
             {label}
             {value === 'answer' && shown.value && <Freshness />}

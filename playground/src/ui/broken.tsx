@@ -14,35 +14,35 @@ export function BrokenRequest() {
   const isChanged = brokenText.value !== chosen.text;
   const expected = (transport.value === 'ws' ? chosen.expectedOnSocket : undefined) ?? chosen.expected;
   return (
-      <div class="pane-scroll">
-        <div class="method-head">
-          <h2 class="broken-title">{chosen.title}</h2>
-          <p class="badges">
-            {chosen.rules.map((rule) => (
-              <span class="badge" key={rule}>
-                {rule}
-              </span>
-            ))}
-            <span class="muted">asked for by {chosen.level}</span>
-          </p>
-          <p class="prose">{chosen.why}</p>
-          <p class="prose">
-            <strong>Due:</strong> {wish(expected)}.
-          </p>
+    <div class="pane-scroll">
+      <div class="method-head">
+        <h2 class="broken-title">{chosen.title}</h2>
+        <p class="badges">
+          {chosen.rules.map((rule) => (
+            <span class="badge" key={rule}>
+              {rule}
+            </span>
+          ))}
+          <span class="muted">asked for by {chosen.level}</span>
+        </p>
+        <p class="prose">{chosen.why}</p>
+        <p class="prose">
+          <strong>Due:</strong> {wish(expected)}.
+        </p>
+      </div>
+      <section class="editor-box" aria-label="Message as it is sent">
+        <div class="editor-head">
+          <h3>Message</h3>
+          <span class="muted hint">sent as it is</span>
+          {isChanged && (
+            <button type="button" class="quiet small" onClick={() => (brokenText.value = chosen.text)}>
+              Undo changes
+            </button>
+          )}
         </div>
-        <section class="editor-box" aria-label="Message as it is sent">
-          <div class="editor-head">
-            <h3>Message</h3>
-            <span class="muted hint">sent as it is</span>
-            {isChanged && (
-              <button type="button" class="quiet small" onClick={() => (brokenText.value = chosen.text)}>
-                Undo changes
-              </button>
-            )}
-          </div>
-          <Editor key={chosen.key} label="Message as it is sent" hint="(nothing)" text={brokenText} />
-        </section>
-        {isChanged && <p class="muted">A changed message is sent, but not judged.</p>}
+        <Editor key={chosen.key} label="Message as it is sent" hint="(nothing)" text={brokenText} />
+      </section>
+      {isChanged && <p class="muted">A changed message is sent, but not judged.</p>}
       <div class="actions">
         <button
           type="button"
@@ -55,7 +55,7 @@ export function BrokenRequest() {
           <SendIcon /> Send broken
         </button>
       </div>
-      </div>
+    </div>
   );
 }
 

@@ -45,7 +45,10 @@ function names(schema: Keywords, { taken, to }: Place, root: Root): Completion[]
     apply: (view, _, from) => {
       const hasColon = /^\s*:/.test(view.state.sliceDoc(to, to + 20));
       const insert = JSON.stringify(name) + (hasColon ? '' : `: ${sample(inner, root)}`);
-      view.dispatch({ changes: { from, to: view.state.selection.main.head > to ? view.state.selection.main.head : to, insert }, selection: { anchor: from + insert.length } });
+      view.dispatch({
+        changes: { from, to: view.state.selection.main.head > to ? view.state.selection.main.head : to, insert },
+        selection: { anchor: from + insert.length },
+      });
     },
   }));
 }

@@ -28,7 +28,13 @@ const colours = HighlightStyle.define([
 const look = EditorView.theme({
   '&': { fontSize: '13px', color: 'var(--text)', backgroundColor: 'transparent' },
   '&.cm-focused': { outline: 'none' },
-  '.cm-scroller': { fontFamily: 'var(--mono)', fontVariantLigatures: 'none', lineHeight: '1.6', maxHeight: 'var(--editor-height, 40vh)', overflow: 'auto' },
+  '.cm-scroller': {
+    fontFamily: 'var(--mono)',
+    fontVariantLigatures: 'none',
+    lineHeight: '1.6',
+    maxHeight: 'var(--editor-height, 40vh)',
+    overflow: 'auto',
+  },
   '.cm-content': { padding: '10px 0', caretColor: 'var(--accent)', minHeight: 'var(--editor-least, 4.8em)' },
   '.cm-line': { padding: '0 12px' },
   '.cm-cursor': { borderLeftColor: 'var(--accent)', borderLeftWidth: '2px' },

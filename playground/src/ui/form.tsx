@@ -54,7 +54,15 @@ function ListForm({ method, root, text, onText }: FormProps) {
           onText(`[${[...items.slice(0, at), ...values].join(', ')}]`);
         };
         const rest: Param = { ...param, schema: { type: 'array', items: itemsOf(param.schema) } };
-        return <Labelled key={param.name} param={rest} root={root} text={`[${items.slice(at).join(',')}]`} onText={(value) => join(value ?? '[]')} />;
+        return (
+          <Labelled
+            key={param.name}
+            param={rest}
+            root={root}
+            text={`[${items.slice(at).join(',')}]`}
+            onText={(value) => join(value ?? '[]')}
+          />
+        );
       })}
     </div>
   );
@@ -100,9 +108,12 @@ function Value(props: ValueProps) {
   if (schema.enum) return <Choices {...props} choices={schema.enum.map((value) => JSON.stringify(value))} />;
   if (kinds.length === 1 && kinds[0] === 'boolean') return <Choices {...props} choices={['true', 'false']} />;
   if (depth < DEPTH && schema.properties && Object.keys(schema.properties).length > 0) return <Members {...props} known={schema} />;
-  if (depth < DEPTH && kinds[0] === 'array' && kinds.length === 1 && !Array.isArray(schema.items)) return <Items {...props} known={schema} />;
+  if (depth < DEPTH && kinds[0] === 'array' && kinds.length === 1 && !Array.isArray(schema.items))
+    return <Items {...props} known={schema} />;
   const kind = kinds.length === 1 ? kinds[0] : undefined;
-  return <Typed {...props} kind={kind === 'number' || kind === 'integer' ? 'number' : kind === 'string' ? 'string' : 'any'} known={schema} />;
+  return (
+    <Typed {...props} kind={kind === 'number' || kind === 'integer' ? 'number' : kind === 'string' ? 'string' : 'any'} known={schema} />
+  );
 }
 
 function Choices({ id, text, onText, required, choices }: ValueProps & { choices: readonly string[] }) {
@@ -172,7 +183,12 @@ function Items({ id, root, text, onText, depth, known }: ValueProps & { known: K
             required
             depth={depth + 1}
           />
-          <button type="button" class="icon-button" aria-label={`Remove item ${at + 1}`} onClick={() => onText(setItem(whole, at, undefined))}>
+          <button
+            type="button"
+            class="icon-button"
+            aria-label={`Remove item ${at + 1}`}
+            onClick={() => onText(setItem(whole, at, undefined))}
+          >
             <CloseIcon />
           </button>
         </div>

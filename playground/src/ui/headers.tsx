@@ -70,7 +70,8 @@ export function HeadersDialog() {
 }
 
 function HeaderRows({ headers, onChange }: { headers: readonly Header[]; onChange: (headers: readonly Header[]) => void }) {
-  const change = (at: number, part: Partial<Header>) => onChange(headers.map((header, index) => (index === at ? { ...header, ...part } : header)));
+  const change = (at: number, part: Partial<Header>) =>
+    onChange(headers.map((header, index) => (index === at ? { ...header, ...part } : header)));
   return (
     <fieldset class="headers">
       <legend class="field-name">Headers</legend>

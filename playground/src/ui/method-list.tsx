@@ -75,11 +75,13 @@ function Found() {
             <div key={method.name} class="list-row" {...option(method.name === active, method.name === first, () => take(method))}>
               <span class="list-name">
                 <span class={method.deprecated === undefined ? 'mono' : 'mono struck'}>{method.name}</span>
-                {method.marks.filter((mark) => mark === 'stream' || mark === 'subscription').map((mark) => (
-                  <span class="badge" key={mark}>
-                    {mark}
-                  </span>
-                ))}
+                {method.marks
+                  .filter((mark) => mark === 'stream' || mark === 'subscription')
+                  .map((mark) => (
+                    <span class="badge" key={mark}>
+                      {mark}
+                    </span>
+                  ))}
               </span>
               <span class="list-more">{method.summary.replaceAll('`', '')}</span>
             </div>

@@ -29,18 +29,18 @@ export function RequestPane() {
 
 function CallRequest() {
   return (
-      <div class="pane-scroll">
-        <MethodHead />
-        {method.value === '' ? (
-          <Empty title="Choose a method">
-            <p>Pick one from the list, or type its name above.</p>
-          </Empty>
-        ) : (
-          <Params />
-        )}
-        <Tray />
-        <Actions />
-      </div>
+    <div class="pane-scroll">
+      <MethodHead />
+      {method.value === '' ? (
+        <Empty title="Choose a method">
+          <p>Pick one from the list, or type its name above.</p>
+        </Empty>
+      ) : (
+        <Params />
+      )}
+      <Tray />
+      <Actions />
+    </div>
   );
 }
 
@@ -219,7 +219,14 @@ function Actions() {
       >
         <PlusIcon /> <span class="on-wide">Batch</span>
       </button>
-      <button type="button" class="quiet" aria-label="Copy link" disabled={!isReady} title="Copy a link to this call, without headers and tokens" onClick={() => void share()}>
+      <button
+        type="button"
+        class="quiet"
+        aria-label="Copy link"
+        disabled={!isReady}
+        title="Copy a link to this call, without headers and tokens"
+        onClick={() => void share()}
+      >
         <LinkIcon /> <span class="on-wide">Link</span>
       </button>
     </div>

@@ -37,7 +37,11 @@ export function TopBar() {
       </div>
       <Endpoint />
       <div class="topbar-tools">
-        <IconButton label={count > 0 ? `Headers and token: ${count} set` : 'Headers and token'} onClick={openHeaders} class={count > 0 ? 'is-set' : ''}>
+        <IconButton
+          label={count > 0 ? `Headers and token: ${count} set` : 'Headers and token'}
+          onClick={openHeaders}
+          class={count > 0 ? 'is-set' : ''}
+        >
           <KeyIcon />
         </IconButton>
         <IconButton label={`${label}. Change`} onClick={() => (theme.value = next)}>

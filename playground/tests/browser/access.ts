@@ -60,7 +60,9 @@ visit('where the focus is can be seen', async ({ page }) => {
       if (!element || element === document.body) return 'nothing';
       if (element.shadowRoot) element = element.closest('.editor-box');
       const looks = [element, element?.nextElementSibling].map((one) => (one ? getComputedStyle(one) : undefined));
-      const isSeen = looks.some((look) => look && ((look.outlineStyle !== 'none' && look.outlineWidth !== '0px') || look.boxShadow !== 'none'));
+      const isSeen = looks.some(
+        (look) => look && ((look.outlineStyle !== 'none' && look.outlineWidth !== '0px') || look.boxShadow !== 'none'),
+      );
       return isSeen ? 'seen' : element!.outerHTML.slice(0, 80);
     });
     assert.ok(['seen', 'nothing'].includes(seen), seen);
@@ -71,7 +73,8 @@ visit('where the focus is can be seen', async ({ page }) => {
 async function nameless(page: Page): Promise<string[]> {
   const session = await page.context().newCDPSession(page);
   const { nodes } = await session.send('Accessibility.getFullAXTree');
-  const isFocusable = (node: (typeof nodes)[number]) => node.properties?.some(({ name, value }) => name === 'focusable' && value.value === true);
+  const isFocusable = (node: (typeof nodes)[number]) =>
+    node.properties?.some(({ name, value }) => name === 'focusable' && value.value === true);
   const used = nodes.filter((node) => !node.ignored && isFocusable(node) && node.role?.value !== 'RootWebArea');
   assert.ok(used.length > 5);
   // What scrolls inside of the editor can have the focus, but nobody gets there with a key.
@@ -83,7 +86,9 @@ function faint(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const parse = (colour: string) => (colour.match(/[\d.]+/g) ?? []).map(Number);
     const light = (colour: number[]) => {
-      const [r, g, b] = colour.slice(0, 3).map((part) => (part / 255 <= 0.03928 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+      const [r, g, b] = colour
+        .slice(0, 3)
+        .map((part) => (part / 255 <= 0.03928 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
       return 0.2126 * r! + 0.7152 * g! + 0.0722 * b!;
     };
     const behind = (element: Element | null): number[] => {
@@ -97,7 +102,12 @@ function faint(page: Page): Promise<string[]> {
     const found: string[] = [];
     while (walker.nextNode()) {
       const element = walker.currentNode.parentElement!;
-      if (!walker.currentNode.textContent?.trim() || !element.checkVisibility() || element.closest('.unseen, :disabled, option, script, style')) continue;
+      if (
+        !walker.currentNode.textContent?.trim() ||
+        !element.checkVisibility() ||
+        element.closest('.unseen, :disabled, option, script, style')
+      )
+        continue;
       const [front, back] = [light(parse(getComputedStyle(element).color)), light(behind(element))];
       const ratio = (Math.max(front, back) + 0.05) / (Math.min(front, back) + 0.05);
       if (ratio < 4.5) found.push(`${ratio.toFixed(2)} ${element.className} ${walker.currentNode.textContent.slice(0, 30)}`);

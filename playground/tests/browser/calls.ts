@@ -29,7 +29,10 @@ visit('request and response are shown as they went over the wire, with time and 
   assert.equal(await page.getByRole('region', { name: 'Text of the response' }).innerText(), await (await request.response())!.text());
   const head = await page.getByRole('region', { name: 'Head of the request' }).innerText();
   assert.match(head, new RegExp(`^POST /\nHost: ${new URL(url).host}\nContent-Type: application/json\n`));
-  assert.match(await page.getByRole('region', { name: 'Head of the response' }).innerText(), /^200 OK\n[^]*content-type: application\/json/);
+  assert.match(
+    await page.getByRole('region', { name: 'Head of the response' }).innerText(),
+    /^200 OK\n[^]*content-type: application\/json/,
+  );
   assert.match(await page.getByTestId('timing').innerText(), /^[\d.]+ ms$/);
   assert.equal(await page.getByTestId('size').innerText(), `↑ ${text.length} B ↓ ${(await (await request.response())!.body()).length} B`);
 });

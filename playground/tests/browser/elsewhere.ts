@@ -37,7 +37,10 @@ visit(
     await sees(page, `If it is Switchboard: switchboard serve --allow-origin ${new URL(url).origin} --cors`);
     await page.getByLabel('Method', { exact: true }).fill('math/add');
     await page.getByRole('button', { name: 'Send' }).click();
-    await page.getByRole('alert').getByText(/does not let this page (call|read)/).waitFor();
+    await page
+      .getByRole('alert')
+      .getByText(/does not let this page (call|read)/)
+      .waitFor();
   },
   { hosts: 'any', complaints: /CORS|Failed to load resource/ },
 );

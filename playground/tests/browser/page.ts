@@ -94,7 +94,10 @@ visit(
       assert.equal(width, 390, where);
       const wide = await page.evaluate(() =>
         [...document.querySelectorAll<HTMLElement>('body *')]
-          .filter((element) => element.checkVisibility() && element.getBoundingClientRect().right > 391 && !element.closest('pre, .unseen, .items'))
+          .filter(
+            (element) =>
+              element.checkVisibility() && element.getBoundingClientRect().right > 391 && !element.closest('pre, .unseen, .items'),
+          )
           .map((element) => element.className || element.tagName),
       );
       assert.deepEqual(wide, [], where);

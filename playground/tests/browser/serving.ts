@@ -12,7 +12,13 @@ import { type Browser, type BrowserContextOptions, type Page, chromium } from 'p
 
 const PROGRAM = process.env.SWITCHBOARD ?? '';
 const FLAGS = [
-  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
 ];
 /** Nothing in these tests takes that long; it only keeps a mistake from hanging them. */
 const PATIENCE = 6_000;
@@ -68,7 +74,9 @@ export function visit(name: string, run: (visit: Visit) => Promise<void>, wishes
     const { hosts, complaints, at = '', ...options } = wishes;
     const url = await shared();
     browser ??= chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
-    const context = await (await browser).newContext({ viewport: { width: 1440, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'], ...options });
+    const context = await (
+      await browser
+    ).newContext({ viewport: { width: 1440, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'], ...options });
     context.setDefaultTimeout(PATIENCE);
     const page = await context.newPage();
     const findings: string[] = [];

@@ -5,7 +5,8 @@ for (const transport of ['SSE', 'WebSocket']) {
   visit(`items of a stream arrive live over ${transport}, and it can be stopped`, async ({ page }) => {
     await page.getByLabel(transport, { exact: true }).check();
     await choose(page, 'ticks');
-    await page.getByLabel('seconds number').fill('0.01');
+    await page.getByLabel('count integer').fill('100000');
+    await page.getByLabel('seconds number').fill('0.02');
     await page.getByRole('button', { name: 'Send' }).click();
     const items = page.getByRole('list', { name: 'Items' }).getByRole('listitem');
     await items.nth(2).waitFor();

@@ -7,14 +7,18 @@ test('there are twenty cases and more, each with a name and a rule of its own', 
   assert.ok(CASES.length >= 20);
   assert.equal(new Set(CASES.map(({ key }) => key)).size, CASES.length);
   for (const { key, rules, why } of CASES) {
-    assert.ok(rules.every((rule) => /^J[12]-\d\d$/.test(rule)), key);
+    assert.ok(
+      rules.every((rule) => /^J[12]-\d\d$/.test(rule)),
+      key,
+    );
     assert.ok(why.length > 30, key);
   }
 });
 
 test('an answer is right or wrong by its code, its identifier and its shape', () => {
   const error = (code: number, id: string) => `{"jsonrpc":"2.0","id":${id},"error":{"code":${code},"message":"m"}}`;
-  const check = (isRight: boolean, expected: Parameters<typeof judge>[0], text: string) => assert.equal(judge(expected, text).isRight, isRight, text);
+  const check = (isRight: boolean, expected: Parameters<typeof judge>[0], text: string) =>
+    assert.equal(judge(expected, text).isRight, isRight, text);
   const invalid = { kind: 'error' as const, codes: [-32600], ids: ['null'] };
   check(true, invalid, error(-32600, 'null'));
   check(false, invalid, error(-32600, '1'));

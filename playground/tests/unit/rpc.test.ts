@@ -68,7 +68,14 @@ test('a call that did not get through is explained', () => {
 });
 
 test('a link holds the call and comes back whole', () => {
-  const shared: Shared = { endpoint: 'http://a.example/', transport: 'ws', version: '1.0', method: 'é/😀', params: '[1.50]', isNotification: true };
+  const shared: Shared = {
+    endpoint: 'http://a.example/',
+    transport: 'ws',
+    version: '1.0',
+    method: 'é/😀',
+    params: '[1.50]',
+    isNotification: true,
+  };
   assert.deepEqual(fromFragment(toFragment(shared)), shared);
   const own: Shared = { ...shared, endpoint: undefined, isNotification: false };
   assert.deepEqual(fromFragment(toFragment(own)), own);
@@ -81,17 +88,42 @@ test('a document is read as far as it is one', () => {
   const { methods, title } = readDocument({
     info: { title: 'T' },
     methods: [
-      { name: 'add', 'x-safe': true, params: [{ $ref: '#/components/contentDescriptors/A' }, { name: 'b', schema: { type: 'number' } }], result: { name: 'r', schema: { type: 'number' } } },
-      { name: 'sum', paramStructure: 'by-name', params: [{ name: 'all', 'x-variadic': true, schema: { type: 'array', items: { type: 'number' } } }] },
-      { name: 'ticks', deprecated: true, 'x-deprecated-reason': 'old', 'x-stream': { item: { type: 'integer' } }, params: [], examples: [{ name: 'e', params: [] }] },
+      {
+        name: 'add',
+        'x-safe': true,
+        params: [{ $ref: '#/components/contentDescriptors/A' }, { name: 'b', schema: { type: 'number' } }],
+        result: { name: 'r', schema: { type: 'number' } },
+      },
+      {
+        name: 'sum',
+        paramStructure: 'by-name',
+        params: [{ name: 'all', 'x-variadic': true, schema: { type: 'array', items: { type: 'number' } } }],
+      },
+      {
+        name: 'ticks',
+        deprecated: true,
+        'x-deprecated-reason': 'old',
+        'x-stream': { item: { type: 'integer' } },
+        params: [],
+        examples: [{ name: 'e', params: [] }],
+      },
       { params: [] },
       7,
     ],
     components: { contentDescriptors: { A: { name: 'a', required: true, schema: { type: 'number' } } } },
   });
   assert.equal(title, 'T');
-  assert.deepEqual(methods.map(({ name, marks }) => [name, ...marks]), [['add', 'safe'], ['sum'], ['ticks', 'stream', 'deprecated']]);
-  assert.deepEqual(methods[0]?.params.map(({ name, required }) => [name, required]), [['a', true], ['b', false]]);
+  assert.deepEqual(
+    methods.map(({ name, marks }) => [name, ...marks]),
+    [['add', 'safe'], ['sum'], ['ticks', 'stream', 'deprecated']],
+  );
+  assert.deepEqual(
+    methods[0]?.params.map(({ name, required }) => [name, required]),
+    [
+      ['a', true],
+      ['b', false],
+    ],
+  );
   assert.equal(methods[2]?.deprecated, 'old');
   assert.deepEqual(methods[2]?.result, { type: 'integer' });
   assert.deepEqual(paramsSchema(methods[1]!, true), { type: 'array', items: [], additionalItems: { type: 'number' }, minItems: 0 });

@@ -9,7 +9,12 @@ import { shortName } from '../../src/schema/words.js';
 const root = {
   components: {
     schemas: {
-      User: { type: 'object', title: 'User', required: ['name'], properties: { name: { type: 'string', minLength: 1 }, next: { $ref: '#/components/schemas/User' } } },
+      User: {
+        type: 'object',
+        title: 'User',
+        required: ['name'],
+        properties: { name: { type: 'string', minLength: 1 }, next: { $ref: '#/components/schemas/User' } },
+      },
       Loop: { $ref: '#/components/schemas/Loop' },
     },
   },
@@ -68,8 +73,15 @@ test('the nearest choice says what is wrong with it', () => {
 
 test('a sample fits its schema', () => {
   const schemas: Schema[] = [
-    { type: 'integer', minimum: 5 }, { type: 'string' }, { type: 'boolean' }, { type: 'array', items: { type: 'number' }, minItems: 1 },
-    { $ref: '#/components/schemas/User' }, { enum: ['x'] }, { anyOf: [{ type: 'null' }, { type: 'string' }] }, true, { type: 'number', default: 1.5 },
+    { type: 'integer', minimum: 5 },
+    { type: 'string' },
+    { type: 'boolean' },
+    { type: 'array', items: { type: 'number' }, minItems: 1 },
+    { $ref: '#/components/schemas/User' },
+    { enum: ['x'] },
+    { anyOf: [{ type: 'null' }, { type: 'string' }] },
+    true,
+    { type: 'number', default: 1.5 },
   ];
   for (const schema of schemas) {
     const text = sample(schema, root);

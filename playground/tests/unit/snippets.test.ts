@@ -30,7 +30,12 @@ const secret: Plan = {
 const RUST: Readonly<Record<string, Plan>> = {
   call: plan,
   notification: { ...plan, calls: [{ ...call, params: '', isNotification: true }] },
-  stream: { ...plan, url: 'ws://127.0.0.1:8000/', transport: 'ws', calls: [{ method: 'count', params: '{"to":3}', isNotification: false, isStream: true }] },
+  stream: {
+    ...plan,
+    url: 'ws://127.0.0.1:8000/',
+    transport: 'ws',
+    calls: [{ method: 'count', params: '{"to":3}', isNotification: false, isStream: true }],
+  },
   batch: { ...plan, calls: [call, { method: 'say "hi"', params: '["\\"#"]', isNotification: true, isStream: false }] },
   headers: secret,
 };
