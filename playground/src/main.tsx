@@ -3,9 +3,9 @@
 import { render } from 'preact';
 import { readEndpoint } from './rpc/endpoint.js';
 import { fromFragment } from './share.js';
-import { discover } from './state/catalog.js';
+import { discover, discovery } from './state/catalog.js';
 import { chooseFirst, view } from './state/draft.js';
-import { OWN, endpoint } from './state/settings.js';
+import { OWN } from './state/settings.js';
 import { sendBroken, sendDraft } from './state/traffic.js';
 import { App } from './ui/app.js';
 import { say } from './ui/copy.js';
@@ -19,8 +19,11 @@ function openLink(): void {
   if (!shared) return;
   const read = readEndpoint(shared.endpoint ?? OWN, OWN);
   if ('problem' in read) return say('The link names an endpoint that cannot be called');
-  restore({ ...shared, endpoint: read.url.href });
-  if (endpoint.value !== OWN) say(`This link calls ${new URL(endpoint.value).host}; nothing was sent yet`);
+  const isOwn = read.url.href === OWN;
+  // Not even what it serves is asked of a server that only the link names.
+  if (!isOwn) discovery.value = { state: 'unasked' };
+  restore({ ...shared, endpoint: read.url.href }, isOwn);
+  if (!isOwn) say(`This link calls ${read.url.host}; nothing was sent yet`);
 }
 
 function isTyping(event: KeyboardEvent): boolean {
@@ -47,4 +50,4 @@ document.addEventListener('keydown', (event) => {
 window.addEventListener('hashchange', openLink);
 render(<App />, document.getElementById('app')!);
 openLink();
-void discover().then(chooseFirst);
+if (discovery.value.state === 'loading') void discover().then(chooseFirst);

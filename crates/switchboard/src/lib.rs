@@ -46,6 +46,9 @@ mod pages {
     #[cfg(feature = "validate")]
     #[doc = include_str!("../../../docs/discovery.md")]
     struct Discovery;
+    #[cfg(all(feature = "openrpc", feature = "playground"))]
+    #[doc = include_str!("../../../docs/playground.md")]
+    struct Playground;
     #[doc = include_str!("../../../docs/pushing.md")]
     struct Pushing;
     #[doc = include_str!("../../../docs/streaming.md")]

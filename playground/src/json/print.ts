@@ -32,8 +32,9 @@ function tight(text: string, node: Node): string {
 
 function write(text: string, node: Node, indent: string): string {
   if (node.kind !== 'array' && node.kind !== 'object') return source(text, node);
-  const line = oneLine(text, node);
-  if (line.length + indent.length <= SHORT) return line;
+  // What is long even with its blanks is not worth trying.
+  const line = node.to - node.from < 20 * SHORT ? oneLine(text, node) : undefined;
+  if (line !== undefined && line.length + indent.length <= SHORT) return line;
   const deeper = `${indent}  `;
   const entries =
     node.kind === 'array'

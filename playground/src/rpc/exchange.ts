@@ -7,6 +7,8 @@ import { readMessage } from './message.js';
 
 /** Of a stream the last items are kept. */
 export const KEPT_FRAMES = 500;
+/** And no more of them than this, in bytes. */
+const KEPT_BYTES = 32 << 20;
 /** Longer answers are not read to their end. */
 export const LONGEST_ANSWER = 16 << 20;
 
@@ -73,6 +75,7 @@ export class Exchange {
   failure: Failure | undefined;
   /** Ends it early, where that is possible. */
   stop: (() => void) | undefined;
+  private kept = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(readonly sent: Sent) {}
@@ -84,7 +87,8 @@ export class Exchange {
     this.received += 1;
     this.bytes += frame.bytes;
     this.frames.push(frame);
-    if (this.frames.length > KEPT_FRAMES) this.frames.shift();
+    this.kept += frame.bytes;
+    while (this.frames.length > KEPT_FRAMES || (this.kept > KEPT_BYTES && this.frames.length > 1)) this.kept -= this.frames.shift()!.bytes;
     this.touch();
     return frame;
   }

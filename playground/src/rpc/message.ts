@@ -13,6 +13,8 @@ export interface Intent {
   /** JSON text; empty means none. */
   readonly params: string;
   readonly isNotification: boolean;
+  /** It says that its sender reads a stream, for methods that answer in either way. Over HTTP `Accept` says so. */
+  readonly wantsStream?: boolean;
 }
 
 /** The request object. An identifier is JSON text; a notification has none. */
@@ -22,7 +24,7 @@ export function compose(intent: Intent, id: string): string {
   if (intent.version === '1.0') {
     return `{"method":${method},"params":${params || '[]'},"id":${intent.isNotification ? 'null' : id}}`;
   }
-  const rest = intent.isNotification ? '' : `,"id":${id}`;
+  const rest = intent.isNotification ? '' : `${intent.wantsStream ? ',"stream":true' : ''},"id":${id}`;
   return `{"jsonrpc":"2.0","method":${method}${params ? `,"params":${params}` : ''}${rest}}`;
 }
 

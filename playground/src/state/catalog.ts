@@ -9,6 +9,8 @@ import { post } from '../rpc/post.js';
 import { endpoint, headers } from './settings.js';
 
 export type Discovery =
+  /** A link leads there, and its reader did not ask for anything yet. */
+  | { readonly state: 'unasked' }
   | { readonly state: 'loading' }
   | { readonly state: 'ready'; readonly catalog: Catalog }
   /** The server does not describe itself. */

@@ -9,7 +9,7 @@ import type { Intent } from '../rpc/message.js';
 import { type Problem, check } from '../schema/check.js';
 import { sample } from '../schema/sample.js';
 import { methods, root } from './catalog.js';
-import { version } from './settings.js';
+import { transport, version } from './settings.js';
 
 export const view = signal<'call' | 'broken'>('call');
 
@@ -17,6 +17,8 @@ export const method = signal('');
 /** JSON text; empty means none. */
 export const params = signal('');
 export const isNotification = signal(false);
+/** Whether a method that can answer with a stream is to do so; over a WebSocket that is to be said. */
+export const wantsStream = signal(false);
 
 export const broken = signal<Case>(CASES[0]!);
 /** The text of the case, which may be changed. */
@@ -57,6 +59,7 @@ export const intent = computed((): Intent => ({
   method: method.value,
   params: params.value,
   isNotification: isNotification.value,
+  wantsStream: wantsStream.value && transport.value === 'ws',
 }));
 
 /** Whether params of this method go into a list. */

@@ -30,6 +30,8 @@ export interface Push {
 export const pushes = signal<readonly Push[]>([]);
 export const pushCount = signal(0);
 const KEPT_PUSHES = 200;
+/** Longer ones are cut. */
+const LONGEST_PUSH = 64 << 10;
 
 export const linkState = signal<LinkState>('closed');
 let link: Link | undefined;
@@ -147,7 +149,7 @@ function ended(exchange: Exchange): Promise<void> {
 
 function notePush(text: string): void {
   pushCount.value += 1;
-  pushes.value = [...pushes.value, { key: pushCount.value, at: new Date(), text }].slice(-KEPT_PUSHES);
+  pushes.value = [...pushes.value, { key: pushCount.value, at: new Date(), text: text.slice(0, LONGEST_PUSH) }].slice(-KEPT_PUSHES);
 }
 
 export function clearPushes(): void {
@@ -155,20 +157,22 @@ export function clearPushes(): void {
   pushCount.value = 0;
 }
 
-/** The headers of a POST. */
+/** The headers of a POST. One that was set by hand takes the place of ours. */
 function wireHeaders(): Head[] {
   const accept = transport.value === 'sse' ? 'text/event-stream, application/json;q=0.9' : 'application/json';
-  return [
+  const ours = [
     { name: 'Content-Type', value: 'application/json' },
     { name: 'Accept', value: accept },
-    ...headers.value.map(({ name, value }) => ({ name, value })),
   ];
+  const set = headers.value.map(({ name, value }) => ({ name: name.trim(), value }));
+  const isSet = ({ name }: Head) => set.some((head) => head.name.toLowerCase() === name.toLowerCase());
+  return [...ours.filter((head) => !isSet(head)), ...set];
 }
 
 /** The same, for eyes: secret values are replaced. A page cannot give a WebSocket headers. */
 function shownHeaders(): Head[] {
   if (transport.value === 'ws') return [];
-  const secret = new Set(headers.value.filter((header) => header.isSecret).map((header) => header.name));
+  const secret = new Set(headers.value.filter((header) => header.isSecret).map((header) => header.name.trim()));
   return wireHeaders().map(({ name, value }) => ({ name, value: secret.has(name) ? '••••••' : value }));
 }
 

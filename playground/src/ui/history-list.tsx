@@ -53,7 +53,10 @@ export function HistoryList() {
 }
 
 /** Prepares a call as it was made. */
-export function restore(entry: Pick<Past, 'endpoint' | 'transport' | 'version' | 'method' | 'params' | 'isNotification'>): void {
+export function restore(
+  entry: Pick<Past, 'endpoint' | 'transport' | 'version' | 'method' | 'params' | 'isNotification'>,
+  asks = true,
+): void {
   const isElsewhere = entry.endpoint !== endpoint.value;
   view.value = 'call';
   endpoint.value = entry.endpoint;
@@ -62,6 +65,6 @@ export function restore(entry: Pick<Past, 'endpoint' | 'transport' | 'version' |
   method.value = entry.method;
   params.value = entry.params;
   isNotification.value = entry.isNotification;
-  if (isElsewhere) void discover();
+  if (isElsewhere && asks) void discover();
   showPane('request');
 }

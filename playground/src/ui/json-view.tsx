@@ -11,7 +11,7 @@ const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(
 
 /** A JSON text, laid out anew unless it is to be shown as it is. */
 export function JsonView({ text, exact = false, label }: { text: string; exact?: boolean; label: string }) {
-  const whole = exact ? text : pretty(text);
+  const whole = exact || text.length > MOST ? text : pretty(text);
   const shown = whole.slice(0, MOST);
   return (
     <pre class={exact ? 'json exact' : 'json'} tabIndex={0} role="region" aria-label={label}>

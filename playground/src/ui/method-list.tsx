@@ -36,6 +36,16 @@ export function MethodList() {
 
 function Found() {
   const { state } = discovery.value;
+  if (state === 'unasked') {
+    return (
+      <Empty title="The link leads to another server">
+        <p>Nothing was sent to it yet.</p>
+        <button type="button" onClick={() => void discover()}>
+          Ask what it serves
+        </button>
+      </Empty>
+    );
+  }
   if (state === 'loading') return <Empty title="Asking the server what it serves…" />;
   if (discovery.value.state === 'failed') {
     return (

@@ -5,7 +5,7 @@ import { pretty } from '../json/print.js';
 import type { Method } from '../rpc/document.js';
 import { shortName } from '../schema/words.js';
 import { methods, root } from '../state/catalog.js';
-import { choose, described, intent, isNotification, method, params, problems, schema, view } from '../state/draft.js';
+import { choose, described, intent, isNotification, method, params, problems, schema, view, wantsStream } from '../state/draft.js';
 import { OWN, endpoint, transport, version } from '../state/settings.js';
 import { sendDraft } from '../state/traffic.js';
 import { addToTray, tray } from '../state/tray.js';
@@ -205,6 +205,12 @@ function Actions() {
         <input type="checkbox" checked={isNotification.value} onChange={(event) => (isNotification.value = event.currentTarget.checked)} />
         Notification
       </label>
+      {transport.value === 'ws' && (
+        <label class="check" title="Say that a stream is read, for methods that can answer with one">
+          <input type="checkbox" checked={wantsStream.value} onChange={(event) => (wantsStream.value = event.currentTarget.checked)} />
+          As a stream
+        </label>
+      )}
       <span class="spacer" />
       <button
         type="button"

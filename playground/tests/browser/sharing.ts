@@ -98,3 +98,12 @@ visit('Rust is written for every transport', async ({ page, url }) => {
   assert.ok(text.includes(`switchboard::connect("${url.replace('http', 'ws')}")`), text);
   assert.match(text, /peer\.stream::<Json>/);
 });
+
+visit('a link to another server asks nothing of it', async ({ page, url }) => {
+  const held = Buffer.from(JSON.stringify({ e: 'http://elsewhere.example/', t: 'http', v: '2.0', m: 'drop', p: '' })).toString('base64url');
+  await page.goto('about:blank');
+  await page.goto(`${url}#call=${held}`);
+  await sees(page, 'This link calls elsewhere.example; nothing was sent yet');
+  await sees(page, 'Ask what it serves');
+  assert.equal(await page.getByLabel('Method', { exact: true }).inputValue(), 'drop');
+});

@@ -11,6 +11,7 @@ test('a request holds what was typed, digit by digit', () => {
   const intent = { version: '2.0' as const, method: 'a"b', params: ' [ 12345678901234567890, 1.50 ] ', isNotification: false };
   assert.equal(compose(intent, '7'), '{"jsonrpc":"2.0","method":"a\\"b","params":[12345678901234567890,1.50],"id":7}');
   assert.equal(compose({ ...intent, params: '', isNotification: true }, '7'), '{"jsonrpc":"2.0","method":"a\\"b"}');
+  assert.equal(compose({ ...intent, params: '', wantsStream: true }, '7'), '{"jsonrpc":"2.0","method":"a\\"b","stream":true,"id":7}');
 });
 
 // J1-01, J1-11
