@@ -108,7 +108,7 @@ mod tests {
             method
         };
         let methods = [method("a", Some("streams")), method("long", None), method("c", Some("basics"))];
-        let text = banner(&["stdio".to_owned()], &methods);
+        let text = banner(&["stdio".to_owned()], &methods, true);
         let text = anstream::adapter::strip_str(&text).to_string();
         let expected = "Methods\n  basics\n    c(…)     Does it.\n  streams\n    a(…)     Does it.\n  others\n    long(…)  Does it.\n";
         assert!(text.contains(expected), "{text}");
