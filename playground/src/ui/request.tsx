@@ -188,6 +188,8 @@ function Params() {
 
 function Actions() {
   const isReady = method.value.trim() !== '';
+  // One that is described as a stream always is.
+  const isStream = described.value?.marks.some((mark) => mark === 'stream' || mark === 'subscription') === true;
   return (
     <div class="actions">
       <button
@@ -205,7 +207,7 @@ function Actions() {
         <input type="checkbox" checked={isNotification.value} onChange={(event) => (isNotification.value = event.currentTarget.checked)} />
         Notification
       </label>
-      {transport.value === 'ws' && (
+      {transport.value === 'ws' && !isStream && (
         <label class="check" title="Say that a stream is read, for methods that can answer with one">
           <input type="checkbox" checked={wantsStream.value} onChange={(event) => (wantsStream.value = event.currentTarget.checked)} />
           As a stream
