@@ -104,7 +104,7 @@ impl<'a> Batch<'a> {
 
     /// Makes the call the one that an entry asks for. Gives the entry back if it asks for none.
     #[inline(always)]
-    fn load(&mut self, index: usize) -> Result<(), Message> {
+    fn load(&mut self, index: usize) -> Result<(), Box<Message>> {
         let loaded = self.entries.load(index, &mut self.call)?;
         if self.is_marked || loaded.members.is_some() {
             self.call.cx = self.cx.clone();

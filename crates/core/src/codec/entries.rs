@@ -48,9 +48,9 @@ impl Entries {
     ///
     /// The entry, if it does not ask for a call.
     #[inline(always)]
-    pub(crate) fn load(&self, index: usize, call: &mut Call) -> Result<Loaded, Message> {
+    pub(crate) fn load(&self, index: usize, call: &mut Call) -> Result<Loaded, Box<Message>> {
         let reading = self.reading(&self.found[index]);
-        let Some(version) = reading.version_of_request() else { return Err(reading.other()) };
+        let Some(version) = reading.version_of_request() else { return Err(Box::new(reading.other())) };
         let (method, params, id) = call.parts();
         let members = reading.request_into(version, Asked { method, params, id })?;
         Ok(Loaded { version, members })

@@ -62,7 +62,7 @@ impl Reading<'_> {
         let Request { id, method, params, members, .. } = &mut request;
         match self.request_into(version, Asked { method, params, id }) {
             Ok(unknown) => *members = unknown,
-            Err(refusal) => return refusal,
+            Err(refusal) => return *refusal,
         }
         Message::Request(request)
     }
@@ -145,27 +145,27 @@ impl Reading<'_> {
         &self,
         version: Version,
         asked: Asked<'_>,
-    ) -> Result<Option<Box<Json>>, Message> {
-        let Some(method) = self.method() else {
-            return Err(self.refuse(version, "`method` must be a string"));
-        };
-        *asked.method = method;
-        if asked.method.as_bytes().len() > self.rules.longest_name {
-            return Err(self.refuse(version, "the method's name is too long (limits.name)"));
+    ) -> Result<Option<Box<Json>>, Box<Message>> {
+        let Asked { method, params, id } = asked;
+        let refused = |detail| Err(Box::new(self.refuse(version, detail)));
+        let Some(name) = self.method() else { return refused("`method` must be a string") };
+        *method = name;
+        if method.as_bytes().len() > self.rules.longest_name {
+            return refused("the method's name is too long (limits.name)");
         }
         match self.has_id(version) {
-            Ok(true) => *asked.id = Some(Id::from_text(self.text(self.envelope.id))),
-            Ok(false) => *asked.id = None,
-            Err(detail) => return Err(self.refuse(version, detail)),
+            Ok(true) => *id = Some(Id::from_text(self.text(self.envelope.id))),
+            Ok(false) => *id = None,
+            Err(detail) => return refused(detail),
         }
         match self.has_params(version) {
-            Ok(true) => *asked.params = Some(Json::from_text(self.text(self.envelope.params))),
-            Ok(false) => *asked.params = None,
-            Err(detail) => return Err(self.refuse(version, detail)),
+            Ok(true) => *params = Some(Json::from_text(self.text(self.envelope.params))),
+            Ok(false) => *params = None,
+            Err(detail) => return refused(detail),
         }
         if self.envelope.has_duplicate_params {
             let error = ErrorObject::invalid_params("a member name stands twice in `params`");
-            return Err(invalid(version, asked.id.take(), error));
+            return Err(Box::new(invalid(version, id.take(), error)));
         }
         Ok(self.members())
     }
