@@ -35,14 +35,22 @@ mod pages {
     struct Batches;
     #[doc = include_str!("../../../docs/cancelling.md")]
     struct Cancelling;
+    #[doc = include_str!("../../../docs/coming-from-jsonrpsee.md")]
+    struct ComingFromJsonrpsee;
     #[doc = include_str!("../../../docs/deadlines.md")]
     struct Deadlines;
     #[doc = include_str!("../../../docs/errors.md")]
     struct Errors;
+    #[doc = include_str!("../../../docs/getting-started.md")]
+    struct GettingStarted;
     #[doc = include_str!("../../../docs/pushing.md")]
     struct Pushing;
+    #[doc = include_str!("../../../docs/serving.md")]
+    struct Serving;
     #[doc = include_str!("../../../docs/streaming.md")]
     struct Streaming;
+    #[doc = include_str!("../../../docs/testing.md")]
+    struct Testing;
     #[doc = include_str!("../../../docs/transports.md")]
     struct Transports;
 }
