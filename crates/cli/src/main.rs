@@ -44,12 +44,29 @@ const EXAMPLES: &str = "\
 Examples:
   switchboard serve
   switchboard call http://127.0.0.1:8000 math/add a=2 b=3
+  switchboard discover http://127.0.0.1:8000
+  switchboard watch ws://127.0.0.1:8000 ticks
 
 `switchboard help COMMAND` says more about a command.";
 
+const LONG: &str = "\
+On a terminal results are laid out, in tables where that helps, and in colours unless NO_COLOR is set. In a pipe they are \
+JSON. `--json` and `--raw` say so for a terminal, too. Errors go to stderr and say what to do next; an error that the far \
+side answered is one line of JSON there in a pipe.
+
+Environment:
+  NO_COLOR           no colours, if it is set and not empty
+  SWITCHBOARD_TOKEN  the token to send, as with `--token`
+  RUST_LOG           what is logged, in detail, such as `debug` or `switchboard_transport=trace`";
+
 /// Serves and calls JSON-RPC.
 #[derive(Debug, Parser)]
-#[command(name = "switchboard", version, after_help = EXAMPLES)]
+#[command(
+    name = "switchboard",
+    version,
+    after_help = EXAMPLES,
+    after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP),
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -30,7 +30,10 @@ impl Man {
         };
         let Some(folder) = self.folder else {
             let mut page = Vec::new();
-            Page::new(command).render(&mut page).map_err(|error| cannot(error, "the page"))?;
+            // As in the folder: it has no page of its own.
+            Page::new(command.disable_help_subcommand(true))
+                .render(&mut page)
+                .map_err(|error| cannot(error, "the page"))?;
             return output::bytes(&page).map(drop);
         };
         let written =

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use switchboard::address::Scheme;
+use switchboard::address::{Address, Scheme};
 use switchboard::lasting::{self, Lasting};
 use switchboard::{
     Call, CallError, Dial, DialError, ErrorObject, Peer, Reply, ReplyFuture, Service, service_fn,
 };
+use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -141,7 +142,9 @@ fn last(dial: Dial, options: lasting::Options, is_patient: bool) -> Lasting {
         let (dial, was_there) = (dial.clone(), Arc::clone(&was_there));
         async move {
             let connected = match is_http {
-                true => dial.client().map(|client| Peer::local(lost_when_unreachable(client, was_there))),
+                true => reach(&dial)
+                    .await
+                    .and_then(|()| Ok(Peer::local(lost_when_unreachable(dial.client()?, was_there)))),
                 false => dial.connect().await,
             };
             connected.map_err(|error| match error {
@@ -151,6 +154,19 @@ fn last(dial: Dial, options: lasting::Options, is_patient: bool) -> Lasting {
         }
     };
     Lasting::new(connect, options)
+}
+
+/// Whether somebody is there, for a carrier that connects with each call.
+async fn reach(dial: &Dial) -> Result<(), DialError> {
+    let Address::Web { scheme, place, .. } = dial.address() else { return Ok(()) };
+    let port = place.port.unwrap_or(if scheme.is_secure() { 443 } else { 80 });
+    match TcpStream::connect((place.host.as_str(), port)).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
+            Err(DialError::Unreachable(format!("nothing listens on {place}")))
+        }
+        Err(error) => Err(DialError::Unreachable(format!("cannot connect to {place}: {error}"))),
+    }
 }
 
 /// Tells calls that reach nobody as those of a connection that broke, which is then made again.

@@ -24,7 +24,7 @@ Examples:
   switchboard watch ws://127.0.0.1:8000 watch --notifications      # what the server pushes
   switchboard watch ws://127.0.0.1:8000 --notifications            # without calling anything
   switchboard watch ws://node:8546 eth_subscribe '[\"newHeads\"]'
-  switchboard watch ws://node:9944 chain_subscribeNewHeads --item chain_newHead --unsubscribe chain_unsubscribeNewHeads";
+  switchboard watch ws://node:9944 subscribeHeads --item newHead --unsubscribe unsubscribeHeads";
 
 const LONG: &str = "\
 The items of the stream are printed as they come, one JSON text a line in a pipe. With `--notifications` all that the far \

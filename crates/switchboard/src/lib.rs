@@ -31,6 +31,8 @@ pub use switchboard_transport::{framing, stream};
 /// The examples of the pages in `docs/`, tested like those of the documentation.
 #[cfg(all(doctest, feature = "macros", feature = "http"))]
 mod pages {
+    #[doc = include_str!("../../../docs/calling.md")]
+    struct Calling;
     #[doc = include_str!("../../../docs/cancelling.md")]
     struct Cancelling;
     #[doc = include_str!("../../../docs/deadlines.md")]
