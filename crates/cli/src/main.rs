@@ -19,7 +19,6 @@ mod layout;
 mod logs;
 mod man;
 mod notify;
-mod number;
 mod output;
 mod params;
 mod serve;

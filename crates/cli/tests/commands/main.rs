@@ -10,6 +10,7 @@ mod carriers;
 mod connecting;
 mod describing;
 mod discover;
+mod discovery;
 #[cfg(unix)]
 mod documented;
 #[cfg(unix)]

@@ -12,9 +12,10 @@ fn the_banner_shows_where_it_listens_what_it_serves_and_how_to_try_it() {
     assert!(!url.ends_with(":0"), "{banner}");
     for part in [
         concat!("switchboard ", env!("CARGO_PKG_VERSION"), "\n"),
-        "  math/add(a, b)                ",
+        "\nMethods\n  arithmetic\n    add(a, b)  ",
+        "\n    math/add(a, b)               ",
         "  Adds two numbers.\n",
-        "  sum(numbers…)  ",
+        "\n    sum(numbers…)  ",
         &format!("  curl {url} -H 'content-type: application/json' -d '"),
         &format!("  switchboard call {url} math/add a=2 b=3\n"),
         &format!("  curl -N '{url}/rpc/stream?method=ticks&count=3'\n"),
