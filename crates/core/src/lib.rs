@@ -30,6 +30,7 @@ mod reply;
 mod router;
 mod service;
 mod subscription;
+mod tap;
 mod text;
 mod topics;
 mod watch;
@@ -42,7 +43,8 @@ pub use code::Code;
 pub use connection::{Connection, ConnectionError, Drain, FrameSink, FrameSource};
 pub use context::{Context, Origin, Version};
 pub use describe::{
-    Description, Dialect, Marks, MethodDescription, ParamDescription, ResultDescription, Schemas,
+    Description, Dialect, ExampleDescription, Marks, MethodDescription, ParamDescription, ResultDescription,
+    Schemas,
 };
 pub use error::{DeclaredError, ErrorFields, ErrorObject, IntoError};
 pub use events::{Event, Events, events};
@@ -62,4 +64,5 @@ pub use reply::{Items, Reply, ReplyFuture};
 pub use router::{Router, RouterBuilder, RouterError};
 pub use service::{Service, ServiceFn, service_fn};
 pub use subscription::{Subscription, SubscriptionStyle};
+pub use tap::{Direction, Tap, Wire};
 pub use topics::Topics;

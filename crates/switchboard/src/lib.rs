@@ -11,6 +11,8 @@ pub use switchboard_macros::service;
 #[doc(hidden)]
 pub mod __private;
 
+#[cfg(feature = "openrpc")]
+pub use switchboard_openrpc as openrpc;
 #[cfg(all(feature = "child", unix))]
 pub use switchboard_transport::child;
 #[cfg(all(feature = "stdio", unix))]
@@ -33,12 +35,17 @@ pub use switchboard_transport::{framing, stream};
 mod pages {
     #[doc = include_str!("../../../docs/batches.md")]
     struct Batches;
+    #[doc = include_str!("../../../docs/calling.md")]
+    struct Calling;
     #[doc = include_str!("../../../docs/cancelling.md")]
     struct Cancelling;
     #[doc = include_str!("../../../docs/coming-from-jsonrpsee.md")]
     struct ComingFromJsonrpsee;
     #[doc = include_str!("../../../docs/deadlines.md")]
     struct Deadlines;
+    #[cfg(feature = "validate")]
+    #[doc = include_str!("../../../docs/discovery.md")]
+    struct Discovery;
     #[doc = include_str!("../../../docs/errors.md")]
     struct Errors;
     #[doc = include_str!("../../../docs/getting-started.md")]
