@@ -4,10 +4,13 @@
 //! way to write to a terminal or a pipe in `output`.
 
 mod address;
+mod again;
 mod banner;
 mod call;
 mod demo;
+mod discovery;
 mod exit;
+mod explain;
 mod failure;
 mod layout;
 mod logs;
@@ -15,8 +18,11 @@ mod number;
 mod output;
 mod params;
 mod serve;
+mod session;
 mod signals;
+mod target;
 mod units;
+mod wire;
 
 use std::process::ExitCode;
 
@@ -38,9 +44,6 @@ Examples:
 struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Log more to stderr; twice for even more. `RUST_LOG` says it in detail.
-    #[arg(short, long, global = true, display_order = 100, action = clap::ArgAction::Count)]
-    verbose: u8,
 }
 
 #[derive(Debug, Subcommand)]
@@ -51,7 +54,6 @@ enum Command {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    logs::start(arguments.verbose);
     let outcome = match arguments.command {
         Command::Serve(serve) => serve.run(),
         Command::Call(call) => call.run(),

@@ -56,6 +56,7 @@ mod outcome;
 mod pipe;
 mod rules;
 mod server;
+pub(crate) mod shown;
 pub mod sse;
 #[cfg(feature = "ws")]
 mod upgrade;
