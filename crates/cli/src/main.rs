@@ -7,6 +7,7 @@ mod address;
 mod again;
 mod banner;
 mod call;
+mod check;
 mod demo;
 mod discovery;
 mod exit;
@@ -50,6 +51,7 @@ struct Arguments {
 enum Command {
     Serve(serve::Serve),
     Call(call::Call),
+    Check(check::Check),
 }
 
 fn main() -> ExitCode {
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Serve(serve) => serve.run(),
         Command::Call(call) => call.run(),
+        Command::Check(check) => check.run(),
     };
     match outcome {
         Ok(()) => exit::Exit::Done.into(),

@@ -178,6 +178,13 @@ impl Bench {
         }
     }
 
+    /// Whether the call that was said to succeed does.
+    pub(crate) async fn succeeds(&mut self) -> bool {
+        let good = self.good(1);
+        let came = self.ask(good.as_bytes(), 1).await;
+        matches!(came.messages.as_slice(), [Message::One(response)] if !response.is_error())
+    }
+
     /// Whether a good call on a new connection is answered.
     pub(crate) async fn is_well(&mut self) -> Result<(), String> {
         self.line = None;
