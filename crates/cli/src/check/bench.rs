@@ -16,7 +16,9 @@ use super::wire::{Carrier, Endpoint, Line, Received, Request, http};
 /// How long an answer may come after that of the good call behind it.
 const LATE: Duration = Duration::from_millis(300);
 /// How long silence is listened to.
-const QUIET: Duration = Duration::from_millis(40);
+const QUIET: Duration = Duration::from_millis(20);
+/// How long a second answer may come after the first.
+const AGAIN: Duration = Duration::from_millis(2);
 
 /// The bench.
 #[derive(Debug)]
@@ -227,7 +229,7 @@ pub(crate) async fn collect(line: &mut Line, good: &str, expected: usize, deadli
             let more = match expected {
                 0 => QUIET,
                 _ if came.messages.len() < expected => LATE,
-                _ => QUIET / 4,
+                _ => AGAIN,
             };
             until = deadline.min(Instant::now() + more);
         }
@@ -260,7 +262,10 @@ fn messages(head: &http::Head, body: &[u8]) -> Vec<Message> {
     if head.header("content-type").is_some_and(|value| value.starts_with("text/event-stream")) {
         let text = String::from_utf8_lossy(body).into_owned();
         let data = text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
-        return data.map(|data| Message::parse(data.as_bytes())).filter(|message| !message.is_call()).collect();
+        return data
+            .map(|data| Message::parse(data.as_bytes()))
+            .filter(|message| !message.is_call())
+            .collect();
     }
     if body.trim_ascii().is_empty() { Vec::new() } else { vec![Message::parse(body)] }
 }

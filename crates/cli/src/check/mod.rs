@@ -65,6 +65,10 @@ one that does, which is looked for by well-known names or given with --method.";
 #[command(
     after_help = EXAMPLES,
     after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP),
+    // A list takes no server.
+    mut_arg("url", |url| {
+        url.required(false).required_unless_present("list").default_value_if("list", "true", Some("-"))
+    }),
 )]
 pub(crate) struct Check {
     #[command(flatten)]
@@ -127,7 +131,8 @@ impl Check {
         self.find(&mut bench).await?;
         let progress = Progress::start(cases.len());
         let findings =
-            run::run(&mut bench, cases, |case| progress.begins(case.name), |finding| progress.ends(finding)).await;
+            run::run(&mut bench, cases, |case| progress.begins(case.name), |finding| progress.ends(finding))
+                .await;
         progress.finish();
         let report =
             Report { url: self.target.url.clone(), profile: self.profile, findings, time: begun.elapsed() };
@@ -169,25 +174,25 @@ impl Check {
             self.only.iter().find(|name| !all.iter().any(|case| case.name == **name || case.area == **name))
         {
             return Err(Failure::usage(format!("{name:?} is no case and no area"))
-                .advise("`switchboard check --list URL` lists them"));
+                .advise("`switchboard check --list` lists them"));
         }
-        let kept = all.into_iter().filter(|case| {
-            is_asked(case) && !(self.quick && case.is_slow) && self.profile.has(case.area)
-        });
+        let kept = all
+            .into_iter()
+            .filter(|case| is_asked(case) && !(self.quick && case.is_slow) && self.profile.has(case.area));
         Ok(kept.collect())
     }
 
     fn tell(&self, report: &Report) -> Result<(), Failure> {
         if let Some(path) = &self.junit {
-            let cannot = |error| {
-                Failure::new(Exit::CannotWrite, format!("cannot write {}: {error}", path.display()))
-            };
+            let cannot =
+                |error| Failure::new(Exit::CannotWrite, format!("cannot write {}: {error}", path.display()));
             std::fs::write(path, report::junit(report)).map_err(cannot)?;
         }
         if self.target.format.is_for_people() {
             output::page(&report::table(report, self.all))?;
         } else {
-            let json = Json::encode_ref(&report::json(report)).map_err(|error| Failure::usage(error.to_string()))?;
+            let json =
+                Json::encode_ref(&report::json(report)).map_err(|error| Failure::usage(error.to_string()))?;
             output::result(&json, self.target.format)?;
         }
         let (failed, warned) = (report.count(Verdict::Fail), report.count(Verdict::Warn));

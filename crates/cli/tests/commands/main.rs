@@ -6,6 +6,8 @@ mod call;
 #[cfg(unix)]
 mod carriers;
 #[cfg(unix)]
+mod check;
+#[cfg(unix)]
 mod ending;
 mod program;
 mod serve;
