@@ -24,9 +24,14 @@ for (const [name, method] of Object.entries(methods)) {
 const server = http.createServer(async (request, response) => {
   const chunks = [];
   for await (const chunk of request) chunks.push(chunk);
-  // The library reads the text, and tells what is no JSON.
-  const answer = await rpc.receiveJSON(Buffer.concat(chunks).toString("utf8"));
-  if (answer === null) return response.writeHead(204).end();
-  response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(answer));
+  try {
+    // The library reads the text, and tells what is no JSON.
+    const answer = await rpc.receiveJSON(Buffer.concat(chunks).toString("utf8"));
+    if (answer === null) return response.writeHead(204).end();
+    response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(answer));
+  } catch {
+    // Not every message is taken without a throw.
+    response.writeHead(500).end();
+  }
 });
 server.listen(0, "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}`));

@@ -43,9 +43,13 @@ pub async fn check(url: &str, more: &[&str]) -> Checked {
     let output = timeout(LIMIT, command.output()).await;
     let output = output.unwrap_or_else(|_| panic!("no report within {LIMIT:?}")).expect("it starts");
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("no report: {error}"));
-    let mut checked =
-        Checked { failed: BTreeMap::new(), warned: BTreeSet::new(), passed: report["pass"].as_u64().unwrap_or(0) };
+    let report: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("no report: {error}"));
+    let mut checked = Checked {
+        failed: BTreeMap::new(),
+        warned: BTreeSet::new(),
+        passed: report["pass"].as_u64().unwrap_or(0),
+    };
     for finding in report["findings"].as_array().expect("there are findings") {
         let name = finding["case"].as_str().expect("a case has a name").to_owned();
         println!("{} {name} {} {} {}", finding["verdict"], finding["sent"], finding["came"], finding["note"]);

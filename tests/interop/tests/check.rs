@@ -24,14 +24,25 @@ async fn json_rpc_2_0_over_http() {
     let other = Other::start(Program::Node("server-json-rpc-2.0.mjs"), &[]).await;
     let found = check(&other.url, &[]).await;
     assert!(found.passed > 100, "{found:?}");
-    assert!(found.failed.contains_key("id-2-to-53") && found.breaks("J2-28"), "{found:?}");
+    // A batch of one is answered with an object in place of an array.
+    assert!(found.failed.contains_key("batch-of-one") && found.breaks("J2-41"), "{found:?}");
+    // A method that is no string is looked for, and not found.
+    assert!(found.failed.contains_key("method-number") && found.breaks("J2-04"), "{found:?}");
+    // Anything is an identifier.
+    assert!(found.failed.contains_key("id-true") && found.breaks("J2-13"), "{found:?}");
+    // Null in a batch is not answered at all: the library throws.
+    assert!(found.failed.contains_key("batch-null") && found.breaks("J2-47"), "{found:?}");
 }
 
 #[tokio::test]
 async fn vscode_jsonrpc_as_a_child() {
     let words = Program::Node("server-vscode-jsonrpc.mjs").words();
-    let found = check(&format!("exec:{}?framing=lsp", words.join(" ")), &["--profile", "lsp"]).await;
-    assert!(found.passed > 80, "{found:?}");
+    // Not all of it: many cases bring no answer, and waiting for none takes long.
+    let only = ["requests", "id-null", "string-and-number-ids", "lsp-header", "lsp-length-missing"];
+    let only = only.iter().flat_map(|name| ["--only", name]);
+    let arguments: Vec<&str> = ["--profile", "lsp"].into_iter().chain(only).collect();
+    let found = check(&format!("exec:{}?framing=lsp", words.join(" ")), &arguments).await;
+    assert!(found.passed > 20, "{found:?}");
     // No version is asked for.
     assert!(found.failed.contains_key("version-2-1") && found.breaks("J2-02"), "{found:?}");
     // What has an identifier and no method is never answered.

@@ -61,6 +61,8 @@ impl Rogue {
         let task = tokio::spawn(async move {
             let mut guests = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
+                // It writes answers one by one, and none is to wait for the other to be taken notice of.
+                stream.set_nodelay(true).unwrap();
                 if is_dead.load(Ordering::Relaxed) {
                     continue;
                 }
