@@ -26,7 +26,9 @@ impl Target {
                 Some("use `--cert FILE --key FILE`".to_owned())
             }
             CallError::Unreachable(what) if what.contains("ertificate") || what.contains("TLS") => None,
-            CallError::Unreachable(what) if what.contains("status 401") => Some(TOKEN.to_owned()),
+            CallError::Unreachable(what) | CallError::Transport(what) if what.contains(" 401 ") => {
+                Some(TOKEN.to_owned())
+            }
             CallError::Unreachable(_) => Some(match self.url.starts_with("exec:") {
                 true => "check the command".to_owned(),
                 false => "check the host and the port".to_owned(),

@@ -6,6 +6,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::error::DeclaredError;
+use crate::method::Method;
+use crate::subscription::Subscription;
 
 /// The methods of a router.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +17,15 @@ pub struct Description {
     pub methods: Vec<MethodDescription>,
     /// The schemas that others refer to, by name.
     pub definitions: Map<String, Value>,
+}
+
+impl Description {
+    /// What these methods look like.
+    pub(crate) fn of(methods: &[Method], dialect: Dialect) -> Description {
+        let mut schemas = Schemas::new(dialect);
+        let methods = methods.iter().map(|method| method.describe(&mut schemas)).collect();
+        Description { methods, definitions: schemas.into_definitions() }
+    }
 }
 
 /// One method.
@@ -39,6 +50,22 @@ pub struct MethodDescription {
     pub tags: Vec<String>,
     /// Why it should not be used any more.
     pub deprecated: Option<String>,
+    /// Calls and what they are answered with.
+    pub examples: Vec<ExampleDescription>,
+    /// The names that its stream goes by on a connection, if not our own.
+    pub subscription: Option<Subscription>,
+}
+
+/// A call and what it is answered with.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ExampleDescription {
+    /// What it shows.
+    pub name: String,
+    /// The parameters: an array, or an object.
+    pub params: Value,
+    /// What is answered; the items, of a stream. None if nothing is told about it.
+    pub result: Option<Value>,
 }
 
 /// One parameter.
@@ -70,6 +97,8 @@ pub enum ResultDescription {
     Value(Value),
     /// A stream of values with this JSON Schema.
     Stream(Value),
+    /// Nothing: it is there to be notified.
+    Nothing,
 }
 
 /// What a method promises, for whoever wants to call it again, cache it or show it.
@@ -176,6 +205,18 @@ impl MethodDescription {
     #[must_use]
     pub fn tag(mut self, tag: impl Into<String>) -> MethodDescription {
         self.tags.push(tag.into());
+        self
+    }
+
+    /// Adds a call and what it is answered with, if that is told.
+    #[must_use]
+    pub fn example(
+        mut self,
+        name: impl Into<String>,
+        params: Value,
+        result: Option<Value>,
+    ) -> MethodDescription {
+        self.examples.push(ExampleDescription { name: name.into(), params, result });
         self
     }
 

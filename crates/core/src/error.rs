@@ -6,10 +6,13 @@ use std::error::Error;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
+use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::call_error::CallError;
 use crate::code::Code;
+use crate::describe::Schemas;
 use crate::gap::Gap;
 use crate::json::Json;
 
@@ -251,20 +254,43 @@ pub trait IntoError {
 }
 
 /// An error that a method's description promises.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DeclaredError {
     /// Its code.
     pub code: Code,
     /// Its usual sentence.
     pub message: Cow<'static, str>,
+    /// The JSON Schema of its details. It is filled in when a router is described.
+    pub data: Option<Value>,
+    /// Makes that schema, in the dialect of the description.
+    data_schema: Option<fn(&mut Schemas) -> Value>,
+}
+
+impl PartialEq for DeclaredError {
+    fn eq(&self, other: &DeclaredError) -> bool {
+        (&self.code, &self.message, &self.data) == (&other.code, &other.message, &other.data)
+    }
 }
 
 impl DeclaredError {
     /// An error with this code and sentence.
     #[must_use]
     pub fn new(code: impl Into<Code>, message: impl Into<Cow<'static, str>>) -> DeclaredError {
-        DeclaredError { code: code.into(), message: message.into() }
+        DeclaredError { code: code.into(), message: message.into(), data: None, data_schema: None }
+    }
+
+    /// Says that its details are values of this type.
+    #[must_use]
+    pub fn with_data<T: JsonSchema>(mut self) -> DeclaredError {
+        self.data_schema = Some(Schemas::of::<T>);
+        self
+    }
+
+    pub(crate) fn describe_data(&mut self, schemas: &mut Schemas) {
+        if let Some(schema) = self.data_schema {
+            self.data = Some(schema(schemas));
+        }
     }
 }
 

@@ -43,7 +43,8 @@ pub use code::Code;
 pub use connection::{Connection, ConnectionError, Drain, FrameSink, FrameSource};
 pub use context::{Context, Origin, Version};
 pub use describe::{
-    Description, Dialect, Marks, MethodDescription, ParamDescription, ResultDescription, Schemas,
+    Description, Dialect, ExampleDescription, Marks, MethodDescription, ParamDescription, ResultDescription,
+    Schemas,
 };
 pub use error::{DeclaredError, ErrorFields, ErrorObject, IntoError};
 pub use events::{Event, Events, events};

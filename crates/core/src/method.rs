@@ -153,7 +153,7 @@ impl Method {
         )
     }
 
-    /// Sets what the method looks like from outside. Its name is filled in.
+    /// Sets what the method looks like from outside. Its name is filled in, and the names of its subscription.
     #[must_use]
     pub fn described<F>(mut self, describe: F) -> Method
     where
@@ -180,8 +180,11 @@ impl Method {
     }
 
     pub(crate) fn describe(&self, schemas: &mut Schemas) -> MethodDescription {
-        let description = self.describe.as_ref().map(|describe| describe(schemas));
-        MethodDescription { name: self.name.clone(), ..description.unwrap_or_default() }
+        let mut description = self.describe.as_ref().map(|describe| describe(schemas)).unwrap_or_default();
+        for error in &mut description.errors {
+            error.describe_data(schemas);
+        }
+        MethodDescription { name: self.name.clone(), subscription: self.subscription.clone(), ..description }
     }
 }
 

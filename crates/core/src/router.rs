@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use crate::call::Call;
 use crate::context::Context;
-use crate::describe::{Description, Dialect, Schemas};
+use crate::describe::{Description, Dialect};
 use crate::error::{ErrorObject, IntoError};
 use crate::layer::Layer;
 use crate::method::{Method, Methods};
@@ -56,9 +56,7 @@ impl Router {
     /// All that is known about the methods, with schemas in this dialect.
     #[must_use]
     pub fn describe_in(&self, dialect: Dialect) -> Description {
-        let mut schemas = Schemas::new(dialect);
-        let methods = self.methods.iter().map(|method| method.describe(&mut schemas)).collect();
-        Description { methods, definitions: schemas.into_definitions() }
+        Description::of(&self.methods, dialect)
     }
 }
 
@@ -169,6 +167,14 @@ impl RouterBuilder {
             method.service = layer.layer(Arc::clone(&method.service));
         }
         self
+    }
+
+    /// All that is known about the methods added so far, with schemas in this dialect.
+    #[must_use]
+    pub fn describe_in(&self, dialect: Dialect) -> Description {
+        let mut methods: Vec<Method> = self.methods.iter().chain(&self.extensions).cloned().collect();
+        methods.sort_by(|a, b| a.name.cmp(&b.name));
+        Description::of(&methods, dialect)
     }
 
     /// Freezes the router.

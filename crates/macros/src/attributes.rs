@@ -1,11 +1,12 @@
 //! The attributes on functions and arguments: ours, which are taken away, and Rust's, which are read.
 
-use proc_macro2::Span;
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use quote::quote;
 use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Token};
 
-use crate::model::DefaultValue;
+use crate::model::{DefaultValue, Example};
 use crate::options::{key, text, unknown_key};
 
 /// What `#[method(…)]` says.
@@ -17,6 +18,8 @@ pub(crate) struct MethodAttribute {
     pub(crate) name: Option<LitStr>,
     pub(crate) tags: Vec<LitStr>,
     pub(crate) subscription: Option<Subscription>,
+    pub(crate) notification: Option<Span>,
+    pub(crate) examples: Vec<Example>,
 }
 
 /// What `subscription(…)` says inside `#[method(…)]`: the names that a stream goes by.
@@ -43,6 +46,52 @@ impl Subscription {
     }
 }
 
+impl Example {
+    fn read(meta: &ParseNestedMeta<'_>) -> syn::Result<Example> {
+        let (mut name, mut params, mut result) = (None, None, None);
+        meta.parse_nested_meta(|meta| {
+            match key(&meta).as_str() {
+                "name" => name = Some(text(&meta)?),
+                "params" => params = Some(params_value(&meta)?),
+                "result" => result = Some(json_value(&meta)?),
+                _ => return Err(unknown_key(&meta, "method(example", "`name`, `params` and `result`")),
+            }
+            Ok(())
+        })?;
+        let Some(name) = name else {
+            let message = "an example needs a name, as in `example(name = \"…\", params = […], result = …)`";
+            return Err(meta.error(message));
+        };
+        Ok(Example { name, params: params.unwrap_or_else(|| quote!([])), result })
+    }
+}
+
+/// An array or an object.
+fn params_value(meta: &ParseNestedMeta<'_>) -> syn::Result<TokenStream> {
+    let value = json_value(meta)?;
+    match value.clone().into_iter().next() {
+        Some(TokenTree::Group(group))
+            if matches!(group.delimiter(), Delimiter::Bracket | Delimiter::Brace) =>
+        {
+            Ok(value)
+        }
+        _ => Err(meta.error("params are an array or an object: write `[2, 3]` or `{ \"a\": 2, \"b\": 3 }`")),
+    }
+}
+
+/// A value as `json!` takes it: all up to the next comma.
+fn json_value(meta: &ParseNestedMeta<'_>) -> syn::Result<TokenStream> {
+    let input = meta.value()?;
+    let mut tokens = TokenStream::new();
+    while !input.is_empty() && !input.peek(Token![,]) {
+        tokens.extend([input.parse::<TokenTree>()?]);
+    }
+    if tokens.is_empty() {
+        return Err(meta.error(format_args!("write a value as JSON, as in `{} = 5`", key(meta))));
+    }
+    Ok(tokens)
+}
+
 impl MethodAttribute {
     pub(crate) fn take(attrs: &mut Vec<Attribute>) -> syn::Result<MethodAttribute> {
         let mut method = MethodAttribute::default();
@@ -54,8 +103,10 @@ impl MethodAttribute {
                 "name" => method.name = Some(text(meta)?),
                 "tag" => method.tags.push(text(meta)?),
                 "subscription" => method.subscription = Some(Subscription::read(meta)?),
+                "notification" => method.notification = Some(meta.path.span()),
+                "example" => method.examples.push(Example::read(meta)?),
                 _ => {
-                    let known = "`name`, `safe`, `idempotent`, `tag`, `subscription` and `skip`";
+                    let known = "`name`, `safe`, `idempotent`, `tag`, `example`, `notification`, `subscription` and `skip`";
                     return Err(unknown_key(meta, "method", known));
                 }
             }

@@ -1,5 +1,6 @@
 //! What was declared, once it is known to be right.
 
+use proc_macro2::TokenStream;
 use syn::{Attribute, Expr, Ident, LitStr, Type};
 
 /// One method.
@@ -17,6 +18,9 @@ pub(crate) struct Method {
     pub(crate) tags: Vec<LitStr>,
     /// The full names that its stream goes by: of items, and to unsubscribe.
     pub(crate) subscription: Option<(String, String)>,
+    /// Whether it is there to be notified.
+    pub(crate) is_notification: bool,
+    pub(crate) examples: Vec<Example>,
     pub(crate) is_async: bool,
     /// What the function takes after `&self`, in its order.
     pub(crate) inputs: Vec<Input>,
@@ -39,6 +43,13 @@ impl Method {
     pub(crate) fn is_variadic(&self) -> bool {
         self.arguments().any(|argument| matches!(argument.kind, Kind::Rest(_)))
     }
+}
+
+/// A call and its answer, as it is written for `json!`.
+pub(crate) struct Example {
+    pub(crate) name: LitStr,
+    pub(crate) params: TokenStream,
+    pub(crate) result: Option<TokenStream>,
 }
 
 /// Something the function takes.
@@ -85,6 +96,13 @@ pub(crate) struct Output {
     pub(crate) success: Success,
     /// The `E` of `Result<_, E>`.
     pub(crate) failure: Option<Type>,
+}
+
+impl Output {
+    /// Whether a success says nothing.
+    pub(crate) fn is_nothing(&self) -> bool {
+        matches!(&self.success, Success::Value(Type::Tuple(tuple)) if tuple.elems.is_empty())
+    }
 }
 
 pub(crate) enum Success {

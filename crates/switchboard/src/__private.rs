@@ -11,6 +11,7 @@ use futures_core::Stream;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
+pub use serde_json::json;
 use switchboard_core::{
     Arguments, CallError, DeclaredError, ErrorObject, IntoError, Json, Name, ParamDescription, Peer, Reply,
     ReplyFuture, Schemas, Values,

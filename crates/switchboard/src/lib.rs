@@ -11,6 +11,8 @@ pub use switchboard_macros::service;
 #[doc(hidden)]
 pub mod __private;
 
+#[cfg(feature = "openrpc")]
+pub use switchboard_openrpc as openrpc;
 #[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
 pub use switchboard_transport::Raw;
 #[cfg(all(feature = "child", unix))]
@@ -33,10 +35,19 @@ pub use switchboard_transport::{framing, stream};
 /// The examples of the pages in `docs/`, tested like those of the documentation.
 #[cfg(all(doctest, feature = "macros", feature = "http"))]
 mod pages {
+    #[doc = include_str!("../../../docs/batches.md")]
+    struct Batches;
+    #[doc = include_str!("../../../docs/calling.md")]
+    struct Calling;
     #[doc = include_str!("../../../docs/cancelling.md")]
     struct Cancelling;
     #[doc = include_str!("../../../docs/deadlines.md")]
     struct Deadlines;
+    #[doc = include_str!("../../../docs/errors.md")]
+    struct Errors;
+    #[cfg(feature = "validate")]
+    #[doc = include_str!("../../../docs/discovery.md")]
+    struct Discovery;
     #[doc = include_str!("../../../docs/pushing.md")]
     struct Pushing;
     #[doc = include_str!("../../../docs/streaming.md")]

@@ -23,7 +23,7 @@ impl IntoError for Failure {
     }
 
     fn declared() -> Vec<DeclaredError> {
-        vec![DeclaredError::new(Code(1001), "no such user")]
+        vec![DeclaredError::new(Code(1001), "no such user").with_data::<User>()]
     }
 }
 
@@ -53,6 +53,20 @@ impl Users {
         if name.is_empty() { Err(Failure) } else { Ok(User { name }) }
     }
 
+    #[method(notification)]
+    fn seen(&self, name: String) -> Result<(), Failure> {
+        if name.is_empty() { Err(Failure) } else { Ok(()) }
+    }
+
+    #[method(
+        example(name = "by position", params = [-2, {"name": "Ann"}], result = {"name": "Ann", "list": [1, -2]}),
+        example(name = "by name", params = {"count": 1}),
+        example(name = "none", result = null),
+    )]
+    fn pick(&self, count: i64, user: Option<User>) -> Option<User> {
+        user.filter(|_| count > 0)
+    }
+
     #[method(idempotent)]
     #[deprecated(since = "1.2.0", note = "use `find`")]
     fn remove(&self) {}
@@ -60,6 +74,7 @@ impl Users {
     #[deprecated]
     fn old(&self) {}
 
+    #[method(subscription(item = "user", unsubscribe = "unwatch"))]
     fn watch(&self) -> impl Stream<Item = Result<User, Failure>> + Send + 'static {
         futures_util::stream::empty()
     }
@@ -114,9 +129,38 @@ fn the_result_is_a_value_or_a_stream_of_values() {
 #[test]
 fn declared_errors_are_those_of_the_result_and_of_the_items() {
     for name in ["users/find", "users/watch"] {
-        assert_eq!(method(name).errors, [DeclaredError::new(Code(1001), "no such user")]);
+        let errors = method(name).errors;
+        assert_eq!(errors.iter().map(|error| error.code).collect::<Vec<_>>(), [Code(1001)]);
+        assert_eq!(errors[0].message, "no such user");
+        assert_eq!(errors[0].data, Some(json!({"$ref": "#/$defs/User"})));
     }
     assert_eq!(method("users/remove").errors, []);
+}
+
+#[test]
+fn a_notified_method_has_no_result() {
+    assert!(matches!(method("users/seen").result, ResultDescription::Nothing));
+}
+
+#[test]
+fn examples_are_told_as_they_are_written() {
+    let examples = method("users/pick").examples;
+    let told: Vec<_> = examples.iter().map(|e| (e.name.as_str(), &e.params, e.result.as_ref())).collect();
+    assert_eq!(
+        told,
+        [
+            ("by position", &json!([-2, {"name": "Ann"}]), Some(&json!({"name": "Ann", "list": [1, -2]}))),
+            ("by name", &json!({"count": 1}), None),
+            ("none", &json!([]), Some(&json!(null))),
+        ]
+    );
+}
+
+#[test]
+fn the_names_of_a_subscription_are_told() {
+    let names = method("users/watch").subscription.unwrap();
+    assert_eq!((names.item.as_str(), names.unsubscribe.as_str()), ("users/user", "users/unwatch"));
+    assert_eq!(method("users/find").subscription, None);
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! `switchboard check` against servers of others.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::process::Command;
 use tokio::time::timeout;
+
+use crate::demo::Demo;
 
 /// How long a check may take.
 const LIMIT: Duration = Duration::from_secs(80);
@@ -36,9 +37,7 @@ impl Checked {
 ///
 /// If the program is missing, or makes no report.
 pub async fn check(url: &str, more: &[&str]) -> Checked {
-    let program = std::env::var_os("SWITCHBOARD_BIN").map(PathBuf::from);
-    let program = program.expect("`cargo xtask test --only interop` says where the program is");
-    let mut command = Command::new(program);
+    let mut command = Command::new(Demo::program());
     command.args(["check", url, "--json", "--quick", "--case-time", "2"]).args(more).kill_on_drop(true);
     let output = timeout(LIMIT, command.output()).await;
     let output = output.unwrap_or_else(|_| panic!("no report within {LIMIT:?}")).expect("it starts");

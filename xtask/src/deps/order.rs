@@ -5,7 +5,7 @@ use super::graph::Graph;
 /// The rows, from the bottom. Crates in the same row do not know each other.
 const ROWS: &[&[&str]] = &[
     &["switchboard-core"],
-    &["switchboard-macros", "switchboard-transport", "switchboard-layers"],
+    &["switchboard-macros", "switchboard-openrpc", "switchboard-transport", "switchboard-layers"],
     &["switchboard-gateway", "switchboard-mcp"],
     &["switchboard"],
     &["switchboard-cli"],

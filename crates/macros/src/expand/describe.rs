@@ -5,7 +5,7 @@ use quote::quote_spanned;
 
 use crate::expand::mixed;
 use crate::expand::server::default_value;
-use crate::model::{Argument, Kind, Method, Output, Success};
+use crate::model::{Argument, Example, Kind, Method, Success};
 use crate::options::Options;
 
 /// An expression that makes the `MethodDescription`, with `schemas` in scope.
@@ -13,7 +13,7 @@ pub(crate) fn description(method: &Method, options: &Options) -> TokenStream {
     let krate = &options.krate;
     let docs = &method.docs;
     let params = method.arguments().map(|argument| param(argument, options));
-    let result = result(&method.output, options);
+    let result = result(method, options);
     let item_failure = match &method.output.success {
         Success::Stream { failure, .. } => failure.as_deref(),
         Success::Value(_) => None,
@@ -23,6 +23,7 @@ pub(crate) fn description(method: &Method, options: &Options) -> TokenStream {
     let idempotent = method.idempotent.then(|| quote_spanned!(mixed()=> .idempotent()));
     let tags = &method.tags;
     let deprecated = method.deprecated.iter();
+    let examples = method.examples.iter().map(|example| self::example(example, options));
     quote_spanned! {mixed()=>
         #krate::MethodDescription::documented(#docs)
             #(.param(#params))*
@@ -33,6 +34,7 @@ pub(crate) fn description(method: &Method, options: &Options) -> TokenStream {
             #idempotent
             #(.tag(#tags))*
             #(.deprecated(#deprecated))*
+            #(#examples)*
     }
 }
 
@@ -67,9 +69,24 @@ fn param(argument: &Argument, options: &Options) -> TokenStream {
     quote_spanned!(mixed()=> #described #documented)
 }
 
-fn result(output: &Output, options: &Options) -> TokenStream {
+fn example(example: &Example, options: &Options) -> TokenStream {
     let krate = &options.krate;
-    match &output.success {
+    let Example { name, params, result } = example;
+    let result = match result {
+        Some(value) => {
+            quote_spanned!(mixed()=> ::core::option::Option::Some(#krate::__private::json!(#value)))
+        }
+        None => quote_spanned!(mixed()=> ::core::option::Option::None),
+    };
+    quote_spanned!(mixed()=> .example(#name, #krate::__private::json!(#params), #result))
+}
+
+fn result(method: &Method, options: &Options) -> TokenStream {
+    let krate = &options.krate;
+    match &method.output.success {
+        Success::Value(_) if method.is_notification => {
+            quote_spanned!(mixed()=> #krate::ResultDescription::Nothing)
+        }
         Success::Value(ty) => quote_spanned! {mixed()=>
             #krate::ResultDescription::Value(#krate::__private::schema::<#ty>(schemas))
         },

@@ -36,6 +36,10 @@ pub(crate) fn method(
     if let (Some(names), Success::Value(_)) = (&attribute.subscription, &output.success) {
         faults.at(&names.item, "only a method that gives back a stream can have the names of a subscription");
     }
+    if let (Some(span), false) = (attribute.notification, output.is_nothing()) {
+        let message = "nobody waits for what a notified method gives back: let it give back nothing, or an error at most";
+        faults.add(syn::Error::new(span, message));
+    }
     let subscription = attribute
         .subscription
         .as_ref()
@@ -50,6 +54,8 @@ pub(crate) fn method(
         idempotent: attribute.idempotent,
         tags: attribute.tags,
         subscription,
+        is_notification: attribute.notification.is_some(),
+        examples: attribute.examples,
         is_async: sig.asyncness.is_some(),
         inputs,
         output,

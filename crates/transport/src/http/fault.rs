@@ -27,6 +27,8 @@ pub(super) enum Fault {
     NotAcceptable,
     /// Nothing that `Accept` would take where there are event streams only: 406.
     NotEvents,
+    /// A page that is kept compressed, for who does not take that: 406.
+    NotGzip,
     /// The path, or the version that was asked for, needs a WebSocket of another kind: 426.
     #[cfg(feature = "ws")]
     Upgrade(&'static str),
@@ -95,7 +97,7 @@ impl Fault {
             Fault::Forbidden(_) => StatusCode::FORBIDDEN,
             Fault::NotFound => StatusCode::NOT_FOUND,
             Fault::Method(_) | Fault::Connect => StatusCode::METHOD_NOT_ALLOWED,
-            Fault::NotAcceptable | Fault::NotEvents => StatusCode::NOT_ACCEPTABLE,
+            Fault::NotAcceptable | Fault::NotEvents | Fault::NotGzip => StatusCode::NOT_ACCEPTABLE,
             Fault::TooSlow => StatusCode::REQUEST_TIMEOUT,
             #[cfg(feature = "ws")]
             Fault::Upgrade(_) => StatusCode::UPGRADE_REQUIRED,
@@ -119,6 +121,7 @@ impl Fault {
                 invalid("`Accept` must take application/json, application/json-rpc or text/event-stream")
             }
             Fault::NotEvents => invalid("`Accept` must take text/event-stream here"),
+            Fault::NotGzip => invalid("`Accept-Encoding` must take gzip for this page"),
             Fault::TooSlow => ErrorObject::timed_out().with_detail("the body did not come in time"),
             Fault::NoRoom => {
                 ErrorObject::over_limit("buffers", "too much is being received at once; try again later")

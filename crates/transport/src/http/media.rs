@@ -14,8 +14,13 @@ pub(super) enum Format {
 }
 
 impl Format {
+    /// The header that says so.
     pub(super) const fn value(self) -> HeaderValue {
-        HeaderValue::from_static(self.name())
+        HeaderValue::from_static(match self {
+            // It is always UTF-8, but some clients take any other text for Latin-1 unless they are told.
+            Format::Events => "text/event-stream; charset=utf-8",
+            other => other.name(),
+        })
     }
 
     const fn name(self) -> &'static str {
@@ -87,6 +92,38 @@ pub(super) fn takes_events<'a>(lines: impl Iterator<Item = &'a [u8]>) -> bool {
         weigh(&mut events, essence, Format::Events, quality, 0);
     }
     is_empty || events.is_some_and(|weight| weight.quality > 0)
+}
+
+/// Whether a page is named, and wanted at least as much as anything else there is.
+pub(super) fn prefers_html<'a>(lines: impl Iterator<Item = &'a [u8]>) -> bool {
+    let (mut html, mut other) = (0, 0);
+    for range in lines.flat_map(|line| split(line, b',')) {
+        let (essence, quality) = media_range(range);
+        let is_ours = [Format::Json, Format::JsonRpc, Format::Events]
+            .iter()
+            .any(|format| essence.eq_ignore_ascii_case(format.name().as_bytes()));
+        if essence.eq_ignore_ascii_case(b"text/html") {
+            html = quality;
+        } else if is_ours {
+            other = other.max(quality);
+        }
+    }
+    html > 0 && html >= other
+}
+
+/// Whether something compressed with gzip is among what `Accept-Encoding` takes; without it everything is.
+pub(super) fn takes_gzip<'a>(lines: impl Iterator<Item = &'a [u8]>) -> bool {
+    let (mut gzip, mut any, mut is_absent) = (None, None, true);
+    for range in lines.flat_map(|line| split(line, b',')) {
+        is_absent = false;
+        let (coding, quality) = media_range(range);
+        match coding {
+            b"*" => any = Some(quality),
+            _ if coding.eq_ignore_ascii_case(b"gzip") => gzip = Some(quality),
+            _ => {}
+        }
+    }
+    is_absent || gzip.or(any).is_some_and(|quality| quality > 0)
 }
 
 /// How much a type is wanted, and by how precise a range that was said.
@@ -211,6 +248,40 @@ mod tests {
         check("application/json;q=0, application/json-rpc;q=0, */*", events);
         check("application/*;q=0, text/event-stream;q=0, */*", None);
         check("text/x;a=\"application/json,\"", None);
+    }
+
+    #[test]
+    fn a_page_is_for_who_names_html_and_wants_nothing_else_more() {
+        let check = |value: &str, expected| {
+            assert_eq!(prefers_html([value.as_bytes()].into_iter()), expected, "{value:?}");
+        };
+        check("text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8", true);
+        check("text/html", true);
+        check("TEXT/HTML;q=0.1, */*", true);
+        check("application/json;q=0.9, text/html", true);
+        check("text/html;q=0.9, application/json", false);
+        check("text/html;q=0.9, text/event-stream", false);
+        check("text/html;q=0", false);
+        check("text/*", false);
+        check("*/*", false);
+        check("application/json", false);
+        check("", false);
+        assert!(!prefers_html(std::iter::empty()));
+    }
+
+    #[test]
+    fn gzip_is_taken_unless_it_is_left_out() {
+        let check = |value: &str, expected| {
+            assert_eq!(takes_gzip([value.as_bytes()].into_iter()), expected, "{value:?}");
+        };
+        check("gzip, deflate, br, zstd", true);
+        check("GZIP;q=0.1", true);
+        check("*", true);
+        check("gzip;q=0, *", false);
+        check("identity", false);
+        check("br", false);
+        check("", false);
+        assert!(takes_gzip(std::iter::empty()));
     }
 
     #[test]

@@ -74,6 +74,10 @@ pub(super) enum Verdict {
     /// It goes on as a WebSocket; headers say it all.
     #[cfg(feature = "ws")]
     Switch,
+    /// It fetches the document of the API.
+    Document,
+    /// A browser wants the page with this index.
+    Page(usize),
     /// It asks what is allowed; headers say it all.
     Preflight,
     /// It is refused.
@@ -86,6 +90,10 @@ enum Wanted {
     Answer(Format),
     /// The answer as events.
     Events(Box<Asked>),
+    /// The document of the API.
+    Document,
+    /// The page with this index.
+    Page(usize),
 }
 
 impl Rules {
@@ -122,12 +130,14 @@ impl Rules {
                 asked = Some(how);
                 Verdict::Events
             }
+            Ok(Wanted::Document) => Verdict::Document,
+            Ok(Wanted::Page(index)) => Verdict::Page(index),
             Err(Fault::Method(_)) if self.cors.is_some() && parts.method == Method::OPTIONS => {
                 Verdict::Preflight
             }
             Err(fault) => Verdict::Refused(fault),
         };
-        let is_call = matches!(verdict, Verdict::Calls(_) | Verdict::Events);
+        let is_call = matches!(verdict, Verdict::Calls(_) | Verdict::Events | Verdict::Document);
         let origin = self.cors.as_ref().and_then(|_| headers.get(header::ORIGIN).cloned());
         let is_preflight = matches!(verdict, Verdict::Preflight)
             && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
@@ -163,6 +173,13 @@ impl Rules {
         if self.options.stream_paths.iter().any(|path| path == uri.path()) {
             return self.judge_stream(method, uri, headers, head).map(Wanted::Events);
         }
+        if let Some(page) = self.judge_page(method, uri, headers) {
+            return page.map(Wanted::Page);
+        }
+        let is_fetch = matches!(*method, Method::GET | Method::HEAD);
+        if is_fetch && self.options.document_path.as_deref() == Some(uri.path()) {
+            return Ok(Wanted::Document);
+        }
         let paths = &self.options.paths;
         if !paths.is_empty() && !paths.iter().any(|path| path == uri.path()) {
             return Err(Fault::NotFound);
@@ -182,6 +199,21 @@ impl Rules {
             Format::Events => Wanted::Events(Box::new(Asked { query: None, is_in_query: false })),
             format => Wanted::Answer(format),
         })
+    }
+
+    /// The page that a browser wants to show, if there is one at this path.
+    fn judge_page(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<Result<usize, Fault>> {
+        let pages = &self.options.pages;
+        if pages.is_empty() || !matches!(*method, Method::GET | Method::HEAD) {
+            return None;
+        }
+        let index = pages.iter().position(|page| page.path() == uri.path())?;
+        let lines = |name| headers.get_all(name).iter().map(HeaderValue::as_bytes);
+        if !media::prefers_html(lines(header::ACCEPT)) {
+            return None;
+        }
+        let is_readable = !pages[index].is_gzip() || media::takes_gzip(lines(header::ACCEPT_ENCODING));
+        Some(if is_readable { Ok(index) } else { Err(Fault::NotGzip) })
     }
 
     /// How a request on a stream path asks, or why it is refused.

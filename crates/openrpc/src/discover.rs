@@ -1,0 +1,132 @@
+//! `rpc.discover`: the document, served like any method (OR-30 to OR-34).
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::json;
+use switchboard_core::{
+    Call, Context, Dialect, ErrorObject, Json, Kind, Method, MethodDescription, Reply, ReplyFuture,
+    ResultDescription, Router, RouterBuilder, RouterError, Service,
+};
+
+use crate::document::Document;
+use crate::generate::Generator;
+
+/// The method that the document is asked for with.
+pub const DISCOVER: &str = "rpc.discover";
+
+type IsVisible = Arc<dyn Fn(&Context, &str) -> bool + Send + Sync>;
+
+/// Builds routers that tell what they offer.
+///
+/// The document is made once, when the router is built, so asking for it costs no more than copying it. A router that is built without this
+/// answers `rpc.discover` with -32601.
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_core::{ErrorObject, Json, Peer, Router};
+/// use switchboard_openrpc::{Discovery, Document, Generator, Info};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let methods = Router::builder().method("ping", |(): (), _| Ok::<_, ErrorObject>("pong"));
+/// let router = Discovery::new(Generator::new(Info::new("Ping", "1.0.0"))).build(methods)?;
+/// let told: Json = Peer::local(router).call("rpc.discover", ()).await?;
+/// assert!(Document::parse(told.to_string())?.method("ping").is_some());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Discovery {
+    generator: Generator,
+    is_visible: Option<IsVisible>,
+}
+
+impl Discovery {
+    /// Tells what a router offers by the document that this makes.
+    #[must_use]
+    pub fn new(generator: Generator) -> Discovery {
+        Discovery { generator, is_visible: None }
+    }
+
+    /// Tells each caller only of the methods that this holds for (OR-32), and of the schemas that those need. The document is then
+    /// written anew for each caller.
+    ///
+    /// It hides, and does not protect: what may not be called has to be refused by a layer.
+    #[must_use]
+    pub fn visible<F>(mut self, is_visible: F) -> Discovery
+    where
+        F: Fn(&Context, &str) -> bool + Send + Sync + 'static,
+    {
+        self.is_visible = Some(Arc::new(is_visible));
+        self
+    }
+
+    /// Freezes the router, with `rpc.discover` among its methods.
+    ///
+    /// # Errors
+    ///
+    /// As for [`RouterBuilder::build`]; and when there is another `rpc.discover`.
+    pub fn build(self, methods: RouterBuilder) -> Result<Router, RouterError> {
+        let told = Arc::new(OnceLock::new());
+        let service = Discover { told: Arc::clone(&told), is_visible: self.is_visible };
+        let builder = methods.extension(Method::new(DISCOVER, service).described(|_| described()));
+        let document = self.generator.describe(builder.describe_in(Dialect::OpenRpc));
+        // Its parts are JSON, so it can be written.
+        let json = Json::encode(&document).unwrap_or(Json::NULL);
+        let _ = told.set(Told { json, document });
+        builder.build()
+    }
+}
+
+impl fmt::Debug for Discovery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Discovery").field("generator", &self.generator).finish_non_exhaustive()
+    }
+}
+
+/// How the method looks in its own document. The schema is not the official one by its address: tools would fetch it.
+fn described() -> MethodDescription {
+    MethodDescription::documented("Tells what can be called, as an OpenRPC document.")
+        .no_more_params()
+        .result(ResultDescription::Value(
+            json!({"type": "object", "required": ["openrpc", "info", "methods"]}),
+        ))
+        .safe()
+        .tag("discovery")
+}
+
+/// Answers with the document.
+struct Discover {
+    told: Arc<OnceLock<Told>>,
+    is_visible: Option<IsVisible>,
+}
+
+struct Told {
+    json: Json,
+    document: Document,
+}
+
+impl Service for Discover {
+    fn call(&self, call: &Call) -> ReplyFuture {
+        if !call.params.as_ref().is_none_or(is_empty) {
+            return ReplyFuture::ready(ErrorObject::invalid_params("expected no parameters"));
+        }
+        let Some(told) = self.told.get() else { return ReplyFuture::ready(ErrorObject::method_not_found()) };
+        let Some(is_visible) = &self.is_visible else {
+            return ReplyFuture::ready(Reply::Value(told.json.clone()));
+        };
+        let mut document = told.document.clone();
+        document.retain_methods(|method| is_visible(&call.cx, &method.name));
+        ReplyFuture::ready(Reply::of(&document))
+    }
+}
+
+/// Whether these parameters hold nothing. There may be space between the brackets.
+fn is_empty(params: &Json) -> bool {
+    match params.as_bytes() {
+        [b'[' | b'{', inside @ .., _] => inside.iter().all(u8::is_ascii_whitespace),
+        _ => params.kind() == Kind::Null,
+    }
+}

@@ -1,0 +1,106 @@
+//! The members that Switchboard adds: what the standard has no words for (OR-45, OR-48).
+
+use serde_json::{Map, Value};
+
+use super::{ContentDescriptor, ErrorEntry, Method};
+
+/// Of a method that changes nothing: `true`.
+pub(crate) const SAFE: &str = "x-safe";
+/// Of a method that may be called twice without harm: `true`.
+pub(crate) const IDEMPOTENT: &str = "x-idempotent";
+/// Of a method that answers with a stream: `{"item": SCHEMA}`.
+pub(crate) const STREAM: &str = "x-stream";
+/// Of a method whose stream goes by names of its own: `{"notification", "unsubscribe", "item"}`.
+pub(crate) const SUBSCRIPTION: &str = "x-subscription";
+/// Of a deprecated method: why.
+pub(crate) const DEPRECATED_REASON: &str = "x-deprecated-reason";
+/// Of a method: the schemas of the details of its errors, by code. An error itself may have no such member, says the official
+/// schema; where one has it nevertheless, it is the schema itself.
+pub(crate) const DATA_SCHEMA: &str = "x-data-schema";
+
+/// Of a method about whose parameters nothing is known: `true`.
+pub(crate) const UNKNOWN_PARAMS: &str = "x-unknown-params";
+/// Of a parameter that by position takes all that is left: `true`. By name it is an array.
+pub(crate) const VARIADIC: &str = "x-variadic";
+
+/// The names that a stream goes by on a connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SubscriptionNames<'a> {
+    /// The notification that an item comes as.
+    pub notification: &'a str,
+    /// The method that ends it.
+    pub unsubscribe: &'a str,
+    /// The schema of an item, if it is told.
+    pub item: Option<&'a Value>,
+}
+
+impl Method {
+    /// Whether it is marked to change nothing.
+    #[must_use]
+    pub fn is_safe(&self) -> bool {
+        self.is_marked(SAFE)
+    }
+
+    /// Whether it is marked so that it may be called twice without harm. What changes nothing may.
+    #[must_use]
+    pub fn is_idempotent(&self) -> bool {
+        self.is_marked(IDEMPOTENT) || self.is_safe()
+    }
+
+    /// The schema of an item, if it answers with a stream, whatever its names.
+    #[must_use]
+    pub fn stream_item(&self) -> Option<&Value> {
+        self.object(STREAM).or_else(|| self.object(SUBSCRIPTION))?.get("item")
+    }
+
+    /// The names that its stream goes by, if it has names of its own.
+    #[must_use]
+    pub fn subscription(&self) -> Option<SubscriptionNames<'_>> {
+        let names = self.object(SUBSCRIPTION)?;
+        Some(SubscriptionNames {
+            notification: names.get("notification")?.as_str()?,
+            unsubscribe: names.get("unsubscribe")?.as_str()?,
+            item: names.get("item"),
+        })
+    }
+
+    /// Whether nothing is known about its parameters: then it has none in the document, and may take any.
+    #[must_use]
+    pub fn has_unknown_params(&self) -> bool {
+        self.is_marked(UNKNOWN_PARAMS)
+    }
+
+    /// Why it should not be used any more.
+    #[must_use]
+    pub fn deprecated_reason(&self) -> Option<&str> {
+        self.others.get(DEPRECATED_REASON)?.as_str()
+    }
+
+    /// The schema of the details of one of its errors.
+    #[must_use]
+    pub fn data_schema<'a>(&'a self, error: &'a ErrorEntry) -> Option<&'a Value> {
+        let by_code = || self.object(DATA_SCHEMA)?.get(&error.code.to_string());
+        error.others.get(DATA_SCHEMA).or_else(by_code)
+    }
+
+    fn is_marked(&self, mark: &str) -> bool {
+        is_true(&self.others, mark)
+    }
+
+    fn object(&self, name: &str) -> Option<&Map<String, Value>> {
+        self.others.get(name)?.as_object()
+    }
+}
+
+impl ContentDescriptor {
+    /// Whether it is a parameter that by position takes all that is left. By name it is an array.
+    #[must_use]
+    pub fn is_variadic(&self) -> bool {
+        is_true(&self.others, VARIADIC)
+    }
+}
+
+fn is_true(members: &Map<String, Value>, name: &str) -> bool {
+    members.get(name) == Some(&Value::Bool(true))
+}

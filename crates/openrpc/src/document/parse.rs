@@ -1,0 +1,91 @@
+//! From a text to a document, with errors that name the place.
+
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_path_to_error::{Path, Segment};
+use switchboard_core::Json;
+
+use super::Document;
+
+/// How much of a text is repeated in an error.
+const SHOWN: usize = 200;
+
+/// Why a text is no document.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{reason}", Place(.place))]
+#[non_exhaustive]
+pub struct ParseError {
+    /// Where, as a JSON pointer; empty for the document as a whole.
+    pub place: String,
+    /// What is wrong there.
+    pub reason: String,
+}
+
+impl Document {
+    /// Reads a document of any version 1.x.
+    ///
+    /// # Errors
+    ///
+    /// When the text is no JSON, or nested deeper than a message may be, or when a member is missing or is not what it has
+    /// to be; says which.
+    pub fn parse(text: impl Into<Bytes>) -> Result<Document, ParseError> {
+        let whole = |reason: String| ParseError { place: String::new(), reason };
+        let json = Json::parse(text).map_err(|error| whole(format!("not JSON: {error}")))?;
+        let value: Value = json.decode().map_err(|error| whole(format!("not JSON: {error}")))?;
+        Document::from_value(value)
+    }
+
+    /// Reads a document that is already a value.
+    ///
+    /// # Errors
+    ///
+    /// As for [`parse`](Document::parse).
+    pub fn from_value(value: Value) -> Result<Document, ParseError> {
+        let document: Document = read(value, "")?;
+        if !document.openrpc.starts_with("1.") {
+            let reason =
+                format!("version {:?} is not known; documents of 1.x are read", cut(&document.openrpc));
+            return Err(ParseError { place: "/openrpc".to_owned(), reason });
+        }
+        Ok(document)
+    }
+}
+
+/// Reads a part of a document that stands at this place.
+pub(super) fn read<T: DeserializeOwned>(value: Value, place: &str) -> Result<T, ParseError> {
+    serde_path_to_error::deserialize(value).map_err(|error| ParseError {
+        place: format!("{place}{}", pointer(error.path())),
+        reason: cut(&error.inner().to_string()).to_owned(),
+    })
+}
+
+fn pointer(path: &Path) -> String {
+    let mut pointer = String::new();
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
+            Segment::Map { key } => pointer.push_str(&format!("/{}", escaped(key))),
+            Segment::Enum { .. } | Segment::Unknown => {}
+        }
+    }
+    pointer
+}
+
+/// A name as a part of a JSON pointer.
+pub(super) fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+fn cut(text: &str) -> &str {
+    text.char_indices().nth(SHOWN).map_or(text, |(end, _)| &text[..end])
+}
+
+/// Shows a place and a colon, or nothing.
+struct Place<'a>(&'a str);
+
+impl std::fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, "{}: ", self.0) }
+    }
+}

@@ -1,0 +1,98 @@
+//! From the methods of a router to a document (OR-40 to OR-49).
+//!
+//! The same methods give the same bytes: everything is in the order of names. What a document cannot say in its own words
+//! stands in members that begin with `x-`; see `document/extensions.rs`.
+
+mod examples;
+mod method;
+mod params;
+
+use switchboard_core::{Description, Dialect, Router};
+
+use crate::document::{Components, Document, Info, Schema, Server};
+
+/// The versions of OpenRPC that documents are written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SpecVersion {
+    /// 1.3.2, which all tools take.
+    #[default]
+    V1_3,
+    /// 1.4.1.
+    V1_4,
+}
+
+impl SpecVersion {
+    /// The version as it stands in a document.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SpecVersion::V1_3 => "1.3.2",
+            SpecVersion::V1_4 => "1.4.1",
+        }
+    }
+}
+
+/// Makes a document of the methods of a router.
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_core::{ErrorObject, Router};
+/// use switchboard_openrpc::{Generator, Info};
+///
+/// let router = Router::builder().method("ping", |(): (), _| Ok::<_, ErrorObject>("pong")).build()?;
+/// let document = Generator::new(Info::new("Ping", "1.0.0")).document(&router);
+/// assert_eq!(document.openrpc, "1.3.2");
+/// assert!(document.method("ping").is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Generator {
+    info: Info,
+    servers: Vec<Server>,
+    version: SpecVersion,
+}
+
+impl Generator {
+    /// Makes documents of an API that is called this.
+    #[must_use]
+    pub fn new(info: Info) -> Generator {
+        Generator { info, servers: Vec::new(), version: SpecVersion::default() }
+    }
+
+    /// Says that the API is served there too.
+    #[must_use]
+    pub fn server(mut self, server: Server) -> Generator {
+        self.servers.push(server);
+        self
+    }
+
+    /// Sets the version of OpenRPC to write: 1.3.2 if nothing is said.
+    #[must_use]
+    pub fn version(mut self, version: SpecVersion) -> Generator {
+        self.version = version;
+        self
+    }
+
+    /// The document of this router.
+    #[must_use]
+    pub fn document(&self, router: &Router) -> Document {
+        self.describe(router.describe_in(Dialect::OpenRpc))
+    }
+
+    /// The document of what is described, with schemas in the dialect of OpenRPC.
+    pub(crate) fn describe(&self, description: Description) -> Document {
+        let Description { methods, definitions, .. } = description;
+        let schemas = definitions.into_iter().filter_map(|(name, value)| Some((name, Schema::new(value)?)));
+        let components = Components { schemas: schemas.collect(), ..Components::default() };
+        Document {
+            openrpc: self.version.as_str().to_owned(),
+            info: self.info.clone(),
+            servers: self.servers.clone(),
+            methods: method::methods(methods).into_iter().map(Into::into).collect(),
+            components: (!components.schemas.is_empty()).then_some(components),
+            ..Document::default()
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! OpenRPC for Switchboard: what an API offers, as a document.
+
+mod discover;
+mod document;
+mod generate;
+#[cfg(feature = "validate")]
+mod validate;
+
+pub use discover::{DISCOVER, Discovery};
+pub use document::{
+    Components, Contact, ContentDescriptor, Document, ErrorEntry, Example, ExamplePairing, ExternalDocs,
+    Info, License, Link, Method, ParamStructure, ParseError, RefError, Referable, Resolver, Schema, Server,
+    SubscriptionNames, Tag, Variable,
+};
+pub use generate::{Generator, SpecVersion};
+#[cfg(feature = "validate")]
+pub use validate::{Misfit, Validation, ValidationError};
