@@ -8,6 +8,7 @@ mod again;
 mod banner;
 mod batch;
 mod call;
+mod check;
 mod completions;
 mod demo;
 mod discover;
@@ -75,6 +76,7 @@ struct Arguments {
 enum Command {
     Batch(batch::Batch),
     Call(call::Call),
+    Check(check::Check),
     Completions(completions::Completions),
     Discover(discover::Discover),
     Man(man::Man),
@@ -88,6 +90,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Batch(batch) => batch.run(),
         Command::Call(call) => call.run(),
+        Command::Check(check) => check.run(),
         Command::Completions(completions) => completions.run(Arguments::command()),
         Command::Discover(discover) => discover.run(),
         Command::Man(man) => man.run(Arguments::command()),

@@ -13,6 +13,8 @@ pub mod __private;
 
 #[cfg(feature = "openrpc")]
 pub use switchboard_openrpc as openrpc;
+#[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
+pub use switchboard_transport::Raw;
 #[cfg(all(feature = "child", unix))]
 pub use switchboard_transport::child;
 #[cfg(all(feature = "stdio", unix))]

@@ -7,6 +7,7 @@ mod call;
 #[cfg(unix)]
 mod carriers;
 #[cfg(unix)]
+mod check;
 mod connecting;
 mod describing;
 mod discover;
