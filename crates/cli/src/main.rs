@@ -6,6 +6,7 @@
 mod address;
 mod again;
 mod banner;
+mod bench;
 mod call;
 mod demo;
 mod discovery;
@@ -50,6 +51,7 @@ struct Arguments {
 enum Command {
     Serve(serve::Serve),
     Call(call::Call),
+    Bench(bench::Bench),
 }
 
 fn main() -> ExitCode {
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Serve(serve) => serve.run(),
         Command::Call(call) => call.run(),
+        Command::Bench(bench) => bench.run(),
     };
     match outcome {
         Ok(()) => exit::Exit::Done.into(),
