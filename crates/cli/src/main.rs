@@ -8,6 +8,7 @@ mod again;
 mod banner;
 mod bench;
 mod call;
+mod check;
 mod demo;
 mod discovery;
 mod exit;
@@ -52,6 +53,7 @@ enum Command {
     Serve(serve::Serve),
     Call(call::Call),
     Bench(bench::Bench),
+    Check(check::Check),
 }
 
 fn main() -> ExitCode {
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         Command::Serve(serve) => serve.run(),
         Command::Call(call) => call.run(),
         Command::Bench(bench) => bench.run(),
+        Command::Check(check) => check.run(),
     };
     match outcome {
         Ok(()) => exit::Exit::Done.into(),

@@ -23,6 +23,8 @@ pub use switchboard_transport::tls;
 pub use switchboard_transport::unix;
 #[cfg(feature = "ws")]
 pub use switchboard_transport::ws;
+#[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
+pub use switchboard_transport::Raw;
 #[cfg(feature = "http")]
 pub use switchboard_transport::{Dial, DialError, address, connect, http, server};
 #[cfg(feature = "stream")]
