@@ -64,13 +64,15 @@ impl Call {
         if !self.target.v1 && !self.target.has_header(&ACCEPT) {
             call.cx.insert(StreamWanted);
         }
-        let call = session.marked(&line, call).await;
+        if session.repeatables(&line).await.is_some_and(|is_repeatable| is_repeatable(&self.method)) {
+            call = call.repeatable();
+        }
         match line.ask(call).await {
             Ok(_) if self.notify => Ok(()),
             Ok(Reply::Value(json)) => output::result(&json, self.target.format).map(|_| ()),
             Ok(Reply::Stream(items)) => self.show(items).await,
-            Ok(Reply::Error(error)) => Err(self.target.explain(error.into())),
-            Err(error) => Err(self.target.explain(error)),
+            Ok(Reply::Error(error)) => Err(session.explain(&line, &self.method, error.into()).await),
+            Err(error) => Err(session.explain(&line, &self.method, error).await),
         }
     }
 

@@ -43,6 +43,14 @@ impl Failure {
         self
     }
 
+    /// The same failure with the place where it happened.
+    pub(crate) fn at(mut self, place: impl Into<String>) -> Failure {
+        if let Failure::Trouble(trouble) = &mut self {
+            trouble.what = format!("{}: {}", place.into(), trouble.what);
+        }
+        self
+    }
+
     /// The code that the program ends with.
     pub(crate) fn exit(&self) -> Exit {
         match self {

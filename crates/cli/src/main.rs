@@ -6,29 +6,38 @@
 mod address;
 mod again;
 mod banner;
+mod batch;
 mod bench;
 mod call;
 mod check;
+mod completions;
 mod demo;
+mod discover;
 mod discovery;
 mod exit;
 mod explain;
 mod failure;
 mod layout;
 mod logs;
+mod man;
+mod notify;
 mod number;
 mod output;
 mod params;
 mod serve;
 mod session;
 mod signals;
+mod suggest;
+mod table;
 mod target;
 mod units;
+mod watch;
 mod wire;
+mod words;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -50,19 +59,31 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Serve(serve::Serve),
-    Call(call::Call),
+    Batch(batch::Batch),
     Bench(bench::Bench),
+    Call(call::Call),
     Check(check::Check),
+    Completions(completions::Completions),
+    Discover(discover::Discover),
+    Man(man::Man),
+    Notify(notify::Notify),
+    Serve(serve::Serve),
+    Watch(watch::Watch),
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
-        Command::Serve(serve) => serve.run(),
-        Command::Call(call) => call.run(),
+        Command::Batch(batch) => batch.run(),
         Command::Bench(bench) => bench.run(),
+        Command::Call(call) => call.run(),
         Command::Check(check) => check.run(),
+        Command::Completions(completions) => completions.run(Arguments::command()),
+        Command::Discover(discover) => discover.run(),
+        Command::Man(man) => man.run(Arguments::command()),
+        Command::Notify(notify) => notify.run(),
+        Command::Serve(serve) => serve.run(),
+        Command::Watch(watch) => watch.run(),
     };
     match outcome {
         Ok(()) => exit::Exit::Done.into(),
@@ -75,10 +96,10 @@ fn main() -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use super::*;
 
     #[test]
     fn the_command_line_is_well_defined() {
-        super::Arguments::command().debug_assert();
+        Arguments::command().debug_assert();
     }
 }

@@ -43,11 +43,15 @@ pub(crate) fn result(json: &Json, format: Format) -> Result<bool, Failure> {
     } else if io::stdout().is_terminal() && !format.raw {
         page(&(visible(&Layout::Line.of(json)) + "\n"))
     } else {
-        // Not through the colours: the text is to arrive byte for byte.
-        let mut stdout = io::stdout().lock();
-        let written = stdout.write_all(json.as_bytes()).and_then(|()| stdout.write_all(b"\n"));
-        is_read(written.and_then(|()| stdout.flush()))
+        bytes(&[json.as_bytes(), b"\n"].concat())
     }
+}
+
+/// Writes this to stdout as it is: not through the colours, for it is to arrive byte for byte. Tells whether anybody
+/// reads on.
+pub(crate) fn bytes(bytes: &[u8]) -> Result<bool, Failure> {
+    let mut stdout = io::stdout().lock();
+    is_read(stdout.write_all(bytes).and_then(|()| stdout.flush()))
 }
 
 /// Writes text to stdout, in colours where it shows them. Tells whether anybody reads on.

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use switchboard::address::Scheme;
@@ -13,11 +14,12 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::again::Again;
+use crate::discovery::{self, Found};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::logs;
 use crate::signals::Signals;
 use crate::target::Target;
-use crate::{discovery, logs};
 
 /// What a command has while it works with a far side.
 pub(crate) struct Session<'a> {
@@ -101,7 +103,7 @@ impl Session<'_> {
                     resubscribe: false,
                     ..lasting::Options::default()
                 };
-                last(dial, options).peer()
+                last(dial, options, true).peer()
             }
             None => dial.connect().await.map_err(wrong)?,
         };
@@ -112,34 +114,34 @@ impl Session<'_> {
 
     /// A line that is opened again when it breaks, for a far side that may call this service.
     pub(crate) fn last(&self, service: impl Service, options: lasting::Options) -> Lasting {
-        last(self.dial_for(service), options)
+        last(self.dial_for(service), options, self.target.backoff().is_some())
     }
 
     fn dial_for(&self, service: impl Service) -> Dial {
         self.dial.clone().with_service(Held { service, _end: self.end.clone() })
     }
 
-    /// The call of this method, marked as one that may be sent twice if it may.
-    ///
-    /// Whether it may is asked only where it matters, when there is more than one attempt.
-    pub(crate) async fn marked(&self, line: &Line, call: Call) -> Call {
-        if self.target.backoff().is_none() || call.is_notification() {
-            return call;
-        }
-        let may_be = self.target.repeatable
-            || discovery::of(line).await.is_ok_and(|found| found.is_repeatable(call.method.as_str()));
-        if may_be { call.repeatable() } else { call }
+    /// Tells of a method whether it may be called twice. That is asked only where it matters, when there is more than one
+    /// attempt.
+    pub(crate) async fn repeatables(&self, line: &Line) -> Option<impl Fn(&str) -> bool + use<>> {
+        self.target.backoff()?;
+        let is_any = self.target.repeatable;
+        let found = if is_any { Found::default() } else { discovery::of(line).await.ok()? };
+        Some(move |method: &str| is_any || found.is_repeatable(method))
     }
 }
 
-/// A far side that is called until it answers. What has no connection of its own is lost when a call does not reach it.
-fn last(dial: Dial, options: lasting::Options) -> Lasting {
+/// A far side whose connection is made again. What has none of its own is lost when a call does not reach it, after it was
+/// there, or from the start for whoever is patient.
+fn last(dial: Dial, options: lasting::Options, is_patient: bool) -> Lasting {
     let is_http = matches!(dial.address().scheme(), Scheme::Http | Scheme::Https);
+    // Nobody waits for what was never there.
+    let was_there = Arc::new(AtomicBool::new(is_patient));
     let connect = move || {
-        let dial = dial.clone();
+        let (dial, was_there) = (dial.clone(), Arc::clone(&was_there));
         async move {
             let connected = match is_http {
-                true => dial.client().map(|client| Peer::local(lost_when_unreachable(client))),
+                true => dial.client().map(|client| Peer::local(lost_when_unreachable(client, was_there))),
                 false => dial.connect().await,
             };
             connected.map_err(|error| match error {
@@ -152,14 +154,20 @@ fn last(dial: Dial, options: lasting::Options) -> Lasting {
 }
 
 /// Tells calls that reach nobody as those of a connection that broke, which is then made again.
-fn lost_when_unreachable(service: impl Service) -> impl Service {
+fn lost_when_unreachable(service: impl Service, was_there: Arc<AtomicBool>) -> impl Service {
     service_fn(move |call| {
-        service.call(call).map(|reply| match reply {
+        let was_there = Arc::clone(&was_there);
+        service.call(call).map(move |reply| match reply {
             Reply::Error(error) => match CallError::from(error) {
-                CallError::Unreachable(what) => Reply::Error(CallError::Closed(what).into()),
+                CallError::Unreachable(what) if was_there.load(Ordering::Relaxed) => {
+                    Reply::Error(CallError::Closed(what).into())
+                }
                 other => Reply::Error(other.into()),
             },
-            other => other,
+            other => {
+                was_there.store(true, Ordering::Relaxed);
+                other
+            }
         })
     })
 }
