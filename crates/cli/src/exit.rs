@@ -55,8 +55,18 @@ mod tests {
     #[test]
     fn every_code_is_in_the_help() {
         use Exit::*;
-        let all =
-            [Done, Rejected, Usage, Unreachable, TimedOut, Protocol, CannotListen, CannotWrite, Faulty, Interrupted];
+        let all = [
+            Done,
+            Rejected,
+            Usage,
+            Unreachable,
+            TimedOut,
+            Protocol,
+            CannotListen,
+            CannotWrite,
+            Faulty,
+            Interrupted,
+        ];
         let listed: Vec<u8> =
             HELP.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok()).collect();
         assert_eq!(listed, all.map(|exit| exit as u8));

@@ -24,6 +24,7 @@ mod notify;
 mod number;
 mod output;
 mod params;
+mod repl;
 mod serve;
 mod session;
 mod signals;
@@ -67,6 +68,7 @@ enum Command {
     Discover(discover::Discover),
     Man(man::Man),
     Notify(notify::Notify),
+    Repl(repl::Repl),
     Serve(serve::Serve),
     Watch(watch::Watch),
 }
@@ -82,6 +84,7 @@ fn main() -> ExitCode {
         Command::Discover(discover) => discover.run(),
         Command::Man(man) => man.run(Arguments::command()),
         Command::Notify(notify) => notify.run(),
+        Command::Repl(repl) => repl.run(),
         Command::Serve(serve) => serve.run(),
         Command::Watch(watch) => watch.run(),
     };

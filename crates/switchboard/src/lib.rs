@@ -11,6 +11,8 @@ pub use switchboard_macros::service;
 #[doc(hidden)]
 pub mod __private;
 
+#[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
+pub use switchboard_transport::Raw;
 #[cfg(all(feature = "child", unix))]
 pub use switchboard_transport::child;
 #[cfg(all(feature = "stdio", unix))]
@@ -23,8 +25,6 @@ pub use switchboard_transport::tls;
 pub use switchboard_transport::unix;
 #[cfg(feature = "ws")]
 pub use switchboard_transport::ws;
-#[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
-pub use switchboard_transport::Raw;
 #[cfg(feature = "http")]
 pub use switchboard_transport::{Dial, DialError, address, connect, http, server};
 #[cfg(feature = "stream")]

@@ -7,7 +7,7 @@
 mod alarm;
 mod baseline;
 mod crew;
-mod figures;
+pub(crate) mod figures;
 mod flight;
 mod page;
 mod plan;

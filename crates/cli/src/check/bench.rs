@@ -260,7 +260,10 @@ fn messages(head: &http::Head, body: &[u8]) -> Vec<Message> {
     if head.header("content-type").is_some_and(|value| value.starts_with("text/event-stream")) {
         let text = String::from_utf8_lossy(body).into_owned();
         let data = text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
-        return data.map(|data| Message::parse(data.as_bytes())).filter(|message| !message.is_call()).collect();
+        return data
+            .map(|data| Message::parse(data.as_bytes()))
+            .filter(|message| !message.is_call())
+            .collect();
     }
     if body.trim_ascii().is_empty() { Vec::new() } else { vec![Message::parse(body)] }
 }

@@ -181,16 +181,22 @@ mod tests {
         ] {
             assert!(same(a, b), "{a} {b}");
         }
-        for (a, b) in
-            [("1", "\"1\""), ("9007199254740993", "9007199254740992"), ("1", "10"), ("null", "0"), ("1", "-1")]
-        {
+        for (a, b) in [
+            ("1", "\"1\""),
+            ("9007199254740993", "9007199254740992"),
+            ("1", "10"),
+            ("null", "0"),
+            ("1", "-1"),
+        ] {
             assert!(!same(a, b), "{a} {b}");
         }
     }
 
     #[test]
     fn null_is_told_from_nothing() {
-        let Message::One(response) = Message::parse(br#"{"id":null,"error":{"code":-32700}}"#) else { panic!() };
+        let Message::One(response) = Message::parse(br#"{"id":null,"error":{"code":-32700}}"#) else {
+            panic!()
+        };
         assert_eq!((response.id.as_deref(), response.result), (Some("null"), None));
         let Message::One(response) = Message::parse(br#"{"result":null}"#) else { panic!() };
         assert_eq!((response.id, response.result.as_deref()), (None, Some("null")));

@@ -22,7 +22,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 mod watch;
-mod wire;
+pub(crate) mod wire;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -127,7 +127,8 @@ impl Check {
         self.find(&mut bench).await?;
         let progress = Progress::start(cases.len());
         let findings =
-            run::run(&mut bench, cases, |case| progress.begins(case.name), |finding| progress.ends(finding)).await;
+            run::run(&mut bench, cases, |case| progress.begins(case.name), |finding| progress.ends(finding))
+                .await;
         progress.finish();
         let report =
             Report { url: self.target.url.clone(), profile: self.profile, findings, time: begun.elapsed() };
@@ -171,23 +172,23 @@ impl Check {
             return Err(Failure::usage(format!("{name:?} is no case and no area"))
                 .advise("`switchboard check --list URL` lists them"));
         }
-        let kept = all.into_iter().filter(|case| {
-            is_asked(case) && !(self.quick && case.is_slow) && self.profile.has(case.area)
-        });
+        let kept = all
+            .into_iter()
+            .filter(|case| is_asked(case) && !(self.quick && case.is_slow) && self.profile.has(case.area));
         Ok(kept.collect())
     }
 
     fn tell(&self, report: &Report) -> Result<(), Failure> {
         if let Some(path) = &self.junit {
-            let cannot = |error| {
-                Failure::new(Exit::CannotWrite, format!("cannot write {}: {error}", path.display()))
-            };
+            let cannot =
+                |error| Failure::new(Exit::CannotWrite, format!("cannot write {}: {error}", path.display()));
             std::fs::write(path, report::junit(report)).map_err(cannot)?;
         }
         if self.target.format.is_for_people() {
             output::page(&report::table(report, self.all))?;
         } else {
-            let json = Json::encode_ref(&report::json(report)).map_err(|error| Failure::usage(error.to_string()))?;
+            let json =
+                Json::encode_ref(&report::json(report)).map_err(|error| Failure::usage(error.to_string()))?;
             output::result(&json, self.target.format)?;
         }
         let (failed, warned) = (report.count(Verdict::Fail), report.count(Verdict::Warn));

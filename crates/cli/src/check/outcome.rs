@@ -125,7 +125,9 @@ impl Pattern {
         };
         let members = |names: [&str; 3]| {
             let object = response.value.as_object();
-            object.is_some_and(|object| object.len() == 3 && names.iter().all(|name| object.contains_key(*name)))
+            object.is_some_and(|object| {
+                object.len() == 3 && names.iter().all(|name| object.contains_key(*name))
+            })
         };
         let old = ["result", "error", "id"];
         has_id

@@ -122,7 +122,15 @@ impl Profile {
             Profile::Lenient => true,
             Profile::Ethereum => matches!(
                 point,
-                NullId | NumericIds | ParamsNull | Duplicates | Closing | HttpStatus | EmptyOk | Get | Surrogates
+                NullId
+                    | NumericIds
+                    | ParamsNull
+                    | Duplicates
+                    | Closing
+                    | HttpStatus
+                    | EmptyOk
+                    | Get
+                    | Surrogates
             ),
             Profile::Mcp => matches!(
                 point,

@@ -94,9 +94,12 @@ fn judge(bench: &Bench, case: &Case, came: &Came) -> (Verdict, String) {
         return (Verdict::Fail, format!("it could not be sent: {why}"));
     }
     let level = case.outcomes.iter().find(|(_, outcome)| outcome.fits(came)).map(|(level, _)| *level);
-    let verdict = level.map_or_else(|| bench.profile.fault(case.severity), |level| bench.profile.verdict(level));
+    let verdict =
+        level.map_or_else(|| bench.profile.fault(case.severity), |level| bench.profile.verdict(level));
     let note = match level {
-        Some(Level::Common(point)) if verdict != Verdict::Pass => format!("good servers differ here ({point:?})"),
+        Some(Level::Common(point)) if verdict != Verdict::Pass => {
+            format!("good servers differ here ({point:?})")
+        }
         Some(Level::Allowed) if verdict != Verdict::Pass => "the specification allows it".to_owned(),
         _ => String::new(),
     };
@@ -112,13 +115,17 @@ fn lacks(bench: &Bench, need: Need) -> Option<&'static str> {
         Carrier::Stream(framing) => framing.name(),
     };
     let (is_there, why) = match need {
-        Need::Good => {
-            (bench.found.good.is_some(), "no call that succeeds is known; name one with --method and --params")
+        Need::Good => (
+            bench.found.good.is_some(),
+            "no call that succeeds is known; name one with --method and --params",
+        ),
+        Need::Echo => (
+            bench.found.echo.is_some(),
+            "no method that gives back its parameter is known; name one with --echo",
+        ),
+        Need::Subtract => {
+            (bench.found.has_subtract, "the server has no `subtract` as the specification shows it")
         }
-        Need::Echo => {
-            (bench.found.echo.is_some(), "no method that gives back its parameter is known; name one with --echo")
-        }
-        Need::Subtract => (bench.found.has_subtract, "the server has no `subtract` as the specification shows it"),
         Need::Old => (bench.found.has_old, "the server does not speak 1.0"),
         Need::New => (!bench.is_old(), "the profile is of servers that speak 1.0 only"),
         Need::LineBreaks => (framing != "lines", "lines hold no line breaks"),

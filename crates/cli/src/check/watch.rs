@@ -85,7 +85,9 @@ const CLAIMS: [Claim; 6] = [
         holds: |response| {
             let known = ["jsonrpc", "result", "error", "id"];
             response.value.as_object().is_some_and(|object| {
-                object.keys().all(|name| known.contains(&name.as_str()) || !known.contains(&name.to_lowercase().as_str()))
+                object.keys().all(|name| {
+                    known.contains(&name.as_str()) || !known.contains(&name.to_lowercase().as_str())
+                })
             })
         },
     },

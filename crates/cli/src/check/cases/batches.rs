@@ -86,7 +86,13 @@ fn invalid() -> Vec<Case> {
         array("batch-number", "an entry that is no request is answered in an array", &["J2-47"], "[1]", 1),
         array("batch-numbers", "each entry that is no request has its own answer", &["J2-47"], "[1,2,3]", 3),
         array("batch-null", "null is an entry that is no request", &["J2-47"], "[null]", 1),
-        array("batch-nested", "an array in a batch is no batch", &["J2-49"], r#"[[{"jsonrpc":"2.0","method":"@none","id":1}]]"#, 1),
+        array(
+            "batch-nested",
+            "an array in a batch is no batch",
+            &["J2-49"],
+            r#"[[{"jsonrpc":"2.0","method":"@none","id":1}]]"#,
+            1,
+        ),
         array("batch-junk", "junk of every kind is answered", &["J2-47"], r#"["a",true,{}]"#, 3),
         case(
             "batch-cut",
@@ -134,7 +140,10 @@ fn large() -> Vec<Case> {
             "batch-50",
             "a batch of 50 is answered entry by entry, each once",
             &["J2-41", "J2-42"],
-            ("a batch of 50 calls", "an array with 50 different identifiers, or one error that batches are refused"),
+            (
+                "a batch of 50 calls",
+                "an array with 50 different identifiers, or one error that batches are refused",
+            ),
             |bench| Box::pin(many(bench, 50)),
         ),
         script(

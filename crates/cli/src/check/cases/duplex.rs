@@ -59,7 +59,10 @@ pub(super) fn cases() -> Vec<Case> {
             "unread",
             "a caller that does not read is not held against others",
             &["SEC-L-14"],
-            ("2000 calls on a connection that is not read, a good call on another", "the answer to the good call"),
+            (
+                "2000 calls on a connection that is not read, a good call on another",
+                "the answer to the good call",
+            ),
             |bench| Box::pin(unread(bench)),
         )
         .needs(Need::Shared)
@@ -112,7 +115,11 @@ async fn between(bench: &mut Bench) -> Result<String, String> {
     let notification = format!(r#"{{"jsonrpc":"2.0","method":"{UNKNOWN}"}}"#);
     let messages: Vec<String> = (1..=20).flat_map(|id| [notification.clone(), call(id)]).collect();
     let came = send(bench, &messages, 20).await?;
-    if came.messages.len() == 20 && came.end == End::Open { Ok("20 answers".to_owned()) } else { Err(came.to_string()) }
+    if came.messages.len() == 20 && came.end == End::Open {
+        Ok("20 answers".to_owned())
+    } else {
+        Err(came.to_string())
+    }
 }
 
 async fn goes_on(bench: &mut Bench, message: &[u8]) -> Result<String, String> {

@@ -11,10 +11,19 @@ use crate::check::wire::{Received, websocket};
 
 /// The cases.
 pub(super) fn cases() -> Vec<Case> {
-    [any(), lines(), json(), content_length(), lsp_faults(), length_prefix(), web_socket(), web_socket_faults()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        any(),
+        lines(),
+        json(),
+        content_length(),
+        lsp_faults(),
+        length_prefix(),
+        web_socket(),
+        web_socket_faults(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// However it is framed.
@@ -51,11 +60,12 @@ async fn in_parts(bench: &mut Bench, size: usize) -> Result<String, String> {
 
 async fn at_once(bench: &mut Bench, count: usize) -> Result<String, String> {
     let mut line = bench.open().await?;
-    let calls: Vec<u8> =
-        (1..=count).flat_map(|id| line.framed(bench.good(id).as_bytes())).collect();
+    let calls: Vec<u8> = (1..=count).flat_map(|id| line.framed(bench.good(id).as_bytes())).collect();
     line.send_raw(&calls).await.map_err(|error| error.to_string())?;
     let came = collect(&mut line, &count.to_string(), count - 1, Instant::now() + bench.timeout).await;
-    let has = |id: usize| came.messages.iter().flat_map(|message| message.responses()).any(|it| it.has_id(&id.to_string()));
+    let has = |id: usize| {
+        came.messages.iter().flat_map(|message| message.responses()).any(|it| it.has_id(&id.to_string()))
+    };
     match (1..count).find(|id| !has(*id)) {
         None if came.end == End::Open && came.messages.len() == count - 1 => Ok(format!("{count} answers")),
         None => Err(format!("{} answers to {count} calls: {came}", came.messages.len())),
@@ -71,11 +81,20 @@ fn lines() -> Vec<Case> {
         line("lines-crlf", "a line may end with CRLF", format!("{CALL}\r\n")).right(error(&[-32601], "1")),
         line("lines-blank", "blank lines are skipped", format!("\n\r\n\n{CALL}\n"))
             .right(error(&[-32601], "1"))
-            .allowed(Outcome::Each(vec![error(&[-32700], "null"), error(&[-32700], "null"), error(&[-32700], "null"), error(&[-32601], "1")])),
-        line("lines-broken", "a line that is no JSON does not touch the next", format!("{{\"jsonrpc\":\n{CALL}\n"))
-            .right(Outcome::Each(vec![error(&[-32700], "null"), error(&[-32601], "1")]))
-            .common(Point::Silence, error(&[-32601], "1"))
-            .common(Point::Closing, Outcome::Closed),
+            .allowed(Outcome::Each(vec![
+                error(&[-32700], "null"),
+                error(&[-32700], "null"),
+                error(&[-32700], "null"),
+                error(&[-32601], "1"),
+            ])),
+        line(
+            "lines-broken",
+            "a line that is no JSON does not touch the next",
+            format!("{{\"jsonrpc\":\n{CALL}\n"),
+        )
+        .right(Outcome::Each(vec![error(&[-32700], "null"), error(&[-32601], "1")]))
+        .common(Point::Silence, error(&[-32601], "1"))
+        .common(Point::Closing, Outcome::Closed),
         script(
             "lines-no-end",
             "the last line may lack its end",
@@ -100,16 +119,29 @@ async fn unended(bench: &mut Bench) -> Result<String, String> {
 }
 
 fn json() -> Vec<Case> {
-    let stream = |name, claim, text: String| bytes(name, claim, &["J2-54"], text).needs(Need::Framing("json"));
+    let stream =
+        |name, claim, text: String| bytes(name, claim, &["J2-54"], text).needs(Need::Framing("json"));
     vec![
-        stream("json-adjacent", "messages need nothing between them", format!("{CALL}{}", CALL.replace(":1}", ":2}")))
-            .should()
-            .right(Outcome::Each(vec![error(&[-32601], "1"), error(&[-32601], "2")])),
-        stream("json-over-lines", "a message may go over many lines", "{\n\"jsonrpc\":\"2.0\",\r\n\"method\":\"@none\",\n\"id\":1}\n".to_owned())
-            .should()
-            .right(error(&[-32601], "1")),
-        stream("json-braces-in-strings", "braces in strings end nothing", r#"{"jsonrpc":"2.0","method":"}]{@none\"}","id":1}"#.to_owned() + "\n")
-            .right(error(&[-32601], "1")),
+        stream(
+            "json-adjacent",
+            "messages need nothing between them",
+            format!("{CALL}{}", CALL.replace(":1}", ":2}")),
+        )
+        .should()
+        .right(Outcome::Each(vec![error(&[-32601], "1"), error(&[-32601], "2")])),
+        stream(
+            "json-over-lines",
+            "a message may go over many lines",
+            "{\n\"jsonrpc\":\"2.0\",\r\n\"method\":\"@none\",\n\"id\":1}\n".to_owned(),
+        )
+        .should()
+        .right(error(&[-32601], "1")),
+        stream(
+            "json-braces-in-strings",
+            "braces in strings end nothing",
+            r#"{"jsonrpc":"2.0","method":"}]{@none\"}","id":1}"#.to_owned() + "\n",
+        )
+        .right(error(&[-32601], "1")),
     ]
 }
 
@@ -120,11 +152,30 @@ fn headed(header: &str) -> String {
 }
 
 fn content_length() -> Vec<Case> {
-    let lsp = |name, claim, rules, header| bytes(name, claim, rules, headed(header)).needs(Need::Framing("lsp"));
+    let lsp =
+        |name, claim, rules, header| bytes(name, claim, rules, headed(header)).needs(Need::Framing("lsp"));
     vec![
-        lsp("lsp-header", "a header of its length alone is enough", &["LSP-F-01", "LSP-F-03"], "Content-Length: LENGTH").right(error(&[-32601], "1")),
-        lsp("lsp-header-case", "names of headers are the same in any case", &["LSP-F-06"], "content-length: LENGTH").right(error(&[-32601], "1")),
-        lsp("lsp-header-blanks", "blanks around a value mean nothing", &["LSP-F-06"], "Content-Length:   LENGTH  ").right(error(&[-32601], "1")),
+        lsp(
+            "lsp-header",
+            "a header of its length alone is enough",
+            &["LSP-F-01", "LSP-F-03"],
+            "Content-Length: LENGTH",
+        )
+        .right(error(&[-32601], "1")),
+        lsp(
+            "lsp-header-case",
+            "names of headers are the same in any case",
+            &["LSP-F-06"],
+            "content-length: LENGTH",
+        )
+        .right(error(&[-32601], "1")),
+        lsp(
+            "lsp-header-blanks",
+            "blanks around a value mean nothing",
+            &["LSP-F-06"],
+            "Content-Length:   LENGTH  ",
+        )
+        .right(error(&[-32601], "1")),
         lsp(
             "lsp-header-type",
             "the usual media type is taken",
@@ -132,16 +183,17 @@ fn content_length() -> Vec<Case> {
             "Content-Length: LENGTH\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8",
         )
         .right(error(&[-32601], "1")),
-        lsp("lsp-header-unknown", "headers that are not known are ignored", &["LSP-F-06"], "X-Other: 1\r\nContent-Length: LENGTH").right(error(&[-32601], "1")),
-        bytes(
-            "lsp-length-of-bytes",
-            "the length counts bytes, not characters",
-            &["LSP-F-03"],
-            {
-                let call = "{\"jsonrpc\":\"2.0\",\"method\":\"é中\u{1F600}\",\"id\":1}";
-                format!("Content-Length: {}\r\n\r\n{call}", call.len())
-            },
+        lsp(
+            "lsp-header-unknown",
+            "headers that are not known are ignored",
+            &["LSP-F-06"],
+            "X-Other: 1\r\nContent-Length: LENGTH",
         )
+        .right(error(&[-32601], "1")),
+        bytes("lsp-length-of-bytes", "the length counts bytes, not characters", &["LSP-F-03"], {
+            let call = "{\"jsonrpc\":\"2.0\",\"method\":\"é中\u{1F600}\",\"id\":1}";
+            format!("Content-Length: {}\r\n\r\n{call}", call.len())
+        })
         .needs(Need::Framing("lsp"))
         .right(error(&[-32601], "1")),
     ]
@@ -159,24 +211,42 @@ fn lsp_faults() -> Vec<Case> {
         wrong("lsp-length-missing", "a header without length is refused", "Content-Type: application/json"),
         wrong("lsp-length-word", "a length that is no number is refused", "Content-Length: many"),
         wrong("lsp-length-negative", "a negative length is refused", "Content-Length: -5"),
-        wrong("lsp-lengths-differ", "two lengths that differ are refused", "Content-Length: LENGTH\r\nContent-Length: 3"),
-        wrong("lsp-length-huge", "a length that nobody can hold is refused at once", "Content-Length: 99999999999999"),
-        bytes("lsp-header-endless", "a header that does not end is refused", &["LSP-F-08"], format!("X: {}", "x".repeat(200_000)))
-            .needs(Need::Framing("lsp"))
-            .hostile()
-            .should()
-            .right(Outcome::Closed)
-            .right(error(&[-32700, -32600], "null")),
+        wrong(
+            "lsp-lengths-differ",
+            "two lengths that differ are refused",
+            "Content-Length: LENGTH\r\nContent-Length: 3",
+        ),
+        wrong(
+            "lsp-length-huge",
+            "a length that nobody can hold is refused at once",
+            "Content-Length: 99999999999999",
+        ),
+        bytes(
+            "lsp-header-endless",
+            "a header that does not end is refused",
+            &["LSP-F-08"],
+            format!("X: {}", "x".repeat(200_000)),
+        )
+        .needs(Need::Framing("lsp"))
+        .hostile()
+        .should()
+        .right(Outcome::Closed)
+        .right(error(&[-32700, -32600], "null")),
     ]
 }
 
 fn length_prefix() -> Vec<Case> {
     vec![
-        bytes("length-huge", "a length that nobody can hold is refused at once", &["SEC-L-20"], [0xff, 0xff, 0xff, 0xff, b'{'])
-            .needs(Need::Framing("length"))
-            .hostile()
-            .right(Outcome::Closed)
-            .right(error(&[-32700, -32600], "null")),
+        bytes(
+            "length-huge",
+            "a length that nobody can hold is refused at once",
+            &["SEC-L-20"],
+            [0xff, 0xff, 0xff, 0xff, b'{'],
+        )
+        .needs(Need::Framing("length"))
+        .hostile()
+        .right(Outcome::Closed)
+        .right(error(&[-32700, -32600], "null")),
         bytes("length-zero", "a message of no bytes is no JSON", &["J2-52"], [0, 0, 0, 0])
             .needs(Need::Framing("length"))
             .should()
@@ -202,25 +272,32 @@ fn web_socket() -> Vec<Case> {
     ]
     .concat();
     vec![
-        ws("ws-binary", "a binary message is read like text, or refused", websocket::frame(websocket::BINARY, text.as_bytes()))
-            .info()
-            .right(error(&[-32601], "1"))
-            .right(Outcome::Closed),
-        ws("ws-fragments", "a message in parts, with a ping between them, is one message", fragments).right(error(&[-32601], "1")),
-        script(
-            "ws-ping",
-            "a ping is answered",
-            &["JT-01"],
-            ("a ping", "a pong"),
-            |bench| Box::pin(until(bench, websocket::frame(websocket::PING, b"hello"), |it| matches!(it, Received::Pong))),
+        ws(
+            "ws-binary",
+            "a binary message is read like text, or refused",
+            websocket::frame(websocket::BINARY, text.as_bytes()),
         )
+        .info()
+        .right(error(&[-32601], "1"))
+        .right(Outcome::Closed),
+        ws("ws-fragments", "a message in parts, with a ping between them, is one message", fragments)
+            .right(error(&[-32601], "1")),
+        script("ws-ping", "a ping is answered", &["JT-01"], ("a ping", "a pong"), |bench| {
+            Box::pin(until(bench, websocket::frame(websocket::PING, b"hello"), |it| {
+                matches!(it, Received::Pong)
+            }))
+        })
         .needs(Need::Framing("ws")),
         script(
             "ws-close",
             "a close frame is answered with one",
             &["JT-01"],
             ("a close frame with code 1000", "a close frame"),
-            |bench| Box::pin(until(bench, websocket::frame(8, &1000_u16.to_be_bytes()), |it| matches!(it, Received::Closed(Some(_))))),
+            |bench| {
+                Box::pin(until(bench, websocket::frame(8, &1000_u16.to_be_bytes()), |it| {
+                    matches!(it, Received::Closed(Some(_)))
+                }))
+            },
         )
         .needs(Need::Framing("ws")),
     ]
@@ -246,11 +323,35 @@ fn web_socket_faults() -> Vec<Case> {
     };
     let text = call();
     vec![
-        wrong("ws-unmasked", "a frame without a mask ends the connection", websocket::unmasked(text.as_bytes())),
-        wrong("ws-reserved-bits", "bits that mean nothing end the connection", websocket::part(0xf1, text.as_bytes())),
-        wrong("ws-unknown-opcode", "a kind of frame that is not known ends the connection", websocket::frame(5, text.as_bytes())),
-        wrong("ws-long-ping", "a ping of more than 125 bytes ends the connection", websocket::frame(websocket::PING, &[b'x'; 200])),
-        wrong("ws-stray-part", "a part of no message ends the connection", websocket::frame(0, text.as_bytes())),
-        wrong("ws-huge", "a length that nobody can hold ends the connection", [0x81, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4].to_vec()),
+        wrong(
+            "ws-unmasked",
+            "a frame without a mask ends the connection",
+            websocket::unmasked(text.as_bytes()),
+        ),
+        wrong(
+            "ws-reserved-bits",
+            "bits that mean nothing end the connection",
+            websocket::part(0xf1, text.as_bytes()),
+        ),
+        wrong(
+            "ws-unknown-opcode",
+            "a kind of frame that is not known ends the connection",
+            websocket::frame(5, text.as_bytes()),
+        ),
+        wrong(
+            "ws-long-ping",
+            "a ping of more than 125 bytes ends the connection",
+            websocket::frame(websocket::PING, &[b'x'; 200]),
+        ),
+        wrong(
+            "ws-stray-part",
+            "a part of no message ends the connection",
+            websocket::frame(0, text.as_bytes()),
+        ),
+        wrong(
+            "ws-huge",
+            "a length that nobody can hold ends the connection",
+            [0x81, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4].to_vec(),
+        ),
     ]
 }

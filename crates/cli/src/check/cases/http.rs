@@ -26,12 +26,14 @@ fn methods() -> Vec<Case> {
             .allowed(Outcome::Status(&[400, 404, 415, 501]))
     };
     vec![
-        http("http-post", "a POST is answered with a response object", &["JH-20"], post()).right(error(&[-32601], "1")),
+        http("http-post", "a POST is answered with a response object", &["JH-20"], post())
+            .right(error(&[-32601], "1")),
         refused("http-get", "GET without a call is refused", "GET")
             .allowed(Outcome::Status(&[406]))
             .common(Point::Get, Outcome::Status(&[200])),
         refused("http-put", "PUT is refused", "PUT"),
-        refused("http-delete", "DELETE is refused", "DELETE").common(Point::Get, Outcome::Status(&[200, 204])),
+        refused("http-delete", "DELETE is refused", "DELETE")
+            .common(Point::Get, Outcome::Status(&[200, 204])),
         refused("http-unknown-method", "a method that nobody knows is refused", "FROBNICATE"),
     ]
 }
@@ -49,18 +51,28 @@ fn media() -> Vec<Case> {
     };
     vec![
         refused("http-text-plain", "plain text is refused: any page can send it", Some("text/plain")),
-        refused("http-form", "a form is refused: any page can send it", Some("application/x-www-form-urlencoded")),
+        refused(
+            "http-form",
+            "a form is refused: any page can send it",
+            Some("application/x-www-form-urlencoded"),
+        ),
         refused("http-no-type", "a body without a media type is refused", None),
         taken("http-charset", "a charset of UTF-8 is no other media type", "application/json; charset=utf-8"),
         taken("http-type-in-capitals", "a media type is the same in capitals", "Application/JSON"),
         taken("http-json-rpc", "application/json-rpc is taken", "application/json-rpc")
             .info()
             .allowed(Outcome::Status(&[415, 400])),
-        http("http-accept-nothing", "who accepts only HTML is told so, or answered", &["JH-26"], post().accepting(Some("text/html")))
-            .info()
-            .right(Outcome::Status(&[406]))
+        http(
+            "http-accept-nothing",
+            "who accepts only HTML is told so, or answered",
+            &["JH-26"],
+            post().accepting(Some("text/html")),
+        )
+        .info()
+        .right(Outcome::Status(&[406]))
+        .right(error(&[-32601], "1")),
+        http("http-no-accept", "who accepts anything is answered", &["JH-26"], post().accepting(None))
             .right(error(&[-32601], "1")),
-        http("http-no-accept", "who accepts anything is answered", &["JH-26"], post().accepting(None)).right(error(&[-32601], "1")),
     ]
 }
 
@@ -119,7 +131,12 @@ fn headers() -> Vec<Case> {
             "an answer says that it is JSON",
             &["JH-25"],
             ("a call", "Content-Type: application/json"),
-            |bench| Box::pin(header(bench, "content-type", |value| value.to_lowercase().starts_with("application/json") || value.starts_with("text/event-stream"))),
+            |bench| {
+                Box::pin(header(bench, "content-type", |value| {
+                    value.to_lowercase().starts_with("application/json")
+                        || value.starts_with("text/event-stream")
+                }))
+            },
         )
         .needs(Need::Http),
         script(
@@ -159,31 +176,61 @@ fn lengths() -> Vec<Case> {
             .should()
             .right(error(&[-32601], "1"))
             .allowed(Outcome::Status(&[411])),
-        http("http-expect", "who asks whether to go on is answered", &["JH-20"], post().with_lines("Expect: 100-continue\r\n"))
-            .should()
-            .right(error(&[-32601], "1"))
-            .allowed(Outcome::Status(&[417])),
-        http("http-two-lengths", "a length and chunks at once are refused, or read by the chunks", &["SEC-H-01"], post().sized(Length::Both))
-            .hostile()
-            .right(Outcome::Status(&[400]))
-            .right(Outcome::Closed)
-            .allowed(error(&[-32601], "1")),
-        http("http-lengths-differ", "two lengths that differ are refused", &["SEC-H-01"], post().with_lines("Content-Length: 3\r\n"))
-            .hostile()
-            .right(Outcome::Status(&[400]))
-            .right(Outcome::Closed),
-        http("http-length-negative", "a negative length is refused", &["SEC-H-01"], post().sized(Length::Says("-1")))
-            .hostile()
-            .right(Outcome::Status(&[400]))
-            .right(Outcome::Closed),
-        http("http-length-word", "a length that is no number is refused", &["SEC-H-01"], post().sized(Length::Says("many")))
-            .hostile()
-            .right(Outcome::Status(&[400]))
-            .right(Outcome::Closed),
-        http("http-length-huge", "a length that nobody can hold is refused", &["SEC-L-01"], post().sized(Length::Says("99999999999999999999")))
-            .hostile()
-            .right(Outcome::Status(&[400, 413]))
-            .right(Outcome::Closed),
+        http(
+            "http-expect",
+            "who asks whether to go on is answered",
+            &["JH-20"],
+            post().with_lines("Expect: 100-continue\r\n"),
+        )
+        .should()
+        .right(error(&[-32601], "1"))
+        .allowed(Outcome::Status(&[417])),
+        http(
+            "http-two-lengths",
+            "a length and chunks at once are refused, or read by the chunks",
+            &["SEC-H-01"],
+            post().sized(Length::Both),
+        )
+        .hostile()
+        .right(Outcome::Status(&[400]))
+        .right(Outcome::Closed)
+        .allowed(error(&[-32601], "1")),
+        http(
+            "http-lengths-differ",
+            "two lengths that differ are refused",
+            &["SEC-H-01"],
+            post().with_lines("Content-Length: 3\r\n"),
+        )
+        .hostile()
+        .right(Outcome::Status(&[400]))
+        .right(Outcome::Closed),
+        http(
+            "http-length-negative",
+            "a negative length is refused",
+            &["SEC-H-01"],
+            post().sized(Length::Says("-1")),
+        )
+        .hostile()
+        .right(Outcome::Status(&[400]))
+        .right(Outcome::Closed),
+        http(
+            "http-length-word",
+            "a length that is no number is refused",
+            &["SEC-H-01"],
+            post().sized(Length::Says("many")),
+        )
+        .hostile()
+        .right(Outcome::Status(&[400]))
+        .right(Outcome::Closed),
+        http(
+            "http-length-huge",
+            "a length that nobody can hold is refused",
+            &["SEC-L-01"],
+            post().sized(Length::Says("99999999999999999999")),
+        )
+        .hostile()
+        .right(Outcome::Status(&[400, 413]))
+        .right(Outcome::Closed),
         http("http-long-head", "a head of 200 KB is refused", &["SEC-L-16"], post().with_lines(long_line()))
             .hostile()
             .should()

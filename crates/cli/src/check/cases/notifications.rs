@@ -6,16 +6,10 @@ use crate::check::profile::Point;
 
 /// The cases.
 pub(super) fn cases() -> Vec<Case> {
-    let silent =
-        |name, claim, rules, text| case(name, claim, rules, text).right(Outcome::Nothing);
+    let silent = |name, claim, rules, text| case(name, claim, rules, text).right(Outcome::Nothing);
     vec![
-        silent(
-            "notification",
-            "a notification is not answered",
-            &["J2-17"],
-            r#"{"jsonrpc":"2.0",@good}"#,
-        )
-        .needs(Need::Good),
+        silent("notification", "a notification is not answered", &["J2-17"], r#"{"jsonrpc":"2.0",@good}"#)
+            .needs(Need::Good),
         silent(
             "notification-unknown",
             "a notification of an unknown method is not answered",

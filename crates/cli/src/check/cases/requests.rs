@@ -14,9 +14,14 @@ pub(super) fn cases() -> Vec<Case> {
 
 fn good() -> Vec<Case> {
     vec![
-        case("good-call", "a good call has a result", &["J2-24", "J2-25"], r#"{"jsonrpc":"2.0",@good,"id":1}"#)
-            .needs(Need::Good)
-            .right(result("1")),
+        case(
+            "good-call",
+            "a good call has a result",
+            &["J2-24", "J2-25"],
+            r#"{"jsonrpc":"2.0",@good,"id":1}"#,
+        )
+        .needs(Need::Good)
+        .right(result("1")),
         case(
             "member-order",
             "the order of members means nothing",
@@ -96,9 +101,8 @@ fn subtract() -> Vec<Case> {
 }
 
 fn version() -> Vec<Case> {
-    let wrong = |name, claim, text| {
-        case(name, claim, &["J2-02"], text).right(error(&[-32600], "1").or_null())
-    };
+    let wrong =
+        |name, claim, text| case(name, claim, &["J2-02"], text).right(error(&[-32600], "1").or_null());
     let old = |name, claim, rules, text| {
         // Who speaks 1.0 as well answers in it.
         case(name, claim, rules, text)
@@ -107,7 +111,12 @@ fn version() -> Vec<Case> {
             .allowed(old_result("1"))
     };
     vec![
-        old("version-missing", "without `jsonrpc` it is no 2.0", &["J2-02"], r#"{"method":"@none","params":[],"id":1}"#),
+        old(
+            "version-missing",
+            "without `jsonrpc` it is no 2.0",
+            &["J2-02"],
+            r#"{"method":"@none","params":[],"id":1}"#,
+        ),
         old(
             "version-wrong-case",
             "`JSONRPC` is another name",
@@ -121,22 +130,50 @@ fn version() -> Vec<Case> {
 }
 
 fn method() -> Vec<Case> {
-    let wrong = |name, claim, rules, text| {
-        case(name, claim, rules, text).right(error(&[-32600], "1").or_null())
-    };
-    let unknown = |name, claim, rules, text| {
-        case(name, claim, rules, text).right(error(&[-32601], "1"))
-    };
+    let wrong =
+        |name, claim, rules, text| case(name, claim, rules, text).right(error(&[-32600], "1").or_null());
+    let unknown = |name, claim, rules, text| case(name, claim, rules, text).right(error(&[-32601], "1"));
     vec![
-        wrong("method-missing", "without a method it is no request", &["J2-04"], r#"{"jsonrpc":"2.0","params":[],"id":1}"#),
-        wrong("method-number", "a number is no method", &["J2-04", "J2-33"], r#"{"jsonrpc":"2.0","method":1,"id":1}"#),
+        wrong(
+            "method-missing",
+            "without a method it is no request",
+            &["J2-04"],
+            r#"{"jsonrpc":"2.0","params":[],"id":1}"#,
+        ),
+        wrong(
+            "method-number",
+            "a number is no method",
+            &["J2-04", "J2-33"],
+            r#"{"jsonrpc":"2.0","method":1,"id":1}"#,
+        ),
         wrong("method-null", "null is no method", &["J2-04"], r#"{"jsonrpc":"2.0","method":null,"id":1}"#),
-        wrong("method-wrong-case", "`Method` is another name", &["J2-01", "J2-03"], r#"{"jsonrpc":"2.0","Method":"@none","id":1}"#),
-        unknown("method-empty", "an empty string is a method that is not there", &["J2-04"], r#"{"jsonrpc":"2.0","method":"","id":1}"#)
-            .allowed(error(&[-32600], "1").or_null()),
-        unknown("method-blank", "blanks belong to the name", &["J2-05"], r#"{"jsonrpc":"2.0","method":"@name ","id":1}"#).needs(Need::Good),
-        unknown("method-nul", "a NUL belongs to the name", &["J2-05", "J2-57"], r#"{"jsonrpc":"2.0","method":"@name\u0000","id":1}"#)
-            .needs(Need::Good),
+        wrong(
+            "method-wrong-case",
+            "`Method` is another name",
+            &["J2-01", "J2-03"],
+            r#"{"jsonrpc":"2.0","Method":"@none","id":1}"#,
+        ),
+        unknown(
+            "method-empty",
+            "an empty string is a method that is not there",
+            &["J2-04"],
+            r#"{"jsonrpc":"2.0","method":"","id":1}"#,
+        )
+        .allowed(error(&[-32600], "1").or_null()),
+        unknown(
+            "method-blank",
+            "blanks belong to the name",
+            &["J2-05"],
+            r#"{"jsonrpc":"2.0","method":"@name ","id":1}"#,
+        )
+        .needs(Need::Good),
+        unknown(
+            "method-nul",
+            "a NUL belongs to the name",
+            &["J2-05", "J2-57"],
+            r#"{"jsonrpc":"2.0","method":"@name\u0000","id":1}"#,
+        )
+        .needs(Need::Good),
         unknown(
             "method-of-the-language",
             "what the server's language gives every object is no method",
@@ -144,8 +181,19 @@ fn method() -> Vec<Case> {
             r#"{"jsonrpc":"2.0","method":"constructor","params":[],"id":1}"#,
         )
         .hostile(),
-        unknown("method-proto", "`__proto__` is no method", &["J2-34"], r#"{"jsonrpc":"2.0","method":"__proto__","params":[],"id":1}"#).hostile(),
-        unknown("method-reserved", "a name with `rpc.` that is not provided is -32601", &["J2-06"], r#"{"jsonrpc":"2.0","method":"rpc.@none","id":1}"#),
+        unknown(
+            "method-proto",
+            "`__proto__` is no method",
+            &["J2-34"],
+            r#"{"jsonrpc":"2.0","method":"__proto__","params":[],"id":1}"#,
+        )
+        .hostile(),
+        unknown(
+            "method-reserved",
+            "a name with `rpc.` that is not provided is -32601",
+            &["J2-06"],
+            r#"{"jsonrpc":"2.0","method":"rpc.@none","id":1}"#,
+        ),
         unknown(
             "method-controls",
             "a name with control characters is one that is not there",
@@ -165,9 +213,21 @@ fn params() -> Vec<Case> {
             .allowed(error(&[-32601], "1"))
     };
     vec![
-        wrong("params-string", "a string is no list of parameters", r#"{"jsonrpc":"2.0","method":"@name","params":"bar","id":1}"#),
-        wrong("params-number", "a number is no list of parameters", r#"{"jsonrpc":"2.0","method":"@name","params":1,"id":1}"#),
-        wrong("params-true", "true is no list of parameters", r#"{"jsonrpc":"2.0","method":"@name","params":true,"id":1}"#),
+        wrong(
+            "params-string",
+            "a string is no list of parameters",
+            r#"{"jsonrpc":"2.0","method":"@name","params":"bar","id":1}"#,
+        ),
+        wrong(
+            "params-number",
+            "a number is no list of parameters",
+            r#"{"jsonrpc":"2.0","method":"@name","params":1,"id":1}"#,
+        ),
+        wrong(
+            "params-true",
+            "true is no list of parameters",
+            r#"{"jsonrpc":"2.0","method":"@name","params":true,"id":1}"#,
+        ),
         case(
             "params-null",
             "null for params is as good as none, or refused",

@@ -18,14 +18,24 @@ fn calls() -> Vec<Case> {
             r#"{"method":"@none","params":[],"id":1}"#,
         )
         .right(old_error("1")),
-        case("v1-result", "a result holds all three members, and error is null", &["J1-06", "J1-08"], r#"{@good,"id":1}"#)
-            .needs(Need::Good)
-            .right(old_result("1"))
-            // The good call may be by name, or without parameters.
-            .allowed(old_error("1"))
-            .allowed(error(&[-32600], "1").or_null()),
-        case("v1-notification", "the identifier null makes a notification", &["J1-11", "J1-31"], r#"{"method":"@none","params":[],"id":null}"#)
-            .right(Outcome::Nothing),
+        case(
+            "v1-result",
+            "a result holds all three members, and error is null",
+            &["J1-06", "J1-08"],
+            r#"{@good,"id":1}"#,
+        )
+        .needs(Need::Good)
+        .right(old_result("1"))
+        // The good call may be by name, or without parameters.
+        .allowed(old_error("1"))
+        .allowed(error(&[-32600], "1").or_null()),
+        case(
+            "v1-notification",
+            "the identifier null makes a notification",
+            &["J1-11", "J1-31"],
+            r#"{"method":"@none","params":[],"id":null}"#,
+        )
+        .right(Outcome::Nothing),
         case(
             "v1-unknown-members",
             "members that are not known are ignored",
@@ -42,8 +52,18 @@ fn ids() -> Vec<Case> {
     vec![
         back("v1-id-string", "a string comes back", r#"{"method":"@none","params":[],"id":"x"}"#, r#""x""#),
         back("v1-id-fraction", "a fraction comes back", r#"{"method":"@none","params":[],"id":1.5}"#, "1.5"),
-        back("v1-id-array", "an array comes back", r#"{"method":"@none","params":[],"id":[1,"a"]}"#, r#"[1,"a"]"#),
-        back("v1-id-object", "an object comes back", r#"{"method":"@none","params":[],"id":{"k":[1]}}"#, r#"{"k":[1]}"#),
+        back(
+            "v1-id-array",
+            "an array comes back",
+            r#"{"method":"@none","params":[],"id":[1,"a"]}"#,
+            r#"[1,"a"]"#,
+        ),
+        back(
+            "v1-id-object",
+            "an object comes back",
+            r#"{"method":"@none","params":[],"id":{"k":[1]}}"#,
+            r#"{"k":[1]}"#,
+        ),
         back("v1-id-true", "true comes back", r#"{"method":"@none","params":[],"id":true}"#, "true"),
     ]
 }
@@ -57,32 +77,67 @@ fn invalid() -> Vec<Case> {
             .allowed(error(&[-32600, -32602], "1").or_null())
     };
     vec![
-        wrong("v1-method-number", "a number is no method", &["J1-02", "J1-16"], r#"{"method":1,"params":[],"id":1}"#),
-        wrong("v1-method-missing", "without a method it is no request", &["J1-02", "J1-16"], r#"{"params":[],"id":1}"#),
-        wrong("v1-params-object", "there are no parameters by name", &["J1-03", "J1-16"], r#"{"method":"@none","params":{"a":1},"id":1}"#),
-        wrong("v1-params-string", "a string is no list of parameters", &["J1-03", "J1-16"], r#"{"method":"@none","params":"a","id":1}"#),
-        case("v1-id-missing", "without an identifier it is invalid", &["J1-05"], r#"{"method":"@none","params":[]}"#)
-            .info()
-            .right(old_error("null"))
-            .right(Outcome::Closed)
-            .right(error(&[-32600], "null"))
-            .right(Outcome::Status(&[400, 500]))
-            .allowed(Outcome::Nothing),
+        wrong(
+            "v1-method-number",
+            "a number is no method",
+            &["J1-02", "J1-16"],
+            r#"{"method":1,"params":[],"id":1}"#,
+        ),
+        wrong(
+            "v1-method-missing",
+            "without a method it is no request",
+            &["J1-02", "J1-16"],
+            r#"{"params":[],"id":1}"#,
+        ),
+        wrong(
+            "v1-params-object",
+            "there are no parameters by name",
+            &["J1-03", "J1-16"],
+            r#"{"method":"@none","params":{"a":1},"id":1}"#,
+        ),
+        wrong(
+            "v1-params-string",
+            "a string is no list of parameters",
+            &["J1-03", "J1-16"],
+            r#"{"method":"@none","params":"a","id":1}"#,
+        ),
+        case(
+            "v1-id-missing",
+            "without an identifier it is invalid",
+            &["J1-05"],
+            r#"{"method":"@none","params":[]}"#,
+        )
+        .info()
+        .right(old_error("null"))
+        .right(Outcome::Closed)
+        .right(error(&[-32600], "null"))
+        .right(Outcome::Status(&[400, 500]))
+        .allowed(Outcome::Nothing),
     ]
 }
 
 /// Servers that speak 2.0 as well decide message by message.
 fn both() -> Vec<Case> {
     vec![
-        case("v1-beside-2", "2.0 is answered as 2.0 beside it", &["J1-30", "J2-27"], r#"{"jsonrpc":"2.0",@good,"id":1}"#)
-            .needs(Need::Good)
-            .needs(Need::New)
-            .right(result("1")),
-        case("v1-null-in-2", "the identifier null makes no notification in 2.0", &["J1-31", "J2-15"], r#"{"jsonrpc":"2.0","method":"@none","id":null}"#)
-            .needs(Need::New)
-            .right(error(&[-32601], "null"))
-            .common(Point::NullId, Outcome::Nothing)
-            .common(Point::NullId, error(&[-32600], "null")),
+        case(
+            "v1-beside-2",
+            "2.0 is answered as 2.0 beside it",
+            &["J1-30", "J2-27"],
+            r#"{"jsonrpc":"2.0",@good,"id":1}"#,
+        )
+        .needs(Need::Good)
+        .needs(Need::New)
+        .right(result("1")),
+        case(
+            "v1-null-in-2",
+            "the identifier null makes no notification in 2.0",
+            &["J1-31", "J2-15"],
+            r#"{"jsonrpc":"2.0","method":"@none","id":null}"#,
+        )
+        .needs(Need::New)
+        .right(error(&[-32601], "null"))
+        .common(Point::NullId, Outcome::Nothing)
+        .common(Point::NullId, error(&[-32600], "null")),
         case(
             "v1-in-a-batch",
             "entries of a batch follow their own version, or are refused",

@@ -117,10 +117,17 @@ mod tests {
             note: "why".to_owned(),
             time: Duration::from_millis(5),
         };
-        let findings = vec![finding("ids", Verdict::Pass), finding("ids", Verdict::Fail), finding("http", Verdict::Skip)];
-        let report = Report { url: String::new(), profile: Profile::Spec, findings, time: Duration::from_secs(1) };
+        let findings = vec![
+            finding("ids", Verdict::Pass),
+            finding("ids", Verdict::Fail),
+            finding("http", Verdict::Skip),
+        ];
+        let report =
+            Report { url: String::new(), profile: Profile::Spec, findings, time: Duration::from_secs(1) };
         let text = junit(&report);
-        assert!(text.contains("<testsuites name=\"switchboard check\" tests=\"3\" failures=\"1\" skipped=\"1\" time=\"1.000\">"));
+        assert!(text.contains(
+            "<testsuites name=\"switchboard check\" tests=\"3\" failures=\"1\" skipped=\"1\" time=\"1.000\">"
+        ));
         assert_eq!(text.matches("<testsuite ").count(), 2);
         assert!(text.contains("sent: &lt;x&gt;") && text.contains("<skipped message=\"why\"/>"));
     }

@@ -68,8 +68,12 @@ fn write_finding(text: &mut String, finding: &Finding) -> std::fmt::Result {
         finding.rules.join(" "),
         finding.severity.name()
     )?;
-    let details =
-        [("sent", &finding.sent), ("expected", &finding.expected), ("came", &finding.came), ("note", &finding.note)];
+    let details = [
+        ("sent", &finding.sent),
+        ("expected", &finding.expected),
+        ("came", &finding.came),
+        ("note", &finding.note),
+    ];
     if matches!(finding.verdict, Verdict::Fail | Verdict::Warn) {
         for (name, detail) in details.into_iter().filter(|(_, detail)| !detail.is_empty()) {
             writeln!(text, "      {DIM}{name:<9}{DIM:#}{}", visible(detail))?;

@@ -42,9 +42,7 @@ impl Frames {
                 Frame::Pong => Ok(Some(Received::Pong)),
                 // No case takes so long that a server would miss the answer.
                 Frame::Ping(_) => continue,
-                Frame::Close(close) => {
-                    Ok(Some(Received::Closed(close.map(|close| close.code.0))))
-                }
+                Frame::Close(close) => Ok(Some(Received::Closed(close.map(|close| close.code.0)))),
                 _ => Ok(None),
             };
         }
