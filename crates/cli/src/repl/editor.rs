@@ -64,6 +64,9 @@ impl Editor {
                     }
                     // An error says that it was dropped.
                     let _ = is_done.blocking_recv();
+                    if typed.is_closed() {
+                        break;
+                    }
                 }
                 // It empties the line.
                 Ok(Signal::CtrlC) => {}

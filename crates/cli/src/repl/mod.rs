@@ -75,6 +75,9 @@ impl Repl {
 
     /// Talks to a person.
     async fn converse(&self, session: &Session<'_>) -> Result<(), Failure> {
+        // From now on a signal ends nothing by itself.
+        let cannot = |error| Failure::new(Exit::Usage, format!("cannot start the prompt: {error}"));
+        drop(interrupt().map_err(cannot)?);
         let (screen, printer) = Screen::new();
         let voice = Voice::Screen(screen.clone());
         let (line, lasting) = self.open(session, &voice).await?;
@@ -90,18 +93,16 @@ impl Repl {
             screen,
             printer,
         };
-        let cannot = |error| Failure::new(Exit::Usage, format!("cannot start the prompt: {error}"));
         let (mut typed, thread) = editor.start().map_err(cannot)?;
         let mut talk = Talk::new(session, line, known, voice.clone());
         while let Some(line) = typed.recv().await {
             match entry::parse(&line.text) {
-                Ok(Wish::Quit) => break,
+                // Before this line is given back, so that there is no other prompt.
+                Ok(Wish::Quit) => typed.close(),
                 Ok(wish) => answer(&mut talk, wish, &voice).await,
                 Err(failure) => voice.failure(&failure),
             }
         }
-        // Closed before the last line is given back, so that there is no other prompt.
-        drop(typed);
         if let Some(keeper) = keeper {
             keeper.abort();
         }
@@ -202,14 +203,36 @@ impl Repl {
 
 /// Does what is wished for, unless Ctrl-C comes first.
 async fn answer(talk: &mut Talk<'_>, wish: Wish, voice: &Voice) {
+    // It listens before anything is sent.
+    let Ok(interrupt) = interrupt() else { return };
     tokio::select! {
         outcome = talk.grant(wish) => {
             if let Err(failure) = outcome {
                 voice.failure(&failure);
             }
         }
-        _ = tokio::signal::ctrl_c() => voice.note("cancelled"),
+        () = interrupt => voice.note("cancelled"),
     }
+}
+
+/// Waits for a Ctrl-C that comes after this is called.
+#[cfg(unix)]
+fn interrupt() -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut signal = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        signal.recv().await;
+    })
+}
+
+/// Waits for a Ctrl-C.
+#[cfg(not(unix))]
+fn interrupt() -> std::io::Result<impl Future<Output = ()>> {
+    Ok(async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
 }
 
 /// Asks what the far side has, and keeps it.

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -37,7 +38,7 @@ impl Far {
     /// Waits for a message of this method, and gives it.
     pub(crate) fn receive(&self, method: &str) -> Value {
         loop {
-            let message = self.received.recv().unwrap();
+            let message = self.received.recv_timeout(Duration::from_secs(20)).expect(method);
             if message["method"] == method {
                 return message;
             }

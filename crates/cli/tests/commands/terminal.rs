@@ -31,7 +31,7 @@ struct Shown {
 }
 
 /// How long a test waits for something to be shown before it fails.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Terminal {
     /// Runs the program with these arguments and this directory for its state.
