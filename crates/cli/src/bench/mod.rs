@@ -100,13 +100,16 @@ pub(crate) struct Bench {
     baseline: Option<PathBuf>,
 }
 
+/// Calls that may be under way at once, over all connections.
+const MOST: usize = 1_000_000;
+
 impl Bench {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Failure> {
         logs::start(self.target.log_level());
         let work = Work { method: self.method.clone(), params: params::read(&self.params)? };
         let before = self.baseline.as_deref().map(baseline::read).transpose()?;
-        let (plan, connect) = (self.plan(), self.connect()?);
+        let (plan, connect) = (self.plan()?, self.connect()?);
         let cannot = |error| Failure::new(Exit::Unreachable, format!("cannot start: {error}"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
         let (report, outcome) = runtime.block_on(async {
@@ -119,12 +122,17 @@ impl Bench {
         self.judge(&report)
     }
 
-    fn plan(&self) -> Plan {
+    fn plan(&self) -> Result<Plan, Failure> {
+        let depth = self.depth.unwrap_or(if self.rate.is_some() { 100 } else { 1 });
+        if self.connections.saturating_mul(depth).saturating_mul(self.batch) > MOST {
+            let what = format!("more than {MOST} calls would be under way at once");
+            return Err(Failure::usage(what).advise("lower `--connections`, `--depth` or `--batch`"));
+        }
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let seconds = self.duration.or_else(|| self.count.is_none().then_some(Duration::from_secs(10)));
-        Plan {
+        Ok(Plan {
             connections: self.connections,
-            depth: self.depth.unwrap_or(if self.rate.is_some() { 100 } else { 1 }),
+            depth,
             threads: self.threads.unwrap_or(processors).min(self.connections),
             batch: self.batch,
             rate: self.rate,
@@ -132,7 +140,7 @@ impl Bench {
             count: self.count.map(|count| count as u64),
             warm_up: self.warm_up.unwrap_or_default().as_secs_f64(),
             timeout: self.target.timeout.as_secs_f64(),
-        }
+        })
     }
 
     fn connect(&self) -> Result<Connect, Failure> {

@@ -43,7 +43,7 @@ fn write_page(out: &mut String, report: &Report) -> std::fmt::Result {
 /// How the run was set up, in a line.
 fn setup(report: &Report) -> String {
     let plan = &report.plan;
-    let mut text = format!("{} × {} under way", counted(plan.connections, "connection"), plan.depth);
+    let mut text = format!("{} × {} under way", counted(plan.connections as u64, "connection"), plan.depth);
     if plan.batch > 1 {
         text.push_str(&format!(", batches of {}", plan.batch));
     }
@@ -57,8 +57,8 @@ fn setup(report: &Report) -> String {
     text
 }
 
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+fn counted(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{} {what}s", count(number)) }
 }
 
 fn summary(out: &mut String, report: &Report) -> std::fmt::Result {
@@ -193,26 +193,26 @@ fn pacing(out: &mut String, report: &Report) -> std::fmt::Result {
     if pacing.held_back > 0 {
         writeln!(
             out,
-            "{WARNING}{} messages waited for a place{WARNING:#}, which their latencies hold: the server did not keep up with \
+            "{WARNING}{} waited for a place{WARNING:#}, which their latencies hold: the server did not keep up with \
              {} calls/s over {} × {}",
-            count(pacing.held_back),
+            counted(pacing.held_back, "message"),
             rate(report.plan.rate.unwrap_or_default()),
-            counted(report.plan.connections, "connection"),
+            counted(report.plan.connections as u64, "connection"),
             report.plan.depth
         )?;
     }
     if pacing.unsent > 0 {
         writeln!(
             out,
-            "{WARNING}{} calls were due and never sent{WARNING:#}: no place was free before the end",
-            count(pacing.unsent)
+            "{WARNING}{} due and never sent{WARNING:#}: the run ended first",
+            counted(pacing.unsent, "call")
         )?;
     }
     if pacing.late > 0 {
         writeln!(
             out,
-            "{WARNING}{} messages were sent late by this program{WARNING:#}, up to {}: give it more `--threads` or a lower `--rate`",
-            count(pacing.late),
+            "{WARNING}{} sent late by this program{WARNING:#}, up to {}: give it more `--threads` or a lower `--rate`",
+            counted(pacing.late, "message"),
             time(pacing.worst as f64)
         )?;
     }
@@ -235,7 +235,7 @@ mod tests {
             "█",
             "1 × -32601 Method not found",
             "1 × no answer in time",
-            "7 calls were due and never sent",
+            "7 calls due and never sent",
         ] {
             assert!(page.contains(part), "no {part:?} in\n{page}");
         }

@@ -78,6 +78,11 @@ impl Schedule {
         }
     }
 
+    /// When the first call is due.
+    pub(crate) fn start(&self) -> Instant {
+        self.start
+    }
+
     /// When measuring begins.
     pub(crate) fn measured_from(&self) -> Instant {
         self.measured_from

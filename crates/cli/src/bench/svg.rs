@@ -126,8 +126,9 @@ fn latency(out: &mut String, report: &Report, plot: &Plot) -> std::fmt::Result {
             plot.column(out, share, label)?;
             let (x, y) = (Plot::x(share), plot.y(height(*nanos as f64)));
             writeln!(out, "<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\"/>")?;
-            let (x, y, label) = (x - 4.0, y - 9.0, time(*nanos as f64));
-            writeln!(out, "<text text-anchor=\"middle\" x=\"{x:.1}\" y=\"{y:.1}\">{label}</text>")?;
+            // Where the line does not come from.
+            let (x, y, label) = (x - 2.0, y - 9.0, time(*nanos as f64));
+            writeln!(out, "<text text-anchor=\"end\" x=\"{x:.1}\" y=\"{y:.1}\">{label}</text>")?;
         }
     }
     plot.column(out, 1.0, "max")
@@ -155,7 +156,7 @@ fn throughput(out: &mut String, report: &Report, plot: &Plot) -> std::fmt::Resul
     let seconds = rates.len() as f64 * report.timeline.width_ms as f64 / 1000.0;
     for quarter in 0..=4 {
         let share = f64::from(quarter) / 4.0;
-        plot.column(out, share, &time(seconds * share * 1e9))?;
+        plot.column(out, share, &format!("{:.1} s", seconds * share))?;
     }
     Ok(())
 }

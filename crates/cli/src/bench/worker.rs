@@ -140,8 +140,8 @@ impl Worker {
     ///
     /// When the far side cannot be reached, and never could.
     pub(crate) async fn run(&mut self, schedule: Schedule) -> Result<(), CallError> {
+        self.open_since = schedule.start();
         self.schedule = schedule;
-        self.open_since = Instant::now();
         poll_fn(|cx| self.poll(cx)).await
     }
 

@@ -100,7 +100,7 @@ fn methods(known: &Found, typed: &str, before: &str) -> Vec<Offer> {
 
 /// The names of parameters that are not given yet, for `name=value`.
 fn names(method: &Method, params: &str, before: &str) -> Vec<Offer> {
-    let typed = &params[params.rfind(char::is_whitespace).map_or(0, |at| at + 1)..];
+    let typed = params.rsplit(char::is_whitespace).next().unwrap_or_default();
     if typed.contains(['=', '"', '[', '{']) {
         return Vec::new();
     }
@@ -211,6 +211,16 @@ mod tests {
         assert_eq!(completed("echo {\n  \"me"), ["echo {\n  \"message\": "]);
         assert_eq!(completed("math/add {\"a\": \""), [""; 0]);
         assert_eq!(completed("math/add {\"a\": [\""), [""; 0]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_may_be_completed_at_its_end(line in r#"[ !.{\[",:=\\é\u{3000}\n]{0,12}|(math/add |! |\.describe ).{0,16}"#) {
+            for offer in suggest(&known(), &line) {
+                // It stands in the place of something, on the border of two characters.
+                proptest::prop_assert!(line.is_char_boundary(offer.from));
+            }
+        }
     }
 
     #[test]

@@ -166,4 +166,13 @@ mod tests {
             assert!(!is_complete(text) || text.ends_with('\n'), "{text:?}");
         }
     }
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_understood_or_refused(text in r#"[!.#\[{]?[ a-z0-9{}\[\]",:=\\'é\u{3000}\n-]{0,24}"#) {
+            let _ = parse(&text);
+            // An empty line completes any text.
+            let ended = text + "\n";
+            proptest::prop_assert!(is_complete(&ended));
+        }
+    }
 }

@@ -138,4 +138,11 @@ mod tests {
         check("add \"open", &[(Method, "add"), (Text, "\"open")]);
         check("", &[]);
     }
+    proptest::proptest! {
+        #[test]
+        fn the_parts_of_any_line_make_it_up(line in r#"(math/add|\.raw|!)?[ a-z0-9{}\[\]",:=\\é\u{3000}\n.-]{0,24}"#) {
+            let whole: String = parts(&line).into_iter().map(|(_, text)| text).collect();
+            proptest::prop_assert_eq!(whole, line);
+        }
+    }
 }
