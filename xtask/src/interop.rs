@@ -30,6 +30,10 @@ pub(crate) fn run() -> Result<Done, Failure> {
     link(&folder.join("node"))?;
     install(&folder.join("python"), "python3", &["python/requirements.txt"], python)?;
 
+    // The program that the tests check servers of others with; the tests of the product have built it.
+    Program::cargo("build --package switchboard-cli --quiet").run()?;
+    let program = target.join("debug/switchboard").display().to_string();
+
     let target = target.display().to_string();
     let tests = if needs::has_nextest() {
         Program::cargo("nextest run --no-fail-fast --manifest-path tests/interop/Cargo.toml --config-file")
@@ -38,7 +42,11 @@ pub(crate) fn run() -> Result<Done, Failure> {
         Program::cargo("test --no-fail-fast --manifest-path tests/interop/Cargo.toml")
     };
     // What was built for the other tests serves here too.
-    tests.args(["--target-dir", &target]).env("SWITCHBOARD_INTEROP", folder.display().to_string()).run()?;
+    tests
+        .args(["--target-dir", &target])
+        .env("SWITCHBOARD_INTEROP", folder.display().to_string())
+        .env("SWITCHBOARD_BIN", program)
+        .run()?;
     Ok(Done::Passed)
 }
 

@@ -6,12 +6,14 @@
 //! each library; each can be read, and run by hand, on its own.
 
 mod calls;
+mod checking;
 mod methods;
 mod other;
 mod programs;
 mod serving;
 
 pub use calls::{batch, calls, notification};
+pub use checking::{Checked, check};
 pub use methods::router;
 pub use other::Other;
 pub use programs::{Program, run};

@@ -16,7 +16,9 @@ use super::wire::{Carrier, Endpoint, Line, Received, Request, http};
 /// How long an answer may come after that of the good call behind it.
 const LATE: Duration = Duration::from_millis(300);
 /// How long silence is listened to.
-const QUIET: Duration = Duration::from_millis(40);
+const QUIET: Duration = Duration::from_millis(20);
+/// How long a second answer may come after the first.
+const AGAIN: Duration = Duration::from_millis(2);
 
 /// The bench.
 #[derive(Debug)]
@@ -227,7 +229,7 @@ pub(crate) async fn collect(line: &mut Line, good: &str, expected: usize, deadli
             let more = match expected {
                 0 => QUIET,
                 _ if came.messages.len() < expected => LATE,
-                _ => QUIET / 4,
+                _ => AGAIN,
             };
             until = deadline.min(Instant::now() + more);
         }

@@ -67,8 +67,8 @@ pub(crate) enum Need {
     Shared,
 }
 
-/// How good an outcome is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How good an outcome is, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
     /// As it should be.
     Right,
@@ -76,6 +76,8 @@ pub(crate) enum Level {
     Allowed,
     /// Good servers differ here.
     Common(Point),
+    /// Servers of some kinds do it, and from others it is a fault.
+    Special(Point),
 }
 
 /// A case that is more than a message and its answer: says what came, or what came that should not.
@@ -202,6 +204,11 @@ impl Case {
     /// Good servers do this.
     pub(crate) fn common(self, point: Point, outcome: impl Into<Outcome>) -> Case {
         self.at(Level::Common(point), outcome)
+    }
+
+    /// Servers of some kinds do this.
+    pub(crate) fn special(self, point: Point, outcome: impl Into<Outcome>) -> Case {
+        self.at(Level::Special(point), outcome)
     }
 
     fn at(mut self, level: Level, outcome: impl Into<Outcome>) -> Case {

@@ -1,6 +1,7 @@
 //! What the far side sent, read with as few assumptions as can be.
 
-use serde::Deserialize;
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -26,14 +27,6 @@ pub(crate) struct Response {
     pub(crate) id: Option<String>,
     /// The text of the result, if there is one.
     pub(crate) result: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Parts<'a> {
-    #[serde(borrow, default)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    result: Option<&'a RawValue>,
 }
 
 impl Message {
@@ -79,19 +72,15 @@ impl Message {
 
 impl Response {
     fn parse(text: &str) -> Option<Response> {
-        let value: Value = serde_json::from_str(text).ok()?;
-        let mut response = Response { text: text.to_owned(), value, id: None, result: None };
-        if response.value.is_object() {
-            let parts: Option<Parts<'_>> = serde_json::from_str(text).ok();
-            // `null` reads as nothing there, and is told from nothing here.
-            let member = |name: &str, text: Option<&RawValue>| {
-                let is_there = response.value.get(name).is_some();
-                is_there.then(|| text.map_or_else(|| "null".to_owned(), |text| text.get().to_owned()))
-            };
-            let (id, result) = parts.map_or((None, None), |parts| (parts.id, parts.result));
-            (response.id, response.result) = (member("id", id), member("result", result));
-        }
-        Some(response)
+        let text = text.trim();
+        let Ok(members) = serde_json::from_str::<BTreeMap<String, Box<RawValue>>>(text) else {
+            let value = read(serde_json::from_str::<&RawValue>(text).ok()?.get());
+            return Some(Response { text: text.to_owned(), value, id: None, result: None });
+        };
+        let member = |name: &str| members.get(name).map(|raw| raw.get().to_owned());
+        let (id, result) = (member("id"), member("result"));
+        let value = members.iter().map(|(name, raw)| (name.clone(), read(raw.get()))).collect();
+        Some(Response { text: text.to_owned(), value: Value::Object(value), id, result })
     }
 
     /// The code of the error, if it has one.
@@ -108,6 +97,11 @@ impl Response {
     pub(crate) fn has_id(&self, id: &str) -> bool {
         self.id.as_deref().is_some_and(|own| same(own, id))
     }
+}
+
+/// A value that may be too large, or too deep, to be read: then its text stands for it.
+fn read(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
 /// Whether two texts are the same JSON: numbers by their value, strings by their characters.
@@ -198,6 +192,8 @@ mod tests {
             panic!()
         };
         assert_eq!((response.id.as_deref(), response.result), (Some("null"), None));
+        let Message::One(response) = Message::parse(br#"{"result":1e400}"#) else { panic!() };
+        assert_eq!(response.result.as_deref(), Some("1e400"));
         let Message::One(response) = Message::parse(br#"{"result":null}"#) else { panic!() };
         assert_eq!((response.id, response.result.as_deref()), (None, Some("null")));
     }

@@ -65,6 +65,10 @@ one that does, which is looked for by well-known names or given with --method.";
 #[command(
     after_help = EXAMPLES,
     after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP),
+    // A list takes no server.
+    mut_arg("url", |url| {
+        url.required(false).required_unless_present("list").default_value_if("list", "true", Some("-"))
+    }),
 )]
 pub(crate) struct Check {
     #[command(flatten)]
@@ -170,7 +174,7 @@ impl Check {
             self.only.iter().find(|name| !all.iter().any(|case| case.name == **name || case.area == **name))
         {
             return Err(Failure::usage(format!("{name:?} is no case and no area"))
-                .advise("`switchboard check --list URL` lists them"));
+                .advise("`switchboard check --list` lists them"));
         }
         let kept = all
             .into_iter()

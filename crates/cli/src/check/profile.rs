@@ -24,16 +24,16 @@ pub(crate) enum Profile {
 }
 
 /// Where good servers differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Point {
     /// A call with the identifier null is refused, or taken for a notification.
     NullId,
     /// Identifiers that are negative, fractional or very large are refused.
     NumericIds,
-    /// `params` of null is taken for none, or refused.
-    ParamsNull,
     /// Batches are refused.
     Batches,
+    /// Batches are dropped without a word.
+    NoWordOnBatches,
     /// Names that stand twice are taken, the first or the last.
     Duplicates,
     /// Escapes of lone surrogates are taken.
@@ -83,13 +83,14 @@ impl Profile {
         }
     }
 
-    /// What to think of an outcome of this level.
-    pub(crate) fn verdict(self, level: Level) -> Verdict {
+    /// What to think of an outcome of this level, in a case of this severity.
+    pub(crate) fn verdict(self, level: Level, severity: Severity) -> Verdict {
         match level {
             Level::Right => Verdict::Pass,
             Level::Allowed if self == Profile::Strict => Verdict::Warn,
             Level::Allowed => Verdict::Pass,
-            Level::Common(point) if self.tolerates(point) => Verdict::Pass,
+            Level::Common(point) | Level::Special(point) if self.tolerates(point) => Verdict::Pass,
+            Level::Special(_) => self.fault(severity),
             Level::Common(_) if self == Profile::Strict => Verdict::Fail,
             Level::Common(_) => Verdict::Warn,
         }
@@ -115,6 +116,11 @@ impl Profile {
         }
     }
 
+    /// Whether a batch may be dropped without a word.
+    pub(crate) fn is_silent_on_batches(self) -> bool {
+        self.tolerates(Point::NoWordOnBatches)
+    }
+
     fn tolerates(self, point: Point) -> bool {
         use Point::*;
         match self {
@@ -122,33 +128,19 @@ impl Profile {
             Profile::Lenient => true,
             Profile::Ethereum => matches!(
                 point,
-                NullId
-                    | NumericIds
-                    | ParamsNull
-                    | Duplicates
-                    | Closing
-                    | HttpStatus
-                    | EmptyOk
-                    | Get
-                    | Surrogates
+                NullId | NumericIds | Duplicates | Closing | HttpStatus | EmptyOk | Get | Surrogates
             ),
             Profile::Mcp => matches!(
                 point,
-                NullId
-                    | NumericIds
-                    | ParamsNull
-                    | Batches
-                    | Duplicates
-                    | Silence
-                    | HttpStatus
-                    | PlainHttp
-                    | Get
-                    | Strays
+                NullId | NumericIds | Batches | Duplicates | Silence | HttpStatus | PlainHttp | Get | Strays
             ),
             Profile::Lsp => {
-                matches!(point, NullId | NumericIds | ParamsNull | Batches | Duplicates | Silence | Closing)
+                matches!(
+                    point,
+                    NullId | NumericIds | Batches | NoWordOnBatches | Duplicates | Silence | Closing
+                )
             }
-            Profile::V1 => matches!(point, Closing | HttpStatus | PlainHttp | ParamsNull),
+            Profile::V1 => matches!(point, Closing | HttpStatus | PlainHttp),
         }
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! One at a time, so that what breaks a server is known by its name.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use tokio::time::timeout;
 
 use super::bench::Bench;
 use super::case::{Case, Level, Need, Sends};
@@ -21,9 +23,20 @@ pub(crate) async fn run(
 ) -> Vec<Finding> {
     let mut watch = Watch::default();
     let mut findings = Vec::with_capacity(cases.len());
+    let mut lost = None;
     for case in cases {
         begins(&case);
-        let finding = one(bench, case, &mut watch).await;
+        let finding = match lost {
+            None => one(bench, &case, &mut watch).await,
+            Some(last) => {
+                let note = format!("the server no longer answers, since {last}");
+                Finding { note, ..untried(bench, &case) }
+            }
+        };
+        // Once more, for a server that was started again meanwhile.
+        if lost.is_none() && finding.verdict == Verdict::Fail && bench.is_well().await.is_err() {
+            lost = Some(case.name);
+        }
         ends(&finding);
         findings.push(finding);
     }
@@ -34,26 +47,18 @@ pub(crate) async fn run(
 }
 
 /// Runs one case.
-async fn one(bench: &mut Bench, case: Case, watch: &mut Watch) -> Finding {
+pub(crate) async fn one(bench: &mut Bench, case: &Case, watch: &mut Watch) -> Finding {
     let begun = Instant::now();
-    let mut finding = Finding {
-        name: case.name,
-        area: case.area,
-        claim: case.claim,
-        rules: case.rules,
-        severity: case.severity,
-        verdict: Verdict::Skip,
-        sent: sent(bench, &case),
-        expected: expected(&case),
-        came: String::new(),
-        note: String::new(),
-        time: std::time::Duration::ZERO,
-    };
+    let mut finding = untried(bench, case);
     if let Some(why) = case.needs.iter().find_map(|need| lacks(bench, *need)) {
         finding.note = why.to_owned();
         return finding;
     }
-    (finding.verdict, finding.came, finding.note) = try_it(bench, &case, watch).await;
+    // Each wait in it has its time; this is for the sum of them.
+    let limit = bench.timeout * 4 + Duration::from_secs(2);
+    let late = || (Verdict::Fail, format!("no end within {limit:?}"), String::new());
+    let tried = timeout(limit, try_it(bench, case, watch)).await;
+    (finding.verdict, finding.came, finding.note) = tried.unwrap_or_else(|_| late());
     if case.is_hostile
         && let Err(why) = bench.is_well().await
     {
@@ -61,6 +66,23 @@ async fn one(bench: &mut Bench, case: Case, watch: &mut Watch) -> Finding {
     }
     finding.time = begun.elapsed();
     finding
+}
+
+/// The finding of a case that was not tried.
+fn untried(bench: &Bench, case: &Case) -> Finding {
+    Finding {
+        name: case.name,
+        area: case.area,
+        claim: case.claim,
+        rules: case.rules,
+        severity: case.severity,
+        verdict: Verdict::Skip,
+        sent: sent(bench, case),
+        expected: expected(case),
+        came: String::new(),
+        note: String::new(),
+        time: Duration::ZERO,
+    }
 }
 
 async fn try_it(bench: &mut Bench, case: &Case, watch: &mut Watch) -> (Verdict, String, String) {
@@ -93,12 +115,18 @@ fn judge(bench: &Bench, case: &Case, came: &Came) -> (Verdict, String) {
     if let End::Unsent(why) = &came.end {
         return (Verdict::Fail, format!("it could not be sent: {why}"));
     }
-    let level = case.outcomes.iter().find(|(_, outcome)| outcome.fits(came)).map(|(level, _)| *level);
-    let verdict =
-        level.map_or_else(|| bench.profile.fault(case.severity), |level| bench.profile.verdict(level));
+    let fitting = case.outcomes.iter().filter(|(_, outcome)| outcome.fits(came));
+    let level = fitting.map(|(level, _)| *level).min();
+    let verdict = level.map_or_else(
+        || bench.profile.fault(case.severity),
+        |level| bench.profile.verdict(level, case.severity),
+    );
     let note = match level {
         Some(Level::Common(point)) if verdict != Verdict::Pass => {
             format!("good servers differ here ({point:?})")
+        }
+        Some(Level::Special(point)) if verdict != Verdict::Pass => {
+            format!("servers of another profile do this ({point:?})")
         }
         Some(Level::Allowed) if verdict != Verdict::Pass => "the specification allows it".to_owned(),
         _ => String::new(),

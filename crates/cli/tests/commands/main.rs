@@ -8,6 +8,8 @@ mod call;
 #[cfg(unix)]
 mod carriers;
 #[cfg(unix)]
+mod check;
+#[cfg(unix)]
 mod ending;
 #[cfg(unix)]
 mod far;

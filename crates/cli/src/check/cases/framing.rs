@@ -5,6 +5,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::check::bench::{Bench, collect};
 use crate::check::case::{Case, Need, bytes, script};
 use crate::check::found::UNKNOWN;
+use crate::check::message::Message;
 use crate::check::outcome::{End, Outcome, error};
 use crate::check::profile::Point;
 use crate::check::wire::{Received, websocket};
@@ -63,9 +64,8 @@ async fn at_once(bench: &mut Bench, count: usize) -> Result<String, String> {
     let calls: Vec<u8> = (1..=count).flat_map(|id| line.framed(bench.good(id).as_bytes())).collect();
     line.send_raw(&calls).await.map_err(|error| error.to_string())?;
     let came = collect(&mut line, &count.to_string(), count - 1, Instant::now() + bench.timeout).await;
-    let has = |id: usize| {
-        came.messages.iter().flat_map(|message| message.responses()).any(|it| it.has_id(&id.to_string()))
-    };
+    let has =
+        |id: usize| came.messages.iter().flat_map(Message::responses).any(|it| it.has_id(&id.to_string()));
     match (1..count).find(|id| !has(*id)) {
         None if came.end == End::Open && came.messages.len() == count - 1 => Ok(format!("{count} answers")),
         None => Err(format!("{} answers to {count} calls: {came}", came.messages.len())),

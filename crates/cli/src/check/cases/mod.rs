@@ -13,8 +13,11 @@ mod v1;
 
 use super::case::Case;
 
+/// Makes the cases of an area.
+type Cases = fn() -> Vec<Case>;
+
 /// Every area, in the order in which they are tried: the harmless ones first.
-const AREAS: [(&str, fn() -> Vec<Case>); 10] = [
+const AREAS: [(&str, Cases); 10] = [
     ("requests", requests::cases),
     ("ids", ids::cases),
     ("notifications", notifications::cases),

@@ -107,14 +107,14 @@ fn version() -> Vec<Case> {
         // Who speaks 1.0 as well answers in it.
         case(name, claim, rules, text)
             .right(error(&[-32600], "1").or_null())
-            .allowed(old_error("1"))
-            .allowed(old_result("1"))
+            .right(old_error("1"))
+            .right(old_result("1"))
     };
     vec![
         old(
             "version-missing",
             "without `jsonrpc` it is no 2.0",
-            &["J2-02"],
+            &["J2-02", "J1-30"],
             r#"{"method":"@none","params":[],"id":1}"#,
         ),
         old(

@@ -23,7 +23,7 @@ fn broken(
         .right(error(&[-32700], "null"))
         .common(Point::Closing, Outcome::Closed)
         .common(Point::Silence, Outcome::Nothing)
-        .common(Point::PlainHttp, Outcome::Status(&[400]))
+        .special(Point::PlainHttp, Outcome::Status(&[400]))
 }
 
 /// A call with this among its parameters.
@@ -105,9 +105,12 @@ fn ends() -> Vec<Case> {
         .allowed(Outcome::Each(vec![error(&[-32601], "1"), error(&[-32601], "2")])),
         broken("empty", "an empty message is no JSON", &["J2-52"], "")
             .needs(Need::Framed)
+            .needs(Need::LineBreaks)
             .should()
             .allowed(Outcome::Nothing),
         broken("blank", "a message of blanks is no JSON", &["J2-52"], "   ")
+            .needs(Need::Framed)
+            .needs(Need::LineBreaks)
             .should()
             .allowed(Outcome::Nothing),
         case(
@@ -348,6 +351,7 @@ fn depth() -> Vec<Case> {
             .right(error(&[-32601], "1"))
             .right(Outcome::Closed)
             .right(Outcome::Status(&[400, 413]))
+            .common(Point::Silence, Outcome::Nothing)
             .hostile()
     };
     vec![
