@@ -110,7 +110,7 @@ fn part(document: &Json, name: &str) -> Option<Json> {
 }
 
 /// All methods as a table.
-fn listing(found: &Found, width: usize) -> String {
+pub(crate) fn listing(found: &Found, width: usize) -> String {
     let mut text = String::new();
     if !found.title.is_empty() {
         text.push_str(&format!("{HEAD}{}{HEAD:#}\n\n", visible(&found.title)));
@@ -140,7 +140,7 @@ fn marks(method: &Method) -> String {
 }
 
 /// One method with all that is said about it.
-fn detail(method: &Method, url: &str, width: usize) -> String {
+pub(crate) fn detail(method: &Method, url: &str, width: usize) -> String {
     let mut text = format!("{METHOD}{}{METHOD:#}\n", visible(&method.signature()));
     for words in [&method.summary, &method.description] {
         if !words.is_empty() {

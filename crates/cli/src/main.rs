@@ -7,6 +7,7 @@ mod address;
 mod again;
 mod banner;
 mod batch;
+mod bench;
 mod call;
 mod check;
 mod completions;
@@ -22,6 +23,7 @@ mod man;
 mod notify;
 mod output;
 mod params;
+mod repl;
 mod serve;
 mod session;
 mod signals;
@@ -75,12 +77,14 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Batch(batch::Batch),
+    Bench(bench::Bench),
     Call(call::Call),
     Check(check::Check),
     Completions(completions::Completions),
     Discover(discover::Discover),
     Man(man::Man),
     Notify(notify::Notify),
+    Repl(repl::Repl),
     Serve(serve::Serve),
     Watch(watch::Watch),
 }
@@ -89,12 +93,14 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
         Command::Batch(batch) => batch.run(),
+        Command::Bench(bench) => bench.run(),
         Command::Call(call) => call.run(),
         Command::Check(check) => check.run(),
         Command::Completions(completions) => completions.run(Arguments::command()),
         Command::Discover(discover) => discover.run(),
         Command::Man(man) => man.run(Arguments::command()),
         Command::Notify(notify) => notify.run(),
+        Command::Repl(repl) => repl.run(),
         Command::Serve(serve) => serve.run(),
         Command::Watch(watch) => watch.run(),
     };

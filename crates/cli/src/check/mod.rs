@@ -22,7 +22,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 mod watch;
-mod wire;
+pub(crate) mod wire;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

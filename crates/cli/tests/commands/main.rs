@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "all of this is tests; what fails ends one")]
 
 mod batch;
+#[cfg(unix)]
+mod bench;
 mod call;
 #[cfg(unix)]
 mod carriers;
@@ -16,9 +18,15 @@ mod discovery;
 mod documented;
 #[cfg(unix)]
 mod ending;
+#[cfg(unix)]
+mod far;
+#[cfg(unix)]
+mod keyboard;
 mod manual;
 mod notify;
 mod program;
+#[cfg(unix)]
+mod repl;
 mod serve;
 #[cfg(unix)]
 mod streams;
