@@ -151,7 +151,7 @@ impl<S: Stream> Source<S> {
                 Verdict::Slow => {
                     let reason = "a message did not come in time".to_owned();
                     self.shared.control().verdict = Some((CloseCode::POLICY, reason.clone()));
-                    return Poll::Ready(ConnectionError::Framing(reason));
+                    return Poll::Ready(ConnectionError::CutOff(reason));
                 }
             };
             self.timer.as_mut().reset(due);
