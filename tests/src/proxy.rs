@@ -5,7 +5,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -28,6 +28,7 @@ pub enum Fault {
     /// They come in pieces of random size, often of one byte, with others having their turn in between.
     Crumbs(u64),
     /// Chunks come twice at random. A chunk is what was read at once: on a local network, whole writes of the sender.
+    /// This and those below begin when they are [let loose](Proxy::let_loose); until then the bytes pass as they are.
     Duplicate(u64),
     /// Chunks change places at random.
     Reorder(u64),
@@ -52,12 +53,15 @@ pub struct Proxy {
     _running: JoinSet<()>,
 }
 
-/// How many bytes went each way, and how many connections there were.
+/// How many bytes went each way, how many connections there were, and what was done to them.
 #[derive(Debug, Default)]
 struct Passed {
     up: AtomicU64,
     down: AtomicU64,
     connections: AtomicU64,
+    is_loose: AtomicBool,
+    doubled: AtomicU64,
+    swapped: AtomicU64,
 }
 
 impl Proxy {
@@ -94,6 +98,17 @@ impl Proxy {
         (self.passed.up.load(Ordering::SeqCst), self.passed.down.load(Ordering::SeqCst))
     }
 
+    /// Begins with what is done to chunks, so that a test can see before that the link works.
+    pub fn let_loose(&self) {
+        self.passed.is_loose.store(true, Ordering::SeqCst);
+    }
+
+    /// How many chunks came twice, and how many changed places.
+    #[must_use]
+    pub fn shuffled(&self) -> (u64, u64) {
+        (self.passed.doubled.load(Ordering::SeqCst), self.passed.swapped.load(Ordering::SeqCst))
+    }
+
     /// How many connections there were.
     #[must_use]
     pub fn connections(&self) -> u64 {
@@ -121,7 +136,7 @@ async fn carry(client: TcpStream, server: SocketAddr, faults: Faults, passed: Ar
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
     let cut = Notify::new();
-    let pump = |from, to, fault, count| Pump { from, to, fault, count, cut: &cut }.run();
+    let pump = |from, to, fault, count| Pump { from, to, fault, count, passed: &passed, cut: &cut }.run();
     let both = async {
         tokio::join!(
             pump(from_client, to_server, faults.up, &passed.up),
@@ -140,6 +155,7 @@ struct Pump<'a> {
     to: OwnedWriteHalf,
     fault: Fault,
     count: &'a AtomicU64,
+    passed: &'a Passed,
     cut: &'a Notify,
 }
 
@@ -224,19 +240,26 @@ impl Pump<'_> {
     ) -> Result<(), Over> {
         loop {
             let chunk = self.read(u64::MAX).await?;
+            if !self.passed.is_loose.load(Ordering::SeqCst) {
+                self.write(&chunk).await?;
+                continue;
+            }
             let mut pieces = if in_pieces { split(&chunk, &mut random) } else { vec![chunk] };
             if swapped > 0 && random.u32(0..swapped) == 0 {
                 // If nothing follows, nothing changes places: this must not hold up what waits for an answer.
                 if let Some(next) = self.read_at_once().await? {
                     pieces.insert(0, next);
+                    self.passed.swapped.fetch_add(1, Ordering::SeqCst);
                 } else if pieces.len() > 1 {
                     let at = random.usize(1..pieces.len());
                     pieces.swap(at - 1, at);
+                    self.passed.swapped.fetch_add(1, Ordering::SeqCst);
                 }
             }
             for piece in pieces {
                 self.write(&piece).await?;
                 if twice > 0 && random.u32(0..twice) == 0 {
+                    self.passed.doubled.fetch_add(1, Ordering::SeqCst);
                     self.write(&piece).await?;
                 }
             }
