@@ -21,6 +21,8 @@ pub enum Fault {
     None,
     /// After so many bytes the whole connection is closed.
     Cut(u64),
+    /// After so many records of TLS, and so many bytes of the next, the whole connection is closed.
+    CutRecord(u64, u64),
     /// After so many bytes this direction ends; the other goes on.
     HalfClose(u64),
     /// After so many bytes nothing more is read, and nothing is closed.
@@ -60,6 +62,7 @@ struct Passed {
     down: AtomicU64,
     connections: AtomicU64,
     is_loose: AtomicBool,
+    records: AtomicU64,
     doubled: AtomicU64,
     swapped: AtomicU64,
 }
@@ -107,6 +110,12 @@ impl Proxy {
     #[must_use]
     pub fn shuffled(&self) -> (u64, u64) {
         (self.passed.doubled.load(Ordering::SeqCst), self.passed.swapped.load(Ordering::SeqCst))
+    }
+
+    /// How many records of TLS were passed on, where they were counted.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.passed.records.load(Ordering::SeqCst)
     }
 
     /// How many connections there were.
@@ -168,9 +177,13 @@ impl Pump<'_> {
             Fault::None => self.pass(u64::MAX).await,
             Fault::Cut(after) => {
                 let _ = self.pass(after).await;
-                self.cut.notify_one();
-                // Both directions end at once: whoever saw one end first could still say something.
-                std::future::pending().await
+                self.end_both().await
+            }
+            Fault::CutRecord(records, after) => {
+                if self.pass_records(records).await.is_ok() {
+                    let _ = self.pass(after).await;
+                }
+                self.end_both().await
             }
             Fault::HalfClose(after) => self.pass(after).await,
             Fault::Stall(after) => match self.pass(after).await {
@@ -213,6 +226,24 @@ impl Pump<'_> {
             self.write(&chunk).await?;
         }
         Ok(())
+    }
+
+    /// Passes so many records of TLS on: a type and a version, the length as two bytes, and so many bytes.
+    async fn pass_records(&mut self, most: u64) -> Result<(), Over> {
+        for _ in 0..most {
+            let mut header = [0; 5];
+            self.from.read_exact(&mut header).await.map_err(|_| Over)?;
+            self.write(&header).await?;
+            self.pass(u16::from_be_bytes([header[3], header[4]]).into()).await?;
+            self.passed.records.fetch_add(1, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    /// Both directions end at once: whoever saw one end first could still say something.
+    async fn end_both(&self) -> Result<(), Over> {
+        self.cut.notify_one();
+        std::future::pending().await
     }
 
     async fn crumble(&mut self, mut random: fastrand::Rng) -> Result<(), Over> {
