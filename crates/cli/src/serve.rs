@@ -80,6 +80,10 @@ pub(crate) struct Serve {
     /// The most connections at once from one address.
     #[arg(long, value_name = "COUNT", value_parser = units::count)]
     max_connections_per_address: Option<usize>,
+    /// The most bytes of all messages above 64 KiB together, over all that is listened on. What would exceed it is refused,
+    /// to be sent again later.
+    #[arg(long, value_name = "BYTES", default_value = "256M", value_parser = units::bytes)]
+    max_buffers: usize,
     /// How long calls under way may take to finish after the signal to stop.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = units::seconds)]
     drain_time: Duration,
@@ -107,6 +111,7 @@ impl Serve {
             .with_options(ServerOptions {
                 connections: self.max_connections,
                 connections_per_address: self.max_connections_per_address,
+                buffers: self.max_buffers,
                 ..ServerOptions::default()
             });
         if let Some(tls) = self.tls()? {
