@@ -100,7 +100,14 @@ fn streams() -> RouterBuilder {
         let items = [Ok(json!(1)), Err(ErrorObject::new(Code(7), "the stream broke")), Ok(json!(3))];
         ReplyFuture::ready(Reply::try_stream(stream::iter(items)))
     };
+    let say = |call: &Call| {
+        ReplyFuture::ready(match call.cx.wants_stream() {
+            true => Reply::stream(stream::iter(["one ", "two"])),
+            false => Reply::of(&"one two"),
+        })
+    };
     Router::builder()
+        .add(Method::new("say", service_fn(say)))
         .add(Method::stream("count", |(to,): (u16,), _| stream::iter(1..=to)))
         .add(Method::new("count_and_break", service_fn(broken)))
         .add(Method::stream("numbers", |_: Json, _| stream::iter(1..=3)))

@@ -1,4 +1,5 @@
-//! Libraries of others call us, and we call theirs: installs them, then runs the tests of the `tests/interop/` workspace.
+//! Libraries of others call us, and we call theirs: installs them, builds the program that they call, then runs the tests
+//! of the `tests/interop/` workspace.
 //!
 //! They are installed where cargo builds, in `interop/`, and again when what is asked for has changed.
 
@@ -24,11 +25,16 @@ pub(crate) fn run() -> Result<Done, Failure> {
     needs::NODE.ensure()?;
     needs::NPM.ensure()?;
     needs::PYTHON.ensure()?;
+    needs::CURL.ensure()?;
     let target = workspace::target()?;
     let folder = target.join("interop");
     install(&folder.join("node"), "node", &["node/package.json", "node/package-lock.json"], node)?;
     link(&folder.join("node"))?;
     install(&folder.join("python"), "python3", &["python/requirements.txt"], python)?;
+
+    // With the features that the other tests gave it, so that it is there already where they have run.
+    Program::cargo("build --workspace --all-features --bin switchboard --test commands").run()?;
+    let program = target.join("debug/switchboard").display().to_string();
 
     let target = target.display().to_string();
     let tests = if needs::has_nextest() {
@@ -38,7 +44,11 @@ pub(crate) fn run() -> Result<Done, Failure> {
         Program::cargo("test --no-fail-fast --manifest-path tests/interop/Cargo.toml")
     };
     // What was built for the other tests serves here too.
-    tests.args(["--target-dir", &target]).env("SWITCHBOARD_INTEROP", folder.display().to_string()).run()?;
+    tests
+        .args(["--target-dir", &target])
+        .env("SWITCHBOARD_INTEROP", folder.display().to_string())
+        .env("SWITCHBOARD_PROGRAM", program)
+        .run()?;
     Ok(Done::Passed)
 }
 

@@ -1,5 +1,6 @@
 //! What a server says when it starts: where it listens, what it serves, and how to try it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
@@ -19,10 +20,13 @@ pub(crate) fn banner(urls: &[String], methods: &[MethodDescription]) -> String {
         line(&mut text, format_args!("Listening on {URL}{url}{URL:#}"));
     }
     line(&mut text, format_args!("\n{HEAD}Methods{HEAD:#}"));
-    let signatures: Vec<String> = methods.iter().map(signature).collect();
-    let width = signatures.iter().map(|signature| signature.chars().count()).max().unwrap_or(0);
-    for (method, signature) in methods.iter().zip(&signatures) {
-        line(&mut text, format_args!("  {METHOD}{signature:width$}{METHOD:#}  {}", method.summary));
+    let width = methods.iter().map(|method| signature(method).chars().count()).max().unwrap_or(0);
+    for (heading, group) in groups(methods) {
+        line(&mut text, format_args!("  {HEAD}{heading}{HEAD:#}"));
+        for method in group {
+            let (signature, summary) = (signature(method), &method.summary);
+            line(&mut text, format_args!("    {METHOD}{signature:width$}{METHOD:#}  {summary}"));
+        }
     }
     if let Some(first) = urls.iter().find(|url| *url != "stdio") {
         let url = address::reachable(first);
@@ -59,12 +63,51 @@ fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
     let _ = writeln!(text, "{line}");
 }
 
-/// A method with the names of its parameters: `math/add(a, b)`.
+/// The methods under headings: their first tag, in the order of the alphabet, and last those without any.
+fn groups(methods: &[MethodDescription]) -> Vec<(&str, Vec<&MethodDescription>)> {
+    let mut tagged: BTreeMap<&str, Vec<&MethodDescription>> = BTreeMap::new();
+    let mut others = Vec::new();
+    for method in methods {
+        match method.tags.first() {
+            Some(tag) => tagged.entry(tag).or_default().push(method),
+            None => others.push(method),
+        }
+    }
+    let others = (!others.is_empty()).then_some(("others", others));
+    tagged.into_iter().chain(others).collect()
+}
+
+/// A method with the names of its parameters: `math/add(a, b)`, `trigger_error(message?)`, `sum(numbers…)`, and
+/// `logEvent(…)` if they are not known.
 fn signature(method: &MethodDescription) -> String {
-    let params = method.params.as_deref().unwrap_or_default();
+    let Some(params) = &method.params else { return format!("{}(…)", method.name) };
     let names: Vec<String> = params
         .iter()
-        .map(|param| if param.is_variadic { format!("{}…", param.name) } else { param.name.clone() })
+        .map(|param| match param {
+            param if param.is_variadic => format!("{}…", param.name),
+            param if param.is_required => param.name.clone(),
+            param => format!("{}?", param.name),
+        })
         .collect();
     format!("{}({})", method.name, names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_stand_under_their_tags_and_those_without_one_come_last() {
+        let method = |name: &str, tag: Option<&str>| {
+            let mut method = MethodDescription::documented("Does it.");
+            method.name = name.to_owned();
+            method.tags.extend(tag.map(str::to_owned));
+            method
+        };
+        let methods = [method("a", Some("streams")), method("long", None), method("c", Some("basics"))];
+        let text = banner(&["stdio".to_owned()], &methods);
+        let text = anstream::adapter::strip_str(&text).to_string();
+        let expected = "Methods\n  basics\n    c(…)     Does it.\n  streams\n    a(…)     Does it.\n  others\n    long(…)  Does it.\n";
+        assert!(text.contains(expected), "{text}");
+    }
 }

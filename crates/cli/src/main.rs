@@ -11,7 +11,6 @@ mod exit;
 mod failure;
 mod layout;
 mod logs;
-mod number;
 mod output;
 mod params;
 mod serve;

@@ -26,7 +26,7 @@ Examples:
   switchboard serve --stdio
   switchboard serve --allow-origin https://app.example.com --cors";
 
-/// Serves a few demo methods until it is told to stop.
+/// Serves demo methods until it is told to stop; the methods of the usual tutorials are among them.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES,

@@ -111,8 +111,10 @@ struct Repeatable;
 #[derive(Clone, Debug)]
 pub struct Members(pub Json);
 
-/// Says that the caller reads a stream, for carriers that have to ask for one: they answer a plain call with its items in
-/// one array. [`Peer::stream`](crate::Peer::stream) attaches it to the call's [`Context`].
+/// Says that the caller reads a stream: for methods that can answer with one value as well, see
+/// [`Context::wants_stream`], and for carriers that have to ask for a stream, because they answer a plain call with its
+/// items in one array. [`Peer::stream`](crate::Peer::stream) attaches it to the call's [`Context`], and so does a driver
+/// whose caller said it.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamWanted;
 

@@ -149,6 +149,12 @@ impl Peer {
         Batch { peer: self.clone(), calls: Vec::new(), fault: None, timeout: self.timeout }
     }
 
+    /// Whether both lead to the same far side by the same way: over one connection, for instance.
+    #[must_use]
+    pub fn is_same(&self, other: &Peer) -> bool {
+        matches!((&self.remote, &other.remote), (Some(one), Some(two)) if Arc::ptr_eq(one, two))
+    }
+
     /// Waits until the far side can be reached no more over this connection, and says why. A carrier that connects
     /// anew for each call is never closed.
     pub async fn closed(&self) -> CallError {

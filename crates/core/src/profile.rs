@@ -30,9 +30,9 @@ pub struct Profile {
     pub streams: Streams,
     /// How progress is told before the reply.
     pub progress: Progress,
-    /// Whether calls of this side say until when their caller waits, and whether it wants to hear of progress, where it
-    /// said so: as the members `timeoutMs` and `progress` of the request, which most peers ignore. Turn it off for peers
-    /// that refuse members they do not know. What others say is always heard.
+    /// Whether calls of this side say until when their caller waits, whether it wants to hear of progress and whether it
+    /// reads a stream, where it said so: as the members `timeoutMs`, `progress` and `stream` of the request, which most
+    /// peers ignore. Turn it off for peers that refuse members they do not know. What others say is always heard.
     pub wishes: bool,
 }
 

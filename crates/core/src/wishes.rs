@@ -1,8 +1,8 @@
-//! What a caller may say about a call besides what it asks for: until when it waits, and whether it wants to hear of
-//! progress.
+//! What a caller may say about a call besides what it asks for: until when it waits, whether it wants to hear of
+//! progress, and whether it reads a stream.
 //!
-//! Both travel as members of the request that others ignore: `timeoutMs`, a whole number of milliseconds, and
-//! `progress`, which is true. They are taken off when a call comes in, and written anew when it is passed on: with what
+//! They travel as members of the request that others ignore: `timeoutMs`, a whole number of milliseconds, `progress` and
+//! `stream`, which are true. They are taken off when a call comes in, and written anew when it is passed on: with what
 //! is left of the time, and with progress going back the same way.
 
 use std::future::Future;
@@ -12,9 +12,9 @@ use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::call::Call;
+use crate::call::{Call, StreamWanted};
 use crate::codec::members;
-use crate::context::Context;
+use crate::context::{Context, Version};
 use crate::dispatch::moment_after;
 use crate::id::Id;
 use crate::json::Json;
@@ -25,6 +25,7 @@ use crate::text::Text;
 
 const TIMEOUT: &[u8] = b"timeoutMs";
 const PROGRESS: &[u8] = b"progress";
+const STREAM: &[u8] = b"stream";
 
 /// The notification that tells progress in our own dialect.
 pub(crate) const PROGRESS_METHOD: &str = "rpc.progress";
@@ -34,7 +35,7 @@ pub(crate) const PROGRESS_WAITING: usize = 32;
 
 /// Takes the wishes out of the members of a request and puts them into the context; gives what is left of the members.
 pub(crate) fn take(all: Json, id: Option<&Id>, cx: &mut Context) -> Option<Json> {
-    let is_wish = |name: &[u8]| name == TIMEOUT || name == PROGRESS;
+    let is_wish = |name: &[u8]| [TIMEOUT, PROGRESS, STREAM].contains(&name);
     if !members(all.as_bytes()).any(|(name, _)| is_wish(&name)) {
         return Some(all);
     }
@@ -53,6 +54,12 @@ pub(crate) fn take(all: Json, id: Option<&Id>, cx: &mut Context) -> Option<Json>
                     cx.insert(ProgressTo { method, member, token });
                 }
             }
+            STREAM => {
+                // 1.0 knows no streams.
+                if value == b"true" && id.is_some() && cx.version == Version::V2 {
+                    cx.insert(StreamWanted);
+                }
+            }
             name => {
                 rest.push(if rest.is_empty() { b'{' } else { b',' });
                 let name = String::from_utf8_lossy(name);
@@ -69,8 +76,19 @@ pub(crate) fn take(all: Json, id: Option<&Id>, cx: &mut Context) -> Option<Json>
     Some(Json::from_text(Text::from_vec(rest)))
 }
 
+/// What the caller of a call that is sent wishes.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Wishes {
+    /// What is left of the time that it waits.
+    pub(crate) left: Option<Duration>,
+    /// To hear of progress.
+    pub(crate) progress: bool,
+    /// To read a stream, where there is a choice.
+    pub(crate) stream: bool,
+}
+
 /// The members of a request with these wishes among them.
-pub(crate) fn add(all: Option<&Json>, left: Option<Duration>, wants_progress: bool) -> Option<Json> {
+pub(crate) fn add(all: Option<&Json>, wishes: Wishes) -> Option<Json> {
     let mut text = match all.map(Json::as_bytes) {
         Some([inside @ .., b'}']) => inside.to_vec(),
         _ => Vec::new(),
@@ -81,11 +99,14 @@ pub(crate) fn add(all: Option<&Json>, left: Option<Duration>, wants_progress: bo
         text.extend_from_slice(b"\":");
         text.extend_from_slice(value.as_bytes());
     };
-    if let Some(left) = left {
+    if let Some(left) = wishes.left {
         member(TIMEOUT, &left.as_millis().to_string());
     }
-    if wants_progress {
+    if wishes.progress {
         member(PROGRESS, "true");
+    }
+    if wishes.stream {
+        member(STREAM, "true");
     }
     if text.is_empty() {
         return None;
@@ -157,6 +178,15 @@ impl Context {
         self.get::<ProgressTo>().is_some() || self.get::<ProgressSender>().is_some()
     }
 
+    /// Whether the caller reads a stream, for methods that can answer with one value as well: it called with
+    /// [`Peer::stream`], takes an event stream over HTTP, or said so in the request with the member `"stream": true`.
+    ///
+    /// A method that always streams need not ask; where there is no stream its items are collected.
+    #[must_use]
+    pub fn wants_stream(&self) -> bool {
+        self.get::<StreamWanted>().is_some()
+    }
+
     /// Sets the deadline of a call whose caller waits this long for its answer. An earlier deadline stays.
     ///
     /// A twentieth of the time, but not more than 50 ms, is kept for the answer to travel.
@@ -184,17 +214,21 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn wishes_are_taken_off_and_the_rest_stays() {
-        let (rest, cx) = taken(r#"{"a":1,"timeoutMs":1000,"b\n":[2],"progress":true}"#);
+        let (rest, cx) = taken(r#"{"a":1,"timeoutMs":1000,"b\n":[2],"progress":true,"stream":true}"#);
         assert_eq!(rest.as_deref(), Some(r#"{"a":1,"b\n":[2]}"#));
         assert_eq!(cx.time_left(), Some(Duration::from_millis(950)));
         assert!(cx.wants_progress());
+        assert!(cx.wants_stream());
     }
 
     #[tokio::test(start_paused = true)]
     async fn nonsense_is_no_wish_and_goes_no_further() {
-        for text in [r#"{"timeoutMs":"soon"}"#, r#"{"timeoutMs":-1}"#, r#"{"progress":1}"#] {
+        for text in
+            [r#"{"timeoutMs":"soon"}"#, r#"{"timeoutMs":-1}"#, r#"{"progress":1}"#, r#"{"stream":"true"}"#]
+        {
             let (rest, cx) = taken(text);
-            assert_eq!((rest, cx.deadline, cx.wants_progress()), (None, None, false), "{text}");
+            assert_eq!((rest, cx.deadline), (None, None), "{text}");
+            assert!(!cx.wants_progress() && !cx.wants_stream(), "{text}");
         }
     }
 
@@ -209,13 +243,18 @@ mod tests {
     #[test]
     fn wishes_stand_behind_the_other_members() {
         let all = Json::parse(r#"{"a":1}"#).unwrap();
-        let check = |all: Option<&Json>, left: Option<u64>, progress: bool, expected: Option<&str>| {
-            let added = add(all, left.map(Duration::from_millis), progress);
-            assert_eq!(added.as_ref().map(Json::as_str), expected);
+        let check = |all: Option<&Json>, wishes: Wishes, expected: Option<&str>| {
+            assert_eq!(add(all, wishes).as_ref().map(Json::as_str), expected);
         };
-        check(None, None, false, None);
-        check(Some(&all), None, false, Some(r#"{"a":1}"#));
-        check(Some(&all), Some(5), true, Some(r#"{"a":1,"timeoutMs":5,"progress":true}"#));
-        check(None, Some(5), false, Some(r#"{"timeoutMs":5}"#));
+        let none = Wishes::default();
+        let left = Some(Duration::from_millis(5));
+        check(None, none, None);
+        check(Some(&all), none, Some(r#"{"a":1}"#));
+        check(
+            Some(&all),
+            Wishes { left, progress: true, stream: true },
+            Some(r#"{"a":1,"timeoutMs":5,"progress":true,"stream":true}"#),
+        );
+        check(None, Wishes { left, ..none }, Some(r#"{"timeoutMs":5}"#));
     }
 }

@@ -31,10 +31,14 @@ pub use switchboard_transport::{framing, stream};
 /// The examples of the pages in `docs/`, tested like those of the documentation.
 #[cfg(all(doctest, feature = "macros", feature = "http"))]
 mod pages {
+    #[doc = include_str!("../../../docs/batches.md")]
+    struct Batches;
     #[doc = include_str!("../../../docs/cancelling.md")]
     struct Cancelling;
     #[doc = include_str!("../../../docs/deadlines.md")]
     struct Deadlines;
+    #[doc = include_str!("../../../docs/errors.md")]
+    struct Errors;
     #[doc = include_str!("../../../docs/pushing.md")]
     struct Pushing;
     #[doc = include_str!("../../../docs/streaming.md")]

@@ -117,7 +117,7 @@ async fn what_is_pushed_goes_into_the_same_stream_before_the_reply() {
 async fn the_head_says_what_follows_and_a_notification_has_no_stream() {
     let (mut endpoint, _) = endpoint();
     let response = request(&mut endpoint, &call("add", "[2,3]")).await;
-    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    assert_eq!(response.headers()["content-type"], "text/event-stream; charset=utf-8");
     assert_eq!(response.headers()["cache-control"], "no-cache, no-store, no-transform");
     assert_eq!(response.headers()["x-accel-buffering"], "no");
     assert!(!response.headers().contains_key("content-length"));
@@ -320,7 +320,7 @@ async fn the_head_is_sent_before_there_is_an_item() {
     let mut raw = Raw::open(server.address).await;
     raw.send(post(server.address, "accept: text/event-stream\r\n", &call("wait", "[]"))).await;
     let head = raw.response().await.unwrap();
-    assert_eq!(head.header("content-type"), Some("text/event-stream"));
+    assert_eq!(head.header("content-type"), Some("text/event-stream; charset=utf-8"));
     assert_eq!(head.header("transfer-encoding"), Some("chunked"));
     drop(raw);
     server.stop().await;

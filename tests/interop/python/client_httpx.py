@@ -61,7 +61,7 @@ def data(response):
 def event_streams(client):
     accept = {"accept": "text/event-stream"}
     with client.stream("POST", RPC, json=call("count", [3]), headers=accept) as response:
-        check("events: the type", response.headers["content-type"], "text/event-stream")
+        check("events: the type", response.headers["content-type"], "text/event-stream; charset=utf-8")
         items = [event["result"] for event in data(response)]
     check("events: the items of a stream", items, [1, 2, 3])
 

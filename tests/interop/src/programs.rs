@@ -10,13 +10,15 @@ use tokio::time::timeout;
 /// How long a program may take. They take a second or two; an interpreter on a busy machine may need more.
 const LIMIT: Duration = Duration::from_secs(50);
 
-/// A program of `node/` or `python/`.
+/// A program of `node/`, `python/` or `shell/`.
 #[derive(Clone, Copy, Debug)]
 pub enum Program {
     /// A script for Node.
     Node(&'static str),
     /// A script for Python.
     Python(&'static str),
+    /// A script for the shell, of `shell/`.
+    Shell(&'static str),
 }
 
 impl Program {
@@ -35,6 +37,7 @@ impl Program {
                 vec!["node".into(), "--preserve-symlinks".into(), "--preserve-symlinks-main".into(), script]
             }
             Program::Python(script) => vec![installed("python/bin/python"), here.join("python").join(script)],
+            Program::Shell(script) => vec!["sh".into(), here.join("shell").join(script)],
         };
         words.into_iter().map(|word: PathBuf| word.display().to_string()).collect()
     }

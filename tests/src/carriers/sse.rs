@@ -69,7 +69,7 @@ fn heard(received: &Received) -> Heard {
     match (received.status(), received.header("content-type")) {
         (204, None) if received.body.is_empty() => Heard::Messages(Vec::new()),
         (413, Some("application/json")) => Heard::Messages(vec![received.body.clone()]),
-        (200, Some("text/event-stream")) => {
+        (200, Some("text/event-stream; charset=utf-8")) => {
             let mut messages = events(&dechunk(&received.body));
             assert_eq!(messages.pop().as_deref(), Some(&b"[DONE]"[..]), "a stream says that it ends");
             Heard::Messages(messages)

@@ -12,9 +12,10 @@ fn the_banner_shows_where_it_listens_what_it_serves_and_how_to_try_it() {
     assert!(!url.ends_with(":0"), "{banner}");
     for part in [
         concat!("switchboard ", env!("CARGO_PKG_VERSION"), "\n"),
-        "  math/add(a, b)                ",
+        "\nMethods\n  arithmetic\n    add(a, b)  ",
+        "\n    math/add(a, b)               ",
         "  Adds two numbers.\n",
-        "  sum(numbers…)  ",
+        "\n    sum(numbers…)  ",
         &format!("  curl {url} -H 'content-type: application/json' -d '"),
         &format!("  switchboard call {url} math/add a=2 b=3\n"),
         &format!("  curl -N '{url}/rpc/stream?method=ticks&count=3'\n"),
@@ -63,6 +64,16 @@ fn the_operator_learns_once_how_to_allow_a_host() {
     assert!(!said.contains("rpc.example"), "{said}");
     serving.signal("TERM");
     assert!(!serving.read_until("Stopping").contains("--allow-host"));
+}
+
+#[test]
+fn what_callers_log_is_shown_to_who_asks_and_cannot_pass_for_another_line() {
+    let mut serving = Serving::start(&["-v"]);
+    let log = ["notify_log", "message=one\nERROR two\u{1b}[2J", "source=me"];
+    let output = parts(run(&[&["call", &serving.url()], &log[..]].concat()));
+    assert_eq!(output, (Some(0), "null\n".to_owned(), String::new()));
+    let said = serving.read_until("says");
+    assert!(said.ends_with("\"me\" says \"one\\nERROR two\\u{1b}[2J\"\n"), "{said}");
 }
 
 #[cfg(unix)]

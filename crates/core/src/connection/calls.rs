@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use tokio::task::{AbortHandle, Id as TaskId, JoinSet};
 
 use crate::assembly::Assembly;
+use crate::call::StreamWanted;
 use crate::codec::Request;
 use crate::connection::partial::Tokens;
 use crate::context::{self, Version};
@@ -204,6 +205,9 @@ impl Calls {
         let mut call = call_of(request, &self.cx);
         if let Some(progress) = tokens.progress.clone() {
             call.cx.insert(progress);
+        }
+        if tokens.wants_parts() {
+            call.cx.insert(StreamWanted);
         }
         let settles = id.is_some() && self.settings.profile.streams.partial.is_some();
         let about = settles.then(|| (call.method.clone(), call.cx.deadline));

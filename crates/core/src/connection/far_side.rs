@@ -10,7 +10,7 @@ use futures_core::Stream;
 use futures_util::future::join_all;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::call::{Call, Members, StreamWanted};
+use crate::call::{Call, Members};
 use crate::call_error::CallError;
 use crate::codec::{self, members};
 use crate::connection::inbox::inbox;
@@ -25,7 +25,7 @@ use crate::service::Service;
 use crate::subscription::Subscription;
 use crate::text::Text;
 use crate::watch::{Seen, Watched};
-use crate::wishes::{self, PROGRESS_WAITING, ProgressSender, ProgressTo};
+use crate::wishes::{self, PROGRESS_WAITING, ProgressSender, ProgressTo, Wishes};
 
 /// The far side of a connection.
 pub(super) struct FarSide {
@@ -94,12 +94,21 @@ impl FarSide {
         let progress = call.cx.get::<ProgressSender>().cloned();
         let wants_progress = progress.is_some();
         let id = state.pending.next_id();
-        let left = call.cx.time_left().filter(|_| profile.wishes);
-        let with_wishes = wishes::add(members, left, wants_progress && profile.wishes);
+        let wants_stream = call.cx.wants_stream();
+        let wishes = match profile.wishes {
+            // Whoever has names for its streams knows of them by those.
+            true => Wishes {
+                left: call.cx.time_left(),
+                progress: wants_progress,
+                stream: wants_stream && names.is_none(),
+            },
+            false => Wishes::default(),
+        };
+        let with_wishes = wishes::add(members, wishes);
         let member = profile.progress.param.filter(|_| wants_progress);
         let with_token = member.and_then(|member| add_token(call.params.as_ref(), member, "call", id));
         let params = with_token.as_ref().or(call.params.as_ref());
-        let member = profile.streams.partial.filter(|_| call.cx.get::<StreamWanted>().is_some());
+        let member = profile.streams.partial.filter(|_| wants_stream);
         let in_parts = member.and_then(|member| add_token(params, member, partial::PREFIX, id));
         let params = in_parts.as_ref().or(params);
         codec::request(out, version, &Id::from(id), &call.method, params, with_wishes.as_ref());

@@ -37,6 +37,11 @@ impl Tokens {
         }
     }
 
+    /// Whether the caller gave a token for partial results.
+    pub(super) fn wants_parts(&self) -> bool {
+        self.partial.is_some()
+    }
+
     fn split(params: &mut Json, profile: &Profile) -> Tokens {
         let mut tokens = Tokens::default();
         let mut others = Vec::new();

@@ -17,6 +17,7 @@ use futures_core::Stream;
 
 use self::outbox::{Outbox, Pusher};
 use crate::batch::{Batch, Stop};
+use crate::call::StreamWanted;
 use crate::codec::{self, Fault, Incoming, Message, Request};
 use crate::context::{Context, Version};
 use crate::dispatch::{Started, call_of, start};
@@ -123,7 +124,9 @@ fn begin(
         });
         return Events::new(Work::Whole(whole), outbox, settings, false);
     };
-    let started = start(service, &call_of(request, &reachable(cx, &outbox)));
+    let mut call = call_of(request, &reachable(cx, &outbox));
+    call.cx.insert(StreamWanted);
+    let started = start(service, &call);
     let limits = Arc::clone(&settings);
     let reply = Box::pin(async move { finish(started, &limits).await });
     Events::new(Work::Call { version, id, reply }, outbox, settings, true)

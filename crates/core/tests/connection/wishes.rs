@@ -1,11 +1,13 @@
 //! Deadlines that travel, progress before the reply, and the dialect of language servers.
 
+use std::future::IntoFuture;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use switchboard_core::{
-    CallError, Code, Context, ErrorObject, Json, Method, Profile, Router, RouterBuilder, Settings,
-    Subscription,
+    CallError, Code, Context, ErrorObject, Json, Method, Profile, Reply, ReplyFuture, Router, RouterBuilder,
+    Settings, Subscription, service_fn,
 };
 use tokio::sync::mpsc;
 
@@ -215,4 +217,60 @@ async fn cancelling_stops_the_handler_in_each_dialect_and_by_each_way() {
             gate.empty().await;
         }
     }
+}
+
+/// A method that answers with one value, or with a stream for whoever reads one.
+fn either() -> Method {
+    Method::new(
+        "say",
+        service_fn(|call| {
+            ReplyFuture::ready(match call.cx.wants_stream() {
+                true => Reply::stream(futures_util::stream::iter(["a", "b"])),
+                false => Reply::of(&"ab"),
+            })
+        }),
+    )
+}
+
+#[tokio::test]
+async fn a_method_learns_that_its_caller_reads_a_stream_also_when_the_call_is_passed_on() {
+    let (far, _far) = client_of(Router::builder().add(either()));
+    let (near, _middle) = client_of(Router::builder().fallback(far));
+    let items: Vec<_> = near.stream::<String>("say", ()).await.unwrap().collect().await;
+    assert_eq!(items, [Ok("a".to_owned()), Ok("b".to_owned())]);
+    assert_eq!(near.call::<String>("say", ()).await.as_deref(), Ok("ab"));
+}
+
+#[tokio::test]
+async fn a_token_for_partial_results_asks_for_a_stream_and_is_all_that_is_said() {
+    // LSP-P-05
+    let settings = Settings { profile: Profile::lsp(), ..Settings::default() };
+    let (mut raw, server) = Raw::against(Router::builder().add(either()), settings);
+    raw.send(r#"{"jsonrpc":"2.0","id":1,"method":"say","params":{"partialResultToken":7}}"#).await;
+    let told = r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":7,"value":["a","b"]}}"#;
+    assert_eq!(raw.receive().await.unwrap(), told);
+    assert_eq!(raw.receive().await.unwrap(), r#"{"jsonrpc":"2.0","id":1,"result":[]}"#);
+    raw.send(r#"{"jsonrpc":"2.0","id":2,"method":"say"}"#).await;
+    assert_eq!(raw.receive().await.unwrap(), r#"{"jsonrpc":"2.0","id":2,"result":"ab"}"#);
+
+    let call = tokio::spawn(server.peer.stream::<String>("other", ()).into_future());
+    let sent = raw.receive().await.unwrap();
+    assert!(sent.contains("partialResultToken") && !sent.contains(r#""stream""#), "{sent}");
+    call.abort();
+}
+
+#[tokio::test]
+async fn whoever_reads_a_subscription_under_its_own_names_does_not_ask_for_a_stream() {
+    let (mut raw, server) = Raw::against(Router::builder(), Settings::default());
+    let call = tokio::spawn(server.peer.stream::<String>("eth_subscribe", ["newHeads"]).into_future());
+    assert!(!raw.receive().await.unwrap().contains(r#""stream""#));
+    call.abort();
+    let call = tokio::spawn(server.peer.stream::<String>("count", [2]).into_future());
+    // What gave up on the first is told too.
+    let mut sent = raw.receive().await.unwrap();
+    while !sent.contains(r#""count""#) {
+        sent = raw.receive().await.unwrap();
+    }
+    assert!(sent.contains(r#""stream":true"#), "{sent}");
+    call.abort();
 }

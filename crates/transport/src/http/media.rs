@@ -14,8 +14,13 @@ pub(super) enum Format {
 }
 
 impl Format {
+    /// The header that says so.
     pub(super) const fn value(self) -> HeaderValue {
-        HeaderValue::from_static(self.name())
+        HeaderValue::from_static(match self {
+            // It is always UTF-8, but some clients take any other text for Latin-1 unless they are told.
+            Format::Events => "text/event-stream; charset=utf-8",
+            other => other.name(),
+        })
     }
 
     const fn name(self) -> &'static str {

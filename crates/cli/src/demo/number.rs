@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use switchboard::{ErrorObject, Json, Kind};
+use switchboard::{Json, Kind};
+
+use super::faults::Unacceptable;
 
 /// A number as JSON has it: without a fraction and an exponent it is whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,13 +29,12 @@ impl Number {
         other: Number,
         exact: fn(i128, i128) -> Option<i128>,
         floating: fn(f64, f64) -> f64,
-    ) -> Result<Number, ErrorObject> {
+    ) -> Result<Number, Unacceptable> {
         let result = match (self, other) {
             (Number::Whole(a), Number::Whole(b)) => exact(a, b).map(Number::Whole),
             (a, b) => Number::finite(floating(a.to_f64(), b.to_f64())),
         };
-        result
-            .ok_or_else(|| ErrorObject::validation_failed("the result is too large for a number of 128 bits"))
+        result.ok_or(Unacceptable("the result is too large for a number of 128 bits"))
     }
 
     /// The number as a floating one, rounded where it has to be.

@@ -1,0 +1,111 @@
+//! What stands in for a model, so that clients of one can be tried without any.
+
+use futures_util::stream;
+use switchboard::{
+    Arguments, Call, ErrorObject, Method, MethodDescription, ParamDescription, Reply, ReplyFuture,
+    ResultDescription, Schemas, service_fn,
+};
+
+use super::text::Text;
+
+/// The most characters that a prompt may have.
+const LONGEST: usize = 4000;
+
+/// `ai/generate(prompt)`: by hand, because it answers in one of two ways.
+pub(super) fn generate() -> Method {
+    Method::new("ai/generate", service_fn(|call| ReplyFuture::ready(answer(call)))).described(describe)
+}
+
+const DOCS: &str = "\
+Gives the words of the prompt back; it stands in for a model, and is none.
+
+A plain call answers with one string. Whoever reads a stream gets it token by token: a token is a word with the white \
+space after it, so that all of them joined are the prompt.";
+
+fn describe(schemas: &mut Schemas) -> MethodDescription {
+    let prompt = ParamDescription::required("prompt", schemas.of::<Text>())
+        .documented("What to say; at most 4000 characters.");
+    MethodDescription::documented(DOCS)
+        .param(prompt)
+        .no_more_params()
+        .result(ResultDescription::Value(schemas.of::<String>()))
+        .safe()
+        .tag("streams")
+}
+
+fn answer(call: &Call) -> Reply {
+    match prompt(call) {
+        Ok(prompt) if call.cx.wants_stream() => Reply::stream(stream::iter(tokens(&prompt))),
+        Ok(prompt) => Reply::of(&prompt),
+        Err(error) => Reply::Error(error),
+    }
+}
+
+fn prompt(call: &Call) -> Result<String, ErrorObject> {
+    let Text(prompt) = Arguments::read(call.params.as_ref(), &["prompt"])?.required(0)?;
+    match prompt.chars().nth(LONGEST) {
+        None => Ok(prompt),
+        Some(_) => Err(ErrorObject::invalid_params("Prompt too long")),
+    }
+}
+
+/// The words of a text, each with the white space after it.
+fn tokens(text: &str) -> Vec<String> {
+    let mut tokens: Vec<String> = Vec::new();
+    for part in text.split_inclusive(char::is_whitespace) {
+        match tokens.last_mut() {
+            Some(last) if part.trim().is_empty() => last.push_str(part),
+            _ => tokens.push(part.to_owned()),
+        }
+    }
+    tokens
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::StreamExt;
+    use switchboard::{Code, Json, Peer};
+
+    fn peer() -> Peer {
+        Peer::local(switchboard::Router::builder().add(generate()).build().unwrap())
+    }
+
+    #[test]
+    fn tokens_joined_are_the_text() {
+        let check = |text: &str, expected: &[&str]| {
+            assert_eq!(tokens(text), expected);
+            assert_eq!(tokens(text).concat(), text);
+        };
+        check("", &[]);
+        check("one", &["one"]);
+        check("one two\n\nthree ", &["one ", "two\n\n", "three "]);
+        check("  one", &["  ", "one"]);
+        check("é\u{3000}ü", &["é\u{3000}", "ü"]);
+    }
+
+    #[tokio::test]
+    async fn a_plain_call_has_one_answer_and_a_reader_its_tokens() {
+        // LLM-01
+        let answer: String = peer().call("ai/generate", ["to be or"]).await.unwrap();
+        assert_eq!(answer, "to be or");
+        let items: Vec<String> = peer()
+            .stream("ai/generate", ["to be or"])
+            .await
+            .unwrap()
+            .map(|item| item.unwrap())
+            .collect()
+            .await;
+        assert_eq!(items, ["to ", "be ", "or"]);
+    }
+
+    #[tokio::test]
+    async fn a_prompt_has_at_most_4000_characters() {
+        let longest: String = peer().call("ai/generate", ["é".repeat(LONGEST)]).await.unwrap();
+        assert_eq!(longest.chars().count(), LONGEST);
+        let error = peer().call::<Json>("ai/generate", ["é".repeat(LONGEST + 1)]).await.unwrap_err();
+        let error = error.rejection().unwrap();
+        assert_eq!(error.code, Code::INVALID_PARAMS);
+        assert_eq!(error.data.as_ref().unwrap().as_str(), r#"{"details":"Prompt too long"}"#);
+    }
+}

@@ -1,0 +1,182 @@
+//! The time, and what comes by itself as it passes.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use futures_util::{StreamExt, stream};
+use switchboard::{Context, ErrorObject, Stream, service};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
+
+use super::faults::Unacceptable;
+
+/// How many may be told of ticks at once.
+const WATCHERS: usize = 1024;
+
+/// A clock that ticks for whoever asks.
+pub(super) struct Clock {
+    watchers: Arc<Semaphore>,
+}
+
+impl Default for Clock {
+    fn default() -> Clock {
+        Clock { watchers: Arc::new(Semaphore::new(WATCHERS)) }
+    }
+}
+
+#[service]
+impl Clock {
+    /// Answers with the seconds since 1970.
+    #[method(safe, name = "time/now", tag = "time")]
+    fn now(&self) -> f64 {
+        since_1970().as_secs_f64()
+    }
+
+    /// Answers with the time of the server.
+    ///
+    /// It is in UTC, and written as ISO 8601 does: `2026-11-16T04:07:44.512Z`.
+    #[method(safe, tag = "time")]
+    fn get_server_time(&self) -> String {
+        written(since_1970())
+    }
+
+    /// Streams the numbers from 1 on, one at a time.
+    #[method(safe, tag = "streams")]
+    fn ticks(
+        &self,
+        /// The last number; without it there is none.
+        count: Option<u64>,
+        /// How long to wait before each.
+        #[arg(default = 1.0)]
+        seconds: f64,
+    ) -> Result<impl Stream<Item = u64> + Send + 'static, Unacceptable> {
+        let clock = interval(pause(seconds)?);
+        let ticks = stream::unfold((clock, 0), |(mut clock, last)| async move {
+            clock.tick().await;
+            Some((last + 1, (clock, last + 1)))
+        });
+        Ok(ticks.take(count.map_or(usize::MAX, |count| usize::try_from(count).unwrap_or(usize::MAX))))
+    }
+
+    /// Sends the notification `onTick` from now on, until the connection ends.
+    #[method(tag = "pushes")]
+    async fn watch(
+        &self,
+        cx: &Context,
+        /// How long to wait before each.
+        #[arg(default = 1.0)]
+        seconds: f64,
+    ) -> Result<(), ErrorObject> {
+        let time = pause(seconds).map_err(switchboard::IntoError::into_error)?;
+        let permit = Arc::clone(&self.watchers).try_acquire_owned().map_err(|_| {
+            ErrorObject::over_limit("watchers", "too many watch already; try again when one has gone")
+        })?;
+        // The first says whether this caller can be told at all.
+        let peer = cx.peer().clone();
+        peer.notify("onTick", [0]).await?;
+        let tell = async move {
+            let _permit = permit;
+            let mut clock = interval(time);
+            for number in 1_u64.. {
+                clock.tick().await;
+                if peer.notify("onTick", [number]).await.is_err() {
+                    return;
+                }
+            }
+        };
+        let gone = cx.peer().clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = gone.closed() => {}
+                () = tell => {}
+            }
+        });
+        Ok(())
+    }
+}
+
+/// The time between ticks: a millisecond at least, so that they stay ticks.
+fn pause(seconds: f64) -> Result<Duration, Unacceptable> {
+    Duration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(|time| (Duration::from_millis(1)..=Duration::from_secs(86_400)).contains(time))
+        .ok_or(Unacceptable("seconds must be from 0.001 to 86400"))
+}
+
+/// Ticks after each such time; those that were missed are left out.
+fn interval(time: Duration) -> Interval {
+    let mut clock = tokio::time::interval_at(Instant::now() + time, time);
+    clock.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    clock
+}
+
+fn since_1970() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// A moment in UTC, to the millisecond.
+fn written(since_1970: Duration) -> String {
+    let seconds = since_1970.as_secs();
+    let (year, month, day) = date(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    let milliseconds = since_1970.subsec_millis();
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z")
+}
+
+/// The date so many days after 1 January 1970.
+///
+/// Years are counted from March on, so that the day that is there in leap years only is the last of its year; 400 years
+/// always have as many days.
+fn date(days: u64) -> (u64, u64, u64) {
+    const ERA: u64 = 146_097;
+    let since_march_of_0 = days + 719_468;
+    let (era, day) = (since_march_of_0 / ERA, since_march_of_0 % ERA);
+    let year = (day - day / 1460 + day / 36_524 - day / (ERA - 1)) / 365;
+    let day_of_year = day - (365 * year + year / 4 - year / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day_of_month = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = era * 400 + year;
+    (if month <= 2 { year + 1 } else { year }, month, day_of_month)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_is_written_as_iso_8601() {
+        let check = |milliseconds: u64, expected: &str| {
+            assert_eq!(written(Duration::from_millis(milliseconds)), expected);
+        };
+        check(0, "1970-01-01T00:00:00.000Z");
+        check(951_782_399_999, "2000-02-28T23:59:59.999Z");
+        check(951_782_400_000, "2000-02-29T00:00:00.000Z");
+        check(951_868_800_000, "2000-03-01T00:00:00.000Z");
+        check(1_609_459_199_000, "2020-12-31T23:59:59.000Z");
+        check(4_107_542_400_000, "2100-03-01T00:00:00.000Z");
+    }
+
+    #[test]
+    fn every_day_follows_the_one_before_it() {
+        let is_leap =
+            |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+        let (mut year, mut month, mut day) = (1970, 1, 1);
+        for days in 0..200_000 {
+            assert_eq!(date(days), (year, month, day));
+            let length = match month {
+                2 if is_leap(year) => 29,
+                2 => 28,
+                4 | 6 | 9 | 11 => 30,
+                _ => 31,
+            };
+            day += 1;
+            if day > length {
+                (month, day) = (month + 1, 1);
+            }
+            if month > 12 {
+                (year, month) = (year + 1, 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Failures on request, and the one that arithmetic has.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use switchboard::{Code, DeclaredError, ErrorObject, IntoError, service};
+
+/// Well-formed data that cannot be worked with, and why.
+#[derive(Debug)]
+pub(super) struct Unacceptable(pub(super) &'static str);
+
+impl IntoError for Unacceptable {
+    fn into_error(self) -> ErrorObject {
+        ErrorObject::validation_failed(self.0)
+    }
+
+    fn declared() -> Vec<DeclaredError> {
+        vec![declared(Code::VALIDATION_FAILED)]
+    }
+}
+
+fn declared(code: Code) -> DeclaredError {
+    DeclaredError::new(code, code.message())
+}
+
+/// What fails because it is asked to.
+pub(super) struct Faults;
+
+#[service]
+impl Faults {
+    /// Fails with -32000 and the message that it was given.
+    #[method(safe, tag = "errors")]
+    fn trigger_error(
+        &self,
+        /// What the error is to say; "Server error" without it.
+        message: Option<String>,
+    ) -> Result<(), Triggered> {
+        Err(Triggered(message))
+    }
+
+    /// Fails with an error of the table: the one that is asked for.
+    #[method(safe, name = "demo/error", tag = "errors")]
+    fn show(
+        &self,
+        /// Which: invalid_data is -32001, unauthorized -32002, timeout -32003, upstream -32004.
+        kind: Shown,
+    ) -> Result<(), Shown> {
+        Err(kind)
+    }
+}
+
+/// A failure that says what it was given.
+struct Triggered(Option<String>);
+
+impl IntoError for Triggered {
+    fn into_error(self) -> ErrorObject {
+        match self.0 {
+            Some(message) => ErrorObject::new(Code::SERVER_ERROR, message),
+            None => ErrorObject::from_code(Code::SERVER_ERROR),
+        }
+    }
+
+    fn declared() -> Vec<DeclaredError> {
+        vec![declared(Code::SERVER_ERROR)]
+    }
+}
+
+/// The errors that `demo/error` shows.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum Shown {
+    /// -32001: the data is well-formed but not acceptable.
+    InvalidData,
+    /// -32002: the caller may not do this.
+    Unauthorized,
+    /// -32003: the call took longer than it may.
+    Timeout,
+    /// -32004: something that the service depends on failed.
+    Upstream,
+}
+
+impl IntoError for Shown {
+    fn into_error(self) -> ErrorObject {
+        match self {
+            Shown::InvalidData => ErrorObject::validation_failed("age must be from 0 to 150"),
+            Shown::Unauthorized => ErrorObject::unauthorized(),
+            Shown::Timeout => ErrorObject::timed_out(),
+            Shown::Upstream => ErrorObject::upstream_failed("the weather service does not answer"),
+        }
+    }
+
+    fn declared() -> Vec<DeclaredError> {
+        [Code::VALIDATION_FAILED, Code::UNAUTHORIZED, Code::TIMED_OUT, Code::UPSTREAM_FAILED]
+            .map(declared)
+            .into()
+    }
+}

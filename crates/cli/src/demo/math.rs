@@ -1,0 +1,91 @@
+//! Arithmetic: with a namespace as the first tutorial has it, and without as the others do.
+
+use futures_util::stream;
+use switchboard::{Stream, service};
+
+use super::faults::Unacceptable;
+use super::number::Number;
+
+fn add(a: Number, b: Number) -> Result<Number, Unacceptable> {
+    a.combine(b, i128::checked_add, |a, b| a + b)
+}
+
+fn subtract(a: Number, b: Number) -> Result<Number, Unacceptable> {
+    a.combine(b, i128::checked_sub, |a, b| a - b)
+}
+
+/// Arithmetic with `a` and `b`.
+pub(super) struct Math;
+
+#[service(namespace = "math")]
+impl Math {
+    /// Adds two numbers.
+    #[method(safe, tag = "arithmetic")]
+    fn add(&self, a: Number, b: Number) -> Result<Number, Unacceptable> {
+        add(a, b)
+    }
+
+    /// Subtracts the second number from the first.
+    #[method(safe, tag = "arithmetic")]
+    fn subtract(&self, a: Number, b: Number) -> Result<Number, Unacceptable> {
+        subtract(a, b)
+    }
+
+    /// Multiplies two numbers.
+    #[method(safe, tag = "arithmetic")]
+    fn multiply(&self, a: Number, b: Number) -> Result<Number, Unacceptable> {
+        a.combine(b, i128::checked_mul, |a, b| a * b)
+    }
+
+    /// Takes the square root of a number.
+    #[method(safe, tag = "arithmetic")]
+    fn sqrt(
+        &self,
+        /// The number; not negative.
+        x: Number,
+    ) -> Result<f64, Unacceptable> {
+        let x = x.to_f64();
+        if x < 0.0 { Err(Unacceptable("x must not be negative")) } else { Ok(x.sqrt()) }
+    }
+
+    /// Streams the numbers from 0 to the sum of two whole numbers.
+    ///
+    /// A number is made when there is room to send it, so a large sum takes as long as somebody reads.
+    #[method(safe, tag = "streams")]
+    fn add_stream(
+        &self,
+        a: i64,
+        /// The sum of both must not be negative.
+        b: i64,
+    ) -> Result<impl Stream<Item = i64> + Send + 'static, Unacceptable> {
+        match a.checked_add(b) {
+            Some(sum @ 0..) => Ok(stream::iter(0..=sum)),
+            Some(_) => Err(Unacceptable("the sum must not be negative")),
+            None => Err(Unacceptable("the sum is too large for a number of 64 bits")),
+        }
+    }
+}
+
+/// Arithmetic as the examples of the JSON-RPC specification have it.
+pub(super) struct Plain;
+
+#[service]
+impl Plain {
+    /// Adds two numbers.
+    #[method(safe, tag = "arithmetic")]
+    fn add(&self, a: Number, b: Number) -> Result<Number, Unacceptable> {
+        add(a, b)
+    }
+
+    /// Subtracts as the examples of the JSON-RPC specification do.
+    #[method(safe, tag = "arithmetic")]
+    fn subtract(&self, minuend: Number, subtrahend: Number) -> Result<Number, Unacceptable> {
+        subtract(minuend, subtrahend)
+    }
+
+    /// Adds any number of numbers.
+    #[method(safe, tag = "arithmetic")]
+    fn sum(&self, #[arg(rest)] numbers: Vec<Number>) -> Result<Number, Unacceptable> {
+        numbers.into_iter().try_fold(Number::Whole(0), add)
+    }
+}

@@ -1,0 +1,172 @@
+//! How the server is, and who is told when that changes.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
+use switchboard::{CallError, Context, Peer, service};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// How many may be told at once.
+const LISTENERS: usize = 1024;
+
+/// Whoever listens is told at least this often.
+const BEAT: Duration = Duration::from_secs(5);
+
+/// What has happened so far, and who wants to know.
+pub(super) struct Status {
+    began: Instant,
+    counts: watch::Sender<Counts>,
+    /// Each connection once, however often it asks.
+    listeners: Arc<Mutex<Vec<Peer>>>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    updates: u64,
+    notices: u64,
+}
+
+/// How the server is.
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+struct Report {
+    /// Always "ok": a server that is not does not answer.
+    status: &'static str,
+    /// For how many seconds it has run.
+    uptime_seconds: f64,
+    /// How often `update` was called.
+    updates: u64,
+    /// How often one of the other notifications came.
+    notices: u64,
+}
+
+impl Default for Status {
+    fn default() -> Status {
+        Status { began: Instant::now(), counts: watch::Sender::default(), listeners: Arc::default() }
+    }
+}
+
+#[service]
+impl Status {
+    /// Answers how the server is, and sends `onUpdate` from now on.
+    ///
+    /// The notification `onUpdate` holds what the answer does. It comes when something has changed, and every five seconds in
+    /// any case, until the connection ends. Over HTTP, where nothing can be pushed, it does not come.
+    #[method(idempotent, name = "getStatus", tag = "pushes")]
+    fn ask(&self, cx: &Context) -> Report {
+        self.listen(cx.peer());
+        report(self.began, *self.counts.borrow())
+    }
+}
+
+impl Status {
+    /// Takes notice of an update.
+    pub(super) fn updated(&self) {
+        self.counts.send_modify(|counts| counts.updates += 1);
+    }
+
+    /// Takes notice of anything else.
+    pub(super) fn noticed(&self) {
+        self.counts.send_modify(|counts| counts.notices += 1);
+    }
+
+    /// Tells this peer what happens, until it is gone. A peer that listens already, or one too many, changes nothing.
+    fn listen(&self, peer: &Peer) {
+        // Where nobody can be called back, it is closed from the beginning.
+        if peer.closed().now_or_never().is_some() {
+            return;
+        }
+        {
+            let mut listeners = locked(&self.listeners);
+            if listeners.len() >= LISTENERS || listeners.iter().any(|other| other.is_same(peer)) {
+                return;
+            }
+            listeners.push(peer.clone());
+        }
+        let (peer, listeners) = (peer.clone(), Arc::clone(&self.listeners));
+        let (counts, began) = (self.counts.subscribe(), self.began);
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = peer.closed() => {}
+                _ = tell(&peer, counts, began) => {}
+            }
+            locked(&listeners).retain(|other| !other.is_same(&peer));
+        });
+    }
+}
+
+/// Tells of changes. Those that come while one is told of are told together: the newest counts.
+async fn tell(peer: &Peer, mut counts: watch::Receiver<Counts>, began: Instant) -> Result<(), CallError> {
+    loop {
+        match tokio::time::timeout(BEAT, counts.changed()).await {
+            Ok(Ok(())) | Err(_) => {}
+            // The server is gone.
+            Ok(Err(_)) => return Ok(()),
+        }
+        let report = report(began, *counts.borrow_and_update());
+        peer.notify("onUpdate", report).await?;
+    }
+}
+
+fn report(began: Instant, counts: Counts) -> Report {
+    let Counts { updates, notices } = counts;
+    Report { status: "ok", uptime_seconds: began.elapsed().as_secs_f64(), updates, notices }
+}
+
+/// Nothing is done under the lock that could leave it half done.
+fn locked(listeners: &Mutex<Vec<Peer>>) -> std::sync::MutexGuard<'_, Vec<Peer>> {
+    listeners.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+    use switchboard::{Call, ErrorObject, Json, Origin, Reply, Router, Service};
+    use tokio::sync::mpsc;
+
+    /// A caller that can be told something, and what it is told.
+    fn caller() -> (Context, mpsc::UnboundedReceiver<Value>) {
+        let (sender, told) = mpsc::unbounded_channel();
+        let on_update = move |report: Json, _: Context| {
+            sender.send(report.decode::<Value>().unwrap()).unwrap();
+            Ok::<_, ErrorObject>(())
+        };
+        let service = Router::builder().method("onUpdate", on_update).build().unwrap();
+        (Context::new(Origin::new("test").with_peer(Peer::local(service))), told)
+    }
+
+    async fn ask(router: &Router, cx: &Context) {
+        let call = Call::new("getStatus", None).with_context(cx.clone());
+        let Reply::Value(report) = Service::call(router, &call).await else { panic!("it is one value") };
+        assert_eq!(report.decode::<Value>().unwrap()["status"], "ok");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_asked_is_told_of_changes_and_every_five_seconds() {
+        let status = Arc::new(Status::default());
+        let router = Router::builder().add(Arc::clone(&status)).build().unwrap();
+        let (cx, mut told) = caller();
+        ask(&router, &cx).await;
+        // Each connection once, however often it asks.
+        ask(&router, &cx).await;
+        status.updated();
+        let first = json!({"status": "ok", "uptimeSeconds": 0.0, "updates": 1, "notices": 0});
+        assert_eq!(told.recv().await, Some(first));
+        let second = json!({"status": "ok", "uptimeSeconds": 5.0, "updates": 1, "notices": 0});
+        assert_eq!(told.recv().await, Some(second));
+    }
+
+    #[tokio::test]
+    async fn whoever_cannot_be_told_is_answered_and_not_kept() {
+        let status = Arc::new(Status::default());
+        let router = Router::builder().add(Arc::clone(&status)).build().unwrap();
+        ask(&router, &Context::default()).await;
+        assert!(locked(&status.listeners).is_empty());
+    }
+}

@@ -1,0 +1,65 @@
+//! The program that people run: `switchboard serve`.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStderr, Command};
+use tokio::time::timeout;
+
+/// How long it may take to listen.
+const LIMIT: Duration = Duration::from_secs(50);
+
+/// `switchboard serve`, until it is dropped.
+#[derive(Debug)]
+pub struct Demo {
+    /// Where it listens.
+    pub url: String,
+    _child: Child,
+    /// Kept open, so that it can go on telling.
+    _stderr: Lines<BufReader<ChildStderr>>,
+}
+
+impl Demo {
+    /// Starts it on a free port.
+    ///
+    /// # Panics
+    ///
+    /// If it does not listen.
+    pub async fn start() -> Demo {
+        let mut command = Command::new(Demo::program());
+        command.args(["serve", "--listen", "http://127.0.0.1:0"]).env_remove("RUST_LOG");
+        command.stdin(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().expect("the program starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
+        let listening = async {
+            while let Ok(Some(line)) = lines.next_line().await {
+                if let Some(url) = line.strip_prefix("Listening on ") {
+                    return url.to_owned();
+                }
+            }
+            panic!("it ended before it listened");
+        };
+        let url = timeout(LIMIT, listening).await.expect("it listens in time");
+        Demo { url, _child: child, _stderr: lines }
+    }
+
+    /// Where the program is.
+    ///
+    /// # Panics
+    ///
+    /// If it is not built.
+    #[must_use]
+    pub fn program() -> PathBuf {
+        let program = std::env::var_os("SWITCHBOARD_PROGRAM").map(PathBuf::from);
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let program = program.unwrap_or_else(|| here.join("../../target/debug/switchboard"));
+        assert!(
+            program.exists(),
+            "{} is missing; `cargo xtask test --only interop` builds it",
+            program.display()
+        );
+        program
+    }
+}
