@@ -22,6 +22,8 @@ pub(crate) enum Exit {
     CannotListen = 6,
     /// The result came but could not be written to stdout.
     CannotWrite = 7,
+    /// `check` found faults.
+    Faulty = 8,
     /// A signal ended a call before it was done, or a second one a server, as shells number it.
     Interrupted = 130,
 }
@@ -30,13 +32,14 @@ pub(crate) enum Exit {
 pub(crate) const HELP: &str = "\
 Exit codes:
   0    all went well
-  1    the far side answered with an error
+  1    the far side answered with an error; `batch`, some call failed
   2    the command line is wrong
   3    the far side could not be reached
   4    no answer came in time
   5    the answer breaks the protocol, or is not JSON-RPC
   6    an address could not be listened on
   7    the result could not be written
+  8    `check` found faults
   130  stopped by a signal; `serve`, by a second one";
 
 impl From<Exit> for ExitCode {
@@ -52,8 +55,18 @@ mod tests {
     #[test]
     fn every_code_is_in_the_help() {
         use Exit::*;
-        let all =
-            [Done, Rejected, Usage, Unreachable, TimedOut, Protocol, CannotListen, CannotWrite, Interrupted];
+        let all = [
+            Done,
+            Rejected,
+            Usage,
+            Unreachable,
+            TimedOut,
+            Protocol,
+            CannotListen,
+            CannotWrite,
+            Faulty,
+            Interrupted,
+        ];
         let listed: Vec<u8> =
             HELP.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok()).collect();
         assert_eq!(listed, all.map(|exit| exit as u8));

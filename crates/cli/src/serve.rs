@@ -16,7 +16,7 @@ use switchboard::{Layer, Limits, Router, Service, Settings, playground};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::signals::Signals;
-use crate::{banner, demo, output, units};
+use crate::{banner, demo, logs, output, units};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -88,17 +88,25 @@ pub(crate) struct Serve {
     /// Check the parameters of calls by their schemas, before the methods do.
     #[arg(long)]
     validate: bool,
+    /// The most bytes of all messages above 64 KiB together, over all that is listened on. What would exceed it is refused,
+    /// to be sent again later.
+    #[arg(long, value_name = "BYTES", default_value = "256M", value_parser = units::bytes)]
+    max_buffers: usize,
     /// How long calls under way may take to finish after the signal to stop.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = units::seconds)]
     drain_time: Duration,
     /// How long a call may take.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = units::seconds)]
     timeout: Duration,
+    /// Log more to stderr; twice for even more. `RUST_LOG` says it in detail.
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    verbose: u8,
 }
 
 impl Serve {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Failure> {
+        logs::start(self.verbose);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         runtime.map_err(|error| cannot_start(&error))?.block_on(self.serve())
     }
@@ -116,6 +124,7 @@ impl Serve {
             .with_options(ServerOptions {
                 connections: self.max_connections,
                 connections_per_address: self.max_connections_per_address,
+                buffers: self.max_buffers,
                 ..ServerOptions::default()
             });
         if let Some(tls) = self.tls()? {

@@ -15,6 +15,8 @@ pub mod __private;
 pub use switchboard_openrpc as openrpc;
 #[cfg(feature = "playground")]
 pub use switchboard_playground as playground;
+#[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
+pub use switchboard_transport::Raw;
 #[cfg(all(feature = "child", unix))]
 pub use switchboard_transport::child;
 #[cfg(all(feature = "stdio", unix))]
@@ -37,22 +39,32 @@ pub use switchboard_transport::{framing, stream};
 mod pages {
     #[doc = include_str!("../../../docs/batches.md")]
     struct Batches;
+    #[doc = include_str!("../../../docs/calling.md")]
+    struct Calling;
     #[doc = include_str!("../../../docs/cancelling.md")]
     struct Cancelling;
+    #[doc = include_str!("../../../docs/coming-from-jsonrpsee.md")]
+    struct ComingFromJsonrpsee;
     #[doc = include_str!("../../../docs/deadlines.md")]
     struct Deadlines;
-    #[doc = include_str!("../../../docs/errors.md")]
-    struct Errors;
     #[cfg(feature = "validate")]
     #[doc = include_str!("../../../docs/discovery.md")]
     struct Discovery;
+    #[doc = include_str!("../../../docs/errors.md")]
+    struct Errors;
+    #[doc = include_str!("../../../docs/getting-started.md")]
+    struct GettingStarted;
     #[cfg(all(feature = "openrpc", feature = "playground"))]
     #[doc = include_str!("../../../docs/playground.md")]
     struct Playground;
     #[doc = include_str!("../../../docs/pushing.md")]
     struct Pushing;
+    #[doc = include_str!("../../../docs/serving.md")]
+    struct Serving;
     #[doc = include_str!("../../../docs/streaming.md")]
     struct Streaming;
+    #[doc = include_str!("../../../docs/testing.md")]
+    struct Testing;
     #[doc = include_str!("../../../docs/transports.md")]
     struct Transports;
 }

@@ -84,7 +84,8 @@ impl Dial {
         })
     }
 
-    /// With this service for the calls of the far side, where the carrier brings any. Without one it has no methods.
+    /// With this service for the calls of the far side, where the carrier brings any. Without one it has no methods. Over
+    /// HTTP there are notifications only, in the streams of events.
     ///
     /// A connection drops it when it has ended and closed, and a child process with it. So whoever wants to wait for
     /// that, after dropping the peer, waits for the end of something that the service holds.
@@ -94,7 +95,7 @@ impl Dial {
         self
     }
 
-    /// With these limits and this dialect.
+    /// With these limits, this dialect, and this [`Tap`](switchboard_core::Tap) on what is sent and received.
     #[must_use]
     pub fn with_settings(mut self, settings: Settings) -> Dial {
         self.settings = settings;
@@ -154,8 +155,13 @@ impl Dial {
             #[cfg(all(feature = "unix", unix))]
             (_, Address::Unix { path, framing }) => {
                 let options = self.stream_options(framing.as_deref());
-                let peer = crate::unix::connect(path, self.service, &options).await;
-                peer.map_err(|error| DialError::Unreachable(error.to_string()))
+                let peer = crate::unix::connect(&path, self.service, &options).await;
+                peer.map_err(|error| match error.kind() {
+                    std::io::ErrorKind::NotFound | std::io::ErrorKind::ConnectionRefused => {
+                        DialError::Unreachable(format!("nothing listens on {}", path.display()))
+                    }
+                    _ => DialError::Unreachable(error.to_string()),
+                })
             }
             #[cfg(all(feature = "child", unix))]
             (_, Address::Exec { command, framing }) => {
@@ -184,16 +190,50 @@ impl Dial {
             connect_time: self.connect_time,
             version: self.version,
             limits: self.settings.limits,
+            tap: self.settings.tap,
             #[cfg(feature = "tls")]
             tls: self.tls,
             ..ClientOptions::default()
         };
-        Ok(Client::with_options(&self.address.to_string(), options)?)
+        Ok(Client::with_options(&self.address.to_string(), options)?.with_service(self.service))
     }
 }
 
 /// Connections of their own.
 impl Dial {
+    /// Opens the connection and sends nothing over it: no handshake but that of TLS, no framing. It is for tools that
+    /// test how servers take what is wrong; [`connect`](Dial::connect) is for everybody else.
+    ///
+    /// # Errors
+    ///
+    /// When this build does not have the carrier, or nobody answers there.
+    #[cfg(any(feature = "tcp", feature = "ws"))]
+    pub async fn raw(&self) -> Result<crate::Raw, DialError> {
+        match &self.address {
+            Address::Web { scheme, place, .. } | Address::Socket { scheme, place, .. } => {
+                Ok(crate::Raw::new(self.open(*scheme, place).await?))
+            }
+            #[cfg(all(feature = "unix", unix))]
+            Address::Unix { path, .. } => {
+                let unreachable = |text| DialError::Unreachable(format!("{}: {text}", path.display()));
+                let open = tokio::net::UnixStream::connect(path);
+                match tokio::time::timeout(self.connect_time, open).await {
+                    Ok(Ok(socket)) => Ok(crate::Raw::new(socket)),
+                    Ok(Err(error)) => Err(unreachable(error.to_string())),
+                    Err(_) => Err(unreachable("nobody answered in time".to_owned())),
+                }
+            }
+            #[cfg(all(feature = "child", unix))]
+            Address::Exec { command, .. } => {
+                let unreachable = |error: &dyn fmt::Display| DialError::Unreachable(error.to_string());
+                let command: crate::child::Command = command.parse().map_err(|error| unreachable(&error))?;
+                let child = crate::child::Bare::start(&command).map_err(|error| unreachable(&error))?;
+                Ok(crate::Raw::new(child))
+            }
+            _ => Err(DialError::Unsupported(self.address.scheme().name())),
+        }
+    }
+
     #[cfg(feature = "ws")]
     async fn web_socket(self, scheme: Scheme, place: &Place) -> Result<Peer, DialError> {
         let options = crate::ws::ClientOptions {
@@ -210,7 +250,12 @@ impl Dial {
                 crate::ws::connect_over(socket, &url, service, settings, &options).await
             }
         };
-        opened.map_err(|error| DialError::Unreachable(error.to_string()))
+        opened.map_err(|error| match error {
+            crate::ws::ConnectError::Unreachable { target, error } if is_refused(&error) => {
+                DialError::Unreachable(format!("nothing listens on {target}"))
+            }
+            error => DialError::Unreachable(error.to_string()),
+        })
     }
 
     #[cfg(feature = "tcp")]
@@ -245,9 +290,9 @@ impl Dial {
         let port = place.port.unwrap_or(if scheme.is_secure() { 443 } else { 80 });
         let open = async {
             let tcp = tokio::net::TcpStream::connect((place.host.as_str(), port)).await;
-            let tcp = tcp.map_err(|error| match error.kind() {
-                std::io::ErrorKind::ConnectionRefused => unreachable(format!("nothing listens on {place}")),
-                _ => unreachable(format!("cannot connect to {place}: {error}")),
+            let tcp = tcp.map_err(|error| match is_refused(&error) {
+                true => unreachable(format!("nothing listens on {place}")),
+                false => unreachable(format!("cannot connect to {place}: {error}")),
             })?;
             let _ = tcp.set_nodelay(true);
             #[cfg(feature = "tls")]
@@ -264,6 +309,12 @@ impl Dial {
         let late = |_| Err(unreachable(format!("no connection to {place} within {:?}", self.connect_time)));
         tokio::time::timeout(self.connect_time, open).await.unwrap_or_else(late)
     }
+}
+
+/// Whether nobody listens there.
+#[cfg(any(feature = "tcp", feature = "ws"))]
+fn is_refused(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::ConnectionRefused
 }
 
 impl fmt::Debug for Dial {

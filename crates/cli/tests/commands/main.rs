@@ -2,13 +2,35 @@
 
 #![expect(clippy::unwrap_used, reason = "all of this is tests; what fails ends one")]
 
+mod batch;
+#[cfg(unix)]
+mod bench;
 mod call;
 #[cfg(unix)]
 mod carriers;
+#[cfg(unix)]
+mod check;
+mod connecting;
+mod describing;
+mod discover;
 mod discovery;
 #[cfg(unix)]
+mod documented;
+#[cfg(unix)]
 mod ending;
+#[cfg(unix)]
+mod far;
+#[cfg(unix)]
+mod keyboard;
+mod manual;
+mod notify;
 mod program;
+#[cfg(unix)]
+mod repl;
 mod serve;
 #[cfg(unix)]
 mod streams;
+#[cfg(unix)]
+mod terminal;
+#[cfg(unix)]
+mod watch;

@@ -41,6 +41,7 @@ use crate::error::ErrorObject;
 use crate::peer::Peer;
 use crate::profile::Settings;
 use crate::service::Service;
+use crate::tap::{TappedSink, TappedSource};
 
 /// One duplex connection. It does nothing until it is polled; spawn it or await it.
 ///
@@ -96,9 +97,10 @@ impl Connection {
         let link = Link::new(Arc::clone(&settings));
         let peer = Peer::new(FarSide::new(Arc::clone(&link)));
         let cx = context::Context::new(origin.with_peer(peer.clone()));
+        let (source, sink) = tapped(Box::new(source), Box::new(sink), &settings);
         let connection = Connection {
-            source: Box::new(source),
-            sink: Box::new(sink),
+            source,
+            sink,
             calls: Calls::new(service, cx, Arc::clone(&settings)),
             settings,
             link,
@@ -128,6 +130,21 @@ impl Connection {
     #[must_use]
     pub fn owning_peer(&self) -> Peer {
         Peer::new(FarSide::owning(Arc::clone(&self.link)))
+    }
+}
+
+/// The frames, shown to whoever wants to see them.
+fn tapped(
+    source: Box<dyn FrameSource>,
+    sink: Box<dyn FrameSink>,
+    settings: &Settings,
+) -> (Box<dyn FrameSource>, Box<dyn FrameSink>) {
+    match &settings.tap {
+        None => (source, sink),
+        Some(tap) => (
+            Box::new(TappedSource { source, tap: tap.clone() }),
+            Box::new(TappedSink { sink, tap: tap.clone() }),
+        ),
     }
 }
 
@@ -172,7 +189,7 @@ impl Connection {
                     return Ok(false);
                 }
                 Poll::Ready(None) => {
-                    self.far_side_ended();
+                    self.far_side_ended("the far side closed the connection");
                     return Ok(false);
                 }
                 Poll::Pending => return Ok(false),
@@ -187,16 +204,20 @@ impl Connection {
     /// Tells the far side what it did wrong, and reads no more of it. What it asked for before is still answered.
     fn report(&mut self, error: ConnectionError) -> Result<(), ConnectionError> {
         let refusal = match &error {
-            ConnectionError::Framing(why) => ErrorObject::parse_error(why.clone()),
-            ConnectionError::FrameTooLong(limit) => Fault::Frame(*limit).into(),
+            ConnectionError::Framing(why) => Some(ErrorObject::parse_error(why.clone())),
+            ConnectionError::FrameTooLong(limit) => Some(Fault::Frame(*limit).into()),
             ConnectionError::NoRoom => {
-                ErrorObject::over_limit("buffers", "too much is being received at once; try again later")
+                let why = "too much is being received at once; try again later";
+                Some(ErrorObject::over_limit("buffers", why))
             }
+            ConnectionError::CutOff(_) => None,
             _ => return Err(error),
         };
-        self.refuse_frame(refusal);
+        if let Some(refusal) = refusal {
+            self.refuse_frame(refusal);
+        }
+        self.far_side_ended(&error.to_string());
         self.fault = Some(error);
-        self.far_side_ended();
         Ok(())
     }
 
@@ -219,8 +240,8 @@ impl Connection {
     }
 
     /// The far side sends nothing more: it cannot answer our calls, but may still wait for answers to its own.
-    fn far_side_ended(&mut self) {
-        self.link.close(&CallError::Closed("the far side closed the connection".into()));
+    fn far_side_ended(&mut self, reason: &str) {
+        self.link.close(&CallError::Closed(reason.to_owned().into()));
         self.streams.drop_all();
         self.begin_draining(true);
     }

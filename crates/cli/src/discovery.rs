@@ -1,0 +1,366 @@
+//! What a far side says about itself by `rpc.discover`, as far as a person at the command line wants to know it.
+//!
+//! Documents of other people's servers are read as they are: what is missing or odd in them is left out, for half of an
+//! answer helps more than none. References can make a short document stand for a very long one, so only so much of it is
+//! read.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use serde_json::Value;
+use switchboard::{Call, CallError, Json, Reply};
+
+use crate::session::Line;
+
+/// The method that answers with a description.
+pub(crate) const METHOD: &str = "rpc.discover";
+
+/// How long a description may take that is asked for by the way.
+const BRIEFLY: Duration = Duration::from_secs(2);
+
+/// The description of a far side.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// What it is called, with its version.
+    pub(crate) title: String,
+    pub(crate) methods: Vec<Method>,
+}
+
+/// A method.
+#[derive(Debug, Default)]
+pub(crate) struct Method {
+    pub(crate) name: String,
+    pub(crate) summary: String,
+    pub(crate) description: String,
+    pub(crate) params: Vec<Param>,
+    pub(crate) result: Option<Described>,
+    /// Code and message of each.
+    pub(crate) errors: Vec<(i64, String)>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) examples: Vec<Example>,
+    pub(crate) is_deprecated: bool,
+    pub(crate) is_safe: bool,
+    pub(crate) is_idempotent: bool,
+    pub(crate) is_stream: bool,
+    pub(crate) is_by_position: bool,
+    pub(crate) is_by_name: bool,
+}
+
+/// A parameter.
+#[derive(Debug)]
+pub(crate) struct Param {
+    pub(crate) name: String,
+    pub(crate) is_required: bool,
+    pub(crate) value: Described,
+}
+
+/// A value.
+#[derive(Debug)]
+pub(crate) struct Described {
+    /// Its type, in a word or a few.
+    pub(crate) kind: String,
+    pub(crate) text: String,
+}
+
+/// A call that shows how it is done.
+#[derive(Debug)]
+pub(crate) struct Example {
+    pub(crate) name: String,
+    /// Names, and values as JSON.
+    pub(crate) params: Vec<(String, String)>,
+    pub(crate) result: Option<String>,
+}
+
+/// Asks for the description, within a short time.
+pub(crate) async fn of(line: &Line) -> Result<Found, CallError> {
+    let document = ask(line, BRIEFLY).await?;
+    read(&document).ok_or_else(|| CallError::Protocol(NO_DOCUMENT.into()))
+}
+
+pub(crate) const NO_DOCUMENT: &str = "what rpc.discover answers is no OpenRPC document: it lists no methods";
+
+/// Asks for the document, within this time.
+pub(crate) async fn ask(line: &Line, time: Duration) -> Result<Json, CallError> {
+    match line.ask_within(Call::new(METHOD, None), time).await? {
+        Reply::Value(json) => Ok(json),
+        _ => Err(CallError::Result("expected a document, found a stream".into())),
+    }
+}
+
+/// Reads a document; nothing if it is none.
+pub(crate) fn read(document: &Json) -> Option<Found> {
+    let document: Value = serde_json::from_slice(document.as_bytes()).ok()?;
+    let methods = document.get("methods")?.as_array()?;
+    let reader = Reader { document: &document, left: Cell::new(MOST) };
+    let info = |member: &str| reader.text(document.pointer(&format!("/info/{member}")));
+    let title = format!("{} {}", info("title"), info("version")).trim().to_owned();
+    Some(Found { title, methods: methods.iter().filter_map(|method| reader.method(method)).collect() })
+}
+
+impl Found {
+    /// The method of this name.
+    pub(crate) fn method(&self, name: &str) -> Option<&Method> {
+        self.methods.iter().find(|method| method.name == name)
+    }
+
+    /// Whether a method may be called twice without harm.
+    pub(crate) fn is_repeatable(&self, name: &str) -> bool {
+        self.method(name).is_some_and(|method| method.is_safe || method.is_idempotent)
+    }
+}
+
+impl Method {
+    /// The method with its parameters: `math/add(a, b)`, with `?` behind those that may be left out.
+    pub(crate) fn signature(&self) -> String {
+        let mark = |param: &Param| if param.is_required { "" } else { "?" };
+        let names: Vec<_> =
+            self.params.iter().map(|param| format!("{}{}", param.name, mark(param))).collect();
+        format!("{}({})", self.name, names.join(", "))
+    }
+}
+
+/// How often a reference may lead to another.
+const HOPS: usize = 8;
+/// How deep a schema is told.
+const DEPTH: usize = 3;
+/// As many alternatives of a schema are told.
+const ALTERNATIVES: usize = 8;
+/// As many bytes and things are read of a document. What exceeds it is left out.
+const MOST: usize = 16 << 20;
+
+struct Reader<'a> {
+    document: &'a Value,
+    /// How much may still be read.
+    left: Cell<usize>,
+}
+
+impl<'a> Reader<'a> {
+    /// Notes that so much was read; false if nothing more is to be.
+    fn spend(&self, amount: usize) -> bool {
+        self.left.set(self.left.get().saturating_sub(amount.saturating_add(1)));
+        self.left.get() > 0
+    }
+
+    /// A text, on one line; empty if it is none.
+    fn text(&self, value: Option<&Value>) -> String {
+        let text = value.and_then(Value::as_str).unwrap_or_default();
+        if !self.spend(text.len()) {
+            return String::new();
+        }
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// A value as JSON.
+    fn json(&self, value: &Value) -> String {
+        if !self.spend(0) {
+            return String::new();
+        }
+        let text = value.to_string();
+        self.spend(text.len());
+        text
+    }
+
+    /// What a reference within the document refers to.
+    fn resolve(&self, mut value: &'a Value) -> &'a Value {
+        for _ in 0..HOPS {
+            let target = value.get("$ref").and_then(Value::as_str).and_then(|to| to.strip_prefix('#'));
+            match target.and_then(|pointer| self.document.pointer(pointer)) {
+                Some(found) => value = found,
+                None => break,
+            }
+        }
+        value
+    }
+
+    /// The elements of a member that is a list.
+    fn list(&self, of: &'a Value, member: &str) -> impl Iterator<Item = &'a Value> {
+        let list = of.get(member).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        list.iter().take_while(|_| self.spend(0)).map(|value| self.resolve(value))
+    }
+
+    fn method(&self, method: &'a Value) -> Option<Method> {
+        let method = self.resolve(method);
+        let name = method.get("name")?.as_str()?.to_owned();
+        let structure = self.text(method.get("paramStructure"));
+        let is = |member: &str| method.get(member).is_some_and(|value| !matches!(value, Value::Bool(false)));
+        Some(Method {
+            name,
+            summary: self.text(method.get("summary")),
+            description: self.text(method.get("description")),
+            params: self.list(method, "params").filter_map(|param| self.param(param)).collect(),
+            result: method.get("result").map(|result| self.described(self.resolve(result))),
+            errors: self
+                .list(method, "errors")
+                .filter_map(|error| Some((error.get("code")?.as_i64()?, self.text(error.get("message")))))
+                .collect(),
+            tags: self.list(method, "tags").map(|tag| self.text(tag.get("name"))).collect(),
+            examples: self.list(method, "examples").map(|example| self.example(example)).collect(),
+            is_deprecated: is("deprecated"),
+            is_safe: is("x-safe"),
+            is_idempotent: is("x-idempotent"),
+            is_stream: is("x-stream") || is("x-subscription"),
+            is_by_position: structure != "by-name",
+            is_by_name: structure != "by-position",
+        })
+    }
+
+    fn param(&self, param: &'a Value) -> Option<Param> {
+        let is_required = param.get("required").is_some_and(|required| *required == Value::Bool(true));
+        let name = param.get("name")?.as_str()?.to_owned();
+        Some(Param { name, is_required, value: self.described(param) })
+    }
+
+    /// A content descriptor.
+    fn described(&self, value: &'a Value) -> Described {
+        let schema = value.get("schema").unwrap_or(&Value::Null);
+        let own = [value.get("summary"), value.get("description"), self.resolve(schema).get("description")];
+        let text =
+            own.map(|own| self.text(own)).into_iter().find(|text| !text.is_empty()).unwrap_or_default();
+        Described { kind: self.kind(schema, 0), text }
+    }
+
+    fn example(&self, example: &'a Value) -> Example {
+        let params = self.list(example, "params").map(|param| {
+            (self.text(param.get("name")), self.json(param.get("value").unwrap_or(&Value::Null)))
+        });
+        let result = example.get("result").map(|result| self.resolve(result));
+        Example {
+            name: self.text(example.get("name")),
+            params: params.collect(),
+            result: result.and_then(|result| result.get("value")).map(|value| self.json(value)),
+        }
+    }
+
+    /// A schema in a few words: `integer`, `string[]`, `number | null`, `"a" | "b"`, or its title.
+    fn kind(&self, schema: &'a Value, depth: usize) -> String {
+        const ANY: &str = "any";
+        let resolved = self.resolve(schema);
+        if depth > DEPTH || !self.spend(0) {
+            return ANY.to_owned();
+        }
+        let joined = |kinds: Vec<String>| {
+            let mut kinds = kinds;
+            kinds.dedup();
+            if kinds.is_empty() { ANY.to_owned() } else { kinds.join(" | ") }
+        };
+        if let Some(values) = resolved.get("enum").and_then(Value::as_array) {
+            return joined(values.iter().take(ALTERNATIVES).map(|value| self.json(value)).collect());
+        }
+        if let Some(value) = resolved.get("const") {
+            return self.json(value);
+        }
+        for member in ["oneOf", "anyOf"] {
+            if resolved.get(member).is_some() {
+                return joined(
+                    self.list(resolved, member)
+                        .take(ALTERNATIVES)
+                        .map(|one| self.kind(one, depth + 1))
+                        .collect(),
+                );
+            }
+        }
+        let one = |kind: &str| match (kind, resolved.get("items")) {
+            ("array", Some(items)) if items.is_object() => {
+                let items = self.kind(items, depth + 1);
+                if items.contains(' ') { format!("({items})[]") } else { format!("{items}[]") }
+            }
+            ("object", _) => resolved.get("title").and_then(Value::as_str).unwrap_or("object").to_owned(),
+            _ => kind.to_owned(),
+        };
+        match resolved.get("type") {
+            Some(Value::String(kind)) => one(kind),
+            Some(Value::Array(kinds)) => joined(kinds.iter().filter_map(Value::as_str).map(one).collect()),
+            _ => resolved.get("title").and_then(Value::as_str).unwrap_or(ANY).to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Found {
+        read(&Json::parse(text.to_owned()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn what_matters_is_read_through_references() {
+        let found = found(
+            r##"{"openrpc":"1.3.2","info":{"title":"T","version":"1"},"methods":[
+                {"name":"add","summary":"Adds\n two.","params":[{"$ref":"#/components/contentDescriptors/A"},
+                  {"name":"b","schema":{"type":["integer","null"]}}],"result":{"name":"sum","schema":{"type":"integer"}},
+                  "errors":[{"code":-1,"message":"no"}],"x-safe":true},
+                {"name":"b","x-safe":false,"x-idempotent":true,"x-stream":{"item":{}}}],
+               "components":{"contentDescriptors":{"A":{"name":"a","required":true,"schema":{"$ref":"#/components/schemas/N"}}},
+                 "schemas":{"N":{"type":"array","items":{"type":"number"},"description":"Numbers."}}}}"##,
+        );
+        assert_eq!(found.title, "T 1");
+        let add = found.method("add").unwrap();
+        assert_eq!((add.signature().as_str(), add.summary.as_str()), ("add(a, b?)", "Adds two."));
+        assert_eq!(
+            (add.params[0].value.kind.as_str(), add.params[0].value.text.as_str()),
+            ("number[]", "Numbers.")
+        );
+        assert_eq!(add.params[1].value.kind, "integer | null");
+        assert_eq!(add.errors, [(-1, "no".to_owned())]);
+        let b = found.method("b").unwrap();
+        assert!(!b.is_safe && b.is_idempotent && b.is_stream);
+        assert!(found.is_repeatable("add") && found.is_repeatable("b") && !found.is_repeatable("c"));
+    }
+
+    #[test]
+    fn odd_documents_are_read_as_far_as_they_go() {
+        let check = |text: &str, methods: usize| assert_eq!(found(text).methods.len(), methods, "{text}");
+        check(r#"{"methods":[]}"#, 0);
+        check(r#"{"methods":[1,{"name":2},{"name":"a","params":7,"result":[],"errors":{}}]}"#, 1);
+        check(
+            r##"{"methods":[{"$ref":"#/methods/0"},{"name":"a","params":[{"$ref":"#/methods/1/params/0"}]}]}"##,
+            1,
+        );
+        for text in ["[]", "5", r#"{"methods":{}}"#, "{}"] {
+            assert!(read(&Json::parse(text.to_owned()).unwrap()).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn schemas_are_told_in_a_few_words() {
+        let check = |schema: &str, expected: &str| {
+            let schema: Value = serde_json::from_str(schema).unwrap();
+            assert_eq!(
+                Reader { document: &Value::Null, left: Cell::new(MOST) }.kind(&schema, 0),
+                expected,
+                "{schema}"
+            );
+        };
+        check(r#"{"type":"string"}"#, "string");
+        check(r#"{"enum":["a","b"]}"#, r#""a" | "b""#);
+        check(
+            r#"{"anyOf":[{"type":"array","items":{"type":["string","null"]}},{"const":1}]}"#,
+            "(string | null)[] | 1",
+        );
+        check(r#"{"type":"object","title":"User"}"#, "User");
+        check("true", "any");
+        check("{}", "any");
+    }
+
+    #[test]
+    fn references_do_not_make_a_short_document_long() {
+        let references = |to: &str, count: usize| vec![format!(r##"{{"$ref":"#/{to}"}}"##); count].join(",");
+        let text = format!(
+            r##"{{"methods":[{{"name":"a","description":"{}","params":[{}]}},{}],"s":{{"anyOf":[{}]}},
+               "p":{{"name":"p","description":"{}","schema":{{"$ref":"#/s"}}}}}}"##,
+            "x".repeat(100_000),
+            references("p", 1000),
+            references("methods/0", 1000),
+            references("s", 1000),
+            "y".repeat(100_000),
+        );
+        let found = found(&text);
+        let length = |method: &Method| {
+            let params = method.params.iter().map(|param| param.value.text.len() + param.value.kind.len());
+            method.description.len() + params.sum::<usize>()
+        };
+        let all: usize = found.methods.iter().map(length).sum();
+        assert!((1 << 20..=MOST).contains(&all), "{all}");
+    }
+}
