@@ -210,33 +210,34 @@ function Actions() {
       {transport.value === 'ws' && !isStream && (
         <label class="check" title="Say that a stream is read, for methods that can answer with one">
           <input type="checkbox" checked={wantsStream.value} onChange={(event) => (wantsStream.value = event.currentTarget.checked)} />
-          As a stream
+          Stream
         </label>
       )}
-      <span class="spacer" />
-      <button
-        type="button"
-        class="quiet"
-        aria-label="Add to batch"
-        disabled={!isReady || version.value === '1.0'}
-        title={version.value === '1.0' ? '1.0 knows no batches' : 'Collect it for a batch'}
-        onClick={() => {
-          addToTray(intent.value);
-          say(`Added to the batch: ${tray.value.length}`);
-        }}
-      >
-        <PlusIcon /> <span class="on-wide">Batch</span>
-      </button>
-      <button
-        type="button"
-        class="quiet"
-        aria-label="Copy link"
-        disabled={!isReady}
-        title="Copy a link to this call, without headers and tokens"
-        onClick={() => void share()}
-      >
-        <LinkIcon /> <span class="on-wide">Link</span>
-      </button>
+      <span class="actions-more">
+        <button
+          type="button"
+          class="quiet"
+          aria-label="Add to batch"
+          disabled={!isReady || version.value === '1.0'}
+          title={version.value === '1.0' ? '1.0 knows no batches' : 'Collect it for a batch'}
+          onClick={() => {
+            addToTray(intent.value);
+            say(`Added to the batch: ${tray.value.length}`);
+          }}
+        >
+          <PlusIcon /> <span class="on-wide">Batch</span>
+        </button>
+        <button
+          type="button"
+          class="quiet"
+          aria-label="Copy link"
+          disabled={!isReady}
+          title="Copy a link to this call, without headers and tokens"
+          onClick={() => void share()}
+        >
+          <LinkIcon /> <span class="on-wide">Link</span>
+        </button>
+      </span>
     </div>
   );
 }

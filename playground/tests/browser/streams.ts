@@ -68,7 +68,7 @@ visit('what the server pushes arrives live', async ({ page }) => {
 visit('a method that answers in either way is asked for a stream', async ({ page }) => {
   await page.getByLabel('WebSocket', { exact: true }).check();
   await choose(page, 'ai/generate');
-  await page.getByRole('checkbox', { name: 'As a stream' }).check();
+  await page.getByRole('checkbox', { name: 'Stream' }).check();
   await page.getByRole('button', { name: 'Send' }).click();
   await ended(page);
   await sees(page, 'The stream has ended');
