@@ -30,7 +30,7 @@ pub(crate) enum Exit {
 pub(crate) const HELP: &str = "\
 Exit codes:
   0    all went well
-  1    the far side answered with an error
+  1    the far side answered with an error; `batch`, some call failed
   2    the command line is wrong
   3    the far side could not be reached
   4    no answer came in time

@@ -7,8 +7,8 @@ use crate::exit::Exit;
 /// Why a command failed.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Failure {
-    /// The far side answered with this error.
-    Rejected(ErrorObject),
+    /// The far side answered with this error; and what to do about it, for a person.
+    Rejected(ErrorObject, Option<String>),
     /// Anything else that went wrong.
     Trouble(Trouble),
 }
@@ -36,8 +36,17 @@ impl Failure {
 
     /// The same failure with a word on what to do about it.
     pub(crate) fn advise(mut self, advice: impl Into<String>) -> Failure {
+        match &mut self {
+            Failure::Rejected(_, given) => *given = Some(advice.into()),
+            Failure::Trouble(trouble) => trouble.advice = Some(advice.into()),
+        }
+        self
+    }
+
+    /// The same failure with the place where it happened.
+    pub(crate) fn at(mut self, place: impl Into<String>) -> Failure {
         if let Failure::Trouble(trouble) = &mut self {
-            trouble.advice = Some(advice.into());
+            trouble.what = format!("{}: {}", place.into(), trouble.what);
         }
         self
     }
@@ -45,7 +54,7 @@ impl Failure {
     /// The code that the program ends with.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Failure::Rejected(_) => Exit::Rejected,
+            Failure::Rejected(..) => Exit::Rejected,
             Failure::Trouble(trouble) => trouble.exit,
         }
     }
@@ -54,7 +63,7 @@ impl Failure {
 impl From<CallError> for Failure {
     fn from(error: CallError) -> Failure {
         let exit = match &error {
-            CallError::Rejected(error) => return Failure::Rejected(error.clone()),
+            CallError::Rejected(error) => return Failure::Rejected(error.clone(), None),
             CallError::TimedOut => Exit::TimedOut,
             CallError::Transport(_) | CallError::Protocol(_) | CallError::Result(_) => Exit::Protocol,
             CallError::Params(_) | CallError::Unsupported(_) => Exit::Usage,

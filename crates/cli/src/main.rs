@@ -4,22 +4,37 @@
 //! way to write to a terminal or a pipe in `output`.
 
 mod address;
+mod again;
 mod banner;
+mod batch;
 mod call;
+mod completions;
 mod demo;
+mod discover;
+mod discovery;
 mod exit;
+mod explain;
 mod failure;
 mod layout;
 mod logs;
+mod man;
+mod notify;
 mod output;
 mod params;
 mod serve;
+mod session;
 mod signals;
+mod suggest;
+mod table;
+mod target;
 mod units;
+mod watch;
+mod wire;
+mod words;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -28,32 +43,57 @@ const EXAMPLES: &str = "\
 Examples:
   switchboard serve
   switchboard call http://127.0.0.1:8000 math/add a=2 b=3
+  switchboard discover http://127.0.0.1:8000
+  switchboard watch ws://127.0.0.1:8000 ticks
 
 `switchboard help COMMAND` says more about a command.";
 
+const LONG: &str = "\
+On a terminal results are laid out, in tables where that helps, and in colours unless NO_COLOR is set. In a pipe they are \
+JSON. `--json` and `--raw` say so for a terminal, too. Errors go to stderr and say what to do next; an error that the far \
+side answered is one line of JSON there in a pipe.
+
+Environment:
+  NO_COLOR           no colours, if it is set and not empty
+  SWITCHBOARD_TOKEN  the token to send, as with `--token`
+  RUST_LOG           what is logged, in detail, such as `debug` or `switchboard_transport=trace`";
+
 /// Serves and calls JSON-RPC.
 #[derive(Debug, Parser)]
-#[command(name = "switchboard", version, after_help = EXAMPLES)]
+#[command(
+    name = "switchboard",
+    version,
+    after_help = EXAMPLES,
+    after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP),
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Log more to stderr; twice for even more. `RUST_LOG` says it in detail.
-    #[arg(short, long, global = true, display_order = 100, action = clap::ArgAction::Count)]
-    verbose: u8,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Serve(serve::Serve),
+    Batch(batch::Batch),
     Call(call::Call),
+    Completions(completions::Completions),
+    Discover(discover::Discover),
+    Man(man::Man),
+    Notify(notify::Notify),
+    Serve(serve::Serve),
+    Watch(watch::Watch),
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    logs::start(arguments.verbose);
     let outcome = match arguments.command {
-        Command::Serve(serve) => serve.run(),
+        Command::Batch(batch) => batch.run(),
         Command::Call(call) => call.run(),
+        Command::Completions(completions) => completions.run(Arguments::command()),
+        Command::Discover(discover) => discover.run(),
+        Command::Man(man) => man.run(Arguments::command()),
+        Command::Notify(notify) => notify.run(),
+        Command::Serve(serve) => serve.run(),
+        Command::Watch(watch) => watch.run(),
     };
     match outcome {
         Ok(()) => exit::Exit::Done.into(),
@@ -66,10 +106,10 @@ fn main() -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use super::*;
 
     #[test]
     fn the_command_line_is_well_defined() {
-        super::Arguments::command().debug_assert();
+        Arguments::command().debug_assert();
     }
 }

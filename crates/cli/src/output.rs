@@ -6,6 +6,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
+use clap::Args;
 use serde::Serialize;
 use switchboard::{ErrorObject, Json};
 
@@ -16,18 +17,51 @@ use crate::layout::{Layout, visible};
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const ADVICE: Style = AnsiColor::Yellow.on_default();
 
-/// Writes a result to stdout: laid out on a terminal, as it was received in a pipe or when that is asked for. Tells
-/// whether anybody reads on.
-pub(crate) fn result(json: &Json, is_raw: bool) -> Result<bool, Failure> {
-    let mut stdout = anstream::stdout();
-    let written = if io::stdout().is_terminal() && !is_raw {
-        writeln!(stdout, "{}", Layout::Page.of(json))
+/// How results are written, where the command line says so.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct Format {
+    /// Write JSON on a terminal too, one line for each result.
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+    /// Write results exactly as they were received, on a terminal too.
+    #[arg(long, help_heading = "Output", conflicts_with = "json")]
+    raw: bool,
+}
+
+impl Format {
+    /// Whether a person reads: tables, pages and colours, not JSON.
+    pub(crate) fn is_for_people(self) -> bool {
+        io::stdout().is_terminal() && !self.json && !self.raw
+    }
+}
+
+/// Writes a result to stdout: laid out on a terminal, as it was received in a pipe, or as is asked for. Tells whether
+/// anybody reads on.
+pub(crate) fn result(json: &Json, format: Format) -> Result<bool, Failure> {
+    if format.is_for_people() {
+        page(&(Layout::Page.of(json) + "\n"))
+    } else if io::stdout().is_terminal() && !format.raw {
+        page(&(visible(&Layout::Line.of(json)) + "\n"))
     } else {
-        // Not through the colours: the text is to arrive byte for byte.
-        let mut stdout = io::stdout().lock();
-        stdout.write_all(json.as_bytes()).and_then(|()| stdout.write_all(b"\n"))
-    };
-    match written.and_then(|()| stdout.flush()) {
+        bytes(&[json.as_bytes(), b"\n"].concat())
+    }
+}
+
+/// Writes this to stdout as it is: not through the colours, for it is to arrive byte for byte. Tells whether anybody
+/// reads on.
+pub(crate) fn bytes(bytes: &[u8]) -> Result<bool, Failure> {
+    let mut stdout = io::stdout().lock();
+    is_read(stdout.write_all(bytes).and_then(|()| stdout.flush()))
+}
+
+/// Writes text to stdout, in colours where it shows them. Tells whether anybody reads on.
+pub(crate) fn page(text: &str) -> Result<bool, Failure> {
+    let mut stdout = anstream::stdout();
+    is_read(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
+}
+
+fn is_read(written: io::Result<()>) -> Result<bool, Failure> {
+    match written {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(Failure::new(Exit::CannotWrite, format!("cannot write the result: {error}"))),
@@ -42,8 +76,10 @@ pub(crate) fn note(text: &str) {
 /// Writes why a command failed to stderr.
 pub(crate) fn failure(failure: &Failure) {
     match failure {
-        Failure::Rejected(error) if io::stderr().is_terminal() => note(&page(error)),
-        Failure::Rejected(error) => note(&line(error)),
+        Failure::Rejected(error, advice) if io::stderr().is_terminal() => {
+            note(&rejection(error, advice.as_deref()));
+        }
+        Failure::Rejected(error, _) => note(&line(error)),
         Failure::Trouble(trouble) => {
             let mut text = format!("{ERROR}error:{ERROR:#} {}", visible(&trouble.what));
             if let Some(advice) = &trouble.advice {
@@ -56,13 +92,21 @@ pub(crate) fn failure(failure: &Failure) {
 }
 
 /// An error object for a person.
-fn page(error: &ErrorObject) -> String {
+fn rejection(error: &ErrorObject, advice: Option<&str>) -> String {
     let mut text = format!("{ERROR}error {}{ERROR:#} {}\n", error.code, visible(&error.message));
     if let Some(data) = &error.data {
         text.push_str(&Layout::Page.of(data));
         text.push('\n');
     }
+    if let Some(advice) = advice {
+        text.push_str(&format!("{ADVICE}{}{ADVICE:#}\n", shown(advice)));
+    }
     text
+}
+
+/// Text of several lines, in which nothing else commands the terminal.
+fn shown(text: &str) -> String {
+    text.lines().map(visible).collect::<Vec<_>>().join("\n")
 }
 
 /// An error object on one line of JSON.
@@ -88,8 +132,8 @@ mod tests {
     fn an_error_is_one_line_for_programs_and_a_page_for_people() {
         let error = ErrorObject::new(Code(7), "no\u{1b}[2J").with_data(&[1, 2]);
         assert_eq!(line(&error), "{\"code\":7,\"message\":\"no\\u001b[2J\",\"data\":[1,2]}\n");
-        let shown = page(&error);
+        let shown = rejection(&error, Some("try\n  this\u{1b}"));
         let shown = anstream::adapter::strip_str(&shown).to_string();
-        assert_eq!(shown, "error 7 no\\u001b[2J\n[\n  1,\n  2\n]\n");
+        assert_eq!(shown, "error 7 no\\u001b[2J\n[\n  1,\n  2\n]\ntry\n  this\\u001b\n");
     }
 }

@@ -13,13 +13,20 @@ use crate::failure::Failure;
 /// - `-` is one JSON array or object from stdin.
 pub(crate) fn read(words: &[String]) -> Result<Option<Json>, Failure> {
     match words {
-        [] => Ok(None),
         [only] if only == "-" => read_from(std::io::stdin().lock()).map(Some),
-        [only] if only.starts_with(['[', '{']) => whole(only.clone().into_bytes()).map(Some),
         _ if words.iter().any(|word| word == "-") => {
             Err(Failure::usage("`-` reads all parameters from stdin")
                 .advise("leave the others out, or write `'\"-\"'` for the string"))
         }
+        _ => of_words(words),
+    }
+}
+
+/// The parameters that words stand for, as [`read`] has it, without stdin.
+pub(crate) fn of_words(words: &[String]) -> Result<Option<Json>, Failure> {
+    match words {
+        [] => Ok(None),
+        [only] if only.starts_with(['[', '{']) => whole(only.clone().into_bytes()).map(Some),
         _ => listed(words).map(Some),
     }
 }

@@ -14,7 +14,7 @@ use switchboard::{Limits, Settings};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::signals::Signals;
-use crate::{banner, demo, output, units};
+use crate::{banner, demo, logs, output, units};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -86,11 +86,15 @@ pub(crate) struct Serve {
     /// How long a call may take.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = units::seconds)]
     timeout: Duration,
+    /// Log more to stderr; twice for even more. `RUST_LOG` says it in detail.
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    verbose: u8,
 }
 
 impl Serve {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Failure> {
+        logs::start(self.verbose);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         runtime.map_err(|error| cannot_start(&error))?.block_on(self.serve())
     }

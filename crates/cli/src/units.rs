@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+/// As good as for ever: a century, with which no clock overflows.
+pub(crate) const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
 /// Reads a time in seconds, such as `30` or `0.5`.
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    // A century is as good as for ever, and no clock overflows with it.
-    let longest = Duration::from_secs(100 * 365 * 24 * 60 * 60);
-    time.filter(|time| !time.is_zero() && *time <= longest)
+    time.filter(|time| !time.is_zero() && *time <= LONGEST)
         .ok_or_else(|| "it is no time; write seconds above 0, such as 30 or 0.5".to_owned())
 }
 

@@ -4,6 +4,7 @@ use crate::code::Code;
 use crate::context::Version;
 use crate::limits::Limits;
 use crate::name::Name;
+use crate::tap::Tap;
 use crate::wishes::PROGRESS_METHOD;
 
 /// The dialect spoken: which versions, and how cancelling and streaming are written.
@@ -184,4 +185,6 @@ pub struct Settings {
     pub limits: Limits,
     /// The dialect spoken.
     pub profile: Profile,
+    /// Who sees each message that a connection, or a client of HTTP, sends and receives: nobody.
+    pub tap: Option<Tap>,
 }

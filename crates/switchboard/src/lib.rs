@@ -35,6 +35,8 @@ pub use switchboard_transport::{framing, stream};
 mod pages {
     #[doc = include_str!("../../../docs/batches.md")]
     struct Batches;
+    #[doc = include_str!("../../../docs/calling.md")]
+    struct Calling;
     #[doc = include_str!("../../../docs/cancelling.md")]
     struct Cancelling;
     #[doc = include_str!("../../../docs/deadlines.md")]

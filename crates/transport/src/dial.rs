@@ -84,7 +84,8 @@ impl Dial {
         })
     }
 
-    /// With this service for the calls of the far side, where the carrier brings any. Without one it has no methods.
+    /// With this service for the calls of the far side, where the carrier brings any. Without one it has no methods. Over
+    /// HTTP there are notifications only, in the streams of events.
     ///
     /// A connection drops it when it has ended and closed, and a child process with it. So whoever wants to wait for
     /// that, after dropping the peer, waits for the end of something that the service holds.
@@ -94,7 +95,7 @@ impl Dial {
         self
     }
 
-    /// With these limits and this dialect.
+    /// With these limits, this dialect, and this [`Tap`](switchboard_core::Tap) on what is sent and received.
     #[must_use]
     pub fn with_settings(mut self, settings: Settings) -> Dial {
         self.settings = settings;
@@ -154,8 +155,13 @@ impl Dial {
             #[cfg(all(feature = "unix", unix))]
             (_, Address::Unix { path, framing }) => {
                 let options = self.stream_options(framing.as_deref());
-                let peer = crate::unix::connect(path, self.service, &options).await;
-                peer.map_err(|error| DialError::Unreachable(error.to_string()))
+                let peer = crate::unix::connect(&path, self.service, &options).await;
+                peer.map_err(|error| match error.kind() {
+                    std::io::ErrorKind::NotFound | std::io::ErrorKind::ConnectionRefused => {
+                        DialError::Unreachable(format!("nothing listens on {}", path.display()))
+                    }
+                    _ => DialError::Unreachable(error.to_string()),
+                })
             }
             #[cfg(all(feature = "child", unix))]
             (_, Address::Exec { command, framing }) => {
@@ -184,11 +190,12 @@ impl Dial {
             connect_time: self.connect_time,
             version: self.version,
             limits: self.settings.limits,
+            tap: self.settings.tap,
             #[cfg(feature = "tls")]
             tls: self.tls,
             ..ClientOptions::default()
         };
-        Ok(Client::with_options(&self.address.to_string(), options)?)
+        Ok(Client::with_options(&self.address.to_string(), options)?.with_service(self.service))
     }
 }
 
@@ -210,7 +217,12 @@ impl Dial {
                 crate::ws::connect_over(socket, &url, service, settings, &options).await
             }
         };
-        opened.map_err(|error| DialError::Unreachable(error.to_string()))
+        opened.map_err(|error| match error {
+            crate::ws::ConnectError::Unreachable { target, error } if is_refused(&error) => {
+                DialError::Unreachable(format!("nothing listens on {target}"))
+            }
+            error => DialError::Unreachable(error.to_string()),
+        })
     }
 
     #[cfg(feature = "tcp")]
@@ -245,9 +257,9 @@ impl Dial {
         let port = place.port.unwrap_or(if scheme.is_secure() { 443 } else { 80 });
         let open = async {
             let tcp = tokio::net::TcpStream::connect((place.host.as_str(), port)).await;
-            let tcp = tcp.map_err(|error| match error.kind() {
-                std::io::ErrorKind::ConnectionRefused => unreachable(format!("nothing listens on {place}")),
-                _ => unreachable(format!("cannot connect to {place}: {error}")),
+            let tcp = tcp.map_err(|error| match is_refused(&error) {
+                true => unreachable(format!("nothing listens on {place}")),
+                false => unreachable(format!("cannot connect to {place}: {error}")),
             })?;
             let _ = tcp.set_nodelay(true);
             #[cfg(feature = "tls")]
@@ -264,6 +276,12 @@ impl Dial {
         let late = |_| Err(unreachable(format!("no connection to {place} within {:?}", self.connect_time)));
         tokio::time::timeout(self.connect_time, open).await.unwrap_or_else(late)
     }
+}
+
+/// Whether nobody listens there.
+#[cfg(any(feature = "tcp", feature = "ws"))]
+fn is_refused(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::ConnectionRefused
 }
 
 impl fmt::Debug for Dial {

@@ -8,6 +8,7 @@ use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
 pub(crate) fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_switchboard"));
     command.args(arguments).env_remove("RUST_LOG").env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+    command.env_remove("SWITCHBOARD_TOKEN");
     command.stdin(Stdio::null());
     command
 }

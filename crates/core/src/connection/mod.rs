@@ -41,6 +41,7 @@ use crate::error::ErrorObject;
 use crate::peer::Peer;
 use crate::profile::Settings;
 use crate::service::Service;
+use crate::tap::{TappedSink, TappedSource};
 
 /// One duplex connection. It does nothing until it is polled; spawn it or await it.
 ///
@@ -96,9 +97,10 @@ impl Connection {
         let link = Link::new(Arc::clone(&settings));
         let peer = Peer::new(FarSide::new(Arc::clone(&link)));
         let cx = context::Context::new(origin.with_peer(peer.clone()));
+        let (source, sink) = tapped(Box::new(source), Box::new(sink), &settings);
         let connection = Connection {
-            source: Box::new(source),
-            sink: Box::new(sink),
+            source,
+            sink,
             calls: Calls::new(service, cx, Arc::clone(&settings)),
             settings,
             link,
@@ -128,6 +130,21 @@ impl Connection {
     #[must_use]
     pub fn owning_peer(&self) -> Peer {
         Peer::new(FarSide::owning(Arc::clone(&self.link)))
+    }
+}
+
+/// The frames, shown to whoever wants to see them.
+fn tapped(
+    source: Box<dyn FrameSource>,
+    sink: Box<dyn FrameSink>,
+    settings: &Settings,
+) -> (Box<dyn FrameSource>, Box<dyn FrameSink>) {
+    match &settings.tap {
+        None => (source, sink),
+        Some(tap) => (
+            Box::new(TappedSource { source, tap: tap.clone() }),
+            Box::new(TappedSink { sink, tap: tap.clone() }),
+        ),
     }
 }
 

@@ -48,6 +48,24 @@ impl Default for Backoff {
     }
 }
 
+impl Backoff {
+    /// The delays before the attempts that follow a first one, if all of them fail, until no more are to be made.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use switchboard_core::lasting::Backoff;
+    ///
+    /// let backoff = Backoff { attempts: Some(3), jitter: 0.0, ..Backoff::default() };
+    /// let delays: Vec<_> = backoff.delays().map(|delay| delay.as_millis()).collect();
+    /// assert_eq!(delays, [100, 200]);
+    /// ```
+    pub fn delays(&self) -> impl Iterator<Item = Duration> + Send + use<> {
+        let mut course = Course::new(self);
+        std::iter::from_fn(move || course.failed())
+    }
+}
+
 /// Where one client is in its attempts.
 pub(super) struct Course {
     backoff: Backoff,

@@ -19,8 +19,8 @@ use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use switchboard_core::codec::{encode_notification, encode_request};
 use switchboard_core::{
-    Call, CallError, Id, Limits, Members, Peer, Remote, Reply, ReplyFuture, Service, Settings, StreamWanted,
-    Version,
+    Call, CallError, Direction, Id, Limits, Members, Peer, Remote, Reply, ReplyFuture, Service, Settings,
+    StreamWanted, Tap, Version, Wire,
 };
 use tokio::time::Instant;
 
@@ -31,6 +31,7 @@ use super::connector::Refusal;
 use super::head::TIMEOUT;
 use super::media;
 use super::outcome::{Received, failure};
+use super::shown;
 use super::sse::{self, Reading};
 use super::url::{self, UrlError};
 use super::watch::after;
@@ -110,6 +111,8 @@ pub struct ClientOptions {
     /// What is taken from the far side: a body has at most [`reply`](Limits::reply) bytes and 64 KiB for what is around
     /// it, that of a batch [`batch_reply`](Limits::batch_reply).
     pub limits: Limits,
+    /// Who sees each request and response, heads and bodies: nobody.
+    pub tap: Option<Tap>,
 }
 
 impl Default for ClientOptions {
@@ -125,6 +128,7 @@ impl Default for ClientOptions {
             #[cfg(feature = "tls")]
             tls: None,
             limits: Limits::default(),
+            tap: None,
         }
     }
 }
@@ -306,15 +310,16 @@ impl Inner {
         let request = self.request(text, deadline);
         let deadline = deadline.unwrap_or_else(|| after(Instant::now(), self.options.call_time));
         let exchange = async {
-            let response = self.http.request(request).await.map_err(|error| self.explain(&error))?;
+            let response = self.post(request).await?;
             self.receive(response, limit).await
         };
         tokio::time::timeout_at(deadline, exchange).await.unwrap_or(Err(CallError::TimedOut))
     }
 
-    /// A request with this body, which says until when the caller waits if it does.
-    fn request(&self, text: Vec<u8>, deadline: Option<Instant>) -> Request<Body> {
-        let mut request = Request::new(Body::new(Bytes::from(text)));
+    /// A request with this body and the body, which says until when the caller waits if it does.
+    fn request(&self, text: Vec<u8>, deadline: Option<Instant>) -> (Request<Body>, Bytes) {
+        let text = Bytes::from(text);
+        let mut request = Request::new(Body::new(text.clone()));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = self.options.headers.clone();
@@ -325,7 +330,26 @@ impl Inner {
         if self.options.http2 {
             *request.version_mut() = http::Version::HTTP_2;
         }
-        request
+        (request, text)
+    }
+
+    /// Sends a request. The caller limits the time.
+    async fn post(&self, (request, text): (Request<Body>, Bytes)) -> Result<Response<Incoming>, CallError> {
+        if let Some(tap) = &self.options.tap {
+            let head = shown::request(
+                request.method(),
+                self.uri.path_and_query().map_or("/", |path| path.as_str()),
+                request.headers(),
+            );
+            tap.show(Direction::Sent, Wire::Carrier(&head));
+            tap.show(Direction::Sent, Wire::Message(&text));
+        }
+        let response = self.http.request(request).await.map_err(|error| self.explain(&error))?;
+        if let Some(tap) = &self.options.tap {
+            let head = shown::response(response.status(), response.headers());
+            tap.show(Direction::Received, Wire::Carrier(&head));
+        }
+        Ok(response)
     }
 
     /// Reads a response to its end. The caller limits the time.
@@ -338,6 +362,9 @@ impl Inner {
             Unread::TooSlow => CallError::TimedOut,
             Unread::Broken => CallError::Closed(format!("{} ended it midway", self.target).into()),
         })?;
+        if let Some(tap) = self.options.tap.as_ref().filter(|_| !body.is_empty()) {
+            tap.show(Direction::Received, Wire::Message(&body));
+        }
         Ok(Received { status, body })
     }
 
@@ -347,7 +374,7 @@ impl Inner {
         let mut text = Vec::with_capacity(128);
         self.encode(&mut text, call, id);
         let mut request = self.request(text, call.cx.deadline);
-        request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static(sse::ACCEPT));
+        request.0.headers_mut().insert(header::ACCEPT, HeaderValue::from_static(sse::ACCEPT));
         let limit = self.options.limits.reply;
         let reading = Reading {
             id,
@@ -355,9 +382,10 @@ impl Inner {
             limit: limit.saturating_add(ENVELOPE),
             silence: self.options.silence,
             service,
+            tap: self.options.tap.clone(),
         };
         let begin = async {
-            let response = self.http.request(request).await.map_err(|error| self.explain(&error))?;
+            let response = self.post(request).await?;
             let kind = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
             if response.status().is_success() && kind.is_some_and(media::is_events) {
                 return Ok(sse::open(response.into_body(), reading).await);

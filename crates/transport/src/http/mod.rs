@@ -57,6 +57,7 @@ mod page;
 mod pipe;
 mod rules;
 mod server;
+pub(crate) mod shown;
 pub mod sse;
 #[cfg(feature = "ws")]
 mod upgrade;

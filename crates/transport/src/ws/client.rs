@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use http::{StatusCode, Uri};
-use switchboard_core::{Origin, Peer, Service, Settings};
+use http::{Method, StatusCode, Uri};
+use switchboard_core::{Direction, Origin, Peer, Service, Settings, Tap, Wire};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -17,6 +17,7 @@ use super::masks::Masks;
 use super::options::Options;
 use super::shared::Stream;
 use super::start;
+use crate::http::shown;
 
 /// How a client opens a connection.
 #[derive(Clone, Debug)]
@@ -126,7 +127,7 @@ pub async fn connect(
             Ok(address) => Origin::new("ws").with_address(address),
             Err(_) => Origin::new("ws"),
         };
-        let (io, unread) = shake_hands(tcp, &place, options).await?;
+        let (io, unread) = shake_hands(tcp, &place, options, settings.tap.as_ref()).await?;
         Ok(run(io, unread, service, origin, settings, &options.websocket))
     };
     let opened = tokio::time::timeout(options.connect_time, open).await;
@@ -148,7 +149,8 @@ pub async fn connect_over<S: Stream>(
 ) -> Result<Peer, ConnectError> {
     let scheme = if url.starts_with("wss:") { "wss" } else { "ws" };
     let place = Place::parse(url, scheme)?;
-    let shaken = tokio::time::timeout(options.connect_time, shake_hands(io, &place, options)).await;
+    let hands = shake_hands(io, &place, options, settings.tap.as_ref());
+    let shaken = tokio::time::timeout(options.connect_time, hands).await;
     let (io, unread) = shaken.unwrap_or_else(|_| Err(ConnectError::TimedOut(place.target())))?;
     Ok(run(io, unread, service, Origin::new("ws"), settings, &options.websocket))
 }
@@ -219,10 +221,17 @@ async fn shake_hands<S: Stream>(
     mut io: S,
     place: &Place,
     options: &ClientOptions,
+    tap: Option<&Tap>,
 ) -> Result<(S, BytesMut), ConnectError> {
     let broken = |error| ConnectError::Broken { target: place.target(), error };
     let key = new_key(Masks::default().nonce());
-    io.write_all(&request(place, options, &key)).await.map_err(broken)?;
+    let request = request(place, options, &key);
+    if let Some(tap) = tap {
+        let path = place.uri.path_and_query().map_or("/", |path| path.as_str());
+        let head = shown::request(&Method::GET, path, &options.headers);
+        tap.show(Direction::Sent, Wire::Carrier(&head));
+    }
+    io.write_all(&request).await.map_err(broken)?;
     io.flush().await.map_err(broken)?;
     let mut unread = BytesMut::with_capacity(1 << 10);
     let not_websocket = |why| ConnectError::NotWebSocket { target: place.target(), why };
@@ -240,6 +249,9 @@ async fn shake_hands<S: Stream>(
             Err(()) => return Err(not_websocket("what it answered is not HTTP/1.1")),
         }
     };
+    if let Some(tap) = tap {
+        tap.show(Direction::Received, Wire::Carrier(&shown::response(status, &headers)));
+    }
     if status != StatusCode::SWITCHING_PROTOCOLS {
         let body = excerpt(&mut io, &headers, unread).await;
         return Err(ConnectError::Refused { target: place.target(), status, body });

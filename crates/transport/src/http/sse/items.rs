@@ -13,7 +13,8 @@ use http_body::Body as HttpBody;
 use hyper::body::Incoming;
 use switchboard_core::codec::{self, Incoming as Received, Message, Outcome, Response};
 use switchboard_core::{
-    Call, CallError, Code, ErrorObject, Gap, Items, Json, Reply, ReplyFuture, Service, Settings,
+    Call, CallError, Code, Direction, ErrorObject, Gap, Items, Json, Reply, ReplyFuture, Service, Settings,
+    Tap, Wire,
 };
 use tokio::time::{Instant, Sleep};
 
@@ -31,6 +32,8 @@ pub(in super::super) struct Reading {
     pub(in super::super) silence: Duration,
     /// Takes the notifications that come in between.
     pub(in super::super) service: Option<Arc<dyn Service>>,
+    /// Sees each event's data.
+    pub(in super::super) tap: Option<Tap>,
 }
 
 /// Waits until it is known what the reply is: an error, a value that comes alone, or a stream of what follows.
@@ -158,6 +161,9 @@ impl EventItems {
             .map_err(|error| CallError::Transport(format!("{error} (limits.reply)").into()));
         let read = self.chunk.len() - rest.len();
         self.chunk.advance(read);
+        if let (Some(tap), Ok(Some(Piece::Event(event)))) = (&self.reading.tap, &piece) {
+            tap.show(Direction::Received, Wire::Message(event.data.as_bytes()));
+        }
         piece
     }
 

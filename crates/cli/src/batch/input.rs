@@ -1,0 +1,154 @@
+//! Calls as they are written in a file: a JSON array of requests, or one call a line.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+use switchboard::{Call, Json, Kind};
+
+use crate::failure::Failure;
+use crate::{params, words};
+
+/// One call of the input.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// What its answer is shown with: the identifier it was given, or its number.
+    pub(super) id: Json,
+    pub(super) call: Call,
+}
+
+/// Reads all calls.
+pub(super) fn read(file: Option<&Path>) -> Result<Vec<Entry>, Failure> {
+    let mut text = Vec::new();
+    let (what, read) = match file.filter(|file| file.as_os_str() != "-") {
+        Some(file) => {
+            let read = std::fs::File::open(file).and_then(|mut file| file.read_to_end(&mut text));
+            (file.display().to_string(), read)
+        }
+        None => ("stdin".to_owned(), std::io::stdin().lock().read_to_end(&mut text)),
+    };
+    read.map_err(|error| Failure::usage(format!("cannot read {what}: {error}")))?;
+    let text = String::from_utf8(text).map_err(|_| Failure::usage(format!("{what} is not UTF-8")))?;
+    let entries = parse(&text)?;
+    if entries.is_empty() {
+        return Err(Failure::usage(format!("{what} holds no calls"))
+            .advise("write one a line, such as `math/add a=2 b=3`, or a JSON array of requests"));
+    }
+    Ok(entries)
+}
+
+fn parse(text: &str) -> Result<Vec<Entry>, Failure> {
+    if text.trim_start().starts_with('[') {
+        let list = Json::parse(text.trim().to_owned()).map_err(|error| {
+            Failure::usage(format!("the input begins like a list, but is not JSON: {error}"))
+        })?;
+        let requests: Vec<Json> = list.decode().map_err(|error| Failure::usage(error.to_string()))?;
+        return requests.iter().enumerate().map(|(at, json)| request(json, at + 1)).collect();
+    }
+    // One request may stand over several lines.
+    if text.trim_start().starts_with('{')
+        && let Ok(json) = Json::parse(text.trim().to_owned())
+    {
+        return Ok(vec![request(&json, 1)?]);
+    }
+    let mut entries = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let number = entries.len() + 1;
+        entries.push(parse_line(line, number).map_err(|failure| failure.at(format!("line {}", at + 1)))?);
+    }
+    Ok(entries)
+}
+
+fn parse_line(line: &str, number: usize) -> Result<Entry, Failure> {
+    if line.starts_with('{') {
+        let json = Json::parse(line.to_owned())
+            .map_err(|error| Failure::usage(format!("the request is not JSON: {error}")))?;
+        return request(&json, number);
+    }
+    let (line, is_notification) = line.strip_prefix('!').map_or((line, false), |rest| (rest, true));
+    let words = words::split(line)?;
+    let (method, params) = words
+        .split_first()
+        .ok_or_else(|| Failure::usage("there is no method").advise("write `! logEvent message=hello`"))?;
+    let params = params::of_words(params)?;
+    let call = match is_notification {
+        true => Call::notification(method.as_str(), params),
+        false => Call::new(method.as_str(), params),
+    };
+    Ok(Entry { id: numbered(number), call })
+}
+
+/// A request as it is written on the wire.
+fn request(json: &Json, number: usize) -> Result<Entry, Failure> {
+    let wrong = |what: &str| Failure::usage(format!("request {number} {what}"));
+    let members: BTreeMap<String, Json> = json.decode().map_err(|_| wrong("is no JSON object"))?;
+    let method: String = members
+        .get("method")
+        .ok_or_else(|| wrong("names no method"))?
+        .decode()
+        .map_err(|_| wrong("has a method that is no string"))?;
+    let params = members.get("params").filter(|params| params.kind() != Kind::Null).cloned();
+    if params.as_ref().is_some_and(|params| !matches!(params.kind(), Kind::Array | Kind::Object)) {
+        return Err(wrong("has params that are neither an array nor an object"));
+    }
+    Ok(match members.get("id") {
+        Some(id) => Entry { id: id.clone(), call: Call::new(method, params) },
+        None => Entry { id: numbered(number), call: Call::notification(method, params) },
+    })
+}
+
+fn numbered(number: usize) -> Json {
+    Json::encode_ref(&number).expect("a number is JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> Vec<String> {
+        let one = |entry: &Entry| {
+            let mark = if entry.call.is_notification() { "! " } else { "" };
+            let params = entry.call.params.as_ref().map_or(String::new(), |params| format!(" {params}"));
+            format!("{} {mark}{}{params}", entry.id, entry.call.method)
+        };
+        parse(text).unwrap().iter().map(one).collect()
+    }
+
+    #[test]
+    fn calls_are_read_one_a_line() {
+        let text = "# comment\n\nmath/add a=2 b=3\n! logEvent message=\"a b\"\n  sum\n{\"method\":\"x\",\"id\":\"q\"}\n";
+        let expected =
+            [r#"1 math/add {"a":2,"b":3}"#, r#"2 ! logEvent {"message":"a b"}"#, "3 sum", r#""q" x"#];
+        assert_eq!(shown(text), expected);
+    }
+
+    #[test]
+    fn a_json_array_is_a_list_of_requests() {
+        let text = r#" [ {"jsonrpc":"2.0","id":7,"method":"a","params":[1]},
+            {"method":"b","params":null} ] "#;
+        assert_eq!(shown(text), ["7 a [1]", "2 ! b"]);
+        assert_eq!(shown("{\n\"method\": \"a\", \"id\": null\n}\n"), ["null a"]);
+        assert!(parse("[]").unwrap().is_empty());
+        assert!(parse("\n# nothing\n").unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        let check = |text: &str, expected: &str| {
+            let Failure::Trouble(trouble) = parse(text).unwrap_err() else { panic!("{text}") };
+            assert!(trouble.what.contains(expected), "{text}: {}", trouble.what);
+        };
+        check("sum\nmath/add a=1 2", "line 2: \"2\" has no name");
+        check("!", "line 1: there is no method");
+        check("sum [1", "line 1: the [ is not closed");
+        check("sum\n{\"method\": 5}", "line 2: request 2 has a method that is no string");
+        check("[1]", "request 1 is no JSON object");
+        check("[{}]", "request 1 names no method");
+        check("[{\"method\":\"a\",\"params\":5}]", "neither an array nor an object");
+        check("[1", "not JSON");
+    }
+}

@@ -1,0 +1,166 @@
+//! `switchboard batch`: sends many calls, and shows what each of them answers.
+
+mod input;
+mod outcome;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use futures_util::{StreamExt, stream};
+use switchboard::{CallError, Remote, Reply};
+use tokio::time::Instant;
+
+use self::input::Entry;
+use self::outcome::Outcome;
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::session::{Line, Session};
+use crate::target::Target;
+use crate::{output, units};
+
+const EXAMPLES: &str = "\
+Examples:
+  printf 'math/add a=2 b=3\\nmath/add 4 5\\n' | switchboard batch http://127.0.0.1:8000
+  switchboard batch http://127.0.0.1:8000 calls.txt
+  switchboard batch ws://127.0.0.1:8000 calls.json --concurrent          # ten at a time, each for itself
+  switchboard batch http://127.0.0.1:8000 calls.txt --lines | jq .result";
+
+const LONG: &str = "\
+The input is a JSON array of requests, or one call a line:
+
+  # what follows a number sign is left out
+  math/add a=2 b=3
+  echo message=\"two words\"
+  ! logEvent message=hello
+  {\"method\": \"math/add\", \"params\": [2, 3], \"id\": \"x\"}
+
+A `!` makes a notification, which has no answer; so does a request in JSON without an `id`. Words end at white space \
+outside of quotes and brackets; parameters are written as for `switchboard call`.
+
+All calls go out as one batch; with `--concurrent` each goes out for itself, so many at a time. The answers come in the \
+order of the calls, each with the `id` of its request, or else the number of its call from 1 on. On a terminal they are \
+a table, in a pipe a JSON array, or with `--lines` one JSON object a line.
+
+The exit code is 1 if any call was answered with an error.";
+
+/// Sends many calls, as one batch or some at a time, and prints their answers in order.
+#[derive(Debug, Args)]
+#[command(
+    after_help = EXAMPLES,
+    after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP),
+)]
+pub(crate) struct Batch {
+    #[command(flatten)]
+    target: Target,
+    /// The file with the calls; `-`, or none, for stdin.
+    file: Option<PathBuf>,
+    /// Send each call for itself, so many at a time; 10 if no number is given.
+    #[arg(long, value_name = "COUNT", num_args = 0..=1, require_equals = true, default_missing_value = "10")]
+    #[arg(value_parser = units::count)]
+    concurrent: Option<usize>,
+    /// Print one JSON object a line instead of an array.
+    #[arg(long, help_heading = "Output")]
+    lines: bool,
+}
+
+impl Batch {
+    /// Runs the command.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let entries = input::read(self.file.as_deref())?;
+        if self.target.v1 && self.concurrent.is_none() {
+            return Err(Failure::usage("version 1.0 has no batches").advise("add `--concurrent`"));
+        }
+        self.target.run(async |session| self.send(session, entries).await)
+    }
+
+    async fn send(&self, session: &Session<'_>, entries: Vec<Entry>) -> Result<(), Failure> {
+        let line = session.open().await?;
+        let entries = self.marked(session, &line, entries).await;
+        let outcomes = match self.concurrent {
+            None => self.send_together(&line, &entries).await?,
+            Some(count) => self.send_each(&line, &entries, count).await?,
+        };
+        let failed = outcomes.iter().filter(|outcome| outcome.is_failure()).count();
+        self.show(&outcomes)?;
+        match failed {
+            0 => Ok(()),
+            _ => Err(Failure::new(Exit::Rejected, format!("{failed} of {} calls failed", outcomes.len()))),
+        }
+    }
+
+    /// The calls, with those marked that may be sent twice.
+    async fn marked(&self, session: &Session<'_>, line: &Line, mut entries: Vec<Entry>) -> Vec<Entry> {
+        if let Some(is_repeatable) = session.repeatables(line).await {
+            for entry in &mut entries {
+                if is_repeatable(entry.call.method.as_str()) {
+                    entry.call = entry.call.clone().repeatable();
+                }
+            }
+        }
+        entries
+    }
+
+    /// Sends all calls as one message.
+    async fn send_together(&self, line: &Line, entries: &[Entry]) -> Result<Vec<Outcome>, Failure> {
+        let until = Instant::now() + self.target.timeout;
+        let calls = entries.iter().map(|entry| {
+            let mut call = entry.call.clone();
+            call.cx.deadline = Some(until);
+            call
+        });
+        let replies = Remote::batch(line.peer(), calls.collect());
+        let replies = tokio::time::timeout_at(until, replies).await;
+        let replies = replies.map_err(|_| self.target.explain(CallError::TimedOut))?;
+        self.check(replies.iter())?;
+        let mut outcomes = Vec::with_capacity(entries.len());
+        for (entry, reply) in entries.iter().zip(replies) {
+            outcomes.extend(Outcome::of(entry, reply, until).await);
+        }
+        Ok(outcomes)
+    }
+
+    /// Where nothing was answered at all there is nothing to show.
+    fn check<'a>(&self, mut replies: impl Iterator<Item = &'a Reply>) -> Result<(), Failure> {
+        let local = |reply: &Reply| match reply {
+            Reply::Error(error) if error.is_local() => Some(CallError::from(error.clone())),
+            _ => None,
+        };
+        match replies.next().and_then(local) {
+            Some(error) if replies.all(|reply| local(reply).is_some()) => Err(self.target.explain(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends each call for itself, so many at a time. Their answers keep the order of the calls.
+    async fn send_each(&self, line: &Line, entries: &[Entry], count: usize) -> Result<Vec<Outcome>, Failure> {
+        let one = async |entry: &Entry| {
+            let until = Instant::now() + self.target.timeout;
+            let reply = line.ask(entry.call.clone()).await.unwrap_or_else(|error| Reply::Error(error.into()));
+            (entry.clone(), reply, until)
+        };
+        let replies: Vec<(Entry, Reply, Instant)> =
+            stream::iter(entries).map(one).buffered(count).collect().await;
+        self.check(replies.iter().map(|(_, reply, _)| reply))?;
+        let mut outcomes = Vec::with_capacity(entries.len());
+        for (entry, reply, until) in replies {
+            outcomes.extend(Outcome::of(&entry, reply, until).await);
+        }
+        Ok(outcomes)
+    }
+
+    fn show(&self, outcomes: &[Outcome]) -> Result<(), Failure> {
+        if self.target.format.is_for_people() && !self.lines {
+            let is_any = !outcomes.is_empty();
+            return if is_any { output::page(&outcome::table(outcomes)).map(drop) } else { Ok(()) };
+        }
+        if self.lines {
+            for outcome in outcomes {
+                if !output::result(&outcome.to_json(), self.target.format)? {
+                    break;
+                }
+            }
+            return Ok(());
+        }
+        output::result(&outcome::list(outcomes), self.target.format).map(drop)
+    }
+}

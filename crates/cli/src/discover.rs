@@ -1,0 +1,272 @@
+//! `switchboard discover`: shows what a far side offers, as it describes itself.
+
+use std::collections::BTreeMap;
+
+use anstyle::{AnsiColor, Style};
+use clap::Args;
+use switchboard::{CallError, Code, Json};
+
+use crate::discovery::{self, Described, Example, Found, Method};
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::layout::visible;
+use crate::output;
+use crate::session::Session;
+use crate::suggest;
+use crate::table::{self, Cell, Table};
+use crate::target::Target;
+
+const EXAMPLES: &str = "\
+Examples:
+  switchboard discover http://127.0.0.1:8000
+  switchboard discover http://127.0.0.1:8000 math/add
+  switchboard discover http://127.0.0.1:8000 --openrpc > openrpc.json
+  switchboard discover 'exec:switchboard serve --stdio'";
+
+const LONG: &str = "\
+It asks the method rpc.discover, which answers with an OpenRPC document. On a terminal the methods are a table, or one of \
+them is shown in detail. In a pipe it is JSON: the document as it was received, or the part of it that describes the method.";
+
+/// Shows the methods of a far side that describes itself.
+#[derive(Debug, Args)]
+#[command(
+    after_help = EXAMPLES,
+    after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP),
+)]
+pub(crate) struct Discover {
+    #[command(flatten)]
+    target: Target,
+    /// The method to show in detail.
+    method: Option<String>,
+    /// Print the OpenRPC document as it was received.
+    #[arg(long, conflicts_with = "method")]
+    openrpc: bool,
+}
+
+const HEAD: Style = Style::new().bold();
+const METHOD: Style = AnsiColor::Green.on_default();
+const TYPE: Style = AnsiColor::Cyan.on_default();
+const FAINT: Style = Style::new().dimmed();
+
+impl Discover {
+    /// Runs the command.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        self.target.run(async |session| self.show(session).await)
+    }
+
+    async fn show(&self, session: &Session<'_>) -> Result<(), Failure> {
+        let line = session.open().await?;
+        let document =
+            discovery::ask(&line, self.target.timeout).await.map_err(|error| self.explain(error))?;
+        let format = self.target.format;
+        let is_for_people = format.is_for_people();
+        if self.openrpc || (!is_for_people && self.method.is_none()) {
+            return output::result(&document, format).map(drop);
+        }
+        let found = discovery::read(&document)
+            .ok_or_else(|| self.explain(CallError::Protocol(discovery::NO_DOCUMENT.into())))?;
+        let Some(name) = &self.method else {
+            return output::page(&listing(&found, table::terminal_width())).map(drop);
+        };
+        match found.method(name) {
+            Some(method) if is_for_people => {
+                output::page(&detail(method, &self.target.url, table::terminal_width())).map(drop)
+            }
+            Some(_) => match part(&document, name) {
+                Some(part) => output::result(&part, format).map(drop),
+                None => Ok(()),
+            },
+            None => {
+                let names = found.methods.iter().map(|method| method.name.as_str());
+                let failure = Failure::new(Exit::Rejected, format!("there is no method {name:?}"));
+                Err(failure.advise(
+                    suggest::did_you_mean(name, names)
+                        .unwrap_or_else(|| "leave the name out to see those that there are".to_owned()),
+                ))
+            }
+        }
+    }
+
+    fn explain(&self, error: CallError) -> Failure {
+        match &error {
+            CallError::Rejected(rejection) if rejection.code == Code::METHOD_NOT_FOUND => {
+                Failure::new(Exit::Rejected, "the far side does not describe itself: it has no rpc.discover")
+                    .advise("look its methods up in its documentation, and call them with `switchboard call`")
+            }
+            _ => self.target.explain(error),
+        }
+    }
+}
+
+/// The part of the document that describes a method, as it was received.
+fn part(document: &Json, name: &str) -> Option<Json> {
+    let members: BTreeMap<String, Json> = document.decode().ok()?;
+    let methods: Vec<Json> = members.get("methods")?.decode().ok()?;
+    let is_it = |method: &Json| {
+        let members: Option<BTreeMap<String, Json>> = method.decode().ok();
+        members.and_then(|members| members.get("name")?.decode::<String>().ok()).as_deref() == Some(name)
+    };
+    methods.into_iter().find(is_it)
+}
+
+/// All methods as a table.
+fn listing(found: &Found, width: usize) -> String {
+    let mut text = String::new();
+    if !found.title.is_empty() {
+        text.push_str(&format!("{HEAD}{}{HEAD:#}\n\n", visible(&found.title)));
+    }
+    let mut table = Table::new(["method", "result", "summary"]);
+    for method in &found.methods {
+        let marks = marks(method);
+        let summary = if method.summary.is_empty() { &method.description } else { &method.summary };
+        let summary = if marks.is_empty() { summary.clone() } else { format!("{summary} [{marks}]") };
+        table.row([
+            Cell::new(method.signature(), METHOD),
+            Cell::new(method.result.as_ref().map_or("", |result| &result.kind), TYPE),
+            Cell::plain(summary.trim_start()),
+        ]);
+    }
+    text + &table.render(width)
+}
+
+/// What else is to be known about a method, in a few words.
+fn marks(method: &Method) -> String {
+    let marks = [(method.is_deprecated, "deprecated"), (method.is_stream, "stream")];
+    marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect::<Vec<_>>().join(", ")
+}
+
+/// One method with all that is said about it.
+fn detail(method: &Method, url: &str, width: usize) -> String {
+    let mut text = format!("{METHOD}{}{METHOD:#}\n", visible(&method.signature()));
+    for words in [&method.summary, &method.description] {
+        if !words.is_empty() {
+            text.push_str(&table::wrap(&visible(words), width).join("\n"));
+            text.push('\n');
+        }
+    }
+    let all = [
+        (method.is_safe, "safe: it changes nothing"),
+        (!method.is_safe && method.is_idempotent, "idempotent: calling it twice does what once does"),
+        (method.is_stream, "answers with a stream"),
+        (method.is_deprecated, "deprecated"),
+        (!method.is_by_name, "takes parameters by position only"),
+        (!method.is_by_position, "takes parameters by name only"),
+    ];
+    for (_, mark) in all.iter().filter(|(is, _)| *is) {
+        text.push_str(&format!("{FAINT}{mark}{FAINT:#}\n"));
+    }
+    if !method.tags.is_empty() {
+        text.push_str(&format!("{FAINT}tags: {}{FAINT:#}\n", visible(&method.tags.join(", "))));
+    }
+    if !method.params.is_empty() {
+        let mut table = Table::new(["parameter", "type", ""]);
+        for param in &method.params {
+            let mark = if param.is_required { "" } else { "optional" };
+            let words = [mark, &param.value.text].into_iter().filter(|word| !word.is_empty());
+            let name = Cell::new(&param.name, METHOD);
+            table.row([
+                name,
+                Cell::new(&param.value.kind, TYPE),
+                Cell::plain(words.collect::<Vec<_>>().join("; ")),
+            ]);
+        }
+        text.push_str(&format!("\n{}", table.render(width)));
+    }
+    if let Some(Described { kind, text: words }) = &method.result {
+        text.push_str(&format!(
+            "\n{HEAD}result{HEAD:#}  {TYPE}{}{TYPE:#}  {}\n",
+            visible(kind),
+            visible(words)
+        ));
+    }
+    if !method.errors.is_empty() {
+        let mut table = Table::new(["error", "message"]);
+        for (code, message) in &method.errors {
+            table.row([Cell::plain(code.to_string()), Cell::plain(message)]);
+        }
+        text.push_str(&format!("\n{}", table.render(width)));
+    }
+    for example in &method.examples {
+        text.push_str(&format!("\n{HEAD}example{HEAD:#}  {}\n", visible(&example.name)));
+        text.push_str(&format!("  {}\n", visible(&command(method, example, url))));
+        if let Some(result) = &example.result {
+            text.push_str(&format!("  {FAINT}{}{FAINT:#}\n", visible(&result.to_string())));
+        }
+    }
+    text
+}
+
+/// The command that calls as an example does.
+fn command(method: &Method, example: &Example, url: &str) -> String {
+    let quoted = |text: String| {
+        let is_plain = |c: char| c.is_alphanumeric() || "-_=./:@,+".contains(c);
+        if !text.is_empty() && text.chars().all(is_plain) {
+            text
+        } else {
+            format!("'{}'", text.replace('\'', r"'\''"))
+        }
+    };
+    let params = example.params.iter().map(|(name, value)| match method.is_by_name && !name.is_empty() {
+        true => quoted(format!("{name}={value}")),
+        false => quoted(value.to_string()),
+    });
+    let words = [quoted(url.to_owned()), quoted(method.name.clone())].into_iter().chain(params);
+    format!("switchboard call {}", words.collect::<Vec<_>>().join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCUMENT: &str = r#"{"openrpc":"1.3.2","info":{"title":"Demo","version":"1.0"},"methods":[
+        {"name":"math/add","summary":"Adds two numbers.","x-safe":true,
+         "params":[{"name":"a","required":true,"schema":{"type":"number"}},
+                   {"name":"b","schema":{"type":"number","description":"The other."}}],
+         "result":{"name":"sum","schema":{"type":"number"}},
+         "errors":[{"code":-32001,"message":"Validation failed"}],
+         "examples":[{"name":"small","params":[{"name":"a","value":2},{"name":"b","value":3}],
+                      "result":{"name":"sum","value":5}}]},
+        {"name":"ticks","description":"Streams \u001b[2J.","deprecated":true,"x-stream":{"item":{}}}]}"#;
+
+    fn found() -> Found {
+        discovery::read(&Json::parse(DOCUMENT).unwrap()).unwrap()
+    }
+
+    fn plain(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    #[test]
+    fn methods_are_listed_with_what_they_take_and_give() {
+        let expected = "Demo 1.0\n\n\
+             method           result  summary\n\
+             math/add(a, b?)  number  Adds two numbers.\n\
+             ticks()                  Streams \\u001b[2J. [deprecated, stream]\n";
+        assert_eq!(plain(&listing(&found(), 80)), expected);
+    }
+
+    #[test]
+    fn a_method_is_shown_in_detail() {
+        let found = found();
+        let shown = plain(&detail(found.method("math/add").unwrap(), "http://h:1", 80));
+        let expected = "math/add(a, b?)\n\
+             Adds two numbers.\n\
+             safe: it changes nothing\n\n\
+             parameter  type    \n\
+             a          number  \n\
+             b          number  optional; The other.\n\n\
+             result  number  \n\n\
+             error   message\n\
+             -32001  Validation failed\n\n\
+             example  small\n  \
+             switchboard call http://h:1 math/add a=2 b=3\n  5\n";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn the_part_of_a_method_is_as_it_was_received() {
+        let document = Json::parse(r#"{"methods":[{"name":"a"}, {"x": 1.50, "name":"b"}]}"#).unwrap();
+        assert_eq!(part(&document, "b").unwrap().as_str(), r#"{"x": 1.50, "name":"b"}"#);
+        assert!(part(&document, "c").is_none());
+    }
+}

@@ -1,0 +1,306 @@
+//! What a far side says about itself by `rpc.discover`, as far as a person at the command line wants to know it.
+//!
+//! Documents of other people's servers are read as they are: what is missing or odd in them is left out, for half of an
+//! answer helps more than none.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use switchboard::{Call, CallError, Json, Reply};
+
+use crate::session::Line;
+
+/// The method that answers with a description.
+pub(crate) const METHOD: &str = "rpc.discover";
+
+/// How long a description may take that is asked for by the way.
+const BRIEFLY: Duration = Duration::from_secs(2);
+
+/// The description of a far side.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// What it is called, with its version.
+    pub(crate) title: String,
+    pub(crate) methods: Vec<Method>,
+}
+
+/// A method.
+#[derive(Debug, Default)]
+pub(crate) struct Method {
+    pub(crate) name: String,
+    pub(crate) summary: String,
+    pub(crate) description: String,
+    pub(crate) params: Vec<Param>,
+    pub(crate) result: Option<Described>,
+    /// Code and message of each.
+    pub(crate) errors: Vec<(i64, String)>,
+    pub(crate) tags: Vec<String>,
+    /// The parameters of its examples.
+    pub(crate) examples: Vec<Example>,
+    pub(crate) is_deprecated: bool,
+    pub(crate) is_safe: bool,
+    pub(crate) is_idempotent: bool,
+    pub(crate) is_stream: bool,
+    pub(crate) is_by_position: bool,
+    pub(crate) is_by_name: bool,
+}
+
+/// A parameter.
+#[derive(Debug)]
+pub(crate) struct Param {
+    pub(crate) name: String,
+    pub(crate) is_required: bool,
+    pub(crate) value: Described,
+}
+
+/// A value.
+#[derive(Debug)]
+pub(crate) struct Described {
+    /// Its type, in a word or a few.
+    pub(crate) kind: String,
+    pub(crate) text: String,
+}
+
+/// A call that shows how it is done.
+#[derive(Debug)]
+pub(crate) struct Example {
+    pub(crate) name: String,
+    pub(crate) params: Vec<(String, Value)>,
+    pub(crate) result: Option<Value>,
+}
+
+/// Asks for the description, within a short time.
+pub(crate) async fn of(line: &Line) -> Result<Found, CallError> {
+    let document = ask(line, BRIEFLY).await?;
+    read(&document).ok_or_else(|| CallError::Protocol(NO_DOCUMENT.into()))
+}
+
+pub(crate) const NO_DOCUMENT: &str = "what rpc.discover answers is no OpenRPC document: it lists no methods";
+
+/// Asks for the document, within this time.
+pub(crate) async fn ask(line: &Line, time: Duration) -> Result<Json, CallError> {
+    match line.ask_within(Call::new(METHOD, None), time).await? {
+        Reply::Value(json) => Ok(json),
+        _ => Err(CallError::Result("expected a document, found a stream".into())),
+    }
+}
+
+/// Reads a document; nothing if it is none.
+pub(crate) fn read(document: &Json) -> Option<Found> {
+    let document: Value = serde_json::from_slice(document.as_bytes()).ok()?;
+    let methods = document.get("methods")?.as_array()?;
+    let info = |member: &str| text(document.pointer(&format!("/info/{member}")));
+    let title = format!("{} {}", info("title"), info("version")).trim().to_owned();
+    let reader = Reader { document: &document };
+    Some(Found { title, methods: methods.iter().filter_map(|method| reader.method(method)).collect() })
+}
+
+impl Found {
+    /// The method of this name.
+    pub(crate) fn method(&self, name: &str) -> Option<&Method> {
+        self.methods.iter().find(|method| method.name == name)
+    }
+
+    /// Whether a method may be called twice without harm.
+    pub(crate) fn is_repeatable(&self, name: &str) -> bool {
+        self.method(name).is_some_and(|method| method.is_safe || method.is_idempotent)
+    }
+}
+
+impl Method {
+    /// The method with its parameters: `math/add(a, b)`, with `?` behind those that may be left out.
+    pub(crate) fn signature(&self) -> String {
+        let mark = |param: &Param| if param.is_required { "" } else { "?" };
+        let names: Vec<_> =
+            self.params.iter().map(|param| format!("{}{}", param.name, mark(param))).collect();
+        format!("{}({})", self.name, names.join(", "))
+    }
+}
+
+/// How often a reference may lead to another.
+const HOPS: usize = 8;
+
+struct Reader<'a> {
+    document: &'a Value,
+}
+
+impl<'a> Reader<'a> {
+    /// What a reference within the document refers to.
+    fn resolve(&self, mut value: &'a Value) -> &'a Value {
+        for _ in 0..HOPS {
+            let target = value.get("$ref").and_then(Value::as_str).and_then(|to| to.strip_prefix('#'));
+            match target.and_then(|pointer| self.document.pointer(pointer)) {
+                Some(found) => value = found,
+                None => break,
+            }
+        }
+        value
+    }
+
+    /// The elements of a member that is a list.
+    fn list(&self, of: &'a Value, member: &str) -> impl Iterator<Item = &'a Value> {
+        let list = of.get(member).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        list.iter().map(|value| self.resolve(value))
+    }
+
+    fn method(&self, method: &'a Value) -> Option<Method> {
+        let method = self.resolve(method);
+        let name = method.get("name")?.as_str()?.to_owned();
+        let structure = text(method.get("paramStructure"));
+        let is = |member: &str| method.get(member).is_some_and(|value| !matches!(value, Value::Bool(false)));
+        Some(Method {
+            name,
+            summary: text(method.get("summary")),
+            description: text(method.get("description")),
+            params: self.list(method, "params").filter_map(|param| self.param(param)).collect(),
+            result: method.get("result").map(|result| self.described(self.resolve(result))),
+            errors: self
+                .list(method, "errors")
+                .filter_map(|error| Some((error.get("code")?.as_i64()?, text(error.get("message")))))
+                .collect(),
+            tags: self.list(method, "tags").map(|tag| text(tag.get("name"))).collect(),
+            examples: self.list(method, "examples").map(|example| self.example(example)).collect(),
+            is_deprecated: is("deprecated"),
+            is_safe: is("x-safe"),
+            is_idempotent: is("x-idempotent"),
+            is_stream: is("x-stream") || is("x-subscription"),
+            is_by_position: structure != "by-name",
+            is_by_name: structure != "by-position",
+        })
+    }
+
+    fn param(&self, param: &'a Value) -> Option<Param> {
+        let is_required = param.get("required").is_some_and(|required| *required == Value::Bool(true));
+        let name = param.get("name")?.as_str()?.to_owned();
+        Some(Param { name, is_required, value: self.described(param) })
+    }
+
+    /// A content descriptor.
+    fn described(&self, value: &'a Value) -> Described {
+        let schema = value.get("schema").unwrap_or(&Value::Null);
+        let own = [value.get("summary"), value.get("description"), self.resolve(schema).get("description")];
+        let text = own.map(text).into_iter().find(|text| !text.is_empty()).unwrap_or_default();
+        Described { kind: self.kind(schema, 0), text }
+    }
+
+    fn example(&self, example: &'a Value) -> Example {
+        let params = self
+            .list(example, "params")
+            .map(|param| (text(param.get("name")), param.get("value").cloned().unwrap_or(Value::Null)));
+        let result = example.get("result").map(|result| self.resolve(result));
+        Example {
+            name: text(example.get("name")),
+            params: params.collect(),
+            result: result.and_then(|result| result.get("value")).cloned(),
+        }
+    }
+
+    /// A schema in a few words: `integer`, `string[]`, `number | null`, `"a" | "b"`, or its title.
+    fn kind(&self, schema: &'a Value, depth: usize) -> String {
+        const ANY: &str = "any";
+        let resolved = self.resolve(schema);
+        if depth > 3 {
+            return ANY.to_owned();
+        }
+        let joined = |kinds: Vec<String>| {
+            let mut kinds = kinds;
+            kinds.dedup();
+            if kinds.is_empty() { ANY.to_owned() } else { kinds.join(" | ") }
+        };
+        if let Some(values) = resolved.get("enum").and_then(Value::as_array) {
+            return joined(values.iter().map(Value::to_string).collect());
+        }
+        if let Some(value) = resolved.get("const") {
+            return value.to_string();
+        }
+        for member in ["oneOf", "anyOf"] {
+            if resolved.get(member).is_some() {
+                return joined(self.list(resolved, member).map(|one| self.kind(one, depth + 1)).collect());
+            }
+        }
+        let one = |kind: &str| match (kind, resolved.get("items")) {
+            ("array", Some(items)) if items.is_object() => {
+                let items = self.kind(items, depth + 1);
+                if items.contains(' ') { format!("({items})[]") } else { format!("{items}[]") }
+            }
+            ("object", _) => resolved.get("title").and_then(Value::as_str).unwrap_or("object").to_owned(),
+            _ => kind.to_owned(),
+        };
+        match resolved.get("type") {
+            Some(Value::String(kind)) => one(kind),
+            Some(Value::Array(kinds)) => joined(kinds.iter().filter_map(Value::as_str).map(one).collect()),
+            _ => resolved.get("title").and_then(Value::as_str).unwrap_or(ANY).to_owned(),
+        }
+    }
+}
+
+/// A text, on one line; empty if it is none.
+fn text(value: Option<&Value>) -> String {
+    let text = value.and_then(Value::as_str).unwrap_or_default();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Found {
+        read(&Json::parse(text.to_owned()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn what_matters_is_read_through_references() {
+        let found = found(
+            r##"{"openrpc":"1.3.2","info":{"title":"T","version":"1"},"methods":[
+                {"name":"add","summary":"Adds\n two.","params":[{"$ref":"#/components/contentDescriptors/A"},
+                  {"name":"b","schema":{"type":["integer","null"]}}],"result":{"name":"sum","schema":{"type":"integer"}},
+                  "errors":[{"code":-1,"message":"no"}],"x-safe":true},
+                {"name":"b","x-safe":false,"x-idempotent":true,"x-stream":{"item":{}}}],
+               "components":{"contentDescriptors":{"A":{"name":"a","required":true,"schema":{"$ref":"#/components/schemas/N"}}},
+                 "schemas":{"N":{"type":"array","items":{"type":"number"},"description":"Numbers."}}}}"##,
+        );
+        assert_eq!(found.title, "T 1");
+        let add = found.method("add").unwrap();
+        assert_eq!((add.signature().as_str(), add.summary.as_str()), ("add(a, b?)", "Adds two."));
+        assert_eq!(
+            (add.params[0].value.kind.as_str(), add.params[0].value.text.as_str()),
+            ("number[]", "Numbers.")
+        );
+        assert_eq!(add.params[1].value.kind, "integer | null");
+        assert_eq!(add.errors, [(-1, "no".to_owned())]);
+        let b = found.method("b").unwrap();
+        assert!(!b.is_safe && b.is_idempotent && b.is_stream);
+        assert!(found.is_repeatable("add") && found.is_repeatable("b") && !found.is_repeatable("c"));
+    }
+
+    #[test]
+    fn odd_documents_are_read_as_far_as_they_go() {
+        let check = |text: &str, methods: usize| assert_eq!(found(text).methods.len(), methods, "{text}");
+        check(r#"{"methods":[]}"#, 0);
+        check(r#"{"methods":[1,{"name":2},{"name":"a","params":7,"result":[],"errors":{}}]}"#, 1);
+        check(
+            r##"{"methods":[{"$ref":"#/methods/0"},{"name":"a","params":[{"$ref":"#/methods/1/params/0"}]}]}"##,
+            1,
+        );
+        for text in ["[]", "5", r#"{"methods":{}}"#, "{}"] {
+            assert!(read(&Json::parse(text.to_owned()).unwrap()).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn schemas_are_told_in_a_few_words() {
+        let check = |schema: &str, expected: &str| {
+            let schema: Value = serde_json::from_str(schema).unwrap();
+            assert_eq!(Reader { document: &Value::Null }.kind(&schema, 0), expected, "{schema}");
+        };
+        check(r#"{"type":"string"}"#, "string");
+        check(r#"{"enum":["a","b"]}"#, r#""a" | "b""#);
+        check(
+            r#"{"anyOf":[{"type":"array","items":{"type":["string","null"]}},{"const":1}]}"#,
+            "(string | null)[] | 1",
+        );
+        check(r#"{"type":"object","title":"User"}"#, "User");
+        check("true", "any");
+        check("{}", "any");
+    }
+}

@@ -1,0 +1,235 @@
+//! A command at work with a far side: the runtime, the signals that end it, and the lines it opens.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use switchboard::address::{Address, Scheme};
+use switchboard::lasting::{self, Lasting};
+use switchboard::{
+    Call, CallError, Dial, DialError, ErrorObject, Peer, Reply, ReplyFuture, Service, service_fn,
+};
+use tokio::net::TcpStream;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use crate::again::Again;
+use crate::discovery::{self, Found};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::logs;
+use crate::signals::Signals;
+use crate::target::Target;
+
+/// What a command has while it works with a far side.
+pub(crate) struct Session<'a> {
+    pub(crate) target: &'a Target,
+    dial: Dial,
+    /// Every connection holds a clone until it has ended.
+    end: mpsc::Sender<()>,
+}
+
+/// The first signal that asks the program to end.
+pub(crate) type Interrupt = oneshot::Receiver<()>;
+
+/// How long connections may take to close after the work is done.
+const CLOSING: Duration = Duration::from_secs(1);
+
+impl Target {
+    /// Runs what a command does, until it is done or a signal comes. Then it is dropped, which cancels on the far side
+    /// what is under way there.
+    pub(crate) fn run(
+        &self,
+        work: impl AsyncFnOnce(&Session<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.run_watching(async |session, interrupt| {
+            tokio::select! {
+                outcome = work(session) => outcome,
+                _ = interrupt => Err(Failure::new(Exit::Interrupted, "interrupted; what was under way is cancelled")),
+            }
+        })
+    }
+
+    /// The same for a command that itself looks after the first signal. A second one ends the program in any case.
+    pub(crate) fn run_watching(
+        &self,
+        work: impl AsyncFnOnce(&Session<'_>, Interrupt) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        logs::start(self.log_level());
+        let dial = self.dial()?;
+        // A thread besides this one sees signals, even while this one waits for somebody to read its output.
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let cannot = |error| Failure::new(Exit::Unreachable, format!("cannot start: {error}"));
+        runtime.map_err(cannot)?.block_on(async {
+            let mut signals = Signals::listen().map_err(cannot)?;
+            let (interrupt, interrupted) = oneshot::channel();
+            tokio::spawn(async move {
+                signals.next().await;
+                let _ = interrupt.send(());
+                signals.end_at_next().await;
+            });
+            let (end, mut ended) = mpsc::channel(1);
+            let session = Session { target: self, dial, end };
+            let outcome = Box::pin(work(&session, interrupted)).await;
+            drop(session);
+            // Connections send what is queued, which may be that a call is cancelled, and close.
+            let _ = tokio::time::timeout(self.timeout.min(CLOSING), ended.recv()).await;
+            outcome
+        })
+    }
+}
+
+impl Session<'_> {
+    /// Opens a line to the far side, which finds no methods here.
+    pub(crate) async fn open(&self) -> Result<Line, Failure> {
+        self.open_for(service_fn(|_: &Call| ReplyFuture::ready(ErrorObject::method_not_found()))).await
+    }
+
+    /// Opens a line to the far side, which may call this service, or send it notifications.
+    pub(crate) async fn open_for(&self, service: impl Service) -> Result<Line, Failure> {
+        let dial = self.dial_for(service);
+        let wrong = |error: DialError| match error {
+            DialError::Unreachable(what) => self.target.explain(CallError::Unreachable(what.into())),
+            other => Failure::usage(other.to_string()),
+        };
+        let is_http = matches!(dial.address().scheme(), Scheme::Http | Scheme::Https);
+        let peer = match self.target.backoff() {
+            Some(backoff) if is_http => Peer::new(Again::new(dial.client().map_err(wrong)?, backoff)),
+            Some(backoff) => {
+                let options = lasting::Options {
+                    backoff,
+                    dial_time: self.target.timeout,
+                    patience: self.target.timeout,
+                    resubscribe: false,
+                    ..lasting::Options::default()
+                };
+                last(dial, options, true).peer()
+            }
+            None => dial.connect().await.map_err(wrong)?,
+        };
+        let timeout = self.target.timeout;
+        let line = Line { peer: peer.with_timeout(timeout), timeout };
+        Ok(line)
+    }
+
+    /// A line that is opened again when it breaks, for a far side that may call this service.
+    pub(crate) fn last(&self, service: impl Service, options: lasting::Options) -> Lasting {
+        last(self.dial_for(service), options, self.target.backoff().is_some())
+    }
+
+    fn dial_for(&self, service: impl Service) -> Dial {
+        self.dial.clone().with_service(Held { service, _end: self.end.clone() })
+    }
+
+    /// Tells of a method whether it may be called twice. That is asked only where it matters, when there is more than one
+    /// attempt.
+    pub(crate) async fn repeatables(&self, line: &Line) -> Option<impl Fn(&str) -> bool + use<>> {
+        self.target.backoff()?;
+        let is_any = self.target.repeatable;
+        let found = if is_any { Found::default() } else { discovery::of(line).await.ok()? };
+        Some(move |method: &str| is_any || found.is_repeatable(method))
+    }
+}
+
+/// A far side whose connection is made again. What has none of its own is lost when a call does not reach it, after it was
+/// there, or from the start for whoever is patient.
+fn last(dial: Dial, options: lasting::Options, is_patient: bool) -> Lasting {
+    let is_http = matches!(dial.address().scheme(), Scheme::Http | Scheme::Https);
+    // Nobody waits for what was never there.
+    let was_there = Arc::new(AtomicBool::new(is_patient));
+    let connect = move || {
+        let (dial, was_there) = (dial.clone(), Arc::clone(&was_there));
+        async move {
+            let connected = match is_http {
+                true => reach(&dial)
+                    .await
+                    .and_then(|()| Ok(Peer::local(lost_when_unreachable(dial.client()?, was_there)))),
+                false => dial.connect().await,
+            };
+            connected.map_err(|error| match error {
+                DialError::Unreachable(what) => lasting::DialError::Unreachable(what.into()),
+                other => lasting::DialError::Refused(other.to_string().into()),
+            })
+        }
+    };
+    Lasting::new(connect, options)
+}
+
+/// Whether somebody is there, for a carrier that connects with each call.
+async fn reach(dial: &Dial) -> Result<(), DialError> {
+    let Address::Web { scheme, place, .. } = dial.address() else { return Ok(()) };
+    let port = place.port.unwrap_or(if scheme.is_secure() { 443 } else { 80 });
+    match TcpStream::connect((place.host.as_str(), port)).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
+            Err(DialError::Unreachable(format!("nothing listens on {place}")))
+        }
+        Err(error) => Err(DialError::Unreachable(format!("cannot connect to {place}: {error}"))),
+    }
+}
+
+/// Tells calls that reach nobody as those of a connection that broke, which is then made again.
+fn lost_when_unreachable(service: impl Service, was_there: Arc<AtomicBool>) -> impl Service {
+    service_fn(move |call| {
+        let was_there = Arc::clone(&was_there);
+        service.call(call).map(move |reply| match reply {
+            Reply::Error(error) => match CallError::from(error) {
+                CallError::Unreachable(what) if was_there.load(Ordering::Relaxed) => {
+                    Reply::Error(CallError::Closed(what).into())
+                }
+                other => Reply::Error(other.into()),
+            },
+            other => {
+                was_there.store(true, Ordering::Relaxed);
+                other
+            }
+        })
+    })
+}
+
+/// The far side, to be called.
+pub(crate) struct Line {
+    peer: Peer,
+    timeout: Duration,
+}
+
+impl Line {
+    /// The far side. Its typed calls wait as long as the command line says.
+    pub(crate) fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// Sends a call and waits for its reply, as long as the command line says. The reply to a notification tells whether
+    /// it was taken, where the carrier says so.
+    pub(crate) async fn ask(&self, call: Call) -> Result<Reply, CallError> {
+        self.ask_within(call, self.timeout).await
+    }
+
+    /// Sends a call and waits this long for its reply.
+    pub(crate) async fn ask_within(&self, mut call: Call, time: Duration) -> Result<Reply, CallError> {
+        let until = Instant::now() + time;
+        call.cx.deadline = Some(until);
+        let reply = self.within(until, Service::call(&self.peer, &call)).await?;
+        match reply {
+            Reply::Error(error) => Err(error.into()),
+            reply => Ok(reply),
+        }
+    }
+
+    async fn within<T>(&self, until: Instant, future: impl Future<Output = T>) -> Result<T, CallError> {
+        tokio::time::timeout_at(until, future).await.map_err(|_| CallError::TimedOut)
+    }
+}
+
+/// A service that holds something until its connection has ended.
+struct Held<S> {
+    service: S,
+    _end: mpsc::Sender<()>,
+}
+
+impl<S: Service> Service for Held<S> {
+    fn call(&self, call: &Call) -> ReplyFuture {
+        self.service.call(call)
+    }
+}

@@ -1,0 +1,279 @@
+//! `switchboard watch`: shows the items of a stream and what the far side pushes, through every connection to come.
+
+use anstyle::{AnsiColor, Style};
+use clap::Args;
+use futures_util::StreamExt;
+use serde::Serialize;
+use switchboard::lasting::{self, State};
+use switchboard::{
+    Call, CallError, ErrorObject, Items, Json, Reply, ReplyFuture, Service, StreamWanted, Subscription,
+};
+use tokio::sync::mpsc;
+
+use crate::failure::Failure;
+use crate::layout::{Layout, visible};
+use crate::session::Session;
+use crate::target::Target;
+use crate::{exit, output, params, units};
+
+const EXAMPLES: &str = "\
+Examples:
+  switchboard watch ws://127.0.0.1:8000 ticks                     # until Ctrl-C
+  switchboard watch http://127.0.0.1:8000 ticks count=3
+  switchboard watch ws://127.0.0.1:8000 ticks --count 5
+  switchboard watch ws://127.0.0.1:8000 watch --notifications      # what the server pushes
+  switchboard watch ws://127.0.0.1:8000 --notifications            # without calling anything
+  switchboard watch ws://node:8546 eth_subscribe '[\"newHeads\"]'
+  switchboard watch ws://node:9944 subscribeHeads --item newHead --unsubscribe unsubscribeHeads";
+
+const LONG: &str = "\
+The items of the stream are printed as they come, one JSON text a line in a pipe. With `--notifications` all that the far \
+side sends by itself is printed as well, as objects with `method` and `params`.
+
+When the connection breaks it is made again, with growing delays, and the method is called again. Whatever may have been \
+missed is told on stderr as a gap. Ctrl-C ends the stream on the far side, too.";
+
+/// Shows the items of a stream or a subscription as they come, and connects again when it must.
+#[derive(Debug, Args)]
+#[command(
+    after_help = EXAMPLES,
+    after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP),
+)]
+pub(crate) struct Watch {
+    #[command(flatten)]
+    target: Target,
+    /// The method that answers with a stream, or opens a subscription.
+    #[arg(required_unless_present = "notifications")]
+    method: Option<String>,
+    /// The parameters, written as for `switchboard call`.
+    #[arg(allow_negative_numbers = true)]
+    params: Vec<String>,
+    /// End after so many items and notifications.
+    #[arg(long, value_name = "COUNT", value_parser = units::count)]
+    count: Option<usize>,
+    /// Show all notifications of the far side.
+    #[arg(long)]
+    notifications: bool,
+    /// The notification that carries the items of the subscription, where the far side does not say so itself.
+    #[arg(long, value_name = "NAME", requires = "unsubscribe")]
+    item: Option<String>,
+    /// The method that ends the subscription.
+    #[arg(long, value_name = "NAME", requires = "item")]
+    unsubscribe: Option<String>,
+}
+
+/// Notifications that wait to be shown.
+const WAITING: usize = 1024;
+
+impl Watch {
+    /// Runs the command.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let params = params::read(&self.params)?;
+        self.target.run(async |session| self.watch(session, params).await)
+    }
+
+    async fn watch(&self, session: &Session<'_>, params: Option<Json>) -> Result<(), Failure> {
+        let (sender, mut pushed) = mpsc::channel(WAITING);
+        let service = Pushes { sender: self.notifications.then_some(sender) };
+        let lasting = session.last(service, self.options());
+        let mut states = lasting.watch();
+        let peer = lasting.peer();
+        let mut left = self.count.unwrap_or(usize::MAX);
+        let mut news = News { is_patient: self.target.backoff().is_some(), ..News::default() };
+        let call = self.call(params);
+        loop {
+            let mut stage = match &call {
+                Some(call) => Stage::Asking(Service::call(&peer, call)),
+                None => Stage::Listening,
+            };
+            while !matches!(stage, Stage::Lost) {
+                let seen = tokio::select! {
+                    // What was pushed before a reply is shown before it.
+                    biased;
+                    Some(push) = pushed.recv() => Seen::Item(push),
+                    state = states.next() => Seen::State(state),
+                    seen = stage.next() => seen,
+                };
+                match seen {
+                    Seen::Item(item) => {
+                        left -= 1;
+                        if !self.show(&item)? || left == 0 {
+                            return Ok(());
+                        }
+                    }
+                    Seen::Reply(Reply::Value(json)) => {
+                        if !output::result(&json, self.target.format)? || !self.notifications {
+                            return Ok(());
+                        }
+                        (stage, news.is_patient) = (Stage::Listening, true);
+                    }
+                    Seen::Reply(Reply::Stream(items)) => {
+                        (stage, news.is_patient) = (Stage::Reading(items), true);
+                    }
+                    Seen::Gap(error) => output::note(&format!("warning: {error}\n")),
+                    Seen::Ended => return Ok(()),
+                    Seen::Reply(Reply::Error(error)) | Seen::Failed(error) => {
+                        return Err(self.target.explain(error.into()));
+                    }
+                    Seen::State(state) => {
+                        let is_new = news.tell(state).map_err(|error| self.target.explain(error))?;
+                        // What was answered was answered over another connection.
+                        if is_new && matches!(stage, Stage::Listening) && call.is_some() {
+                            output::note("warning: notifications may have been lost meanwhile\n");
+                            stage = Stage::Lost;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Attempts without end once there was a connection, unless a number of them is given.
+    fn options(&self) -> lasting::Options {
+        lasting::Options {
+            backoff: self.target.backoff().unwrap_or_default(),
+            dial_time: self.target.timeout,
+            patience: units::LONGEST,
+            ..lasting::Options::default()
+        }
+    }
+
+    fn call(&self, params: Option<Json>) -> Option<Call> {
+        let method = self.method.as_deref()?;
+        // To call it twice is what reconnecting means here.
+        let mut call = Call::new(method, params).repeatable();
+        call.cx.insert(StreamWanted);
+        let names = match (&self.item, &self.unsubscribe) {
+            (Some(item), Some(unsubscribe)) => Some(Subscription::named(item.as_str(), unsubscribe.as_str())),
+            _ => Subscription::by_name(&call.method),
+        };
+        if let Some(names) = names {
+            call.cx.insert(std::sync::Arc::new(names));
+        }
+        Some(call)
+    }
+
+    /// Shows an item or a notification; tells whether anybody reads on.
+    fn show(&self, shown: &Shown) -> Result<bool, Failure> {
+        const METHOD: Style = AnsiColor::Yellow.on_default();
+        match shown {
+            Shown::Item(json) => output::result(json, self.target.format),
+            Shown::Push(push) if self.target.format.is_for_people() => {
+                let params = push.params.as_ref().map_or(String::new(), |params| Layout::Line.of(params));
+                let text = format!("{METHOD}{}{METHOD:#} {}\n", visible(&push.method), visible(&params));
+                output::page(&text)
+            }
+            Shown::Push(push) => {
+                let json = Json::encode_ref(push).expect("strings and JSON are JSON");
+                output::result(&json, self.target.format)
+            }
+        }
+    }
+}
+
+/// How far it is with the call.
+enum Stage {
+    /// The method is called.
+    Asking(ReplyFuture),
+    /// Items come.
+    Reading(Items),
+    /// There is no stream, only what is pushed.
+    Listening,
+    /// What was called is to be called again.
+    Lost,
+}
+
+/// What happens next.
+enum Seen {
+    Item(Shown),
+    Reply(Reply),
+    Gap(CallError),
+    Failed(ErrorObject),
+    Ended,
+    State(Option<State>),
+}
+
+enum Shown {
+    Item(Json),
+    Push(Push),
+}
+
+impl Stage {
+    /// Waits for what comes next. Nothing is lost when this is dropped.
+    async fn next(&mut self) -> Seen {
+        match self {
+            Stage::Asking(reply) => Seen::Reply(reply.await),
+            Stage::Reading(items) => match items.next().await {
+                Some(Ok(json)) => Seen::Item(Shown::Item(json)),
+                Some(Err(error)) if error.gap().is_some() => Seen::Gap(error.into()),
+                Some(Err(error)) => Seen::Failed(error),
+                None => Seen::Ended,
+            },
+            Stage::Listening | Stage::Lost => std::future::pending().await,
+        }
+    }
+}
+
+/// What is told of the connection.
+#[derive(Default)]
+struct News {
+    /// Whether a connection that is not there is waited for: after it was there, or if that is asked for.
+    is_patient: bool,
+    /// Whether the loss of a connection was told.
+    is_lost: bool,
+}
+
+impl News {
+    /// Tells of a change; true if there is a new connection.
+    fn tell(&mut self, state: Option<State>) -> Result<bool, CallError> {
+        match state {
+            Some(State::Waiting { reason, .. }) if !self.is_patient => Err(CallError::Unreachable(reason)),
+            Some(State::Waiting { reason, attempt, .. }) => {
+                output::note(&format!(
+                    "warning: no connection: {}; attempt {attempt} follows\n",
+                    visible(&reason)
+                ));
+                self.is_lost = true;
+                Ok(false)
+            }
+            Some(State::Connected) => {
+                if std::mem::take(&mut self.is_lost) {
+                    output::note("connected again\n");
+                }
+                self.is_patient = true;
+                Ok(true)
+            }
+            Some(State::Closed(error)) => Err(error),
+            Some(_) => Ok(false),
+            None => Err(CallError::Closed("nobody keeps the connection any more".into())),
+        }
+    }
+}
+
+/// A notification of the far side.
+#[derive(Serialize)]
+struct Push {
+    method: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<Json>,
+}
+
+/// Takes the notifications of the far side, if anybody wants to see them.
+struct Pushes {
+    sender: Option<mpsc::Sender<Shown>>,
+}
+
+impl Service for Pushes {
+    fn call(&self, call: &Call) -> ReplyFuture {
+        let Some(sender) = self.sender.as_ref().filter(|_| call.is_notification()) else {
+            return ReplyFuture::ready(ErrorObject::method_not_found());
+        };
+        let push = Push { method: call.method.to_string(), params: call.params.clone() };
+        let sender = sender.clone();
+        // While nobody reads, the far side is not read either.
+        ReplyFuture::pending(async move {
+            let _ = sender.send(Shown::Push(push)).await;
+            Reply::Value(Json::NULL)
+        })
+    }
+}

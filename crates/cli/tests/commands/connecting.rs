@@ -1,0 +1,175 @@
+//! What every command that calls shares: the wire, tokens, and trying again.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::process::Stdio;
+
+use crate::describing::Describing;
+use crate::program::{Serving, listener, parts, program, run};
+
+#[test]
+fn the_wire_is_shown_with_its_directions_over_every_carrier() {
+    let serving = Serving::start(&["--listen", "tcp://127.0.0.1:0"]);
+    let socket = serving.url().replace("http:", "ws:");
+    let exec = format!("exec:{} serve --stdio", program(&[]).get_program().display());
+    for url in serving.urls().iter().chain([&socket, &exec]) {
+        let (code, stdout, stderr) = parts(run(&["call", url, "math/add", "2", "3", "-v"]));
+        assert_eq!((code, stdout.as_str()), (Some(0), "5\n"), "{url}: {stderr}");
+        let message = |arrow: &str, part: &str| {
+            stderr.lines().any(|line| line.starts_with(&format!("{arrow} {{")) && line.contains(part))
+        };
+        assert!(message("-->", r#""method":"math/add","params":[2,3]"#), "{url}: {stderr}");
+        assert!(message("<--", r#""result":5"#), "{url}: {stderr}");
+    }
+    let (_, _, stderr) = parts(run(&["call", &serving.url(), "count", "2", "-v"]));
+    assert!(stderr.contains("--> POST /\n") && stderr.contains("<-- 200 OK\n"), "{stderr}");
+    assert!(stderr.contains("<-- [DONE]\n"), "{stderr}");
+}
+
+#[test]
+fn a_token_is_sent_and_never_shown() {
+    for scheme in ["http", "ws"] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("{scheme}://{}", listener.local_addr().unwrap());
+        let child = program(&["call", &url, "sum", "-v", "-H", "X-Api-Key: other-secret"])
+            .env("SWITCHBOARD_TOKEN", "very-secret")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut lines = BufReader::new(stream.try_clone().unwrap());
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert!(lines.read_line(&mut head).unwrap() > 0, "{head}");
+        }
+        assert!(head.to_lowercase().contains("authorization: bearer very-secret\r\n"), "{head}");
+        write!(stream, "HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nset-cookie: id=secret\r\n\r\n")
+            .unwrap();
+        drop((stream, lines));
+        let (_, _, stderr) = parts(child.wait_with_output().unwrap());
+        assert!(stderr.contains("--> authorization: Bearer ***\n"), "{stderr}");
+        assert!(!stderr.contains("secret"), "{stderr}");
+        assert!(stderr.contains("--token"), "{scheme}: {stderr}");
+    }
+}
+
+#[test]
+fn a_token_that_is_none_is_refused_without_being_shown() {
+    let (code, _, stderr) = parts(run(&["call", "http://127.0.0.1:1", "sum", "--token", "two words"]));
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("a token is one word"), "{stderr}");
+}
+
+#[test]
+fn headers_are_refused_where_nothing_carries_them() {
+    let (code, _, stderr) = parts(run(&["call", "tcp://127.0.0.1:1", "sum", "-H", "A: b"]));
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("tcp carries no headers"), "{stderr}");
+}
+
+#[test]
+fn connecting_is_tried_again() {
+    for scheme in ["http", "tcp", "ws"] {
+        let (listener, url) = listener();
+        let address = listener.local_addr().unwrap();
+        drop(listener);
+        let url = url.replace("http:", &format!("{scheme}:"));
+        // Logs tell when the first attempt has failed; over HTTP there are none, and it is late or early.
+        let mut child = program(&["call", &url, "sum", "--retry", "8", "--repeatable", "-v"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let serving = program(&["serve", "--listen", &format!("{scheme}://{address}")])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdout = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+        let mut serving = serving;
+        serving.kill().unwrap();
+        serving.wait().unwrap();
+        assert_eq!((child.wait().unwrap().code(), stdout.as_str()), (Some(0), "0\n"), "{url}");
+    }
+}
+
+#[test]
+fn attempts_end() {
+    let (listener, url) = listener();
+    drop(listener);
+    for url in [url.clone(), url.replace("http:", "tcp:")] {
+        let (code, _, stderr) = parts(run(&["call", &url, "sum", "--retry", "2"]));
+        assert_eq!(code, Some(3), "{stderr}");
+        assert!(stderr.contains("nothing listens on") && stderr.contains("start it with"), "{stderr}");
+    }
+}
+
+/// Counts how often a call is sent to a far side that hangs up on each, if that describes it so.
+fn times_sent(document: &'static str, more: &[&str]) -> usize {
+    let (listener, url) = listener();
+    let count = std::thread::spawn(move || {
+        let mut calls = 0;
+        while let Ok((mut stream, _)) = listener.accept() {
+            let mut lines = BufReader::new(stream.try_clone().unwrap());
+            let (mut head, mut length) = (String::new(), 0);
+            while !head.ends_with("\r\n\r\n") {
+                if lines.read_line(&mut head).unwrap() == 0 {
+                    return calls;
+                }
+            }
+            for line in head.lines() {
+                if let Some(value) = line.strip_prefix("content-length: ") {
+                    length = value.parse().unwrap();
+                }
+            }
+            let mut body = vec![0; length];
+            lines.read_exact(&mut body).unwrap();
+            let body = String::from_utf8(body).unwrap();
+            if body.contains("the-end") {
+                return calls;
+            } else if body.contains("rpc.discover") {
+                let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{document}}}");
+                let length = answer.len();
+                let kind = "content-type: application/json\r\nconnection: close";
+                write!(stream, "HTTP/1.1 200 OK\r\n{kind}\r\ncontent-length: {length}\r\n\r\n{answer}")
+                    .unwrap();
+            } else {
+                calls += 1;
+            }
+        }
+        calls
+    });
+    let (code, _, stderr) = parts(run(&[&["call", &url, "work", "--retry", "2"], more].concat()));
+    assert_eq!(code, Some(3), "{stderr}");
+    run(&["notify", &url, "the-end", "--timeout", "5"]);
+    count.join().unwrap()
+}
+
+#[test]
+fn a_call_that_was_sent_is_sent_again_only_if_it_may_be() {
+    const UNSAFE: &str = r#"{"methods":[{"name":"work","params":[]}]}"#;
+    const SAFE: &str = r#"{"methods":[{"name":"work","params":[],"x-safe":true}]}"#;
+    const IDEMPOTENT: &str = r#"{"methods":[{"name":"work","params":[],"x-idempotent":true}]}"#;
+    assert_eq!(times_sent(UNSAFE, &[]), 1);
+    assert_eq!(times_sent("5", &[]), 1);
+    assert_eq!(times_sent(SAFE, &[]), 3);
+    assert_eq!(times_sent(IDEMPOTENT, &[]), 3);
+    assert_eq!(times_sent(UNSAFE, &["--repeatable"]), 3);
+}
+
+#[test]
+fn in_a_pipe_nothing_is_asked_that_was_not_asked_for() {
+    let far = Describing::start();
+    let (code, _, stderr) = parts(run(&["call", &far.url, "math/ad", "1", "2", "-v"]));
+    assert_eq!(code, Some(1));
+    assert!(!stderr.contains("rpc.discover"), "{stderr}");
+}
+
+#[test]
+fn an_answer_over_a_connection_is_waited_for_only_so_long() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("tcp://{}", listener.local_addr().unwrap());
+    let (code, _, stderr) = parts(run(&["call", &url, "sum", "--timeout", "0.2"]));
+    assert_eq!(code, Some(4), "{stderr}");
+}

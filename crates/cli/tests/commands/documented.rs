@@ -1,0 +1,51 @@
+//! The page on the command line shows what the program does: its sessions are run, at a terminal.
+//!
+//! In a block marked `console` a line that begins with `$ ` is a command, and what follows is what it shows.
+
+use std::process::{Command, Stdio};
+
+use crate::program::{Serving, program};
+use crate::terminal::at_terminal;
+
+const PAGE: &str = include_str!("../../../../docs/command-line.md");
+
+/// The address that the page shows.
+const SHOWN: &str = "127.0.0.1:8000";
+
+/// Each command of the page, and what follows it.
+fn sessions() -> Vec<(String, String)> {
+    let mut sessions: Vec<(String, String)> = Vec::new();
+    let mut is_inside = false;
+    for line in PAGE.lines() {
+        match line.strip_prefix("$ ") {
+            _ if line.starts_with("```") => is_inside = line == "```console",
+            Some(command) if is_inside => sessions.push((command.to_owned(), String::new())),
+            None if is_inside => {
+                let (_, output) = sessions.last_mut().unwrap();
+                output.push_str(line);
+                output.push('\n');
+            }
+            _ => {}
+        }
+    }
+    sessions
+}
+
+#[test]
+fn every_session_of_the_page_is_as_it_shows() {
+    let serving = Serving::start(&[]);
+    let url = serving.url();
+    let address = url.strip_prefix("http://").unwrap();
+    let program = program(&[]).get_program().to_owned();
+    let folder = std::path::Path::new(&program).parent().unwrap().display().to_string();
+    let path = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());
+    let sessions = sessions();
+    assert!(sessions.len() >= 10, "{sessions:?}");
+    for (command, expected) in sessions {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &command.replace(SHOWN, address)]).env("PATH", &path).env("NO_COLOR", "1");
+        shell.env_remove("RUST_LOG").env_remove("SWITCHBOARD_TOKEN").stdin(Stdio::null());
+        let (_, shown) = at_terminal(shell);
+        assert_eq!(shown.replace(address, SHOWN), expected, "{command}");
+    }
+}
