@@ -1,7 +1,8 @@
 //! Every rule of the protocol is cited by a test, or waits for one with a reason.
 //!
 //! The rules are numbered: J2 for JSON-RPC 2.0, J1 for 1.0, JH for JSON-RPC over HTTP, JT over other carriers, LSP for language servers (LSP-F for
-//! their framing), SSE for event streams, LLM for streams of tokens, SUB for subscriptions, ETH and JSP for those of Ethereum and jsonrpsee, and SEC
+//! their framing), SSE for event streams, LLM for streams of tokens, SUB for subscriptions, OR for
+//! documents of OpenRPC, ETH and JSP for those of Ethereum and jsonrpsee, and SEC
 //! for what keeps a server safe:
 //! SEC-O from pages of other sites, SEC-H from crooked HTTP, SEC-L from too much of anything,
 //! SEC-X from the programs it starts. A vector cites them in `req`, a transcript and a test in a
@@ -103,9 +104,9 @@ fn collect(folder: &Path, texts: &mut Vec<Text>) {
 }
 
 /// What the numbers of rules begin with.
-const KINDS: [&str; 16] = [
-    "ETH-", "J1-", "J2-", "JH-", "JSP-", "JT-", "LLM-", "LSP-C-", "LSP-F-", "LSP-P-", "SSE-", "SEC-H-",
-    "SEC-L-", "SEC-O-", "SEC-X-", "SUB-",
+const KINDS: [&str; 17] = [
+    "ETH-", "J1-", "J2-", "JH-", "JSP-", "JT-", "LLM-", "LSP-C-", "LSP-F-", "LSP-P-", "OR-", "SSE-",
+    "SEC-H-", "SEC-L-", "SEC-O-", "SEC-X-", "SUB-",
 ];
 
 /// All of the form `J2-01`.

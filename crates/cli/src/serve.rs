@@ -2,14 +2,16 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use listenfd::ListenFd;
 use switchboard::http::{Cors, Get, Hosts, Options, Origins};
+use switchboard::openrpc::Validation;
 use switchboard::server::{ListenError, Server, ServerOptions};
 use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
-use switchboard::{Limits, Settings};
+use switchboard::{Layer, Limits, Router, Service, Settings};
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -80,6 +82,9 @@ pub(crate) struct Serve {
     /// The most connections at once from one address.
     #[arg(long, value_name = "COUNT", value_parser = units::count)]
     max_connections_per_address: Option<usize>,
+    /// Check the parameters of calls by their schemas, before the methods do.
+    #[arg(long)]
+    validate: bool,
     /// How long calls under way may take to finish after the signal to stop.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = units::seconds)]
     drain_time: Duration,
@@ -102,10 +107,11 @@ impl Serve {
     async fn serve(self) -> Result<(), Failure> {
         let router = demo::router().map_err(|error| Failure::usage(error.to_string()))?;
         let description = router.describe();
+        let service = self.service(router)?;
         // Whatever may be called by GET on this machine may be so from others if it changes nothing.
         let get = if self.public { Get::described(&description) } else { Get::default() };
         let methods = description.methods;
-        let mut server = Server::new(router)
+        let mut server = Server::new(service)
             .with_http(Options { get, ..self.options()? })
             .with_settings(self.settings())
             .with_options(ServerOptions {
@@ -134,6 +140,15 @@ impl Serve {
         handle.shutdown();
         let _ = serving.await;
         Ok(())
+    }
+
+    /// The methods, and what stands before them.
+    fn service(&self, router: Router) -> Result<Arc<dyn Service>, Failure> {
+        if !self.validate {
+            return Ok(Arc::new(router));
+        }
+        let validation = Validation::new(&demo::generator().document(&router));
+        Ok(validation.map_err(|error| Failure::usage(error.to_string()))?.layer(Arc::new(router)))
     }
 
     /// Listens everywhere, or nowhere; gives the URLs.
@@ -174,7 +189,13 @@ impl Serve {
             origins if has_any(origins) => Origins::any(),
             origins => Origins::only(origins).map_err(wrong)?,
         };
-        Ok(Options { hosts, origins, cors: self.cors.then(Cors::default), ..Options::default() })
+        Ok(Options {
+            hosts,
+            origins,
+            cors: self.cors.then(Cors::default),
+            document_path: Some("/openrpc.json".to_owned()),
+            ..Options::default()
+        })
     }
 
     fn settings(&self) -> Settings {

@@ -94,6 +94,7 @@ fn described() -> MethodDescription {
             json!({"type": "object", "required": ["openrpc", "info", "methods"]}),
         ))
         .safe()
+        .tag("discovery")
 }
 
 /// Answers with the document.

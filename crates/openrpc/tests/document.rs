@@ -14,7 +14,7 @@ fn refused(value: &Value) -> String {
     Document::parse(value.to_string()).unwrap_err().to_string()
 }
 
-// OR-01, OR-02, OR-22
+// OR-01, OR-02, OR-19, OR-22
 #[test]
 fn a_document_comes_back_as_it_was_with_all_that_nobody_knows() {
     let value = json!({

@@ -43,6 +43,9 @@ mod pages {
     struct Deadlines;
     #[doc = include_str!("../../../docs/errors.md")]
     struct Errors;
+    #[cfg(feature = "validate")]
+    #[doc = include_str!("../../../docs/discovery.md")]
+    struct Discovery;
     #[doc = include_str!("../../../docs/pushing.md")]
     struct Pushing;
     #[doc = include_str!("../../../docs/streaming.md")]

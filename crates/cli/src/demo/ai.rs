@@ -1,6 +1,7 @@
 //! What stands in for a model, so that clients of one can be tried without any.
 
 use futures_util::stream;
+use serde_json::json;
 use switchboard::{
     Arguments, Call, ErrorObject, Method, MethodDescription, ParamDescription, Reply, ReplyFuture,
     ResultDescription, Schemas, service_fn,
@@ -31,6 +32,7 @@ fn describe(schemas: &mut Schemas) -> MethodDescription {
         .result(ResultDescription::Value(schemas.of::<String>()))
         .safe()
         .tag("streams")
+        .example("a few words", json!(["to be or"]), Some(json!("to be or")))
 }
 
 fn answer(call: &Call) -> Reply {

@@ -13,7 +13,7 @@ pub(super) struct Basics;
 #[service]
 impl Basics {
     /// Answers with what it was given.
-    #[method(safe, tag = "basics")]
+    #[method(safe, tag = "basics", example(name = "a list", params = [["hello", 5]], result = ["hello", 5]))]
     fn echo(
         &self,
         /// Any JSON value.
@@ -23,13 +23,13 @@ impl Basics {
     }
 
     /// Answers with a list, as the examples of the JSON-RPC specification do.
-    #[method(safe, tag = "basics")]
+    #[method(safe, tag = "basics", example(name = "always", result = ["hello", 5]))]
     fn get_data(&self) -> (&'static str, u8) {
         ("hello", 5)
     }
 
     /// Answers after some seconds, with their number.
-    #[method(safe, tag = "basics")]
+    #[method(safe, tag = "basics", example(name = "not at all", params = [0], result = 0.0))]
     async fn wait(
         &self,
         /// How many; not negative.
@@ -42,7 +42,7 @@ impl Basics {
     }
 
     /// Streams the numbers from 1 on.
-    #[method(safe, tag = "streams")]
+    #[method(safe, tag = "streams", example(name = "to three", params = [3], result = [1, 2, 3]))]
     fn count(
         &self,
         /// The last number.

@@ -41,7 +41,7 @@ impl Clock {
     }
 
     /// Streams the numbers from 1 on, one at a time.
-    #[method(safe, tag = "streams")]
+    #[method(safe, tag = "streams", example(name = "two, quickly", params = [2, 0.001], result = [1, 2]))]
     fn ticks(
         &self,
         /// The last number; without it there is none.

@@ -20,25 +20,25 @@ pub(super) struct Math;
 #[service(namespace = "math")]
 impl Math {
     /// Adds two numbers.
-    #[method(safe, tag = "arithmetic")]
+    #[method(safe, tag = "arithmetic", example(name = "small numbers", params = [2, 3], result = 5))]
     fn add(&self, a: Number, b: Number) -> Result<Number, Unacceptable> {
         add(a, b)
     }
 
     /// Subtracts the second number from the first.
-    #[method(safe, tag = "arithmetic")]
+    #[method(safe, tag = "arithmetic", example(name = "small numbers", params = [5, 3], result = 2))]
     fn subtract(&self, a: Number, b: Number) -> Result<Number, Unacceptable> {
         subtract(a, b)
     }
 
     /// Multiplies two numbers.
-    #[method(safe, tag = "arithmetic")]
+    #[method(safe, tag = "arithmetic", example(name = "small numbers", params = {"a": 2, "b": 3}, result = 6))]
     fn multiply(&self, a: Number, b: Number) -> Result<Number, Unacceptable> {
         a.combine(b, i128::checked_mul, |a, b| a * b)
     }
 
     /// Takes the square root of a number.
-    #[method(safe, tag = "arithmetic")]
+    #[method(safe, tag = "arithmetic", example(name = "a square", params = [9], result = 3.0))]
     fn sqrt(
         &self,
         /// The number; not negative.
@@ -51,7 +51,7 @@ impl Math {
     /// Streams the numbers from 0 to the sum of two whole numbers.
     ///
     /// A number is made when there is room to send it, so a large sum takes as long as somebody reads.
-    #[method(safe, tag = "streams")]
+    #[method(safe, tag = "streams", example(name = "up to three", params = [1, 2], result = [0, 1, 2, 3]))]
     fn add_stream(
         &self,
         a: i64,
@@ -72,19 +72,24 @@ pub(super) struct Plain;
 #[service]
 impl Plain {
     /// Adds two numbers.
-    #[method(safe, tag = "arithmetic")]
+    #[method(safe, tag = "arithmetic", example(name = "small numbers", params = [2, 3], result = 5))]
     fn add(&self, a: Number, b: Number) -> Result<Number, Unacceptable> {
         add(a, b)
     }
 
     /// Subtracts as the examples of the JSON-RPC specification do.
-    #[method(safe, tag = "arithmetic")]
+    #[method(
+        safe,
+        tag = "arithmetic",
+        example(name = "by position", params = [42, 23], result = 19),
+        example(name = "by name", params = {"subtrahend": 23, "minuend": 42}, result = 19),
+    )]
     fn subtract(&self, minuend: Number, subtrahend: Number) -> Result<Number, Unacceptable> {
         subtract(minuend, subtrahend)
     }
 
     /// Adds any number of numbers.
-    #[method(safe, tag = "arithmetic")]
+    #[method(safe, tag = "arithmetic", example(name = "three numbers", params = [1, 2, 4], result = 7))]
     fn sum(&self, #[arg(rest)] numbers: Vec<Number>) -> Result<Number, Unacceptable> {
         numbers.into_iter().try_fold(Number::Whole(0), add)
     }

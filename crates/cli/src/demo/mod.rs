@@ -15,10 +15,21 @@ mod text;
 
 use std::sync::Arc;
 
-use switchboard::{Router, RouterError};
+use switchboard::openrpc::{Discovery, Generator, Info};
+use switchboard::{Router, RouterBuilder, RouterError};
 
-/// The router of all demo methods.
+/// The router of all demo methods, which tells what they are.
 pub(crate) fn router() -> Result<Router, RouterError> {
+    Discovery::new(generator()).build(methods())
+}
+
+/// Makes the document of the demo methods. It names no server: whoever asked knows where it did.
+pub(crate) fn generator() -> Generator {
+    let info = Info::new("Switchboard demo", env!("CARGO_PKG_VERSION"));
+    Generator::new(info.described("Methods to try JSON-RPC with, served by `switchboard serve`."))
+}
+
+fn methods() -> RouterBuilder {
     let status = Arc::new(status::Status::default());
     Router::builder()
         .add(math::Math)
@@ -30,14 +41,15 @@ pub(crate) fn router() -> Result<Router, RouterError> {
         .add(notices::notices(&status))
         .add(status)
         .add(faults::Faults)
-        .build()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use futures_util::StreamExt;
-    use switchboard::{Call, Json, Peer, Reply, Service};
+    use serde_json::Value;
+    use switchboard::openrpc::Validation;
+    use switchboard::{Call, Json, Layer, Peer, Reply, Service};
 
     /// What a method answers, with the items of a stream in a list; of an error its code and data.
     async fn call(method: &str, params: &str) -> String {
@@ -134,6 +146,33 @@ mod tests {
         assert_eq!(call("paritosh/echo", r#"{"message":1.50}"#).await, r#""[Paritosh] 1.50""#);
         assert_eq!(call("paritosh/stream", r#"["hé"]"#).await, r#"["h","é"]"#);
         assert!(call("paritosh/echo", "[[1]]").await.starts_with("-32602"));
+    }
+
+    // OR-18
+    #[tokio::test]
+    async fn every_example_is_answered_as_it_says_and_fits_the_schemas() {
+        let router = router().unwrap();
+        let methods = router.describe().methods;
+        let validation = Validation::new(&generator().document(&router)).unwrap();
+        let validation = validation.with_results(|method, misfit| panic!("{method}: {misfit}"));
+        let service = validation.layer(Arc::new(router));
+        let mut count = 0;
+        for method in methods {
+            for example in method.examples {
+                let params = Json::encode(&example.params).unwrap();
+                let answer = match service.call(&Call::new(&*method.name, Some(params))).await {
+                    Reply::Value(json) => json.decode().unwrap(),
+                    Reply::Stream(items) => {
+                        let items = items.map(|item| item.unwrap().decode::<Value>().unwrap());
+                        Value::from(items.collect::<Vec<_>>().await)
+                    }
+                    Reply::Error(error) => panic!("{}: {error}", method.name),
+                };
+                assert_eq!(Some(answer), example.result, "{}", method.name);
+                count += 1;
+            }
+        }
+        assert!(count > 10, "{count}");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use switchboard::{Json, Method, MethodDescription, Methods, service};
+use switchboard::{Json, Method, MethodDescription, Methods, ResultDescription, service};
 
 use super::status::Status;
 
@@ -24,28 +24,28 @@ struct Notices(Arc<Status>);
 #[service]
 impl Notices {
     /// Takes notice of new values, and tells whoever asked for the status.
-    #[method(tag = "notifications")]
+    #[method(tag = "notifications", notification)]
     fn update(&self, #[arg(rest)] values: Vec<Json>) {
         tracing::info!("an update with {} values", values.len());
         self.0.updated();
     }
 
     /// Takes a greeting.
-    #[method(tag = "notifications")]
+    #[method(tag = "notifications", notification)]
     fn notify_hello(&self, #[arg(rest)] values: Vec<Json>) {
         tracing::info!("hello with {} values", values.len());
         self.0.noticed();
     }
 
     /// Takes numbers, as the examples of the JSON-RPC specification have it.
-    #[method(tag = "notifications")]
+    #[method(tag = "notifications", notification)]
     fn notify_sum(&self, #[arg(rest)] numbers: Vec<Json>) {
         tracing::info!("a sum of {} numbers", numbers.len());
         self.0.noticed();
     }
 
     /// Writes a message to the log of the server, which shows it with `-v`.
-    #[method(tag = "notifications")]
+    #[method(tag = "notifications", notification)]
     fn notify_log(
         &self,
         message: String,
@@ -71,8 +71,9 @@ fn log_event(status: Arc<Status>) -> Method {
         status.noticed();
         Ok::<_, switchboard::ErrorObject>(())
     };
-    Method::sync("logEvent", take)
-        .described(|_| MethodDescription::documented(LOG_EVENT).tag("notifications"))
+    Method::sync("logEvent", take).described(|_| {
+        MethodDescription::documented(LOG_EVENT).result(ResultDescription::Nothing).tag("notifications")
+    })
 }
 
 fn shortened(text: &str) -> &str {

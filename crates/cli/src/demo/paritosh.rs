@@ -11,7 +11,7 @@ pub(super) struct Paritosh;
 #[service(namespace = "paritosh")]
 impl Paritosh {
     /// Answers with the message, behind the name of who says it.
-    #[method(safe, tag = "basics")]
+    #[method(safe, tag = "basics", example(name = "a word", params = ["hi"], result = "[Paritosh] hi"))]
     fn echo(&self, message: Text) -> String {
         format!("[Paritosh] {}", message.0)
     }
@@ -19,7 +19,7 @@ impl Paritosh {
     /// Streams the characters of the message, one at a time.
     ///
     /// A character is what Unicode calls so. What is written with several of them, like some flags, comes in parts.
-    #[method(safe, tag = "streams")]
+    #[method(safe, tag = "streams", example(name = "a word", params = ["hi"], result = ["h", "i"]))]
     fn stream(&self, message: Text) -> impl Stream<Item = char> + Send + 'static {
         let characters: Vec<char> = message.0.chars().collect();
         stream::iter(characters)

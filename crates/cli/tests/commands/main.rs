@@ -6,6 +6,7 @@ mod batch;
 mod call;
 #[cfg(unix)]
 mod carriers;
+mod discovery;
 #[cfg(unix)]
 mod connecting;
 mod describing;

@@ -159,7 +159,9 @@ impl Judge {
     fn reply(self, reply: Reply) -> Reply {
         match reply {
             Reply::Value(json) => self.told(json, Checks::result).into(),
-            Reply::Stream(items) => Reply::Stream(items.through(|items| Judged { items, judge: self })),
+            Reply::Stream(items) => {
+                Reply::Stream(items.through(|items| Judged { items: Some(items), judge: self }))
+            }
             Reply::Error(error) => Reply::Error(error),
         }
     }
@@ -173,9 +175,9 @@ impl Judge {
     }
 }
 
-/// The items of a stream, each judged when it is pulled.
+/// The items of a stream, each judged when it is pulled. One that does not fit is the last.
 struct Judged {
-    items: Items,
+    items: Option<Items>,
     judge: Judge,
 }
 
@@ -183,7 +185,14 @@ impl Stream for Judged {
     type Item = Result<Json, ErrorObject>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let next = Pin::new(&mut self.items).poll_next(cx);
-        next.map(|item| item.map(|item| self.judge.told(item?, Checks::item)))
+        let Some(items) = &mut self.items else { return Poll::Ready(None) };
+        let next = match std::task::ready!(Pin::new(items).poll_next(cx)) {
+            Some(Ok(item)) => self.judge.told(item, Checks::item),
+            other => return Poll::Ready(other),
+        };
+        if next.is_err() {
+            self.items = None;
+        }
+        Poll::Ready(Some(next))
     }
 }

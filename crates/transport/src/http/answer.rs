@@ -11,6 +11,7 @@ use http_body::Body as HttpBody;
 use switchboard_core::{Answer, Context, exchange};
 
 use super::body::{self, Begun, Body};
+use super::document;
 use super::fault::Fault;
 use super::media::Format;
 use super::rules::{Admitted, Kept, Rules, Verdict};
@@ -58,6 +59,7 @@ where
             }
             #[cfg(feature = "ws")]
             Verdict::Switch => return Ok(switch(headers)),
+            Verdict::Document => return Ok(Box::pin(document::answer(held, headers, kept)).await),
             Verdict::Page(index) => return Ok(rules.options.pages[index].respond(headers)),
             Verdict::Preflight => return Ok(preflight(rules, headers)),
             Verdict::Refused(fault) => {

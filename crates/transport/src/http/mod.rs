@@ -45,6 +45,7 @@ mod client;
 mod connection;
 mod connector;
 mod cors;
+mod document;
 mod endpoint;
 mod fault;
 mod get;

@@ -32,6 +32,9 @@ pub struct Options {
     pub stream_paths: Vec<String>,
     /// What may be called by GET there: anything on a loopback address, nothing elsewhere.
     pub get: Get,
+    /// The path where a GET is answered with the document of the API, by calling `rpc.discover`: none. The usual one is
+    /// `/openrpc.json`. It is called by pages of other sites too, which cannot read what it answers.
+    pub document_path: Option<String>,
     /// The pages that browsers are shown at some paths, where others call: none.
     pub pages: Vec<Page>,
     /// How long an event stream is silent before a comment shows that it is alive: 15 s. Must be less than
@@ -93,6 +96,7 @@ impl Default for Options {
             paths: ["/", "/rpc", "/jsonrpc"].map(str::to_owned).to_vec(),
             stream_paths: vec!["/rpc/stream".to_owned()],
             get: Get::default(),
+            document_path: None,
             pages: Vec::new(),
             keep_alive: Some(Duration::from_secs(15)),
             nothing_status: StatusCode::NO_CONTENT,

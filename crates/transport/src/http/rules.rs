@@ -74,6 +74,8 @@ pub(super) enum Verdict {
     /// It goes on as a WebSocket; headers say it all.
     #[cfg(feature = "ws")]
     Switch,
+    /// It fetches the document of the API.
+    Document,
     /// A browser wants the page with this index.
     Page(usize),
     /// It asks what is allowed; headers say it all.
@@ -88,6 +90,8 @@ enum Wanted {
     Answer(Format),
     /// The answer as events.
     Events(Box<Asked>),
+    /// The document of the API.
+    Document,
     /// The page with this index.
     Page(usize),
 }
@@ -126,13 +130,14 @@ impl Rules {
                 asked = Some(how);
                 Verdict::Events
             }
+            Ok(Wanted::Document) => Verdict::Document,
             Ok(Wanted::Page(index)) => Verdict::Page(index),
             Err(Fault::Method(_)) if self.cors.is_some() && parts.method == Method::OPTIONS => {
                 Verdict::Preflight
             }
             Err(fault) => Verdict::Refused(fault),
         };
-        let is_call = matches!(verdict, Verdict::Calls(_) | Verdict::Events);
+        let is_call = matches!(verdict, Verdict::Calls(_) | Verdict::Events | Verdict::Document);
         let origin = self.cors.as_ref().and_then(|_| headers.get(header::ORIGIN).cloned());
         let is_preflight = matches!(verdict, Verdict::Preflight)
             && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
@@ -170,6 +175,10 @@ impl Rules {
         }
         if let Some(page) = self.judge_page(method, uri, headers) {
             return page.map(Wanted::Page);
+        }
+        let is_fetch = matches!(*method, Method::GET | Method::HEAD);
+        if is_fetch && self.options.document_path.as_deref() == Some(uri.path()) {
+            return Ok(Wanted::Document);
         }
         let paths = &self.options.paths;
         if !paths.is_empty() && !paths.iter().any(|path| path == uri.path()) {

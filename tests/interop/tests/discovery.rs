@@ -1,0 +1,9 @@
+//! Tools of the OpenRPC project test the program by the document that it serves.
+
+use switchboard_interop::{Demo, Program, run};
+
+#[tokio::test]
+async fn the_tools_of_the_openrpc_project_find_every_method_as_the_document_says() {
+    let demo = Demo::start().await;
+    run(Program::Node("client-open-rpc.mjs"), &[&demo.url]).await;
+}
