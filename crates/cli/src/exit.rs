@@ -22,6 +22,8 @@ pub(crate) enum Exit {
     CannotListen = 6,
     /// The result came but could not be written to stdout.
     CannotWrite = 7,
+    /// A document differs from an older one so that callers break.
+    Breaking = 9,
     /// A signal ended a call before it was done, or a second one a server, as shells number it.
     Interrupted = 130,
 }
@@ -37,6 +39,7 @@ Exit codes:
   5    the answer breaks the protocol, or is not JSON-RPC
   6    an address could not be listened on
   7    the result could not be written
+  9    `discover --diff`, a change breaks callers
   130  stopped by a signal; `serve`, by a second one";
 
 impl From<Exit> for ExitCode {
@@ -52,8 +55,18 @@ mod tests {
     #[test]
     fn every_code_is_in_the_help() {
         use Exit::*;
-        let all =
-            [Done, Rejected, Usage, Unreachable, TimedOut, Protocol, CannotListen, CannotWrite, Interrupted];
+        let all = [
+            Done,
+            Rejected,
+            Usage,
+            Unreachable,
+            TimedOut,
+            Protocol,
+            CannotListen,
+            CannotWrite,
+            Breaking,
+            Interrupted,
+        ];
         let listed: Vec<u8> =
             HELP.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok()).collect();
         assert_eq!(listed, all.map(|exit| exit as u8));

@@ -8,6 +8,7 @@ mod again;
 mod banner;
 mod batch;
 mod call;
+mod changes;
 mod completions;
 mod demo;
 mod discover;
@@ -15,6 +16,7 @@ mod discovery;
 mod exit;
 mod explain;
 mod failure;
+mod generate;
 mod layout;
 mod logs;
 mod man;
@@ -24,6 +26,7 @@ mod params;
 mod serve;
 mod session;
 mod signals;
+mod source;
 mod suggest;
 mod table;
 mod target;
@@ -77,6 +80,7 @@ enum Command {
     Call(call::Call),
     Completions(completions::Completions),
     Discover(discover::Discover),
+    Generate(generate::Generate),
     Man(man::Man),
     Notify(notify::Notify),
     Serve(serve::Serve),
@@ -90,6 +94,7 @@ fn main() -> ExitCode {
         Command::Call(call) => call.run(),
         Command::Completions(completions) => completions.run(Arguments::command()),
         Command::Discover(discover) => discover.run(),
+        Command::Generate(generate) => generate.run(),
         Command::Man(man) => man.run(Arguments::command()),
         Command::Notify(notify) => notify.run(),
         Command::Serve(serve) => serve.run(),

@@ -1,5 +1,6 @@
 //! OpenRPC for Switchboard: what an API offers, as a document.
 
+mod clients;
 mod diff;
 mod discover;
 mod document;
@@ -7,6 +8,7 @@ mod generate;
 #[cfg(feature = "validate")]
 mod validate;
 
+pub use clients::{Language, client};
 pub use diff::{Change, Severity, diff};
 pub use discover::{DISCOVER, Discovery};
 pub use document::{

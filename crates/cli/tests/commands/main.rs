@@ -6,11 +6,11 @@ mod batch;
 mod call;
 #[cfg(unix)]
 mod carriers;
-mod discovery;
 #[cfg(unix)]
 mod connecting;
 mod describing;
 mod discover;
+mod discovery;
 #[cfg(unix)]
 mod documented;
 #[cfg(unix)]
