@@ -9,12 +9,14 @@ mod carriers;
 #[cfg(unix)]
 mod connecting;
 mod describing;
+mod diff;
 mod discover;
 mod discovery;
 #[cfg(unix)]
 mod documented;
 #[cfg(unix)]
 mod ending;
+mod generate;
 mod manual;
 mod notify;
 mod program;

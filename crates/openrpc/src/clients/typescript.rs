@@ -103,6 +103,21 @@ pub(super) const STYLE: Style = Style {
 
 const RUNTIME: &str = include_str!("typescript/runtime.ts");
 
+const POSITIONS: &str = "\
+/** Parameters by position, without those at the end that are left out. */
+function positions(values: readonly unknown[]): readonly unknown[] {
+  let end = values.length;
+  while (end > 0 && values[end - 1] === undefined) end -= 1;
+  return values.slice(0, end);
+}
+
+";
+
+fn has_positions(group: &Group) -> bool {
+    let is_it = |method: &Operation| matches!(&method.params, Params::ByPosition(all) if !all.is_empty());
+    group.methods.iter().any(is_it) || group.groups.iter().any(has_positions)
+}
+
 pub(super) fn write(api: &Api) -> String {
     let mut out = Source::new("  ");
     let title = lines(&api.title).join(" ");
@@ -112,6 +127,9 @@ pub(super) fn write(api: &Api) -> String {
     out.line("");
     api.definitions.iter().for_each(|definition| write_definition(&mut out, definition));
     write_group(&mut out, &api.root);
+    if has_positions(&api.root) {
+        out.raw(POSITIONS);
+    }
     out.raw(RUNTIME);
     out.finish()
 }

@@ -67,13 +67,6 @@ function outcome(response: unknown): unknown {
   return result;
 }
 
-/** Parameters by position, without those at the end that are left out. */
-function positions(values: readonly unknown[]): readonly unknown[] {
-  let end = values.length;
-  while (end > 0 && values[end - 1] === undefined) end -= 1;
-  return values.slice(0, end);
-}
-
 export interface HttpOptions {
   /** Headers to send with each request. */
   headers?: { [name: string]: string };
@@ -294,13 +287,14 @@ export class WebSocketTransport implements Transport {
   }
 
   #receive(text: string): void {
-    let message: Message;
+    let parsed: unknown;
     try {
-      message = JSON.parse(text) as Message;
+      parsed = JSON.parse(text);
     } catch {
       return;
     }
-    if (!isObject(message)) return;
+    if (!isObject(parsed)) return;
+    const message = parsed as Message;
     if (typeof message.method !== "string") {
       const pending = this.#pending.get(message.id);
       this.#pending.delete(message.id);
