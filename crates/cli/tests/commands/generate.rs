@@ -11,12 +11,13 @@ use crate::program::{Serving, parts, run, run_with};
 
 /// The client of some methods of the demo server, as the program writes it. `UPDATE_GOLDEN=1` writes it anew.
 #[rustfmt::skip]
+#[allow(unreachable_pub, reason = "a client does not know where it stands")]
 #[path = "generated/demo.rs"]
 mod demo;
 
 /// A client of a document with all that is odd. That it compiles is the test.
 #[rustfmt::skip]
-#[allow(dead_code)]
+#[allow(dead_code, unreachable_pub, reason = "nobody calls with it")]
 #[path = "../../../openrpc/tests/golden/zoo.rs"]
 mod zoo;
 

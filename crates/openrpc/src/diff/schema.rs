@@ -188,7 +188,7 @@ impl<'a> Comparison<'a> {
             (Kind::Members(before), Kind::Members(after)) => self.members(before, after, at),
             (Kind::Nothing, Kind::Nothing) => {}
             (_, Kind::Nothing) => {
-                self.add(Effect::Narrower, at, format!("{} can be nothing at all", at.subject))
+                self.add(Effect::Narrower, at, format!("{} can be nothing at all", at.subject));
             }
             (Kind::Nothing, _) => self.add(Effect::Wider, at, format!("{} can be something now", at.subject)),
         }

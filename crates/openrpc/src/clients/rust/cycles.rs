@@ -49,7 +49,7 @@ fn collect<'a>(kind: &'a Type, is_direct: bool, names: &mut BTreeSet<&'a str>) {
             names.insert(name);
         }
         Type::Tuple(kinds) | Type::Union(kinds) => {
-            kinds.iter().for_each(|kind| collect(kind, is_direct, names))
+            kinds.iter().for_each(|kind| collect(kind, is_direct, names));
         }
         Type::List(kind) | Type::Map(kind) if !is_direct => collect(kind, is_direct, names),
         _ => {}
