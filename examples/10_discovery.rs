@@ -66,7 +66,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let number: u32 = peer.call("tables/book", [serde_json::json!({"name": "Ann", "guests": 2})]).await?;
     println!("table {number}");
     let refused = peer.call::<u32>("tables/book", [serde_json::json!({"name": "Bob", "guests": 40})]).await;
-    println!("{}", refused.expect_err("too many come"));
+    let error = refused.expect_err("too many come");
+    if let Some(error) = error.rejection() {
+        println!("{error} {}", error.data.clone().unwrap_or(Json::NULL));
+    }
 
     drop(peer);
     handle.shutdown();

@@ -39,9 +39,9 @@ pub use resolve::{RefError, Resolver};
 /// ```
 /// use switchboard_openrpc::Document;
 ///
-/// let text = r#"{"openrpc": "1.3.2", "info": {"title": "Adder", "version": "1.0.0"}, "methods": [
+/// let text = r##"{"openrpc": "1.3.2", "info": {"title": "Adder", "version": "1.0.0"}, "methods": [
 ///     {"name": "add", "params": [{"$ref": "#/components/contentDescriptors/a"}]}
-/// ], "components": {"contentDescriptors": {"a": {"name": "a", "schema": {"type": "integer"}}}}}"#;
+/// ], "components": {"contentDescriptors": {"a": {"name": "a", "schema": {"type": "integer"}}}}}"##;
 /// let document = Document::parse(text)?.resolved()?;
 /// let add = document.method("add").expect("it is there");
 /// assert_eq!(add.params().next().expect("it has one").name, "a");

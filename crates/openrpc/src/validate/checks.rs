@@ -38,8 +38,8 @@ struct Param {
 }
 
 /// Compiles the schemas of all methods of a resolved document, by name.
-pub(super) fn compile(document: Document) -> Result<HashMap<String, Arc<Checks>>, ValidationError> {
-    let resolver = Resolver::new(&document);
+pub(super) fn compile(document: &Document) -> Result<HashMap<String, Arc<Checks>>, ValidationError> {
+    let resolver = Resolver::new(document);
     let unusable = |error: jsonschema::ReferencingError| ValidationError::Schema {
         place: String::new(),
         reason: error.to_string(),

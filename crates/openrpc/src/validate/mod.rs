@@ -92,7 +92,7 @@ impl Validation {
     ///
     /// When a reference leads nowhere, or a schema is none. Nothing is fetched.
     pub fn new(document: &Document) -> Result<Validation, ValidationError> {
-        let methods = checks::compile(document.clone().resolved()?)?;
+        let methods = checks::compile(&document.clone().resolved()?)?;
         Ok(Validation { methods: Arc::new(methods), on_result: None })
     }
 
