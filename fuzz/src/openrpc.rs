@@ -22,7 +22,10 @@ fuzz_target!(|bytes: &[u8]| {
     for language in [Language::TypeScript, Language::Python, Language::Rust] {
         let _ = client(&document, language);
     }
-    assert!(diff(&document, &document).is_ok_and(|changes| changes.is_empty()) || document.clone().resolved().is_err());
+    assert!(
+        diff(&document, &document).is_ok_and(|changes| changes.is_empty())
+            || document.clone().resolved().is_err()
+    );
     let mut fewer = document.clone();
     fewer.retain_methods(|method| method.name.len() % 2 == 0);
     fewer.retain_methods(|_| true);

@@ -160,21 +160,24 @@ fn errors_come_and_go() {
     check(data(json!({"type": "string"})), data(json!({"type": ["string", "null"]})), &wider);
 }
 
+/// A schema that lets fewer values pass, and one that lets more: judged for a parameter and for a result, there and back. `_` stands for either.
+#[track_caller]
+fn both(old: Value, new: Value, lost: &str, gained: &str) {
+    let named =
+        |what: &str, severity: &str, subject: &str| format!("{severity}: {}", what.replace('_', subject));
+    let (param, result) = ("the parameter `a`", "the result");
+    check_schema(
+        old.clone(),
+        new.clone(),
+        &[&named(lost, "breaking", param)],
+        &[&named(lost, "harmless", result)],
+    );
+    check_schema(new, old, &[&named(gained, "harmless", param)], &[&named(gained, "breaking", result)]);
+}
+
 // OR-51
 #[test]
 fn fewer_values_break_who_gives_them_and_more_values_who_gets_them() {
-    let both = |old: Value, new: Value, lost: &str, gained: &str| {
-        let named =
-            |what: &str, severity: &str, subject: &str| format!("{severity}: {}", what.replace("_", subject));
-        let (param, result) = ("the parameter `a`", "the result");
-        check_schema(
-            old.clone(),
-            new.clone(),
-            &[&named(lost, "breaking", param)],
-            &[&named(lost, "harmless", result)],
-        );
-        check_schema(new, old, &[&named(gained, "harmless", param)], &[&named(gained, "breaking", result)]);
-    };
     let string = json!({"type": "string"});
     both(
         json!({"type": ["string", "null"]}),
@@ -220,6 +223,12 @@ fn fewer_values_break_who_gives_them_and_more_values_who_gets_them() {
         "_ has to keep to a `format` now",
         "_ keeps to no `format` any more",
     );
+}
+
+// OR-51
+#[test]
+fn the_same_holds_inside_of_objects_lists_and_unions() {
+    let string = json!({"type": "string"});
     let object = |more: Value| {
         let mut schema = json!({"type": "object", "properties": {"k": {"type": "string"}}});
         schema.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
