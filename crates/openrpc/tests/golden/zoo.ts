@@ -125,3 +125,10 @@ export class Client {
     return this.#transport.stream("zoo_subscribe", undefined, options, { notification: "zoo_subscription", unsubscribe: "zoo_unsubscribe" }) as AsyncIterable<string>;
   }
 }
+
+/** Parameters by position, without those at the end that are left out. */
+function positions(values: readonly unknown[]): readonly unknown[] {
+  let end = values.length;
+  while (end > 0 && values[end - 1] === undefined) end -= 1;
+  return values.slice(0, end);
+}
