@@ -139,7 +139,7 @@ fn read_settings(text: &str) -> Result<Settings, String> {
     let mut settings = Settings::default();
     for setting in text.split_whitespace() {
         let (name, value) = setting.split_once('=').ok_or_else(|| format!("{setting} is not name=value"))?;
-        let Settings { limits, profile } = &mut settings;
+        let Settings { limits, profile, .. } = &mut settings;
         let limit = match name {
             "frame" => &mut limits.frame,
             "batch" => &mut limits.batch,
