@@ -43,7 +43,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let peer = Lasting::new(dial, Options::default()).peer();
 
-    let mut ticks = peer.stream::<u32>("ticks", ()).await?;
+    // It may be asked for again, because we say so: a stream comes back only if it is a subscription by its names, or
+    // its call may be repeated.
+    let mut ticks = peer.stream::<u32>("ticks", ()).repeatable().await?;
     for _ in 0..2 {
         println!("tick {:?}", ticks.next().await);
     }

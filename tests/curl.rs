@@ -4,8 +4,10 @@
 
 use std::io::ErrorKind;
 use std::process::{Command, Output};
+use std::sync::Arc;
 
-use switchboard_tests::demo;
+use switchboard_core::Settings;
+use switchboard_tests::{demo, secure};
 use switchboard_transport::http::Server;
 use tokio::task::spawn_blocking;
 
@@ -30,19 +32,24 @@ async fn curl_at(path: &str, args: &[&str]) -> Printed {
     let server = Server::bind("127.0.0.1:0").await.unwrap();
     let (url, handle) = (format!("http://{}/{path}", server.local_addr()), server.handle());
     let serving = tokio::spawn(server.serve(demo::router()));
+    let output = run(args, &url).await;
+    handle.shutdown();
+    serving.await.unwrap();
+    read(&output)
+}
+
+/// Runs curl with these arguments.
+async fn run(args: &[&str], url: &str) -> Output {
     let mut command = Command::new("curl");
     command.args(["--silent", "--show-error", "--include", "--max-time", "20", "--noproxy", "*"]);
     command.args(args).arg(url);
-    let output = match spawn_blocking(move || command.output()).await.unwrap() {
+    match spawn_blocking(move || command.output()).await.unwrap() {
         Err(error) if error.kind() == ErrorKind::NotFound => panic!(
             "curl is missing, needed to call over HTTP with a client that is not ours; install it, on Debian or \
              Ubuntu with `sudo apt-get install curl`"
         ),
         output => output.unwrap(),
-    };
-    handle.shutdown();
-    serving.await.unwrap();
-    read(&output)
+    }
 }
 
 fn read(output: &Output) -> Printed {
@@ -61,6 +68,31 @@ async fn a_call_is_answered_with_its_result() {
     assert_eq!((printed.status, &*printed.body), (200, r#"{"jsonrpc":"2.0","id":1,"result":5}"#));
     assert!(printed.head.contains("\r\ncontent-type: application/json"), "{}", printed.head);
     assert!(printed.head.contains("\r\ncontent-length: 35"), "{}", printed.head);
+}
+
+#[tokio::test]
+async fn over_tls_a_call_is_answered_in_either_version_of_http_and_the_certificate_counts() {
+    // SEC-H-07
+    let service = Arc::new(demo::router());
+    let (server, pem) = secure::server_with_pem("https://127.0.0.1:0", service, Settings::default()).await;
+    let (url, handle) = (server.urls().next().unwrap(), server.handle());
+    let serving = tokio::spawn(server.serve());
+    let file = std::env::temp_dir().join(format!("switchboard-curl-{}.pem", std::process::id()));
+    std::fs::write(&file, pem).unwrap();
+    let file_name = file.display().to_string();
+    for version in ["--http1.1", "--http2"] {
+        let args = ["--cacert", &file_name, version, "--data-binary", CALL];
+        let printed = read(&run(&[&JSON[..], &args].concat(), &url).await);
+        assert_eq!((printed.status, &*printed.body), (200, r#"{"jsonrpc":"2.0","id":1,"result":5}"#));
+        let expected = if version == "--http2" { "http/2 " } else { "http/1.1 " };
+        assert!(printed.head.starts_with(expected), "{version}: {}", printed.head);
+    }
+    let untrusting = run(&[&JSON[..], &["--data-binary", CALL]].concat(), &url).await;
+    // 60: the certificate cannot be verified.
+    assert_eq!(untrusting.status.code(), Some(60));
+    std::fs::remove_file(file).unwrap();
+    handle.shutdown();
+    serving.await.unwrap();
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
 //! Connections that come and go leave nothing: no task, no descriptor, no memory.
 //!
 //! A cycle connects, subscribes, hears an item and disconnects, in the middle of the stream. There are few cycles in a
-//! debug build and 10^5 in an optimised one; `CYCLES` in the environment sets how many.
+//! debug build and 10^5 in an optimised one, over real sockets too (fewer for event streams, which are WebSocket's
+//! cousins over the same server); `CYCLES` in the environment sets how many.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 #![cfg(target_os = "linux")]
@@ -16,9 +17,9 @@ use switchboard_transport::server::{Server, ServerOptions};
 use switchboard_transport::{connect, memory, running};
 use tokio::runtime::Handle;
 
-/// How much the memory of the process may grow after warming up, in bytes: what an allocator keeps for itself, and less
-/// than 50 bytes a cycle if there are 10^5.
-const GROWTH: usize = 4 << 20;
+/// How much the memory of the process may grow after warming up, in bytes. With 10^5 cycles that is less than the smallest
+/// allocation a cycle, and far more than what an allocator keeps for itself: a few pages were seen.
+const GROWTH: usize = 1 << 20;
 /// Nothing here takes that long; it only tells a hang from a slow machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -151,21 +152,21 @@ async fn check_at(url: &str, cycles: usize) {
 
 #[tokio::test]
 async fn nothing_is_left_of_connections_over_tcp() {
-    check_at("tcp://127.0.0.1:0", cycles(300, 20_000)).await;
+    check_at("tcp://127.0.0.1:0", cycles(300, 100_000)).await;
 }
 
 #[tokio::test]
 async fn nothing_is_left_of_websockets() {
-    check_at("ws://127.0.0.1:0", cycles(300, 20_000)).await;
+    check_at("ws://127.0.0.1:0", cycles(300, 100_000)).await;
 }
 
 #[tokio::test]
 async fn nothing_is_left_of_connections_over_a_unix_socket() {
     let name = format!("switchboard-leaks-{}.sock", std::process::id());
-    check_at(&format!("unix:{}", std::env::temp_dir().join(name).display()), cycles(300, 20_000)).await;
+    check_at(&format!("unix:{}", std::env::temp_dir().join(name).display()), cycles(300, 100_000)).await;
 }
 
 #[tokio::test]
 async fn nothing_is_left_of_event_streams() {
-    check_at("http://127.0.0.1:0", cycles(300, 10_000)).await;
+    check_at("http://127.0.0.1:0", cycles(300, 20_000)).await;
 }

@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use switchboard_core::lasting::{Backoff, DialError, Lasting, Options};
+use switchboard_core::lasting::{DialError, Lasting};
 use switchboard_core::{CallError, Context, ErrorObject, Json, Method, Peer, Router, Settings};
 use switchboard_tests::proxy::{Fault, Faults, seed};
 use tokio::task::JoinSet;
 
+use crate::halves::at_once;
 use crate::rig::{Running, connect, within};
 
 /// How often each argument was run, and how many handlers and streams live.
@@ -142,10 +143,12 @@ async fn check(url: &'static str) {
         let mut random = cuts.lock().unwrap();
         // Enough for a handshake, most of the time.
         let (up, down) = (random.u64(0..3_000), random.u64(0..12_000));
+        // The whole connection ends, or one direction and then the other by what the two sides make of it.
+        let end = if random.bool() { Fault::Cut } else { Fault::HalfClose };
         if random.bool() {
-            Faults { up: Fault::Cut(up), down: Fault::None }
+            Faults { up: end(up), down: Fault::None }
         } else {
-            Faults { up: Fault::None, down: Fault::Cut(down) }
+            Faults { up: Fault::None, down: end(down) }
         }
     });
     let proxy = proxy.await;
@@ -154,9 +157,7 @@ async fn check(url: &'static str) {
         let url = through.clone();
         async move { connect(&url).await.map_err(|error| DialError::Unreachable(error.to_string().into())) }
     };
-    let ms = Duration::from_millis(1);
-    let backoff = Backoff { first: ms, longest: ms, ..Backoff::default() };
-    let lasting = Lasting::new(dial, Options { backoff, ..Options::default() });
+    let lasting = Lasting::new(dial, at_once());
     let noted = load(&lasting, &book, &mut random).await;
     assert!(format!("{lasting:?}").contains("waiting: 0"), "{lasting:?}");
     drop(lasting);

@@ -8,6 +8,7 @@ mod both_ways;
 mod chunks;
 mod clocks;
 mod cuts;
+mod halves;
 mod lasting;
 mod peers;
 mod rig;

@@ -9,6 +9,7 @@ use switchboard_core::{Context, ErrorObject, Json, Peer, Router, Settings};
 use switchboard_tests::proxy::{Faults, Proxy};
 use switchboard_tests::secure;
 use switchboard_transport::http::{self, Hosts};
+use switchboard_transport::server::ServerOptions;
 use switchboard_transport::tls::{ClientFiles, ClientTls, Trust};
 use switchboard_transport::{Dial, DialError};
 use tokio::task::JoinSet;
@@ -42,6 +43,10 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) async fn start(url: &str, settings: Settings) -> Running {
+        Running::start_with(url, settings, ServerOptions::default()).await
+    }
+
+    pub(crate) async fn start_with(url: &str, settings: Settings, options: ServerOptions) -> Running {
         let calls = Calls::default();
         let count = Arc::clone(&calls);
         let router = Router::builder()
@@ -53,11 +58,22 @@ impl Running {
                 tokio::task::yield_now().await;
                 Ok::<_, ErrorObject>(params)
             });
-        Running::serve(url, router.build().unwrap(), settings, calls).await
+        Running::run(url, router.build().unwrap(), settings, calls, options).await
     }
 
     pub(crate) async fn serve(url: &str, router: Router, settings: Settings, calls: Calls) -> Running {
+        Running::run(url, router, settings, calls, ServerOptions::default()).await
+    }
+
+    async fn run(
+        url: &str,
+        router: Router,
+        settings: Settings,
+        calls: Calls,
+        options: ServerOptions,
+    ) -> Running {
         let (server, _) = secure::server_at(url, Arc::new(router), settings).await;
+        let server = server.with_options(options);
         // A proxy has a port of its own, and so another name.
         let server = server.with_http(http::Options { hosts: Hosts::any(), ..http::Options::default() });
         let url = server.urls().next().unwrap();

@@ -176,7 +176,7 @@ async fn most_at_once(entry: &str, profile: Profile) -> usize {
     });
     let limits = Limits { batch_concurrency: 3, ..Limits::default() };
     let batch = format!("[{}]", [entry; 10].join(","));
-    ask(&router.build().unwrap(), batch, &Settings { limits, profile }).await;
+    ask(&router.build().unwrap(), batch, &Settings { limits, profile, ..Settings::default() }).await;
     seen.load(Ordering::Relaxed)
 }
 

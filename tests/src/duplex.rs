@@ -1,5 +1,6 @@
 //! Two peers with methods for each other, over every carrier that goes both ways.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -77,13 +78,7 @@ impl Duplex {
         let service: Arc<dyn Service> = Arc::new(equals());
         match self {
             Duplex::Url(url) => serve(url, service, settings).await,
-            Duplex::Unix => {
-                static COUNT: AtomicU32 = AtomicU32::new(0);
-                let count = COUNT.fetch_add(1, Ordering::Relaxed);
-                let name = format!("switchboard-duplex-{}-{count}.sock", std::process::id());
-                let url = format!("unix:{}", std::env::temp_dir().join(name).display());
-                serve(&url, service, settings).await
-            }
+            Duplex::Unix => serve(&format!("unix:{}", socket_path().display()), service, settings).await,
             Duplex::Stdio => {
                 let (to, stdin) = pipe::pipe().unwrap();
                 let (stdout, from) = pipe::pipe().unwrap();
@@ -107,6 +102,13 @@ impl Duplex {
     }
 }
 
+/// Where a Unix socket can be made.
+pub(crate) fn socket_path() -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    std::env::temp_dir().join(format!("switchboard-duplex-{}-{count}.sock", std::process::id()))
+}
+
 async fn serve(url: &str, service: Arc<dyn Service>, settings: Settings) -> Open {
     let (server, _) = secure::server_at(url, Arc::clone(&service), settings.clone()).await;
     let url = server.urls().next().unwrap();
@@ -126,8 +128,9 @@ pub fn smallest() -> Settings {
 
 /// Methods with which both sides keep each other busy.
 ///
-/// `bounce(times, text)` goes to and fro so many times and gives back the text. `storm(count)` makes so many calls to
-/// the caller at once, and gives how many were answered and how many refused.
+/// `bounce(times, text)` goes to and fro so many times and gives back the text. `later(times, text)` does not go anywhere,
+/// but gives back the text a turn later. `storm(count)` makes so many calls to the caller at once, and gives how many
+/// were answered and how many refused.
 ///
 /// # Panics
 ///
@@ -140,6 +143,10 @@ pub fn equals() -> Router {
                 None => Ok::<_, CallError>(text),
                 Some(less) => cx.peer().call("bounce", (less, text)).await,
             }
+        })
+        .async_method("later", |(_, text): (u32, String), _: Context| async move {
+            tokio::task::yield_now().await;
+            Ok::<_, ErrorObject>(text)
         })
         .async_method("storm", |(count,): (u32,), cx: Context| async move {
             Ok::<_, ErrorObject>(storm(cx.peer(), count).await)

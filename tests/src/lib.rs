@@ -7,6 +7,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+pub mod by_hand;
 pub mod carrier;
 pub mod carriers;
 pub mod client;

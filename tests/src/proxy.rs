@@ -5,7 +5,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -21,6 +21,8 @@ pub enum Fault {
     None,
     /// After so many bytes the whole connection is closed.
     Cut(u64),
+    /// After so many records of TLS, and so many bytes of the next, the whole connection is closed.
+    CutRecord(u64, u64),
     /// After so many bytes this direction ends; the other goes on.
     HalfClose(u64),
     /// After so many bytes nothing more is read, and nothing is closed.
@@ -28,6 +30,7 @@ pub enum Fault {
     /// They come in pieces of random size, often of one byte, with others having their turn in between.
     Crumbs(u64),
     /// Chunks come twice at random. A chunk is what was read at once: on a local network, whole writes of the sender.
+    /// This and those below begin when they are [let loose](Proxy::let_loose); until then the bytes pass as they are.
     Duplicate(u64),
     /// Chunks change places at random.
     Reorder(u64),
@@ -52,12 +55,16 @@ pub struct Proxy {
     _running: JoinSet<()>,
 }
 
-/// How many bytes went each way, and how many connections there were.
+/// How many bytes went each way, how many connections there were, and what was done to them.
 #[derive(Debug, Default)]
 struct Passed {
     up: AtomicU64,
     down: AtomicU64,
     connections: AtomicU64,
+    is_loose: AtomicBool,
+    records: AtomicU64,
+    doubled: AtomicU64,
+    swapped: AtomicU64,
 }
 
 impl Proxy {
@@ -94,6 +101,23 @@ impl Proxy {
         (self.passed.up.load(Ordering::SeqCst), self.passed.down.load(Ordering::SeqCst))
     }
 
+    /// Begins with what is done to chunks, so that a test can see before that the link works.
+    pub fn let_loose(&self) {
+        self.passed.is_loose.store(true, Ordering::SeqCst);
+    }
+
+    /// How many chunks came twice, and how many changed places.
+    #[must_use]
+    pub fn shuffled(&self) -> (u64, u64) {
+        (self.passed.doubled.load(Ordering::SeqCst), self.passed.swapped.load(Ordering::SeqCst))
+    }
+
+    /// How many records of TLS were passed on, where they were counted.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.passed.records.load(Ordering::SeqCst)
+    }
+
     /// How many connections there were.
     #[must_use]
     pub fn connections(&self) -> u64 {
@@ -121,7 +145,7 @@ async fn carry(client: TcpStream, server: SocketAddr, faults: Faults, passed: Ar
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
     let cut = Notify::new();
-    let pump = |from, to, fault, count| Pump { from, to, fault, count, cut: &cut }.run();
+    let pump = |from, to, fault, count| Pump { from, to, fault, count, passed: &passed, cut: &cut }.run();
     let both = async {
         tokio::join!(
             pump(from_client, to_server, faults.up, &passed.up),
@@ -140,6 +164,7 @@ struct Pump<'a> {
     to: OwnedWriteHalf,
     fault: Fault,
     count: &'a AtomicU64,
+    passed: &'a Passed,
     cut: &'a Notify,
 }
 
@@ -152,9 +177,13 @@ impl Pump<'_> {
             Fault::None => self.pass(u64::MAX).await,
             Fault::Cut(after) => {
                 let _ = self.pass(after).await;
-                self.cut.notify_one();
-                // Both directions end at once: whoever saw one end first could still say something.
-                std::future::pending().await
+                self.end_both().await
+            }
+            Fault::CutRecord(records, after) => {
+                if self.pass_records(records).await.is_ok() {
+                    let _ = self.pass(after).await;
+                }
+                self.end_both().await
             }
             Fault::HalfClose(after) => self.pass(after).await,
             Fault::Stall(after) => match self.pass(after).await {
@@ -199,6 +228,24 @@ impl Pump<'_> {
         Ok(())
     }
 
+    /// Passes so many records of TLS on: a type and a version, the length as two bytes, and so many bytes.
+    async fn pass_records(&mut self, most: u64) -> Result<(), Over> {
+        for _ in 0..most {
+            let mut header = [0; 5];
+            self.from.read_exact(&mut header).await.map_err(|_| Over)?;
+            self.write(&header).await?;
+            self.pass(u16::from_be_bytes([header[3], header[4]]).into()).await?;
+            self.passed.records.fetch_add(1, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    /// Both directions end at once: whoever saw one end first could still say something.
+    async fn end_both(&self) -> Result<(), Over> {
+        self.cut.notify_one();
+        std::future::pending().await
+    }
+
     async fn crumble(&mut self, mut random: fastrand::Rng) -> Result<(), Over> {
         loop {
             let chunk = self.read(u64::MAX).await?;
@@ -224,19 +271,26 @@ impl Pump<'_> {
     ) -> Result<(), Over> {
         loop {
             let chunk = self.read(u64::MAX).await?;
+            if !self.passed.is_loose.load(Ordering::SeqCst) {
+                self.write(&chunk).await?;
+                continue;
+            }
             let mut pieces = if in_pieces { split(&chunk, &mut random) } else { vec![chunk] };
             if swapped > 0 && random.u32(0..swapped) == 0 {
                 // If nothing follows, nothing changes places: this must not hold up what waits for an answer.
                 if let Some(next) = self.read_at_once().await? {
                     pieces.insert(0, next);
+                    self.passed.swapped.fetch_add(1, Ordering::SeqCst);
                 } else if pieces.len() > 1 {
                     let at = random.usize(1..pieces.len());
                     pieces.swap(at - 1, at);
+                    self.passed.swapped.fetch_add(1, Ordering::SeqCst);
                 }
             }
             for piece in pieces {
                 self.write(&piece).await?;
                 if twice > 0 && random.u32(0..twice) == 0 {
+                    self.passed.doubled.fetch_add(1, Ordering::SeqCst);
                     self.write(&piece).await?;
                 }
             }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rcgen::{CertifiedKey, KeyPair};
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::{PrivatePkcs8KeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
@@ -44,7 +45,7 @@ pub async fn server_at(
     service: Arc<dyn Service>,
     settings: Settings,
 ) -> (Server, Arc<ClientConfig>) {
-    let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    let made = certificate();
     let mut roots = RootCertStore::empty();
     roots.add(made.cert.der().clone()).unwrap();
     let config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
@@ -52,6 +53,29 @@ pub async fn server_at(
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
+    (serving(url, service, settings, &made).await, Arc::new(config))
+}
+
+/// A server for this service at any URL, not running yet, and its certificate as a client's program reads it.
+///
+/// # Panics
+///
+/// As [`server_at`].
+pub async fn server_with_pem(url: &str, service: Arc<dyn Service>, settings: Settings) -> (Server, String) {
+    let made = certificate();
+    (serving(url, service, settings, &made).await, made.cert.pem())
+}
+
+fn certificate() -> CertifiedKey<KeyPair> {
+    rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap()
+}
+
+async fn serving(
+    url: &str,
+    service: Arc<dyn Service>,
+    settings: Settings,
+    made: &CertifiedKey<KeyPair>,
+) -> Server {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let folder = std::env::temp_dir().join(format!("switchboard-carrier-{}-{count}", std::process::id()));
@@ -63,7 +87,7 @@ pub async fn server_at(
     std::fs::remove_dir_all(folder).unwrap();
     let mut server = Server::new(service).with_settings(settings).with_tls(tls);
     server.listen(url).await.unwrap();
-    (server, Arc::new(config))
+    server
 }
 
 /// What greets clients with a certificate that nobody issued.
@@ -73,7 +97,7 @@ pub async fn server_at(
 /// When there is no chance for a key.
 #[must_use]
 pub fn acceptor() -> TlsAcceptor {
-    let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    let made = certificate();
     let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
     let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use switchboard_transport::ws::{Close, Decoder, Kind, Received, Role};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// Nothing in these tests takes that long; it only keeps a mistake from hanging them.
@@ -36,23 +36,9 @@ impl Socket {
     ///
     /// When the server refuses.
     pub async fn open_with(mut stream: TcpStream, path: &str, behind: &[u8]) -> Socket {
-        let host = stream.peer_addr().expect("it is connected");
-        let request = format!(
-            "GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
-             sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-        );
-        stream.write_all(&[request.as_bytes(), behind].concat()).await.expect("the server listens");
-        let mut unread = BytesMut::new();
-        let end = loop {
-            assert_ne!(within(stream.read_buf(&mut unread)).await.expect("it answers"), 0);
-            if let Some(at) = unread.windows(4).position(|window| window == b"\r\n\r\n") {
-                break at + 4;
-            }
-        };
-        let head = unread.split_to(end);
-        assert!(head.starts_with(b"HTTP/1.1 101 "), "{}", String::from_utf8_lossy(&head));
-        let decoder = Decoder::new(Role::Client, 64 << 20);
-        Socket { stream, decoder, unread, closed: None }
+        let host = stream.peer_addr().expect("it is connected").to_string();
+        let unread = upgrade(&mut stream, &host, path, behind).await;
+        Socket { stream, decoder: decoder(), unread, closed: None }
     }
 
     /// Sends a message as one frame. What the server has closed takes nothing, which is seen when reading.
@@ -135,6 +121,42 @@ impl Socket {
         while self.closed.is_none() && self.receive().await.is_some() {}
         self.closed.clone().flatten().map(|close| close.code.0)
     }
+}
+
+/// Upgrades a connection to this host at this path, and sends these bytes right behind the request. Gives what came right
+/// behind the answer.
+///
+/// # Panics
+///
+/// When the server refuses.
+pub async fn upgrade(
+    stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    host: &str,
+    path: &str,
+    behind: &[u8],
+) -> BytesMut {
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+         sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    );
+    stream.write_all(&[request.as_bytes(), behind].concat()).await.expect("the server listens");
+    stream.flush().await.expect("the server listens");
+    let mut unread = BytesMut::new();
+    let end = loop {
+        assert_ne!(within(stream.read_buf(&mut unread)).await.expect("it answers"), 0);
+        if let Some(at) = unread.windows(4).position(|window| window == b"\r\n\r\n") {
+            break at + 4;
+        }
+    };
+    let head = unread.split_to(end);
+    assert!(head.starts_with(b"HTTP/1.1 101 "), "{}", String::from_utf8_lossy(&head));
+    unread
+}
+
+/// What reads the messages of a server.
+#[must_use]
+pub fn decoder() -> Decoder {
+    Decoder::new(Role::Client, 64 << 20)
 }
 
 /// A frame of a client: its first byte, and a payload, masked.

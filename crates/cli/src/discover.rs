@@ -117,7 +117,7 @@ fn part(document: &Json, name: &str) -> Option<Json> {
 }
 
 /// All methods as a table.
-fn listing(found: &Found, width: usize) -> String {
+pub(crate) fn listing(found: &Found, width: usize) -> String {
     let mut text = String::new();
     if !found.title.is_empty() {
         text.push_str(&format!("{HEAD}{}{HEAD:#}\n\n", visible(&found.title)));
@@ -138,12 +138,16 @@ fn listing(found: &Found, width: usize) -> String {
 
 /// What else is to be known about a method, in a few words.
 fn marks(method: &Method) -> String {
-    let marks = [(method.is_deprecated, "deprecated"), (method.is_stream, "stream")];
+    let marks = [
+        (method.is_deprecated, "deprecated"),
+        (method.is_stream, "stream"),
+        (method.result.is_none(), "notification"),
+    ];
     marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect::<Vec<_>>().join(", ")
 }
 
 /// One method with all that is said about it.
-fn detail(method: &Method, url: &str, width: usize) -> String {
+pub(crate) fn detail(method: &Method, url: &str, width: usize) -> String {
     let mut text = format!("{METHOD}{}{METHOD:#}\n", visible(&method.signature()));
     for words in [&method.summary, &method.description] {
         if !words.is_empty() {
@@ -155,6 +159,7 @@ fn detail(method: &Method, url: &str, width: usize) -> String {
         (method.is_safe, "safe: it changes nothing"),
         (!method.is_safe && method.is_idempotent, "idempotent: calling it twice does what once does"),
         (method.is_stream, "answers with a stream"),
+        (method.result.is_none(), "a notification: it has no answer"),
         (method.is_deprecated, "deprecated"),
         (!method.is_by_name, "takes parameters by position only"),
         (!method.is_by_position, "takes parameters by name only"),
@@ -180,11 +185,8 @@ fn detail(method: &Method, url: &str, width: usize) -> String {
         text.push_str(&format!("\n{}", table.render(width)));
     }
     if let Some(Described { kind, text: words }) = &method.result {
-        text.push_str(&format!(
-            "\n{HEAD}result{HEAD:#}  {TYPE}{}{TYPE:#}  {}\n",
-            visible(kind),
-            visible(words)
-        ));
+        let words = if words.is_empty() { String::new() } else { format!("  {}", visible(words)) };
+        text.push_str(&format!("\n{HEAD}result{HEAD:#}  {TYPE}{}{TYPE:#}{words}\n", visible(kind)));
     }
     if !method.errors.is_empty() {
         let mut table = Table::new(["error", "message"]);
@@ -197,7 +199,7 @@ fn detail(method: &Method, url: &str, width: usize) -> String {
         text.push_str(&format!("\n{HEAD}example{HEAD:#}  {}\n", visible(&example.name)));
         text.push_str(&format!("  {}\n", visible(&command(method, example, url))));
         if let Some(result) = &example.result {
-            text.push_str(&format!("  {FAINT}{}{FAINT:#}\n", visible(&result.to_string())));
+            text.push_str(&format!("  {FAINT}{}{FAINT:#}\n", visible(result)));
         }
     }
     text
@@ -215,7 +217,7 @@ fn command(method: &Method, example: &Example, url: &str) -> String {
     };
     let params = example.params.iter().map(|(name, value)| match method.is_by_name && !name.is_empty() {
         true => quoted(format!("{name}={value}")),
-        false => quoted(value.to_string()),
+        false => quoted(value.clone()),
     });
     let words = [quoted(url.to_owned()), quoted(method.name.clone())].into_iter().chain(params);
     format!("switchboard call {}", words.collect::<Vec<_>>().join(" "))
@@ -248,7 +250,7 @@ mod tests {
         let expected = "Demo 1.0\n\n\
              method           result  summary\n\
              math/add(a, b?)  number  Adds two numbers.\n\
-             ticks()                  Streams \\u001b[2J. [deprecated, stream]\n";
+             ticks()                  Streams \\u001b[2J. [deprecated, stream, notification]\n";
         assert_eq!(plain(&listing(&found(), 80)), expected);
     }
 
@@ -259,10 +261,10 @@ mod tests {
         let expected = "math/add(a, b?)\n\
              Adds two numbers.\n\
              safe: it changes nothing\n\n\
-             parameter  type    \n\
-             a          number  \n\
+             parameter  type\n\
+             a          number\n\
              b          number  optional; The other.\n\n\
-             result  number  \n\n\
+             result  number\n\n\
              error   message\n\
              -32001  Validation failed\n\n\
              example  small\n  \

@@ -1,8 +1,10 @@
 //! What a far side says about itself by `rpc.discover`, as far as a person at the command line wants to know it.
 //!
 //! Documents of other people's servers are read as they are: what is missing or odd in them is left out, for half of an
-//! answer helps more than none.
+//! answer helps more than none. References can make a short document stand for a very long one, so only so much of it is
+//! read.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -38,7 +40,6 @@ pub(crate) struct Method {
     /// Code and message of each.
     pub(crate) errors: Vec<(i64, String)>,
     pub(crate) tags: Vec<String>,
-    /// The parameters of its examples.
     pub(crate) examples: Vec<Example>,
     pub(crate) is_deprecated: bool,
     pub(crate) is_safe: bool,
@@ -68,8 +69,9 @@ pub(crate) struct Described {
 #[derive(Debug)]
 pub(crate) struct Example {
     pub(crate) name: String,
-    pub(crate) params: Vec<(String, Value)>,
-    pub(crate) result: Option<Value>,
+    /// Names, and values as JSON.
+    pub(crate) params: Vec<(String, String)>,
+    pub(crate) result: Option<String>,
 }
 
 /// Asks for the description, within a short time.
@@ -103,9 +105,9 @@ pub(crate) fn explain(target: &Target, error: CallError) -> Failure {
 pub(crate) fn read(document: &Json) -> Option<Found> {
     let document: Value = serde_json::from_slice(document.as_bytes()).ok()?;
     let methods = document.get("methods")?.as_array()?;
-    let info = |member: &str| text(document.pointer(&format!("/info/{member}")));
+    let reader = Reader { document: &document, left: Cell::new(MOST) };
+    let info = |member: &str| reader.text(document.pointer(&format!("/info/{member}")));
     let title = format!("{} {}", info("title"), info("version")).trim().to_owned();
-    let reader = Reader { document: &document };
     Some(Found { title, methods: methods.iter().filter_map(|method| reader.method(method)).collect() })
 }
 
@@ -133,12 +135,45 @@ impl Method {
 
 /// How often a reference may lead to another.
 const HOPS: usize = 8;
+/// How deep a schema is told.
+const DEPTH: usize = 3;
+/// As many alternatives of a schema are told.
+const ALTERNATIVES: usize = 8;
+/// As many bytes and things are read of a document. What exceeds it is left out.
+const MOST: usize = 16 << 20;
 
 struct Reader<'a> {
     document: &'a Value,
+    /// How much may still be read.
+    left: Cell<usize>,
 }
 
 impl<'a> Reader<'a> {
+    /// Notes that so much was read; false if nothing more is to be.
+    fn spend(&self, amount: usize) -> bool {
+        self.left.set(self.left.get().saturating_sub(amount.saturating_add(1)));
+        self.left.get() > 0
+    }
+
+    /// A text, on one line; empty if it is none.
+    fn text(&self, value: Option<&Value>) -> String {
+        let text = value.and_then(Value::as_str).unwrap_or_default();
+        if !self.spend(text.len()) {
+            return String::new();
+        }
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// A value as JSON.
+    fn json(&self, value: &Value) -> String {
+        if !self.spend(0) {
+            return String::new();
+        }
+        let text = value.to_string();
+        self.spend(text.len());
+        text
+    }
+
     /// What a reference within the document refers to.
     fn resolve(&self, mut value: &'a Value) -> &'a Value {
         for _ in 0..HOPS {
@@ -154,25 +189,25 @@ impl<'a> Reader<'a> {
     /// The elements of a member that is a list.
     fn list(&self, of: &'a Value, member: &str) -> impl Iterator<Item = &'a Value> {
         let list = of.get(member).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        list.iter().map(|value| self.resolve(value))
+        list.iter().take_while(|_| self.spend(0)).map(|value| self.resolve(value))
     }
 
     fn method(&self, method: &'a Value) -> Option<Method> {
         let method = self.resolve(method);
         let name = method.get("name")?.as_str()?.to_owned();
-        let structure = text(method.get("paramStructure"));
+        let structure = self.text(method.get("paramStructure"));
         let is = |member: &str| method.get(member).is_some_and(|value| !matches!(value, Value::Bool(false)));
         Some(Method {
             name,
-            summary: text(method.get("summary")),
-            description: text(method.get("description")),
+            summary: self.text(method.get("summary")),
+            description: self.text(method.get("description")),
             params: self.list(method, "params").filter_map(|param| self.param(param)).collect(),
             result: method.get("result").map(|result| self.described(self.resolve(result))),
             errors: self
                 .list(method, "errors")
-                .filter_map(|error| Some((error.get("code")?.as_i64()?, text(error.get("message")))))
+                .filter_map(|error| Some((error.get("code")?.as_i64()?, self.text(error.get("message")))))
                 .collect(),
-            tags: self.list(method, "tags").map(|tag| text(tag.get("name"))).collect(),
+            tags: self.list(method, "tags").map(|tag| self.text(tag.get("name"))).collect(),
             examples: self.list(method, "examples").map(|example| self.example(example)).collect(),
             is_deprecated: is("deprecated"),
             is_safe: is("x-safe"),
@@ -193,19 +228,20 @@ impl<'a> Reader<'a> {
     fn described(&self, value: &'a Value) -> Described {
         let schema = value.get("schema").unwrap_or(&Value::Null);
         let own = [value.get("summary"), value.get("description"), self.resolve(schema).get("description")];
-        let text = own.map(text).into_iter().find(|text| !text.is_empty()).unwrap_or_default();
+        let text =
+            own.map(|own| self.text(own)).into_iter().find(|text| !text.is_empty()).unwrap_or_default();
         Described { kind: self.kind(schema, 0), text }
     }
 
     fn example(&self, example: &'a Value) -> Example {
-        let params = self
-            .list(example, "params")
-            .map(|param| (text(param.get("name")), param.get("value").cloned().unwrap_or(Value::Null)));
+        let params = self.list(example, "params").map(|param| {
+            (self.text(param.get("name")), self.json(param.get("value").unwrap_or(&Value::Null)))
+        });
         let result = example.get("result").map(|result| self.resolve(result));
         Example {
-            name: text(example.get("name")),
+            name: self.text(example.get("name")),
             params: params.collect(),
-            result: result.and_then(|result| result.get("value")).cloned(),
+            result: result.and_then(|result| result.get("value")).map(|value| self.json(value)),
         }
     }
 
@@ -213,7 +249,7 @@ impl<'a> Reader<'a> {
     fn kind(&self, schema: &'a Value, depth: usize) -> String {
         const ANY: &str = "any";
         let resolved = self.resolve(schema);
-        if depth > 3 {
+        if depth > DEPTH || !self.spend(0) {
             return ANY.to_owned();
         }
         let joined = |kinds: Vec<String>| {
@@ -222,14 +258,19 @@ impl<'a> Reader<'a> {
             if kinds.is_empty() { ANY.to_owned() } else { kinds.join(" | ") }
         };
         if let Some(values) = resolved.get("enum").and_then(Value::as_array) {
-            return joined(values.iter().map(Value::to_string).collect());
+            return joined(values.iter().take(ALTERNATIVES).map(|value| self.json(value)).collect());
         }
         if let Some(value) = resolved.get("const") {
-            return value.to_string();
+            return self.json(value);
         }
         for member in ["oneOf", "anyOf"] {
             if resolved.get(member).is_some() {
-                return joined(self.list(resolved, member).map(|one| self.kind(one, depth + 1)).collect());
+                return joined(
+                    self.list(resolved, member)
+                        .take(ALTERNATIVES)
+                        .map(|one| self.kind(one, depth + 1))
+                        .collect(),
+                );
             }
         }
         let one = |kind: &str| match (kind, resolved.get("items")) {
@@ -246,12 +287,6 @@ impl<'a> Reader<'a> {
             _ => resolved.get("title").and_then(Value::as_str).unwrap_or(ANY).to_owned(),
         }
     }
-}
-
-/// A text, on one line; empty if it is none.
-fn text(value: Option<&Value>) -> String {
-    let text = value.and_then(Value::as_str).unwrap_or_default();
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -305,7 +340,11 @@ mod tests {
     fn schemas_are_told_in_a_few_words() {
         let check = |schema: &str, expected: &str| {
             let schema: Value = serde_json::from_str(schema).unwrap();
-            assert_eq!(Reader { document: &Value::Null }.kind(&schema, 0), expected, "{schema}");
+            assert_eq!(
+                Reader { document: &Value::Null, left: Cell::new(MOST) }.kind(&schema, 0),
+                expected,
+                "{schema}"
+            );
         };
         check(r#"{"type":"string"}"#, "string");
         check(r#"{"enum":["a","b"]}"#, r#""a" | "b""#);
@@ -316,5 +355,26 @@ mod tests {
         check(r#"{"type":"object","title":"User"}"#, "User");
         check("true", "any");
         check("{}", "any");
+    }
+
+    #[test]
+    fn references_do_not_make_a_short_document_long() {
+        let references = |to: &str, count: usize| vec![format!(r##"{{"$ref":"#/{to}"}}"##); count].join(",");
+        let text = format!(
+            r##"{{"methods":[{{"name":"a","description":"{}","params":[{}]}},{}],"s":{{"anyOf":[{}]}},
+               "p":{{"name":"p","description":"{}","schema":{{"$ref":"#/s"}}}}}}"##,
+            "x".repeat(100_000),
+            references("p", 1000),
+            references("methods/0", 1000),
+            references("s", 1000),
+            "y".repeat(100_000),
+        );
+        let found = found(&text);
+        let length = |method: &Method| {
+            let params = method.params.iter().map(|param| param.value.text.len() + param.value.kind.len());
+            method.description.len() + params.sum::<usize>()
+        };
+        let all: usize = found.methods.iter().map(length).sum();
+        assert!((1 << 20..=MOST).contains(&all), "{all}");
     }
 }

@@ -22,6 +22,8 @@ pub(crate) enum Exit {
     CannotListen = 6,
     /// The result came but could not be written to stdout.
     CannotWrite = 7,
+    /// `check` found faults.
+    Faulty = 8,
     /// A document differs from an older one so that callers break.
     Breaking = 9,
     /// A signal ended a call before it was done, or a second one a server, as shells number it.
@@ -39,6 +41,7 @@ Exit codes:
   5    the answer breaks the protocol, or is not JSON-RPC
   6    an address could not be listened on
   7    the result could not be written
+  8    `check` found faults
   9    `discover --diff`, a change breaks callers
   130  stopped by a signal; `serve`, by a second one";
 
@@ -64,6 +67,7 @@ mod tests {
             Protocol,
             CannotListen,
             CannotWrite,
+            Faulty,
             Breaking,
             Interrupted,
         ];

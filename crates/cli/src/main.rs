@@ -7,8 +7,10 @@ mod address;
 mod again;
 mod banner;
 mod batch;
+mod bench;
 mod call;
 mod changes;
+mod check;
 mod completions;
 mod demo;
 mod discover;
@@ -23,6 +25,7 @@ mod man;
 mod notify;
 mod output;
 mod params;
+mod repl;
 mod serve;
 mod session;
 mod signals;
@@ -77,12 +80,15 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Batch(batch::Batch),
+    Bench(bench::Bench),
     Call(call::Call),
+    Check(check::Check),
     Completions(completions::Completions),
     Discover(discover::Discover),
     Generate(generate::Generate),
     Man(man::Man),
     Notify(notify::Notify),
+    Repl(repl::Repl),
     Serve(serve::Serve),
     Watch(watch::Watch),
 }
@@ -91,12 +97,15 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
         Command::Batch(batch) => batch.run(),
+        Command::Bench(bench) => bench.run(),
         Command::Call(call) => call.run(),
+        Command::Check(check) => check.run(),
         Command::Completions(completions) => completions.run(Arguments::command()),
         Command::Discover(discover) => discover.run(),
         Command::Generate(generate) => generate.run(),
         Command::Man(man) => man.run(Arguments::command()),
         Command::Notify(notify) => notify.run(),
+        Command::Repl(repl) => repl.run(),
         Command::Serve(serve) => serve.run(),
         Command::Watch(watch) => watch.run(),
     };

@@ -76,17 +76,22 @@ pub(crate) fn note(text: &str) {
 /// Writes why a command failed to stderr.
 pub(crate) fn failure(failure: &Failure) {
     match failure {
-        Failure::Rejected(error, advice) if io::stderr().is_terminal() => {
-            note(&rejection(error, advice.as_deref()));
-        }
-        Failure::Rejected(error, _) => note(&line(error)),
+        Failure::Rejected(error, _) if !io::stderr().is_terminal() => note(&line(error)),
+        _ => note(&described(failure)),
+    }
+}
+
+/// Why something failed, for a person.
+pub(crate) fn described(failure: &Failure) -> String {
+    match failure {
+        Failure::Rejected(error, advice) => rejection(error, advice.as_deref()),
         Failure::Trouble(trouble) => {
             let mut text = format!("{ERROR}error:{ERROR:#} {}", visible(&trouble.what));
             if let Some(advice) = &trouble.advice {
                 text.push_str(&format!("; {ADVICE}{advice}{ADVICE:#}"));
             }
             text.push('\n');
-            note(&text);
+            text
         }
     }
 }

@@ -85,6 +85,10 @@ pub(crate) struct Serve {
     /// Check the parameters of calls by their schemas, before the methods do.
     #[arg(long)]
     validate: bool,
+    /// The most bytes of all messages above 64 KiB together, over all that is listened on. What would exceed it is refused,
+    /// to be sent again later.
+    #[arg(long, value_name = "BYTES", default_value = "256M", value_parser = units::bytes)]
+    max_buffers: usize,
     /// How long calls under way may take to finish after the signal to stop.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = units::seconds)]
     drain_time: Duration,
@@ -117,6 +121,7 @@ impl Serve {
             .with_options(ServerOptions {
                 connections: self.max_connections,
                 connections_per_address: self.max_connections_per_address,
+                buffers: self.max_buffers,
                 ..ServerOptions::default()
             });
         if let Some(tls) = self.tls()? {

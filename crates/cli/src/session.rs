@@ -56,28 +56,41 @@ impl Target {
         &self,
         work: impl AsyncFnOnce(&Session<'_>, Interrupt) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        logs::start(self.log_level());
-        let dial = self.dial()?;
-        // A thread besides this one sees signals, even while this one waits for somebody to read its output.
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let cannot = |error| Failure::new(Exit::Unreachable, format!("cannot start: {error}"));
-        runtime.map_err(cannot)?.block_on(async {
-            let mut signals = Signals::listen().map_err(cannot)?;
+        self.run_unwatched(async |session| {
+            let mut signals = Signals::listen().map_err(|error| cannot_start(&error))?;
             let (interrupt, interrupted) = oneshot::channel();
             tokio::spawn(async move {
                 signals.next().await;
                 let _ = interrupt.send(());
                 signals.end_at_next().await;
             });
+            Box::pin(work(session, interrupted)).await
+        })
+    }
+
+    /// The same for a command that itself looks after all signals.
+    pub(crate) fn run_unwatched(
+        &self,
+        work: impl AsyncFnOnce(&Session<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        logs::start(self.log_level());
+        let dial = self.dial()?;
+        // A thread besides this one sees signals, even while this one waits for somebody to read its output.
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        runtime.map_err(|error| cannot_start(&error))?.block_on(async {
             let (end, mut ended) = mpsc::channel(1);
             let session = Session { target: self, dial, end };
-            let outcome = Box::pin(work(&session, interrupted)).await;
+            let outcome = Box::pin(work(&session)).await;
             drop(session);
             // Connections send what is queued, which may be that a call is cancelled, and close.
             let _ = tokio::time::timeout(self.timeout.min(CLOSING), ended.recv()).await;
             outcome
         })
     }
+}
+
+fn cannot_start(error: &std::io::Error) -> Failure {
+    Failure::new(Exit::Unreachable, format!("cannot start: {error}"))
 }
 
 impl Session<'_> {
@@ -108,9 +121,7 @@ impl Session<'_> {
             }
             None => dial.connect().await.map_err(wrong)?,
         };
-        let timeout = self.target.timeout;
-        let line = Line { peer: peer.with_timeout(timeout), timeout };
-        Ok(line)
+        Ok(Line::new(peer, self.target.timeout))
     }
 
     /// A line that is opened again when it breaks, for a far side that may call this service.
@@ -195,6 +206,11 @@ pub(crate) struct Line {
 }
 
 impl Line {
+    /// A line to this far side, whose calls wait this long.
+    pub(crate) fn new(peer: Peer, timeout: Duration) -> Line {
+        Line { peer: peer.with_timeout(timeout), timeout }
+    }
+
     /// The far side. Its typed calls wait as long as the command line says.
     pub(crate) fn peer(&self) -> &Peer {
         &self.peer

@@ -57,11 +57,16 @@ fn expected(found: &Found, method: &str) -> Option<String> {
 
 /// As many names are suggested.
 const MOST: usize = 3;
+/// As near is a name that is suggested.
+const NEAR: f64 = 0.6;
+/// What is longer is no name that anybody meant; comparing it would take its time.
+const LONGEST: usize = 200;
 
 /// The names that are near to this one, as a question; nothing if there are none.
 pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let known = known.filter(|known| known.len() <= LONGEST && name.len() <= LONGEST);
     let mut near: Vec<(f64, &str)> =
-        known.map(|known| (nearness(name, known), known)).filter(|(nearness, _)| *nearness > 0.7).collect();
+        known.map(|known| (nearness(name, known), known)).filter(|(nearness, _)| *nearness > NEAR).collect();
     near.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     let names: Vec<String> = near.iter().take(MOST).map(|(_, name)| format!("`{name}`")).collect();
     let (last, others) = names.split_last()?;
@@ -71,14 +76,14 @@ pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>)
     })
 }
 
-/// How alike two names are, from 0 to 1. Upper and lower case and the way words are joined count little, and a name
+/// How alike two names are, from 0 to 1. Upper and lower case and the way words are joined do not count, and a name
 /// without its namespace is almost the name.
 fn nearness(name: &str, known: &str) -> f64 {
-    let folded = |name: &str| name.to_lowercase().replace(['/', '.', '_', '-', ':'], "/");
-    let (name, known) = (folded(name), folded(known));
-    let tail = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
-    let whole = strsim::jaro_winkler(&name, &known);
-    if tail(&name) == tail(&known) { whole.max(0.9) } else { whole.min(0.99) }
+    let folded = |name: &str| name.to_lowercase().replace(['/', '.', '_', '-', ':'], "");
+    let tail = |name: &str| folded(name.rsplit(['/', '.', '_']).next().unwrap_or_default());
+    let whole = strsim::normalized_damerau_levenshtein(&folded(name), &folded(known));
+    let last = strsim::normalized_damerau_levenshtein(&tail(name), &tail(known));
+    whole.max(0.9 * last)
 }
 
 #[cfg(test)]
@@ -92,7 +97,8 @@ mod tests {
         let check = |name: &str, expected: Option<&str>| {
             assert_eq!(did_you_mean(name, known.into_iter()).as_deref(), expected, "{name}");
         };
-        check("math/ad", Some("did you mean `math/add` or `math/subtract`?"));
+        check("math/ad", Some("did you mean `math/add`?"));
+        check("substract", Some("did you mean `math/subtract`?"));
         check("add", Some("did you mean `math/add`?"));
         check("ecoh", Some("did you mean `echo`?"));
         check("get_status", Some("did you mean `getStatus`?"));

@@ -80,6 +80,11 @@ fn write_row(text: &mut String, row: &[Cell], widths: &[usize], last: usize) {
         text.push_str(&format!("{style}{cell}{style:#}{:pad$}", ""));
         indent += width + GAP;
     }
+    if end.text.is_empty() {
+        text.truncate(text.trim_end_matches(' ').len());
+        text.push('\n');
+        return;
+    }
     for (number, part) in wrap(&end.text, last).iter().enumerate() {
         if number > 0 {
             text.push_str(&format!("{:indent$}", ""));

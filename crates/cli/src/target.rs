@@ -105,7 +105,8 @@ impl Target {
         Some(Backoff { attempts: retry.checked_add(1), ..Backoff::default() })
     }
 
-    fn headers(&self) -> HeaderMap {
+    /// The headers to send, the token among them.
+    pub(crate) fn headers(&self) -> HeaderMap {
         let mut headers: HeaderMap = HeaderMap::new();
         for (name, value) in self.headers.iter().cloned() {
             headers.append(name, value);

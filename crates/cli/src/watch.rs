@@ -1,5 +1,8 @@
 //! `switchboard watch`: shows the items of a stream and what the far side pushes, through every connection to come.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use anstyle::{AnsiColor, Style};
 use clap::Args;
 use futures_util::StreamExt;
@@ -74,7 +77,8 @@ impl Watch {
 
     async fn watch(&self, session: &Session<'_>, params: Option<Json>) -> Result<(), Failure> {
         let (sender, mut pushed) = mpsc::channel(WAITING);
-        let service = Pushes { sender: self.notifications.then_some(sender) };
+        let lost = Arc::new(AtomicU64::new(0));
+        let service = Pushes { sender: self.notifications.then_some(sender), lost: Arc::clone(&lost) };
         let lasting = session.last(service, self.options());
         let mut states = lasting.watch();
         let peer = lasting.peer();
@@ -97,6 +101,11 @@ impl Watch {
                 match seen {
                     Seen::Item(item) => {
                         left -= 1;
+                        if let lost @ 1.. = lost.swap(0, Ordering::Relaxed) {
+                            output::note(&format!(
+                                "warning: {lost} notifications were lost; they came too fast\n"
+                            ));
+                        }
                         if !self.show(&item)? || left == 0 {
                             return Ok(());
                         }
@@ -148,7 +157,7 @@ impl Watch {
             _ => Subscription::by_name(&call.method),
         };
         if let Some(names) = names {
-            call.cx.insert(std::sync::Arc::new(names));
+            call.cx.insert(Arc::new(names));
         }
         Some(call)
     }
@@ -261,6 +270,8 @@ struct Push {
 /// Takes the notifications of the far side, if anybody wants to see them.
 struct Pushes {
     sender: Option<mpsc::Sender<Shown>>,
+    /// How many came for which there was no room.
+    lost: Arc<AtomicU64>,
 }
 
 impl Service for Pushes {
@@ -269,11 +280,9 @@ impl Service for Pushes {
             return ReplyFuture::ready(ErrorObject::method_not_found());
         };
         let push = Push { method: call.method.to_string(), params: call.params.clone() };
-        let sender = sender.clone();
-        // While nobody reads, the far side is not read either.
-        ReplyFuture::pending(async move {
-            let _ = sender.send(Shown::Push(push)).await;
-            Reply::Value(Json::NULL)
-        })
+        if sender.try_send(Shown::Push(push)).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+        ReplyFuture::ready(Reply::Value(Json::NULL))
     }
 }

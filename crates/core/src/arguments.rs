@@ -72,7 +72,10 @@ impl<'a, const N: usize> Arguments<'a, N> {
         for slot in &mut self.slots {
             *slot = values.next();
         }
-        self.surplus.extend(values);
+        if let Some(first) = values.next() {
+            self.surplus.push(first);
+            self.surplus.extend(values);
+        }
     }
 
     fn by_name(&mut self) -> Result<(), ErrorObject> {

@@ -73,7 +73,7 @@ impl Assembly {
     }
 
     /// Takes the outcome of the entry at `index`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn answer(
         &mut self,
         index: usize,
@@ -135,7 +135,7 @@ impl Assembly {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn write(&mut self, version: Version, id: &Id, outcome: Outcome<'_>, limits: &Limits) {
         self.out.push(if self.out.is_empty() { b'[' } else { b',' });
         let start = self.out.len();

@@ -8,13 +8,14 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::task::coop::consume_budget;
+use tokio::task::yield_now;
 use tokio::time::Instant;
 
 use crate::assembly::{Assembly, Outcome};
-use crate::call::{Call, Members};
-use crate::codec::Message;
+use crate::call::Call;
+use crate::codec::{Entries, Message};
 use crate::context::{Context, Version};
-use crate::dispatch::{Running, Started, begin_call, last_moment};
+use crate::dispatch::{Running, Started, begin_call, last_moment, note_members};
 use crate::error::ErrorObject;
 use crate::exchange::{Answer, note_lost, refuse, settle};
 use crate::id::Id;
@@ -24,14 +25,14 @@ use crate::reply::{Reply, ReplyFuture};
 use crate::service::Service;
 
 /// How many entries that are done at once are answered before others of the thread may have a turn.
-const READY_AT_ONCE: usize = 64;
+const READY_AT_ONCE: usize = 256;
 
 /// A batch and how far it has come.
 pub(crate) struct Batch<'a> {
     service: &'a dyn Service,
     cx: &'a Context,
     settings: &'a Settings,
-    entries: Vec<Message>,
+    entries: Entries,
     /// The first entry that has not been started.
     next: usize,
     /// The call of the entry that is being started. It is the same for all, because moving a call about costs more than
@@ -55,7 +56,7 @@ pub(crate) enum Stop {
 impl<'a> Batch<'a> {
     pub(crate) fn new(
         service: &'a dyn Service,
-        entries: Vec<Message>,
+        entries: Entries,
         cx: &'a Context,
         settings: &'a Settings,
     ) -> Batch<'a> {
@@ -78,8 +79,8 @@ impl<'a> Batch<'a> {
         while self.next < end {
             let index = self.next;
             self.next += 1;
-            if !self.load(index) {
-                self.refuse(index);
+            if let Err(message) = self.load(index) {
+                self.refuse(index, &message);
                 continue;
             }
             let future = begin_call(self.service, &self.call);
@@ -101,25 +102,26 @@ impl<'a> Batch<'a> {
         if self.next == self.entries.len() { Stop::Finished } else { Stop::Pause }
     }
 
-    /// Makes the call the one that an entry asks for, if it asks for one.
+    /// Makes the call the one that an entry asks for. Gives the entry back if it asks for none.
     #[inline(always)]
-    fn load(&mut self, index: usize) -> bool {
-        let Message::Request(request) = &mut self.entries[index] else { return false };
-        self.call.exchange(&mut request.method, &mut request.params, &mut request.id);
-        if self.is_marked || request.members.is_some() {
+    fn load(&mut self, index: usize) -> Result<(), Box<Message>> {
+        let loaded = self.entries.load(index, &mut self.call)?;
+        if self.is_marked || loaded.members.is_some() {
             self.call.cx = self.cx.clone();
-            self.is_marked = request.members.is_some();
-            if let Some(members) = request.members.take() {
-                self.call.cx.insert(Members(*members));
+            self.is_marked = loaded.members.is_some();
+            if let Some(members) = loaded.members {
+                let id = self.call.id().cloned();
+                note_members(*members, id.as_ref(), &mut self.call.cx);
             }
         }
-        self.call.cx.version = request.version;
-        true
+        self.call.cx.version = loaded.version;
+        Ok(())
     }
 
-    fn refuse(&mut self, index: usize) {
+    #[cold]
+    fn refuse(&mut self, index: usize, message: &Message) {
         let limits = &self.settings.limits;
-        match refuse(&self.entries[index]) {
+        match refuse(message) {
             Some((version, id, error)) => {
                 self.assembly.answer(index, version, id, Outcome::Error(&error), limits);
             }
@@ -138,10 +140,12 @@ impl<'a> Batch<'a> {
         loop {
             match stop {
                 Stop::Finished => break,
-                Stop::Pause => {}
-                Stop::Waiting(index, future) => run.wait_for(index, future).await,
+                Stop::Pause => yield_now().await,
+                Stop::Waiting(index, future) => {
+                    run.wait_for(index, future).await;
+                    consume_budget().await;
+                }
             }
-            consume_budget().await;
             stop = run.batch.answer_ready();
         }
         while run.next().await.is_some() {}

@@ -77,12 +77,10 @@ impl Call {
         Call { method: Name::from_static(""), params: None, cx, id: None }
     }
 
-    /// Exchanges what is called with this.
+    /// What is called, to be filled in.
     #[inline(always)]
-    pub(crate) fn exchange(&mut self, method: &mut Name, params: &mut Option<Json>, id: &mut Option<Id>) {
-        std::mem::swap(&mut self.method, method);
-        std::mem::swap(&mut self.params, params);
-        std::mem::swap(&mut self.id, id);
+    pub(crate) fn parts(&mut self) -> (&mut Name, &mut Option<Json>, &mut Option<Id>) {
+        (&mut self.method, &mut self.params, &mut self.id)
     }
 
     pub(crate) fn received(method: Name, params: Option<Json>, id: Option<Id>, cx: Context) -> Call {

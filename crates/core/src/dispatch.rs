@@ -16,6 +16,7 @@ use crate::call::{Call, Members};
 use crate::codec::Request;
 use crate::context;
 use crate::error::ErrorObject;
+use crate::id::Id;
 use crate::json::Json;
 use crate::limits::Limits;
 use crate::name::Name;
@@ -29,12 +30,16 @@ pub(crate) fn call_of(request: Request, cx: &context::Context) -> Call {
     let mut cx = cx.clone();
     cx.version = request.version;
     if let Some(members) = request.members {
-        let rest = wishes::take(*members, request.id.as_ref(), &mut cx);
-        if let Some(rest) = rest {
-            cx.insert(Members(rest));
-        }
+        note_members(*members, request.id.as_ref(), &mut cx);
     }
     Call::received(request.method, request.params, request.id, cx)
+}
+
+/// Puts what a request says besides what it asks for into the context of its call.
+pub(crate) fn note_members(members: Json, id: Option<&Id>, cx: &mut context::Context) {
+    if let Some(rest) = wishes::take(members, id, cx) {
+        cx.insert(Members(rest));
+    }
 }
 
 /// A call under way.

@@ -53,6 +53,12 @@ impl Id {
         whole.then_some(float as u64)
     }
 
+    /// Writes the text at the end of `out`.
+    #[inline]
+    pub(crate) fn append_to(&self, out: &mut Vec<u8>) {
+        self.0.append_to(out);
+    }
+
     pub(crate) fn from_text(text: Text) -> Id {
         Id(text)
     }

@@ -156,6 +156,12 @@ impl Json {
     }
 
     /// Takes a text that was already checked.
+    /// Writes the text at the end of `out`.
+    #[inline]
+    pub(crate) fn append_to(&self, out: &mut Vec<u8>) {
+        self.0.append_to(out);
+    }
+
     pub(crate) fn from_text(text: Text) -> Json {
         Json(text)
     }

@@ -71,6 +71,20 @@ impl Text {
         }
     }
 
+    /// Writes the text at the end of `out`.
+    #[inline]
+    pub(crate) fn append_to(&self, out: &mut Vec<u8>) {
+        match self {
+            // Copying a fixed number of bytes is cheaper than copying just those that count, if they have room.
+            Text::Inline { len, bytes } if out.capacity() - out.len() >= INLINE => {
+                let end = out.len() + usize::from(*len);
+                out.extend_from_slice(bytes);
+                out.truncate(end);
+            }
+            text => out.extend_from_slice(text.as_bytes()),
+        }
+    }
+
     pub(crate) fn as_str(&self) -> &str {
         std::str::from_utf8(self.as_bytes()).expect("a text is made of checked UTF-8 only")
     }

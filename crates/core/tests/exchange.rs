@@ -48,3 +48,17 @@ async fn a_batch_leaves_room_for_others() {
     assert!(matches!(task.await.unwrap(), Answer::Batch(_)));
     assert_eq!(ran.load(Ordering::SeqCst), 10_000);
 }
+
+#[tokio::test]
+async fn what_an_entry_of_a_batch_wishes_holds_for_that_entry() {
+    let waits = Method::sync("waits", |_: Json, cx: Context| Ok::<_, ErrorObject>(cx.deadline.is_some()));
+    let router = Router::builder().add(waits).build().unwrap();
+    let body = Bytes::from_static(
+        br#"[{"jsonrpc":"2.0","method":"waits","id":1},{"jsonrpc":"2.0","method":"waits","id":2,"timeoutMs":1000},
+            {"jsonrpc":"2.0","method":"waits","id":3}]"#,
+    );
+    let answer = exchange(&router, body, &Context::default(), &Settings::default()).await;
+    let expected = [(1, false), (2, true), (3, false)]
+        .map(|(id, has_deadline)| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{has_deadline}}}"#));
+    assert_eq!(answer.body().unwrap(), format!("[{}]", expected.join(",")).as_str());
+}

@@ -13,6 +13,8 @@ pub mod __private;
 
 #[cfg(feature = "openrpc")]
 pub use switchboard_openrpc as openrpc;
+#[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
+pub use switchboard_transport::Raw;
 #[cfg(all(feature = "child", unix))]
 pub use switchboard_transport::child;
 #[cfg(all(feature = "stdio", unix))]
@@ -39,17 +41,25 @@ mod pages {
     struct Calling;
     #[doc = include_str!("../../../docs/cancelling.md")]
     struct Cancelling;
+    #[doc = include_str!("../../../docs/coming-from-jsonrpsee.md")]
+    struct ComingFromJsonrpsee;
     #[doc = include_str!("../../../docs/deadlines.md")]
     struct Deadlines;
-    #[doc = include_str!("../../../docs/errors.md")]
-    struct Errors;
     #[cfg(feature = "validate")]
     #[doc = include_str!("../../../docs/discovery.md")]
     struct Discovery;
+    #[doc = include_str!("../../../docs/errors.md")]
+    struct Errors;
+    #[doc = include_str!("../../../docs/getting-started.md")]
+    struct GettingStarted;
     #[doc = include_str!("../../../docs/pushing.md")]
     struct Pushing;
+    #[doc = include_str!("../../../docs/serving.md")]
+    struct Serving;
     #[doc = include_str!("../../../docs/streaming.md")]
     struct Streaming;
+    #[doc = include_str!("../../../docs/testing.md")]
+    struct Testing;
     #[doc = include_str!("../../../docs/transports.md")]
     struct Transports;
 }

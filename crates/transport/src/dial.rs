@@ -201,6 +201,39 @@ impl Dial {
 
 /// Connections of their own.
 impl Dial {
+    /// Opens the connection and sends nothing over it: no handshake but that of TLS, no framing. It is for tools that
+    /// test how servers take what is wrong; [`connect`](Dial::connect) is for everybody else.
+    ///
+    /// # Errors
+    ///
+    /// When this build does not have the carrier, or nobody answers there.
+    #[cfg(any(feature = "tcp", feature = "ws"))]
+    pub async fn raw(&self) -> Result<crate::Raw, DialError> {
+        match &self.address {
+            Address::Web { scheme, place, .. } | Address::Socket { scheme, place, .. } => {
+                Ok(crate::Raw::new(self.open(*scheme, place).await?))
+            }
+            #[cfg(all(feature = "unix", unix))]
+            Address::Unix { path, .. } => {
+                let unreachable = |text| DialError::Unreachable(format!("{}: {text}", path.display()));
+                let open = tokio::net::UnixStream::connect(path);
+                match tokio::time::timeout(self.connect_time, open).await {
+                    Ok(Ok(socket)) => Ok(crate::Raw::new(socket)),
+                    Ok(Err(error)) => Err(unreachable(error.to_string())),
+                    Err(_) => Err(unreachable("nobody answered in time".to_owned())),
+                }
+            }
+            #[cfg(all(feature = "child", unix))]
+            Address::Exec { command, .. } => {
+                let unreachable = |error: &dyn fmt::Display| DialError::Unreachable(error.to_string());
+                let command: crate::child::Command = command.parse().map_err(|error| unreachable(&error))?;
+                let child = crate::child::Bare::start(&command).map_err(|error| unreachable(&error))?;
+                Ok(crate::Raw::new(child))
+            }
+            _ => Err(DialError::Unsupported(self.address.scheme().name())),
+        }
+    }
+
     #[cfg(feature = "ws")]
     async fn web_socket(self, scheme: Scheme, place: &Place) -> Result<Peer, DialError> {
         let options = crate::ws::ClientOptions {

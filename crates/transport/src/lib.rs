@@ -12,6 +12,8 @@ pub mod framing;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod memory;
+#[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
+mod raw;
 pub mod running;
 #[cfg(feature = "http")]
 pub mod server;
@@ -32,3 +34,5 @@ pub mod ws;
 
 #[cfg(feature = "http")]
 pub use dial::{Dial, DialError, connect};
+#[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
+pub use raw::Raw;

@@ -20,9 +20,12 @@ pub(crate) enum Socket {
     /// A Unix socket.
     #[cfg(unix)]
     Unix(UnixStream),
-    /// TLS over TCP, of either side. What it keeps is large, and kept apart.
+    /// TLS over TCP, of a server. What it keeps is large, and kept apart.
     #[cfg(feature = "tls")]
-    Tls(Box<tokio_rustls::TlsStream<TcpStream>>),
+    Tls(Box<tokio_rustls::server::TlsStream<TcpStream>>),
+    /// TLS over TCP, of a client.
+    #[cfg(feature = "tls")]
+    Candid(Box<crate::tls::Candid>),
 }
 
 impl From<TcpStream> for Socket {
@@ -49,6 +52,8 @@ macro_rules! either {
             Socket::Unix(unix) => Pin::new(unix).$method($($argument),*),
             #[cfg(feature = "tls")]
             Socket::Tls(tls) => Pin::new(&mut **tls).$method($($argument),*),
+            #[cfg(feature = "tls")]
+            Socket::Candid(tls) => Pin::new(&mut **tls).$method($($argument),*),
         }
     };
 }

@@ -181,3 +181,20 @@ fn a_child_does_not_outlive_a_killed_parent() {
     parent.wait().unwrap();
     runtime.block_on(gone(&pid.expect("the child answered")));
 }
+
+#[cfg(all(feature = "http", feature = "tcp"))]
+#[tokio::test]
+async fn a_raw_connection_carries_bytes_as_they_are() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    let mut raw = switchboard_transport::Dial::new("exec:cat").unwrap().raw().await.unwrap();
+    let sent = b"neither { JSON nor \xff a line\0";
+    raw.write_all(sent).await.unwrap();
+    // Its input ends, and so does what it writes.
+    raw.shutdown().await.unwrap();
+    let mut received = Vec::new();
+    raw.read_to_end(&mut received).await.unwrap();
+    assert_eq!(received, sent);
+    let missing = switchboard_transport::Dial::new("exec:no-such-program-here").unwrap().raw().await;
+    assert!(missing.unwrap_err().to_string().contains("was not found"));
+}

@@ -82,7 +82,25 @@ fn after_garbage_the_next_line_counts() {
     check(json, "[1}]\n[1]", &["[1}", "[1]"], None);
     check(json, "{\"a\":\"b\n[1]", &["{\"a\":\"b\n", "[1]"], None);
     check(json, "{\"a\"\n[1]\n", &["{\"a\"\n", "[1]"], None);
-    check(json, "[1,]\n[1,2", &["[1,]", "[1,2"], None);
+    check(json, "[1,]\n[1", &["[1,]"], Some("middle of a message"));
+}
+
+#[test]
+fn half_a_message_at_the_end_is_cut_off_and_nonsense_is_not() {
+    // JT-02, LSP-F-12
+    for framing in [Framing::JsonStream, Framing::Lines] {
+        for half in
+            ["{", " [1,2", "[{\"a\":\"b\\", "{\"a\":tr", "[[1],{}", "{\"jsonrpc\":\"2.0\",\"method\":\"a"]
+        {
+            check(framing, half, &[], Some("middle of a message"));
+            check(framing, &format!("[1]\n{half}"), &["[1]"], Some("middle of a message"));
+        }
+        for whole in ["{}", "[1]", "nonsense", "\"a", "1"] {
+            check(framing, whole, &[whole], None);
+        }
+    }
+    check(Framing::Lines, "{]", &["{]"], None);
+    check(Framing::Lines, "{} {", &["{} {"], None);
 }
 
 #[test]

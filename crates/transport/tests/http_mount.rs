@@ -72,3 +72,19 @@ async fn an_endpoint_is_a_tower_service_for_any_body() {
         .unwrap();
     assert_eq!(endpoint.call(foreign).await.unwrap().status(), 403);
 }
+
+#[tokio::test]
+async fn bodies_that_do_not_fit_into_the_buffers_of_an_endpoint_are_503() {
+    let options = http::Options { paths: Vec::new(), buffers: 100 << 10, ..http::Options::default() };
+    let mut endpoint = Endpoint::new(router()).with_options(options);
+    let mut status = async |length: usize| {
+        let body =
+            format!(r#"{{"jsonrpc":"2.0","method":"echo","params":["{}"],"id":1}}"#, "x".repeat(length));
+        let request = ::http::Request::post("/").header("host", "localhost");
+        let request = request.header("content-type", "application/json").body(Full::new(Bytes::from(body)));
+        endpoint.call(request.unwrap()).await.unwrap().status().as_u16()
+    };
+    assert_eq!(status(90 << 10).await, 200);
+    assert_eq!(status(110 << 10).await, 503);
+    assert_eq!(status(90 << 10).await, 200, "the room is free again");
+}

@@ -12,11 +12,12 @@ use http::{Method, Request, Response, Version};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{self, SendRequest};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use support::{ADD, Running, SUM, router, serve, serve_with, within};
 use switchboard_core::{ErrorObject, Router};
 use switchboard_transport::http::Endpoint;
 use switchboard_transport::server::ServerOptions;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
@@ -92,6 +93,52 @@ async fn an_idle_connection_is_closed() {
     let response = within(sender.send_request(request(&server.address.to_string(), ADD))).await.unwrap();
     assert_eq!(text(response).await, SUM);
     within(connection).await.unwrap();
+    server.stop().await;
+}
+
+/// Calls once, and then sends pings at most, until the server closes; how many bytes the client sent.
+async fn idle(server: &Running, pings: Option<Duration>) -> u64 {
+    let (here, mut there) = tokio::io::duplex(64 << 10);
+    let mut tcp = TcpStream::connect(server.address).await.unwrap();
+    // Either way may end with an error; what was passed on before counts.
+    let (mut from, mut to) = tcp.split();
+    let (mut back, mut forth) = tokio::io::split(&mut there);
+    let mut sent = 0;
+    let client = async {
+        let mut builder = http2::Builder::new(TokioExecutor::new());
+        builder.timer(TokioTimer::new()).keep_alive_interval(pings).keep_alive_while_idle(true);
+        let (mut sender, connection) = builder.handshake(TokioIo::new(here)).await.unwrap();
+        let connection = tokio::spawn(async move { drop(connection.await) });
+        let response = sender.send_request(request(&server.address.to_string(), ADD)).await.unwrap();
+        assert_eq!(text(response).await, SUM);
+        connection.await.unwrap();
+    };
+    let upwards = async {
+        let mut chunk = [0; 512];
+        while let Ok(count @ 1..) = back.read(&mut chunk).await {
+            sent += count as u64;
+            if to.write_all(&chunk[..count]).await.is_err() {
+                break;
+            }
+        }
+    };
+    let downwards = async {
+        let _ = tokio::io::copy(&mut from, &mut forth).await;
+        forth.shutdown().await.unwrap();
+    };
+    within(Box::pin(async { tokio::join!(client, upwards, downwards) })).await;
+    sent
+}
+
+// SEC-H-05
+#[tokio::test]
+async fn a_connection_that_only_pings_is_closed_like_any_that_is_idle() {
+    const PING: u64 = 17;
+    let options = ServerOptions { idle_time: Duration::from_millis(300), ..ServerOptions::default() };
+    let server = serve_with(Endpoint::new(router()), options).await;
+    let silent = idle(&server, None).await;
+    let pinging = idle(&server, Some(Duration::from_millis(10))).await;
+    assert!(pinging >= silent + 3 * PING, "{silent} bytes without pings, {pinging} with them");
     server.stop().await;
 }
 

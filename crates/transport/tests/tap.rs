@@ -17,7 +17,7 @@ fn tap() -> (Tap, Seen, Seen) {
     let (kept, words) = (Arc::clone(&messages), Arc::clone(&carrier));
     let tap = Tap::new(move |direction, what| match what {
         Wire::Message(text) => {
-            kept.lock().unwrap().push((direction, String::from_utf8(text.to_vec()).unwrap()))
+            kept.lock().unwrap().push((direction, String::from_utf8(text.to_vec()).unwrap()));
         }
         Wire::Carrier(text) => words.lock().unwrap().push((direction, text.to_owned())),
         _ => {}

@@ -109,6 +109,37 @@ async fn a_callers_certificate_is_in_the_context_of_its_calls() {
     server.stop().await;
 }
 
+/// What comes of one call by a caller without a certificate, in words.
+async fn told(url: &str, authority: &Authority, text: &str) -> String {
+    let dial = Dial::new(url).unwrap().with_tls(authority.client(None));
+    match within(dial.connect()).await {
+        Err(error) => error.to_string(),
+        Ok(peer) => within(peer.call::<String>("echo", [text]).into_future()).await.unwrap_err().to_string(),
+    }
+}
+
+#[tokio::test]
+async fn a_caller_without_a_certificate_is_told_every_time_that_it_needs_one() {
+    let authority = Authority::new();
+    let files = ServerFiles { client_ca: Some(authority.file("ca.pem")), ..authority.server() };
+    let mut server = Server::new(support::router()).with_tls(ServerTls::load(files).unwrap());
+    for scheme in ["https", "wss", "tls"] {
+        server.listen(&format!("{scheme}://127.0.0.1:0")).await.unwrap();
+    }
+    let urls: Vec<_> = server.urls().collect();
+    let (handle, serving) = (server.handle(), tokio::spawn(server.serve()));
+    // A short call is sent before the server has decided, a long one is on its way when it has.
+    let long = "x".repeat(1 << 20);
+    for url in &urls {
+        for text in ["x"; 10].into_iter().chain([&*long; 5]) {
+            let told = told(url, &authority, text).await;
+            assert!(told.contains("requires a client certificate"), "{url}: {told}");
+        }
+    }
+    handle.shutdown();
+    within(serving).await.unwrap();
+}
+
 #[tokio::test]
 async fn where_a_certificate_is_optional_a_caller_without_one_is_nobody() {
     let authority = Authority::new();

@@ -7,6 +7,7 @@
 //! ([`Demo`]).
 
 mod calls;
+mod checking;
 mod demo;
 mod methods;
 mod other;
@@ -14,6 +15,7 @@ mod programs;
 mod serving;
 
 pub use calls::{batch, calls, notification};
+pub use checking::{Checked, check};
 pub use demo::Demo;
 pub use methods::router;
 pub use other::Other;

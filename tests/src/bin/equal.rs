@@ -1,4 +1,4 @@
-//! A child that serves the methods of [`equals`], with the smallest limits.
+//! A child that serves the methods of [`equals`], with the smallest limits; or with room for so many bytes in its outbox.
 
 use std::sync::Arc;
 
@@ -7,5 +7,9 @@ use switchboard_transport::stdio;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), switchboard_core::ConnectionError> {
-    stdio::serve(Arc::new(equals()), &stdio::options().with_settings(smallest())).await
+    let mut settings = smallest();
+    if let Some(outbox) = std::env::args().nth(1) {
+        settings.limits.outbox = outbox.parse().expect("a number of bytes");
+    }
+    stdio::serve(Arc::new(equals()), &stdio::options().with_settings(settings)).await
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use switchboard_core::{Service, Settings};
-use switchboard_transport::http::{Endpoint, Server};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
+use super::serve;
 use crate::carrier::{Carrier, Heard, Kind, Line, Time};
 use crate::wire::{Received, Wire};
 
@@ -32,11 +32,7 @@ impl Carrier for Sse {
 
     fn open(&self, service: Arc<dyn Service>, settings: Settings) -> BoxFuture<'_, Box<dyn Line>> {
         Box::pin(async {
-            let server = Server::bind("127.0.0.1:0").await.expect("there is a free port");
-            let address = server.local_addr();
-            let endpoint = Endpoint::new(service).with_settings(settings);
-            let mut serving = JoinSet::new();
-            serving.spawn(server.serve_endpoint(endpoint));
+            let (address, serving) = serve(service, settings).await;
             Box::new(Open { address, _serving: serving }) as Box<dyn Line>
         })
     }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use switchboard_core::{Service, Settings};
-use switchboard_transport::http::{Endpoint, Server};
 use switchboard_transport::ws::Kind as Message;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
+use super::serve;
 use crate::carrier::{Carrier, Heard, Kind, Line, Time};
 use crate::socket::Socket;
 
@@ -38,11 +38,7 @@ impl Carrier for Ws {
 
     fn open(&self, service: Arc<dyn Service>, settings: Settings) -> BoxFuture<'_, Box<dyn Line>> {
         Box::pin(async {
-            let server = Server::bind("127.0.0.1:0").await.expect("there is a free port");
-            let address = server.local_addr();
-            let endpoint = Endpoint::new(service).with_settings(settings);
-            let mut serving = JoinSet::new();
-            serving.spawn(server.serve_endpoint(endpoint));
+            let (address, serving) = serve(service, settings).await;
             let tcp = TcpStream::connect(address).await.expect("the server listens");
             let socket = Socket::open(tcp, "/rpc/ws").await;
             Box::new(Open { socket, kind: self.0, _serving: serving }) as Box<dyn Line>

@@ -11,14 +11,14 @@ use crate::{params, words};
 
 /// One call of the input.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// What its answer is shown with: the identifier it was given, or its number.
-    pub(super) id: Json,
-    pub(super) call: Call,
+    pub(crate) id: Json,
+    pub(crate) call: Call,
 }
 
 /// Reads all calls.
-pub(super) fn read(file: Option<&Path>) -> Result<Vec<Entry>, Failure> {
+pub(crate) fn read(file: Option<&Path>) -> Result<Vec<Entry>, Failure> {
     let mut text = Vec::new();
     let (what, read) = match file.filter(|file| file.as_os_str() != "-") {
         Some(file) => {
@@ -37,7 +37,8 @@ pub(super) fn read(file: Option<&Path>) -> Result<Vec<Entry>, Failure> {
     Ok(entries)
 }
 
-fn parse(text: &str) -> Result<Vec<Entry>, Failure> {
+/// Reads calls from a text.
+pub(crate) fn parse(text: &str) -> Result<Vec<Entry>, Failure> {
     if text.trim_start().starts_with('[') {
         let list = Json::parse(text.trim().to_owned()).map_err(|error| {
             Failure::usage(format!("the input begins like a list, but is not JSON: {error}"))

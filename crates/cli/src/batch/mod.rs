@@ -1,7 +1,7 @@
 //! `switchboard batch`: sends many calls, and shows what each of them answers.
 
-mod input;
-mod outcome;
+pub(crate) mod input;
+pub(crate) mod outcome;
 
 use std::path::PathBuf;
 

@@ -15,7 +15,7 @@ const ERROR: Style = AnsiColor::Red.on_default();
 const METHOD: Style = AnsiColor::Green.on_default();
 
 /// What came of one call.
-pub(super) struct Outcome {
+pub(crate) struct Outcome {
     id: Json,
     method: String,
     result: Result<Json, ErrorObject>,
@@ -26,7 +26,7 @@ const ITEMS: usize = 10_000;
 
 impl Outcome {
     /// What a reply comes to; nothing for a notification that was taken. A stream is collected, until then.
-    pub(super) async fn of(entry: &Entry, reply: Reply, until: Instant) -> Option<Outcome> {
+    pub(crate) async fn of(entry: &Entry, reply: Reply, until: Instant) -> Option<Outcome> {
         let result = match reply {
             Reply::Value(_) if entry.call.is_notification() => return None,
             Reply::Value(json) => Ok(json),
@@ -39,12 +39,12 @@ impl Outcome {
         Some(Outcome { id: entry.id.clone(), method: entry.call.method.to_string(), result })
     }
 
-    pub(super) fn is_failure(&self) -> bool {
+    pub(crate) fn is_failure(&self) -> bool {
         self.result.is_err()
     }
 
     /// The answer as a response object.
-    pub(super) fn to_json(&self) -> Json {
+    pub(crate) fn to_json(&self) -> Json {
         #[derive(Serialize)]
         struct Response<'a> {
             jsonrpc: &'static str,
@@ -93,13 +93,13 @@ async fn collect(mut items: Items) -> Result<Json, ErrorObject> {
 }
 
 /// All answers as one array.
-pub(super) fn list(outcomes: &[Outcome]) -> Json {
+pub(crate) fn list(outcomes: &[Outcome]) -> Json {
     let list: Vec<Json> = outcomes.iter().map(Outcome::to_json).collect();
     Json::encode_ref(&list).expect("a list of JSON is JSON")
 }
 
 /// All answers as a table.
-pub(super) fn table(outcomes: &[Outcome]) -> String {
+pub(crate) fn table(outcomes: &[Outcome]) -> String {
     let mut table = Table::new(["id", "method", "answer"]);
     for Outcome { id, method, result } in outcomes {
         let answer = match result {

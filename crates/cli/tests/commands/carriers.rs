@@ -129,3 +129,15 @@ fn sockets_that_a_supervisor_passes_on_are_served() {
     assert!(said.contains(&format!("Listening on http://{address}\n")), "{said}");
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
+
+#[test]
+fn over_stdio_the_buffers_have_their_bound_too() {
+    let call = |text: &str| {
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"echo\",\"params\":[\"{text}\"]}}\n")
+    };
+    let input = [call("short"), call(&"x".repeat(200 << 10))].concat();
+    let (_, stdout, _) = parts(run_with(&input, &["serve", "--stdio", "--max-buffers", "100K"]));
+    let answers: Vec<&str> = stdout.lines().collect();
+    assert!(answers.len() == 2 && answers[0].contains("short"), "{stdout}");
+    assert!(answers[1].contains("-32005") && answers[1].contains("buffers"), "{}", answers[1]);
+}

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
 use std::process::Stdio;
 
 use crate::describing::Describing;
@@ -70,38 +71,41 @@ fn headers_are_refused_where_nothing_carries_them() {
 
 #[test]
 fn connecting_is_tried_again() {
-    for scheme in ["http", "tcp", "ws"] {
-        let (listener, url) = listener();
-        let address = listener.local_addr().unwrap();
-        drop(listener);
-        let url = url.replace("http:", &format!("{scheme}:"));
-        // Logs tell when the first attempt has failed; over HTTP there are none, and it is late or early.
-        let mut child = program(&["call", &url, "sum", "--retry", "8", "--repeatable", "-v"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let serving = program(&["serve", "--listen", &format!("{scheme}://{address}")])
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stdout = String::new();
-        child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
-        let mut serving = serving;
-        serving.kill().unwrap();
-        serving.wait().unwrap();
-        assert_eq!((child.wait().unwrap().code(), stdout.as_str()), (Some(0), "0\n"), "{url}");
+    let path = std::env::temp_dir().join(format!("switchboard-retry-{}.sock", std::process::id()));
+    let url = format!("unix:{}", path.display());
+    let mut child = program(&["call", &url, "sum", "--retry", "30", "--repeatable", "-vv"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("there is no connection") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0);
     }
+    let listener = UnixListener::bind(&path).unwrap();
+    let mut far = BufReader::new(listener.accept().unwrap().0);
+    far.read_line(&mut line).unwrap();
+    far.get_mut().write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":7}\n").unwrap();
+    let mut stdout = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+    std::fs::remove_file(path).unwrap();
+    drop(far);
+    assert_eq!((child.wait().unwrap().code(), stdout.as_str()), (Some(0), "7\n"));
 }
 
 #[test]
-fn attempts_end() {
+fn attempts_are_counted_and_end() {
     let (listener, url) = listener();
     drop(listener);
-    for url in [url.clone(), url.replace("http:", "tcp:")] {
-        let (code, _, stderr) = parts(run(&["call", &url, "sum", "--retry", "2"]));
+    for (url, sign, count) in
+        [(url.clone(), "--> POST", 3), (url.replace("http:", "tcp:"), "there is no connection", 2)]
+    {
+        let (code, _, stderr) = parts(run(&["call", &url, "sum", "--retry", "2", "--repeatable", "-vv"]));
         assert_eq!(code, Some(3), "{stderr}");
         assert!(stderr.contains("nothing listens on") && stderr.contains("start it with"), "{stderr}");
+        assert_eq!(stderr.matches(sign).count(), count, "{stderr}");
     }
 }
 

@@ -2,8 +2,11 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
 
-use switchboard::{CallError, Code};
+use switchboard::http::{Client, ClientOptions};
+use switchboard::{CallError, Code, Peer};
+use tokio::sync::Semaphore;
 
 use crate::program::Serving;
 
@@ -69,44 +72,75 @@ fn a_call_that_never_ends_is_cancelled_after_the_limit() {
     assert_eq!(serving.wait().0.code(), Some(0));
 }
 
-/// Calls until nobody answers any more. A call that is not answered was not taken: the connection closes, or the server
-/// says that it goes. Anything else, such as half an answer, is a failure.
-async fn pour(url: String, swinging: std::sync::Arc<tokio::sync::Semaphore>) -> Result<(), CallError> {
-    let peer = switchboard::connect(&url).await.unwrap();
-    for round in 0_u64.. {
+/// Calls until nobody answers any more; how many answers came. A call that is not answered finds the connection closed, or
+/// the server says that it goes. Anything else, such as half an answer, is a failure.
+async fn pour(peer: Peer, params: Vec<u8>, swinging: Arc<Semaphore>) -> usize {
+    let mut answered = 0;
+    for round in 0.. {
         if round == 20 {
             swinging.add_permits(1);
         }
-        let calls = (0..8).map(|_| peer.call::<u64>("math/add", [round, 1]).into_future());
+        let calls = (0..8).map(|_| peer.call::<()>("update", &params).into_future());
         let mut is_over = false;
         for outcome in futures_util::future::join_all(calls).await {
             match outcome {
-                Ok(sum) => assert_eq!(sum, round + 1),
+                Ok(()) => answered += 1,
                 Err(CallError::Closed(_) | CallError::Unreachable(_)) => is_over = true,
                 Err(CallError::Rejected(error)) if error.code == Code::SHUTTING_DOWN => is_over = true,
-                Err(other) => return Err(other),
+                Err(other) => panic!("{other:?}"),
             }
         }
         if is_over {
             break;
         }
     }
-    Ok(())
+    answered
 }
 
+/// What it is called over: the second listener is of WebSocket, the third of TCP.
+const CARRIERS: [&str; 4] = ["http/1", "http/2", "ws", "tcp"];
+
+async fn dial(carrier: &str, urls: &[String]) -> Peer {
+    match carrier {
+        "http/2" => {
+            let options = ClientOptions { http2: true, ..ClientOptions::default() };
+            Peer::new(Client::with_options(&urls[0], options).unwrap())
+        }
+        "http/1" => switchboard::connect(&urls[0]).await.unwrap(),
+        "ws" => switchboard::connect(&urls[1]).await.unwrap(),
+        _ => switchboard::connect(&urls[2]).await.unwrap(),
+    }
+}
+
+// JK-08
 #[test]
-fn under_load_every_call_is_answered_or_finds_the_connection_closed() {
-    let mut serving = Serving::start(&["--listen", "ws://127.0.0.1:0", "--listen", "tcp://127.0.0.1:0"]);
+fn under_load_every_call_that_ran_was_answered() {
+    const CLIENTS: usize = 6;
+    let more = ["-v", "--listen", "ws://127.0.0.1:0", "--listen", "tcp://127.0.0.1:0"];
+    let mut serving = Serving::start(&more);
+    // Each run of `update` is a line of the log, which outlives the server. How many values it has tells the carrier.
+    let log = serving.log();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let swinging = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
+    let swinging = Arc::new(Semaphore::new(0));
     let urls = serving.urls();
-    let clients: Vec<_> =
-        urls.iter().cycle().take(24).map(|url| runtime.spawn(pour(url.clone(), swinging.clone()))).collect();
-    drop(runtime.block_on(swinging.acquire_many(24)).unwrap());
+    let mut clients = Vec::new();
+    for (number, carrier) in (1..).zip(CARRIERS) {
+        for _ in 0..CLIENTS {
+            let peer = runtime.block_on(dial(carrier, &urls));
+            clients.push((number, runtime.spawn(pour(peer, vec![0; number], Arc::clone(&swinging)))));
+        }
+    }
+    drop(runtime.block_on(swinging.acquire_many(clients.len() as u32)).unwrap());
     serving.signal("TERM");
-    serving.read_until("Stopping");
-    for client in clients {
-        runtime.block_on(client).unwrap().unwrap();
+    let mut answered = [0; CARRIERS.len()];
+    for (number, client) in clients {
+        answered[number - 1] += runtime.block_on(client).unwrap();
     }
     assert_eq!(serving.wait().0.code(), Some(0));
+    let log = log.join().unwrap();
+    assert!(log.contains("Stopping"), "{log}");
+    let ran = |number: usize| log.matches(&format!("an update with {number} values")).count();
+    let ran: Vec<usize> = (1..=CARRIERS.len()).map(ran).collect();
+    assert_eq!(answered[..], ran, "over {CARRIERS:?}");
+    assert!(ran.iter().all(|ran| *ran >= 20 * 8 * CLIENTS), "{ran:?}");
 }

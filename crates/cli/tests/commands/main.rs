@@ -3,10 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "all of this is tests; what fails ends one")]
 
 mod batch;
+#[cfg(unix)]
+mod bench;
 mod call;
 #[cfg(unix)]
 mod carriers;
 #[cfg(unix)]
+mod check;
 mod connecting;
 mod describing;
 mod diff;
@@ -16,10 +19,16 @@ mod discovery;
 mod documented;
 #[cfg(unix)]
 mod ending;
+#[cfg(unix)]
+mod far;
 mod generate;
+#[cfg(unix)]
+mod keyboard;
 mod manual;
 mod notify;
 mod program;
+#[cfg(unix)]
+mod repl;
 mod serve;
 #[cfg(unix)]
 mod streams;

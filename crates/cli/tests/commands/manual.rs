@@ -2,7 +2,8 @@
 
 use crate::program::{parts, run};
 
-const COMMANDS: [&str; 8] = ["batch", "call", "completions", "discover", "man", "notify", "serve", "watch"];
+const COMMANDS: [&str; 11] =
+    ["batch", "bench", "call", "check", "completions", "discover", "man", "notify", "repl", "serve", "watch"];
 
 #[test]
 fn every_command_has_help_with_examples() {

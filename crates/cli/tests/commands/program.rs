@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
+use std::thread::JoinHandle;
 
 /// The program with these arguments, without what this environment says about logs and colours.
 pub(crate) fn program(arguments: &[&str]) -> Command {
@@ -23,7 +24,8 @@ pub(crate) fn run_with(input: &str, arguments: &[&str]) -> Output {
     let mut command = program(arguments);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    // It may end before it has read all.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
 
@@ -36,7 +38,8 @@ pub(crate) fn parts(output: Output) -> (Option<i32>, String, String) {
 /// `switchboard serve`, killed when dropped.
 pub(crate) struct Serving {
     child: Child,
-    stderr: BufReader<ChildStderr>,
+    /// Until somebody else reads it.
+    stderr: Option<BufReader<ChildStderr>>,
     /// All that it said at its start.
     pub(crate) banner: String,
 }
@@ -47,7 +50,7 @@ impl Serving {
         let arguments = [&["serve", "--listen", "http://127.0.0.1:0"], more].concat();
         let mut child = program(&arguments).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut serving = Serving { child, stderr, banner: String::new() };
+        let mut serving = Serving { child, stderr: Some(stderr), banner: String::new() };
         serving.banner = serving.read_until("Ctrl-C");
         serving
     }
@@ -55,10 +58,21 @@ impl Serving {
     /// What it writes to stderr up to the line that holds this.
     pub(crate) fn read_until(&mut self, end: &str) -> String {
         let mut text = String::new();
+        let stderr = self.stderr.as_mut().expect("nobody else reads it");
         while !text.contains(end) {
-            assert!(self.stderr.read_line(&mut text).unwrap() > 0, "no {end:?} in {text}");
+            assert!(stderr.read_line(&mut text).unwrap() > 0, "no {end:?} in {text}");
         }
         text
+    }
+
+    /// Reads all else that it writes to stderr, to its end.
+    pub(crate) fn log(&mut self) -> JoinHandle<String> {
+        let mut stderr = self.stderr.take().expect("nobody else reads it");
+        std::thread::spawn(move || {
+            let mut text = String::new();
+            stderr.read_to_string(&mut text).unwrap();
+            text
+        })
     }
 
     /// Every URL that it listens on.

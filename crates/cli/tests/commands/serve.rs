@@ -66,6 +66,16 @@ fn the_operator_learns_once_how_to_allow_a_host() {
     assert!(!serving.read_until("Stopping").contains("--allow-host"));
 }
 
+#[test]
+fn what_callers_log_is_shown_to_who_asks_and_cannot_pass_for_another_line() {
+    let mut serving = Serving::start(&["-v"]);
+    let log = ["notify_log", "message=one\nERROR two\u{1b}[2J", "source=me"];
+    let output = parts(run(&[&["call", &serving.url()], &log[..]].concat()));
+    assert_eq!(output, (Some(0), "null\n".to_owned(), String::new()));
+    let said = serving.read_until("says");
+    assert!(said.ends_with("\"me\" says \"one\\nERROR two\\u{1b}[2J\"\n"), "{said}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_call_under_way_is_finished_after_the_signal() {

@@ -17,6 +17,9 @@ fn a_stream_is_printed_one_item_a_line_over_every_carrier() {
         };
         check(&["count", "3"], "1\n2\n3\n");
         check(&["count", "0"], "");
+        check(&["paritosh/stream", "message=hi"], "\"h\"\n\"i\"\n");
+        check(&["math/add_stream", "1", "1"], "0\n1\n2\n");
+        check(&["ai/generate", "prompt=to be"], "\"to \"\n\"be\"\n");
         check(&["ticks", "count=2", "seconds=0.01"], "1\n2\n");
         let (code, stdout, stderr) = parts(run(&["call", &url, "ticks", "seconds=0"]));
         assert_eq!((code, stdout.as_str()), (Some(1), ""), "{url}: {stderr}");

@@ -93,7 +93,7 @@ fn methods_are_a_table_and_one_of_them_is_shown_in_detail() {
     let expected = "Demo 1.0\n\n\
          method           result  summary\n\
          math/add(a, b)   number  Adds two numbers.\n\
-         math/subtract()  number  \n";
+         math/subtract()  number\n";
     assert_eq!((code, text.as_str()), (Some(0), expected));
     let (code, text) = plain(&["discover", &far.url, "math/add"]);
     assert_eq!(code, Some(0), "{text}");
@@ -106,7 +106,7 @@ fn a_method_that_is_not_there_is_told_with_one_that_is() {
     let far = Describing::start();
     let (code, text) = plain(&["call", &far.url, "math/ad", "1", "2"]);
     assert_eq!(code, Some(1));
-    assert_eq!(text, "error -32601 Method not found\ndid you mean `math/add` or `math/subtract`?\n");
+    assert_eq!(text, "error -32601 Method not found\ndid you mean `math/add`?\n");
     let (_, text) = plain(&["call", &far.url, "zzz"]);
     let expected =
         format!("error -32601 Method not found\n`switchboard discover {}` shows what there is\n", far.url);

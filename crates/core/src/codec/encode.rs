@@ -10,12 +10,13 @@ use crate::json::Json;
 use crate::name::Name;
 
 /// Writes a response.
+#[inline]
 pub(crate) fn response(out: &mut Vec<u8>, version: Version, id: &Id, outcome: Result<&Json, &ErrorObject>) {
     match (version, outcome) {
         (Version::V2, Ok(result)) => {
             before_outcome(out, id);
             out.extend_from_slice(b",\"result\":");
-            out.extend_from_slice(result.as_bytes());
+            result.append_to(out);
             out.push(b'}');
         }
         (Version::V2, Err(failure)) => {
@@ -24,21 +25,25 @@ pub(crate) fn response(out: &mut Vec<u8>, version: Version, id: &Id, outcome: Re
             error(out, failure);
             out.push(b'}');
         }
-        (Version::V1, Ok(result)) => {
-            out.extend_from_slice(b"{\"result\":");
-            out.extend_from_slice(result.as_bytes());
-            out.extend_from_slice(b",\"error\":null,\"id\":");
-            out.extend_from_slice(id.as_bytes());
-            out.push(b'}');
+        (Version::V1, outcome) => response_v1(out, id, outcome),
+    }
+}
+
+fn response_v1(out: &mut Vec<u8>, id: &Id, outcome: Result<&Json, &ErrorObject>) {
+    out.extend_from_slice(b"{\"result\":");
+    match outcome {
+        Ok(result) => {
+            result.append_to(out);
+            out.extend_from_slice(b",\"error\":null");
         }
-        (Version::V1, Err(failure)) => {
-            out.extend_from_slice(b"{\"result\":null,\"error\":");
+        Err(failure) => {
+            out.extend_from_slice(b"null,\"error\":");
             error(out, failure);
-            out.extend_from_slice(b",\"id\":");
-            out.extend_from_slice(id.as_bytes());
-            out.push(b'}');
         }
     }
+    out.extend_from_slice(b",\"id\":");
+    id.append_to(out);
+    out.push(b'}');
 }
 
 /// How long a response with this result is.
@@ -139,9 +144,10 @@ fn about_stream(out: &mut Vec<u8>, method: &Name, subscription: &Json, gap: Opti
     }
 }
 
+#[inline(always)]
 fn before_outcome(out: &mut Vec<u8>, id: &Id) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    out.extend_from_slice(id.as_bytes());
+    id.append_to(out);
 }
 
 fn before_method(out: &mut Vec<u8>, version: Version) {

@@ -2,12 +2,15 @@
 
 use crate::codec::keys::{self, Key};
 use crate::codec::scan::{Fault, Refused, Scanner, Span};
+use crate::json::Kind;
 use crate::limits::Limits;
 
 /// Where the members of an object stand. The default span means that a member is absent.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Envelope {
     pub(super) jsonrpc: Span,
+    /// Whether the version is known to be 2.0. If not, `jsonrpc` may still say so.
+    pub(super) is_v2: bool,
     pub(super) method: Span,
     /// Whether the method's name is written with escapes.
     pub(super) has_escaped_method: bool,
@@ -23,6 +26,8 @@ pub(super) struct Envelope {
     pub(super) has_duplicate_id: bool,
     /// Whether a name stands twice somewhere inside params.
     pub(super) has_duplicate_params: bool,
+    /// What it is, if it is no object.
+    pub(super) other: Option<Kind>,
 }
 
 impl Span {
@@ -55,17 +60,17 @@ impl Envelope {
         for _ in 0..limits.members {
             if scanner.text[at..].starts_with(VERSION) && !self.jsonrpc.is_present() {
                 self.jsonrpc = Span { start: at + VERSION.len() - 6, end: at + VERSION.len() - 1 };
+                self.is_v2 = true;
                 at = scanner.skip_space(at + VERSION.len());
                 continue;
             }
-            let (name, key) = match usual_name(scanner.text, at) {
+            let (name, key, value) = match usual_name(scanner.text, at) {
                 Some(usual) => usual,
                 None => {
                     let key = scanner.key(at)?;
-                    (Name::of(&key.read(scanner.text)), key)
+                    (Name::of(&key.read(scanner.text)), key, scanner.colon(key.end + 1)?)
                 }
             };
-            let value = scanner.colon(key.end + 1)?;
             scanner.has_duplicate = false;
             scanner.has_escape = false;
             let end = scanner.value(value)?;
@@ -166,17 +171,20 @@ impl Name {
     }
 }
 
-/// One of the names that nearly every request has, found without looking at each of its bytes.
+/// One of the names that nearly every request has, with its colon, found without looking at each of its bytes; and where
+/// its value begins.
 #[inline(always)]
-fn usual_name(text: &[u8], at: usize) -> Option<(Name, Key)> {
+fn usual_name(text: &[u8], at: usize) -> Option<(Name, Key, usize)> {
     let rest = text.get(at..)?;
     let (name, len) = match rest.get(1)? {
-        b'm' if rest.starts_with(b"\"method\"") => (Name::Method, 6),
-        b'p' if rest.starts_with(b"\"params\"") => (Name::Params, 6),
-        b'i' if rest.starts_with(b"\"id\"") => (Name::Id, 2),
+        b'm' if rest.starts_with(b"\"method\":") => (Name::Method, 6),
+        b'p' if rest.starts_with(b"\"params\":") => (Name::Params, 6),
+        b'i' if rest.starts_with(b"\"id\":") => (Name::Id, 2),
         _ => return None,
     };
-    Some((name, Key { start: at + 1, end: at + 1 + len, escaped: false }))
+    let key = Key { start: at + 1, end: at + 1 + len, escaped: false };
+    // White space is seldom there, and then left to the slower way.
+    (*rest.get(len + 3)? > b' ').then_some((name, key, at + len + 3))
 }
 
 #[inline(always)]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::codec::string::unescape;
 
 /// The name of a member, between its quotes.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Key {
     pub(super) start: usize,
     pub(super) end: usize,

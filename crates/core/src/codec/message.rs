@@ -1,5 +1,6 @@
 //! What a frame holds.
 
+use crate::codec::entries::Entries;
 use crate::context::Version;
 use crate::error::ErrorObject;
 use crate::id::Id;
@@ -12,7 +13,7 @@ pub enum Incoming {
     /// One message.
     Single(Message),
     /// A batch, in the order of its entries.
-    Batch(Vec<Message>),
+    Batch(Entries),
 }
 
 /// One object of the protocol, or what is wrong with it.

@@ -7,20 +7,23 @@
 
 mod decode;
 mod encode;
+mod entries;
 mod envelope;
 mod keys;
 mod message;
+mod reading;
 mod scan;
 mod string;
 mod walk;
 
 pub use decode::decode;
-pub(crate) use decode::read_error;
 pub(crate) use encode::{
     item, lone_gap, notification, request, response, result_len, stream_end, stream_start,
 };
 pub use encode::{notification as encode_notification, request as encode_request};
+pub use entries::Entries;
 pub use message::{Incoming, Invalid, Message, Outcome, Request, Response};
+pub(crate) use reading::read_error;
 pub(crate) use scan::validate;
 pub use scan::{Fault, Span};
 pub(crate) use string::quote;

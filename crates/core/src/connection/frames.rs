@@ -43,6 +43,11 @@ pub enum ConnectionError {
     /// The far side sent something that the carrier's framing does not allow.
     #[error("the far side broke the framing: {0}")]
     Framing(String),
+    /// A message began and its end never came: the stream ended in the middle of it, or its time was over. Half a
+    /// message is not answered: an error without identifier could be taken for the answer to a call that never came,
+    /// and whoever sent it has to see that the connection broke.
+    #[error("a message was cut off: {0}")]
+    CutOff(String),
     /// A frame is longer than a frame may be.
     #[error("a frame exceeds the limit of {0} bytes (limits.frame)")]
     FrameTooLong(usize),

@@ -5,7 +5,7 @@ use std::task::Context;
 use bytes::Bytes;
 
 use crate::code::Code;
-use crate::codec::{self, Fault, Incoming, Invalid, Message, Request, elements, members};
+use crate::codec::{self, Entries, Fault, Incoming, Invalid, Message, Request, elements, members};
 use crate::connection::Connection;
 use crate::connection::early::Event;
 use crate::context::Version;
@@ -25,10 +25,12 @@ impl Connection {
         }
         match codec::decode(frame, &self.settings) {
             Ok(Incoming::Single(message)) if is_short => self.take_message(message, cx),
-            Ok(Incoming::Batch(entries)) if is_short => self.take_batch(entries, cx),
+            Ok(Incoming::Batch(entries)) if is_short => self.take_batch(&entries, cx),
             // Too long for calls, but not for answers.
             Ok(Incoming::Single(Message::Response(response))) => self.link.complete(response),
-            Ok(Incoming::Batch(entries)) if entries.iter().all(is_response) => self.take_batch(entries, cx),
+            Ok(Incoming::Batch(entries)) if entries.iter().all(|entry| is_response(&entry)) => {
+                self.take_batch(&entries, cx);
+            }
             Ok(_) => self.refuse_frame(Fault::Frame(self.settings.limits.frame).into()),
             Err(error) => self.refuse_frame(error),
         }
@@ -63,10 +65,10 @@ impl Connection {
         }
     }
 
-    fn take_batch(&mut self, entries: Vec<Message>, cx: &mut Context<'_>) {
+    fn take_batch(&mut self, entries: &Entries, cx: &mut Context<'_>) {
         let mut calls = Vec::with_capacity(entries.len());
         let mut cancels = Vec::new();
-        for entry in entries {
+        for entry in entries.iter() {
             match entry {
                 Message::Response(response) => self.link.complete(response),
                 // What it cancels may stand in the same batch.

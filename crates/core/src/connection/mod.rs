@@ -189,7 +189,7 @@ impl Connection {
                     return Ok(false);
                 }
                 Poll::Ready(None) => {
-                    self.far_side_ended();
+                    self.far_side_ended("the far side closed the connection");
                     return Ok(false);
                 }
                 Poll::Pending => return Ok(false),
@@ -204,16 +204,20 @@ impl Connection {
     /// Tells the far side what it did wrong, and reads no more of it. What it asked for before is still answered.
     fn report(&mut self, error: ConnectionError) -> Result<(), ConnectionError> {
         let refusal = match &error {
-            ConnectionError::Framing(why) => ErrorObject::parse_error(why.clone()),
-            ConnectionError::FrameTooLong(limit) => Fault::Frame(*limit).into(),
+            ConnectionError::Framing(why) => Some(ErrorObject::parse_error(why.clone())),
+            ConnectionError::FrameTooLong(limit) => Some(Fault::Frame(*limit).into()),
             ConnectionError::NoRoom => {
-                ErrorObject::over_limit("buffers", "too much is being received at once; try again later")
+                let why = "too much is being received at once; try again later";
+                Some(ErrorObject::over_limit("buffers", why))
             }
+            ConnectionError::CutOff(_) => None,
             _ => return Err(error),
         };
-        self.refuse_frame(refusal);
+        if let Some(refusal) = refusal {
+            self.refuse_frame(refusal);
+        }
+        self.far_side_ended(&error.to_string());
         self.fault = Some(error);
-        self.far_side_ended();
         Ok(())
     }
 
@@ -236,8 +240,8 @@ impl Connection {
     }
 
     /// The far side sends nothing more: it cannot answer our calls, but may still wait for answers to its own.
-    fn far_side_ended(&mut self) {
-        self.link.close(&CallError::Closed("the far side closed the connection".into()));
+    fn far_side_ended(&mut self, reason: &str) {
+        self.link.close(&CallError::Closed(reason.to_owned().into()));
         self.streams.drop_all();
         self.begin_draining(true);
     }

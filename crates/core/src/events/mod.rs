@@ -76,7 +76,7 @@ pub fn events(service: Arc<dyn Service>, body: &Bytes, cx: &Context, settings: A
             Events::new(Work::answered(answer), outbox(Version::V2), settings, is_answered)
         }
         Ok(Incoming::Batch(entries)) => {
-            let is_answered = entries.iter().any(is_answered);
+            let is_answered = entries.iter().any(|entry| is_answered(&entry));
             let outbox = outbox(Version::V2);
             let cx = if is_answered { reachable(cx, &outbox) } else { cx.clone() };
             let limits = Arc::clone(&settings);

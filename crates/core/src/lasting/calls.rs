@@ -117,17 +117,15 @@ pub(super) async fn batch(kept: &Arc<Kept>, calls: &[Call], mut sending: Sending
     replies.into_iter().map(|reply| reply.unwrap_or_else(|| ErrorObject::from(missing()).into())).collect()
 }
 
-/// A stream that comes back, if this is a stream and it may.
+/// A stream that comes back, if this is a stream and it may: to ask again runs its method again.
 fn returning(kept: &Arc<Kept>, call: Call, epoch: u64, reply: Reply) -> Reply {
-    match reply {
-        Reply::Stream(items) if kept.shared.options.resubscribe || call.is_repeatable() => {
-            Reply::Stream(items.through(|items| Returning::new(Arc::clone(kept), call, epoch, items)))
-        }
-        Reply::Stream(items) => {
-            Reply::Stream(items.through(|items| super::items::Holding::new(Arc::clone(kept), items)))
-        }
-        other => other,
-    }
+    let Reply::Stream(items) = reply else { return reply };
+    let is_subscription = kept.shared.options.resubscribe && items.subscription().is_some();
+    Reply::Stream(if is_subscription || call.is_repeatable() {
+        items.through(|items| Returning::new(Arc::clone(kept), call, epoch, items))
+    } else {
+        items.through(|items| super::items::Holding::new(Arc::clone(kept), items))
+    })
 }
 
 fn is_lost(reply: &Reply) -> bool {

@@ -7,8 +7,9 @@
 //!   that are [repeatable](crate::Call::repeatable) are sent again. So a call runs more than once only if it may, and
 //!   always has one outcome.
 //! - **Notifications** are sent at most once.
-//! - **Streams** come back under the same handle. Where something may have been lost stands a [`CallError::Gap`]; it
-//!   does not end the stream. A far side that refuses to begin again ends it, with its error.
+//! - **Subscriptions**, and other streams whose calls are repeatable, come back under the same handle. Where something
+//!   may have been lost stands a [`CallError::Gap`]; it does not end the stream. A far side that refuses to begin again
+//!   ends it, with its error. All other streams end with their connection.
 //! - A far side that shuts down in good order (-32006) is treated as one whose connection broke.
 //!
 //! Connecting is tried again with growing delays, see [`Backoff`], until it is [refused](DialError::Refused) for good.
@@ -85,8 +86,9 @@ pub struct Options {
     pub patience: Duration,
     /// How many calls may wait for a connection: 1024. One more fails with [`CallError::Busy`]. A batch counts as one.
     pub waiting: usize,
-    /// Whether every stream comes back: yes. If not, only those whose calls are [repeatable](Call::repeatable) do; the
-    /// others end with their connection. Turn it off where streams are results in parts, not subscriptions.
+    /// Whether every [subscription](crate::Subscription) comes back: yes. If not, only those whose calls are
+    /// [repeatable](Call::repeatable) do. Other streams may be results in parts, and to ask for one again runs its method
+    /// again: they come back only if their calls are repeatable, and end with their connection otherwise.
     pub resubscribe: bool,
 }
 

@@ -99,7 +99,7 @@ async fn act(peer: &Peer, book: &Book, random: &mut fastrand::Rng) {
             assert!(book.runs_of(second) <= 1);
         }
         _ => {
-            let Ok(mut items) = peer.stream::<u64>("count", ()).await else { return };
+            let Ok(mut items) = peer.stream::<u64>("count", ()).repeatable().await else { return };
             let mut expected = 0;
             for _ in 0..random.usize(0..200) {
                 match items.next().await {

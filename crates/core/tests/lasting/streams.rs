@@ -6,13 +6,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::{FutureExt, StreamExt};
 use switchboard_core::lasting::Options;
 use switchboard_core::{
-    CallError, Code, ErrorObject, Gap, Json, Method, Reply, Router, RouterBuilder, Values, service_fn,
+    CallError, Code, ErrorObject, Gap, Json, Method, Reply, Router, RouterBuilder, Subscription, Values,
+    service_fn,
 };
 
 use crate::rig::{Server, at_once};
 
 /// A method whose streams say which of them they are, and how many of them there are now.
 fn numbering() -> (RouterBuilder, Arc<AtomicUsize>) {
+    numbering_as(None)
+}
+
+/// The same, as a subscription by these names.
+fn numbering_as(names: Option<Subscription>) -> (RouterBuilder, Arc<AtomicUsize>) {
     let (opened, alive) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
     let count = Arc::clone(&alive);
     let method = Method::stream("watch", move |_: Json, _| {
@@ -25,6 +31,10 @@ fn numbering() -> (RouterBuilder, Arc<AtomicUsize>) {
         });
         futures_util::stream::iter([number]).chain(never)
     });
+    let method = match names {
+        Some(names) => method.subscription(names),
+        None => method,
+    };
     (Router::builder().add(method), alive)
 }
 
@@ -45,7 +55,7 @@ async fn a_stream_comes_back_under_the_same_handle_after_a_gap() {
     let (router, alive) = numbering();
     let (server, _) = Server::new(router);
     let peer = server.client(at_once()).peer();
-    let mut items = peer.stream::<usize>("watch", ()).await.unwrap();
+    let mut items = peer.stream::<usize>("watch", ()).repeatable().await.unwrap();
     for number in 1..5 {
         assert_eq!(items.next().await, Some(Ok(number)));
         server.cut();
@@ -64,7 +74,7 @@ async fn a_stream_comes_back_from_a_server_that_shuts_down_in_good_order() {
     let (router, _) = numbering();
     let (server, _) = Server::new(router);
     let peer = server.client(at_once()).peer();
-    let mut items = peer.stream::<usize>("watch", ()).await.unwrap();
+    let mut items = peer.stream::<usize>("watch", ()).repeatable().await.unwrap();
     assert_eq!(items.next().await, Some(Ok(1)));
     server.drain();
     expect_gap(&mut items).await;
@@ -83,7 +93,7 @@ async fn a_stream_that_had_ended_is_not_asked_for_again() {
         Router::builder().add(short).add(Method::sync("ping", |_: Json, _| Ok::<_, ErrorObject>(1))),
     );
     let peer = server.client(at_once()).peer();
-    let mut items = peer.stream::<usize>("short", ()).await.unwrap();
+    let mut items = peer.stream::<usize>("short", ()).repeatable().await.unwrap();
     // Items and end go out before the answer to a later call does.
     assert_eq!(peer.call("ping", ()).await, Ok(1));
     server.cut();
@@ -99,7 +109,7 @@ async fn a_stream_that_is_dropped_while_it_is_away_does_not_come_back() {
     let (router, alive) = numbering();
     let (server, _) = Server::new(router.add(Method::sync("ping", |_: Json, _| Ok::<_, ErrorObject>(1))));
     let peer = server.client(at_once()).peer();
-    let mut items = peer.stream::<usize>("watch", ()).await.unwrap();
+    let mut items = peer.stream::<usize>("watch", ()).repeatable().await.unwrap();
     assert_eq!(items.next().await, Some(Ok(1)));
     server.refuse(crate::rig::nobody_listens());
     server.cut();
@@ -126,7 +136,7 @@ async fn a_stream_that_is_refused_the_second_time_ends_with_that_error() {
     });
     let (server, _) = Server::new(Router::builder().add(Method::new("watch", once)));
     let peer = server.client(at_once()).peer();
-    let mut items = peer.stream::<usize>("watch", ()).await.unwrap();
+    let mut items = peer.stream::<usize>("watch", ()).repeatable().await.unwrap();
     assert_eq!(items.next().await, Some(Ok(1)));
     server.cut();
     let end = items.next().await.unwrap().unwrap_err();
@@ -134,26 +144,47 @@ async fn a_stream_that_is_refused_the_second_time_ends_with_that_error() {
     assert_eq!(items.next().await, None);
 }
 
-#[tokio::test]
-async fn a_stream_that_must_not_come_back_ends_unless_its_call_is_repeatable() {
-    let (router, _) = numbering();
-    let (server, _) = Server::new(router);
-    let peer = server.client(Options { resubscribe: false, ..at_once() }).peer();
-    let mut plain = peer.stream::<usize>("watch", ()).await.unwrap();
-    let mut marked = peer.stream::<usize>("watch", ()).repeatable().await.unwrap();
-    assert_eq!((plain.next().await, marked.next().await), (Some(Ok(1)), Some(Ok(2))));
+/// What a stream does when its connection breaks.
+async fn check(resubscribe: bool, mut items: Values<usize>, server: &Server, comes_back: bool) {
+    assert_eq!(items.next().await, Some(Ok(1)));
     server.cut();
-    assert!(matches!(plain.next().await, Some(Err(CallError::Closed(_)))));
-    assert_eq!(plain.next().await, None);
-    expect_gap(&mut marked).await;
-    assert_eq!(marked.next().await, Some(Ok(3)));
+    if comes_back {
+        expect_gap(&mut items).await;
+        assert_eq!(items.next().await, Some(Ok(2)), "resubscribe: {resubscribe}");
+    } else {
+        assert!(matches!(items.next().await, Some(Err(CallError::Closed(_)))), "resubscribe: {resubscribe}");
+        assert_eq!(items.next().await, None);
+    }
+}
+
+#[tokio::test]
+async fn a_stream_comes_back_only_if_it_is_a_subscription_or_its_call_is_repeatable() {
+    let names = || Subscription::named("tick", "unwatch");
+    for resubscribe in [true, false] {
+        let options = || Options { resubscribe, ..at_once() };
+        let open = || Server::new(numbering().0).0;
+
+        let server = open();
+        let plain = server.client(options()).peer().stream::<usize>("watch", ()).await.unwrap();
+        check(resubscribe, plain, &server, false).await;
+
+        let server = open();
+        let peer = server.client(options()).peer();
+        let marked = peer.stream::<usize>("watch", ()).repeatable().await.unwrap();
+        check(resubscribe, marked, &server, true).await;
+
+        let server = Server::new(numbering_as(Some(names())).0).0;
+        let peer = server.client(options()).peer();
+        let subscribed = peer.stream::<usize>("watch", ()).await.unwrap();
+        check(resubscribe, subscribed, &server, resubscribe).await;
+    }
 }
 
 #[tokio::test]
 async fn a_stream_keeps_the_connection_when_every_peer_is_gone() {
     let (router, _) = numbering();
     let (server, _) = Server::new(router);
-    let mut items = server.client(at_once()).peer().stream::<usize>("watch", ()).await.unwrap();
+    let mut items = server.client(at_once()).peer().stream::<usize>("watch", ()).repeatable().await.unwrap();
     assert_eq!(items.next().await, Some(Ok(1)));
     server.cut();
     expect_gap(&mut items).await;

@@ -6,6 +6,8 @@
 //!
 //! A child that [`connect`] started and that ends is gone. One that [`lasting()`] started is started again.
 
+#[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
+mod bare;
 mod command;
 mod group;
 mod sink;
@@ -15,6 +17,8 @@ mod stderr;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
+#[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
+pub(crate) use bare::Bare;
 pub use command::{BadCommand, Command};
 use switchboard_core::lasting::{self, DialError, Lasting};
 use switchboard_core::{Connection, Origin, Peer, Service};
@@ -43,6 +47,15 @@ pub enum StartError {
         /// What the system said.
         error: io::Error,
     },
+}
+
+impl StartError {
+    fn new(command: &Command, error: io::Error) -> StartError {
+        match error.kind() {
+            ErrorKind::NotFound => StartError::NotFound(command.name()),
+            _ => StartError::Failed { program: command.name(), error },
+        }
+    }
 }
 
 impl From<StartError> for DialError {
@@ -116,10 +129,7 @@ pub async fn connect(
     service: Arc<dyn Service>,
     options: &Options,
 ) -> Result<Peer, StartError> {
-    let failed = |error: io::Error| match error.kind() {
-        ErrorKind::NotFound => StartError::NotFound(command.name()),
-        _ => StartError::Failed { program: command.name(), error },
-    };
+    let failed = |error: io::Error| StartError::new(command, error);
     let (mut group, pipes) = Group::start(command).map_err(failed)?;
     let (exit, exited) = watch::channel(None);
     let words = LastWords::default();

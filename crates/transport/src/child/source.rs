@@ -61,7 +61,8 @@ impl FrameSource for Source {
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ConnectionError>>> {
         if !self.has_ended {
             match self.frames.poll_frame(cx) {
-                Poll::Ready(None) => self.has_ended = true,
+                // Half a line is what a child leaves that dies; how it ended says more.
+                Poll::Ready(None | Some(Err(ConnectionError::CutOff(_)))) => self.has_ended = true,
                 Poll::Pending => {}
                 frame => return frame,
             }

@@ -96,6 +96,11 @@ impl Cutter {
         !matches!(self.expects, Expects::Message | Expects::Rest)
     }
 
+    /// Whether an object or array has begun and is not finished.
+    pub(super) fn is_within_value(&self) -> bool {
+        !matches!(self.expects, Expects::Message | Expects::Rest | Expects::LineEnd)
+    }
+
     fn cut_line(&mut self, buffer: &mut BytesMut, limit: usize) -> Result<Option<Bytes>, ConnectionError> {
         let found = memchr::memchr(b'\n', &buffer[self.scanned..]);
         let end = found.map_or(buffer.len(), |at| self.scanned + at);
@@ -140,6 +145,22 @@ impl Cutter {
         self.nesting.clear();
         buffer.split_to(end).freeze()
     }
+}
+
+/// Whether this text is the beginning of an object or array, and not all of it.
+pub(super) fn is_begun(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    let (mut nesting, mut expects) = (Nesting::default(), Expects::Value);
+    if !matches!(text.first(), Some(b'{' | b'[')) {
+        return false;
+    }
+    text.iter().all(|byte| match nesting.step(expects, *byte) {
+        Step::On(next) => {
+            expects = next;
+            true
+        }
+        Step::Ends | Step::Fault => false,
+    })
 }
 
 fn is_blank(byte: u8) -> bool {

@@ -155,18 +155,25 @@ impl Decoder {
 
     /// The last frame, after all others were taken and nothing follows.
     ///
+    /// Text without its line end is given on if it is whole, or can be no part of a message (JT-02).
+    ///
     /// # Errors
     ///
-    /// When the stream ends in the middle of a message whose length is known (LSP-F-12).
+    /// When the stream ends in the middle of a message (LSP-F-12).
     pub fn finish(&mut self) -> Result<Option<Bytes>, ConnectionError> {
         if self.is_broken || !self.is_partial() {
             return Ok(None);
         }
         self.is_broken = true;
-        match self.cutter {
-            // Whether it is whole is for whoever reads it to say: it parses, or is answered with -32700 (JT-02).
-            Cutter::Json(_) | Cutter::Lines(_) => Ok(Some(self.buffer.split().freeze())),
-            _ => Err(ConnectionError::Framing("the stream ended in the middle of a message".to_owned())),
+        let is_cut_off = match &self.cutter {
+            Cutter::Json(cutter) => cutter.is_within_value(),
+            Cutter::Lines(_) => json::is_begun(&self.buffer),
+            Cutter::ContentLength(_) | Cutter::LengthPrefix(_) => true,
+        };
+        if is_cut_off {
+            Err(ConnectionError::CutOff("the stream ended in the middle of a message".to_owned()))
+        } else {
+            Ok(Some(self.buffer.split().freeze()))
         }
     }
 

@@ -26,10 +26,8 @@ pub(super) trait Held: Send + Sync {
     fn cx(&self) -> &Context;
     /// Told that the connection ends after this, with a body unread.
     fn note_closing(&self) {}
-    /// What bounds the bodies of all connections together, if anything does.
-    fn budget(&self) -> Option<&Arc<Budget>> {
-        None
-    }
+    /// What bounds the bodies of all connections together.
+    fn budget(&self) -> &Arc<Budget>;
     /// What an answer that is not done with its response holds on to.
     fn stay(&self) -> Stay {
         Stay::default()
@@ -69,7 +67,7 @@ where
             }
         };
         let limit = rules.settings.limits.frame;
-        let mut share = Share::of(held.budget());
+        let mut share = Share::of(Some(held.budget()));
         let text = match body::begin(&mut body, limit, &mut share).await {
             Begun::Whole(text) => Ok(text),
             Begun::Part(begun) => body::finish(body, begun, limit, rules.options.body_time, share).await,

@@ -264,8 +264,8 @@ impl Held for Running {
         self.0.socket.activity.note_unread();
     }
 
-    fn budget(&self) -> Option<&Arc<Budget>> {
-        Some(&self.0.budget)
+    fn budget(&self) -> &Arc<Budget> {
+        &self.0.budget
     }
 
     fn stay(&self) -> Stay {

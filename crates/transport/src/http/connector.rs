@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::client::ClientOptions;
 use crate::socket::Socket;
 #[cfg(feature = "tls")]
-use crate::tls::{ClientTls, Explained, explain};
+use crate::tls::{ClientTls, Explained};
 
 /// Connects to the host of a URL.
 #[derive(Clone, Debug)]
@@ -43,10 +43,10 @@ impl Refusal {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn note(&self, error: &io::Error, host: &str) {
-        let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-        if cause.is_some() {
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(explain(error, host));
+    fn note(&self, error: &io::Error) {
+        let reason = error.get_ref().and_then(|inner| inner.downcast_ref::<Explained>());
+        if reason.is_some() {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = reason.cloned();
         }
     }
 }
@@ -107,7 +107,7 @@ impl tower_service::Service<Uri> for Connector {
             if let Some(tls) = tls {
                 let greeted = tokio::time::timeout(time, tls.connect(tcp, &host)).await;
                 let socket = greeted.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
-                return Ok(TokioIo::new(Wire { socket, refusal: Some((refusal, host)) }));
+                return Ok(TokioIo::new(Wire { socket, refusal: Some(refusal) }));
             }
             Ok(TokioIo::new(Wire {
                 socket: tcp.into(),
@@ -122,16 +122,27 @@ impl tower_service::Service<Uri> for Connector {
 #[derive(Debug)]
 pub(super) struct Wire {
     socket: Socket,
-    /// Where to say why TLS with this host broke.
+    /// Where to say why TLS broke.
     #[cfg(feature = "tls")]
-    refusal: Option<(Refusal, String)>,
+    refusal: Option<Refusal>,
+}
+
+impl Wire {
+    /// Takes note of why TLS broke, if it did.
+    fn noted<T>(&self, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        #[cfg(feature = "tls")]
+        if let (Poll::Ready(Err(error)), Some(refusal)) = (&outcome, &self.refusal) {
+            refusal.note(error);
+        }
+        outcome
+    }
 }
 
 impl Connection for Wire {
     fn connected(&self) -> Connected {
         #[cfg(feature = "tls")]
-        if let Socket::Tls(tls) = &self.socket
-            && tls.get_ref().1.alpn_protocol() == Some(b"h2")
+        if let Socket::Candid(tls) = &self.socket
+            && tls.is_http2()
         {
             return Connected::new().negotiated_h2();
         }
@@ -146,17 +157,14 @@ impl AsyncRead for Wire {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let read = Pin::new(&mut self.socket).poll_read(cx, buf);
-        #[cfg(feature = "tls")]
-        if let (Poll::Ready(Err(error)), Some((refusal, host))) = (&read, &self.refusal) {
-            refusal.note(error, host);
-        }
-        read
+        self.noted(read)
     }
 }
 
 impl AsyncWrite for Wire {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.socket).poll_write(cx, buf)
+        let written = Pin::new(&mut self.socket).poll_write(cx, buf);
+        self.noted(written)
     }
 
     fn poll_write_vectored(
@@ -164,7 +172,8 @@ impl AsyncWrite for Wire {
         cx: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.socket).poll_write_vectored(cx, parts)
+        let written = Pin::new(&mut self.socket).poll_write_vectored(cx, parts);
+        self.noted(written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -172,7 +181,8 @@ impl AsyncWrite for Wire {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_flush(cx)
+        let flushed = Pin::new(&mut self.socket).poll_flush(cx);
+        self.noted(flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

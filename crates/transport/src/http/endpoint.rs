@@ -22,6 +22,7 @@ use super::options::Options;
 use super::rules::Rules;
 #[cfg(feature = "ws")]
 use super::upgrade::Upgrade;
+use crate::budget::Budget;
 
 /// Answers HTTP requests with a service. Cheap to clone.
 ///
@@ -55,6 +56,7 @@ struct Parts {
 /// What a mounted endpoint needs, made when it is first used.
 struct Mounted {
     rules: Arc<Rules>,
+    budget: Arc<Budget>,
     cx: Context,
 }
 
@@ -65,6 +67,10 @@ impl Held for Mounted {
 
     fn cx(&self) -> &Context {
         &self.cx
+    }
+
+    fn budget(&self) -> &Arc<Budget> {
+        &self.budget
     }
 }
 
@@ -133,7 +139,11 @@ where
 
     #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]
     fn call(&mut self, mut request: Request<B>) -> Answering {
-        let make = || Mounted { rules: self.rules(None), cx: Context::new(Origin::new("http")) };
+        let make = || Mounted {
+            rules: self.rules(None),
+            budget: Budget::new(self.0.options.buffers),
+            cx: Context::new(Origin::new("http")),
+        };
         let mounted = self.0.mounted.get_or_init(make);
         let cx = request.extensions().get::<Context>().unwrap_or(&mounted.cx).clone();
         #[cfg(feature = "ws")]
@@ -144,9 +154,11 @@ where
         if let Some(upgrade) = Upgrade::of(on, &mut admitted) {
             let mut upgraded = self.0.upgraded.lock().unwrap_or_else(PoisonError::into_inner);
             while upgraded.try_join_next().is_some() {}
-            upgraded.spawn(upgrade.go_on_mounted(Arc::clone(&mounted.rules), cx.clone()));
+            let (rules, budget) = (Arc::clone(&mounted.rules), Arc::clone(&mounted.budget));
+            upgraded.spawn(upgrade.go_on_mounted(rules, budget, cx.clone()));
         }
-        let held = Mounted { rules: Arc::clone(&mounted.rules), cx };
+        let (rules, budget) = (Arc::clone(&mounted.rules), Arc::clone(&mounted.budget));
+        let held = Mounted { rules, budget, cx };
         Answering(Box::pin(answer(held, admitted)))
     }
 }

@@ -54,6 +54,10 @@ pub struct Options {
     pub cors: Option<Cors>,
     /// How long a body may take to come: 30 s (SEC-H-05).
     pub body_time: Duration,
+    /// Bytes of all bodies and messages together that are longer than 64 KiB, where this is mounted into the server of
+    /// somebody else: 256 MiB. Our own server has [`ServerOptions::buffers`](crate::server::ServerOptions::buffers) for all
+    /// that it serves.
+    pub buffers: usize,
     /// Whether a call's context holds the headers of its request, as [`RequestHeaders`]: no. It costs an allocation
     /// for each request.
     pub keep_headers: bool,
@@ -105,6 +109,7 @@ impl Default for Options {
             origins: Origins::default(),
             cors: None,
             body_time: Duration::from_secs(30),
+            buffers: 256 << 20,
             keep_headers: false,
             #[cfg(feature = "ws")]
             websocket: Some(crate::ws::Options::default()),

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::StatusCode;
-use switchboard_core::codec::{self, Incoming, Message, Outcome, Response};
+use switchboard_core::codec::{self, Entries, Incoming, Message, Outcome, Response};
 use switchboard_core::{CallError, Code, ErrorObject, Json, Reply, Settings};
 
 /// A response of the far side, read to its end.
@@ -60,7 +60,7 @@ impl Received {
             };
         }
         match self.decode(settings) {
-            Ok(Incoming::Batch(entries)) => self.sort(entries, first, is_call),
+            Ok(Incoming::Batch(entries)) => self.sort(&entries, first, is_call),
             Ok(Incoming::Single(Message::Response(response))) => every(self.reply(response.outcome)),
             Ok(Incoming::Single(_)) => every(self.broken("it is no response object")),
             Err(error) => every(Err(error)),
@@ -68,10 +68,10 @@ impl Received {
     }
 
     /// Puts the responses to the places of their calls.
-    fn sort(&self, entries: Vec<Message>, first: u64, is_call: &[bool]) -> Vec<Reply> {
+    fn sort(&self, entries: &Entries, first: u64, is_call: &[bool]) -> Vec<Reply> {
         let mut replies: Vec<Option<Reply>> =
             is_call.iter().map(|is_call| (!is_call).then_some(Reply::Value(Json::NULL))).collect();
-        for entry in entries {
+        for entry in entries.iter() {
             let Message::Response(response) = entry else {
                 tracing::debug!("an entry of a batch's answer is no response");
                 continue;

@@ -8,6 +8,7 @@ use switchboard_core::Service;
 use tokio::net::{TcpListener, ToSocketAddrs};
 
 use super::endpoint::Endpoint;
+use crate::budget::Budget;
 use crate::server::{self, Door, Handle, ServerOptions, Stop};
 
 /// Listens for HTTP/1.1 and HTTP/2 on one port.
@@ -97,6 +98,7 @@ impl Server {
         }
         let rules = endpoint.rules(Some(self.address));
         let drain_time = rules.settings.limits.drain_time;
-        server::run(vec![Door::http(self.listener, rules)], self.options, self.stop, drain_time).await;
+        let (doors, budget) = (vec![Door::http(self.listener, rules)], Budget::new(self.options.buffers));
+        server::run(doors, self.options, self.stop, budget, drain_time).await;
     }
 }

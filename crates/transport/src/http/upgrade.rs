@@ -17,6 +17,7 @@ use super::head::{Head, restart};
 use super::options::RequestHeaders;
 use super::pipe::{Pipe, Shared};
 use super::rules::{Admitted, Kept, Rules, Verdict};
+use crate::budget::Budget;
 use crate::server::{Guest, Stop};
 use crate::ws::{self, Agreement, HandshakeError, Role, Stream, asks_for_websocket};
 
@@ -50,21 +51,23 @@ impl Upgrade {
         let unread = joined(prefix, &parts.read_buf);
         let headers = self.headers;
         guest.spawn(|guest| async move {
-            serve(socket, (unread, unsent), &rules, &cx, headers, Some(&guest)).await;
+            let (stop, budget) = (Some(&**guest.stop()), guest.budget());
+            serve(socket, (unread, unsent), &rules, &cx, headers, stop, budget).await;
         });
     }
 
     /// Goes on within another server, over whatever that reads from.
-    pub(super) async fn go_on_mounted(self, rules: Arc<Rules>, cx: Context) {
+    pub(super) async fn go_on_mounted(self, rules: Arc<Rules>, budget: Arc<Budget>, cx: Context) {
         let Ok(upgraded) = self.on.await else { return };
         match upgraded.downcast::<TokioIo<TcpStream>>() {
             Ok(parts) => {
                 let rest = (joined(Bytes::new(), &parts.read_buf), Vec::new());
-                serve(parts.io.into_inner(), rest, &rules, &cx, self.headers, None).await;
+                serve(parts.io.into_inner(), rest, &rules, &cx, self.headers, None, &budget).await;
             }
             Err(other) => {
                 let io: TokioIo<Upgraded> = TokioIo::new(other);
-                serve(io, (BytesMut::new(), Vec::new()), &rules, &cx, self.headers, None).await;
+                let rest = (BytesMut::new(), Vec::new());
+                serve(io, rest, &rules, &cx, self.headers, None, &budget).await;
             }
         }
     }
@@ -83,16 +86,16 @@ async fn serve<S: Stream>(
     rules: &Rules,
     cx: &Context,
     headers: Option<RequestHeaders>,
-    guest: Option<&Guest>,
+    stop: Option<&Stop>,
+    budget: &Arc<Budget>,
 ) {
-    let stop = guest.map(|guest| &**guest.stop());
     let Some(options) = &rules.options.websocket else { return };
     let mut origin = cx.origin().clone();
     origin.transport = "ws";
     let (service, settings) = (Arc::clone(&rules.service), Arc::clone(&rules.settings));
     let limit = settings.limits.longest_frame();
     let (source, sink, ending) = ws::open(io, Role::Server, limit, rest, options);
-    let source = source.within(guest.map(Guest::budget));
+    let source = source.within(budget);
     let (_, mut connection) = Connection::new(source, sink, service, origin, settings);
     if let Some(headers) = headers {
         connection.attach(headers);

@@ -13,6 +13,7 @@ use super::door::{Arrival, Door};
 use super::guest::House;
 use super::options::ServerOptions;
 use super::stop::Stop;
+use crate::budget::Budget;
 
 /// How many refused connections are told so at once; others are closed without a word.
 const REFUSALS: usize = 64;
@@ -28,8 +29,14 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// # Cancel safety
 ///
 /// Dropping the future ends every connection.
-pub(crate) async fn run(doors: Vec<Door>, options: ServerOptions, stop: Arc<Stop>, drain_time: Duration) {
-    let owner = Owner(House::new(options, stop));
+pub(crate) async fn run(
+    doors: Vec<Door>,
+    options: ServerOptions,
+    stop: Arc<Stop>,
+    budget: Arc<Budget>,
+    drain_time: Duration,
+) {
+    let owner = Owner(House::new(options, stop, budget));
     let house = &owner.0;
     #[cfg(feature = "tls")]
     for tls in doors.iter().filter_map(Door::tls) {

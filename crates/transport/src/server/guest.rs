@@ -29,9 +29,8 @@ pub(crate) struct Guest {
 }
 
 impl House {
-    pub(super) fn new(options: ServerOptions, stop: Arc<Stop>) -> Arc<House> {
+    pub(super) fn new(options: ServerOptions, stop: Arc<Stop>, budget: Arc<Budget>) -> Arc<House> {
         let seats = Seats::new(options.connections, options.connections_per_address);
-        let budget = Budget::new(options.buffers);
         Arc::new(House { options, stop, seats, budget, tasks: Tasks::default() })
     }
 

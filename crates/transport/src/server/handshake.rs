@@ -7,7 +7,7 @@ use std::task::Poll;
 use switchboard_core::ErrorObject;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
-use tokio_rustls::{TlsAcceptor, TlsStream};
+use tokio_rustls::TlsAcceptor;
 
 use super::door::{http_refusal, say_and_close};
 use super::guest::Guest;
@@ -53,15 +53,17 @@ async fn shake(
         say_and_close(tcp.into(), &http_refusal("400 Bad Request", &error), guest.stop()).await;
         return None;
     }
-    match TlsAcceptor::from(tls.config()).accept(tcp).await {
+    match TlsAcceptor::from(tls.config()).accept(tcp).into_fallible().await {
         Ok(stream) => {
             let chain = stream.get_ref().1.peer_certificates();
             let certificate =
-                chain.and_then(<[_]>::first).map(|certificate| PeerCertificate::read(certificate));
-            Some((Socket::Tls(Box::new(TlsStream::Server(stream))), certificate))
+                chain.and_then(<[_]>::first).map(|certificate| PeerCertificate::from_der(certificate));
+            Some((Socket::Tls(Box::new(stream)), certificate))
         }
-        Err(error) => {
+        Err((error, tcp)) => {
             tracing::debug!(%error, "a TLS handshake failed");
+            // The far side may have sent more already. To close at once would keep it from reading why it was refused.
+            say_and_close(tcp.into(), b"", guest.stop()).await;
             None
         }
     }

@@ -20,6 +20,7 @@ use super::stop::Stop;
 #[cfg(feature = "stream")]
 use super::streams::Streams;
 use crate::address::{Address, Place, Scheme};
+use crate::budget::Budget;
 use crate::http::{self, Endpoint};
 #[cfg(feature = "stream")]
 use crate::stream;
@@ -225,9 +226,10 @@ impl Server {
     ///
     /// Dropping the future ends every connection and cancels their calls.
     pub async fn serve(self) {
+        let budget = Budget::new(self.options.buffers);
         #[cfg(all(feature = "stdio", unix))]
         let stdio = serve_stdio(
-            self.stdio.map(|options| options.with_settings(self.settings.clone())),
+            self.stdio.map(|options| options.with_settings(self.settings.clone()).within(&budget)),
             Arc::clone(&self.service),
             Arc::clone(&self.stop),
         );
@@ -254,7 +256,8 @@ impl Server {
             }
             door
         });
-        let serving = run(doors.collect(), self.options.clone(), self.stop, self.settings.limits.drain_time);
+        let drain_time = self.settings.limits.drain_time;
+        let serving = run(doors.collect(), self.options.clone(), self.stop, budget, drain_time);
         #[cfg(all(feature = "stdio", unix))]
         both(serving, stdio).await;
         #[cfg(not(all(feature = "stdio", unix)))]

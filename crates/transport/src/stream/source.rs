@@ -148,8 +148,8 @@ impl Watch {
         }
         let Some(timer) = &mut self.timer else { return Poll::Pending };
         timer.as_mut().poll(cx).map(|()| match awaits {
-            Awaits::RestOfMessage => Some(ConnectionError::Framing(format!(
-                "a message was begun and not finished within {time:?} (message_time)"
+            Awaits::RestOfMessage => Some(ConnectionError::CutOff(format!(
+                "it was begun and not finished within {time:?} (message_time)"
             ))),
             Awaits::Message => None,
         })

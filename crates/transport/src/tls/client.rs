@@ -11,6 +11,7 @@ use rustls_platform_verifier::Verifier;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
+use super::candid::Candid;
 use super::error::TlsError;
 use super::explain::{Explained, explain};
 use super::{HTTP, files, provider};
@@ -102,7 +103,7 @@ impl ClientTls {
         };
         let connector = TlsConnector::from(Arc::clone(&self.config));
         let stream = connector.connect(name, tcp).await.map_err(|error| explain(&error, host))?;
-        Ok(Socket::Tls(Box::new(stream.into())))
+        Ok(Socket::Candid(Box::new(Candid::new(stream, host))))
     }
 }
 

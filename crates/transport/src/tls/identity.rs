@@ -28,8 +28,10 @@ pub struct PeerCertificate {
 }
 
 impl PeerCertificate {
-    /// What this certificate says. Parts that cannot be read are left out; the fingerprint is always there.
-    pub(crate) fn read(certificate: &[u8]) -> PeerCertificate {
+    /// What this certificate says, in DER. Whether it is to be believed was decided before. Parts that cannot be read are
+    /// left out; the fingerprint is always there.
+    #[must_use]
+    pub fn from_der(certificate: &[u8]) -> PeerCertificate {
         let fingerprint =
             digest(&SHA256, certificate).as_ref().iter().fold(String::new(), |mut text, byte| {
                 let _ = write!(text, "{byte:02x}");
@@ -145,7 +147,7 @@ mod tests {
         params.distinguished_name.push(DnType::CommonName, "alice, the first");
         params.distinguished_name.push(DnType::OrganizationName, "Example");
         let certificate = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
-        let found = PeerCertificate::read(certificate.der());
+        let found = PeerCertificate::from_der(certificate.der());
         assert_eq!(found.subject, "CN=alice\\, the first,O=Example");
         assert_eq!(found.dns_names, ["a.example"]);
         assert_eq!(found.addresses, [IpAddr::from([10, 0, 0, 1])]);
@@ -161,11 +163,11 @@ mod tests {
         let certificate = rcgen::generate_simple_self_signed(vec!["a.example".to_owned()]).unwrap().cert;
         let whole = certificate.der();
         for end in 0..whole.len() {
-            PeerCertificate::read(&whole[..end]);
+            let _ = PeerCertificate::from_der(&whole[..end]);
             for flip in [0x01, 0x80, 0xff] {
                 let mut changed = whole.to_vec();
                 changed[end] ^= flip;
-                PeerCertificate::read(&changed);
+                let _ = PeerCertificate::from_der(&changed);
             }
         }
     }

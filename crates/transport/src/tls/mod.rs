@@ -6,6 +6,7 @@
 //!
 //! TLS 1.2 and 1.3 (SEC-H-07), with the cryptography of aws-lc. No process-wide default is installed or looked at.
 
+mod candid;
 mod client;
 mod der;
 mod error;
@@ -18,9 +19,10 @@ use std::sync::{Arc, LazyLock};
 
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 
+pub(crate) use self::candid::Candid;
 pub use self::client::{ClientFiles, ClientTls, Trust};
 pub use self::error::TlsError;
-pub(crate) use self::explain::{Explained, explain};
+pub(crate) use self::explain::Explained;
 pub use self::identity::PeerCertificate;
 pub use self::server::{CallerProof, ServerFiles, ServerTls};
 

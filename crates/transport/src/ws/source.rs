@@ -50,9 +50,9 @@ impl<S: Stream> Source<S> {
         Source { shared, decoder: Some(decoder), unread, clock, timer, share: Share::default() }
     }
 
-    /// The same source for a connection of a server with this budget, if it has one.
-    pub(crate) fn within(mut self, budget: Option<&Arc<Budget>>) -> Self {
-        self.share = Share::of(budget);
+    /// The same source for a connection of a server with this budget.
+    pub(crate) fn within(mut self, budget: &Arc<Budget>) -> Self {
+        self.share = Share::of(Some(budget));
         self
     }
 
@@ -151,7 +151,7 @@ impl<S: Stream> Source<S> {
                 Verdict::Slow => {
                     let reason = "a message did not come in time".to_owned();
                     self.shared.control().verdict = Some((CloseCode::POLICY, reason.clone()));
-                    return Poll::Ready(ConnectionError::Framing(reason));
+                    return Poll::Ready(ConnectionError::CutOff(reason));
                 }
             };
             self.timer.as_mut().reset(due);

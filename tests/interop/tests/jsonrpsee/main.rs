@@ -13,7 +13,7 @@ use jsonrpsee::rpc_params;
 use jsonrpsee::ws_client::WsClientBuilder;
 use serde_json::{Value, json};
 use switchboard::{Subscription as Names, connect};
-use switchboard_interop::{batch, calls, serve};
+use switchboard_interop::{batch, calls, check, serve};
 
 #[tokio::test]
 async fn its_http_client_calls() {
@@ -104,4 +104,19 @@ async fn our_client_calls_its_server_over_websocket_and_subscribes() {
         assert_eq!(ticks, [Ok(1), Ok(2), Ok(3)]);
     }
     assert_eq!(peer.call::<i64>("sum", [1, 2]).await, Ok(3));
+}
+
+#[tokio::test]
+async fn check_finds_what_its_server_does_otherwise() {
+    let (address, _server) = server::start().await;
+    let found = check(&format!("http://{address}"), &[]).await;
+    assert!(found.passed > 100, "{found:?}");
+    // A notification is answered, with null.
+    assert!(found.failed.contains_key("notification") && found.breaks("J2-17"), "{found:?}");
+    // A call with a negative identifier is taken for a notification, and its caller learns nothing.
+    assert!(found.failed.contains_key("id-negative") && found.breaks("J2-28"), "{found:?}");
+    // White space before a message is counted.
+    assert!(found.failed.contains_key("much-white-space") && found.breaks("J2-61"), "{found:?}");
+    // An invalid request is told as a text that is no JSON.
+    assert!(found.failed.contains_key("invalid-without-id") && found.breaks("J2-20"), "{found:?}");
 }

@@ -63,7 +63,7 @@ where
 {
     let rules = held.rules();
     let limit = rules.settings.limits.frame;
-    let share = Share::of(held.budget());
+    let share = Share::of(Some(held.budget()));
     let text = match body::read(&mut incoming, limit, rules.options.body_time, share).await {
         Ok(text) => text,
         Err(unread) => return refuse(&held, Fault::unread(unread, limit), headers, is_http1),

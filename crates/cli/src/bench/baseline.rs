@@ -1,0 +1,91 @@
+//! A run beside an earlier one.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use anstyle::{AnsiColor, Style};
+
+use super::figures::{rate, time};
+use super::report::Report;
+use crate::failure::Failure;
+
+const TITLE: Style = Style::new().bold();
+const BETTER: Style = AnsiColor::Green.on_default();
+const WORSE: Style = AnsiColor::Red.on_default();
+
+/// What is closer than this to the same is not called better or worse.
+const NOISE: f64 = 0.05;
+
+/// Reads the report of an earlier run.
+pub(crate) fn read(path: &Path) -> Result<Report, Failure> {
+    let wrong = |what: String| {
+        Failure::usage(format!("cannot read the baseline {}: {what}", path.display()))
+            .advise("make one with `switchboard bench … --json > FILE`")
+    };
+    let text = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let report: Report = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+    if report.format != 1 {
+        return Err(wrong(format!("it has form {}, and this program reads form 1", report.format)));
+    }
+    Ok(report)
+}
+
+/// How a run compares to an earlier one, as text.
+pub(crate) fn compare(now: &Report, before: &Report) -> String {
+    let mut page = String::new();
+    // A String takes all that is written to it.
+    let written = write_page(&mut page, now, before);
+    debug_assert!(written.is_ok());
+    page
+}
+
+fn write_page(out: &mut String, now: &Report, before: &Report) -> std::fmt::Result {
+    writeln!(out, "{TITLE}Beside the baseline{TITLE:#}")?;
+    if (&now.plan, &now.method) != (&before.plan, &before.method) {
+        writeln!(out, "  it was another run: {} with other options or parameters", before.method)?;
+    }
+    let shown = format!("{} → {} calls/s", rate(before.throughput), rate(now.throughput));
+    line(out, "throughput", &shown, now.throughput / before.throughput, false)?;
+    for (name, of) in [
+        ("p50", (|report| report.latency.p50) as fn(&Report) -> u64),
+        ("p90", |report| report.latency.p90),
+        ("p99", |report| report.latency.p99),
+        ("p99.9", |report| report.latency.p999),
+        ("max", |report| report.latency.max),
+    ] {
+        let (was, is) = (of(before) as f64, of(now) as f64);
+        line(out, name, &format!("{} → {}", time(was), time(is)), is / was, true)?;
+    }
+    Ok(())
+}
+
+fn line(out: &mut String, name: &str, shown: &str, ratio: f64, less_is_better: bool) -> std::fmt::Result {
+    if !ratio.is_finite() {
+        return writeln!(out, "  {name:<12}{shown}");
+    }
+    let style = match (ratio - 1.0, less_is_better) {
+        (change, _) if change.abs() < NOISE => Style::new(),
+        (change, true) if change < 0.0 => BETTER,
+        (change, false) if change > 0.0 => BETTER,
+        _ => WORSE,
+    };
+    writeln!(out, "  {name:<12}{style}× {ratio:.2}{style:#}  {shown}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::report;
+    use super::*;
+
+    #[test]
+    fn a_comparison_tells_ratios() {
+        let before = report();
+        let mut now = before.clone();
+        now.throughput = before.throughput * 2.0;
+        now.latency.p99 = before.latency.p99 / 2;
+        let page = anstream::adapter::strip_str(&compare(&now, &before)).to_string();
+        assert!(page.contains("throughput  × 2.00"), "{page}");
+        assert!(page.contains("p99         × 0.50"), "{page}");
+        assert!(!page.contains("another run"), "{page}");
+    }
+}

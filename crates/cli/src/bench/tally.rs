@@ -1,0 +1,223 @@
+//! What one worker measured: a plain value that nobody else touches until the run is over.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use switchboard::{CallError, Reply};
+use tokio::time::Instant;
+
+use super::timeline::Timeline;
+
+/// What was measured, by one worker or by all.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally {
+    /// How long messages took, in nanoseconds: those that were answered, and those that timed out.
+    pub(crate) latency: Histogram<u64>,
+    /// When calls were answered.
+    pub(crate) timeline: Timeline,
+    /// Calls that gave a result.
+    pub(crate) results: u64,
+    /// Items of streams among them.
+    pub(crate) items: u64,
+    /// Calls that were answered with an error: how many, and the first message, by code.
+    pub(crate) rejected: BTreeMap<i64, (u64, String)>,
+    /// Calls that gave no result, for whatever reason.
+    pub(crate) errors: u64,
+    /// Calls that were not answered, by why.
+    pub(crate) failed: BTreeMap<Kind, u64>,
+    /// Bytes of the parameters that were sent.
+    pub(crate) sent: u64,
+    /// Bytes of the results that came.
+    pub(crate) received: u64,
+    /// Connections that broke and were made again.
+    pub(crate) reconnects: u64,
+    /// How the generator kept to its schedule.
+    pub(crate) pace: Pacing,
+    /// From when calls are measured, and when the last one was over.
+    span: Option<(Instant, Instant)>,
+}
+
+/// Why a call was not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// No answer came in time.
+    TimedOut,
+    /// The connection broke before the answer came.
+    ConnectionLost,
+    /// No connection could be made.
+    Refused,
+    /// What came was no JSON-RPC, or not the answer.
+    BadAnswer,
+    /// It was not sent, or not waited for, for another reason.
+    Other,
+}
+
+/// How well calls were made at the times when they were due.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Pacing {
+    /// Messages that this program sent more than [`TOLERANCE`] late although there was a place.
+    pub(crate) late: u64,
+    /// How late at most.
+    pub(crate) worst: Duration,
+    /// Messages that waited because every place was taken: the server was slow.
+    pub(crate) held_back: u64,
+    /// Calls that were due and not sent before the end.
+    pub(crate) unsent: u64,
+}
+
+/// How late this program may be before it says so.
+const TOLERANCE: Duration = Duration::from_millis(1);
+
+impl Pacing {
+    /// Takes note of when a message was sent that was due at `due`, when there has been a place since `open_since`.
+    pub(crate) fn note(&mut self, due: Instant, open_since: Instant, now: Instant) {
+        self.held_back += u64::from(open_since > due);
+        let late = now.saturating_duration_since(due.max(open_since));
+        self.late += u64::from(late > TOLERANCE);
+        self.worst = self.worst.max(late);
+    }
+}
+
+impl Kind {
+    /// The kind's name in a report.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::TimedOut => "timedOut",
+            Kind::ConnectionLost => "connectionLost",
+            Kind::Refused => "refused",
+            Kind::BadAnswer => "badAnswer",
+            Kind::Other => "other",
+        }
+    }
+}
+
+impl From<&CallError> for Kind {
+    fn from(error: &CallError) -> Kind {
+        match error {
+            CallError::TimedOut => Kind::TimedOut,
+            CallError::Closed(_) => Kind::ConnectionLost,
+            CallError::Unreachable(_) => Kind::Refused,
+            CallError::Transport(_) | CallError::Protocol(_) | CallError::Result(_) => Kind::BadAnswer,
+            _ => Kind::Other,
+        }
+    }
+}
+
+impl Tally {
+    pub(crate) fn new() -> Tally {
+        Tally {
+            latency: Histogram::new(3).expect("three digits are within its bounds"),
+            timeline: Timeline::new(),
+            results: 0,
+            items: 0,
+            rejected: BTreeMap::new(),
+            errors: 0,
+            failed: BTreeMap::new(),
+            sent: 0,
+            received: 0,
+            reconnects: 0,
+            pace: Pacing::default(),
+            span: None,
+        }
+    }
+
+    /// Takes note of one message that was answered with these replies, or timed out, after this time.
+    pub(crate) fn took(&mut self, from: Instant, due: Instant, now: Instant, calls: u64) {
+        let time = u64::try_from((now - due).as_nanos()).unwrap_or(u64::MAX);
+        // It grows with what is recorded.
+        let recorded = self.latency.record(time.max(1));
+        debug_assert!(recorded.is_ok());
+        self.timeline.count(now.saturating_duration_since(from), calls);
+        let (_, last) = self.span.get_or_insert((from, now));
+        *last = now.max(*last);
+    }
+
+    /// Takes note of a reply. Gives why there is none, if the far side sent none.
+    pub(crate) fn reply(&mut self, reply: Reply) -> Option<CallError> {
+        match reply {
+            Reply::Value(json) => {
+                self.results += 1;
+                self.received += json.as_bytes().len() as u64;
+                None
+            }
+            Reply::Error(error) => self.failure(error.into()),
+            // A batch's entries are not followed further.
+            Reply::Stream(_) => {
+                self.results += 1;
+                None
+            }
+        }
+    }
+
+    /// Takes note of a call that gave no result. Gives why, if the far side sent no answer.
+    pub(crate) fn failure(&mut self, error: CallError) -> Option<CallError> {
+        self.errors += 1;
+        if let CallError::Rejected(error) = error {
+            let entry = self.rejected.entry(error.code.0);
+            entry.or_insert_with(|| (0, error.message.to_string())).0 += 1;
+            return None;
+        }
+        *self.failed.entry(Kind::from(&error)).or_default() += 1;
+        Some(error)
+    }
+
+    /// How long it took from when calls are measured until the last was answered.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.span.map_or(Duration::ZERO, |(from, last)| last - from)
+    }
+
+    /// Adds what another worker measured.
+    pub(crate) fn add(&mut self, other: Tally) {
+        // Both grow as they need to.
+        let added = self.latency.add(&other.latency);
+        debug_assert!(added.is_ok());
+        self.timeline.add(other.timeline);
+        self.results += other.results;
+        self.items += other.items;
+        self.errors += other.errors;
+        for (code, (count, message)) in other.rejected {
+            self.rejected.entry(code).or_insert((0, message)).0 += count;
+        }
+        for (kind, count) in other.failed {
+            *self.failed.entry(kind).or_default() += count;
+        }
+        self.sent += other.sent;
+        self.received += other.received;
+        self.reconnects += other.reconnects;
+        self.pace.late += other.pace.late;
+        self.pace.worst = self.pace.worst.max(other.pace.worst);
+        self.pace.held_back += other.pace.held_back;
+        self.pace.unsent += other.pace.unsent;
+        self.span = match (self.span, other.span) {
+            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+            (mine, theirs) => mine.or(theirs),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switchboard::{Code, ErrorObject, Json};
+
+    #[tokio::test(start_paused = true)]
+    async fn what_workers_measured_adds_up() {
+        let start = Instant::now();
+        let after = |ms| start + Duration::from_millis(ms);
+        let mut all = Tally::new();
+        for worker in 1..=2 {
+            let mut tally = Tally::new();
+            tally.took(start, start, after(10 * worker), 1);
+            assert_eq!(tally.reply(Reply::Value(Json::parse("[1,2]").unwrap())), None);
+            assert_eq!(tally.reply(ErrorObject::new(Code(-5), "no").into()), None);
+            assert_eq!(tally.failure(CallError::TimedOut), Some(CallError::TimedOut));
+            all.add(tally);
+        }
+        assert_eq!((all.results, all.received, all.errors), (2, 10, 4));
+        assert_eq!(all.rejected[&-5], (2, "no".to_owned()));
+        assert_eq!(all.failed[&Kind::TimedOut], 2);
+        assert_eq!(all.latency.len(), 2);
+        assert_eq!(all.elapsed(), Duration::from_millis(20));
+    }
+}

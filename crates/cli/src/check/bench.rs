@@ -1,0 +1,271 @@
+//! The bench that cases are tried on: asks the server one thing at a time and sees what comes.
+//!
+//! Over a carrier that stays open, a good call is sent behind every case. Its answer tells that nothing more will come of
+//! the case, so that silence is seen without waiting for long, and that the server still answers.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::found::{Found, UNKNOWN, members};
+use super::message::Message;
+use super::outcome::{Came, End};
+use super::profile::Profile;
+use super::wire::{Carrier, Endpoint, Line, Received, Request, http};
+
+/// How long an answer may come after that of the good call behind it.
+const LATE: Duration = Duration::from_millis(300);
+/// How long silence is listened to.
+const QUIET: Duration = Duration::from_millis(20);
+/// How long a second answer may come after the first.
+const AGAIN: Duration = Duration::from_millis(2);
+
+/// The bench.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) profile: Profile,
+    pub(crate) found: Found,
+    /// How long anything may take.
+    pub(crate) timeout: Duration,
+    /// The most bytes that are sent at once.
+    pub(crate) max_bytes: usize,
+    line: Option<Line>,
+    /// The identifier of the last good call.
+    last: u32,
+}
+
+impl Bench {
+    pub(crate) fn new(endpoint: Endpoint, profile: Profile, timeout: Duration, max_bytes: usize) -> Bench {
+        let found = Found::default();
+        Bench { endpoint, profile, found, timeout, max_bytes, line: None, last: 7_000_000 }
+    }
+
+    pub(crate) fn carrier(&self) -> Carrier {
+        self.endpoint.carrier()
+    }
+
+    /// Whether good calls are made in 1.0.
+    pub(crate) fn is_old(&self) -> bool {
+        self.profile == Profile::V1
+    }
+
+    /// A call that the server answers, with a result if such a call is known.
+    pub(crate) fn good(&self, id: impl std::fmt::Display) -> String {
+        let good = self.found.good.as_ref();
+        let (method, params) =
+            good.map_or((UNKNOWN, None), |(method, params)| (method.as_str(), params.as_deref()));
+        if self.is_old() {
+            let members = members((method, Some(params.unwrap_or("[]"))));
+            return format!("{{{members},\"id\":{id}}}");
+        }
+        format!("{{\"jsonrpc\":\"2.0\",{},\"id\":{id}}}", members((method, params)))
+    }
+
+    /// A message with its names filled in.
+    pub(crate) fn fill(&self, template: &[u8]) -> Vec<u8> {
+        let inner = |name: &str| serde_json::to_string(name).unwrap_or_default().trim_matches('"').to_owned();
+        let good = self.found.good.clone().unwrap_or_else(|| (UNKNOWN.to_owned(), None));
+        let names: [(&[u8], String); 4] = [
+            (b"@good", members((&good.0, good.1.as_deref()))),
+            (b"@name", inner(&good.0)),
+            (b"@none", UNKNOWN.to_owned()),
+            (b"@echo", inner(self.found.echo.as_deref().unwrap_or("echo"))),
+        ];
+        let mut filled = Vec::with_capacity(template.len());
+        let mut rest = template;
+        while let Some(at) = rest.iter().position(|byte| *byte == b'@') {
+            filled.extend_from_slice(&rest[..at]);
+            rest = &rest[at..];
+            let found = names.iter().find(|(name, _)| rest.starts_with(name));
+            let length = found.map_or(1, |(name, text)| {
+                filled.extend_from_slice(text.as_bytes());
+                name.len()
+            });
+            if found.is_none() {
+                filled.push(b'@');
+            }
+            rest = &rest[length..];
+        }
+        filled.extend_from_slice(rest);
+        filled
+    }
+
+    /// Sends one message and sees what comes. That many messages are awaited.
+    pub(crate) async fn ask(&mut self, message: &[u8], expected: usize) -> Came {
+        if self.carrier() == Carrier::Http {
+            return self.request(&Request::post(message)).await;
+        }
+        let mut line = match self.line.take() {
+            Some(line) => line,
+            None => match self.open().await {
+                Ok(line) => line,
+                Err(why) => return Came { end: End::Unsent(why), ..Came::default() },
+            },
+        };
+        let bytes = line.framed(message);
+        let came = self.ask_on(&mut line, &bytes, expected).await;
+        if came.end == End::Open {
+            self.line = Some(line);
+        }
+        came
+    }
+
+    /// Sends bytes on a connection of their own and sees what comes.
+    pub(crate) async fn ask_bytes(&mut self, bytes: &[u8], expected: usize) -> Came {
+        match self.open().await {
+            Ok(mut line) => self.ask_on(&mut line, bytes, expected).await,
+            Err(why) => Came { end: End::Unsent(why), ..Came::default() },
+        }
+    }
+
+    /// Sends bytes, a good call behind them, and sees what comes until that is answered.
+    pub(crate) async fn ask_on(&mut self, line: &mut Line, bytes: &[u8], expected: usize) -> Came {
+        self.last += 1;
+        let id = self.last.to_string();
+        let good = line.framed(self.good(&id).as_bytes());
+        let deadline = Instant::now() + self.timeout;
+        // What is written and what is read must not wait for each other, so each part is small or the far side reads.
+        let sent = timeout_at(deadline, async {
+            line.send_raw(bytes).await?;
+            line.send_raw(&good).await
+        });
+        // A connection that broke may still hold what was answered before.
+        let _ = sent.await;
+        collect(line, &id, expected, deadline).await
+    }
+
+    /// Sends a request of HTTP and sees what comes.
+    pub(crate) async fn request(&mut self, request: &Request) -> Came {
+        let response = timeout(self.timeout, http::exchange(&self.endpoint, request)).await;
+        match response {
+            Err(_) => Came { end: End::Silent, ..Came::default() },
+            Ok(Err(why)) if why.contains("ended without a response") => {
+                Came { end: End::Closed, ..Came::default() }
+            }
+            Ok(Err(why)) => Came { end: End::Unsent(why), ..Came::default() },
+            Ok(Ok((head, body))) => {
+                let messages = messages(&head, &body);
+                Came { messages, end: End::Open, head: Some(head) }
+            }
+        }
+    }
+
+    /// Opens a connection, and introduces itself where servers of this kind want that.
+    pub(crate) async fn open(&mut self) -> Result<Line, String> {
+        let opened = timeout(self.timeout, Line::open(&self.endpoint)).await;
+        let mut line = opened.map_err(|_| "no connection in time".to_owned())??;
+        for (message, expected) in introduction(self.profile) {
+            let bytes = line.framed(message.as_bytes());
+            let deadline = Instant::now() + self.timeout;
+            if line.send_raw(&bytes).await.is_ok() && expected {
+                let _ = timeout_at(deadline, line.receive()).await;
+            }
+        }
+        Ok(line)
+    }
+
+    /// Introduces itself over HTTP, where servers of this kind want that, and keeps to the session that they give.
+    pub(crate) async fn introduce(&mut self) {
+        if self.carrier() != Carrier::Http {
+            return;
+        }
+        self.endpoint.takes_events = self.profile == Profile::Mcp;
+        for (message, _) in introduction(self.profile) {
+            let came = self.request(&Request::post(message)).await;
+            let session = came.head.as_ref().and_then(|head| head.header("mcp-session-id"));
+            if let Some(Ok(value)) = session.map(str::parse) {
+                self.endpoint.headers.insert("mcp-session-id", value);
+            }
+        }
+    }
+
+    /// Whether the call that was said to succeed does.
+    pub(crate) async fn succeeds(&mut self) -> bool {
+        let good = self.good(1);
+        let came = self.ask(good.as_bytes(), 1).await;
+        matches!(came.messages.as_slice(), [Message::One(response)] if !response.is_error())
+    }
+
+    /// Whether a good call on a new connection is answered.
+    pub(crate) async fn is_well(&mut self) -> Result<(), String> {
+        self.line = None;
+        let good = self.good(1);
+        let came = self.ask(good.as_bytes(), 1).await;
+        match came.messages.as_slice() {
+            [Message::One(response)] if response.has_id("1") => Ok(()),
+            _ => Err(format!("a good call afterwards brought {came}")),
+        }
+    }
+}
+
+/// Reads until the good call is answered and a little longer.
+pub(crate) async fn collect(line: &mut Line, good: &str, expected: usize, deadline: Instant) -> Came {
+    let mut came = Came::default();
+    let mut until = deadline;
+    let mut is_answered = false;
+    loop {
+        match timeout_at(until, line.receive()).await {
+            Ok(Received::Message(message)) => {
+                let message = Message::parse(&message);
+                let is_good = matches!(&message, Message::One(response) if response.has_id(good));
+                if is_good && !is_answered {
+                    is_answered = true;
+                } else if !message.is_call() {
+                    came.messages.push(message);
+                }
+            }
+            Ok(Received::Pong) => {}
+            Ok(Received::Closed(_)) => {
+                came.end = End::Closed;
+                return came;
+            }
+            Err(_) => {
+                came.end = if is_answered { End::Open } else { End::Silent };
+                return came;
+            }
+        }
+        if is_answered {
+            let more = match expected {
+                0 => QUIET,
+                _ if came.messages.len() < expected => LATE,
+                _ => AGAIN,
+            };
+            until = deadline.min(Instant::now() + more);
+        }
+    }
+}
+
+/// What servers of this kind want to hear first, and whether they answer it.
+fn introduction(profile: Profile) -> Vec<(&'static str, bool)> {
+    match profile {
+        Profile::Lsp => vec![
+            (
+                r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"processId":null,"rootUri":null,"capabilities":{}}}"#,
+                true,
+            ),
+            (r#"{"jsonrpc":"2.0","method":"initialized","params":{}}"#, false),
+        ],
+        Profile::Mcp => vec![
+            (
+                r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"switchboard-check","version":"1"}}}"#,
+                true,
+            ),
+            (r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, false),
+        ],
+        _ => Vec::new(),
+    }
+}
+
+/// The messages in the body of a response.
+fn messages(head: &http::Head, body: &[u8]) -> Vec<Message> {
+    if head.header("content-type").is_some_and(|value| value.starts_with("text/event-stream")) {
+        let text = String::from_utf8_lossy(body).into_owned();
+        let data = text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
+        return data
+            .map(|data| Message::parse(data.as_bytes()))
+            .filter(|message| !message.is_call())
+            .collect();
+    }
+    if body.trim_ascii().is_empty() { Vec::new() } else { vec![Message::parse(body)] }
+}

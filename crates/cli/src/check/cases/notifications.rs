@@ -1,0 +1,56 @@
+//! Notifications: what has no identifier has no answer.
+
+use crate::check::case::{Case, Need, case};
+use crate::check::outcome::{Outcome, error};
+use crate::check::profile::Point;
+
+/// The cases.
+pub(super) fn cases() -> Vec<Case> {
+    let silent = |name, claim, rules, text| case(name, claim, rules, text).right(Outcome::Nothing);
+    vec![
+        silent("notification", "a notification is not answered", &["J2-17"], r#"{"jsonrpc":"2.0",@good}"#)
+            .needs(Need::Good),
+        silent(
+            "notification-unknown",
+            "a notification of an unknown method is not answered",
+            &["J2-17", "J2-18"],
+            r#"{"jsonrpc":"2.0","method":"@none"}"#,
+        ),
+        silent(
+            "notification-with-params",
+            "nor is it with parameters by name",
+            &["J2-17"],
+            r#"{"jsonrpc":"2.0","method":"@none","params":{"a":[1,2]}}"#,
+        ),
+        silent(
+            "notification-bad-params",
+            "a notification whose parameters do not fit is not answered",
+            &["J2-18"],
+            r#"{"jsonrpc":"2.0","method":"subtract","params":["x"]}"#,
+        )
+        .needs(Need::Subtract),
+        silent(
+            "notification-wrong-case",
+            "`ID` is another name, so this is a notification",
+            &["J2-03", "J2-17"],
+            r#"{"jsonrpc":"2.0","method":"@none","ID":1}"#,
+        ),
+        case(
+            "invalid-without-id",
+            "an invalid request is no notification, and is answered",
+            &["J2-20"],
+            r#"{"jsonrpc":"2.0","method":1,"params":"bar"}"#,
+        )
+        .right(error(&[-32600], "null"))
+        .common(Point::Silence, Outcome::Nothing),
+        case(
+            "params-string-without-id",
+            "with params that cannot be it is no notification either, or none that is answered",
+            &["J2-20"],
+            r#"{"jsonrpc":"2.0","method":"@none","params":"bar"}"#,
+        )
+        .should()
+        .right(error(&[-32600], "null"))
+        .allowed(Outcome::Nothing),
+    ]
+}

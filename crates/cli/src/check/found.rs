@@ -1,0 +1,81 @@
+//! What the server offers, as far as the cases need to know.
+
+use super::bench::Bench;
+use super::message::{Message, Response, same};
+
+/// The name that no server has.
+pub(crate) const UNKNOWN: &str = "switchboard_check_no_such_method";
+
+/// Calls that some servers answer, tried in this order.
+const WELL_KNOWN: [(&str, Option<&str>); 9] = [
+    ("subtract", Some("[42,23]")),
+    ("echo", Some("[\"switchboard\"]")),
+    ("rpc.discover", None),
+    ("system.listMethods", Some("[]")),
+    ("web3_clientVersion", Some("[]")),
+    ("rpc_modules", Some("[]")),
+    ("ping", None),
+    ("tools/list", Some("{}")),
+    ("server/discover", Some("{}")),
+];
+
+/// What was found, or given.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Found {
+    /// A call that succeeds: its method, and its parameters as JSON.
+    pub(crate) good: Option<(String, Option<String>)>,
+    /// A method that gives back its parameter.
+    pub(crate) echo: Option<String>,
+    /// Whether `subtract` does what the specification shows.
+    pub(crate) has_subtract: bool,
+    /// Whether 1.0 is answered.
+    pub(crate) has_old: bool,
+}
+
+impl Found {
+    /// Asks the server, unless it was said what it has.
+    pub(crate) async fn look(
+        bench: &mut Bench,
+        given: Option<(String, Option<String>)>,
+        echo: Option<String>,
+    ) -> Found {
+        let mut found = Found { good: given, ..Found::default() };
+        for (name, params) in WELL_KNOWN {
+            if found.good.is_none() && call(bench, name, params).await.is_some_and(|it| it.result.is_some()) {
+                found.good = Some((name.to_owned(), params.map(str::to_owned)));
+            }
+        }
+        let difference = call(bench, "subtract", Some("[42,23]")).await.and_then(|answer| answer.result);
+        found.has_subtract = difference.is_some_and(|difference| same(&difference, "19"));
+        for name in echo.as_deref().into_iter().chain(["echo"]) {
+            let text = "\"switchboard check\"";
+            let answer = call(bench, name, Some(&format!("[{text}]"))).await.and_then(|it| it.result);
+            let is_echo = |own: String| same(&own, text) || same(&own, &format!("[{text}]"));
+            if found.echo.is_none() && answer.is_some_and(is_echo) {
+                found.echo = Some(name.to_owned());
+            }
+        }
+        let old = format!(r#"{{"method":"{UNKNOWN}","params":[],"id":1}}"#);
+        let came = bench.ask(old.as_bytes(), 1).await;
+        let is_old = |response: &Response| response.value.get("jsonrpc").is_none();
+        found.has_old = matches!(came.messages.as_slice(), [Message::One(response)] if is_old(response));
+        found
+    }
+}
+
+/// The members of a call.
+pub(crate) fn members((method, params): (&str, Option<&str>)) -> String {
+    let method = serde_json::to_string(method).unwrap_or_default();
+    let params = params.map(|params| format!(",\"params\":{params}")).unwrap_or_default();
+    format!("\"method\":{method}{params}")
+}
+
+async fn call(bench: &mut Bench, method: &str, params: Option<&str>) -> Option<Response> {
+    let version = if bench.is_old() { "" } else { "\"jsonrpc\":\"2.0\"," };
+    let params = if bench.is_old() { Some(params.unwrap_or("[]")) } else { params };
+    let text = format!("{{{version}{},\"id\":1}}", members((method, params)));
+    match bench.ask(text.as_bytes(), 1).await.messages.pop()? {
+        Message::One(response) if !response.is_error() => Some(response),
+        _ => None,
+    }
+}

@@ -1,0 +1,200 @@
+//! What the far side sent, read with as few assumptions as can be.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// A message as it arrived.
+#[derive(Clone, Debug)]
+pub(crate) enum Message {
+    /// One value that is no array.
+    One(Response),
+    /// An array.
+    Many(Vec<Response>),
+    /// What is no JSON.
+    Garbage(String),
+}
+
+/// One value, hopefully a response object.
+#[derive(Clone, Debug)]
+pub(crate) struct Response {
+    /// As it arrived.
+    pub(crate) text: String,
+    /// The same as a value; numbers may have lost digits.
+    pub(crate) value: Value,
+    /// The text of the identifier, if there is one.
+    pub(crate) id: Option<String>,
+    /// The text of the result, if there is one.
+    pub(crate) result: Option<String>,
+}
+
+impl Message {
+    /// Reads a message.
+    pub(crate) fn parse(bytes: &[u8]) -> Message {
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            return Message::Garbage(String::from_utf8_lossy(bytes).into_owned());
+        };
+        if let Ok(entries) = serde_json::from_str::<Vec<&RawValue>>(text) {
+            let entries: Option<Vec<Response>> =
+                entries.into_iter().map(|entry| Response::parse(entry.get())).collect();
+            return entries.map_or_else(|| Message::Garbage(text.to_owned()), Message::Many);
+        }
+        Response::parse(text).map_or_else(|| Message::Garbage(text.to_owned()), Message::One)
+    }
+
+    /// Each response in it.
+    pub(crate) fn responses(&self) -> &[Response] {
+        match self {
+            Message::One(response) => std::slice::from_ref(response),
+            Message::Many(responses) => responses,
+            Message::Garbage(_) => &[],
+        }
+    }
+
+    /// Whether the far side asks for or tells something of its own.
+    pub(crate) fn is_call(&self) -> bool {
+        matches!(self, Message::One(response) if response.value.get("method").is_some())
+    }
+
+    /// The text, for people.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Message::One(response) => response.text.clone(),
+            Message::Many(entries) => {
+                let texts: Vec<&str> = entries.iter().map(|entry| entry.text.as_str()).collect();
+                format!("[{}]", texts.join(","))
+            }
+            Message::Garbage(text) => text.clone(),
+        }
+    }
+}
+
+impl Response {
+    fn parse(text: &str) -> Option<Response> {
+        let text = text.trim();
+        let Ok(members) = serde_json::from_str::<BTreeMap<String, Box<RawValue>>>(text) else {
+            let value = read(serde_json::from_str::<&RawValue>(text).ok()?.get());
+            return Some(Response { text: text.to_owned(), value, id: None, result: None });
+        };
+        let member = |name: &str| members.get(name).map(|raw| raw.get().to_owned());
+        let (id, result) = (member("id"), member("result"));
+        let value = members.iter().map(|(name, raw)| (name.clone(), read(raw.get()))).collect();
+        Some(Response { text: text.to_owned(), value: Value::Object(value), id, result })
+    }
+
+    /// The code of the error, if it has one.
+    pub(crate) fn code(&self) -> Option<i64> {
+        self.value.get("error")?.get("code")?.as_i64()
+    }
+
+    /// Whether it has an error that is not null.
+    pub(crate) fn is_error(&self) -> bool {
+        self.value.get("error").is_some_and(|error| !error.is_null())
+    }
+
+    /// Whether its identifier is this one, given as JSON.
+    pub(crate) fn has_id(&self, id: &str) -> bool {
+        self.id.as_deref().is_some_and(|own| same(own, id))
+    }
+}
+
+/// A value that may be too large, or too deep, to be read: then its text stands for it.
+fn read(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+}
+
+/// Whether two texts are the same JSON: numbers by their value, strings by their characters.
+pub(crate) fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (canonical(a), canonical(b));
+    a.is_some() && a == b
+}
+
+/// The text without white space, with every string and number written in one way.
+fn canonical(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = text.trim();
+    while let Some(first) = rest.bytes().next() {
+        let length = match first {
+            b'"' => string_length(rest)?,
+            b'-' | b'0'..=b'9' => {
+                let is_part = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
+                rest.find(|c| !is_part(c)).unwrap_or(rest.len())
+            }
+            _ => rest.chars().next().map_or(1, char::len_utf8),
+        };
+        let (token, after) = rest.split_at(length);
+        match first {
+            b'"' => out.push_str(&serde_json::to_string(&serde_json::from_str::<String>(token).ok()?).ok()?),
+            b'-' | b'0'..=b'9' => out.push_str(&number(token)?),
+            _ => out.push_str(token),
+        }
+        rest = after.trim_start();
+    }
+    Some(out)
+}
+
+fn string_length(text: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    let end = text.bytes().skip(1).position(|byte| {
+        let is_end = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        is_end
+    });
+    end.map(|end| end + 2)
+}
+
+/// A number by its value: sign, digits without zeros at either end, and the power of ten behind them.
+fn number(text: &str) -> Option<String> {
+    let (sign, rest) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
+    let (mantissa, power) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let mut power: i64 = power.parse().ok()?;
+    power = power.checked_sub(i64::try_from(fraction.len()).ok()?)?;
+    let digits = format!("{whole}{fraction}");
+    let kept = digits.trim_end_matches('0');
+    power = power.checked_add(i64::try_from(digits.len() - kept.len()).ok()?)?;
+    let kept = kept.trim_start_matches('0');
+    Some(if kept.is_empty() { "0e0".to_owned() } else { format!("{sign}{kept}e{power}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_the_same_by_value_and_strings_by_characters() {
+        for (a, b) in [
+            ("1", "1.0"),
+            ("100", "1e2"),
+            ("-0.5", "-5E-1"),
+            ("0", "-0.0"),
+            ("9007199254740993", "9007199254740993.0"),
+            (r#""\u0041\n""#, "\"A\\n\""),
+            ("[1, {\"k\": 2}]", "[1.0,{\"k\":2}]"),
+        ] {
+            assert!(same(a, b), "{a} {b}");
+        }
+        for (a, b) in [
+            ("1", "\"1\""),
+            ("9007199254740993", "9007199254740992"),
+            ("1", "10"),
+            ("null", "0"),
+            ("1", "-1"),
+        ] {
+            assert!(!same(a, b), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn null_is_told_from_nothing() {
+        let Message::One(response) = Message::parse(br#"{"id":null,"error":{"code":-32700}}"#) else {
+            panic!()
+        };
+        assert_eq!((response.id.as_deref(), response.result), (Some("null"), None));
+        let Message::One(response) = Message::parse(br#"{"result":1e400}"#) else { panic!() };
+        assert_eq!(response.result.as_deref(), Some("1e400"));
+        let Message::One(response) = Message::parse(br#"{"result":null}"#) else { panic!() };
+        assert_eq!((response.id, response.result.as_deref()), (None, Some("null")));
+    }
+}

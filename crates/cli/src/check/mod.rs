@@ -1,0 +1,223 @@
+//! `switchboard check`: tries how a server keeps to the rules, and how it takes what is wrong.
+//!
+//! ```text
+//! cases/  what is tried, one file an area   ─┐
+//! wire/   bytes over every carrier          ─┤→ bench → run → report/
+//! profile what is asked of which servers    ─┘
+//! ```
+//!
+//! It knows nothing of the server but its URL, and links nothing of it: what is sent is written by hand, so that our own
+//! mistakes are not made twice.
+
+mod bench;
+mod case;
+mod cases;
+mod found;
+mod message;
+mod outcome;
+mod profile;
+mod progress;
+mod report;
+mod run;
+#[cfg(test)]
+mod tests;
+mod watch;
+pub(crate) mod wire;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use switchboard::{CallError, Json};
+
+use self::bench::Bench;
+use self::case::{Case, Sends};
+use self::found::Found;
+use self::profile::{Profile, Verdict};
+use self::progress::Progress;
+use self::report::Report;
+use self::wire::Endpoint;
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::target::Target;
+use crate::{output, units};
+
+const EXAMPLES: &str = "\
+Examples:
+  switchboard check http://127.0.0.1:8000
+  switchboard check tcp://127.0.0.1:4000?framing=lsp --profile lsp
+  switchboard check 'exec:my-server --stdio' --only batches --only id-null
+  switchboard check https://rpc.example.com --profile ethereum --method eth_chainId
+  switchboard check ws://127.0.0.1:8000 --quick --junit report.xml
+  switchboard check http://127.0.0.1:8000 --json | jq '.findings[] | select(.verdict == \"fail\")'
+  switchboard check --list";
+
+const LONG: &str = "\
+Every case cites the rules it is about: J2 for JSON-RPC 2.0, J1 for 1.0, JH for HTTP, JT for other carriers, LSP-F for \
+the framing of language servers, SEC for what keeps a server safe. A case that must hold and does not, fails; one that \
+should hold is a warning. The profile says what is asked where good servers differ.
+
+It sends what may hurt: do not run it against a server that others depend on. It calls methods that do not exist, and \
+one that does, which is looked for by well-known names or given with --method.";
+
+/// Tries how a server keeps to the rules of JSON-RPC, and how it takes what is wrong.
+#[derive(Debug, Args)]
+#[command(
+    after_help = EXAMPLES,
+    after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP),
+    // A list takes no server.
+    mut_arg("url", |url| {
+        url.required(false).required_unless_present("list").default_value_if("list", "true", Some("-"))
+    }),
+)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    target: Target,
+    /// What kind of server it is to be.
+    #[arg(long, value_enum, default_value = "spec")]
+    profile: Profile,
+    /// A method that can be called without harm, and succeeds.
+    #[arg(long, value_name = "NAME")]
+    method: Option<String>,
+    /// Its parameters, as JSON.
+    #[arg(long, value_name = "JSON", requires = "method")]
+    params: Option<String>,
+    /// A method that gives back its one parameter.
+    #[arg(long, value_name = "NAME")]
+    echo: Option<String>,
+    /// Try this area, or this case, only. May be given several times.
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Leave out what takes long.
+    #[arg(long)]
+    quick: bool,
+    /// List the cases, and try nothing.
+    #[arg(long)]
+    list: bool,
+    /// How long the answer to one case may take.
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = units::seconds)]
+    case_time: Duration,
+    /// The most bytes that are sent as one message.
+    #[arg(long, value_name = "SIZE", default_value = "8M", value_parser = units::bytes)]
+    max_bytes: usize,
+    /// Show what passes and what is skipped, too.
+    #[arg(long, help_heading = "Output")]
+    all: bool,
+    /// Write the report to this file as well, in the XML of JUnit.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    junit: Option<PathBuf>,
+    /// Let warnings fail, too.
+    #[arg(long, help_heading = "Output")]
+    deny_warnings: bool,
+}
+
+impl Check {
+    /// Runs the command.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let cases = self.cases()?;
+        if self.list {
+            return list(&cases);
+        }
+        if let Some(params) = &self.params {
+            let json = Json::parse(params.clone());
+            json.map_err(|error| Failure::usage(format!("--params is no JSON: {error}")))?;
+        }
+        self.target.run(async |_| Box::pin(self.check(cases)).await)
+    }
+
+    async fn check(&self, cases: Vec<Case>) -> Result<(), Failure> {
+        let begun = Instant::now();
+        let mut bench = self.bench()?;
+        self.find(&mut bench).await?;
+        let progress = Progress::start(cases.len());
+        let findings =
+            run::run(&mut bench, cases, |case| progress.begins(case.name), |finding| progress.ends(finding))
+                .await;
+        progress.finish();
+        let report =
+            Report { url: self.target.url.clone(), profile: self.profile, findings, time: begun.elapsed() };
+        self.tell(&report)
+    }
+
+    fn bench(&self) -> Result<Bench, Failure> {
+        let dial = self.target.dial()?.with_connect_time(self.case_time);
+        let limit = self.max_bytes.saturating_mul(2).max(16 << 20);
+        let endpoint = Endpoint::new(dial, self.target.headers(), limit);
+        Ok(Bench::new(endpoint, self.profile, self.case_time, self.max_bytes))
+    }
+
+    /// Sees that the server is there, and what it has.
+    async fn find(&self, bench: &mut Bench) -> Result<(), Failure> {
+        let unreachable = |why: String| self.target.explain(CallError::Unreachable(why.into()));
+        bench.endpoint.open().await.map_err(|error| unreachable(error.to_string()))?;
+        bench.introduce().await;
+        let given = self.method.clone().map(|method| (method, self.params.clone()));
+        let is_given = given.is_some();
+        bench.found = Found::look(bench, given, self.echo.clone()).await;
+        bench.is_well().await.map_err(|why| {
+            Failure::new(Exit::Protocol, format!("nothing here answers as a JSON-RPC server: {why}"))
+                .advise("check the URL and its path, and the framing; `--profile v1` is for servers of 1.0")
+        })?;
+        if is_given && !bench.succeeds().await {
+            return Err(Failure::usage("the call of --method has no result").advise("check --params"));
+        }
+        Ok(())
+    }
+
+    /// The cases that were asked for.
+    fn cases(&self) -> Result<Vec<Case>, Failure> {
+        let is_asked = |case: &Case| {
+            self.only.is_empty() || self.only.iter().any(|name| name == case.name || name == case.area)
+        };
+        let all = cases::all();
+        if let Some(name) =
+            self.only.iter().find(|name| !all.iter().any(|case| case.name == **name || case.area == **name))
+        {
+            return Err(Failure::usage(format!("{name:?} is no case and no area"))
+                .advise("`switchboard check --list` lists them"));
+        }
+        let kept = all
+            .into_iter()
+            .filter(|case| is_asked(case) && !(self.quick && case.is_slow) && self.profile.has(case.area));
+        Ok(kept.collect())
+    }
+
+    fn tell(&self, report: &Report) -> Result<(), Failure> {
+        if let Some(path) = &self.junit {
+            let cannot =
+                |error| Failure::new(Exit::CannotWrite, format!("cannot write {}: {error}", path.display()));
+            std::fs::write(path, report::junit(report)).map_err(cannot)?;
+        }
+        if self.target.format.is_for_people() {
+            output::page(&report::table(report, self.all))?;
+        } else {
+            let json =
+                Json::encode_ref(&report::json(report)).map_err(|error| Failure::usage(error.to_string()))?;
+            output::result(&json, self.target.format)?;
+        }
+        let (failed, warned) = (report.count(Verdict::Fail), report.count(Verdict::Warn));
+        match (failed, warned) {
+            (0, 0) => Ok(()),
+            (0, _) if !self.deny_warnings => Ok(()),
+            (0, _) => Err(Failure::new(Exit::Faulty, format!("{warned} warnings, and --deny-warnings"))),
+            _ => Err(Failure::new(Exit::Faulty, format!("{failed} of {} cases fail", report.findings.len()))),
+        }
+    }
+}
+
+fn list(cases: &[Case]) -> Result<(), Failure> {
+    let mut text = String::new();
+    for case in cases {
+        let kind = if matches!(case.sends, Sends::Script(..)) { "several" } else { "one" };
+        let slow = if case.is_slow { ", slow" } else { "" };
+        text.push_str(&format!(
+            "{:<14} {:<28} {} [{}; {}; {kind}{slow}]\n",
+            case.area,
+            case.name,
+            case.claim,
+            case.rules.join(" "),
+            case.severity.name()
+        ));
+    }
+    output::page(&text).map(|_| ())
+}

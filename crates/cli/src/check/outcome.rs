@@ -1,0 +1,260 @@
+//! What may come of a case, and whether it did.
+
+use std::fmt;
+
+use super::message::{Message, Response, same};
+use super::wire::Head;
+
+/// What came of a case.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Came {
+    /// The messages, without what the far side sent of its own accord.
+    pub(crate) messages: Vec<Message>,
+    /// How it ended.
+    pub(crate) end: End,
+    /// The head of the response, over HTTP.
+    pub(crate) head: Option<Head>,
+}
+
+/// How a case ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The far side answers on.
+    #[default]
+    Open,
+    /// The far side ended the connection.
+    Closed,
+    /// Nothing came in time, not even the answer to a good call behind it.
+    Silent,
+    /// It could not be sent at all.
+    Unsent(String),
+}
+
+/// One thing that may come.
+#[derive(Clone, Debug)]
+pub(crate) enum Outcome {
+    /// One response object.
+    One(Pattern),
+    /// An array of exactly these, in any order.
+    Array(Vec<Pattern>),
+    /// Exactly these responses, each a message of its own, in any order.
+    Each(Vec<Pattern>),
+    /// Nothing.
+    Nothing,
+    /// The end of the connection, after an error at most.
+    Closed,
+    /// A response of HTTP with one of these statuses, whatever it holds.
+    Status(&'static [u16]),
+}
+
+/// What a response is to be.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    kind: Kind,
+    id: Back,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Error(&'static [i64]),
+    Result,
+    Value(String),
+    Echo(String),
+    Either,
+    OldError,
+    OldResult,
+}
+
+/// The identifier that is to come back.
+#[derive(Clone, Debug)]
+pub(crate) enum Back {
+    /// This JSON.
+    Id(&'static str),
+    /// This JSON, or null.
+    OrNull(&'static str),
+}
+
+/// An error with one of these codes, and this identifier.
+pub(crate) fn error(codes: &'static [i64], id: &'static str) -> Pattern {
+    Pattern { kind: Kind::Error(codes), id: Back::Id(id) }
+}
+
+/// A result, and this identifier.
+pub(crate) fn result(id: &'static str) -> Pattern {
+    Pattern { kind: Kind::Result, id: Back::Id(id) }
+}
+
+/// This result.
+pub(crate) fn value(json: &str, id: &'static str) -> Pattern {
+    Pattern { kind: Kind::Value(json.to_owned()), id: Back::Id(id) }
+}
+
+/// This result, or an array of it: what was given comes back.
+pub(crate) fn echo(json: &str, id: &'static str) -> Pattern {
+    Pattern { kind: Kind::Echo(json.to_owned()), id: Back::Id(id) }
+}
+
+/// A result or an error, with this identifier.
+pub(crate) fn answer(id: &'static str) -> Pattern {
+    Pattern { kind: Kind::Either, id: Back::Id(id) }
+}
+
+/// An error in the shape of 1.0.
+pub(crate) fn old_error(id: &'static str) -> Pattern {
+    Pattern { kind: Kind::OldError, id: Back::Id(id) }
+}
+
+/// A result in the shape of 1.0.
+pub(crate) fn old_result(id: &'static str) -> Pattern {
+    Pattern { kind: Kind::OldResult, id: Back::Id(id) }
+}
+
+impl Pattern {
+    /// The same, where null may come back in place of the identifier.
+    pub(crate) fn or_null(mut self) -> Pattern {
+        if let Back::Id(id) = self.id {
+            self.id = Back::OrNull(id);
+        }
+        self
+    }
+
+    fn fits(&self, response: &Response) -> bool {
+        let has_id = match &self.id {
+            Back::Id(id) => response.has_id(id),
+            Back::OrNull(id) => response.has_id(id) || response.has_id("null"),
+        };
+        let members = |names: [&str; 3]| {
+            let object = response.value.as_object();
+            object.is_some_and(|object| {
+                object.len() == 3 && names.iter().all(|name| object.contains_key(*name))
+            })
+        };
+        let old = ["result", "error", "id"];
+        has_id
+            && match &self.kind {
+                Kind::Error(codes) => response.code().is_some_and(|code| codes.contains(&code)),
+                Kind::Result => response.result.is_some() && !response.is_error(),
+                Kind::Value(json) => response.result.as_deref().is_some_and(|own| same(own, json)),
+                Kind::Echo(json) => response
+                    .result
+                    .as_deref()
+                    .is_some_and(|own| same(own, json) || same(own, &format!("[{json}]"))),
+                Kind::Either => response.result.is_some() || response.is_error(),
+                Kind::OldError => {
+                    members(old) && response.is_error() && response.result.as_deref() == Some("null")
+                }
+                Kind::OldResult => members(old) && !response.is_error(),
+            }
+    }
+}
+
+impl Outcome {
+    /// Whether this is what came.
+    pub(crate) fn fits(&self, came: &Came) -> bool {
+        let is_open = came.end == End::Open;
+        match (self, came.messages.as_slice()) {
+            (Outcome::One(pattern), [Message::One(response)]) => pattern.fits(response),
+            (Outcome::Array(patterns), [Message::Many(responses)]) => {
+                all_fit(patterns, responses.iter().collect())
+            }
+            (Outcome::Each(patterns), messages) => {
+                let is_single = |message: &Message| matches!(message, Message::One(_));
+                messages.iter().all(is_single)
+                    && all_fit(patterns, messages.iter().flat_map(Message::responses).collect())
+            }
+            (Outcome::Nothing, []) => is_open && came.head.as_ref().is_none_or(|head| head.status < 400),
+            (Outcome::Closed, []) => came.end == End::Closed,
+            (Outcome::Closed, [Message::One(response)]) => came.end == End::Closed && response.is_error(),
+            (Outcome::Status(statuses), _) => {
+                came.head.as_ref().is_some_and(|head| statuses.contains(&head.status))
+            }
+            _ => false,
+        }
+    }
+
+    /// How many messages it has, as far as that is known.
+    pub(crate) fn messages(&self) -> usize {
+        match self {
+            Outcome::One(_) | Outcome::Array(_) => 1,
+            Outcome::Each(patterns) => patterns.len(),
+            Outcome::Nothing | Outcome::Closed | Outcome::Status(_) => 0,
+        }
+    }
+}
+
+/// Whether each pattern fits a response of its own, and none is left.
+fn all_fit(patterns: &[Pattern], mut responses: Vec<&Response>) -> bool {
+    for pattern in patterns {
+        let Some(index) = responses.iter().position(|response| pattern.fits(response)) else { return false };
+        responses.swap_remove(index);
+    }
+    responses.is_empty()
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Error(codes) => {
+                let codes: Vec<String> = codes.iter().map(i64::to_string).collect();
+                write!(f, "error {}", codes.join(" or "))?;
+            }
+            Kind::Result => f.write_str("a result")?,
+            Kind::Value(json) | Kind::Echo(json) => write!(f, "the result {}", shortened(json, 60))?,
+            Kind::Either => f.write_str("a response")?,
+            Kind::OldError => f.write_str("an error of 1.0")?,
+            Kind::OldResult => f.write_str("a result of 1.0")?,
+        }
+        match &self.id {
+            Back::Id(id) => write!(f, " with id {}", shortened(id, 40)),
+            Back::OrNull(id) => write!(f, " with id {} or null", shortened(id, 40)),
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |patterns: &[Pattern]| match patterns {
+            [first, _, _, _, ..] => format!("{} responses such as {first}", patterns.len()),
+            _ => patterns.iter().map(Pattern::to_string).collect::<Vec<_>>().join(", "),
+        };
+        match self {
+            Outcome::One(pattern) => write!(f, "{pattern}"),
+            Outcome::Array(patterns) => write!(f, "an array of {}", list(patterns)),
+            Outcome::Each(patterns) => write!(f, "one by one {}", list(patterns)),
+            Outcome::Nothing => f.write_str("nothing"),
+            Outcome::Closed => f.write_str("the end of the connection"),
+            Outcome::Status(statuses) => {
+                let statuses: Vec<String> = statuses.iter().map(u16::to_string).collect();
+                write!(f, "HTTP status {}", statuses.join(" or "))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Came {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(head) = &self.head {
+            write!(f, "{} ", head.status)?;
+        }
+        let texts: Vec<String> = self.messages.iter().map(Message::text).collect();
+        f.write_str(&shortened(&texts.join(" "), 300))?;
+        let end = match &self.end {
+            End::Open if self.messages.is_empty() => "nothing",
+            End::Open => "",
+            End::Closed => " the connection ended",
+            End::Silent => " nothing more in time, not even the answer to a good call",
+            End::Unsent(why) => why,
+        };
+        f.write_str(if self.messages.is_empty() { end.trim_start() } else { end })
+    }
+}
+
+/// A text that fits a line of a report.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    let count = text.chars().count();
+    if count <= most {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(most).collect();
+    format!("{start}… ({count} characters)")
+}

@@ -1,0 +1,241 @@
+//! One fault at a time: each is found by the cases that are about it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::rogue::{Reaction, Rogue};
+use super::{bench, cases};
+use crate::check::profile::{Profile, Verdict};
+use crate::check::run::run;
+
+/// A server with a fault offends these cases, and no others of those that are tried.
+async fn check(
+    carrier: &'static str,
+    expected: &[&str],
+    unharmed: &[&str],
+    act: impl Fn(&[u8], Option<Bytes>) -> Reaction + Send + Sync + 'static,
+) {
+    let rogue = Rogue::start(carrier, act).await;
+    let mut bench = bench(&rogue.url, Profile::Spec, Duration::from_secs(5));
+    let is_tried = |name: &str| expected.contains(&name) || unharmed.contains(&name);
+    let tried = cases::all().into_iter().filter(|case| is_tried(case.name)).collect();
+    let findings = run(&mut bench, tried, |_| {}, |_| {}).await;
+    let is_expected = |name: &str| expected.contains(&name);
+    for finding in &findings {
+        let is_bad = matches!(finding.verdict, Verdict::Fail | Verdict::Warn);
+        assert_eq!(is_bad, is_expected(finding.name), "{}: {finding:?}", finding.name);
+    }
+    for name in expected {
+        assert!(findings.iter().any(|finding| finding.name == *name), "{name} is no case");
+    }
+}
+
+/// The right answer.
+fn right(answer: Option<Bytes>) -> Reaction {
+    answer.map_or(Reaction::Nothing, |answer| Reaction::Answer(answer.to_vec()))
+}
+
+/// The right answer with something changed in every response.
+fn changed(answer: Option<Bytes>, change: impl Fn(&mut Value)) -> Reaction {
+    let Some(answer) = answer else { return Reaction::Nothing };
+    let mut answer: Value = serde_json::from_slice(&answer).unwrap();
+    match &mut answer {
+        Value::Array(entries) => entries.iter_mut().for_each(change),
+        one => change(one),
+    }
+    Reaction::Answer(serde_json::to_vec(&answer).unwrap())
+}
+
+/// Whether the message is an object without identifier.
+fn is_notification(message: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(message).is_ok_and(|value| value.is_object() && value.get("id").is_none())
+}
+
+#[tokio::test]
+async fn a_server_without_faults_offends_nothing() {
+    for carrier in ["http", "lines"] {
+        let all: Vec<&str> = cases::all()
+            .iter()
+            .filter(|case| {
+                matches!(case.area, "requests" | "ids" | "notifications" | "batches" | "texts" | "v1")
+            })
+            .map(|case| case.name)
+            .collect();
+        check(carrier, &[], &all, |_, answer| right(answer)).await;
+    }
+}
+
+#[tokio::test]
+async fn identifiers_that_change_are_found() {
+    // J2-28
+    check("http", &["id-number", "id-zero"], &["id-string"], |_, answer| {
+        changed(answer, |response| {
+            if response["error"]["code"] == -32601 && response["id"].is_u64() {
+                response["id"] = json!(response["id"].to_string());
+            }
+        })
+    })
+    .await;
+    // J2-63
+    check("http", &["id-2-to-53", "id-u64"], &["id-number", "id-negative"], |_, answer| {
+        changed(answer, |response| {
+            if let Some(id) = response["id"].as_u64().filter(|id| *id > 1 << 53) {
+                response["id"] = json!((id as f64) as u64 / 2 * 2);
+            }
+        })
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn answers_to_notifications_are_found() {
+    // J2-17, J2-18
+    let expected = ["notification", "notification-unknown", "notification-bad-params"];
+    for carrier in ["http", "lines"] {
+        check(carrier, &expected, &["unknown-method"], |message, answer| match is_notification(message) {
+            true => Reaction::Answer(br#"{"jsonrpc":"2.0","result":null,"id":null}"#.to_vec()),
+            false => right(answer),
+        })
+        .await;
+    }
+    // J2-44
+    check("http", &["batch-notifications"], &["batch"], |message, answer| match (message.first(), answer) {
+        (Some(b'['), None) => Reaction::Answer(b"[]".to_vec()),
+        (_, answer) => right(answer),
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn responses_of_the_wrong_shape_are_found() {
+    // J2-02
+    check("http", &["response-version"], &["unknown-method"], |_, answer| {
+        changed(answer, |response| {
+            response.as_object_mut().unwrap().remove("jsonrpc");
+        })
+    })
+    .await;
+    // J2-27
+    check("http", &["response-result-or-error"], &["unknown-method"], |_, answer| {
+        changed(answer, |response| response["result"] = Value::Null)
+    })
+    .await;
+    // J2-38
+    check("http", &["response-error-object", "unknown-method"], &[], |_, answer| {
+        changed(answer, |response| response["error"] = json!("it failed"))
+    })
+    .await;
+    // J2-30
+    check("http", &["response-code-range", "unknown-method"], &[], |_, answer| {
+        changed(answer, |response| response["error"]["code"] = json!(-32500))
+    })
+    .await;
+    // J2-28
+    check("http", &["response-id", "unknown-method"], &[], |_, answer| {
+        changed(answer, |response| {
+            response.as_object_mut().unwrap().remove("id");
+        })
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn batches_that_lose_something_are_found() {
+    // J2-42
+    check("http", &["batch", "batch-50"], &["batch-of-one"], |_, answer| {
+        match answer.map(|it| serde_json::from_slice(&it)) {
+            Some(Ok(Value::Array(mut entries))) if entries.len() > 1 => {
+                entries.pop();
+                Reaction::Answer(serde_json::to_vec(&entries).unwrap())
+            }
+            Some(Ok(other)) => Reaction::Answer(serde_json::to_vec(&other).unwrap()),
+            _ => Reaction::Nothing,
+        }
+    })
+    .await;
+    // J2-41
+    check("http", &["batch-of-one", "batch-number"], &["batch", "batch-empty"], |_, answer| {
+        match answer.map(|it| serde_json::from_slice(&it)) {
+            Some(Ok(Value::Array(entries))) if entries.len() == 1 => {
+                Reaction::Answer(serde_json::to_vec(&entries[0]).unwrap())
+            }
+            Some(Ok(other)) => Reaction::Answer(serde_json::to_vec(&other).unwrap()),
+            _ => Reaction::Nothing,
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn texts_that_are_no_json_and_are_not_told_so_are_found() {
+    // J2-32
+    let is_json = |message: &[u8]| serde_json::from_slice::<Value>(message).is_ok();
+    let expected = ["parse-error", "trailing-comma", "nan"];
+    check("http", &expected, &["unknown-method"], move |message, answer| match is_json(message) {
+        true => right(answer),
+        false => Reaction::Status(500),
+    })
+    .await;
+    check(
+        "lines",
+        &["parse-error", "goes-on-after-parse-error"],
+        &["unknown-method"],
+        move |message, answer| match is_json(message) {
+            true => right(answer),
+            false => Reaction::Close,
+        },
+    )
+    .await;
+    check(
+        "lines",
+        &["parse-error"],
+        &["unknown-method", "goes-on-after-parse-error"],
+        move |message, answer| match is_json(message) {
+            true => right(answer),
+            false => Reaction::Nothing,
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_that_dies_is_found_and_the_rest_is_skipped() {
+    // J2-65
+    let rogue =
+        Rogue::start("http", |message, answer| match message.windows(500).any(|part| part == [b'['; 500]) {
+            true => Reaction::Die,
+            false => right(answer),
+        })
+        .await;
+    let mut bench = bench(&rogue.url, Profile::Lenient, Duration::from_secs(5));
+    let tried =
+        cases::all().into_iter().filter(|case| case.name.starts_with("depth-") || case.name == "wide");
+    let findings = run(&mut bench, tried.collect(), |_| {}, |_| {}).await;
+    let verdict = |name: &str| findings.iter().find(|finding| finding.name == name).unwrap();
+    assert_eq!(verdict("depth-60").verdict, Verdict::Pass);
+    assert_eq!(verdict("depth-1000").verdict, Verdict::Fail);
+    assert!(verdict("depth-1000").note.contains("did not recover"));
+    assert_eq!(verdict("wide").verdict, Verdict::Skip);
+    assert!(verdict("wide").note.contains("since depth-1000"));
+}
+
+#[tokio::test]
+async fn answers_that_come_twice_or_not_at_all_are_found() {
+    // J2-24
+    let is_unknown = |message: &[u8]| message.windows(7).any(|part| part == b"no_such");
+    check("lines", &["unknown-method", "pipelined"], &[], move |message, answer| match answer {
+        Some(answer) if is_unknown(message) => Reaction::Twice(answer.to_vec()),
+        answer => right(answer),
+    })
+    .await;
+    let expected = ["unknown-method", "several-at-once"];
+    check("lines", &expected, &["notification"], move |message, answer| {
+        match is_unknown(message) || message.ends_with(b":5}") {
+            true => Reaction::Nothing,
+            false => right(answer),
+        }
+    })
+    .await;
+}

@@ -1,0 +1,135 @@
+//! Messages over a connection that stays open: a stream of bytes with its framing, or a WebSocket.
+
+use std::io;
+
+use bytes::{Bytes, BytesMut};
+use switchboard::Raw;
+use switchboard::framing::{Decoder, Framing};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::websocket::Frames;
+use super::{Carrier, Endpoint, websocket};
+
+/// An open connection.
+#[derive(Debug)]
+pub(crate) struct Line {
+    raw: Raw,
+    form: Form,
+    is_ended: bool,
+}
+
+#[derive(Debug)]
+enum Form {
+    Stream(Framing, Decoder),
+    WebSocket(Frames),
+}
+
+/// What was received.
+#[derive(Debug)]
+pub(crate) enum Received {
+    /// A message.
+    Message(Bytes),
+    /// The answer to a ping.
+    Pong,
+    /// The connection has ended, or what comes cannot be read any more. Over WebSocket with the code of the close frame.
+    Closed(Option<u16>),
+}
+
+impl Line {
+    /// Connects.
+    pub(crate) async fn open(endpoint: &Endpoint) -> Result<Line, String> {
+        let raw = endpoint.open().await.map_err(|error| error.to_string())?;
+        match endpoint.carrier() {
+            Carrier::Stream(framing) => {
+                let form = Form::Stream(framing, Decoder::new(framing, endpoint.limit));
+                Ok(Line { raw, form, is_ended: false })
+            }
+            Carrier::WebSocket => {
+                let (raw, rest) = websocket::shake_hands(raw, endpoint).await?;
+                let form = Form::WebSocket(Frames::new(rest, endpoint.limit));
+                Ok(Line { raw, form, is_ended: false })
+            }
+            Carrier::Http => Err("HTTP carries no messages both ways".to_owned()),
+        }
+    }
+
+    /// Sends one message.
+    pub(crate) async fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        let bytes = self.framed(message);
+        self.send_raw(&bytes).await
+    }
+
+    /// The bytes that a message is sent as.
+    pub(crate) fn framed(&self, message: &[u8]) -> Vec<u8> {
+        match &self.form {
+            Form::Stream(Framing::Lines | Framing::JsonStream, _) => {
+                // Not by our own framing, which would see to it that line breaks are no fault.
+                let mut bytes = message.to_vec();
+                bytes.push(b'\n');
+                bytes
+            }
+            Form::Stream(framing, _) => {
+                let mut bytes = Vec::new();
+                framing.encode(message, &mut bytes);
+                bytes
+            }
+            Form::WebSocket(_) => websocket::frame(websocket::TEXT, message),
+        }
+    }
+
+    /// Sends bytes as they are.
+    pub(crate) async fn send_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.raw.write_all(bytes).await?;
+        self.raw.flush().await
+    }
+
+    /// Says that nothing follows.
+    pub(crate) async fn finish(&mut self) -> io::Result<()> {
+        self.raw.shutdown().await
+    }
+
+    /// The next thing that comes. Nothing is lost if this is dropped while it waits.
+    pub(crate) async fn receive(&mut self) -> Received {
+        let mut chunk = BytesMut::new();
+        loop {
+            match self.next() {
+                Ok(Some(received)) => return received,
+                Ok(None) if self.is_ended => return Received::Closed(None),
+                Ok(None) => {}
+                Err(()) => {
+                    self.is_ended = true;
+                    return Received::Closed(None);
+                }
+            }
+            chunk.clear();
+            chunk.reserve(16 << 10);
+            match self.raw.read_buf(&mut chunk).await {
+                Ok(1..) => self.feed(&chunk),
+                Ok(0) | Err(_) => {
+                    self.is_ended = true;
+                    if let Form::Stream(_, decoder) = &mut self.form
+                        && let Ok(Some(last)) = decoder.finish()
+                    {
+                        return Received::Message(last);
+                    }
+                }
+            }
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
+        match &mut self.form {
+            Form::Stream(_, decoder) => decoder.feed(bytes),
+            Form::WebSocket(frames) => frames.feed(bytes),
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<Received>, ()> {
+        match &mut self.form {
+            Form::Stream(_, decoder) => {
+                decoder.next_frame().map(|frame| frame.map(Received::Message)).map_err(|_| ())
+            }
+            Form::WebSocket(frames) => frames.next(),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The prompt: line editing, history, completion and colours, on a thread of its own.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use reedline::{
+    ColumnarMenu, DefaultHinter, Emacs, ExternalPrinter, FileBackedHistory, KeyCode, KeyModifiers,
+    MenuBuilder, Prompt, PromptEditMode, PromptHistorySearch, Reedline, ReedlineEvent, ReedlineMenu, Signal,
+    ValidationResult, Validator, default_emacs_keybindings,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use super::completion::{Completion, Known};
+use super::entry;
+use super::highlight::Highlight;
+use super::screen::Screen;
+
+/// A text that was typed. The prompt comes back when this is dropped.
+pub(crate) struct Typed {
+    pub(crate) text: String,
+    _done: oneshot::Sender<()>,
+}
+
+/// Lines that are kept in the history.
+const HISTORY: usize = 10_000;
+const MENU: &str = "completion";
+/// How soon a message shows above the prompt.
+const LATENCY: Duration = Duration::from_millis(30);
+
+/// Everything that a prompt needs.
+pub(crate) struct Editor {
+    pub(crate) name: String,
+    pub(crate) history: Option<PathBuf>,
+    pub(crate) known: Known,
+    pub(crate) screen: Screen,
+    pub(crate) printer: ExternalPrinter<String>,
+}
+
+impl Editor {
+    /// Begins to prompt. What is typed comes one by one; the end is Ctrl-D.
+    pub(crate) fn start(self) -> std::io::Result<(mpsc::Receiver<Typed>, JoinHandle<()>)> {
+        let (sender, receiver) = mpsc::channel(1);
+        let thread =
+            std::thread::Builder::new().name("prompt".to_owned()).spawn(move || self.run(&sender))?;
+        Ok((receiver, thread))
+    }
+
+    fn run(self, typed: &mpsc::Sender<Typed>) {
+        let (screen, name) = (self.screen.clone(), self.name.clone());
+        let mut editor = self.reedline();
+        loop {
+            screen.prompting(true);
+            let signal = editor.read_line(&Name(&name));
+            screen.prompting(false);
+            match signal {
+                Ok(Signal::Success(text)) => {
+                    // What is kept is what was typed last, should this program be killed.
+                    let _ = editor.sync_history();
+                    let (done, is_done) = oneshot::channel();
+                    if typed.blocking_send(Typed { text, _done: done }).is_err() {
+                        break;
+                    }
+                    // An error says that it was dropped.
+                    let _ = is_done.blocking_recv();
+                    if typed.is_closed() {
+                        break;
+                    }
+                }
+                // It empties the line.
+                Ok(Signal::CtrlC) => {}
+                _ => break,
+            }
+        }
+    }
+
+    fn reedline(self) -> Reedline {
+        let mut keys = default_emacs_keybindings();
+        let complete = vec![ReedlineEvent::Menu(MENU.to_owned()), ReedlineEvent::MenuNext];
+        keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, ReedlineEvent::UntilFound(complete));
+        keys.add_binding(KeyModifiers::SHIFT, KeyCode::BackTab, ReedlineEvent::MenuPrevious);
+        let menu = ColumnarMenu::default().with_name(MENU).with_columns(3);
+        let history = match self.history {
+            Some(file) => FileBackedHistory::with_file(HISTORY, file).unwrap_or_default(),
+            None => FileBackedHistory::default(),
+        };
+        Reedline::create()
+            .with_history(Box::new(history))
+            .with_completer(Box::new(Completion::new(self.known.clone())))
+            .with_quick_completions(true)
+            .with_partial_completions(true)
+            .with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)))
+            .with_edit_mode(Box::new(Emacs::new(keys)))
+            .with_highlighter(Box::new(Highlight::new(self.known)))
+            .with_hinter(Box::new(DefaultHinter::default().with_style(reedline::Color::DarkGray.normal())))
+            .with_validator(Box::new(Brackets))
+            .with_ansi_colors(self.screen.has_colours())
+            .with_external_printer(self.printer)
+            .with_poll_interval(LATENCY)
+            .use_bracketed_paste(true)
+    }
+}
+
+/// A line goes on until its brackets are closed.
+struct Brackets;
+
+impl Validator for Brackets {
+    fn validate(&self, line: &str) -> ValidationResult {
+        match entry::is_complete(line) {
+            true => ValidationResult::Complete,
+            false => ValidationResult::Incomplete,
+        }
+    }
+}
+
+/// A prompt that names the far side.
+struct Name<'a>(&'a str);
+
+impl Prompt for Name<'_> {
+    fn render_prompt_left(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.0)
+    }
+
+    fn render_prompt_right(&self) -> Cow<'_, str> {
+        Cow::Borrowed("")
+    }
+
+    fn render_prompt_indicator(&self, _: PromptEditMode) -> Cow<'_, str> {
+        Cow::Borrowed("> ")
+    }
+
+    fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {
+        Cow::Borrowed("… ")
+    }
+
+    fn render_prompt_history_search_indicator(&self, search: PromptHistorySearch) -> Cow<'_, str> {
+        Cow::Owned(format!("(search {}) ", search.term))
+    }
+}

@@ -1,0 +1,299 @@
+//! `switchboard repl`: a prompt to talk to a far side.
+//!
+//! [`entry`] understands what is typed, [`talk`] does it, [`voice`] tells what comes of it. At a terminal the [`editor`] reads
+//! lines, with [`completion`] and [`highlight`], and the [`screen`] shows what comes meanwhile above the prompt.
+//! Otherwise stdin is a script.
+
+mod completion;
+mod editor;
+mod entry;
+mod highlight;
+mod history;
+mod raw;
+mod screen;
+mod talk;
+mod voice;
+
+use std::io::{BufRead, IsTerminal};
+use std::sync::{Arc, PoisonError};
+
+use clap::Args;
+use switchboard::CallError;
+use switchboard::address::{Address, Scheme};
+use switchboard::lasting::{self, Lasting, State, Watch};
+
+use self::completion::Known;
+use self::editor::Editor;
+use self::entry::Wish;
+use self::screen::Screen;
+use self::talk::Talk;
+use self::voice::Voice;
+use crate::discovery;
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::layout::visible;
+use crate::session::{Line, Session};
+use crate::target::Target;
+
+const EXAMPLES: &str = "\
+Examples:
+  switchboard repl ws://127.0.0.1:8000
+  switchboard repl 'exec:switchboard serve --stdio'
+  printf 'math/add a=2 b=3\\nsum 1 2 3\\n' | switchboard repl http://127.0.0.1:8000";
+
+const LONG: &str = "\
+`math/add a=2 b=3` calls, `! logEvent message=hi` notifies, `[…]` is a batch, and `.help` says what else there is. \
+Tab completes what the far side describes by `rpc.discover`. What it sends by itself is shown above the prompt. A \
+connection that breaks is made again. Where stdin is no terminal its lines are done one after the other: results go to \
+stdout, one a line, errors to stderr, and the exit code is that of the first error.";
+
+/// Calls methods from a prompt, with completion and history, and shows what the far side sends.
+#[derive(Debug, Args)]
+#[command(
+    after_help = EXAMPLES,
+    after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP),
+)]
+pub(crate) struct Repl {
+    #[command(flatten)]
+    target: Target,
+    /// Do not keep what is typed for the next time.
+    #[arg(long)]
+    no_history: bool,
+}
+
+impl Repl {
+    /// Runs the command.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let is_terminal = std::io::stdin().is_terminal()
+            && std::io::stdout().is_terminal()
+            && std::io::stderr().is_terminal();
+        self.target.run_unwatched(async |session| match is_terminal {
+            true => self.converse(session).await,
+            false => self.follow(session).await,
+        })
+    }
+
+    /// Talks to a person.
+    async fn converse(&self, session: &Session<'_>) -> Result<(), Failure> {
+        // From now on a signal ends nothing by itself.
+        let cannot = |error| Failure::new(Exit::Usage, format!("cannot start the prompt: {error}"));
+        drop(interrupt().map_err(cannot)?);
+        let (screen, printer) = Screen::new();
+        let voice = Voice::Screen(screen.clone());
+        let (line, lasting) = self.open(session, &voice).await?;
+        let known = self.discover(&line, &voice).await?;
+        let keeper = lasting.map(|lasting| {
+            let line = Line::new(lasting.peer(), self.target.timeout);
+            tokio::spawn(tell_states(lasting.watch(), line, voice.clone(), Arc::clone(&known)))
+        });
+        let editor = Editor {
+            name: self.name(),
+            history: self.history(&voice),
+            known: Arc::clone(&known),
+            screen,
+            printer,
+        };
+        let (mut typed, thread) = editor.start().map_err(cannot)?;
+        let mut talk = Talk::new(session, line, known, voice.clone());
+        while let Some(line) = typed.recv().await {
+            match entry::parse(&line.text) {
+                // Before this line is given back, so that there is no other prompt.
+                Ok(Wish::Quit) => typed.close(),
+                Ok(wish) => answer(&mut talk, wish, &voice).await,
+                Err(failure) => voice.failure(&failure),
+            }
+        }
+        if let Some(keeper) = keeper {
+            keeper.abort();
+        }
+        let _ = thread.join();
+        Ok(())
+    }
+
+    /// Does what a script says.
+    async fn follow(&self, session: &Session<'_>) -> Result<(), Failure> {
+        let voice = Voice::Pipe(self.target.format);
+        let (line, _lasting) = self.open(session, &voice).await?;
+        let mut talk = Talk::new(session, line, Known::default(), voice.clone());
+        let mut failures = Vec::new();
+        let mut script = Script { lines: std::io::stdin().lock().lines() };
+        while let Some(text) = script.next()? {
+            let done = match entry::parse(&text) {
+                Ok(Wish::Quit) => break,
+                Ok(wish) => talk.grant(wish).await,
+                Err(failure) => Err(failure),
+            };
+            if let Err(failure) = done {
+                voice.failure(&failure);
+                failures.push(failure.exit());
+            }
+        }
+        match failures[..] {
+            [] => Ok(()),
+            [first, ..] => {
+                Err(Failure::new(first, format!("{} of the script's lines failed", failures.len())))
+            }
+        }
+    }
+
+    /// Opens a line to the far side. It is opened again when it breaks, where it can.
+    async fn open(&self, session: &Session<'_>, voice: &Voice) -> Result<(Line, Option<Lasting>), Failure> {
+        let scheme = self.target.url.parse::<Address>().ok().map(|address| address.scheme());
+        if matches!(scheme, Some(Scheme::Http | Scheme::Https)) {
+            return Ok((session.open_for(voice.listener()).await?, None));
+        }
+        let (dial_time, patience) = (self.target.timeout, self.target.timeout);
+        let options = lasting::Options { dial_time, patience, ..lasting::Options::default() };
+        let lasting = session.last(voice.listener(), options);
+        let mut watch = lasting.watch();
+        let refused = loop {
+            match watch.state() {
+                State::Connected => break None,
+                State::Waiting { reason, .. } => break Some(CallError::Unreachable(reason)),
+                State::Closed(error) => break Some(error),
+                _ => {}
+            }
+            if watch.next().await.is_none() {
+                break Some(CallError::Cancelled);
+            }
+        };
+        match refused {
+            Some(error) => Err(self.target.explain(error)),
+            None => Ok((Line::new(lasting.peer(), self.target.timeout), Some(lasting))),
+        }
+    }
+
+    /// Asks what the far side has, and greets.
+    async fn discover(&self, line: &Line, voice: &Voice) -> Result<Known, Failure> {
+        let known = Known::default();
+        let what = match learn(line, &known).await {
+            Ok(()) => {
+                let found = known.read().unwrap_or_else(PoisonError::into_inner);
+                format!("{}, {} methods", visible(&found.title), found.methods.len())
+            }
+            Err(error @ CallError::Unreachable(_)) => return Err(self.target.explain(error)),
+            Err(_) => "it does not describe its methods, so there is nothing to complete".to_owned(),
+        };
+        let url = visible(&self.target.url);
+        voice.note(&format!("Connected to {url}: {what}. `.help` says what can be done, Ctrl-D leaves."));
+        Ok(known)
+    }
+
+    /// What the prompt begins with: where the far side is, in short.
+    fn name(&self) -> String {
+        let name = match self.target.url.parse() {
+            Ok(Address::Web { place, .. } | Address::Socket { place, .. }) => place.to_string(),
+            Ok(Address::Exec { .. }) => "exec".to_owned(),
+            Ok(Address::Unix { .. }) => "unix".to_owned(),
+            _ => String::new(),
+        };
+        visible(&name)
+    }
+
+    fn history(&self, voice: &Voice) -> Option<std::path::PathBuf> {
+        if self.no_history {
+            return None;
+        }
+        history::file().unwrap_or_else(|error| {
+            voice.note(&format!("there is no place to keep the history: {error}"));
+            None
+        })
+    }
+}
+
+/// Does what is wished for, unless Ctrl-C comes first.
+async fn answer(talk: &mut Talk<'_>, wish: Wish, voice: &Voice) {
+    // It listens before anything is sent.
+    let Ok(interrupt) = interrupt() else { return };
+    tokio::select! {
+        outcome = talk.grant(wish) => {
+            if let Err(failure) = outcome {
+                voice.failure(&failure);
+            }
+        }
+        () = interrupt => voice.note("cancelled"),
+    }
+}
+
+/// Waits for a Ctrl-C that comes after this is called.
+#[cfg(unix)]
+fn interrupt() -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut signal = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        signal.recv().await;
+    })
+}
+
+/// Waits for a Ctrl-C.
+#[cfg(not(unix))]
+fn interrupt() -> std::io::Result<impl Future<Output = ()>> {
+    Ok(async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
+}
+
+/// Asks what the far side has, and keeps it.
+async fn learn(line: &Line, known: &Known) -> Result<(), CallError> {
+    let found = discovery::of(line).await?;
+    *known.write().unwrap_or_else(PoisonError::into_inner) = found;
+    Ok(())
+}
+
+/// Tells when the connection breaks and when it is back. What the far side has may be something else then.
+async fn tell_states(mut watch: Watch, line: Line, voice: Voice, known: Known) {
+    let mut is_broken = false;
+    while let Some(state) = watch.next().await {
+        match state {
+            State::Waiting { reason, .. } if !is_broken => {
+                is_broken = true;
+                voice.note(&format!("the connection broke: {}; it is being made again", visible(&reason)));
+            }
+            State::Connected if is_broken => {
+                is_broken = false;
+                voice.note("connected again");
+                let _ = learn(&line, &known).await;
+            }
+            State::Closed(error) => {
+                voice.note(&format!("the connection is gone: {}", visible(&error.to_string())));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Entries of a script, each of which may go over several lines.
+struct Script<L> {
+    lines: L,
+}
+
+impl<L: Iterator<Item = std::io::Result<String>>> Script<L> {
+    fn next(&mut self) -> Result<Option<String>, Failure> {
+        let mut text = String::new();
+        for line in self.lines.by_ref() {
+            let line = line.map_err(|error| Failure::usage(format!("cannot read stdin: {error}")))?;
+            let is_blank = line.trim().is_empty();
+            text.push_str(&line);
+            if is_blank || entry::is_complete(&text) {
+                return Ok(Some(text));
+            }
+            text.push('\n');
+        }
+        Ok(Some(text).filter(|text| !text.is_empty()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_a_script_go_on_until_their_brackets_are_closed() {
+        let text = "sum 1 2\n\nadd {\n\"a\": 1\n}\n[1,\n\nsum\nadd [";
+        let mut script = Script { lines: text.lines().map(|line| Ok(line.to_owned())) };
+        let entries: Vec<String> = std::iter::from_fn(|| script.next().unwrap()).collect();
+        assert_eq!(entries, ["sum 1 2", "", "add {\n\"a\": 1\n}", "[1,\n", "sum", "add [\n"]);
+    }
+}

@@ -1,0 +1,56 @@
+//! Sending a text as it is, whatever it is, over a connection of its own: to see what a server makes of it.
+
+use std::time::Duration;
+
+use switchboard::{CallError, Json};
+
+use super::voice::Voice;
+use crate::check::wire::{Carrier, Endpoint, Line, Received, Request, http};
+use crate::failure::Failure;
+use crate::layout::visible;
+use crate::target::Target;
+
+/// The longest answer that is taken.
+const LIMIT: usize = 16 << 20;
+/// How long an answer is waited for: a notification has none, and nobody knows here what the text is.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Sends a text, and tells what comes back.
+pub(crate) async fn send(target: &Target, voice: &Voice, text: &str) -> Result<(), Failure> {
+    let endpoint = Endpoint::new(target.dial()?, target.headers(), LIMIT);
+    let unreachable = |what: String| target.explain(CallError::Unreachable(what.into()));
+    let time = target.timeout.min(PATIENCE);
+    let exchange = async {
+        if endpoint.carrier() == Carrier::Http {
+            let (head, body) = http::exchange(&endpoint, &Request::post(text)).await.map_err(unreachable)?;
+            voice.note(&format!("status {}", head.status));
+            return if body.is_empty() { Ok(()) } else { tell(voice, &body) };
+        }
+        let mut line = Line::open(&endpoint).await.map_err(unreachable)?;
+        line.send(text.as_bytes()).await.map_err(|error| unreachable(error.to_string()))?;
+        loop {
+            match line.receive().await {
+                Received::Message(message) => return tell(voice, &message),
+                Received::Closed(_) => {
+                    voice.note("the far side closed the connection without an answer");
+                    return Ok(());
+                }
+                Received::Pong => {}
+            }
+        }
+    };
+    match tokio::time::timeout(time, exchange).await {
+        Ok(outcome) => outcome,
+        Err(_) => {
+            voice.note(&format!("no answer within {time:?}"));
+            Ok(())
+        }
+    }
+}
+
+fn tell(voice: &Voice, answer: &[u8]) -> Result<(), Failure> {
+    match Json::parse(answer.to_vec()) {
+        Ok(json) => voice.result(&json),
+        Err(_) => voice.page(&visible(&String::from_utf8_lossy(answer))),
+    }
+}

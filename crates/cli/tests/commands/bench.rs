@@ -1,0 +1,114 @@
+//! `switchboard bench`, over every carrier.
+
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::far::Far;
+use crate::program::{Serving, listener, parts, program, run};
+
+/// The report of a run with these arguments.
+fn report(arguments: &[&str]) -> (Option<i32>, Value, String) {
+    let (code, stdout, stderr) = parts(run(&[&["bench"], arguments].concat()));
+    let report = serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}{stderr}"));
+    (code, report, stderr)
+}
+
+#[test]
+fn every_carrier_is_measured() {
+    let path = format!("{}/bench-{}.socket", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+    let unix = format!("unix:{path}");
+    let serving = Serving::start(&["--listen", "tcp://127.0.0.1:0", "--listen", &unix]);
+    let mut urls = serving.urls();
+    urls.push(urls[0].replace("http:", "ws:"));
+    urls.push(format!("exec:{} serve --stdio", env!("CARGO_BIN_EXE_switchboard")));
+    assert_eq!(urls.len(), 5);
+    for url in &urls {
+        let arguments =
+            [url, "math/add", "a=2", "b=3", "--count", "200", "--depth", "4", "--connections", "2"];
+        let (code, report, stderr) = report(&arguments);
+        assert_eq!(code, Some(0), "{url}: {stderr}");
+        assert_eq!(
+            (&report["results"], &report["errors"]["total"]),
+            (&200.into(), &0.into()),
+            "{url}: {report}"
+        );
+        assert_eq!(report["payload"]["received"], 200, "{url}: {report}");
+        assert!(report["latency"]["p99"].as_u64().unwrap() > 0, "{url}: {report}");
+        assert!(stderr.is_empty(), "a pipe has no bar: {stderr}");
+    }
+}
+
+#[test]
+fn a_rate_makes_as_many_calls_as_are_due() {
+    let serving = Serving::start(&[]);
+    let url = serving.url();
+    let (_, report, _) =
+        report(&[&url, "math/add", "2", "3", "--rate", "400", "--duration", "0.5", "--warm-up", "0.1"]);
+    let (calls, unsent) = (report["calls"].as_u64().unwrap(), report["pacing"]["unsent"].as_u64().unwrap());
+    assert_eq!(calls + unsent, 200, "{report}");
+}
+
+#[test]
+fn batches_and_streams_are_measured() {
+    let serving = Serving::start(&[]);
+    let ws = serving.url().replace("http:", "ws:");
+    let (_, found, _) = report(&[&serving.url(), "math/add", "2", "3", "--batch", "10", "--count", "95"]);
+    assert_eq!(found["results"], 95, "{found}");
+    let (_, found, _) = report(&[&ws, "count", "5", "--count", "10"]);
+    assert_eq!((&found["results"], &found["items"]), (&10.into(), &50.into()), "{found}");
+}
+
+#[test]
+fn errors_are_told_by_code_and_a_run_without_results_fails() {
+    let serving = Serving::start(&[]);
+    let (code, report, stderr) = report(&[&serving.url(), "nothing", "--count", "7"]);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert_eq!(report["errors"]["byCode"][0]["code"], -32601, "{report}");
+    assert_eq!(report["errors"]["byCode"][0]["count"], 7, "{report}");
+    assert!(stderr.contains("no call gave a result"), "{stderr}");
+}
+
+#[test]
+fn a_far_side_that_is_not_there_is_told_at_once() {
+    let (listener, url) = listener();
+    drop(listener);
+    for url in [url.clone(), url.replace("http:", "ws:")] {
+        let (code, _, stderr) = parts(run(&["bench", &url, "x"]));
+        assert_eq!(code, Some(3), "{stderr}");
+        assert!(stderr.contains("nothing listens on"), "{stderr}");
+    }
+}
+
+#[test]
+fn a_picture_and_a_comparison_are_written() {
+    let serving = Serving::start(&[]);
+    let place = |name: &str| format!("{}/bench-{}-{name}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+    let (picture, before) = (place("plot.svg"), place("before.json"));
+    let url = serving.url();
+    let (_, stdout, _) =
+        parts(run(&["bench", &url, "math/add", "2", "3", "--count", "100", "--svg", &picture]));
+    assert!(std::fs::read_to_string(&picture).unwrap().starts_with("<svg "));
+    std::fs::write(&before, stdout).unwrap();
+    let (code, _, stderr) = report(&[&url, "math/add", "2", "3", "--count", "100", "--baseline", &before]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("Beside the baseline") && stderr.contains("throughput"), "{stderr}");
+    let (code, _, stderr) = parts(run(&["bench", &url, "x", "--baseline", &picture]));
+    assert_eq!(code, Some(2), "{stderr}");
+}
+
+#[test]
+fn ctrl_c_ends_a_run_and_what_was_measured_is_told() {
+    let far = Far::start();
+    let arguments = ["bench", &far.url, "math/add", "2", "3", "--duration", "600", "--connections", "1"];
+    let child = program(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    for _ in 0..10 {
+        far.receive("math/add");
+    }
+    assert!(Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status().unwrap().success());
+    let (code, stdout, stderr) = parts(child.wait_with_output().unwrap());
+    assert_eq!(code, Some(0), "{stderr}");
+    let report: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(report["isInterrupted"], true);
+    assert!(report["results"].as_u64().unwrap() > 0, "{report}");
+}

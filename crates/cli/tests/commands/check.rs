@@ -1,0 +1,104 @@
+//! `switchboard check` finds nothing against our own server, over every carrier and in every profile.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::program::{Serving, answering, parts, run};
+
+/// Runs a check; gives the cases that are not as they should be.
+fn offended(url: &str, more: &[&str]) -> BTreeSet<String> {
+    let (code, stdout, stderr) = parts(run(&[&["check", url, "--json"], more].concat()));
+    assert_eq!(code, Some(0), "{url} {more:?}: {stderr}\n{stdout}");
+    let report: Value = serde_json::from_str(&stdout).unwrap();
+    assert!(report["pass"].as_u64().unwrap() > 15, "{stdout}");
+    let findings = report["findings"].as_array().unwrap().iter();
+    let bad = findings.filter(|finding| matches!(finding["verdict"].as_str(), Some("fail" | "warn")));
+    bad.map(|finding| finding["case"].as_str().unwrap().to_owned()).collect()
+}
+
+/// What is asked most of is what is asked strictly.
+fn strictly(url: &str) -> BTreeSet<String> {
+    offended(url, &["--profile", "strict"])
+}
+
+#[test]
+fn our_server_has_no_faults_over_http_in_any_profile() {
+    let serving = Serving::start(&[]);
+    for profile in ["spec", "lenient", "ethereum", "mcp", "lsp", "v1"] {
+        let none = BTreeSet::new();
+        assert_eq!(offended(&serving.url(), &["--quick", "--profile", profile]), none, "{profile}");
+    }
+    // A length beside chunks is read by the chunks, and the connection closes; who is strict would refuse it.
+    assert_eq!(strictly(&serving.url()), BTreeSet::from(["http-two-lengths".to_owned()]));
+}
+
+#[test]
+fn our_server_has_no_faults_over_websocket() {
+    let serving = Serving::start(&[]);
+    assert_eq!(strictly(&serving.url().replacen("http", "ws", 1)), BTreeSet::new());
+}
+
+#[test]
+fn our_server_has_no_faults_over_streams_of_bytes() {
+    for framing in ["json", "lines", "lsp", "length"] {
+        let listen = format!("tcp://127.0.0.1:0?framing={framing}");
+        let serving = Serving::start(&["--listen", &listen]);
+        let found = offended(&serving.urls()[1], &["--profile", "strict", "--quick"]);
+        assert_eq!(found, BTreeSet::new(), "{framing}");
+    }
+}
+
+#[test]
+fn our_server_has_no_faults_over_a_unix_socket_and_as_a_child() {
+    let folder = folder("unix");
+    let url = format!("unix:{}", folder.join("rpc.sock").display());
+    let _serving = Serving::start(&["--listen", &url]);
+    assert_eq!(strictly(&url), BTreeSet::new());
+    let child = format!("exec:{} serve --stdio", env!("CARGO_BIN_EXE_switchboard"));
+    assert_eq!(offended(&child, &["--profile", "strict", "--quick"]), BTreeSet::new());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn faults_have_an_exit_code_and_a_report_for_ci() {
+    let folder = folder("junit");
+    let report = folder.join("report.xml");
+    let serving = Serving::start(&[]);
+    let file = report.display().to_string();
+    // A warning, see above.
+    let arguments = ["check", &serving.url(), "--only", "http-two-lengths", "--profile", "strict"];
+    let (code, _, _) = parts(run(&[&arguments[..], &["--junit", &file]].concat()));
+    assert_eq!(code, Some(0));
+    let xml = std::fs::read_to_string(&report).unwrap();
+    assert!(xml.contains("<testcase classname=\"http\" name=\"http-two-lengths:"), "{xml}");
+    let (code, _, stderr) = parts(run(&[&arguments[..], &["--deny-warnings"]].concat()));
+    assert_eq!(code, Some(8), "{stderr}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_is_no_server_is_told_so() {
+    let url = answering("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    let (code, _, stderr) = parts(run(&["check", &url, "--case-time", "0.2"]));
+    assert!(matches!(code, Some(3 | 5)), "{stderr}");
+    assert!(stderr.contains("check the"), "{stderr}");
+}
+
+#[test]
+fn cases_are_listed_and_chosen_by_name() {
+    let (code, stdout, stderr) = parts(run(&["check", "--list"]));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("id-null") && stdout.contains("J2-15"), "{stdout}");
+    let (code, _, stderr) = parts(run(&["check", "http://127.0.0.1:1", "--only", "no-such-case"]));
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("--list"), "{stderr}");
+}
+
+/// A folder of this test's own.
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("switchboard-check-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}

@@ -1,0 +1,148 @@
+//! `switchboard repl`, at a terminal and with a script.
+
+use serde_json::json;
+
+use crate::far::Far;
+use crate::keyboard::Terminal;
+use crate::program::{Serving, listener, parts, run_with};
+
+/// A directory for the state of one test's programs.
+fn state(test: &str) -> String {
+    let path = format!("{}/repl-{test}-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+    let _ = std::fs::remove_dir_all(&path);
+    path
+}
+
+/// A prompt that talks to a far side.
+fn prompt(far: &Far, state: &str) -> Terminal {
+    let mut terminal = Terminal::start(&["repl", &far.url], state);
+    terminal.until("Connected to tcp://127.0.0.1");
+    terminal.until("Far 1.0, 2 methods");
+    terminal.until("> ");
+    terminal
+}
+
+#[test]
+fn tab_completes_methods_and_names_of_parameters() {
+    let far = Far::start();
+    let mut terminal = prompt(&far, &state("tab"));
+    terminal.type_in("mat\t");
+    terminal.until("math/add ");
+    terminal.type_in("a=20 b\t");
+    terminal.until("b=");
+    terminal.type_in("22\r");
+    terminal.until("42");
+    assert_eq!(far.receive("math/add")["params"], json!({"a": 20, "b": 22}));
+    terminal.until("> ");
+    terminal.type_in("\u{4}");
+    assert_eq!(terminal.wait(), Some(0));
+}
+
+#[test]
+fn json_goes_on_over_lines_until_its_brackets_are_closed() {
+    let far = Far::start();
+    let mut terminal = prompt(&far, &state("lines"));
+    terminal.type_in("math/add {\r");
+    terminal.until("… ");
+    terminal.type_in("\"a\": 20,\r");
+    terminal.until("… ");
+    terminal.type_in("\"b\": 22}\r");
+    terminal.until("42");
+    assert_eq!(far.receive("math/add")["params"], json!({"a": 20, "b": 22}));
+}
+
+#[test]
+fn a_notification_is_shown_above_the_line_that_is_being_typed() {
+    let far = Far::start();
+    let mut terminal = prompt(&far, &state("notification"));
+    terminal.type_in("math/add 20 ");
+    terminal.until("math/add 20 ");
+    far.send(&json!({"jsonrpc": "2.0", "method": "onTick", "params": [7]}));
+    terminal.until("← onTick");
+    // The line is there again, and goes on.
+    terminal.until("math/add 20 ");
+    terminal.type_in("22\r");
+    terminal.until("42");
+}
+
+#[test]
+fn ctrl_c_cancels_the_call_under_way_and_does_not_quit() {
+    let far = Far::start();
+    let mut terminal = prompt(&far, &state("cancel"));
+    terminal.type_in("wait\r");
+    far.receive("wait");
+    terminal.type_in("\u{3}");
+    far.receive("rpc.cancel");
+    terminal.until("cancelled");
+    terminal.until("> ");
+    // At the prompt it empties the line.
+    terminal.type_in("nonsense");
+    terminal.until("nonsense");
+    terminal.type_in("\u{3}");
+    terminal.until("> ");
+    terminal.type_in("math/add 20 22\r");
+    terminal.until("42");
+}
+
+#[test]
+fn what_was_typed_is_there_the_next_time() {
+    let (far, state) = (Far::start(), state("history"));
+    let mut terminal = prompt(&far, &state);
+    terminal.type_in("math/add 20 22\r");
+    terminal.until("42");
+    terminal.until("> ");
+    terminal.type_in(".quit\r");
+    assert_eq!(terminal.wait(), Some(0));
+    let mut terminal = prompt(&far, &state);
+    // The last but one.
+    terminal.type_in("\u{1b}[A");
+    terminal.until(".quit");
+    terminal.type_in("\u{1b}[A");
+    terminal.until("math/add 20 22");
+    terminal.type_in("\r");
+    terminal.until("42");
+}
+
+#[test]
+fn a_connection_that_breaks_is_told_and_made_again() {
+    let far = Far::start();
+    let mut terminal = prompt(&far, &state("again"));
+    far.hang_up();
+    terminal.until("the connection broke");
+    terminal.until("connected again");
+    terminal.type_in("math/add 20 22\r");
+    terminal.until("42");
+}
+
+#[test]
+fn a_script_prints_results_and_ends_with_the_code_of_its_first_error() {
+    let serving = Serving::start(&[]);
+    let script = "# adds\nmath/add a=2 b=3\nmath/add {\n  \"a\": 4,\n  \"b\": 5\n}\n[{\"method\":\"sum\",\"params\":[1,2],\"id\":\"x\"}]\nnothing\nmath/add a=\n.quit\nmath/add 1 1\n";
+    let (code, stdout, stderr) = parts(run_with(script, &["repl", &serving.url()]));
+    let batch = r#"[{"jsonrpc":"2.0","id":"x","result":3}]"#;
+    assert_eq!(stdout, format!("5\n9\n{batch}\n"), "{stderr}");
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("-32601") && stderr.contains("2 of the script's lines failed"), "{stderr}");
+}
+
+#[test]
+fn a_raw_text_is_sent_as_it_is() {
+    let serving = Serving::start(&[]);
+    for url in [serving.url(), serving.url().replace("http:", "ws:")] {
+        let (code, stdout, stderr) =
+            parts(run_with(".raw {\"jsonrpc\": \"2.0\", \"method\n", &["repl", &url]));
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!(stdout.contains("-32700"), "{stdout}");
+    }
+}
+
+#[test]
+fn a_prompt_needs_somebody_to_talk_to() {
+    let (listener, url) = listener();
+    drop(listener);
+    for url in [url.clone(), url.replace("http:", "tcp:")] {
+        let (code, _, stderr) = parts(run_with("sum\n", &["repl", &url]));
+        assert_eq!(code, Some(3), "{stderr}");
+        assert!(stderr.contains("nothing listens"), "{stderr}");
+    }
+}

@@ -1,0 +1,63 @@
+//! The entries of a batch.
+
+use bytes::Bytes;
+
+use crate::call::Call;
+use crate::codec::envelope::Envelope;
+use crate::codec::message::Message;
+use crate::codec::reading::{Asked, Reading, Rules};
+use crate::context::Version;
+use crate::json::Json;
+
+/// The entries of a batch: all found and checked, and each taken apart when it has its turn.
+#[derive(Debug)]
+pub struct Entries {
+    frame: Bytes,
+    rules: Rules,
+    found: Vec<Envelope>,
+}
+
+/// A request that was put into a call.
+pub(crate) struct Loaded {
+    /// The version it is written in.
+    pub(crate) version: Version,
+    /// Members that the protocol does not define, as one object.
+    pub(crate) members: Option<Box<Json>>,
+}
+
+impl Entries {
+    pub(super) fn new(frame: Bytes, rules: Rules, found: Vec<Envelope>) -> Entries {
+        Entries { frame, rules, found }
+    }
+
+    /// How many there are; at least one.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a batch without entries is refused as a whole")]
+    pub fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    /// The messages, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Message> + '_ {
+        self.found.iter().map(|envelope| self.reading(envelope).message())
+    }
+
+    /// Makes the call the one that an entry asks for.
+    ///
+    /// # Errors
+    ///
+    /// The entry, if it does not ask for a call.
+    #[inline(always)]
+    pub(crate) fn load(&self, index: usize, call: &mut Call) -> Result<Loaded, Box<Message>> {
+        let reading = self.reading(&self.found[index]);
+        let Some(version) = reading.version_of_request() else { return Err(Box::new(reading.other())) };
+        let (method, params, id) = call.parts();
+        let members = reading.request_into(version, Asked { method, params, id })?;
+        Ok(Loaded { version, members })
+    }
+
+    #[inline(always)]
+    fn reading<'a>(&'a self, envelope: &'a Envelope) -> Reading<'a> {
+        Reading { frame: &self.frame, envelope, rules: &self.rules }
+    }
+}
