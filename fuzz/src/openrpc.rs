@@ -1,9 +1,10 @@
-//! Reads any bytes as a document: what is read is written so that it reads the same, and its references end somewhere.
+//! Reads any bytes as a document: what is read is written so that it reads the same, its references end somewhere, it does not differ from
+//! itself, and clients can be written for it.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use switchboard_openrpc::{Document, Resolver};
+use switchboard_openrpc::{Document, Language, Resolver, client, diff};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(document) = Document::parse(bytes.to_vec()) else { return };
@@ -18,7 +19,15 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(resolved.methods.iter().all(|method| method.here().is_some()));
         assert_eq!(resolved.clone().resolved().as_ref(), Ok(&resolved));
     }
-    let mut fewer = document;
+    for language in [Language::TypeScript, Language::Python, Language::Rust] {
+        let _ = client(&document, language);
+    }
+    assert!(
+        diff(&document, &document).is_ok_and(|changes| changes.is_empty())
+            || document.clone().resolved().is_err()
+    );
+    let mut fewer = document.clone();
     fewer.retain_methods(|method| method.name.len() % 2 == 0);
     fewer.retain_methods(|_| true);
+    let _ = diff(&document, &fewer);
 });

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use anstyle::{AnsiColor, Style};
 use clap::Args;
-use switchboard::{CallError, Code, Json};
+use switchboard::{CallError, Json};
 
+use crate::changes;
 use crate::discovery::{self, Described, Example, Found, Method};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -21,11 +22,16 @@ Examples:
   switchboard discover http://127.0.0.1:8000
   switchboard discover http://127.0.0.1:8000 math/add
   switchboard discover http://127.0.0.1:8000 --openrpc > openrpc.json
+  switchboard discover http://127.0.0.1:8000 --diff old.json
+  switchboard discover new.json --diff old.json --strict
   switchboard discover 'exec:switchboard serve --stdio'";
 
 const LONG: &str = "\
 It asks the method rpc.discover, which answers with an OpenRPC document. On a terminal the methods are a table, or one of \
-them is shown in detail. In a pipe it is JSON: the document as it was received, or the part of it that describes the method.";
+them is shown in detail. In a pipe it is JSON: the document as it was received, or the part of it that describes the method.
+
+With --diff it tells what is different from an older document, and which changes break those who call by that one. Both may be files, \
+URLs, or `-` for stdin. Changes that break end it with the code 9; with --strict also those of which one cannot be sure.";
 
 /// Shows the methods of a far side that describes itself.
 #[derive(Debug, Args)]
@@ -41,6 +47,12 @@ pub(crate) struct Discover {
     /// Print the OpenRPC document as it was received.
     #[arg(long, conflicts_with = "method")]
     openrpc: bool,
+    /// Tell what is different from this older document: a file, a URL, or `-` for stdin.
+    #[arg(long, value_name = "OLD", conflicts_with_all = ["method", "openrpc"])]
+    diff: Option<String>,
+    /// Take changes that one cannot be sure of for breaking.
+    #[arg(long, requires = "diff")]
+    strict: bool,
 }
 
 const HEAD: Style = Style::new().bold();
@@ -51,20 +63,25 @@ const FAINT: Style = Style::new().dimmed();
 impl Discover {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Failure> {
+        if let Some(old) = &self.diff {
+            return changes::show(&self.target, old, self.strict);
+        }
         self.target.run(async |session| self.show(session).await)
     }
 
     async fn show(&self, session: &Session<'_>) -> Result<(), Failure> {
         let line = session.open().await?;
-        let document =
-            discovery::ask(&line, self.target.timeout).await.map_err(|error| self.explain(error))?;
+        let document = discovery::ask(&line, self.target.timeout)
+            .await
+            .map_err(|error| discovery::explain(&self.target, error))?;
         let format = self.target.format;
         let is_for_people = format.is_for_people();
         if self.openrpc || (!is_for_people && self.method.is_none()) {
             return output::result(&document, format).map(drop);
         }
-        let found = discovery::read(&document)
-            .ok_or_else(|| self.explain(CallError::Protocol(discovery::NO_DOCUMENT.into())))?;
+        let found = discovery::read(&document).ok_or_else(|| {
+            discovery::explain(&self.target, CallError::Protocol(discovery::NO_DOCUMENT.into()))
+        })?;
         let Some(name) = &self.method else {
             return output::page(&listing(&found, table::terminal_width())).map(drop);
         };
@@ -84,16 +101,6 @@ impl Discover {
                         .unwrap_or_else(|| "leave the name out to see those that there are".to_owned()),
                 ))
             }
-        }
-    }
-
-    fn explain(&self, error: CallError) -> Failure {
-        match &error {
-            CallError::Rejected(rejection) if rejection.code == Code::METHOD_NOT_FOUND => {
-                Failure::new(Exit::Rejected, "the far side does not describe itself: it has no rpc.discover")
-                    .advise("look its methods up in its documentation, and call them with `switchboard call`")
-            }
-            _ => self.target.explain(error),
         }
     }
 }

@@ -8,9 +8,12 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use serde_json::Value;
-use switchboard::{Call, CallError, Json, Reply};
+use switchboard::{Call, CallError, Code, Json, Reply};
 
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::session::Line;
+use crate::target::Target;
 
 /// The method that answers with a description.
 pub(crate) const METHOD: &str = "rpc.discover";
@@ -84,6 +87,17 @@ pub(crate) async fn ask(line: &Line, time: Duration) -> Result<Json, CallError> 
     match line.ask_within(Call::new(METHOD, None), time).await? {
         Reply::Value(json) => Ok(json),
         _ => Err(CallError::Result("expected a document, found a stream".into())),
+    }
+}
+
+/// Why there is no document.
+pub(crate) fn explain(target: &Target, error: CallError) -> Failure {
+    match &error {
+        CallError::Rejected(rejection) if rejection.code == Code::METHOD_NOT_FOUND => {
+            Failure::new(Exit::Rejected, "the far side does not describe itself: it has no rpc.discover")
+                .advise("look its methods up in its documentation, and call them with `switchboard call`")
+        }
+        _ => target.explain(error),
     }
 }
 

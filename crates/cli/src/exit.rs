@@ -24,6 +24,8 @@ pub(crate) enum Exit {
     CannotWrite = 7,
     /// `check` found faults.
     Faulty = 8,
+    /// A document differs from an older one so that callers break.
+    Breaking = 9,
     /// A signal ended a call before it was done, or a second one a server, as shells number it.
     Interrupted = 130,
 }
@@ -40,6 +42,7 @@ Exit codes:
   6    an address could not be listened on
   7    the result could not be written
   8    `check` found faults
+  9    `discover --diff`, a change breaks callers
   130  stopped by a signal; `serve`, by a second one";
 
 impl From<Exit> for ExitCode {
@@ -65,6 +68,7 @@ mod tests {
             CannotListen,
             CannotWrite,
             Faulty,
+            Breaking,
             Interrupted,
         ];
         let listed: Vec<u8> =

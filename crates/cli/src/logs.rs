@@ -16,11 +16,12 @@ pub(crate) fn start(verbose: u8) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     let is_coloured = std::io::stderr().is_terminal()
         && anstream::stderr().current_choice() != anstream::ColorChoice::Never;
-    tracing_subscriber::fmt()
+    // A command that calls two far sides starts twice, and the first counts.
+    let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(is_coloured)
         // Where stderr is closed there is nobody to tell, and trying would panic.
         .log_internal_errors(false)
-        .init();
+        .try_init();
 }

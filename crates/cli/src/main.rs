@@ -9,6 +9,7 @@ mod banner;
 mod batch;
 mod bench;
 mod call;
+mod changes;
 mod check;
 mod completions;
 mod demo;
@@ -17,6 +18,7 @@ mod discovery;
 mod exit;
 mod explain;
 mod failure;
+mod generate;
 mod layout;
 mod logs;
 mod man;
@@ -27,6 +29,7 @@ mod repl;
 mod serve;
 mod session;
 mod signals;
+mod source;
 mod suggest;
 mod table;
 mod target;
@@ -82,6 +85,7 @@ enum Command {
     Check(check::Check),
     Completions(completions::Completions),
     Discover(discover::Discover),
+    Generate(generate::Generate),
     Man(man::Man),
     Notify(notify::Notify),
     Repl(repl::Repl),
@@ -98,6 +102,7 @@ fn main() -> ExitCode {
         Command::Check(check) => check.run(),
         Command::Completions(completions) => completions.run(Arguments::command()),
         Command::Discover(discover) => discover.run(),
+        Command::Generate(generate) => generate.run(),
         Command::Man(man) => man.run(Arguments::command()),
         Command::Notify(notify) => notify.run(),
         Command::Repl(repl) => repl.run(),

@@ -16,7 +16,7 @@ use crate::output::Format;
 use crate::{output, units, wire};
 
 /// Where to call, and how.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Target {
     /// Where to call: a URL of http, https, ws, wss, tcp, tls, unix or exec, such as http://127.0.0.1:8000.
     pub(crate) url: String,

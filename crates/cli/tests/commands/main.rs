@@ -12,6 +12,7 @@ mod carriers;
 mod check;
 mod connecting;
 mod describing;
+mod diff;
 mod discover;
 mod discovery;
 #[cfg(unix)]
@@ -20,6 +21,7 @@ mod documented;
 mod ending;
 #[cfg(unix)]
 mod far;
+mod generate;
 #[cfg(unix)]
 mod keyboard;
 mod manual;

@@ -28,6 +28,7 @@ pub(crate) use extensions::{
 pub use info::{Contact, ExternalDocs, Info, License, Server, Variable};
 pub use method::{ErrorEntry, Link, Method, ParamStructure, Tag};
 pub use parse::ParseError;
+pub(crate) use parse::escaped;
 pub use referable::Referable;
 pub use resolve::{RefError, Resolver};
 

@@ -73,7 +73,7 @@ fn pointer(path: &Path) -> String {
 }
 
 /// A name as a part of a JSON pointer.
-pub(super) fn escaped(name: &str) -> String {
+pub(crate) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 

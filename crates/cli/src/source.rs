@@ -1,0 +1,63 @@
+//! Documents of OpenRPC: from a file, from stdin, or from a far side that describes itself.
+
+use std::io::Read;
+use std::path::Path;
+
+use switchboard::Json;
+use switchboard::openrpc::Document;
+
+use crate::discovery;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::target::Target;
+
+/// The longest document that is read from a file or from stdin.
+const LONGEST: u64 = 64 * 1024 * 1024;
+
+/// The document at this place: `-` is stdin, then a file that is there, otherwise a URL that is called as the target says.
+pub(crate) fn document(place: &str, target: &Target) -> Result<Document, Failure> {
+    let text = match place {
+        "-" => read("stdin", std::io::stdin().lock())?,
+        file if Path::new(file).is_file() => {
+            let open = std::fs::File::open(file);
+            read(file, open.map_err(|error| Failure::usage(format!("cannot read {file}: {error}")))?)?
+        }
+        url => {
+            let mut target = target.clone();
+            url.clone_into(&mut target.url);
+            let found = ask(&target)?;
+            return Document::parse(found.to_string()).map_err(|error| {
+                Failure::new(
+                    Exit::Protocol,
+                    format!("what {url} describes itself with is no OpenRPC document: {error}"),
+                )
+            });
+        }
+    };
+    Document::parse(text).map_err(|error| {
+        Failure::usage(format!("{place} is no OpenRPC document: {error}"))
+            .advise("get one with `switchboard discover URL --openrpc`")
+    })
+}
+
+fn read(what: &str, from: impl Read) -> Result<Vec<u8>, Failure> {
+    let mut text = Vec::new();
+    let read = from.take(LONGEST + 1).read_to_end(&mut text);
+    read.map_err(|error| Failure::usage(format!("cannot read {what}: {error}")))?;
+    if text.len() as u64 > LONGEST {
+        return Err(Failure::usage(format!("{what} is longer than a document may be, {LONGEST} bytes")));
+    }
+    Ok(text)
+}
+
+/// What a far side answers to `rpc.discover`.
+fn ask(target: &Target) -> Result<Json, Failure> {
+    let mut found = Json::NULL;
+    target.run(async |session| {
+        let line = session.open().await?;
+        found =
+            discovery::ask(&line, target.timeout).await.map_err(|error| discovery::explain(target, error))?;
+        Ok(())
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,236 @@
+//! What a client offers, the same for every language: groups of methods, with what they take and give.
+
+use std::collections::BTreeMap;
+
+use super::names::{Scope, pascal};
+use super::types::{Definition, Type, Types};
+use crate::document::{ContentDescriptor, Document, Method, ParamStructure, RefError, Resolver};
+
+/// How a language has it.
+pub(super) struct Style {
+    /// How the name of a method is written.
+    pub(super) method: fn(&str) -> String,
+    /// How the name of a parameter is written.
+    pub(super) param: fn(&str) -> String,
+    /// Words that cannot be names.
+    pub(super) keywords: &'static [&'static str],
+    /// Types that are there already.
+    pub(super) types: &'static [&'static str],
+    /// What a group of methods has already.
+    pub(super) members: &'static [&'static str],
+    /// What a method uses inside, and its parameters cannot be called.
+    pub(super) locals: &'static [&'static str],
+    /// Whether a type that is one of several needs a name.
+    pub(super) names_unions: bool,
+}
+
+/// All of a client.
+pub(super) struct Api {
+    /// The title of the API and its version.
+    pub(super) title: String,
+    pub(super) definitions: Vec<Definition>,
+    pub(super) root: Group,
+}
+
+/// Methods whose names begin alike.
+pub(super) struct Group {
+    /// The name of the group among those that it is in.
+    pub(super) name: String,
+    /// The name of its type.
+    pub(super) class: String,
+    /// What its names begin with on the wire, without what follows: `math` of `math/add`.
+    pub(super) prefix: String,
+    pub(super) methods: Vec<Operation>,
+    pub(super) groups: Vec<Group>,
+}
+
+/// A method.
+pub(super) struct Operation {
+    /// Its name in the program.
+    pub(super) name: String,
+    /// Its name on the wire.
+    pub(super) wire: String,
+    pub(super) docs: Docs,
+    pub(super) params: Params,
+    pub(super) answer: Answer,
+}
+
+/// What is said about a method.
+#[derive(Default)]
+pub(super) struct Docs {
+    pub(super) text: String,
+    pub(super) errors: Vec<(i64, String)>,
+    /// Why it should not be used any more; empty if nobody says.
+    pub(super) deprecated: Option<String>,
+}
+
+/// What a method takes.
+pub(super) enum Params {
+    /// Nobody knows.
+    Unknown,
+    ByName(Vec<Param>),
+    ByPosition(Vec<Param>),
+}
+
+impl Params {
+    pub(super) fn all(&self) -> &[Param] {
+        match self {
+            Params::Unknown => &[],
+            Params::ByName(params) | Params::ByPosition(params) => params,
+        }
+    }
+}
+
+/// A parameter.
+pub(super) struct Param {
+    /// Its name in the program.
+    pub(super) name: String,
+    /// Its name on the wire.
+    pub(super) key: String,
+    pub(super) kind: Type,
+    pub(super) is_required: bool,
+    pub(super) docs: String,
+}
+
+/// What a method gives.
+pub(super) enum Answer {
+    /// It can only be notified.
+    Nothing,
+    Value(Type),
+    Stream {
+        item: Type,
+        /// The notification of an item, and the method that ends it, if they have names of their own.
+        names: Option<(String, String)>,
+    },
+}
+
+impl Api {
+    /// Reads a document for a client in this style.
+    pub(super) fn new(document: &Document, style: &Style) -> Result<Api, RefError> {
+        let document = document.clone().resolved()?;
+        let resolver = Resolver::new(&document);
+        let mut methods: BTreeMap<&str, &Method> = BTreeMap::new();
+        for method in document.methods() {
+            methods.entry(&method.name).or_insert(method);
+        }
+        let mut types = Types::new(&resolver, style.names_unions, style.types);
+        let mut branch = Branch::default();
+        for (name, method) in methods {
+            branch.insert(&parts(name), method);
+        }
+        let mut building = Building { style, types: &mut types, classes: Scope::default() };
+        let root = building.group("", "", branch);
+        Ok(Api {
+            title: format!("{} {}", document.info.title, document.info.version).trim().to_owned(),
+            root,
+            definitions: types.definitions(),
+        })
+    }
+}
+
+/// The parts of a name: `math` and `add`, whether a slash or a dot separates them. More than a few groups in each other help nobody.
+fn parts(name: &str) -> Vec<&str> {
+    let mut parts: Vec<&str> = Vec::new();
+    let mut rest = name;
+    while parts.len() < 4 {
+        // A name that begins or ends with a separator keeps it.
+        let Some(end) = rest.find(['/', '.']).filter(|end| *end > 0 && *end + 1 < rest.len()) else { break };
+        parts.push(&rest[..end]);
+        rest = &rest[end + 1..];
+    }
+    parts.push(rest);
+    parts
+}
+
+/// A group before its names are chosen.
+#[derive(Default)]
+struct Branch<'a> {
+    methods: Vec<(&'a str, &'a Method)>,
+    branches: BTreeMap<&'a str, Branch<'a>>,
+}
+
+impl<'a> Branch<'a> {
+    fn insert(&mut self, parts: &[&'a str], method: &'a Method) {
+        match parts {
+            [] => {}
+            [last] => self.methods.push((last, method)),
+            [first, rest @ ..] => self.branches.entry(first).or_default().insert(rest, method),
+        }
+    }
+}
+
+struct Building<'s, 't, 'a> {
+    style: &'s Style,
+    types: &'t mut Types<'a>,
+    classes: Scope,
+}
+
+impl Building<'_, '_, '_> {
+    fn group(&mut self, name: &str, prefix: &str, branch: Branch<'_>) -> Group {
+        let mut scope = Scope::new(self.style.members);
+        let style = self.style;
+        let methods = branch.methods.into_iter().map(|(last, method)| {
+            let name = scope.take(&(style.method)(last), style.keywords);
+            self.operation(name, method)
+        });
+        let methods = methods.collect();
+        let class = match prefix {
+            "" => "Client".to_owned(),
+            _ => self.classes.take(&format!("{}Methods", pascal(prefix)), &[]),
+        };
+        let groups = branch.branches.into_iter().map(|(part, branch)| {
+            let name = scope.take(&(style.method)(part), style.keywords);
+            let prefix = if prefix.is_empty() { part.to_owned() } else { format!("{prefix}/{part}") };
+            self.group(&name, &prefix, branch)
+        });
+        let groups = groups.collect();
+        Group { name: name.to_owned(), class, prefix: prefix.to_owned(), methods, groups }
+    }
+
+    fn operation(&mut self, name: String, method: &Method) -> Operation {
+        let mut scope = Scope::new(self.style.locals);
+        let params = method.params().map(|param| self.param(param, method, &mut scope)).collect();
+        let params = match method.param_structure {
+            _ if method.has_unknown_params() => Params::Unknown,
+            ParamStructure::ByPosition => Params::ByPosition(params),
+            _ => Params::ByName(params),
+        };
+        let answer = match (method.stream_item(), method.result()) {
+            (Some(item), _) => Answer::Stream {
+                item: self.types.of(item, &format!("{} item", method.name)),
+                names: method
+                    .subscription()
+                    .map(|names| (names.notification.to_owned(), names.unsubscribe.to_owned())),
+            },
+            (None, Some(result)) => {
+                Answer::Value(self.types.of(result.schema.as_value(), &format!("{} result", method.name)))
+            }
+            (None, None) => Answer::Nothing,
+        };
+        Operation { name, wire: method.name.clone(), docs: docs(method), params, answer }
+    }
+
+    fn param(&mut self, param: &ContentDescriptor, method: &Method, scope: &mut Scope) -> Param {
+        let texts = [&param.summary, &param.description];
+        let own = texts.into_iter().flatten().cloned().collect::<Vec<_>>().join("\n\n");
+        Param {
+            name: scope.take(&(self.style.param)(&param.name), self.style.keywords),
+            key: param.name.clone(),
+            kind: self.types.of(param.schema.as_value(), &format!("{} {}", method.name, param.name)),
+            is_required: param.required,
+            docs: own,
+        }
+    }
+}
+
+fn docs(method: &Method) -> Docs {
+    let texts = [&method.summary, &method.description];
+    let text: Vec<&str> =
+        texts.into_iter().flatten().map(|text| text.trim()).filter(|text| !text.is_empty()).collect();
+    let reason = || method.deprecated_reason().unwrap_or_default().to_owned();
+    Docs {
+        text: text.join("\n\n"),
+        errors: method.errors().map(|error| (error.code, error.message.clone())).collect(),
+        deprecated: method.deprecated.then(reason),
+    }
+}

@@ -1,0 +1,149 @@
+//! Clients in Rust: types with serde, and methods over a peer.
+
+mod cycles;
+mod methods;
+mod types;
+
+use super::api::{Api, Style};
+use super::names::snake;
+use super::text::{Source, lines};
+use super::types::Definition;
+use cycles::Cycles;
+
+pub(super) const STYLE: Style = Style {
+    method: snake,
+    param: snake,
+    keywords: &[
+        "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do",
+        "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let",
+        "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self",
+        "static", "struct", "super", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use",
+        "virtual", "where", "while", "yield",
+    ],
+    types: &[
+        "BTreeMap",
+        "Box",
+        "CallError",
+        "Client",
+        "Clone",
+        "Debug",
+        "Deserialize",
+        "Err",
+        "None",
+        "Ok",
+        "Option",
+        "Params",
+        "PartialEq",
+        "Peer",
+        "Result",
+        "Self",
+        "Serialize",
+        "Some",
+        "String",
+        "Subscription",
+        "Value",
+        "Values",
+        "Vec",
+    ],
+    members: &["new"],
+    locals: &["positions"],
+    names_unions: true,
+};
+
+pub(super) fn write(api: &Api) -> String {
+    let mut body = Source::new("    ");
+    let cycles = Cycles::new(&api.definitions);
+    api.definitions
+        .iter()
+        .for_each(|definition| types::write(&mut body, definition, &api.definitions, &cycles));
+    methods::write_group(&mut body, &api.root);
+    let mut body = body.finish();
+    if body.contains("positions([") {
+        body.push_str(POSITIONS);
+    }
+    let mut out = Source::new("    ");
+    let title = lines(&api.title).join(" ");
+    out.line(format!(
+        "//! A client for {title}, made by `switchboard generate rust`. Make it again rather than edit it."
+    ));
+    out.line("//!");
+    out.line(
+        "//! It calls over a `switchboard::Peer` of any carrier, and needs `serde` and `serde_json` besides.",
+    );
+    out.line("");
+    out.raw(&imports(&body));
+    out.line("");
+    out.raw(body.trim_end());
+    out.line("");
+    out.finish()
+}
+
+/// What is used, and nothing else: an import too many is a warning to whoever compiles it.
+fn imports(body: &str) -> String {
+    let mut text = String::new();
+    let has = |name: &str| {
+        body.match_indices(name).any(|(at, _)| {
+            let is_part = |c: char| c.is_alphanumeric() || c == '_';
+            !body[..at].ends_with(is_part) && !body[at + name.len()..].starts_with(is_part)
+        })
+    };
+    if has("BTreeMap") {
+        text.push_str("use std::collections::BTreeMap;\n\n");
+    }
+    let serde: Vec<&str> = ["Deserialize", "Serialize"].into_iter().filter(|name| has(name)).collect();
+    match serde[..] {
+        [] => {}
+        [one] => text.push_str(&format!("use serde::{one};\n")),
+        _ => text.push_str("use serde::{Deserialize, Serialize};\n"),
+    }
+    if has("Value") {
+        text.push_str("use serde_json::Value;\n");
+    }
+    let own = ["CallError", "Peer", "Subscription", "Values"].into_iter().filter(|name| has(name));
+    match own.collect::<Vec<_>>()[..] {
+        [one] => text.push_str(&format!("use switchboard::{one};\n")),
+        ref several => text.push_str(&format!("use switchboard::{{{}}};\n", several.join(", "))),
+    }
+    text
+}
+
+const POSITIONS: &str = "\
+/// Parameters by position, without those at the end that are left out.
+fn positions<const N: usize>(values: [Value; N], required: usize) -> Vec<Value> {
+    let mut values = Vec::from(values);
+    while values.len() > required && values.last().is_some_and(Value::is_null) {
+        values.pop();
+    }
+    values
+}
+";
+
+/// A comment for documentation. What stands in it as code is not run as a test.
+fn comment(out: &mut Source, lines: &[String]) {
+    let mut is_code = false;
+    for line in lines {
+        let trimmed = line.trim_start();
+        let line = match trimmed.starts_with("```") || trimmed.starts_with("~~~") {
+            true => {
+                is_code = !is_code;
+                if is_code { "```text" } else { "```" }
+            }
+            false if is_code => line,
+            false => trimmed,
+        };
+        out.line(format!("/// {line}").trim_end());
+    }
+    if is_code {
+        out.line("/// ```");
+    }
+}
+
+/// A string. What cannot be shown is written by its number.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.escape_default())
+}
+
+/// The definition of a name.
+fn definition<'a>(all: &'a [Definition], name: &str) -> Option<&'a Definition> {
+    all.binary_search_by(|definition| definition.name.as_str().cmp(name)).ok().map(|at| &all[at])
+}

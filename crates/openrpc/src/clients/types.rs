@@ -1,0 +1,417 @@
+//! From schemas to types, the same for every language: what is given to one is named, what holds itself ends.
+//!
+//! A type may say less than its schema, never something else: what cannot be said is any value. Bounds and patterns are not types.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+
+use serde_json::{Map, Value, json};
+
+use super::names::{Scope, pascal};
+use crate::document::Resolver;
+
+/// How many schemas are put together at most for one that has to fit several.
+const PARTS: usize = 64;
+
+/// A type that needs no name.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Type {
+    Any,
+    Never,
+    Null,
+    Boolean,
+    Integer {
+        is_unsigned: bool,
+    },
+    Number,
+    String,
+    /// A string, a number or a boolean, and no other.
+    Literal(Value),
+    List(Box<Type>),
+    Tuple(Vec<Type>),
+    /// An object with any names.
+    Map(Box<Type>),
+    Named(String),
+    Union(Vec<Type>),
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Shape {
+    Record(Vec<Field>),
+    /// One of some strings.
+    Choice(Vec<String>),
+    /// One of several types, none of them null.
+    OneOf(Vec<Type>),
+    Alias(Type),
+}
+
+/// A member of a record.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Field {
+    /// Its name in JSON.
+    pub(super) key: String,
+    pub(super) kind: Type,
+    pub(super) is_required: bool,
+    pub(super) docs: String,
+}
+
+/// A type with a name.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Definition {
+    pub(super) name: String,
+    pub(super) docs: String,
+    pub(super) shape: Shape,
+}
+
+/// Makes types of schemas.
+pub(super) struct Types<'a> {
+    resolver: &'a Resolver,
+    /// Whether the language has no types like `"a" | "b"` without a name.
+    names_unions: bool,
+    scope: Scope,
+    /// By a reference, or by the text of a schema that is put together from others.
+    named: BTreeMap<String, String>,
+    waiting: VecDeque<(String, Cow<'a, Value>)>,
+    found: Vec<Definition>,
+}
+
+impl<'a> Types<'a> {
+    pub(super) fn new(resolver: &'a Resolver, names_unions: bool, reserved: &[&str]) -> Types<'a> {
+        Types {
+            resolver,
+            names_unions,
+            scope: Scope::new(reserved),
+            named: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            found: Vec::new(),
+        }
+    }
+
+    /// The type of a schema. If it needs a name, and has none of its own, it gets this one.
+    pub(super) fn of(&mut self, schema: &Value, name: &str) -> Type {
+        let shape = match schema {
+            Value::Bool(false) => return Type::Never,
+            Value::Object(members) => match members.get("$ref").and_then(Value::as_str) {
+                Some(reference) => return self.named(reference),
+                None if is_put_together(members) => return self.put_together(schema, name),
+                None => self.shape(members, name),
+            },
+            _ => return Type::Any,
+        };
+        match shape {
+            Shape::Alias(kind) => kind,
+            shape => {
+                let title = text(schema, "title");
+                let name = self.scope.take(&pascal(if title.is_empty() { name } else { &title }), &[]);
+                self.found.push(Definition { name: name.clone(), docs: text(schema, "description"), shape });
+                Type::Named(name)
+            }
+        }
+    }
+
+    /// All types with names, those that were met first before others.
+    pub(super) fn definitions(mut self) -> Vec<Definition> {
+        while let Some((name, schema)) = self.waiting.pop_front() {
+            let shape = match &*schema {
+                Value::Object(members) => self.shape(members, &name),
+                other => Shape::Alias(self.of(other, &name)),
+            };
+            self.found.push(Definition { name, docs: text(&schema, "description"), shape });
+        }
+        self.found.sort_by(|a, b| a.name.cmp(&b.name));
+        self.found
+    }
+
+    /// The type that a reference names. It is made later, for it may hold itself.
+    fn named(&mut self, reference: &str) -> Type {
+        if let Some(name) = self.named.get(reference) {
+            return Type::Named(name.clone());
+        }
+        let first = self.resolver.lookup(reference);
+        let Ok(schema) = first.and_then(|schema| self.resolver.follow(schema)) else { return Type::Any };
+        let name = self.scope.take(&pascal(reference.rsplit('/').next().unwrap_or(reference)), &[]);
+        self.named.insert(reference.to_owned(), name.clone());
+        self.waiting.push_back((name.clone(), Cow::Borrowed(schema)));
+        Type::Named(name)
+    }
+
+    /// The type of a schema that is put together from others. It is made later, for those may hold it.
+    fn put_together(&mut self, schema: &Value, name: &str) -> Type {
+        let key = schema.to_string();
+        if let Some(name) = self.named.get(&key) {
+            return Type::Named(name.clone());
+        }
+        let title = text(schema, "title");
+        let name = self.scope.take(&pascal(if title.is_empty() { name } else { &title }), &[]);
+        self.named.insert(key, name.clone());
+        self.waiting.push_back((name.clone(), Cow::Owned(schema.clone())));
+        Type::Named(name)
+    }
+
+    fn shape(&mut self, schema: &Map<String, Value>, name: &str) -> Shape {
+        if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
+            return Shape::Alias(self.named(reference));
+        }
+        if let Some(values) = values(schema) {
+            return self.literals(&values);
+        }
+        for keyword in ["oneOf", "anyOf"] {
+            if let Some(Value::Array(branches)) = schema.get(keyword) {
+                return self.branches(schema, keyword, branches, name);
+            }
+        }
+        if let Some(Value::Array(parts)) = schema.get("allOf") {
+            return self.whole(schema, parts, name);
+        }
+        match schema.get("type") {
+            Some(Value::Array(kinds)) => {
+                let kinds = kinds.iter().filter_map(Value::as_str);
+                let kinds = kinds.map(|kind| match self.one(schema, Some(kind), name) {
+                    Shape::Alias(kind) => kind,
+                    shape => self.hoist(shape, schema, name),
+                });
+                let kinds = kinds.collect();
+                self.union(kinds, name)
+            }
+            Some(Value::String(kind)) => self.one(schema, Some(kind), name),
+            _ => self.one(schema, None, name),
+        }
+    }
+
+    fn hoist(&mut self, shape: Shape, schema: &Map<String, Value>, name: &str) -> Type {
+        let name = self.scope.take(&pascal(name), &[]);
+        let docs = schema.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
+        self.found.push(Definition { name: name.clone(), docs, shape });
+        Type::Named(name)
+    }
+
+    /// A schema of one type, or of one that its keywords tell.
+    fn one(&mut self, schema: &Map<String, Value>, kind: Option<&str>, name: &str) -> Shape {
+        let kind = kind.or_else(|| {
+            let tells = [("properties", "object"), ("additionalProperties", "object"), ("items", "array")];
+            tells.iter().find(|(keyword, _)| schema.contains_key(*keyword)).map(|(_, kind)| *kind)
+        });
+        Shape::Alias(match kind {
+            Some("null") => Type::Null,
+            Some("boolean") => Type::Boolean,
+            Some("integer") => Type::Integer { is_unsigned: is_unsigned(schema) },
+            Some("number") => Type::Number,
+            Some("string") => Type::String,
+            Some("array") => self.array(schema, name),
+            Some("object") => return self.object(schema, name),
+            _ => Type::Any,
+        })
+    }
+
+    fn array(&mut self, schema: &Map<String, Value>, name: &str) -> Type {
+        match schema.get("items") {
+            Some(Value::Array(items)) => {
+                let kinds: Vec<Type> = items
+                    .iter()
+                    .enumerate()
+                    .map(|(at, item)| self.of(item, &format!("{name}Item{at}")))
+                    .collect();
+                let count = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
+                let is_exact = count("minItems") == Some(items.len() as u64) && !items.is_empty();
+                if is_exact { Type::Tuple(kinds) } else { Type::List(Box::new(Type::Any)) }
+            }
+            Some(item) => Type::List(Box::new(self.of(item, &format!("{name}Item")))),
+            None => Type::List(Box::new(Type::Any)),
+        }
+    }
+
+    fn object(&mut self, schema: &Map<String, Value>, name: &str) -> Shape {
+        let none = Map::new();
+        let members = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+        if members.is_empty() {
+            let others = match schema.get("additionalProperties") {
+                Some(others @ Value::Object(_)) => self.of(others, &format!("{name}Value")),
+                _ => Type::Any,
+            };
+            return Shape::Alias(Type::Map(Box::new(others)));
+        }
+        let must = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let fields = members.iter().map(|(key, member)| Field {
+            key: key.clone(),
+            kind: self.of(member, &format!("{name} {key}")),
+            is_required: must.iter().any(|name| name == key),
+            docs: text(member, "description"),
+        });
+        Shape::Record(fields.collect())
+    }
+
+    /// One of these values.
+    fn literals(&mut self, values: &[&Value]) -> Shape {
+        let has_null = values.iter().any(|value| value.is_null());
+        let strings: Vec<String> =
+            values.iter().filter_map(|value| value.as_str().map(str::to_owned)).collect();
+        let is_text = !strings.is_empty() && strings.len() + usize::from(has_null) == values.len();
+        if self.names_unions && is_text && !has_null {
+            return Shape::Choice(strings);
+        }
+        let kinds = values.iter().map(|value| match value {
+            Value::Null => Type::Null,
+            Value::Array(_) | Value::Object(_) => Type::Any,
+            Value::String(_) if self.names_unions => Type::String,
+            Value::Bool(_) if self.names_unions => Type::Boolean,
+            Value::Number(number) if self.names_unions || number.is_f64() => {
+                if number.is_f64() {
+                    Type::Number
+                } else {
+                    Type::Integer { is_unsigned: false }
+                }
+            }
+            literal => Type::Literal((*literal).clone()),
+        });
+        Shape::Alias(simple(kinds.collect()))
+    }
+
+    /// `oneOf` and `anyOf`; what stands beside them holds for each.
+    fn branches(
+        &mut self,
+        schema: &Map<String, Value>,
+        keyword: &str,
+        branches: &[Value],
+        name: &str,
+    ) -> Shape {
+        let all: Option<Vec<&Value>> = branches
+            .iter()
+            .map(|branch| values(branch.as_object()?).filter(|values| values.len() == 1)?.pop())
+            .collect();
+        if let Some(all) = all.filter(|all| !all.is_empty()) {
+            return self.literals(&all);
+        }
+        let mut beside = schema.clone();
+        beside.remove(keyword);
+        let has_members = beside.contains_key("properties");
+        let beside = Value::Object(beside);
+        let kinds = branches.iter().enumerate().map(|(at, branch)| {
+            let name = format!("{name} {}", variant(branch, at));
+            match has_members.then(|| self.merged(&[&beside, branch])).flatten() {
+                Some(merged) => self.of(&merged, &name),
+                None => self.of(branch, &name),
+            }
+        });
+        let kinds = kinds.collect();
+        self.union(kinds, name)
+    }
+
+    fn union(&mut self, kinds: Vec<Type>, name: &str) -> Shape {
+        let kind = simple(kinds);
+        let Type::Union(kinds) = kind else { return Shape::Alias(kind) };
+        if !self.names_unions {
+            return Shape::Alias(Type::Union(kinds));
+        }
+        let (null, rest): (Vec<Type>, Vec<Type>) = kinds.into_iter().partition(|kind| *kind == Type::Null);
+        match (null.is_empty(), rest.len()) {
+            (true, _) => Shape::OneOf(rest),
+            (false, 1) => Shape::Alias(Type::Union([rest, null].concat())),
+            (false, _) => {
+                let inner = self.hoist(Shape::OneOf(rest), &Map::new(), &format!("{name}Value"));
+                Shape::Alias(Type::Union(vec![inner, Type::Null]))
+            }
+        }
+    }
+
+    /// `allOf`: a record of all their members, or else what the first says.
+    fn whole(&mut self, schema: &Map<String, Value>, parts: &[Value], name: &str) -> Shape {
+        let mut beside = schema.clone();
+        beside.remove("allOf");
+        let beside = Value::Object(beside);
+        if let ([one], false) = (parts, beside.get("properties").is_some()) {
+            return Shape::Alias(self.of(one, name));
+        }
+        let all: Vec<&Value> = std::iter::once(&beside).chain(parts).collect();
+        match self.merged(&all) {
+            Some(Value::Object(merged)) => self.one(&merged, None, name),
+            _ => {
+                let kinds = parts.iter().map(|part| self.of(part, name));
+                let first = kinds.collect::<Vec<_>>().into_iter().find(|kind| *kind != Type::Any);
+                Shape::Alias(first.unwrap_or(Type::Any))
+            }
+        }
+    }
+
+    /// One object of the members of several, if any has members.
+    fn merged(&self, parts: &[&Value]) -> Option<Value> {
+        let (mut members, mut required) = (Map::new(), Vec::new());
+        let mut waiting: VecDeque<&Value> = parts.iter().copied().collect();
+        let mut count = 0;
+        while let Some(part) = waiting.pop_front() {
+            count += 1;
+            let Some(part) = self.resolver.follow(part).ok().filter(|_| count <= PARTS) else { continue };
+            if let Some(more) = part.get("properties").and_then(Value::as_object) {
+                members.extend(more.clone());
+            }
+            if let Some(more) = part.get("required").and_then(Value::as_array) {
+                required.extend(more.clone());
+            }
+            if let Some(more) = part.get("allOf").and_then(Value::as_array) {
+                waiting.extend(more);
+            }
+        }
+        (!members.is_empty()).then(|| json!({"type": "object", "properties": members, "required": required}))
+    }
+}
+
+/// Whether what a schema refers to becomes a part of it.
+fn is_put_together(schema: &Map<String, Value>) -> bool {
+    let has_members = schema.contains_key("properties");
+    let is_union = schema.contains_key("oneOf") || schema.contains_key("anyOf");
+    match schema.get("allOf").and_then(Value::as_array) {
+        Some(parts) => parts.len() > 1 || has_members,
+        None => is_union && has_members,
+    }
+}
+
+/// The types of a union without those that others hold; the only one, if there is one.
+fn simple(kinds: Vec<Type>) -> Type {
+    let mut simple: Vec<Type> = Vec::new();
+    let flat = kinds.into_iter().flat_map(|kind| match kind {
+        Type::Union(kinds) => kinds,
+        kind => vec![kind],
+    });
+    for kind in flat {
+        if kind != Type::Never && !simple.contains(&kind) {
+            simple.push(kind);
+        }
+    }
+    let has_number = simple.contains(&Type::Number);
+    simple.retain(|kind| !(has_number && matches!(kind, Type::Integer { .. })));
+    if simple.contains(&Type::Any) {
+        return Type::Any;
+    }
+    match simple.len() {
+        0 => Type::Never,
+        1 => simple.remove(0),
+        _ => Type::Union(simple),
+    }
+}
+
+/// The values of `const` or `enum`, which is not empty.
+fn values(schema: &Map<String, Value>) -> Option<Vec<&Value>> {
+    match (schema.get("const"), schema.get("enum")) {
+        (Some(value), _) => Some(vec![value]),
+        (None, Some(Value::Array(values))) if !values.is_empty() => Some(values.iter().collect()),
+        _ => None,
+    }
+}
+
+/// What to call a branch of a union that has no name: by its first member that is a constant, or by its number.
+fn variant(branch: &Value, at: usize) -> String {
+    let members = branch.get("properties").and_then(Value::as_object);
+    let tag = members.and_then(|members| {
+        members.values().find_map(|member| values(member.as_object()?)?.first()?.as_str())
+    });
+    tag.map_or_else(|| format!("{}", at + 1), str::to_owned)
+}
+
+fn is_unsigned(schema: &Map<String, Value>) -> bool {
+    schema.get("minimum").and_then(Value::as_f64).is_some_and(|least| least >= 0.0)
+        || schema.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint"))
+}
+
+fn text(schema: &Value, member: &str) -> String {
+    schema.get(member).and_then(Value::as_str).unwrap_or_default().to_owned()
+}

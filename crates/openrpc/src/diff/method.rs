@@ -1,0 +1,136 @@
+//! What is different about one method, besides its parameters.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::schema::Direction;
+use super::{Changes, Severity, below};
+use crate::document::{ErrorEntry, Method};
+
+impl Changes {
+    pub(super) fn method(&mut self, old: &Method, new: &Method, place: &str) {
+        self.params(old, new, place);
+        self.answer(old, new, place);
+        self.errors(old, new, &below(place, "errors"));
+        self.marks(old, new, place);
+    }
+
+    /// A method that is gone; perhaps one that is new is the same by another name.
+    pub(super) fn removed(&mut self, old: &Method, appeared: &[&Method], place: &str) {
+        let alike = appeared.iter().find(|new| {
+            (&new.params, &new.result, new.param_structure) == (&old.params, &old.result, old.param_structure)
+                && !(old.params.is_empty() && old.result.is_none())
+        });
+        let what = match alike {
+            Some(new) => format!("the method is gone; `{}` is new and takes and gives the same", new.name),
+            None => "the method is gone".to_owned(),
+        };
+        self.add(Severity::Breaking, place, what);
+    }
+
+    /// What is answered: nothing, a value or a stream.
+    fn answer(&mut self, old: &Method, new: &Method, place: &str) {
+        let at_result = below(place, "result");
+        match (old.stream_item(), new.stream_item()) {
+            (Some(before), Some(after)) => {
+                self.schema((before, after), Direction::Out, &format!("{place}/x-stream/item"), "an item");
+                self.names(old, new, place);
+                return;
+            }
+            (Some(_), None) => {
+                return self.add(
+                    Severity::Breaking,
+                    at_result,
+                    "it answers with one value, no more a stream",
+                );
+            }
+            (None, Some(_)) => {
+                return self.add(
+                    Severity::Breaking,
+                    at_result,
+                    "it answers with a stream, no more one value",
+                );
+            }
+            (None, None) => {}
+        }
+        match (old.result(), new.result()) {
+            (Some(before), Some(after)) => {
+                let schemas = (before.schema.as_value(), after.schema.as_value());
+                self.schema(schemas, Direction::Out, &below(&at_result, "schema"), "the result");
+            }
+            (Some(_), None) => {
+                self.add(Severity::Breaking, place, "it is a notification now, and is not answered");
+            }
+            (None, Some(_)) => {
+                self.add(Severity::Harmless, at_result, "it can be called now, and not only notified");
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// The names that a stream goes by.
+    fn names(&mut self, old: &Method, new: &Method, place: &str) {
+        let names = |method: &Method| {
+            method.subscription().map(|names| (names.notification.to_owned(), names.unsubscribe.to_owned()))
+        };
+        if names(old) != names(new) {
+            let what = "the notification of its items, or the method that ends it, has another name";
+            self.add(Severity::Breaking, below(place, "x-subscription"), what);
+        }
+    }
+
+    fn errors(&mut self, old: &Method, new: &Method, place: &str) {
+        let (before, after) = (by_code(old), by_code(new));
+        for (code, (_, error)) in &before {
+            let Some((at, same)) = after.get(code) else {
+                let what = format!("the error {code} is no more declared");
+                self.add(Severity::Unsure, place, what);
+                continue;
+            };
+            let any = Value::Bool(true);
+            let schemas = (old.data_schema(error).unwrap_or(&any), new.data_schema(same).unwrap_or(&any));
+            let subject = format!("the data of the error {code}");
+            self.schema(schemas, Direction::Out, &format!("{place}/{at}"), &subject);
+        }
+        for (code, (at, _)) in &after {
+            if !before.contains_key(code) {
+                // Callers have to expect codes that they do not know in any case.
+                self.add(Severity::Harmless, format!("{place}/{at}"), format!("the error {code} is new"));
+            }
+        }
+    }
+
+    fn marks(&mut self, old: &Method, new: &Method, place: &str) {
+        let mut mark = |before: bool, after: bool, withdrawn: &str, given: &str| match (before, after) {
+            (true, false) => self.add(Severity::Breaking, place, withdrawn),
+            (false, true) => self.add(Severity::Harmless, place, given),
+            _ => {}
+        };
+        mark(
+            old.is_safe(),
+            new.is_safe(),
+            "it is no more marked safe: it may change something",
+            "it is marked safe: it changes nothing",
+        );
+        mark(
+            old.is_idempotent(),
+            new.is_idempotent(),
+            "it is no more marked idempotent: calling it twice may do harm",
+            "it is marked idempotent: calling it twice does no harm",
+        );
+        match (old.deprecated, new.deprecated) {
+            (false, true) => self.add(Severity::Harmless, place, "it is deprecated now"),
+            (true, false) => self.add(Severity::Harmless, place, "it is no more deprecated"),
+            _ => {}
+        }
+    }
+}
+
+fn by_code(method: &Method) -> BTreeMap<i64, (usize, &ErrorEntry)> {
+    let mut errors = BTreeMap::new();
+    for (at, error) in method.errors().enumerate() {
+        errors.entry(error.code).or_insert((at, error));
+    }
+    errors
+}

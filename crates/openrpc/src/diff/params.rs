@@ -1,0 +1,158 @@
+//! What is different about the parameters of a method.
+
+use super::schema::Direction;
+use super::{Changes, Severity, below};
+use crate::document::{ContentDescriptor, Method, ParamStructure};
+
+impl Changes {
+    pub(super) fn params(&mut self, old: &Method, new: &Method, place: &str) {
+        match (old.has_unknown_params(), new.has_unknown_params()) {
+            (false, false) => {}
+            (true, true) => return,
+            (false, true) => {
+                return self.add(Severity::Unsure, place, "its parameters are no more described");
+            }
+            (true, false) => {
+                return self.add(
+                    Severity::Unsure,
+                    place,
+                    "its parameters are described now, and may be others",
+                );
+            }
+        }
+        self.structure(old.param_structure, new.param_structure, &below(place, "paramStructure"));
+        let (before, after): (Vec<_>, Vec<_>) = (old.params().collect(), new.params().collect());
+        let place = below(place, "params");
+        if old.param_structure == ParamStructure::ByPosition {
+            self.by_position(&before, &after, &place);
+        } else {
+            let has_positions = old.param_structure == ParamStructure::Either;
+            self.by_name(&before, &after, &place, has_positions);
+        }
+        self.param = None;
+    }
+
+    fn structure(&mut self, old: ParamStructure, new: ParamStructure, place: &str) {
+        use ParamStructure::{ByName, ByPosition, Either};
+        let (severity, what) = match (old, new) {
+            (Either | ByPosition, ByName) => (Severity::Breaking, "parameters are taken by name only"),
+            (Either | ByName, ByPosition) => (Severity::Breaking, "parameters are taken by position only"),
+            (ByName, Either) => (Severity::Harmless, "parameters are taken by position too"),
+            (ByPosition, Either) => (Severity::Harmless, "parameters are taken by name too"),
+            _ => return,
+        };
+        self.add(severity, place, what);
+    }
+
+    /// Positions alone count: names may change.
+    fn by_position(&mut self, old: &[&ContentDescriptor], new: &[&ContentDescriptor], place: &str) {
+        for (at, before) in old.iter().enumerate() {
+            self.param = Some(before.name.clone());
+            let Some(after) = new.get(at) else {
+                self.gone(before, format!("{place}/{at}"));
+                continue;
+            };
+            if before.name != after.name {
+                let what = format!("the parameter `{}` is called `{}` now", before.name, after.name);
+                self.add(Severity::Harmless, format!("{place}/{at}"), what);
+            }
+            self.descriptor(before, after, &format!("{place}/{at}"));
+        }
+        for (at, after) in new.iter().enumerate().skip(old.len()) {
+            self.appeared(after, &format!("{place}/{at}"));
+        }
+    }
+
+    /// Names count; and positions too, if they could be used.
+    fn by_name(
+        &mut self,
+        old: &[&ContentDescriptor],
+        new: &[&ContentDescriptor],
+        place: &str,
+        has_positions: bool,
+    ) {
+        let in_new = |name: &str| new.iter().position(|param| param.name == name);
+        let in_old = |name: &str| old.iter().position(|param| param.name == name);
+        let mut renamed = Vec::new();
+        for (at, before) in old.iter().enumerate() {
+            self.param = Some(before.name.clone());
+            if let Some(there) = in_new(&before.name) {
+                let place = format!("{place}/{there}");
+                if has_positions && at != there {
+                    let what = format!("the parameter `{}` has another position", before.name);
+                    self.add(Severity::Breaking, &place, what);
+                }
+                self.descriptor(before, new[there], &place);
+                continue;
+            }
+            match new.get(at).filter(|after| in_old(&after.name).is_none() && after.schema == before.schema) {
+                Some(after) => {
+                    renamed.push(at);
+                    let what = format!("the parameter `{}` is called `{}` now", before.name, after.name);
+                    self.add(Severity::Breaking, format!("{place}/{at}"), what);
+                }
+                None => self.gone(before, format!("{place}/{at}")),
+            }
+        }
+        for (at, after) in new.iter().enumerate() {
+            if in_old(&after.name).is_none() && !renamed.contains(&at) {
+                self.appeared(after, &format!("{place}/{at}"));
+            }
+        }
+    }
+
+    fn gone(&mut self, param: &ContentDescriptor, place: String) {
+        self.add(Severity::Breaking, place, format!("the parameter `{}` is gone", param.name));
+    }
+
+    fn appeared(&mut self, param: &ContentDescriptor, place: &str) {
+        self.param = Some(param.name.clone());
+        match param.required {
+            true => {
+                let what = format!("the new parameter `{}` must be given", param.name);
+                self.add(Severity::Breaking, place, what);
+            }
+            false => {
+                let what = format!("the new parameter `{}` may be given", param.name);
+                self.add(Severity::Harmless, place, what);
+            }
+        }
+    }
+
+    /// One parameter, before and after.
+    fn descriptor(&mut self, old: &ContentDescriptor, new: &ContentDescriptor, place: &str) {
+        let name = &new.name;
+        match (old.required, new.required) {
+            (false, true) => {
+                self.add(Severity::Breaking, place, format!("the parameter `{name}` must be given now"));
+            }
+            (true, false) => {
+                self.add(Severity::Harmless, place, format!("the parameter `{name}` may be left out"));
+            }
+            _ => {}
+        }
+        match (old.deprecated, new.deprecated) {
+            (false, true) => {
+                self.add(Severity::Harmless, place, format!("the parameter `{name}` is deprecated now"));
+            }
+            (true, false) => {
+                self.add(Severity::Harmless, place, format!("the parameter `{name}` is no more deprecated"));
+            }
+            _ => {}
+        }
+        if old.is_variadic() != new.is_variadic() {
+            let what = match new.is_variadic() {
+                true => format!("the parameter `{name}` takes all positions that are left"),
+                false => format!("the parameter `{name}` takes one position only"),
+            };
+            self.add(Severity::Breaking, place, what);
+        }
+        let default = |param: &ContentDescriptor| param.schema.as_value().get("default").cloned();
+        if !old.required && !new.required && default(old) != default(new) {
+            let what = format!("another value is taken when the parameter `{name}` is left out");
+            self.add(Severity::Unsure, format!("{place}/schema/default"), what);
+        }
+        let schemas = (old.schema.as_value(), new.schema.as_value());
+        self.schema(schemas, Direction::In, &below(place, "schema"), &format!("the parameter `{name}`"));
+    }
+}

@@ -1,0 +1,140 @@
+//! Schemas that are one of several: `anyOf`, `oneOf`, and a list of types beside one of those.
+//!
+//! The branches of both sides are paired by what names them: a reference, a title, a constant, a type. What has no partner was
+//! taken away or added.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use super::below;
+use super::schema::{At, Comparison, Effect, reference, types};
+
+impl Comparison<'_> {
+    /// Compares two schemas of which one at least is a union and nothing else. Whether that is so.
+    pub(super) fn unions(&mut self, old: &Map<String, Value>, new: &Map<String, Value>, at: At<'_>) -> bool {
+        let (before, after) = (union(old), union(new));
+        if before.is_none() && after.is_none() {
+            self.mixed(old, new, at);
+            return false;
+        }
+        let (Some(before), Some(after)) = (branches(old, before), branches(new, after)) else {
+            self.mixed(old, new, at);
+            return false;
+        };
+        self.branches(&before, after, at);
+        true
+    }
+
+    /// Unions with more beside them are only compared for being equal, branch by branch where they have as many.
+    fn mixed(&mut self, old: &Map<String, Value>, new: &Map<String, Value>, at: At<'_>) {
+        for keyword in ["anyOf", "oneOf"] {
+            match (old.get(keyword), new.get(keyword)) {
+                (Some(Value::Array(before)), Some(Value::Array(after))) if before.len() == after.len() => {
+                    let place = below(at.place, keyword);
+                    for (index, (before, after)) in before.iter().zip(after).enumerate() {
+                        self.pair(before, after, At { place: &format!("{place}/{index}"), ..at });
+                    }
+                }
+                (before, after) if before != after => self.unsure(at, keyword),
+                _ => {}
+            }
+        }
+    }
+
+    fn branches(&mut self, before: &[Cow<'_, Value>], mut after: Vec<Cow<'_, Value>>, at: At<'_>) {
+        let subject = at.subject;
+        let mut alone = Vec::new();
+        for branch in before {
+            let name = name(branch);
+            match after.iter().position(|other| self::name(other) == name) {
+                Some(index) => {
+                    let other = after.remove(index);
+                    self.pair(branch, &other, at);
+                }
+                None => alone.push(branch),
+            }
+        }
+        if let ([branch], [other]) = (&alone[..], &after[..])
+            && before.len() == 1
+        {
+            return self.pair(branch, other, at);
+        }
+        for branch in alone {
+            self.add(Effect::Narrower, at, format!("{subject} can no more be {}", name(branch)));
+        }
+        for branch in &after {
+            self.add(Effect::Wider, at, format!("{subject} can be {} now", name(branch)));
+        }
+    }
+}
+
+/// The branches of a schema that is a union and says nothing else about its values.
+fn union(schema: &Map<String, Value>) -> Option<&Vec<Value>> {
+    let (keyword, branches) =
+        ["anyOf", "oneOf"].iter().find_map(|keyword| Some((*keyword, schema.get(*keyword)?.as_array()?)))?;
+    let silent =
+        ["title", "description", "default", "examples", "deprecated", "$comment", "definitions", keyword];
+    schema.keys().all(|name| silent.contains(&name.as_str()) || name.starts_with("x-")).then_some(branches)
+}
+
+/// The branches of a union; those of another schema are one for each of its types. None if it is a union with more beside it.
+fn branches<'a>(
+    schema: &'a Map<String, Value>,
+    union: Option<&'a Vec<Value>>,
+) -> Option<Vec<Cow<'a, Value>>> {
+    if let Some(branches) = union {
+        return Some(branches.iter().map(Cow::Borrowed).collect());
+    }
+    if schema.contains_key("anyOf") || schema.contains_key("oneOf") {
+        return None;
+    }
+    let whole = || Cow::Owned(Value::Object(schema.clone()));
+    if !schema.get("type").is_some_and(Value::is_array) {
+        return Some(vec![whole()]);
+    }
+    let one = |kind: &str| {
+        let mut schema = schema.clone();
+        schema.insert("type".to_owned(), Value::from(kind));
+        Cow::Owned(Value::Object(schema))
+    };
+    Some(types(schema).into_iter().map(one).collect())
+}
+
+/// What a branch is known by.
+fn name(branch: &Value) -> String {
+    if let Some(reference) = reference(branch) {
+        return format!("`{}`", reference.rsplit('/').next().unwrap_or(reference));
+    }
+    let text = |member: &str| branch.get(member).and_then(Value::as_str);
+    if let Some(value) = branch.get("const") {
+        return value.to_string();
+    }
+    if let Some(values) = branch.get("enum").and_then(Value::as_array) {
+        return values.iter().map(Value::to_string).collect::<Vec<_>>().join(" or ");
+    }
+    if let Some(title) = text("title") {
+        return format!("`{title}`");
+    }
+    if let Some(tag) = tag(branch) {
+        return format!("an object with {tag}");
+    }
+    let members = branch.get("properties").and_then(Value::as_object);
+    match (text("type"), members) {
+        (Some("object"), Some(members)) => {
+            format!("an object with {}", members.keys().cloned().collect::<Vec<_>>().join(", "))
+        }
+        (Some(kind), _) => format!("of type {kind}"),
+        _ => "something else".to_owned(),
+    }
+}
+
+/// The member that tells an object from the others of its union: the first that is a constant.
+fn tag(branch: &Value) -> Option<String> {
+    let members = branch.get("properties")?.as_object()?;
+    members.iter().find_map(|(name, schema)| {
+        let one = schema.get("enum").and_then(Value::as_array).filter(|values| values.len() == 1);
+        let value = schema.get("const").or_else(|| one?.first())?;
+        Some(format!("`{name}` {value}"))
+    })
+}

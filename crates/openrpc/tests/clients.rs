@@ -1,0 +1,151 @@
+//! Clients that are made from documents: how they look, and that nothing in a document can break them.
+//!
+//! They look as the files in `golden/` do. `UPDATE_GOLDEN=1 cargo test -p switchboard-openrpc --test clients` writes those anew. That they
+//! work is tested in `tests/interop`, where they run.
+
+#![allow(clippy::unwrap_used, clippy::needless_pass_by_value)]
+
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use switchboard_openrpc::{Document, Language, client};
+
+const LANGUAGES: [(Language, &str); 3] =
+    [(Language::TypeScript, "ts"), (Language::Python, "py"), (Language::Rust, "rs")];
+
+fn golden(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
+}
+
+/// The client of a document as it is kept; what carries its calls is left out, for it is the same in all.
+fn shown(document: &Document, language: Language) -> String {
+    let text = client(document, language).unwrap();
+    let end = text.find("// How calls get there").or_else(|| text.find("# How calls get there"));
+    text[..end.unwrap_or(text.len())].trim_end().to_owned() + "\n"
+}
+
+// OR-50
+#[test]
+fn a_client_looks_as_it_did() {
+    let document = Document::parse(fs::read(golden("zoo.json")).unwrap()).unwrap();
+    for (language, ending) in LANGUAGES {
+        let file = golden(&format!("zoo.{ending}"));
+        let found = shown(&document, language);
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            fs::write(&file, &found).unwrap();
+        }
+        let expected = fs::read_to_string(&file).unwrap_or_default();
+        assert!(
+            found == expected,
+            "{} is another now; UPDATE_GOLDEN=1 writes it anew:\n{found}",
+            file.display()
+        );
+    }
+}
+
+fn document(methods: Value) -> Document {
+    let value = json!({"openrpc": "1.3.2", "info": {"title": "T", "version": "1"}, "methods": methods});
+    Document::from_value(value).unwrap()
+}
+
+// OR-50
+#[test]
+fn names_are_preferred_to_positions_unless_only_those_are_taken() {
+    let method = |structure: &str| {
+        let param = json!({"name": "a", "required": true, "schema": {"type": "integer"}});
+        document(json!([{"name": "m", "paramStructure": structure, "params": [param]}]))
+    };
+    let check = |structure: &str, language: Language, expected: &str| {
+        let text = client(&method(structure), language).unwrap();
+        assert!(text.contains(expected), "{text}");
+    };
+    for structure in ["either", "by-name"] {
+        check(structure, Language::TypeScript, "m(params: { a: number }, options");
+        check(structure, Language::Python, r#"notify("m", {"a": a})"#);
+        check(structure, Language::Rust, "Params { a }");
+    }
+    check("by-position", Language::TypeScript, "positions([a])");
+    check("by-position", Language::Python, r#"notify("m", [a])"#);
+    check("by-position", Language::Rust, r#"notify("m", (a,))"#);
+}
+
+#[test]
+fn texts_cannot_leave_the_place_they_stand_in() {
+    let evil = "*/ alert(1) \"\"\" \\\"\"\" \u{2028} \u{202e} \n fn main() {} \r import os";
+    let schema = json!({"type": "object", "description": evil, "properties": {evil: {"description": evil, "const": evil}}});
+    let document = document(json!([{
+        "name": evil, "summary": evil, "deprecated": true, "x-deprecated-reason": evil,
+        "params": [{"name": evil, "description": evil, "schema": schema}],
+        "result": {"name": "r", "schema": schema}, "errors": [{"code": 1, "message": evil}],
+    }]));
+    for (language, ending) in LANGUAGES {
+        let text = shown(&document, language);
+        assert!(text.is_ascii() || !text.contains(['\u{2028}', '\u{202e}', '\r']), "{text}");
+        let begins = |start: &str| text.lines().any(|line| line.trim_start().starts_with(start));
+        assert!(!begins("fn main") || ending == "py", "{text}");
+        assert!(!begins("import os"), "{text}");
+    }
+    let text = shown(&document, Language::TypeScript);
+    for line in text.lines().map(str::trim).filter(|line| line.starts_with(['/', '*'])) {
+        assert!(line.find("*/").is_none_or(|end| end + 2 == line.len()), "{line}");
+    }
+}
+
+#[test]
+fn references_that_lead_nowhere_stand_for_anything() {
+    let method = json!([{"name": "m", "params": [], "result": {"name": "r", "schema": {"$ref": "https://example.com/s.json"}}}]);
+    let text = client(&document(method), Language::TypeScript).unwrap();
+    assert!(text.contains("m(options?: CallOptions): Promise<unknown>"), "{text}");
+}
+
+fn schema() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        any::<bool>().prop_map(Value::from),
+        Just(json!({"$ref": "#/methods/0/result/schema"})),
+        prop::sample::select(vec!["string", "integer", "null", "object", "array"])
+            .prop_map(|kind| json!({"type": kind})),
+        prop::collection::vec(".{0,3}", 0..3).prop_map(|values| json!({"enum": values})),
+    ];
+    leaf.prop_recursive(3, 16, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(|all| json!({"oneOf": all})),
+            prop::collection::vec(inner.clone(), 0..3)
+                .prop_map(|all| json!({"allOf": all, "properties": {"a": true}})),
+            prop::collection::btree_map(".{0,3}", inner.clone(), 0..3)
+                .prop_map(|all| json!({"properties": all})),
+            prop::collection::vec(inner.clone(), 0..3).prop_map(|all| json!({"items": all, "minItems": 2})),
+            inner.prop_map(|item| json!({"type": ["array", "null"], "items": item})),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn every_document_gives_the_same_client_each_time(name in ".{0,8}", other in ".{0,8}", one in schema(), two in schema()) {
+        let document = document(json!([
+            {"name": name, "params": [{"name": other, "schema": two}], "result": {"name": "r", "schema": one}},
+            {"name": other, "params": [], "x-stream": {"item": two}},
+        ]));
+        for (language, _) in LANGUAGES {
+            prop_assert_eq!(client(&document, language).unwrap(), client(&document, language).unwrap());
+        }
+    }
+}
+
+#[test]
+fn schemas_that_are_put_together_from_themselves_come_to_an_end() {
+    let itself = json!({"$ref": "#/methods/0/result/schema"});
+    let schema = json!({
+        "allOf": [{"properties": {"p": {"allOf": [itself], "properties": {"a": true}}}}, itself],
+        "oneOf": [{"properties": {"q": itself}}, itself],
+        "properties": {"r": {"oneOf": [itself, {"type": "null"}], "properties": {"b": itself}}},
+    });
+    let method = json!([{"name": "m", "params": [], "result": {"name": "r", "schema": schema}}]);
+    for (language, _) in LANGUAGES {
+        client(&document(method.clone()), language).unwrap();
+    }
+}
