@@ -2,8 +2,20 @@
 
 use crate::program::{parts, run};
 
-const COMMANDS: [&str; 11] =
-    ["batch", "bench", "call", "check", "completions", "discover", "man", "notify", "repl", "serve", "watch"];
+const COMMANDS: [&str; 12] = [
+    "batch",
+    "bench",
+    "call",
+    "check",
+    "completions",
+    "discover",
+    "generate",
+    "man",
+    "notify",
+    "repl",
+    "serve",
+    "watch",
+];
 
 #[test]
 fn every_command_has_help_with_examples() {
