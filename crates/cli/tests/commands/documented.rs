@@ -1,4 +1,4 @@
-//! The page on the command line shows what the program does: its sessions are run, at a terminal.
+//! The pages on the command line show what the program does: their sessions are run, at a terminal.
 //!
 //! In a block marked `console` a line that begins with `$ ` is a command, and what follows is what it shows.
 
@@ -7,16 +7,17 @@ use std::process::{Command, Stdio};
 use crate::program::{Serving, program};
 use crate::terminal::at_terminal;
 
-const PAGE: &str = include_str!("../../../../docs/command-line.md");
+const PAGES: [&str; 2] =
+    [include_str!("../../../../README.md"), include_str!("../../../../docs/command-line.md")];
 
-/// The address that the page shows.
+/// The address that the pages show.
 const SHOWN: &str = "127.0.0.1:8000";
 
-/// Each command of the page, and what follows it.
-fn sessions() -> Vec<(String, String)> {
+/// Each command of a page, and what follows it.
+fn sessions(page: &str) -> Vec<(String, String)> {
     let mut sessions: Vec<(String, String)> = Vec::new();
     let mut is_inside = false;
-    for line in PAGE.lines() {
+    for line in page.lines() {
         match line.strip_prefix("$ ") {
             _ if line.starts_with("```") => is_inside = line == "```console",
             Some(command) if is_inside => sessions.push((command.to_owned(), String::new())),
@@ -32,16 +33,16 @@ fn sessions() -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_session_of_the_page_is_as_it_shows() {
+fn every_session_of_the_pages_is_as_they_show() {
     let serving = Serving::start(&[]);
     let url = serving.url();
     let address = url.strip_prefix("http://").unwrap();
     let program = program(&[]).get_program().to_owned();
     let folder = std::path::Path::new(&program).parent().unwrap().display().to_string();
     let path = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());
-    let sessions = sessions();
-    assert!(sessions.len() >= 10, "{sessions:?}");
-    for (command, expected) in sessions {
+    let sessions = PAGES.map(sessions);
+    assert!(sessions.iter().all(|page| page.len() >= 4), "{sessions:?}");
+    for (command, expected) in sessions.into_iter().flatten() {
         let mut shell = Command::new("sh");
         shell.args(["-c", &command.replace(SHOWN, address)]).env("PATH", &path).env("NO_COLOR", "1");
         shell.env_remove("RUST_LOG").env_remove("SWITCHBOARD_TOKEN").stdin(Stdio::null());
