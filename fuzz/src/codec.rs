@@ -54,7 +54,7 @@ fn agree(found: &Result<Incoming, impl std::fmt::Debug>, tree: &Tree) {
     match (found, tree) {
         (Ok(Incoming::Batch(entries)), Tree::Array(trees)) => {
             assert_eq!(entries.len(), trees.len());
-            entries.iter().zip(trees).for_each(|(entry, tree)| agree_on_one(entry, tree));
+            entries.iter().zip(trees).for_each(|(entry, tree)| agree_on_one(&entry, tree));
         }
         (Ok(Incoming::Single(message)), tree) => agree_on_one(message, tree),
         (Err(_), Tree::Array(entries)) => assert!(entries.is_empty()),

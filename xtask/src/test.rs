@@ -61,8 +61,9 @@ fn tests() -> Result<Done, Failure> {
 /// An optimiser can be wrong too, about safe code: what the tests compare with an oracle is compared as it ships.
 fn tests_release() -> Result<Done, Failure> {
     needs::CURL.ensure()?;
-    // The tests of the core's own modules, and those of all that is built on it.
-    let selections = ["-p switchboard-core --lib", "-p switchboard-tests --lib --tests"];
+    // What compares with an oracle, and what needs the speed to be thorough.
+    let grammar = "-p switchboard-tests --test allocations --test leaks --test properties --test vectors";
+    let selections = ["-p switchboard-core --lib", grammar];
     step::all(selections.into_iter().map(|tests| {
         let line = if needs::has_nextest() {
             format!("nextest run --cargo-profile optimised {tests} --all-features --no-fail-fast")

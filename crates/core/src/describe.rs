@@ -139,7 +139,12 @@ impl Schemas {
 
     /// The schema of `T`.
     pub fn of<T: JsonSchema>(&mut self) -> Value {
-        self.0.subschema_for::<T>().to_value()
+        let mut schema = self.0.subschema_for::<T>();
+        // What the dialect spells otherwise, such as tuples; definitions get the same when they are taken.
+        for transform in self.0.transforms_mut() {
+            transform.transform(&mut schema);
+        }
+        schema.to_value()
     }
 
     pub(crate) fn into_definitions(mut self) -> Map<String, Value> {

@@ -143,6 +143,18 @@ fn a_header_has_a_limit_of_bytes_and_fields() {
 }
 
 #[test]
+fn nothing_is_read_of_a_stream_that_begins_as_http() {
+    // What a page of another site can make a browser send: the lines of the body are chosen by the page.
+    let request =
+        "POST / HTTP/1.1\r\nOrigin: http://evil.example\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"m\"}\n";
+    for framing in [Framing::JsonStream, Framing::Lines] {
+        check(framing, request, &[], Some("this is HTTP"));
+        check(framing, "nonsense\n{}\n", &["nonsense", "{}"], None);
+        check(framing, "[]\nPOST / HTTP/1.1\n", &["[]", "POST / HTTP/1.1"], None);
+    }
+}
+
+#[test]
 fn a_message_is_written_as_one_line_whatever_stands_between_its_tokens() {
     // JT-02
     let mut out = Vec::new();

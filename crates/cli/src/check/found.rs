@@ -6,6 +6,9 @@ use super::message::{Message, Response, same};
 /// The name that no server has.
 pub(crate) const UNKNOWN: &str = "switchboard_check_no_such_method";
 
+/// What unknown methods are to be answered with.
+pub(crate) const NOT_FOUND: i64 = -32601;
+
 /// Calls that some servers answer, tried in this order.
 const WELL_KNOWN: [(&str, Option<&str>); 9] = [
     ("subtract", Some("[42,23]")),
@@ -30,6 +33,9 @@ pub(crate) struct Found {
     pub(crate) has_subtract: bool,
     /// Whether 1.0 is answered.
     pub(crate) has_old: bool,
+    /// The code that unknown methods are answered with, if it is not the one that it should be. That is a fault once, and
+    /// not one of every case that calls what is not there.
+    pub(crate) unknown: Option<i64>,
 }
 
 impl Found {
@@ -54,6 +60,10 @@ impl Found {
             if found.echo.is_none() && answer.is_some_and(is_echo) {
                 found.echo = Some(name.to_owned());
             }
+        }
+        let unknown = format!(r#"{{"jsonrpc":"2.0","method":"{UNKNOWN}","id":1}}"#);
+        if let [Message::One(response)] = bench.ask(unknown.as_bytes(), 1).await.messages.as_slice() {
+            found.unknown = response.code().filter(|code| *code != NOT_FOUND);
         }
         let old = format!(r#"{{"method":"{UNKNOWN}","params":[],"id":1}}"#);
         let came = bench.ask(old.as_bytes(), 1).await;

@@ -52,6 +52,17 @@ impl Message {
         }
     }
 
+    /// The same with another code in the place of this one.
+    pub(crate) fn recoded(self, code: i64, other: i64) -> Message {
+        match self {
+            Message::One(response) => Message::One(response.recoded(code, other)),
+            Message::Many(all) => {
+                Message::Many(all.into_iter().map(|response| response.recoded(code, other)).collect())
+            }
+            garbage => garbage,
+        }
+    }
+
     /// Whether the far side asks for or tells something of its own.
     pub(crate) fn is_call(&self) -> bool {
         matches!(self, Message::One(response) if response.value.get("method").is_some())
@@ -86,6 +97,14 @@ impl Response {
     /// The code of the error, if it has one.
     pub(crate) fn code(&self) -> Option<i64> {
         self.value.get("error")?.get("code")?.as_i64()
+    }
+
+    /// The same with another code in the place of this one.
+    pub(crate) fn recoded(mut self, code: i64, other: i64) -> Response {
+        if self.code() == Some(code) {
+            self.value["error"]["code"] = other.into();
+        }
+        self
     }
 
     /// Whether it has an error that is not null.

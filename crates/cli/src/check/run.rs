@@ -8,6 +8,7 @@ use tokio::time::timeout;
 
 use super::bench::Bench;
 use super::case::{Case, Level, Need, Sends};
+use super::found::NOT_FOUND;
 use super::outcome::{Came, End, Outcome, shortened};
 use super::profile::Verdict;
 use super::report::Finding;
@@ -106,8 +107,22 @@ async fn try_it(bench: &mut Bench, case: &Case, watch: &mut Watch) -> (Verdict, 
     if case.area != "v1" && !case.name.starts_with("version-") {
         watch.look(case.name, &came);
     }
-    let (verdict, note) = judge(bench, case, &came);
+    let (verdict, note) = judge(bench, case, &seen(bench, case, &came));
     (verdict, came.to_string(), note)
+}
+
+/// The rules about unknown methods.
+const ABOUT_UNKNOWN: [&str; 2] = ["J2-34", "J2-06"];
+
+/// What came, as it counts for this case: the code of unknown methods counts where it is what the case is about.
+fn seen(bench: &Bench, case: &Case, came: &Came) -> Came {
+    let mut seen = came.clone();
+    if let Some(code) = bench.found.unknown
+        && !case.rules.iter().any(|rule| ABOUT_UNKNOWN.contains(rule))
+    {
+        seen.messages = seen.messages.into_iter().map(|it| it.recoded(code, NOT_FOUND)).collect();
+    }
+    seen
 }
 
 /// What to think of what came.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::{StreamExt, stream};
-use switchboard::{Context, ErrorObject, Stream, service};
+use switchboard::{Code, Context, ErrorObject, Stream, service};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
@@ -73,7 +73,10 @@ impl Clock {
         })?;
         // The first says whether this caller can be told at all.
         let peer = cx.peer().clone();
-        peer.notify("onTick", [0]).await?;
+        peer.notify("onTick", [0]).await.map_err(|_| {
+            ErrorObject::new(Code::SERVER_ERROR, "this carrier cannot push")
+                .with_detail("call over WebSocket, a socket or stdio, or ask for an event stream")
+        })?;
         let tell = async move {
             let _permit = permit;
             let mut clock = interval(time);

@@ -119,3 +119,20 @@ fn beyond_this_machine_what_changes_nothing_may_be_called_by_get() {
         assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
     }
 }
+
+#[test]
+fn a_stream_over_stdio_is_finished_although_nothing_more_is_asked() {
+    let mut child = program(&["serve", "--stdio"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let request = r#"{"jsonrpc":"2.0","method":"paritosh/stream","params":["ab"],"id":2}"#;
+    writeln!(child.stdin.take().unwrap(), "{request}").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let methods: Vec<bool> = text.lines().map(|line| line.contains("rpc.item")).collect();
+    assert_eq!(methods, [false, true, true, false], "{text}");
+    assert!(text.lines().last().is_some_and(|line| line.contains("rpc.end")), "{text}");
+}

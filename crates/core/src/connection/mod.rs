@@ -61,6 +61,8 @@ pub struct Connection {
     /// The longest frame since nothing was queued.
     longest: usize,
     phase: Phase,
+    /// Whether streams go on when the far side sends nothing more.
+    finishes_streams: bool,
     /// What the far side did wrong, once it was told.
     fault: Option<ConnectionError>,
 }
@@ -109,6 +111,7 @@ impl Connection {
             announced: 0,
             longest: 0,
             phase: Phase::Open,
+            finishes_streams: false,
             fault: None,
         };
         (peer, connection)
@@ -117,6 +120,13 @@ impl Connection {
     /// Attaches a value to the context of every call that comes in, such as what the carrier knows about the far side.
     pub fn attach<T: Send + Sync + 'static>(&mut self, value: T) {
         self.calls.attach(value);
+    }
+
+    /// Lets streams go on, as calls do, when the far side sends nothing more: for carriers whose input may end while
+    /// somebody still reads their output, such as stdio. Without it that far side is taken to be gone, and with it
+    /// whoever reads the streams.
+    pub fn finish_streams(&mut self) {
+        self.finishes_streams = true;
     }
 
     /// What ends this connection in good order.
@@ -242,7 +252,9 @@ impl Connection {
     /// The far side sends nothing more: it cannot answer our calls, but may still wait for answers to its own.
     fn far_side_ended(&mut self, reason: &str) {
         self.link.close(&CallError::Closed(reason.to_owned().into()));
-        self.streams.drop_all();
+        if !self.finishes_streams {
+            self.streams.drop_all();
+        }
         self.begin_draining(true);
     }
 
@@ -268,10 +280,12 @@ impl Connection {
         }
         if let Phase::Draining { until, .. } = &mut self.phase {
             let is_over = until.as_mut().poll(cx).is_ready();
-            if !is_over && !self.calls.is_idle() {
+            let is_done = self.calls.is_idle() && (!self.finishes_streams || self.streams.len() == 0);
+            if !is_over && !is_done {
                 return Poll::Pending;
             }
             let error = ErrorObject::from_code(Code::SHUTTING_DOWN);
+            self.streams.end_all(&error, &self.settings.profile.streams, &mut *self.sink);
             while let Some(done) = self.calls.cancel_next(&error) {
                 self.finish(done);
             }

@@ -99,6 +99,8 @@ pub struct Decoder {
     buffer: BytesMut,
     cutter: Cutter,
     limit: usize,
+    /// Whether nothing was cut yet.
+    is_first: bool,
     is_broken: bool,
 }
 
@@ -120,7 +122,7 @@ impl Decoder {
             Framing::ContentLength => Cutter::ContentLength(content_length::Cutter::default()),
             Framing::LengthPrefix => Cutter::LengthPrefix(length_prefix::Cutter::default()),
         };
-        Decoder { buffer: BytesMut::new(), cutter, limit, is_broken: false }
+        Decoder { buffer: BytesMut::new(), cutter, limit, is_first: true, is_broken: false }
     }
 
     /// Adds what has arrived. Take the frames before adding more: the limit holds for what was looked at.
@@ -148,6 +150,13 @@ impl Decoder {
             Cutter::Lines(cutter) => cutter.cut(buffer, *limit),
             Cutter::ContentLength(cutter) => cutter.cut(buffer, *limit),
             Cutter::LengthPrefix(cutter) => cutter.cut(buffer, *limit),
+        };
+        let next = match next {
+            Ok(Some(frame)) if self.is_first => {
+                self.is_first = false;
+                if is_http(&frame) { Err(speaks_http()) } else { Ok(Some(frame)) }
+            }
+            next => next,
         };
         self.is_broken = next.is_err();
         next
@@ -187,6 +196,21 @@ impl Decoder {
             Cutter::LengthPrefix(cutter) => cutter.is_partial() || !self.buffer.is_empty(),
         }
     }
+}
+
+/// Whether a stream begins as a request of HTTP does.
+///
+/// A page of any site can make a browser send one to a port of this machine, and choose the lines of its body. Where bad
+/// lines are answered and passed over, those would be calls; so nothing after such a beginning is read.
+fn is_http(frame: &[u8]) -> bool {
+    let line = frame.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_end();
+    line.first().is_some_and(u8::is_ascii_uppercase)
+        && (line.ends_with(b" HTTP/1.1") || line.ends_with(b" HTTP/1.0"))
+}
+
+fn speaks_http() -> ConnectionError {
+    let why = "this is HTTP, which is not spoken here; listen with an http URL for it";
+    ConnectionError::Framing(why.to_owned())
 }
 
 /// A message of which more than `limit` bytes are known to come.

@@ -184,6 +184,7 @@ fn fault(error: HandshakeError) -> Fault {
         HandshakeError::HttpVersion => Fault::Upgrade("a WebSocket is opened over HTTP/1.1"),
         HandshakeError::Upgrade => Fault::Upgrade("this path is for WebSocket connections"),
         HandshakeError::Version => Fault::Upgrade("`Sec-WebSocket-Version` must be 13"),
+        HandshakeError::Body => Fault::BadRequest("a request for a WebSocket has no body"),
         HandshakeError::Key => {
             Fault::BadRequest("`Sec-WebSocket-Key` must be 16 bytes in Base64, and stand once")
         }

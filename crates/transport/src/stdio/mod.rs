@@ -59,5 +59,7 @@ pub(crate) fn connection(
     options: &Options,
 ) -> io::Result<Connection> {
     let streams = (Input::open(input.as_fd())?, Output::open(output.as_fd())?);
-    Ok(stream::connection(streams, service, Origin::new("stdio"), options))
+    let mut connection = stream::connection(streams, service, Origin::new("stdio"), options);
+    connection.finish_streams();
+    Ok(connection)
 }

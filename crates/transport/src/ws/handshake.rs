@@ -24,6 +24,9 @@ pub enum HandshakeError {
     /// No key of 16 bytes.
     #[error("`Sec-WebSocket-Key` must be 16 bytes in Base64, and stand once")]
     Key,
+    /// A body, whose bytes could be taken for frames.
+    #[error("a request for a WebSocket has no body")]
+    Body,
 }
 
 /// What a server answers a good handshake with.
@@ -49,6 +52,10 @@ impl Agreement {
         }
         if !asks_for_websocket(headers) || !has_token(headers, &header::CONNECTION, "upgrade") {
             return Err(HandshakeError::Upgrade);
+        }
+        let has_length = headers.get(header::CONTENT_LENGTH).is_some_and(|length| length != "0");
+        if has_length || headers.contains_key(header::TRANSFER_ENCODING) {
+            return Err(HandshakeError::Body);
         }
         if only(headers, &header::SEC_WEBSOCKET_VERSION) != Some(b"13") {
             return Err(HandshakeError::Version);

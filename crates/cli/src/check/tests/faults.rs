@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::rogue::{Reaction, Rogue};
 use super::{bench, cases};
+use crate::check::found::Found;
 use crate::check::profile::{Profile, Verdict};
 use crate::check::run::run;
 
@@ -238,4 +239,27 @@ async fn answers_that_come_twice_or_not_at_all_are_found() {
         }
     })
     .await;
+}
+
+#[tokio::test]
+async fn another_code_for_unknown_methods_is_a_fault_of_nothing_else() {
+    // J2-34
+    let rogue = Rogue::start("http", |_, answer| {
+        changed(answer, |response| {
+            if response["error"]["code"] == -32601 {
+                response["error"]["code"] = json!(-32000);
+            }
+        })
+    })
+    .await;
+    let mut bench = bench(&rogue.url, Profile::Spec, Duration::from_secs(5));
+    bench.found = Found::look(&mut bench, None, None).await;
+    let is_tried = |area: &str| matches!(area, "requests" | "batches");
+    let tried = cases::all().into_iter().filter(|case| is_tried(case.area)).collect();
+    let findings = run(&mut bench, tried, |_| {}, |_| {}).await;
+    for finding in &findings {
+        let is_bad = matches!(finding.verdict, Verdict::Fail | Verdict::Warn);
+        assert!(!is_bad || finding.rules.iter().any(|rule| ["J2-34", "J2-06"].contains(rule)), "{finding:?}");
+    }
+    assert!(findings.iter().any(|it| it.name == "unknown-method" && it.verdict == Verdict::Fail));
 }

@@ -27,6 +27,7 @@ fn bench(url: &str, profile: Profile, time: Duration) -> Bench {
         echo: Some("echo".to_owned()),
         has_subtract: true,
         has_old: true,
+        unknown: None,
     };
     bench
 }
