@@ -94,6 +94,52 @@ fn texts_cannot_leave_the_place_they_stand_in() {
 }
 
 #[test]
+fn no_text_becomes_a_test_of_the_documentation() {
+    let texts = [
+        "Adds.\n\n> ```\n> evil();\n> ```\n\nEnd.",
+        "Adds.\n\n-     evil();\n\nEnd.",
+        "Adds.\n\n<!--\n```\n-->\n\n    evil();\n\n```",
+        "Adds.\n\n~~~rust\nevil();\n~~~",
+        "Adds.\n\n`````text\n```\n`````\n````\nevil();\n````",
+        "Adds.\n\n1.\t \t\t\tevil();",
+    ];
+    for text in texts {
+        let schema =
+            json!({"type": "object", "description": text, "properties": {"p": {"description": text}}});
+        let document = document(json!([{
+            "name": "m", "description": text, "errors": [{"code": 1, "message": text}],
+            "params": [{"name": "a", "description": text, "schema": schema}],
+        }]));
+        let text = client(&document, Language::Rust).unwrap();
+        let mut fence: Option<String> = None;
+        let mut fences = 0;
+        for line in text.lines().map(str::trim_start) {
+            let Some(line) = line.strip_prefix("///") else {
+                assert_eq!(fence, None, "a fence is left open: {text}");
+                continue;
+            };
+            let line = line.strip_prefix(' ').unwrap_or(line);
+            match &fence {
+                Some(marks) if line == marks => fence = None,
+                Some(marks) => assert!(!line.contains(marks.as_str()), "{line} in {text}"),
+                None if line.starts_with("```") => {
+                    fences += 1;
+                    fence = Some(line.strip_suffix("text").expect("a text").to_owned());
+                }
+                None => {
+                    assert!(
+                        !["```", "~~~", "    "].iter().any(|mark| line.contains(mark)),
+                        "{line} in {text}"
+                    );
+                    assert!(!line.contains("evil"), "{line} in {text}");
+                }
+            }
+        }
+        assert_eq!(fences, 3, "{text}");
+    }
+}
+
+#[test]
 fn references_that_lead_nowhere_stand_for_anything() {
     let method = json!([{"name": "m", "params": [], "result": {"name": "r", "schema": {"$ref": "https://example.com/s.json"}}}]);
     let text = client(&document(method), Language::TypeScript).unwrap();

@@ -32,7 +32,7 @@ pub(super) fn write(out: &mut Source, of: &Definition, all: &[Definition], cycle
             out.indented(|out| {
                 for value in values {
                     let variant = scope.take(&pascal(value), &[]);
-                    out.line(format!("/// `{}`.", lines(value).join(" ")));
+                    comment(out, &[format!("`{}`.", lines(value).join(" "))]);
                     if variant != *value {
                         out.line(format!("#[serde(rename = {})]", quoted(value)));
                     }
