@@ -140,6 +140,44 @@ fn no_text_becomes_a_test_of_the_documentation() {
 }
 
 #[test]
+fn no_two_things_have_one_name() {
+    let titled = |title: &str| json!({"title": title, "properties": {"x": {"type": "integer"}}});
+    let long = "long".repeat(1000);
+    let titles = ["MathMethods", "Exception", "OSError", "ValueError", long.as_str()];
+    let params: Vec<Value> =
+        titles.iter().map(|title| json!({"name": title, "schema": titled(title)})).collect();
+    let twice = json!([{"name": "dup", "schema": {"type": "integer"}}, {"name": "dup", "schema": {"type": "string"}}]);
+    let document = document(json!([
+        {"name": "math/add", "params": params},
+        {"name": "named", "params": twice},
+        {"name": "placed", "paramStructure": "by-position", "params": twice},
+    ]));
+    let text = client(&document, Language::Python).unwrap();
+    let mut classes: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("class ")?.split(['(', ':']).next()).collect();
+    let count = classes.len();
+    classes.sort_unstable();
+    classes.dedup();
+    assert_eq!(classes.len(), count, "{classes:?}");
+    for name in ["Exception", "OSError", "ValueError"] {
+        assert!(!classes.contains(&name), "{name} is built in");
+    }
+    assert!(classes.iter().all(|name| name.len() <= 66), "{classes:?}");
+    for (language, named, placed) in [
+        (Language::TypeScript, "named(params: { dup?: number } = {}", "placed(dup?: number, dup2?: string"),
+        (Language::Python, "named(self, dup: Optional[int] = None)", "_positions([dup, dup2], 0)"),
+        (
+            Language::Rust,
+            "named(&self, dup: Option<i64>)",
+            "placed(&self, dup: Option<i64>, dup2: Option<&str>)",
+        ),
+    ] {
+        let text = client(&document, language).unwrap();
+        assert!(text.contains(named) && text.contains(placed), "{text}");
+    }
+}
+
+#[test]
 fn references_that_lead_nowhere_stand_for_anything() {
     let method = json!([{"name": "m", "params": [], "result": {"name": "r", "schema": {"$ref": "https://example.com/s.json"}}}]);
     let text = client(&document(method), Language::TypeScript).unwrap();

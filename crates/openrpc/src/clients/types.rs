@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Map, Value, json};
 
-use super::names::{Scope, pascal};
+use super::names::{Scope, inside, pascal};
 use crate::document::Resolver;
 
 /// How many schemas are put together at most for one that has to fit several.
@@ -110,6 +110,11 @@ impl<'a> Types<'a> {
         }
     }
 
+    /// The name of a class, which no type has.
+    pub(super) fn class(&mut self, name: &str) -> String {
+        self.scope.take(name, &[])
+    }
+
     /// All types with names, those that were met first before others.
     pub(super) fn definitions(mut self) -> Vec<Definition> {
         while let Some((name, schema)) = self.waiting.pop_front() {
@@ -210,13 +215,13 @@ impl<'a> Types<'a> {
                 let kinds: Vec<Type> = items
                     .iter()
                     .enumerate()
-                    .map(|(at, item)| self.of(item, &format!("{name}Item{at}")))
+                    .map(|(at, item)| self.of(item, &inside(name, &format!("Item{at}"))))
                     .collect();
                 let count = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
                 let is_exact = count("minItems") == Some(items.len() as u64) && !items.is_empty();
                 if is_exact { Type::Tuple(kinds) } else { Type::List(Box::new(Type::Any)) }
             }
-            Some(item) => Type::List(Box::new(self.of(item, &format!("{name}Item")))),
+            Some(item) => Type::List(Box::new(self.of(item, &inside(name, "Item")))),
             None => Type::List(Box::new(Type::Any)),
         }
     }
@@ -226,7 +231,7 @@ impl<'a> Types<'a> {
         let members = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
         if members.is_empty() {
             let others = match schema.get("additionalProperties") {
-                Some(others @ Value::Object(_)) => self.of(others, &format!("{name}Value")),
+                Some(others @ Value::Object(_)) => self.of(others, &inside(name, "Value")),
                 _ => Type::Any,
             };
             return Shape::Alias(Type::Map(Box::new(others)));
@@ -234,7 +239,7 @@ impl<'a> Types<'a> {
         let must = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let fields = members.iter().map(|(key, member)| Field {
             key: key.clone(),
-            kind: self.of(member, &format!("{name} {key}")),
+            kind: self.of(member, &inside(name, key)),
             is_required: must.iter().any(|name| name == key),
             docs: text(member, "description"),
         });
@@ -287,7 +292,7 @@ impl<'a> Types<'a> {
         let has_members = beside.contains_key("properties");
         let beside = Value::Object(beside);
         let kinds = branches.iter().enumerate().map(|(at, branch)| {
-            let name = format!("{name} {}", variant(branch, at));
+            let name = inside(name, &variant(branch, at));
             match has_members.then(|| self.merged(&[&beside, branch])).flatten() {
                 Some(merged) => self.of(&merged, &name),
                 None => self.of(branch, &name),
@@ -308,7 +313,7 @@ impl<'a> Types<'a> {
             (true, _) => Shape::OneOf(rest),
             (false, 1) => Shape::Alias(Type::Union([rest, null].concat())),
             (false, _) => {
-                let inner = self.hoist(Shape::OneOf(rest), &Map::new(), &format!("{name}Value"));
+                let inner = self.hoist(Shape::OneOf(rest), &Map::new(), &inside(name, "Value"));
                 Shape::Alias(Type::Union(vec![inner, Type::Null]))
             }
         }
