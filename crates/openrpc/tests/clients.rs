@@ -221,6 +221,17 @@ proptest! {
 }
 
 #[test]
+fn a_small_document_cannot_become_a_client_without_end() {
+    let branches: Vec<Value> = (0..100).map(|at| json!({"properties": {format!("p{at}"): true}})).collect();
+    let schema = json!({"properties": {"a": {"description": "x".repeat(1_000_000)}}, "oneOf": branches});
+    let method = json!([{"name": "m", "params": [], "result": {"name": "r", "schema": schema}}]);
+    for (language, _) in LANGUAGES {
+        let error = client(&document(method.clone()), language).unwrap_err();
+        assert!(error.to_string().starts_with("the document is too large"), "{error}");
+    }
+}
+
+#[test]
 fn schemas_that_are_put_together_from_themselves_come_to_an_end() {
     let itself = json!({"$ref": "#/methods/0/result/schema"});
     let schema = json!({

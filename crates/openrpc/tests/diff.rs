@@ -397,6 +397,15 @@ proptest! {
     }
 }
 
+#[test]
+fn branches_of_one_name_are_compared_in_their_order() {
+    let one = |least: u32| json!({"type": "integer", "minimum": least});
+    let of = |all: [u32; 3]| json!({"anyOf": all.map(one)});
+    let found = ["harmless: the least value of the parameter `a` was 3 and is 2"];
+    let turned = ["breaking: the least value of the result was 3 and is 2"];
+    check_schema(of([1, 2, 3]), of([1, 2, 2]), &found, &turned);
+}
+
 // OR-51
 #[test]
 fn what_breaks_is_told_however_much_is_different() {

@@ -123,7 +123,7 @@ impl Api {
         Ok(Api {
             title: format!("{} {}", document.info.title, document.info.version).trim().to_owned(),
             root,
-            definitions: types.definitions(),
+            definitions: types.definitions()?,
         })
     }
 }

@@ -3,7 +3,7 @@
 //! A keyword is compared with itself, because each narrows a schema on its own. Keywords whose effect cannot be told that way are only
 //! compared for being equal. Each pair of references is compared once, and all of it is bounded.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -284,10 +284,12 @@ impl<'a> Comparison<'a> {
                 self.add(Effect::Wider, at, format!("{} is no more one of some values", at.subject));
             }
             (Some(before), Some(after)) => {
-                for lost in before.iter().filter(|value| !after.contains(value)) {
+                let (before_all, after_all): (HashSet<_>, HashSet<_>) =
+                    (before.iter().collect(), after.iter().collect());
+                for lost in before.iter().filter(|value| !after_all.contains(value)) {
                     self.add(Effect::Narrower, at, format!("{} can no more be {}", at.subject, shown(lost)));
                 }
-                for gained in after.iter().filter(|value| !before.contains(value)) {
+                for gained in after.iter().filter(|value| !before_all.contains(value)) {
                     self.add(Effect::Wider, at, format!("{} can be {} now", at.subject, shown(gained)));
                 }
             }
