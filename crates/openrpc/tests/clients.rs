@@ -232,6 +232,31 @@ fn a_small_document_cannot_become_a_client_without_end() {
 }
 
 #[test]
+fn a_name_that_would_stand_for_itself_is_anything() {
+    let to = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
+    let names = ["A", "B", "U", "L"];
+    let params: Vec<Value> = names.iter().map(|name| json!({"name": name, "schema": to(name)})).collect();
+    let value = json!({"openrpc": "1.3.2", "info": {"title": "T", "version": "1"},
+    "methods": [{"name": "m", "params": params}], "components": {"schemas": {
+        "A": {"anyOf": [to("B"), {"type": "null"}]}, "B": {"anyOf": [to("A"), {"type": "null"}]},
+        "U": {"oneOf": [to("U"), {"type": "string"}, {"type": "integer"}]}, "L": {"items": to("L")},
+    }}});
+    let document = Document::from_value(value).unwrap();
+    for (language, anything, list) in [
+        (Language::TypeScript, "export type * = unknown;", "export type L = L[];"),
+        (Language::Python, "* = Any", "L = List[\"L\"]"),
+        (Language::Rust, "pub type * = Value;", "pub struct L(pub Vec<L>);"),
+    ] {
+        let text = client(&document, language).unwrap();
+        for name in ["A", "B", "U"] {
+            let line = anything.replace('*', name);
+            assert!(text.lines().any(|found| found == line), "{line} in {text}");
+        }
+        assert!(text.lines().any(|found| found == list), "{text}");
+    }
+}
+
+#[test]
 fn schemas_that_are_put_together_from_themselves_come_to_an_end() {
     let itself = json!({"$ref": "#/methods/0/result/schema"});
     let schema = json!({

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::types::{Definition, Shape, Type, simple};
+
 /// What each name leads to.
 pub(super) type Ways<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
@@ -50,6 +52,37 @@ impl Circles {
     /// Whether two names lead to each other.
     pub(super) fn join(&self, one: &str, other: &str) -> bool {
         self.numbers.get(one).is_some_and(|number| self.numbers.get(other) == Some(number))
+    }
+}
+
+/// Puts any value in the place of a name that would stand for itself, through other names and unions alone: no language has such types.
+pub(super) fn end_circles(definitions: &mut [Definition]) {
+    let mut ways = Ways::new();
+    for definition in definitions.iter() {
+        let names = ways.entry(definition.name.as_str()).or_default();
+        let kinds = match &definition.shape {
+            Shape::Alias(kind) => std::slice::from_ref(kind),
+            Shape::OneOf(kinds) => kinds,
+            Shape::Record(_) | Shape::Choice(_) => &[],
+        };
+        names.extend(kinds.iter().flat_map(Type::branches).filter_map(|kind| match kind {
+            Type::Named(name) => Some(name.as_str()),
+            _ => None,
+        }));
+    }
+    let circles = Circles::new(&ways);
+    for Definition { name, shape, .. } in definitions.iter_mut().filter(|one| circles.has(&one.name)) {
+        let kinds = match shape {
+            Shape::Alias(kind) => std::slice::from_ref(kind),
+            Shape::OneOf(kinds) => kinds,
+            Shape::Record(_) | Shape::Choice(_) => continue,
+        };
+        let ended = kinds.iter().flat_map(Type::branches).map(|kind| match kind {
+            Type::Named(other) if circles.join(name, other) => Type::Any,
+            kind => kind.clone(),
+        });
+        // Where anything fits, nothing else has to be said.
+        *shape = Shape::Alias(simple(ended.collect()));
     }
 }
 

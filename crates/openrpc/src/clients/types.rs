@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 use serde_json::{Map, Value, json};
 
+use super::circles::end_circles;
 use super::names::{Scope, inside, pascal};
 use crate::document::{RefError, Resolver};
 
@@ -36,6 +37,16 @@ pub(super) enum Type {
     Map(Box<Type>),
     Named(String),
     Union(Vec<Type>),
+}
+
+impl Type {
+    /// The types that this is one of: itself alone, unless it is a union.
+    pub(super) fn branches(&self) -> &[Type] {
+        match self {
+            Type::Union(kinds) => kinds,
+            kind => std::slice::from_ref(kind),
+        }
+    }
 }
 
 /// What a name stands for.
@@ -150,6 +161,7 @@ impl<'a> Types<'a> {
             return Err(RefError::TooLarge(BYTES));
         }
         self.found.sort_by(|a, b| a.name.cmp(&b.name));
+        end_circles(&mut self.found);
         Ok(self.found)
     }
 
@@ -419,7 +431,7 @@ fn is_put_together(schema: &Map<String, Value>) -> bool {
 }
 
 /// The types of a union without those that others hold; the only one, if there is one.
-fn simple(kinds: Vec<Type>) -> Type {
+pub(super) fn simple(kinds: Vec<Type>) -> Type {
     let mut simple: Vec<Type> = Vec::new();
     let mut seen = HashSet::new();
     let flat = kinds.into_iter().flat_map(|kind| match kind {
