@@ -41,7 +41,7 @@ pub(super) fn pascal(name: &str) -> String {
         let (first, rest) = word.split_at(1);
         first.to_ascii_uppercase() + rest
     };
-    begun(words(name).into_iter().map(upper).collect(), "Value")
+    begun(&words(name).into_iter().map(upper).collect::<String>(), "Value")
 }
 
 /// `addStream`.
@@ -61,18 +61,18 @@ pub(super) fn camel(name: &str) -> String {
             }
         }
     }
-    begun(text, "value")
+    begun(&text, "value")
 }
 
 /// `add_stream`.
 pub(super) fn snake(name: &str) -> String {
     let words: Vec<String> = words(name).iter().map(|word| word.to_ascii_lowercase()).collect();
-    begun(words.join("_"), "value")
+    begun(&words.join("_"), "value")
 }
 
 /// What does not begin with a letter gets one; what is empty gets a name.
-fn begun(text: String, otherwise: &str) -> String {
-    let text = cut(&text);
+fn begun(text: &str, otherwise: &str) -> String {
+    let text = cut(text);
     match text.chars().next() {
         None => otherwise.to_owned(),
         Some(first) if first.is_ascii_digit() => match otherwise.starts_with('V') {
