@@ -94,6 +94,90 @@ fn texts_cannot_leave_the_place_they_stand_in() {
 }
 
 #[test]
+fn no_text_becomes_a_test_of_the_documentation() {
+    let texts = [
+        "Adds.\n\n> ```\n> evil();\n> ```\n\nEnd.",
+        "Adds.\n\n-     evil();\n\nEnd.",
+        "Adds.\n\n<!--\n```\n-->\n\n    evil();\n\n```",
+        "Adds.\n\n~~~rust\nevil();\n~~~",
+        "Adds.\n\n`````text\n```\n`````\n````\nevil();\n````",
+        "Adds.\n\n1.\t \t\t\tevil();",
+    ];
+    for text in texts {
+        let schema =
+            json!({"type": "object", "description": text, "properties": {"p": {"description": text}}});
+        let document = document(json!([{
+            "name": "m", "description": text, "errors": [{"code": 1, "message": text}],
+            "params": [{"name": "a", "description": text, "schema": schema}],
+        }]));
+        let text = client(&document, Language::Rust).unwrap();
+        let mut fence: Option<String> = None;
+        let mut fences = 0;
+        for line in text.lines().map(str::trim_start) {
+            let Some(line) = line.strip_prefix("///") else {
+                assert_eq!(fence, None, "a fence is left open: {text}");
+                continue;
+            };
+            let line = line.strip_prefix(' ').unwrap_or(line);
+            match &fence {
+                Some(marks) if line == marks => fence = None,
+                Some(marks) => assert!(!line.contains(marks.as_str()), "{line} in {text}"),
+                None if line.starts_with("```") => {
+                    fences += 1;
+                    fence = Some(line.strip_suffix("text").expect("a text").to_owned());
+                }
+                None => {
+                    assert!(
+                        !["```", "~~~", "    "].iter().any(|mark| line.contains(mark)),
+                        "{line} in {text}"
+                    );
+                    assert!(!line.contains("evil"), "{line} in {text}");
+                }
+            }
+        }
+        assert_eq!(fences, 3, "{text}");
+    }
+}
+
+#[test]
+fn no_two_things_have_one_name() {
+    let titled = |title: &str| json!({"title": title, "properties": {"x": {"type": "integer"}}});
+    let long = "long".repeat(1000);
+    let titles = ["MathMethods", "Exception", "OSError", "ValueError", long.as_str()];
+    let params: Vec<Value> =
+        titles.iter().map(|title| json!({"name": title, "schema": titled(title)})).collect();
+    let twice = json!([{"name": "dup", "schema": {"type": "integer"}}, {"name": "dup", "schema": {"type": "string"}}]);
+    let document = document(json!([
+        {"name": "math/add", "params": params},
+        {"name": "named", "params": twice},
+        {"name": "placed", "paramStructure": "by-position", "params": twice},
+    ]));
+    let text = client(&document, Language::Python).unwrap();
+    let mut classes: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("class ")?.split(['(', ':']).next()).collect();
+    let count = classes.len();
+    classes.sort_unstable();
+    classes.dedup();
+    assert_eq!(classes.len(), count, "{classes:?}");
+    for name in ["Exception", "OSError", "ValueError"] {
+        assert!(!classes.contains(&name), "{name} is built in");
+    }
+    assert!(classes.iter().all(|name| name.len() <= 66), "{classes:?}");
+    for (language, named, placed) in [
+        (Language::TypeScript, "named(params: { dup?: number } = {}", "placed(dup?: number, dup2?: string"),
+        (Language::Python, "named(self, dup: Optional[int] = None)", "_positions([dup, dup2], 0)"),
+        (
+            Language::Rust,
+            "named(&self, dup: Option<i64>)",
+            "placed(&self, dup: Option<i64>, dup2: Option<&str>)",
+        ),
+    ] {
+        let text = client(&document, language).unwrap();
+        assert!(text.contains(named) && text.contains(placed), "{text}");
+    }
+}
+
+#[test]
 fn references_that_lead_nowhere_stand_for_anything() {
     let method = json!([{"name": "m", "params": [], "result": {"name": "r", "schema": {"$ref": "https://example.com/s.json"}}}]);
     let text = client(&document(method), Language::TypeScript).unwrap();
@@ -133,6 +217,42 @@ proptest! {
         for (language, _) in LANGUAGES {
             prop_assert_eq!(client(&document, language).unwrap(), client(&document, language).unwrap());
         }
+    }
+}
+
+#[test]
+fn a_small_document_cannot_become_a_client_without_end() {
+    let branches: Vec<Value> = (0..100).map(|at| json!({"properties": {format!("p{at}"): true}})).collect();
+    let schema = json!({"properties": {"a": {"description": "x".repeat(1_000_000)}}, "oneOf": branches});
+    let method = json!([{"name": "m", "params": [], "result": {"name": "r", "schema": schema}}]);
+    for (language, _) in LANGUAGES {
+        let error = client(&document(method.clone()), language).unwrap_err();
+        assert!(error.to_string().starts_with("the document is too large"), "{error}");
+    }
+}
+
+#[test]
+fn a_name_that_would_stand_for_itself_is_anything() {
+    let to = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
+    let names = ["A", "B", "U", "L"];
+    let params: Vec<Value> = names.iter().map(|name| json!({"name": name, "schema": to(name)})).collect();
+    let value = json!({"openrpc": "1.3.2", "info": {"title": "T", "version": "1"},
+    "methods": [{"name": "m", "params": params}], "components": {"schemas": {
+        "A": {"anyOf": [to("B"), {"type": "null"}]}, "B": {"anyOf": [to("A"), {"type": "null"}]},
+        "U": {"oneOf": [to("U"), {"type": "string"}, {"type": "integer"}]}, "L": {"items": to("L")},
+    }}});
+    let document = Document::from_value(value).unwrap();
+    for (language, anything, list) in [
+        (Language::TypeScript, "export type * = unknown;", "export type L = L[];"),
+        (Language::Python, "* = Any", "L = List[\"L\"]"),
+        (Language::Rust, "pub type * = Value;", "pub struct L(pub Vec<L>);"),
+    ] {
+        let text = client(&document, language).unwrap();
+        for name in ["A", "B", "U"] {
+            let line = anything.replace('*', name);
+            assert!(text.lines().any(|found| found == line), "{line} in {text}");
+        }
+        assert!(text.lines().any(|found| found == list), "{text}");
     }
 }
 

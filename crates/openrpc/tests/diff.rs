@@ -396,3 +396,38 @@ proptest! {
         prop_assert_eq!(there.is_empty() && old == new, old == new);
     }
 }
+
+#[test]
+fn branches_of_one_name_are_compared_in_their_order() {
+    let one = |least: u32| json!({"type": "integer", "minimum": least});
+    let of = |all: [u32; 3]| json!({"anyOf": all.map(one)});
+    let found = ["harmless: the least value of the parameter `a` was 3 and is 2"];
+    let turned = ["breaking: the least value of the result was 3 and is 2"];
+    check_schema(of([1, 2, 3]), of([1, 2, 2]), &found, &turned);
+}
+
+// OR-51
+#[test]
+fn what_breaks_is_told_however_much_is_different() {
+    let method = |schema: Value| json!([{"name": "m", "params": [{"name": "a", "schema": schema}]}]);
+    let member = |name: &str, at: usize| (format!("{name}{at:03}"), json!({"type": "string"}));
+    let object = |name: &str, kind: &str| {
+        let mut members: serde_json::Map<String, Value> = (0..300).map(|at| member(name, at)).collect();
+        members.insert("z".to_owned(), json!({"type": kind}));
+        method(json!({"type": "object", "properties": members}))
+    };
+    for (old, new) in [
+        // Members that may be given are harmless, and those that are gone unsure.
+        (method(json!({"type": "object", "properties": {"z": {"type": "string"}}})), object("n", "integer")),
+        (object("o", "string"), method(json!({"type": "object", "properties": {"z": {"type": "integer"}}}))),
+    ] {
+        let found = changes(old, new);
+        assert_eq!(found.len(), 201);
+        let breaking: Vec<&Change> =
+            found.iter().filter(|change| change.severity == Severity::Breaking).collect();
+        assert_eq!(breaking.len(), 1, "{found:?}");
+        assert!(breaking[0].what.contains("can no more be of type string"), "{:?}", breaking[0]);
+        let last = found.last().unwrap();
+        assert_eq!(last.to_string(), "unsure: m: more differences of the parameter `a` were left out");
+    }
+}

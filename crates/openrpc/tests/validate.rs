@@ -130,6 +130,20 @@ async fn what_was_received_is_never_repeated() {
 }
 
 #[tokio::test]
+async fn a_long_name_that_was_received_is_not_repeated() {
+    let value = json!({"openrpc": "1.3.2", "info": {"title": "T", "version": "1"}, "methods": [
+        {"name": "any", "params": [{"name": "map", "schema": {"additionalProperties": {"items": {"type": "integer"}}}}]},
+    ]});
+    let validation = Validation::new(&Document::from_value(value).unwrap()).unwrap();
+    let service = validation.layer(Arc::new(router()));
+    for (length, shown) in [(64, "n".repeat(64)), (65, "…".to_owned())] {
+        let params = json!({"map": {"n".repeat(length): [1, "2"]}});
+        let answer = call(Arc::clone(&service), "any", &params).await;
+        assert_eq!(answer, json!([-32602, {"path": format!("/map/{shown}/1"), "expected": "an integer"}]));
+    }
+}
+
+#[tokio::test]
 async fn numbers_beyond_every_range_do_not_slip_by() {
     let params = Json::parse(r#"[{"count": 1e999, "code": "a", "parts": []}]"#).unwrap();
     let error = Peer::local(validated()).call::<Value>("order", params).await.unwrap_err();

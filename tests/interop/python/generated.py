@@ -7,6 +7,8 @@ import importlib.util
 import subprocess
 import sys
 import tempfile
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import islice
 from pathlib import Path
 
@@ -54,5 +56,36 @@ before = client.get_status()["notices"]
 check("a notification", (client.log_event({"event": "login", "user": "ann"}), client.get_status()["notices"] - before), (None, 1))
 nowhere = failure(lambda: api.Client("http://127.0.0.1:1").math.add(1, 1))
 check("a place where nobody is", isinstance(nowhere, api.TransportError), True)
+
+
+class Odd(BaseHTTPRequestHandler):
+    """Sends calls elsewhere, or answers with nothing that is a result."""
+
+    seen = []
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.seen.append(self.path)
+        body = b'{"jsonrpc": "2.0", "id": 1}'
+        self.send_response(200 if self.path == "/empty" else 302)
+        self.send_header("Location", "/elsewhere")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_POST
+
+    def log_message(self, *args):
+        pass
+
+
+with HTTPServer(("127.0.0.1", 0), Odd) as odd:
+    threading.Thread(target=odd.serve_forever, daemon=True).start()
+    at = f"http://127.0.0.1:{odd.server_port}"
+    check("a redirect is refused", str(failure(lambda: api.Client(f"{at}/moved").math.add(1, 1))), "the server answered with status 302")
+    check("and not followed", Odd.seen, ["/moved"])
+    empty = failure(lambda: api.Client(f"{at}/empty").math.add(1, 1))
+    check("a response without a result", str(empty), "the answer has neither a result nor an error")
+    odd.shutdown()
 
 end()

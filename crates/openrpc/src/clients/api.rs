@@ -1,8 +1,8 @@
 //! What a client offers, the same for every language: groups of methods, with what they take and give.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::names::{Scope, pascal};
+use super::names::{Scope, inside, pascal};
 use super::types::{Definition, Type, Types};
 use crate::document::{ContentDescriptor, Document, Method, ParamStructure, RefError, Resolver};
 
@@ -118,12 +118,12 @@ impl Api {
         for (name, method) in methods {
             branch.insert(&parts(name), method);
         }
-        let mut building = Building { style, types: &mut types, classes: Scope::default() };
+        let mut building = Building { style, types: &mut types };
         let root = building.group("", "", branch);
         Ok(Api {
             title: format!("{} {}", document.info.title, document.info.version).trim().to_owned(),
             root,
-            definitions: types.definitions(),
+            definitions: types.definitions()?,
         })
     }
 }
@@ -162,7 +162,6 @@ impl<'a> Branch<'a> {
 struct Building<'s, 't, 'a> {
     style: &'s Style,
     types: &'t mut Types<'a>,
-    classes: Scope,
 }
 
 impl Building<'_, '_, '_> {
@@ -176,7 +175,7 @@ impl Building<'_, '_, '_> {
         let methods = methods.collect();
         let class = match prefix {
             "" => "Client".to_owned(),
-            _ => self.classes.take(&format!("{}Methods", pascal(prefix)), &[]),
+            _ => self.types.class(&format!("{}Methods", pascal(prefix))),
         };
         let groups = branch.branches.into_iter().map(|(part, branch)| {
             let name = scope.take(&(style.method)(part), style.keywords);
@@ -189,7 +188,11 @@ impl Building<'_, '_, '_> {
 
     fn operation(&mut self, name: String, method: &Method) -> Operation {
         let mut scope = Scope::new(self.style.locals);
-        let params = method.params().map(|param| self.param(param, method, &mut scope)).collect();
+        let mut keys = BTreeSet::new();
+        // By name, one of two that are called the same could never be given.
+        let is_by_name = method.param_structure != ParamStructure::ByPosition;
+        let params = method.params().filter(|param| keys.insert(&param.name) || !is_by_name);
+        let params = params.map(|param| self.param(param, method, &mut scope)).collect();
         let params = match method.param_structure {
             _ if method.has_unknown_params() => Params::Unknown,
             ParamStructure::ByPosition => Params::ByPosition(params),
@@ -197,13 +200,13 @@ impl Building<'_, '_, '_> {
         };
         let answer = match (method.stream_item(), method.result()) {
             (Some(item), _) => Answer::Stream {
-                item: self.types.of(item, &format!("{} item", method.name)),
+                item: self.types.of(item, &inside(&method.name, "item")),
                 names: method
                     .subscription()
                     .map(|names| (names.notification.to_owned(), names.unsubscribe.to_owned())),
             },
             (None, Some(result)) => {
-                Answer::Value(self.types.of(result.schema.as_value(), &format!("{} result", method.name)))
+                Answer::Value(self.types.of(result.schema.as_value(), &inside(&method.name, "result")))
             }
             (None, None) => Answer::Nothing,
         };
@@ -216,7 +219,7 @@ impl Building<'_, '_, '_> {
         Param {
             name: scope.take(&(self.style.param)(&param.name), self.style.keywords),
             key: param.name.clone(),
-            kind: self.types.of(param.schema.as_value(), &format!("{} {}", method.name, param.name)),
+            kind: self.types.of(param.schema.as_value(), &inside(&method.name, &param.name)),
             is_required: param.required,
             docs: own,
         }

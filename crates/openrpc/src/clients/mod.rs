@@ -4,6 +4,7 @@
 //! text. Nothing in a document can leave the place it stands in: names become identifiers, texts are cleaned and escaped.
 
 mod api;
+mod circles;
 mod names;
 mod python;
 mod rust;
@@ -29,8 +30,8 @@ pub enum Language {
 ///
 /// # Errors
 ///
-/// When a reference to a method, a parameter, a result or an error leads nowhere. References inside of schemas that do stand for any
-/// value.
+/// When a reference to a method, a parameter, a result or an error leads nowhere, or when the client would be too large. References inside
+/// of schemas that lead nowhere stand for any value.
 ///
 /// # Examples
 ///

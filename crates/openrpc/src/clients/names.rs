@@ -2,7 +2,20 @@
 //!
 //! Only letters and digits of ASCII are kept, so that no language reads two names as one, or a name as something else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many characters of a name are kept.
+const LONGEST: usize = 64;
+
+/// The beginning of a name.
+fn cut(name: &str) -> &str {
+    name.char_indices().nth(LONGEST).map_or(name, |(end, _)| &name[..end])
+}
+
+/// A name for what stands in something of another name.
+pub(super) fn inside(name: &str, inner: &str) -> String {
+    format!("{} {}", cut(name), cut(inner))
+}
 
 /// The words of a name: `math/addStream_2` is math, add, Stream and 2.
 fn words(name: &str) -> Vec<String> {
@@ -28,7 +41,7 @@ pub(super) fn pascal(name: &str) -> String {
         let (first, rest) = word.split_at(1);
         first.to_ascii_uppercase() + rest
     };
-    begun(words(name).into_iter().map(upper).collect(), "Value")
+    begun(&words(name).into_iter().map(upper).collect::<String>(), "Value")
 }
 
 /// `addStream`.
@@ -48,24 +61,25 @@ pub(super) fn camel(name: &str) -> String {
             }
         }
     }
-    begun(text, "value")
+    begun(&text, "value")
 }
 
 /// `add_stream`.
 pub(super) fn snake(name: &str) -> String {
     let words: Vec<String> = words(name).iter().map(|word| word.to_ascii_lowercase()).collect();
-    begun(words.join("_"), "value")
+    begun(&words.join("_"), "value")
 }
 
 /// What does not begin with a letter gets one; what is empty gets a name.
-fn begun(text: String, otherwise: &str) -> String {
+fn begun(text: &str, otherwise: &str) -> String {
+    let text = cut(text);
     match text.chars().next() {
         None => otherwise.to_owned(),
         Some(first) if first.is_ascii_digit() => match otherwise.starts_with('V') {
             true => format!("N{text}"),
             false => format!("n{text}"),
         },
-        Some(_) => text,
+        Some(_) => text.to_owned(),
     }
 }
 
@@ -73,12 +87,15 @@ fn begun(text: String, otherwise: &str) -> String {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     taken: BTreeSet<String>,
+    /// The last number that stands behind a name.
+    numbers: BTreeMap<String, usize>,
 }
 
 impl Scope {
     /// A place where these have a meaning already.
     pub(super) fn new<'a>(reserved: impl IntoIterator<Item = &'a &'a str>) -> Scope {
-        Scope { taken: reserved.into_iter().map(|name| (*name).to_owned()).collect() }
+        let taken = reserved.into_iter().map(|name| (*name).to_owned()).collect();
+        Scope { taken, numbers: BTreeMap::new() }
     }
 
     /// This name; with an underscore or a number behind it if it is taken.
@@ -87,13 +104,18 @@ impl Scope {
         if reserved.contains(&name.as_str()) {
             name.push('_');
         }
-        let mut unique = name.clone();
-        let mut count = 1;
-        while !self.taken.insert(unique.clone()) {
-            count += 1;
-            unique = format!("{name}{count}");
+        if self.taken.insert(name.clone()) {
+            return name;
         }
-        unique
+        // From where it ended last time: many of one name would otherwise be tried over and over.
+        let number = self.numbers.entry(name.clone()).or_insert(1);
+        loop {
+            *number += 1;
+            let unique = format!("{name}{number}");
+            if self.taken.insert(unique.clone()) {
+                return unique;
+            }
+        }
     }
 }
 
@@ -121,5 +143,15 @@ mod tests {
         let mut scope = Scope::new(&["Client"]);
         let names = ["Client", "Pet", "Pet", "class"].map(|name| scope.take(name, &["class"]));
         assert_eq!(names, ["Client2", "Pet", "Pet2", "class_"]);
+        let names = ["Pet4", "Pet", "Pet"].map(|name| scope.take(name, &[]));
+        assert_eq!(names, ["Pet4", "Pet3", "Pet5"]);
+    }
+
+    #[test]
+    fn long_names_are_cut() {
+        let long = "ab ".repeat(1000);
+        for name in [pascal(&long), camel(&long), snake(&long), pascal(&inside(&long, &long))] {
+            assert!(name.len() <= LONGEST, "{name}");
+        }
     }
 }

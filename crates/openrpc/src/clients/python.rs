@@ -15,6 +15,7 @@ pub(super) const STYLE: Style = Style {
         "Any",
         "Client",
         "Dict",
+        "Exception",
         "False",
         "HTTPResponse",
         "HttpTransport",
@@ -24,6 +25,7 @@ pub(super) const STYLE: Style = Style {
         "Literal",
         "Mapping",
         "None",
+        "OSError",
         "Optional",
         "Params",
         "Protocol",
@@ -35,6 +37,7 @@ pub(super) const STYLE: Style = Style {
         "Tuple",
         "TypedDict",
         "Union",
+        "ValueError",
     ],
     // As a method, each would hide the type of its name from those that follow.
     members: &["bool", "float", "int", "str"],

@@ -3,18 +3,22 @@
 //! A type may say less than its schema, never something else: what cannot be said is any value. Bounds and patterns are not types.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 use serde_json::{Map, Value, json};
 
-use super::names::{Scope, pascal};
-use crate::document::Resolver;
+use super::circles::end_circles;
+use super::names::{Scope, inside, pascal};
+use crate::document::{RefError, Resolver};
 
 /// How many schemas are put together at most for one that has to fit several.
 const PARTS: usize = 64;
 
+/// How many bytes of schemas are read at most, those that are read again counted again.
+const BYTES: usize = 64_000_000;
+
 /// A type that needs no name.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Type {
     Any,
     Never,
@@ -33,6 +37,16 @@ pub(super) enum Type {
     Map(Box<Type>),
     Named(String),
     Union(Vec<Type>),
+}
+
+impl Type {
+    /// The types that this is one of: itself alone, unless it is a union.
+    pub(super) fn branches(&self) -> &[Type] {
+        match self {
+            Type::Union(kinds) => kinds,
+            kind => std::slice::from_ref(kind),
+        }
+    }
 }
 
 /// What a name stands for.
@@ -74,6 +88,8 @@ pub(super) struct Types<'a> {
     named: BTreeMap<String, String>,
     waiting: VecDeque<(String, Cow<'a, Value>)>,
     found: Vec<Definition>,
+    /// How many bytes are left of [`BYTES`]; none once there were too few.
+    left: usize,
 }
 
 impl<'a> Types<'a> {
@@ -85,11 +101,21 @@ impl<'a> Types<'a> {
             named: BTreeMap::new(),
             waiting: VecDeque::new(),
             found: Vec::new(),
+            left: BYTES,
         }
+    }
+
+    /// Whether this much may be read.
+    fn spends(&mut self, bytes: usize) -> bool {
+        self.left = self.left.saturating_sub(bytes);
+        self.left > 0
     }
 
     /// The type of a schema. If it needs a name, and has none of its own, it gets this one.
     pub(super) fn of(&mut self, schema: &Value, name: &str) -> Type {
+        if !self.spends(NODE) {
+            return Type::Any;
+        }
         let shape = match schema {
             Value::Bool(false) => return Type::Never,
             Value::Object(members) => match members.get("$ref").and_then(Value::as_str) {
@@ -110,17 +136,33 @@ impl<'a> Types<'a> {
         }
     }
 
+    /// The name of a class, which no type has.
+    pub(super) fn class(&mut self, name: &str) -> String {
+        self.scope.take(name, &[])
+    }
+
     /// All types with names, those that were met first before others.
-    pub(super) fn definitions(mut self) -> Vec<Definition> {
+    ///
+    /// # Errors
+    ///
+    /// When they are too many.
+    pub(super) fn definitions(mut self) -> Result<Vec<Definition>, RefError> {
         while let Some((name, schema)) = self.waiting.pop_front() {
+            if self.left == 0 {
+                break;
+            }
             let shape = match &*schema {
                 Value::Object(members) => self.shape(members, &name),
                 other => Shape::Alias(self.of(other, &name)),
             };
             self.found.push(Definition { name, docs: text(&schema, "description"), shape });
         }
+        if self.left == 0 {
+            return Err(RefError::TooLarge(BYTES));
+        }
         self.found.sort_by(|a, b| a.name.cmp(&b.name));
-        self.found
+        end_circles(&mut self.found);
+        Ok(self.found)
     }
 
     /// The type that a reference names. It is made later, for it may hold itself.
@@ -138,6 +180,10 @@ impl<'a> Types<'a> {
 
     /// The type of a schema that is put together from others. It is made later, for those may hold it.
     fn put_together(&mut self, schema: &Value, name: &str) -> Type {
+        // It is kept twice: as what it is known by, and until it is made.
+        if !self.spends(2 * weight(schema)) {
+            return Type::Any;
+        }
         let key = schema.to_string();
         if let Some(name) = self.named.get(&key) {
             return Type::Named(name.clone());
@@ -210,13 +256,13 @@ impl<'a> Types<'a> {
                 let kinds: Vec<Type> = items
                     .iter()
                     .enumerate()
-                    .map(|(at, item)| self.of(item, &format!("{name}Item{at}")))
+                    .map(|(at, item)| self.of(item, &inside(name, &format!("Item{at}"))))
                     .collect();
                 let count = |keyword: &str| schema.get(keyword).and_then(Value::as_u64);
                 let is_exact = count("minItems") == Some(items.len() as u64) && !items.is_empty();
                 if is_exact { Type::Tuple(kinds) } else { Type::List(Box::new(Type::Any)) }
             }
-            Some(item) => Type::List(Box::new(self.of(item, &format!("{name}Item")))),
+            Some(item) => Type::List(Box::new(self.of(item, &inside(name, "Item")))),
             None => Type::List(Box::new(Type::Any)),
         }
     }
@@ -226,16 +272,17 @@ impl<'a> Types<'a> {
         let members = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
         if members.is_empty() {
             let others = match schema.get("additionalProperties") {
-                Some(others @ Value::Object(_)) => self.of(others, &format!("{name}Value")),
+                Some(others @ Value::Object(_)) => self.of(others, &inside(name, "Value")),
                 _ => Type::Any,
             };
             return Shape::Alias(Type::Map(Box::new(others)));
         }
         let must = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let must: BTreeSet<&str> = must.iter().filter_map(Value::as_str).collect();
         let fields = members.iter().map(|(key, member)| Field {
             key: key.clone(),
-            kind: self.of(member, &format!("{name} {key}")),
-            is_required: must.iter().any(|name| name == key),
+            kind: self.of(member, &inside(name, key)),
+            is_required: must.contains(key.as_str()),
             docs: text(member, "description"),
         });
         Shape::Record(fields.collect())
@@ -287,7 +334,7 @@ impl<'a> Types<'a> {
         let has_members = beside.contains_key("properties");
         let beside = Value::Object(beside);
         let kinds = branches.iter().enumerate().map(|(at, branch)| {
-            let name = format!("{name} {}", variant(branch, at));
+            let name = inside(name, &variant(branch, at));
             match has_members.then(|| self.merged(&[&beside, branch])).flatten() {
                 Some(merged) => self.of(&merged, &name),
                 None => self.of(branch, &name),
@@ -308,7 +355,7 @@ impl<'a> Types<'a> {
             (true, _) => Shape::OneOf(rest),
             (false, 1) => Shape::Alias(Type::Union([rest, null].concat())),
             (false, _) => {
-                let inner = self.hoist(Shape::OneOf(rest), &Map::new(), &format!("{name}Value"));
+                let inner = self.hoist(Shape::OneOf(rest), &Map::new(), &inside(name, "Value"));
                 Shape::Alias(Type::Union(vec![inner, Type::Null]))
             }
         }
@@ -334,13 +381,18 @@ impl<'a> Types<'a> {
     }
 
     /// One object of the members of several, if any has members.
-    fn merged(&self, parts: &[&Value]) -> Option<Value> {
+    fn merged(&mut self, parts: &[&Value]) -> Option<Value> {
+        let resolver = self.resolver;
         let (mut members, mut required) = (Map::new(), Vec::new());
         let mut waiting: VecDeque<&Value> = parts.iter().copied().collect();
         let mut count = 0;
         while let Some(part) = waiting.pop_front() {
             count += 1;
-            let Some(part) = self.resolver.follow(part).ok().filter(|_| count <= PARTS) else { continue };
+            let Some(part) = resolver.follow(part).ok().filter(|_| count <= PARTS) else { continue };
+            let copied = ["properties", "required"].iter().filter_map(|keyword| part.get(*keyword));
+            if !self.spends(copied.map(weight).sum()) {
+                return None;
+            }
             if let Some(more) = part.get("properties").and_then(Value::as_object) {
                 members.extend(more.clone());
             }
@@ -355,6 +407,19 @@ impl<'a> Types<'a> {
     }
 }
 
+/// What a value counts for, besides its texts.
+const NODE: usize = 32;
+
+/// How many bytes a value has, more or less.
+fn weight(value: &Value) -> usize {
+    NODE + match value {
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(weight).sum(),
+        Value::Object(members) => members.iter().map(|(name, value)| name.len() + weight(value)).sum(),
+        _ => 0,
+    }
+}
+
 /// Whether what a schema refers to becomes a part of it.
 fn is_put_together(schema: &Map<String, Value>) -> bool {
     let has_members = schema.contains_key("properties");
@@ -366,14 +431,15 @@ fn is_put_together(schema: &Map<String, Value>) -> bool {
 }
 
 /// The types of a union without those that others hold; the only one, if there is one.
-fn simple(kinds: Vec<Type>) -> Type {
+pub(super) fn simple(kinds: Vec<Type>) -> Type {
     let mut simple: Vec<Type> = Vec::new();
+    let mut seen = HashSet::new();
     let flat = kinds.into_iter().flat_map(|kind| match kind {
         Type::Union(kinds) => kinds,
         kind => vec![kind],
     });
     for kind in flat {
-        if kind != Type::Never && !simple.contains(&kind) {
+        if kind != Type::Never && seen.insert(kind.clone()) {
             simple.push(kind);
         }
     }

@@ -128,8 +128,8 @@ impl Changes {
 
     /// Compares two schemas. What they are the schemas of is said by the subject, such as "the result".
     fn schema(&mut self, (old, new): (&Value, &Value), direction: Direction, place: &str, subject: &str) {
-        let found =
-            Comparison::new(&self.resolvers.0, &self.resolvers.1, self.is_same).of(old, new, place, subject);
+        let resolvers = (&self.resolvers.0, &self.resolvers.1);
+        let found = Comparison::new(resolvers, self.is_same, direction).of(old, new, place, subject);
         for finding in found {
             self.add(direction.severity(finding.effect), finding.place, finding.what);
         }

@@ -3,7 +3,7 @@
 //! A keyword is compared with itself, because each narrows a schema on its own. Keywords whose effect cannot be told that way are only
 //! compared for being equal. Each pair of references is compared once, and all of it is bounded.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -68,7 +68,10 @@ pub(super) struct Comparison<'a> {
     seen: BTreeSet<(String, String)>,
     left: usize,
     depth: usize,
+    direction: Direction,
     found: Vec<Finding>,
+    /// Whether there was more than is told.
+    is_cut: bool,
 }
 
 /// Where a comparison is: the place in the document, and the same in words.
@@ -129,20 +132,45 @@ const COMPARED: &[&str] = &[
 ];
 
 impl<'a> Comparison<'a> {
-    pub(super) fn new(old: &'a Resolver, new: &'a Resolver, is_same: bool) -> Comparison<'a> {
-        Comparison { old, new, is_same, seen: BTreeSet::new(), left: PAIRS, depth: 0, found: Vec::new() }
+    pub(super) fn new(
+        (old, new): (&'a Resolver, &'a Resolver),
+        is_same: bool,
+        direction: Direction,
+    ) -> Comparison<'a> {
+        Comparison {
+            old,
+            new,
+            is_same,
+            seen: BTreeSet::new(),
+            left: PAIRS,
+            depth: 0,
+            direction,
+            found: Vec::new(),
+            is_cut: false,
+        }
     }
 
-    /// All differences between these two.
+    /// All differences between these two; if there are too many, the worst of them, and at the end that there are more.
     pub(super) fn of(mut self, old: &Value, new: &Value, place: &str, subject: &str) -> Vec<Finding> {
         self.pair(old, new, At { place, subject });
+        if self.is_cut {
+            let what = format!("more differences of {subject} were left out");
+            self.found.push(Finding { effect: Effect::Unknown, place: place.to_owned(), what });
+        }
         self.found
     }
 
     pub(super) fn add(&mut self, effect: Effect, at: At<'_>, what: impl Into<String>) {
-        if self.found.len() < FINDINGS {
-            self.found.push(Finding { effect, place: at.place.to_owned(), what: what.into() });
+        if self.found.len() >= FINDINGS {
+            self.is_cut = true;
+            let severity = |effect: Effect| self.direction.severity(effect);
+            let least = self.found.iter().enumerate().rev().min_by_key(|(_, found)| severity(found.effect));
+            match least {
+                Some((index, least)) if severity(least.effect) < severity(effect) => self.found.remove(index),
+                _ => return,
+            };
         }
+        self.found.push(Finding { effect, place: at.place.to_owned(), what: what.into() });
     }
 
     /// Two schemas that stand in the same place.
@@ -256,10 +284,12 @@ impl<'a> Comparison<'a> {
                 self.add(Effect::Wider, at, format!("{} is no more one of some values", at.subject));
             }
             (Some(before), Some(after)) => {
-                for lost in before.iter().filter(|value| !after.contains(value)) {
+                let (before_all, after_all): (HashSet<_>, HashSet<_>) =
+                    (before.iter().collect(), after.iter().collect());
+                for lost in before.iter().filter(|value| !after_all.contains(value)) {
                     self.add(Effect::Narrower, at, format!("{} can no more be {}", at.subject, shown(lost)));
                 }
-                for gained in after.iter().filter(|value| !before.contains(value)) {
+                for gained in after.iter().filter(|value| !before_all.contains(value)) {
                     self.add(Effect::Wider, at, format!("{} can be {} now", at.subject, shown(gained)));
                 }
             }

@@ -4,6 +4,7 @@
 //! taken away or added.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Map, Value};
 
@@ -22,7 +23,7 @@ impl Comparison<'_> {
             self.mixed(old, new, at);
             return false;
         };
-        self.branches(&before, after, at);
+        self.branches(&before, &after, at);
         true
     }
 
@@ -42,19 +43,22 @@ impl Comparison<'_> {
         }
     }
 
-    fn branches(&mut self, before: &[Cow<'_, Value>], mut after: Vec<Cow<'_, Value>>, at: At<'_>) {
+    fn branches(&mut self, before: &[Cow<'_, Value>], after: &[Cow<'_, Value>], at: At<'_>) {
         let subject = at.subject;
+        let mut named: BTreeMap<String, VecDeque<usize>> = BTreeMap::new();
+        for (index, branch) in after.iter().enumerate() {
+            named.entry(name(branch)).or_default().push_back(index);
+        }
         let mut alone = Vec::new();
         for branch in before {
-            let name = name(branch);
-            match after.iter().position(|other| self::name(other) == name) {
-                Some(index) => {
-                    let other = after.remove(index);
-                    self.pair(branch, &other, at);
-                }
+            match named.get_mut(&name(branch)).and_then(VecDeque::pop_front) {
+                Some(index) => self.pair(branch, &after[index], at),
                 None => alone.push(branch),
             }
         }
+        let mut left: Vec<usize> = named.into_values().flatten().collect();
+        left.sort_unstable();
+        let after: Vec<&Cow<'_, Value>> = left.into_iter().map(|index| &after[index]).collect();
         if let ([branch], [other]) = (&alone[..], &after[..])
             && before.len() == 1
         {
@@ -63,7 +67,7 @@ impl Comparison<'_> {
         for branch in alone {
             self.add(Effect::Narrower, at, format!("{subject} can no more be {}", name(branch)));
         }
-        for branch in &after {
+        for branch in after {
             self.add(Effect::Wider, at, format!("{subject} can be {} now", name(branch)));
         }
     }

@@ -41,6 +41,9 @@ pub enum RefError {
     /// With what references name in their place, the document would be too large.
     #[error("the references of the document stand for more than {COPIES} values")]
     TooMuch,
+    /// What is made of the document would be too large.
+    #[error("the document is too large: its schemas stand for more than {0} bytes when they are written out")]
+    TooLarge(usize),
 }
 
 /// A document to look things up in.

@@ -10,9 +10,16 @@ use super::Misfit;
 /// The most bytes of a schema's own values that an error repeats.
 const SHOWN: usize = 200;
 
+/// How many bytes of a name in a path are sent back. A longer one was made up by the caller.
+const LONGEST_SEGMENT: usize = 64;
+
 /// What an error says, with this path before its own.
 pub(super) fn misfit(error: &Error<'_>, path: &str) -> Misfit {
-    let mut path = format!("{path}{}", error.instance_path());
+    let mut path = path.to_owned();
+    for segment in error.instance_path().as_str().split('/').skip(1) {
+        path.push('/');
+        path.push_str(if segment.len() > LONGEST_SEGMENT { "…" } else { segment });
+    }
     if let Kind::Required { property: Value::String(name) } = error.kind() {
         path.push('/');
         path.push_str(&name.replace('~', "~0").replace('/', "~1"));

@@ -219,11 +219,12 @@ impl ZooMethods {
         self.peer.notify("zoo.open", Params { at }).await
     }
 
+    /// ````text
     /// Adds an animal. */ """ \
     ///
     /// It gets an identifier.
     ///
-    /// ```text
+    /// ```
     /// not a test
     /// ```
     ///
@@ -233,6 +234,7 @@ impl ZooMethods {
     ///
     /// - 100: The zoo is full
     /// - 101: No such keeper
+    /// ````
     pub async fn add_animal(&self, animal: &Animal, notify_keeper: Option<bool>) -> Result<AnimalId, CallError> {
         #[derive(Serialize)]
         struct Params<'a> {

@@ -28,6 +28,13 @@ class Transport(Protocol):
         """Gives the items as they come."""
 
 
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Takes a redirect for an error: what is sent, and the headers with it, is for one server alone."""
+
+    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
 class HttpTransport:
     """One POST a call. A stream is read as server-sent events."""
 
@@ -37,6 +44,7 @@ class HttpTransport:
         self._headers = dict(headers or {})
         self._timeout = timeout
         self._ids = itertools.count(1)
+        self._opener = urllib.request.build_opener(_NoRedirects)
 
     def call(self, method: str, params: Params) -> Any:
         with self._post(method, params, next(self._ids), "application/json") as response:
@@ -67,12 +75,12 @@ class HttpTransport:
         headers = {"Content-Type": "application/json", "Accept": accept, **self._headers}
         request = urllib.request.Request(self._url, json.dumps(message).encode(), headers, method="POST")
         try:
-            return cast(HTTPResponse, urllib.request.urlopen(request, timeout=self._timeout))
+            return cast(HTTPResponse, self._opener.open(request, timeout=self._timeout))
         except urllib.error.HTTPError as error:
             with error:
                 try:
                     _outcome(json.loads(error.read()))
-                except ValueError:
+                except (ValueError, TransportError):
                     pass
             raise TransportError(f"the server answered with status {error.code}") from None
         except OSError as error:
@@ -105,7 +113,9 @@ def _outcome(response: Any) -> Any:
     error = response.get("error")
     if isinstance(error, dict):
         raise RpcError(error.get("code", 0), error.get("message", ""), error.get("data"))
-    return response.get("result")
+    if "result" not in response:
+        raise TransportError("the answer has neither a result nor an error")
+    return response["result"]
 
 
 def _names(params: Dict[str, Any], *optional: str) -> Dict[str, Any]:

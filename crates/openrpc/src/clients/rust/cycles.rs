@@ -1,46 +1,51 @@
 //! Which types hold themselves: a value of such a type needs a box to have a size.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use crate::clients::circles::{Circles, Ways};
 use crate::clients::types::{Definition, Shape, Type};
 
-/// What each type leads to, one through another.
-pub(super) struct Cycles<'a> {
+/// What types hold themselves, one through another.
+pub(super) struct Cycles {
     /// By what a value holds in itself.
-    direct: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    direct: Circles,
     /// By what stands in a list or a map, too.
-    all: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    all: Circles,
 }
 
-impl<'a> Cycles<'a> {
-    pub(super) fn new(definitions: &'a [Definition]) -> Cycles<'a> {
-        let edges = |is_direct: bool| {
-            let of = |definition: &'a Definition| {
-                let mut names = BTreeSet::new();
-                match &definition.shape {
-                    Shape::Record(fields) => {
-                        fields.iter().for_each(|field| collect(&field.kind, is_direct, &mut names));
-                    }
-                    Shape::OneOf(kinds) => kinds.iter().for_each(|kind| collect(kind, is_direct, &mut names)),
-                    Shape::Alias(kind) => collect(kind, is_direct, &mut names),
-                    Shape::Choice(_) => {}
-                }
-                (definition.name.as_str(), names)
-            };
-            definitions.iter().map(of).collect()
-        };
-        Cycles { direct: edges(true), all: edges(false) }
+impl Cycles {
+    pub(super) fn new(definitions: &[Definition]) -> Cycles {
+        Cycles {
+            direct: Circles::new(&ways(definitions, true)),
+            all: Circles::new(&ways(definitions, false)),
+        }
     }
 
-    /// Whether a value of the one holds one of the other in itself.
-    pub(super) fn needs_box(&self, from: &str, to: &str) -> bool {
-        reaches(&self.direct, from, to)
+    /// Whether a type, which another holds in itself, holds that one too.
+    pub(super) fn needs_box(&self, held: &str, by: &str) -> bool {
+        self.direct.join(held, by)
     }
 
     /// Whether a type stands for something in which it stands itself.
     pub(super) fn is_endless(&self, name: &str) -> bool {
-        self.all.get(name).is_some_and(|next| next.iter().any(|next| reaches(&self.all, next, name)))
+        self.all.has(name)
     }
+}
+
+fn ways(definitions: &[Definition], is_direct: bool) -> Ways<'_> {
+    let mut ways = Ways::new();
+    for definition in definitions {
+        let names = ways.entry(definition.name.as_str()).or_default();
+        match &definition.shape {
+            Shape::Record(fields) => {
+                fields.iter().for_each(|field| collect(&field.kind, is_direct, names));
+            }
+            Shape::OneOf(kinds) => kinds.iter().for_each(|kind| collect(kind, is_direct, names)),
+            Shape::Alias(kind) => collect(kind, is_direct, names),
+            Shape::Choice(_) => {}
+        }
+    }
+    ways
 }
 
 fn collect<'a>(kind: &'a Type, is_direct: bool, names: &mut BTreeSet<&'a str>) {
@@ -54,18 +59,4 @@ fn collect<'a>(kind: &'a Type, is_direct: bool, names: &mut BTreeSet<&'a str>) {
         Type::List(kind) | Type::Map(kind) if !is_direct => collect(kind, is_direct, names),
         _ => {}
     }
-}
-
-fn reaches(edges: &BTreeMap<&str, BTreeSet<&str>>, from: &str, to: &str) -> bool {
-    let mut seen = BTreeSet::new();
-    let mut waiting = vec![from];
-    while let Some(name) = waiting.pop() {
-        if name == to {
-            return true;
-        }
-        if seen.insert(name) {
-            waiting.extend(edges.get(name).into_iter().flatten());
-        }
-    }
-    false
 }

@@ -118,24 +118,20 @@ fn positions<const N: usize>(values: [Value; N], required: usize) -> Vec<Value> 
 }
 ";
 
-/// A comment for documentation. What stands in it as code is not run as a test.
+/// A comment for documentation, of which no code is ever run as a test.
+///
+/// Code in Markdown needs a fence or four spaces, wherever it stands. A text with either is shown as it is, in a fence of our own that is
+/// longer than any inside.
 fn comment(out: &mut Source, lines: &[String]) {
-    let mut is_code = false;
-    for line in lines {
-        let trimmed = line.trim_start();
-        let line = match trimmed.starts_with("```") || trimmed.starts_with("~~~") {
-            true => {
-                is_code = !is_code;
-                if is_code { "```text" } else { "```" }
-            }
-            false if is_code => line,
-            false => trimmed,
-        };
-        out.line(format!("/// {line}").trim_end());
+    let is_code = |line: &String| ["```", "~~~", "    "].iter().any(|mark| line.trim_start().contains(mark));
+    if !lines.iter().any(is_code) {
+        return lines.iter().for_each(|line| out.line(format!("/// {}", line.trim_start()).trim_end()));
     }
-    if is_code {
-        out.line("/// ```");
-    }
+    let ticks = lines.iter().flat_map(|line| line.split(|c| c != '`')).map(str::len).max();
+    let fence = "`".repeat(ticks.unwrap_or_default().max(2) + 1);
+    out.line(format!("/// {fence}text"));
+    lines.iter().for_each(|line| out.line(format!("/// {line}").trim_end()));
+    out.line(format!("/// {fence}"));
 }
 
 /// A string. What cannot be shown is written by its number.

@@ -8,7 +8,7 @@ use crate::clients::types::{Definition, Field, Shape, Type};
 
 const DERIVES: &str = "#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]";
 
-pub(super) fn write(out: &mut Source, of: &Definition, all: &[Definition], cycles: &Cycles<'_>) {
+pub(super) fn write(out: &mut Source, of: &Definition, all: &[Definition], cycles: &Cycles) {
     let name = &of.name;
     let boxed = |other: &str| match cycles.needs_box(other, name) {
         true => format!("Box<{other}>"),
@@ -32,7 +32,7 @@ pub(super) fn write(out: &mut Source, of: &Definition, all: &[Definition], cycle
             out.indented(|out| {
                 for value in values {
                     let variant = scope.take(&pascal(value), &[]);
-                    out.line(format!("/// `{}`.", lines(value).join(" ")));
+                    comment(out, &[format!("`{}`.", lines(value).join(" "))]);
                     if variant != *value {
                         out.line(format!("#[serde(rename = {})]", quoted(value)));
                     }
@@ -97,7 +97,7 @@ fn ordered<'a>(kinds: &'a [Type], all: &[Definition]) -> Vec<&'a Type> {
         _ => 0,
     };
     let mut kinds: Vec<&Type> = kinds.iter().collect();
-    kinds.sort_by_key(|kind| std::cmp::Reverse(needs(kind)));
+    kinds.sort_by_cached_key(|kind| std::cmp::Reverse(needs(kind)));
     kinds
 }
 
