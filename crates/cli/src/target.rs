@@ -1,5 +1,6 @@
 //! What every command that calls takes: where to call, and how.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -32,11 +33,11 @@ pub(crate) struct Target {
     #[arg(long, requires = "retry", help_heading = HEADING)]
     pub(crate) repeatable: bool,
     /// A header to send, as `Name: value`. May be given several times.
-    #[arg(long = "header", short = 'H', value_name = "HEADER", value_parser = header, help_heading = HEADING)]
-    headers: Vec<(HeaderName, HeaderValue)>,
+    #[arg(long = "header", short = 'H', value_name = "HEADER", help_heading = HEADING)]
+    headers: Vec<Secret>,
     /// Send this token as `Authorization: Bearer TOKEN`.
-    #[arg(long, value_parser = token, env = "SWITCHBOARD_TOKEN", hide_env_values = true, help_heading = HEADING)]
-    token: Option<HeaderValue>,
+    #[arg(long, env = "SWITCHBOARD_TOKEN", hide_env_values = true, help_heading = HEADING)]
+    token: Option<Secret>,
     /// Trust the certificates that those in this PEM file have issued, and no others.
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     cacert: Option<PathBuf>,
@@ -60,6 +61,23 @@ pub(crate) struct Target {
 }
 
 const HEADING: &str = "Connection";
+
+/// Text of the command line that nobody else is to see. It is read here and not by the parser of arguments, which shows
+/// what it cannot read.
+#[derive(Clone)]
+struct Secret(String);
+
+impl From<String> for Secret {
+    fn from(text: String) -> Secret {
+        Secret(text)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
 
 impl Target {
     /// How much is logged: what is sent and received is shown first.
@@ -87,7 +105,7 @@ impl Target {
             dial = dial.with_tls(self.tls()?);
         }
         let settings = Settings { tap: (self.verbose > 0).then(wire::tap), ..Settings::default() };
-        Ok(dial.with_settings(settings).with_headers(self.headers()).with_version(if self.v1 {
+        Ok(dial.with_settings(settings).with_headers(self.headers()?).with_version(if self.v1 {
             Version::V1
         } else {
             Version::V2
@@ -96,7 +114,8 @@ impl Target {
 
     /// Whether this header is given.
     pub(crate) fn has_header(&self, name: &HeaderName) -> bool {
-        self.headers.iter().any(|(given, _)| given == name)
+        let mut names = self.headers.iter().filter_map(|Secret(text)| text.split_once(':'));
+        names.any(|(given, _)| given.trim().eq_ignore_ascii_case(name.as_str()))
     }
 
     /// How attempts follow each other; none if there is to be one only.
@@ -106,16 +125,17 @@ impl Target {
     }
 
     /// The headers to send, the token among them.
-    pub(crate) fn headers(&self) -> HeaderMap {
+    pub(crate) fn headers(&self) -> Result<HeaderMap, Failure> {
         let mut headers: HeaderMap = HeaderMap::new();
-        for (name, value) in self.headers.iter().cloned() {
+        for text in &self.headers {
+            let (name, value) = header(text)?;
             headers.append(name, value);
         }
-        if let Some(token) = &self.token {
+        if let Some(token) = self.token.as_ref().map(token).transpose()?.flatten() {
             // A header that is written out says more than a token, which may be left in the environment.
-            headers.entry(AUTHORIZATION).or_insert_with(|| token.clone());
+            headers.entry(AUTHORIZATION).or_insert(token);
         }
-        headers
+        Ok(headers)
     }
 
     fn tls(&self) -> Result<ClientTls, Failure> {
@@ -134,21 +154,74 @@ impl Target {
     }
 }
 
-/// Reads a header as it is written on the command line.
-fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
-    let (name, value) = text.split_once(':').ok_or("it is no header; write it as 'Name: value'")?;
-    let name = name.trim().parse().map_err(|_| format!("{:?} is no name of a header", name.trim()))?;
-    let value = value.trim().parse().map_err(|_| "its value holds what no header can".to_owned())?;
-    Ok((name, value))
+/// Reads a header as it is written on the command line. What is wrong with it is said without its value.
+fn header(Secret(text): &Secret) -> Result<(HeaderName, HeaderValue), Failure> {
+    let wrong = || {
+        Failure::usage("what `--header` gives is no header").advise("write it as `--header 'Name: value'`")
+    };
+    let (name, value) = text.split_once(':').ok_or_else(wrong)?;
+    let name: HeaderName = name.trim().parse().map_err(|_| wrong())?;
+    match value.trim().parse() {
+        Ok(value) => Ok((name, value)),
+        Err(_) => Err(Failure::usage(format!("the value of the header {name} holds what no header can"))),
+    }
 }
 
-/// Reads a token as the value of its header. What is wrong with it is said without it.
-fn token(text: &str) -> Result<HeaderValue, String> {
-    let is_token = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
-    let mut value = HeaderValue::try_from(format!("Bearer {text}"))
-        .ok()
-        .filter(|_| is_token)
-        .ok_or("a token is one word of visible characters")?;
-    value.set_sensitive(true);
-    Ok(value)
+/// Reads a token as the value of its header; an empty one is none. What is wrong with it is said without it.
+fn token(Secret(text): &Secret) -> Result<Option<HeaderValue>, Failure> {
+    // What is read from a file often ends with its line.
+    let text = text.trim_end_matches(['\r', '\n']);
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let is_token = text.bytes().all(|byte| byte.is_ascii_graphic());
+    match HeaderValue::try_from(format!("Bearer {text}")) {
+        Ok(mut value) if is_token => {
+            value.set_sensitive(true);
+            Ok(Some(value))
+        }
+        _ => Err(Failure::usage("a token is one word of visible characters")
+            .advise("look at what `--token` or SWITCHBOARD_TOKEN holds")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        target: Target,
+    }
+
+    fn target(arguments: &[&str]) -> Target {
+        Line::try_parse_from([&["line", "http://127.0.0.1:1"], arguments].concat()).unwrap().target
+    }
+
+    #[test]
+    fn a_token_may_end_with_a_line_and_an_empty_one_is_none() {
+        let sent = |token: &str| target(&["--token", token]).headers().unwrap().remove(AUTHORIZATION);
+        assert_eq!(sent("abc\r\n").unwrap(), "Bearer abc");
+        assert_eq!(sent("\n"), None);
+        assert_eq!(sent(""), None);
+    }
+
+    #[test]
+    fn secrets_are_not_shown_whatever_is_wrong_with_them() {
+        for arguments in [
+            ["--token", "sekret words"],
+            ["--token", "sekret\nmore"],
+            ["-H", "sekret"],
+            ["-H", "sekret words: sekret"],
+            ["-H", "Authorization: sekret\nmore"],
+        ] {
+            let target = target(&arguments);
+            assert!(!format!("{target:?}").contains("sekret"), "{target:?}");
+            let failure = target.dial().err().unwrap();
+            assert_eq!(failure.exit(), crate::exit::Exit::Usage);
+            assert!(!format!("{failure:?}").contains("sekret"), "{failure:?}");
+        }
+    }
 }
