@@ -7,14 +7,15 @@ use std::time::Duration;
 use clap::Args;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use switchboard::address::Scheme;
+use switchboard::address::{Address, Scheme};
 use switchboard::lasting::Backoff;
 use switchboard::tls::{ClientFiles, ClientTls, Trust};
 use switchboard::{Dial, DialError, Settings, Version};
 
 use crate::failure::Failure;
+use crate::layout::visible;
 use crate::output::Format;
-use crate::{output, units, wire};
+use crate::{output, source, units, wire};
 
 /// Where to call, and how.
 #[derive(Clone, Debug, Args)]
@@ -112,6 +113,25 @@ impl Target {
         }))
     }
 
+    /// The target with another URL. Credentials are for the far side they were given for: token, headers and certificate
+    /// are left out if this is another one.
+    pub(crate) fn at(&self, url: &str) -> Target {
+        let mut target = Target { url: url.to_owned(), ..self.clone() };
+        if !source::is_far(&self.url) || is_same_origin(&self.url, url) {
+            return target;
+        }
+        let had_any = !self.headers.is_empty() || self.token.is_some() || self.cert.is_some();
+        if had_any {
+            output::note(&format!(
+                "warning: {} is another server; no credentials are sent to it\n",
+                visible(url)
+            ));
+        }
+        target.headers.clear();
+        (target.token, target.cert, target.key) = (None, None, None);
+        target
+    }
+
     /// Whether this header is given.
     pub(crate) fn has_header(&self, name: &HeaderName) -> bool {
         let mut names = self.headers.iter().filter_map(|Secret(text)| text.split_once(':'));
@@ -152,6 +172,20 @@ impl Target {
         (files.trust, files.certificate) = (trust, certificate);
         ClientTls::load(&files).map_err(|error| Failure::usage(error.to_string()))
     }
+}
+
+/// Whether two URLs have the same scheme, host and port.
+fn is_same_origin(one: &str, other: &str) -> bool {
+    let origin = |url: &str| match url.parse().ok()? {
+        Address::Web { scheme, place, .. } => {
+            let port = place.port.unwrap_or(if scheme.is_secure() { 443 } else { 80 });
+            Some((scheme, place.host.to_ascii_lowercase(), port))
+        }
+        Address::Socket { scheme, place, .. } => Some((scheme, place.host.to_ascii_lowercase(), place.port?)),
+        // What else there is takes no credentials.
+        _ => None,
+    };
+    one == other || origin(one).is_some_and(|one| Some(one) == origin(other))
 }
 
 /// Reads a header as it is written on the command line. What is wrong with it is said without its value.
@@ -223,5 +257,27 @@ mod tests {
             assert_eq!(failure.exit(), crate::exit::Exit::Usage);
             assert!(!format!("{failure:?}").contains("sekret"), "{failure:?}");
         }
+    }
+
+    #[test]
+    fn credentials_are_for_the_origin_they_were_given_for() {
+        let target = target(&["--token", "abc", "-H", "A: b", "--cert", "c", "--key", "k"]);
+        let check = |url: &str, is_same: bool| {
+            let other = target.at(url);
+            assert_eq!(other.headers().unwrap().len(), if is_same { 2 } else { 0 }, "{url}");
+            assert_eq!((other.cert.is_some(), other.key.is_some()), (is_same, is_same), "{url}");
+            assert_eq!(other.url, url);
+        };
+        check("http://127.0.0.1:1", true);
+        check("http://127.0.0.1:1/old", true);
+        check("http://127.0.0.1:2", false);
+        check("http://127.0.0.2:1", false);
+        check("https://127.0.0.1:1", false);
+        check("ws://127.0.0.1:1", false);
+        check("exec:old", false);
+        assert!(is_same_origin("https://Host/a", "https://host:443/b"));
+        // With a file there is one far side only.
+        let alone = Target { url: "-".to_owned(), ..target.clone() };
+        assert_eq!(alone.at("http://127.0.0.2:1").headers().unwrap().len(), 2);
     }
 }
