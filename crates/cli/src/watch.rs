@@ -12,6 +12,7 @@ use switchboard::{
     Call, CallError, ErrorObject, Items, Json, Reply, ReplyFuture, Service, StreamWanted, Subscription,
 };
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use crate::failure::Failure;
 use crate::layout::{Layout, visible};
@@ -86,6 +87,7 @@ impl Watch {
         let mut news = News { is_patient: self.target.backoff().is_some(), ..News::default() };
         let call = self.call(params);
         loop {
+            let mut until = self.deadline(&states.state());
             let mut stage = match &call {
                 Some(call) => Stage::Asking(Service::call(&peer, call)),
                 None => Stage::Listening,
@@ -97,6 +99,9 @@ impl Watch {
                     Some(push) = pushed.recv() => Seen::Item(push),
                     state = states.next() => Seen::State(state),
                     seen = stage.next() => seen,
+                    () = passed(until), if matches!(stage, Stage::Asking(_)) => {
+                        return Err(self.target.explain(CallError::TimedOut));
+                    }
                 };
                 match seen {
                     Seen::Item(item) => {
@@ -125,6 +130,7 @@ impl Watch {
                         return Err(self.target.explain(error.into()));
                     }
                     Seen::State(state) => {
+                        until = state.as_ref().and_then(|state| self.deadline(state));
                         let is_new = news.tell(state).map_err(|error| self.target.explain(error))?;
                         // What was answered was answered over another connection.
                         if is_new && matches!(stage, Stage::Listening) && call.is_some() {
@@ -135,6 +141,11 @@ impl Watch {
                 }
             }
         }
+    }
+
+    /// When what is asked over this connection must be answered. Without one that is dialling's to say.
+    fn deadline(&self, state: &State) -> Option<Instant> {
+        (*state == State::Connected).then(|| Instant::now() + self.target.timeout)
     }
 
     /// Attempts without end once there was a connection, unless a number of them is given.
@@ -190,6 +201,14 @@ enum Stage {
     Listening,
     /// What was called is to be called again.
     Lost,
+}
+
+/// Waits until then; without end if there is no such time.
+async fn passed(until: Option<Instant>) {
+    match until {
+        Some(until) => tokio::time::sleep_until(until).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// What happens next.
