@@ -219,8 +219,14 @@ fn command(method: &Method, example: &Example, url: &str) -> String {
         true => quoted(format!("{name}={value}")),
         false => quoted(value.clone()),
     });
-    let words = [quoted(url.to_owned()), quoted(method.name.clone())].into_iter().chain(params);
-    format!("switchboard call {}", words.collect::<Vec<_>>().join(" "))
+    let mut words: Vec<String> = std::iter::once(quoted(method.name.clone())).chain(params).collect();
+    // What looks like an option is none.
+    let is_number = |word: &str| word[1..].chars().all(|c| c.is_ascii_digit() || c == '.');
+    let is_option = |word: &str| word.trim_start_matches('\'').starts_with('-');
+    if let Some(first) = words.iter().position(|word| is_option(word) && !is_number(word)) {
+        words.insert(first, "--".to_owned());
+    }
+    format!("switchboard call {} {}", quoted(url.to_owned()), words.join(" "))
 }
 
 #[cfg(test)]
@@ -277,5 +283,23 @@ mod tests {
         let document = Json::parse(r#"{"methods":[{"name":"a"}, {"x": 1.50, "name":"b"}]}"#).unwrap();
         assert_eq!(part(&document, "b").unwrap().as_str(), r#"{"x": 1.50, "name":"b"}"#);
         assert!(part(&document, "c").is_none());
+    }
+
+    #[test]
+    fn a_word_of_an_example_is_not_taken_for_an_option() {
+        let check = |name: &str, param: (&str, &str), expected: &str| {
+            let method = Method { name: name.to_owned(), is_by_name: true, ..Method::default() };
+            let params = vec![(param.0.to_owned(), param.1.to_owned())];
+            let example = Example { name: String::new(), params, result: None };
+            assert_eq!(
+                command(&method, &example, "http://h:1"),
+                format!("switchboard call http://h:1 {expected}")
+            );
+        };
+        check("--insecure", ("a", "1"), "-- --insecure a=1");
+        check("-x y", ("a", "1"), "-- '-x y' a=1");
+        check("sum", ("-v", "1"), "sum -- -v=1");
+        check("sum", ("", "-1.5"), "sum -1.5");
+        check("sum", ("", "-1e+5"), "sum -- -1e+5");
     }
 }

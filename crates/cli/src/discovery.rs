@@ -108,7 +108,9 @@ pub(crate) fn read(document: &Json) -> Option<Found> {
     let reader = Reader { document: &document, left: Cell::new(MOST) };
     let info = |member: &str| reader.text(document.pointer(&format!("/info/{member}")));
     let title = format!("{} {}", info("title"), info("version")).trim().to_owned();
-    Some(Found { title, methods: methods.iter().filter_map(|method| reader.method(method)).collect() })
+    let methods =
+        methods.iter().take_while(|_| reader.spend(THING)).filter_map(|method| reader.method(method));
+    Some(Found { title, methods: methods.collect() })
 }
 
 impl Found {
@@ -139,8 +141,12 @@ const HOPS: usize = 8;
 const DEPTH: usize = 3;
 /// As many alternatives of a schema are told.
 const ALTERNATIVES: usize = 8;
-/// As many bytes and things are read of a document. What exceeds it is left out.
+/// As many bytes are kept of a document. What exceeds it is left out.
 const MOST: usize = 16 << 20;
+/// What a method, a parameter, or another element of a list counts for besides its text.
+const THING: usize = 256;
+/// The longest name, type or title, in bytes. What exceeds it is cut.
+const LONGEST_NAME: usize = 1024;
 
 struct Reader<'a> {
     document: &'a Value,
@@ -170,8 +176,18 @@ impl<'a> Reader<'a> {
             return String::new();
         }
         let text = value.to_string();
-        self.spend(text.len());
-        text
+        if self.spend(text.len()) { text } else { String::new() }
+    }
+
+    /// A name as it is written, cut if it is very long; nothing if it is none.
+    fn name(&self, value: Option<&Value>) -> Option<String> {
+        let name = value?.as_str()?;
+        let kept = &name[..name.floor_char_boundary(LONGEST_NAME)];
+        if !self.spend(kept.len()) {
+            return None;
+        }
+        // The mark keeps it from being taken for another.
+        Some(if kept.len() < name.len() { format!("{kept}…") } else { kept.to_owned() })
     }
 
     /// What a reference within the document refers to.
@@ -189,12 +205,12 @@ impl<'a> Reader<'a> {
     /// The elements of a member that is a list.
     fn list(&self, of: &'a Value, member: &str) -> impl Iterator<Item = &'a Value> {
         let list = of.get(member).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        list.iter().take_while(|_| self.spend(0)).map(|value| self.resolve(value))
+        list.iter().take_while(|_| self.spend(THING)).map(|value| self.resolve(value))
     }
 
     fn method(&self, method: &'a Value) -> Option<Method> {
         let method = self.resolve(method);
-        let name = method.get("name")?.as_str()?.to_owned();
+        let name = self.name(method.get("name"))?;
         let structure = self.text(method.get("paramStructure"));
         let is = |member: &str| method.get(member).is_some_and(|value| !matches!(value, Value::Bool(false)));
         Some(Method {
@@ -220,7 +236,7 @@ impl<'a> Reader<'a> {
 
     fn param(&self, param: &'a Value) -> Option<Param> {
         let is_required = param.get("required").is_some_and(|required| *required == Value::Bool(true));
-        let name = param.get("name")?.as_str()?.to_owned();
+        let name = self.name(param.get("name"))?;
         Some(Param { name, is_required, value: self.described(param) })
     }
 
@@ -273,18 +289,19 @@ impl<'a> Reader<'a> {
                 );
             }
         }
-        let one = |kind: &str| match (kind, resolved.get("items")) {
+        let title = || self.name(resolved.get("title"));
+        let one = |kind: &Value| match (kind.as_str()?, resolved.get("items")) {
             ("array", Some(items)) if items.is_object() => {
                 let items = self.kind(items, depth + 1);
-                if items.contains(' ') { format!("({items})[]") } else { format!("{items}[]") }
+                Some(if items.contains(' ') { format!("({items})[]") } else { format!("{items}[]") })
             }
-            ("object", _) => resolved.get("title").and_then(Value::as_str).unwrap_or("object").to_owned(),
-            _ => kind.to_owned(),
+            ("object", _) => Some(title().unwrap_or_else(|| "object".to_owned())),
+            _ => self.name(Some(kind)),
         };
         match resolved.get("type") {
-            Some(Value::String(kind)) => one(kind),
-            Some(Value::Array(kinds)) => joined(kinds.iter().filter_map(Value::as_str).map(one).collect()),
-            _ => resolved.get("title").and_then(Value::as_str).unwrap_or(ANY).to_owned(),
+            Some(kind @ Value::String(_)) => one(kind).unwrap_or_else(|| ANY.to_owned()),
+            Some(Value::Array(kinds)) => joined(kinds.iter().take(ALTERNATIVES).filter_map(one).collect()),
+            _ => title().unwrap_or_else(|| ANY.to_owned()),
         }
     }
 }
@@ -376,5 +393,33 @@ mod tests {
         };
         let all: usize = found.methods.iter().map(length).sum();
         assert!((1 << 20..=MOST).contains(&all), "{all}");
+    }
+
+    #[test]
+    fn long_names_and_titles_are_cut_and_many_methods_left_out() {
+        let references = |to: &str, count: usize| vec![format!(r##"{{"$ref":"#/{to}"}}"##); count].join(",");
+        let text = format!(
+            r##"{{"methods":[{{"name":"{}","params":[{}],"result":{{"schema":{{"type":"{}"}}}}}},{}],
+               "p":{{"name":"{}","schema":{{"type":["object","{}"],"title":"{}"}}}}}}"##,
+            "é".repeat(50_000),
+            references("p", 300),
+            "r".repeat(100_000),
+            references("methods/0", 300),
+            "n".repeat(100_000),
+            "k".repeat(100_000),
+            "t".repeat(100_000),
+        );
+        let found = found(&text);
+        let first = &found.methods[0];
+        assert_eq!(first.name, format!("{}…", "é".repeat(LONGEST_NAME / 2)));
+        assert_eq!(first.result.as_ref().unwrap().kind, format!("{}…", "r".repeat(LONGEST_NAME)));
+        let length = |method: &Method| {
+            let params = method.params.iter().map(|param| THING + param.name.len() + param.value.kind.len());
+            THING + method.name.len() + params.sum::<usize>()
+        };
+        let all: usize = found.methods.iter().map(length).sum();
+        // The marks of what was cut are not counted.
+        assert!((1 << 20..=MOST + MOST / 100).contains(&all), "{all}");
+        assert!(size_of::<Param>() <= THING && size_of::<Method>() <= 2 * THING);
     }
 }

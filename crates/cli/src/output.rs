@@ -88,7 +88,7 @@ pub(crate) fn described(failure: &Failure) -> String {
         Failure::Trouble(trouble) => {
             let mut text = format!("{ERROR}error:{ERROR:#} {}", visible(&trouble.what));
             if let Some(advice) = &trouble.advice {
-                text.push_str(&format!("; {ADVICE}{advice}{ADVICE:#}"));
+                text.push_str(&format!("; {ADVICE}{}{ADVICE:#}", shown(advice)));
             }
             text.push('\n');
             text
@@ -140,5 +140,12 @@ mod tests {
         let shown = rejection(&error, Some("try\n  this\u{1b}"));
         let shown = anstream::adapter::strip_str(&shown).to_string();
         assert_eq!(shown, "error 7 no\\u001b[2J\n[\n  1,\n  2\n]\ntry\n  this\\u001b\n");
+    }
+
+    #[test]
+    fn advice_does_not_command_the_terminal() {
+        let failure = Failure::usage("no\u{7}").advise("did you mean `math/add\u{1b}]0;PWNED\u{7}`?");
+        let told = anstream::adapter::strip_str(&described(&failure)).to_string();
+        assert_eq!(told, "error: no\\u0007; did you mean `math/add\\u001b]0;PWNED\\u0007`?\n");
     }
 }

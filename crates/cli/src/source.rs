@@ -14,18 +14,17 @@ use crate::target::Target;
 /// The longest document that is read from a file or from stdin.
 const LONGEST: u64 = 64 * 1024 * 1024;
 
-/// The document at this place: `-` is stdin, then a file that is there, otherwise a URL that is called as the target says.
+/// The document at this place: `-` is stdin, then a file that is there, otherwise a URL that is called as the target says. A far side
+/// other than the target sees none of its credentials.
 pub(crate) fn document(place: &str, target: &Target) -> Result<Document, Failure> {
     let text = match place {
         "-" => read("stdin", std::io::stdin().lock())?,
-        file if Path::new(file).is_file() => {
+        file if is_file(file) => {
             let open = std::fs::File::open(file);
             read(file, open.map_err(|error| Failure::usage(format!("cannot read {file}: {error}")))?)?
         }
         url => {
-            let mut target = target.clone();
-            url.clone_into(&mut target.url);
-            let found = ask(&target)?;
+            let found = ask(&target.at(url))?;
             return Document::parse(found.to_string()).map_err(|error| {
                 Failure::new(
                     Exit::Protocol,
@@ -38,6 +37,15 @@ pub(crate) fn document(place: &str, target: &Target) -> Result<Document, Failure
         Failure::usage(format!("{place} is no OpenRPC document: {error}"))
             .advise("get one with `switchboard discover URL --openrpc`")
     })
+}
+
+fn is_file(place: &str) -> bool {
+    Path::new(place).is_file()
+}
+
+/// Whether the document at this place comes from a far side.
+pub(crate) fn is_far(place: &str) -> bool {
+    place != "-" && !is_file(place)
 }
 
 fn read(what: &str, from: impl Read) -> Result<Vec<u8>, Failure> {

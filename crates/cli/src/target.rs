@@ -1,19 +1,21 @@
 //! What every command that calls takes: where to call, and how.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use switchboard::address::Scheme;
+use switchboard::address::{Address, Scheme};
 use switchboard::lasting::Backoff;
 use switchboard::tls::{ClientFiles, ClientTls, Trust};
 use switchboard::{Dial, DialError, Settings, Version};
 
 use crate::failure::Failure;
+use crate::layout::visible;
 use crate::output::Format;
-use crate::{output, units, wire};
+use crate::{output, source, units, wire};
 
 /// Where to call, and how.
 #[derive(Clone, Debug, Args)]
@@ -32,11 +34,11 @@ pub(crate) struct Target {
     #[arg(long, requires = "retry", help_heading = HEADING)]
     pub(crate) repeatable: bool,
     /// A header to send, as `Name: value`. May be given several times.
-    #[arg(long = "header", short = 'H', value_name = "HEADER", value_parser = header, help_heading = HEADING)]
-    headers: Vec<(HeaderName, HeaderValue)>,
+    #[arg(long = "header", short = 'H', value_name = "HEADER", help_heading = HEADING)]
+    headers: Vec<Secret>,
     /// Send this token as `Authorization: Bearer TOKEN`.
-    #[arg(long, value_parser = token, env = "SWITCHBOARD_TOKEN", hide_env_values = true, help_heading = HEADING)]
-    token: Option<HeaderValue>,
+    #[arg(long, env = "SWITCHBOARD_TOKEN", hide_env_values = true, help_heading = HEADING)]
+    token: Option<Secret>,
     /// Trust the certificates that those in this PEM file have issued, and no others.
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     cacert: Option<PathBuf>,
@@ -60,6 +62,23 @@ pub(crate) struct Target {
 }
 
 const HEADING: &str = "Connection";
+
+/// Text of the command line that nobody else is to see. It is read here and not by the parser of arguments, which shows
+/// what it cannot read.
+#[derive(Clone)]
+struct Secret(String);
+
+impl From<String> for Secret {
+    fn from(text: String) -> Secret {
+        Secret(text)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
 
 impl Target {
     /// How much is logged: what is sent and received is shown first.
@@ -87,16 +106,36 @@ impl Target {
             dial = dial.with_tls(self.tls()?);
         }
         let settings = Settings { tap: (self.verbose > 0).then(wire::tap), ..Settings::default() };
-        Ok(dial.with_settings(settings).with_headers(self.headers()).with_version(if self.v1 {
+        Ok(dial.with_settings(settings).with_headers(self.headers()?).with_version(if self.v1 {
             Version::V1
         } else {
             Version::V2
         }))
     }
 
+    /// The target with another URL. Credentials are for the far side they were given for: token, headers and certificate
+    /// are left out if this is another one.
+    pub(crate) fn at(&self, url: &str) -> Target {
+        let mut target = Target { url: url.to_owned(), ..self.clone() };
+        if !source::is_far(&self.url) || is_same_origin(&self.url, url) {
+            return target;
+        }
+        let had_any = !self.headers.is_empty() || self.token.is_some() || self.cert.is_some();
+        if had_any {
+            output::note(&format!(
+                "warning: {} is another server; no credentials are sent to it\n",
+                visible(url)
+            ));
+        }
+        target.headers.clear();
+        (target.token, target.cert, target.key) = (None, None, None);
+        target
+    }
+
     /// Whether this header is given.
     pub(crate) fn has_header(&self, name: &HeaderName) -> bool {
-        self.headers.iter().any(|(given, _)| given == name)
+        let mut names = self.headers.iter().filter_map(|Secret(text)| text.split_once(':'));
+        names.any(|(given, _)| given.trim().eq_ignore_ascii_case(name.as_str()))
     }
 
     /// How attempts follow each other; none if there is to be one only.
@@ -106,16 +145,17 @@ impl Target {
     }
 
     /// The headers to send, the token among them.
-    pub(crate) fn headers(&self) -> HeaderMap {
+    pub(crate) fn headers(&self) -> Result<HeaderMap, Failure> {
         let mut headers: HeaderMap = HeaderMap::new();
-        for (name, value) in self.headers.iter().cloned() {
+        for text in &self.headers {
+            let (name, value) = header(text)?;
             headers.append(name, value);
         }
-        if let Some(token) = &self.token {
+        if let Some(token) = self.token.as_ref().map(token).transpose()?.flatten() {
             // A header that is written out says more than a token, which may be left in the environment.
-            headers.entry(AUTHORIZATION).or_insert_with(|| token.clone());
+            headers.entry(AUTHORIZATION).or_insert(token);
         }
-        headers
+        Ok(headers)
     }
 
     fn tls(&self) -> Result<ClientTls, Failure> {
@@ -134,21 +174,110 @@ impl Target {
     }
 }
 
-/// Reads a header as it is written on the command line.
-fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
-    let (name, value) = text.split_once(':').ok_or("it is no header; write it as 'Name: value'")?;
-    let name = name.trim().parse().map_err(|_| format!("{:?} is no name of a header", name.trim()))?;
-    let value = value.trim().parse().map_err(|_| "its value holds what no header can".to_owned())?;
-    Ok((name, value))
+/// Whether two URLs have the same scheme, host and port.
+fn is_same_origin(one: &str, other: &str) -> bool {
+    let origin = |url: &str| match url.parse().ok()? {
+        Address::Web { scheme, place, .. } => {
+            let port = place.port.unwrap_or(if scheme.is_secure() { 443 } else { 80 });
+            Some((scheme, place.host.to_ascii_lowercase(), port))
+        }
+        Address::Socket { scheme, place, .. } => Some((scheme, place.host.to_ascii_lowercase(), place.port?)),
+        // What else there is takes no credentials.
+        _ => None,
+    };
+    one == other || origin(one).is_some_and(|one| Some(one) == origin(other))
 }
 
-/// Reads a token as the value of its header. What is wrong with it is said without it.
-fn token(text: &str) -> Result<HeaderValue, String> {
-    let is_token = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
-    let mut value = HeaderValue::try_from(format!("Bearer {text}"))
-        .ok()
-        .filter(|_| is_token)
-        .ok_or("a token is one word of visible characters")?;
-    value.set_sensitive(true);
-    Ok(value)
+/// Reads a header as it is written on the command line. What is wrong with it is said without its value.
+fn header(Secret(text): &Secret) -> Result<(HeaderName, HeaderValue), Failure> {
+    let wrong = || {
+        Failure::usage("what `--header` gives is no header").advise("write it as `--header 'Name: value'`")
+    };
+    let (name, value) = text.split_once(':').ok_or_else(wrong)?;
+    let name: HeaderName = name.trim().parse().map_err(|_| wrong())?;
+    match value.trim().parse() {
+        Ok(value) => Ok((name, value)),
+        Err(_) => Err(Failure::usage(format!("the value of the header {name} holds what no header can"))),
+    }
+}
+
+/// Reads a token as the value of its header; an empty one is none. What is wrong with it is said without it.
+fn token(Secret(text): &Secret) -> Result<Option<HeaderValue>, Failure> {
+    // What is read from a file often ends with its line.
+    let text = text.trim_end_matches(['\r', '\n']);
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let is_token = text.bytes().all(|byte| byte.is_ascii_graphic());
+    match HeaderValue::try_from(format!("Bearer {text}")) {
+        Ok(mut value) if is_token => {
+            value.set_sensitive(true);
+            Ok(Some(value))
+        }
+        _ => Err(Failure::usage("a token is one word of visible characters")
+            .advise("look at what `--token` or SWITCHBOARD_TOKEN holds")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        target: Target,
+    }
+
+    fn target(arguments: &[&str]) -> Target {
+        Line::try_parse_from([&["line", "http://127.0.0.1:1"], arguments].concat()).unwrap().target
+    }
+
+    #[test]
+    fn a_token_may_end_with_a_line_and_an_empty_one_is_none() {
+        let sent = |token: &str| target(&["--token", token]).headers().unwrap().remove(AUTHORIZATION);
+        assert_eq!(sent("abc\r\n").unwrap(), "Bearer abc");
+        assert_eq!(sent("\n"), None);
+        assert_eq!(sent(""), None);
+    }
+
+    #[test]
+    fn secrets_are_not_shown_whatever_is_wrong_with_them() {
+        for arguments in [
+            ["--token", "sekret words"],
+            ["--token", "sekret\nmore"],
+            ["-H", "sekret"],
+            ["-H", "sekret words: sekret"],
+            ["-H", "Authorization: sekret\nmore"],
+        ] {
+            let target = target(&arguments);
+            assert!(!format!("{target:?}").contains("sekret"), "{target:?}");
+            let failure = target.dial().err().unwrap();
+            assert_eq!(failure.exit(), crate::exit::Exit::Usage);
+            assert!(!format!("{failure:?}").contains("sekret"), "{failure:?}");
+        }
+    }
+
+    #[test]
+    fn credentials_are_for_the_origin_they_were_given_for() {
+        let target = target(&["--token", "abc", "-H", "A: b", "--cert", "c", "--key", "k"]);
+        let check = |url: &str, is_same: bool| {
+            let other = target.at(url);
+            assert_eq!(other.headers().unwrap().len(), if is_same { 2 } else { 0 }, "{url}");
+            assert_eq!((other.cert.is_some(), other.key.is_some()), (is_same, is_same), "{url}");
+            assert_eq!(other.url, url);
+        };
+        check("http://127.0.0.1:1", true);
+        check("http://127.0.0.1:1/old", true);
+        check("http://127.0.0.1:2", false);
+        check("http://127.0.0.2:1", false);
+        check("https://127.0.0.1:1", false);
+        check("ws://127.0.0.1:1", false);
+        check("exec:old", false);
+        assert!(is_same_origin("https://Host/a", "https://host:443/b"));
+        // With a file there is one far side only.
+        let alone = Target { url: "-".to_owned(), ..target.clone() };
+        assert_eq!(alone.at("http://127.0.0.2:1").headers().unwrap().len(), 2);
+    }
 }

@@ -1,7 +1,7 @@
 //! `switchboard watch`: shows the items of a stream and what the far side pushes, through every connection to come.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use anstyle::{AnsiColor, Style};
 use clap::Args;
@@ -12,6 +12,8 @@ use switchboard::{
     Call, CallError, ErrorObject, Items, Json, Reply, ReplyFuture, Service, StreamWanted, Subscription,
 };
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::time::Instant;
 
 use crate::failure::Failure;
 use crate::layout::{Layout, visible};
@@ -65,8 +67,10 @@ pub(crate) struct Watch {
     unsubscribe: Option<String>,
 }
 
-/// Notifications that wait to be shown.
+/// As many notifications wait to be shown, at most.
 const WAITING: usize = 1024;
+/// As many bytes of notifications wait to be shown, at most.
+const WAITING_BYTES: usize = 8 << 20;
 
 impl Watch {
     /// Runs the command.
@@ -77,8 +81,8 @@ impl Watch {
 
     async fn watch(&self, session: &Session<'_>, params: Option<Json>) -> Result<(), Failure> {
         let (sender, mut pushed) = mpsc::channel(WAITING);
-        let lost = Arc::new(AtomicU64::new(0));
-        let service = Pushes { sender: self.notifications.then_some(sender), lost: Arc::clone(&lost) };
+        let queue = Arc::new(Queue::default());
+        let service = Pushes { sender: self.notifications.then_some(sender), queue: Arc::clone(&queue) };
         let lasting = session.last(service, self.options());
         let mut states = lasting.watch();
         let peer = lasting.peer();
@@ -86,6 +90,7 @@ impl Watch {
         let mut news = News { is_patient: self.target.backoff().is_some(), ..News::default() };
         let call = self.call(params);
         loop {
+            let mut until = self.deadline(&states.state());
             let mut stage = match &call {
                 Some(call) => Stage::Asking(Service::call(&peer, call)),
                 None => Stage::Listening,
@@ -94,14 +99,20 @@ impl Watch {
                 let seen = tokio::select! {
                     // What was pushed before a reply is shown before it.
                     biased;
-                    Some(push) = pushed.recv() => Seen::Item(push),
+                    Some(push) = pushed.recv() => {
+                        queue.leave(&push);
+                        Seen::Item(Shown::Push(push))
+                    }
                     state = states.next() => Seen::State(state),
                     seen = stage.next() => seen,
+                    () = passed(until), if matches!(stage, Stage::Asking(_)) => {
+                        return Err(self.target.explain(CallError::TimedOut));
+                    }
                 };
                 match seen {
                     Seen::Item(item) => {
                         left -= 1;
-                        if let lost @ 1.. = lost.swap(0, Ordering::Relaxed) {
+                        if let lost @ 1.. = queue.lost.swap(0, Ordering::Relaxed) {
                             output::note(&format!(
                                 "warning: {lost} notifications were lost; they came too fast\n"
                             ));
@@ -125,6 +136,7 @@ impl Watch {
                         return Err(self.target.explain(error.into()));
                     }
                     Seen::State(state) => {
+                        until = state.as_ref().and_then(|state| self.deadline(state));
                         let is_new = news.tell(state).map_err(|error| self.target.explain(error))?;
                         // What was answered was answered over another connection.
                         if is_new && matches!(stage, Stage::Listening) && call.is_some() {
@@ -135,6 +147,11 @@ impl Watch {
                 }
             }
         }
+    }
+
+    /// When what is asked over this connection must be answered. Without one that is dialling's to say.
+    fn deadline(&self, state: &State) -> Option<Instant> {
+        (*state == State::Connected).then(|| Instant::now() + self.target.timeout)
     }
 
     /// Attempts without end once there was a connection, unless a number of them is given.
@@ -190,6 +207,14 @@ enum Stage {
     Listening,
     /// What was called is to be called again.
     Lost,
+}
+
+/// Waits until then; without end if there is no such time.
+async fn passed(until: Option<Instant>) {
+    match until {
+        Some(until) => tokio::time::sleep_until(until).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// What happens next.
@@ -267,11 +292,42 @@ struct Push {
     params: Option<Json>,
 }
 
+impl Push {
+    fn size(&self) -> usize {
+        self.method.len() + self.params.as_ref().map_or(0, |params| params.as_bytes().len())
+    }
+}
+
+/// What is known of the notifications that wait.
+#[derive(Default)]
+struct Queue {
+    /// Their bytes.
+    bytes: AtomicUsize,
+    /// How many came for which there was no room.
+    lost: AtomicU64,
+}
+
+impl Queue {
+    /// Takes room for a notification; false if there is none. One that is longer than all of it has room alone.
+    fn enter(&self, push: &Push) -> bool {
+        let before = self.bytes.fetch_add(push.size(), Ordering::Relaxed);
+        let has_room = before == 0 || before.saturating_add(push.size()) <= WAITING_BYTES;
+        if !has_room {
+            self.leave(push);
+        }
+        has_room
+    }
+
+    /// Gives the room of a notification back.
+    fn leave(&self, push: &Push) {
+        self.bytes.fetch_sub(push.size(), Ordering::Relaxed);
+    }
+}
+
 /// Takes the notifications of the far side, if anybody wants to see them.
 struct Pushes {
-    sender: Option<mpsc::Sender<Shown>>,
-    /// How many came for which there was no room.
-    lost: Arc<AtomicU64>,
+    sender: Option<mpsc::Sender<Push>>,
+    queue: Arc<Queue>,
 }
 
 impl Service for Pushes {
@@ -280,9 +336,45 @@ impl Service for Pushes {
             return ReplyFuture::ready(ErrorObject::method_not_found());
         };
         let push = Push { method: call.method.to_string(), params: call.params.clone() };
-        if sender.try_send(Shown::Push(push)).is_err() {
-            self.lost.fetch_add(1, Ordering::Relaxed);
+        let is_kept = self.queue.enter(&push)
+            && sender.try_send(push).inspect_err(|refused| self.queue.leave(unsent(refused))).is_ok();
+        if !is_kept {
+            self.queue.lost.fetch_add(1, Ordering::Relaxed);
         }
         ReplyFuture::ready(Reply::Value(Json::NULL))
+    }
+}
+
+fn unsent(refused: &TrySendError<Push>) -> &Push {
+    match refused {
+        TrySendError::Full(push) | TrySendError::Closed(push) => push,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notifications_that_wait_are_bounded_by_their_bytes_and_their_number() {
+        let check = |size: usize, kept: usize| {
+            let (sender, mut pushed) = mpsc::channel(WAITING);
+            let service = Pushes { sender: Some(sender), queue: Arc::default() };
+            let params = Json::encode(&["x".repeat(size)]).unwrap();
+            let send = || drop(Service::call(&service, &Call::notification("m", Some(params.clone()))));
+            (0..kept + 3).for_each(|_| send());
+            assert_eq!((pushed.len(), service.queue.lost.load(Ordering::Relaxed)), (kept, 3), "{size}");
+            // What is shown makes room.
+            service.queue.leave(&pushed.try_recv().unwrap());
+            send();
+            assert_eq!((pushed.len(), service.queue.lost.load(Ordering::Relaxed)), (kept, 3), "{size}");
+            while let Ok(push) = pushed.try_recv() {
+                service.queue.leave(&push);
+            }
+            assert_eq!(service.queue.bytes.load(Ordering::Relaxed), 0, "{size}");
+        };
+        check(1, WAITING);
+        check((1 << 20) - 100, 8);
+        check(WAITING_BYTES, 1);
     }
 }

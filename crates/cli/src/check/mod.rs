@@ -142,7 +142,7 @@ impl Check {
     fn bench(&self) -> Result<Bench, Failure> {
         let dial = self.target.dial()?.with_connect_time(self.case_time);
         let limit = self.max_bytes.saturating_mul(2).max(16 << 20);
-        let endpoint = Endpoint::new(dial, self.target.headers(), limit);
+        let endpoint = Endpoint::new(dial, self.target.headers()?, limit);
         Ok(Bench::new(endpoint, self.profile, self.case_time, self.max_bytes))
     }
 

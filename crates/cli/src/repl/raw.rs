@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Sends a text, and tells what comes back.
 pub(crate) async fn send(target: &Target, voice: &Voice, text: &str) -> Result<(), Failure> {
-    let endpoint = Endpoint::new(target.dial()?, target.headers(), LIMIT);
+    let endpoint = Endpoint::new(target.dial()?, target.headers()?, LIMIT);
     let unreachable = |what: String| target.explain(CallError::Unreachable(what.into()));
     let time = target.timeout.min(PATIENCE);
     let exchange = async {

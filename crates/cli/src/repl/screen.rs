@@ -20,8 +20,10 @@ struct State {
     has_colours: bool,
 }
 
-/// Messages that may wait to be shown above the prompt.
-const WAITING: usize = 1024;
+/// Messages that may wait to be shown above the prompt. Together they are no longer than 8 MiB.
+const WAITING: usize = 256;
+/// The longest message above the prompt, in bytes. Of a longer one the beginning is shown.
+const LONGEST: usize = 32 << 10;
 
 impl Screen {
     /// The screen, and what brings messages above the prompt.
@@ -56,7 +58,7 @@ impl Screen {
                 let told = format!("({} messages came too fast to be shown)", state.lost);
                 state.lost = if state.above.try_send(told).is_ok() { 0 } else { state.lost };
             }
-            if let Err(TrySendError::Full(_)) = state.above.try_send(shown) {
+            if let Err(TrySendError::Full(_)) = state.above.try_send(cut(shown)) {
                 state.lost += 1;
             }
         });
@@ -70,6 +72,17 @@ impl Screen {
     fn locked<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// A message that is short enough to wait.
+fn cut(text: String) -> String {
+    if text.len() <= LONGEST {
+        return text;
+    }
+    // Colours could be cut in their middle.
+    let plain = anstream::adapter::strip_str(&text).to_string();
+    let kept = &plain[..plain.floor_char_boundary(LONGEST)];
+    format!("{kept}… ({} bytes more are not shown)", plain.len() - kept.len())
 }
 
 #[cfg(test)]
@@ -89,5 +102,14 @@ mod tests {
         let rest: Vec<String> = std::iter::from_fn(|| printer.get_line()).collect();
         assert_eq!(rest.len(), WAITING);
         assert_eq!(rest[WAITING - 2..], ["(3 messages came too fast to be shown)", "later"]);
+    }
+
+    #[test]
+    fn a_long_message_is_cut_above_the_prompt() {
+        let (screen, printer) = Screen::new();
+        screen.prompting(true);
+        screen.say(&"é".repeat(LONGEST));
+        let shown = printer.get_line().unwrap();
+        assert_eq!(shown, format!("{}… ({LONGEST} bytes more are not shown)", "é".repeat(LONGEST / 2)));
     }
 }

@@ -57,9 +57,16 @@ fn a_token_is_sent_and_never_shown() {
 
 #[test]
 fn a_token_that_is_none_is_refused_without_being_shown() {
-    let (code, _, stderr) = parts(run(&["call", "http://127.0.0.1:1", "sum", "--token", "two words"]));
-    assert_eq!(code, Some(2), "{stderr}");
-    assert!(stderr.contains("a token is one word"), "{stderr}");
+    let check = |token: &str, more: &[&str], told: &str| {
+        let mut command = program(&[&["call", "http://127.0.0.1:1", "sum"], more].concat());
+        let (code, _, stderr) = parts(command.env("SWITCHBOARD_TOKEN", token).output().unwrap());
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(stderr.contains(told) && !stderr.contains("sekret"), "{stderr}");
+    };
+    check("", &["--token", "sekret words"], "a token is one word");
+    check("sekret\nwords", &[], "a token is one word");
+    check("", &["-H", "Authorization: sekret\nwords"], "the header authorization");
+    check("", &["-H", "sekret words"], "'Name: value'");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! `switchboard discover --diff`: what is different, and the code that it ends with.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
+use std::process::Stdio;
 
 use crate::describing::{DOCUMENT, Describing};
-use crate::program::{parts, run, run_with};
+use crate::program::{listener, parts, program, run, run_with};
 
 /// A folder with documents, removed when dropped.
 struct Folder(PathBuf);
@@ -71,4 +73,25 @@ fn both_documents_may_come_from_anywhere() {
     assert!(stderr.contains("1 change breaks callers"), "{stderr}");
     let (code, _, stderr) = parts(run_with(DOCUMENT, &["discover", "-", "--diff", "-"]));
     assert_eq!(code, Some(2), "{stderr}");
+}
+
+#[test]
+fn an_older_document_of_another_server_is_asked_for_without_credentials() {
+    let far = Describing::start();
+    let (old, url) = listener();
+    let child = program(&["discover", &far.url, "--diff", &url, "-H", "X-Key: sekret", "--timeout", "5"])
+        .env("SWITCHBOARD_TOKEN", "sekret")
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(old.accept().unwrap().0);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert!(lines.read_line(&mut head).unwrap() > 0, "{head}");
+    }
+    drop((lines, old));
+    assert!(!head.contains("sekret"), "{head}");
+    let (code, _, stderr) = parts(child.wait_with_output().unwrap());
+    assert_ne!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("no credentials are sent to it"), "{stderr}");
 }

@@ -220,3 +220,14 @@ fn over_http_a_stream_that_is_cut_off_is_asked_for_again() {
     assert_eq!(code, Some(130), "{said}");
     assert!(said.contains("items may have been lost"), "{said}");
 }
+
+#[test]
+fn a_call_that_is_never_answered_is_given_up() {
+    let (listener, url) = tcp();
+    let mut watching = Watching::start(&[&url, "news", "--timeout", "0.2"]);
+    let mut far = Far::accept(&listener);
+    far.expect(r#""method":"news""#);
+    let (code, said) = watching.end();
+    assert_eq!(code, Some(4), "{said}");
+    assert!(said.contains("--timeout"), "{said}");
+}
