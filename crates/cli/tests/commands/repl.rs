@@ -6,6 +6,9 @@ use crate::far::Far;
 use crate::keyboard::Terminal;
 use crate::program::{Serving, listener, parts, run_with};
 
+/// The result of every call here, on a line of its own: the number alone may stand in the port that the prompt shows.
+const ANSWER: &str = "42\r\n";
+
 /// A directory for the state of one test's programs.
 fn state(test: &str) -> String {
     let path = format!("{}/repl-{test}-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
@@ -31,7 +34,7 @@ fn tab_completes_methods_and_names_of_parameters() {
     terminal.type_in("a=20 b\t");
     terminal.until("b=");
     terminal.type_in("22\r");
-    terminal.until("42");
+    terminal.until(ANSWER);
     assert_eq!(far.receive("math/add")["params"], json!({"a": 20, "b": 22}));
     terminal.until("> ");
     terminal.type_in("\u{4}");
@@ -47,7 +50,7 @@ fn json_goes_on_over_lines_until_its_brackets_are_closed() {
     terminal.type_in("\"a\": 20,\r");
     terminal.until("… ");
     terminal.type_in("\"b\": 22}\r");
-    terminal.until("42");
+    terminal.until(ANSWER);
     assert_eq!(far.receive("math/add")["params"], json!({"a": 20, "b": 22}));
 }
 
@@ -62,7 +65,7 @@ fn a_notification_is_shown_above_the_line_that_is_being_typed() {
     // The line is there again, and goes on.
     terminal.until("math/add 20 ");
     terminal.type_in("22\r");
-    terminal.until("42");
+    terminal.until(ANSWER);
 }
 
 #[test]
@@ -81,7 +84,7 @@ fn ctrl_c_cancels_the_call_under_way_and_does_not_quit() {
     terminal.type_in("\u{3}");
     terminal.until("> ");
     terminal.type_in("math/add 20 22\r");
-    terminal.until("42");
+    terminal.until(ANSWER);
 }
 
 #[test]
@@ -89,7 +92,7 @@ fn what_was_typed_is_there_the_next_time() {
     let (far, state) = (Far::start(), state("history"));
     let mut terminal = prompt(&far, &state);
     terminal.type_in("math/add 20 22\r");
-    terminal.until("42");
+    terminal.until(ANSWER);
     terminal.until("> ");
     terminal.type_in(".quit\r");
     assert_eq!(terminal.wait(), Some(0));
@@ -100,7 +103,7 @@ fn what_was_typed_is_there_the_next_time() {
     terminal.type_in("\u{1b}[A");
     terminal.until("math/add 20 22");
     terminal.type_in("\r");
-    terminal.until("42");
+    terminal.until(ANSWER);
 }
 
 #[test]
@@ -111,7 +114,7 @@ fn a_connection_that_breaks_is_told_and_made_again() {
     terminal.until("the connection broke");
     terminal.until("connected again");
     terminal.type_in("math/add 20 22\r");
-    terminal.until("42");
+    terminal.until(ANSWER);
 }
 
 #[test]
