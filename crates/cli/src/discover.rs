@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::layout::visible;
 use crate::output;
 use crate::session::Session;
+use crate::source;
 use crate::suggest;
 use crate::table::{self, Cell, Table};
 use crate::target::Target;
@@ -22,6 +23,7 @@ Examples:
   switchboard discover http://127.0.0.1:8000
   switchboard discover http://127.0.0.1:8000 math/add
   switchboard discover http://127.0.0.1:8000 --openrpc > openrpc.json
+  switchboard discover openrpc.json math/add                # a file, or `-` for stdin, in place of a URL
   switchboard discover http://127.0.0.1:8000 --diff old.json
   switchboard discover new.json --diff old.json --strict
   switchboard discover 'exec:switchboard serve --stdio'";
@@ -66,20 +68,27 @@ impl Discover {
         if let Some(old) = &self.diff {
             return changes::show(&self.target, old, self.strict);
         }
-        self.target.run(async |session| self.show(session).await)
+        if !source::is_far(&self.target.url) {
+            return self.show(&source::local(&self.target.url)?);
+        }
+        self.target.run(async |session| self.ask(session).await)
     }
 
-    async fn show(&self, session: &Session<'_>) -> Result<(), Failure> {
+    async fn ask(&self, session: &Session<'_>) -> Result<(), Failure> {
         let line = session.open().await?;
         let document = discovery::ask(&line, self.target.timeout)
             .await
             .map_err(|error| discovery::explain(&self.target, error))?;
+        self.show(&document)
+    }
+
+    fn show(&self, document: &Json) -> Result<(), Failure> {
         let format = self.target.format;
         let is_for_people = format.is_for_people();
         if self.openrpc || (!is_for_people && self.method.is_none()) {
-            return output::result(&document, format).map(drop);
+            return output::result(document, format).map(drop);
         }
-        let found = discovery::read(&document).ok_or_else(|| {
+        let found = discovery::read(document).ok_or_else(|| {
             discovery::explain(&self.target, CallError::Protocol(discovery::NO_DOCUMENT.into()))
         })?;
         let Some(name) = &self.method else {
@@ -89,7 +98,7 @@ impl Discover {
             Some(method) if is_for_people => {
                 output::page(&detail(method, &self.target.url, table::terminal_width())).map(drop)
             }
-            Some(_) => match part(&document, name) {
+            Some(_) => match part(document, name) {
                 Some(part) => output::result(&part, format).map(drop),
                 None => Ok(()),
             },

@@ -47,6 +47,8 @@ pub(crate) struct Method {
     pub(crate) is_stream: bool,
     pub(crate) is_by_position: bool,
     pub(crate) is_by_name: bool,
+    /// Whether it takes parameters that are not described.
+    pub(crate) takes_others: bool,
 }
 
 /// A parameter.
@@ -54,6 +56,8 @@ pub(crate) struct Method {
 pub(crate) struct Param {
     pub(crate) name: String,
     pub(crate) is_required: bool,
+    /// Whether it takes all the positions that are left.
+    pub(crate) is_variadic: bool,
     pub(crate) value: Described,
 }
 
@@ -126,11 +130,16 @@ impl Found {
 }
 
 impl Method {
-    /// The method with its parameters: `math/add(a, b)`, with `?` behind those that may be left out.
+    /// The method with its parameters: `math/add(a, b)`, with `?` behind those that may be left out and `…` behind one that
+    /// takes all that are left.
     pub(crate) fn signature(&self) -> String {
-        let mark = |param: &Param| if param.is_required { "" } else { "?" };
-        let names: Vec<_> =
-            self.params.iter().map(|param| format!("{}{}", param.name, mark(param))).collect();
+        let mark = |param: &Param| match param {
+            param if param.is_variadic => "…",
+            param if param.is_required => "",
+            _ => "?",
+        };
+        let names = self.params.iter().map(|param| format!("{}{}", param.name, mark(param)));
+        let names: Vec<_> = names.chain(self.takes_others.then(|| "…".to_owned())).collect();
         format!("{}({})", self.name, names.join(", "))
     }
 }
@@ -213,11 +222,13 @@ impl<'a> Reader<'a> {
         let name = self.name(method.get("name"))?;
         let structure = self.text(method.get("paramStructure"));
         let is = |member: &str| method.get(member).is_some_and(|value| !matches!(value, Value::Bool(false)));
+        let params: Vec<Param> = self.list(method, "params").filter_map(|param| self.param(param)).collect();
+        let is_variadic = params.iter().any(|param| param.is_variadic);
         Some(Method {
             name,
             summary: self.text(method.get("summary")),
             description: self.text(method.get("description")),
-            params: self.list(method, "params").filter_map(|param| self.param(param)).collect(),
+            params,
             result: method.get("result").map(|result| self.described(self.resolve(result))),
             errors: self
                 .list(method, "errors")
@@ -229,15 +240,18 @@ impl<'a> Reader<'a> {
             is_safe: is("x-safe"),
             is_idempotent: is("x-idempotent"),
             is_stream: is("x-stream") || is("x-subscription"),
-            is_by_position: structure != "by-name",
+            // Documents have no other word for a list of positions without end.
+            is_by_position: structure != "by-name" || is_variadic,
             is_by_name: structure != "by-position",
+            takes_others: is("x-unknown-params"),
         })
     }
 
     fn param(&self, param: &'a Value) -> Option<Param> {
         let is_required = param.get("required").is_some_and(|required| *required == Value::Bool(true));
         let name = self.name(param.get("name"))?;
-        Some(Param { name, is_required, value: self.described(param) })
+        let is_variadic = param.get("x-variadic").is_some_and(|variadic| *variadic == Value::Bool(true));
+        Some(Param { name, is_required, is_variadic, value: self.described(param) })
     }
 
     /// A content descriptor.

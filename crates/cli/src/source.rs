@@ -17,26 +17,32 @@ const LONGEST: u64 = 64 * 1024 * 1024;
 /// The document at this place: `-` is stdin, then a file that is there, otherwise a URL that is called as the target says. A far side
 /// other than the target sees none of its credentials.
 pub(crate) fn document(place: &str, target: &Target) -> Result<Document, Failure> {
-    let text = match place {
-        "-" => read("stdin", std::io::stdin().lock())?,
-        file if is_file(file) => {
-            let open = std::fs::File::open(file);
-            read(file, open.map_err(|error| Failure::usage(format!("cannot read {file}: {error}")))?)?
-        }
-        url => {
-            let found = ask(&target.at(url))?;
-            return Document::parse(found.to_string()).map_err(|error| {
-                Failure::new(
-                    Exit::Protocol,
-                    format!("what {url} describes itself with is no OpenRPC document: {error}"),
-                )
-            });
-        }
-    };
-    Document::parse(text).map_err(|error| {
+    if is_far(place) {
+        let found = ask(&target.at(place))?;
+        return Document::parse(found.to_string()).map_err(|error| {
+            Failure::new(
+                Exit::Protocol,
+                format!("what {place} describes itself with is no OpenRPC document: {error}"),
+            )
+        });
+    }
+    Document::parse(text(place)?).map_err(|error| {
         Failure::usage(format!("{place} is no OpenRPC document: {error}"))
             .advise("get one with `switchboard discover URL --openrpc`")
     })
+}
+
+/// What stands in a file or on stdin, as it is written.
+pub(crate) fn local(place: &str) -> Result<Json, Failure> {
+    Json::parse(text(place)?).map_err(|error| Failure::usage(format!("{place} is not JSON: {error}")))
+}
+
+fn text(place: &str) -> Result<Vec<u8>, Failure> {
+    if place == "-" {
+        return read("stdin", std::io::stdin().lock());
+    }
+    let open = std::fs::File::open(place);
+    read(place, open.map_err(|error| Failure::usage(format!("cannot read {place}: {error}")))?)
 }
 
 fn is_file(place: &str) -> bool {

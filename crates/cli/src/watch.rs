@@ -93,6 +93,7 @@ impl Watch {
             let mut until = self.deadline(&states.state());
             let mut stage = match &call {
                 Some(call) => Stage::Asking(Service::call(&peer, call)),
+                None if self.is_over_http() => return Err(self.nothing_more()),
                 None => Stage::Listening,
             };
             while !matches!(stage, Stage::Lost) {
@@ -124,6 +125,9 @@ impl Watch {
                     Seen::Reply(Reply::Value(json)) => {
                         if !output::result(&json, self.target.format)? || !self.notifications {
                             return Ok(());
+                        }
+                        if self.is_over_http() {
+                            return Err(self.nothing_more());
                         }
                         (stage, news.is_patient) = (Stage::Listening, true);
                     }
@@ -177,6 +181,17 @@ impl Watch {
             call.cx.insert(Arc::new(names));
         }
         Some(call)
+    }
+
+    /// Whether the far side cannot send what nobody asked for.
+    fn is_over_http(&self) -> bool {
+        self.target.url.starts_with("http")
+    }
+
+    fn nothing_more(&self) -> Failure {
+        let other = self.target.url.replacen("http", "ws", 1);
+        Failure::usage("over HTTP nothing comes but the answer to a call")
+            .advise(format!("watch `{}`, if it is served there", visible(&other)))
     }
 
     /// Shows an item or a notification; tells whether anybody reads on.

@@ -31,7 +31,7 @@ impl Progress {
     pub(crate) fn ends(&self, finding: &Finding) {
         if let Some(bar) = &self.0 {
             if finding.verdict == Verdict::Fail {
-                bar.println(line(finding));
+                bar.println(coloured(line(finding)));
             }
             bar.inc(1);
         }
@@ -41,5 +41,13 @@ impl Progress {
         if let Some(bar) = &self.0 {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// The text with its colours, if the terminal is to have any.
+fn coloured(text: String) -> String {
+    match anstream::AutoStream::choice(&std::io::stderr()) {
+        anstream::ColorChoice::Never => anstream::adapter::strip_str(&text).to_string(),
+        _ => text,
     }
 }

@@ -1,7 +1,7 @@
 //! `switchboard discover`: what a far side says about itself.
 
 use crate::describing::{DOCUMENT, Describing};
-use crate::program::{answering, parts, run};
+use crate::program::{Serving, answering, parts, run};
 
 #[test]
 fn in_a_pipe_the_document_is_as_it_was_received() {
@@ -46,4 +46,16 @@ fn an_answer_that_is_no_document_breaks_the_protocol() {
     let (code, _, stderr) = parts(run(&["discover", &answering(answer), "math/add"]));
     assert_eq!(code, Some(5), "{stderr}");
     assert!(stderr.contains("no OpenRPC document"), "{stderr}");
+}
+
+#[test]
+fn a_document_in_a_file_is_shown_as_a_far_sides_is() {
+    let serving = Serving::start(&[]);
+    let (_, document, _) = parts(run(&["discover", &serving.url(), "--openrpc"]));
+    let file = format!("{}/discover-{}.json", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+    std::fs::write(&file, &document).unwrap();
+    let (code, part, stderr) = parts(run(&["discover", &file, "sum"]));
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(part, parts(run(&["discover", &serving.url(), "sum"])).1);
 }

@@ -231,3 +231,13 @@ fn a_call_that_is_never_answered_is_given_up() {
     assert_eq!(code, Some(4), "{said}");
     assert!(said.contains("--timeout"), "{said}");
 }
+
+#[test]
+fn over_http_nothing_is_waited_for_that_cannot_come() {
+    let serving = Serving::start(&[]);
+    for arguments in [&["--notifications"][..], &["getStatus", "--notifications"]] {
+        let (code, _, stderr) = parts(run(&[&["watch", &serving.url()], arguments].concat()));
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(stderr.contains("over HTTP nothing comes") && stderr.contains("ws://"), "{stderr}");
+    }
+}
