@@ -97,12 +97,17 @@ async fn with_kept(rules: &Rules, text: Bytes, cx: &Context, kept: Kept) -> Answ
     exchange(&*rules.service, text, &kept.put_into(cx), &rules.settings).await
 }
 
-fn respond(rules: &Rules, answer: Answer, format: Format, mut headers: HeaderMap) -> Response<Body> {
-    let (status, text) = match answer {
+/// The status and the body of the response to what was called.
+pub(super) fn outcome(rules: &Rules, answer: Answer) -> (StatusCode, Bytes) {
+    match answer {
         Answer::Single(text, error) => (rules.options.status.status(error), text),
         Answer::Batch(text) => (StatusCode::OK, text),
         _ => (rules.options.nothing_status, Bytes::new()),
-    };
+    }
+}
+
+fn respond(rules: &Rules, answer: Answer, format: Format, mut headers: HeaderMap) -> Response<Body> {
+    let (status, text) = outcome(rules, answer);
     if !text.is_empty() {
         headers.insert(header::CONTENT_TYPE, format.value());
     }

@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use super::answer::{Held, answer};
 use super::body::Body;
 use super::pipe::{Pipe, Shared};
+use super::plain::{self, Short};
 use super::rules::Rules;
 use super::sse::Stay;
 #[cfg(feature = "ws")]
@@ -33,14 +34,14 @@ use crate::socket::Socket;
 pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>, guest: Guest) {
     let (options, stop) = (guest.options(), guest.stop());
     let begun = Instant::now();
-    let mut read = BytesMut::with_capacity(1024);
+    let mut read = BytesMut::with_capacity(plain::SIZE);
     let sniffed = sniff(&mut socket, &mut read, stop);
     let is_http2 = match tokio::time::timeout_at(after(begun, options.header_time), sniffed).await {
         Ok(Some(is_http2)) => is_http2,
         Err(_) if !read.is_empty() => return refuse_slow_head(socket, stop).await,
         Ok(None) | Err(_) => return,
     };
-    let socket = Shared::new(socket, read.freeze(), is_http2);
+    let socket = Shared::new(socket, is_http2);
     let caller = Arc::new(Caller {
         rules,
         socket: Arc::clone(&socket),
@@ -50,16 +51,10 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
         #[cfg(feature = "ws")]
         upgrade: Mutex::default(),
     });
-    let answering = Arc::clone(&caller);
-    let service = service_fn(move |request| answering.answer(request));
-    let io = TokioIo::new(Pipe(Arc::clone(&socket)));
-    let clock = Clock::start(options.header_time, options.idle_time, begun);
-    let end = if is_http2 {
-        let streams = OwnedStreams::default();
-        let connection = http2(&streams.0, options).serve_connection(io, service);
-        drive(connection, &socket, clock, stop).await
-    } else {
-        drive(http1(options).serve_connection(io, service).with_upgrades(), &socket, clock, stop).await
+    let mut clock = Clock::start(options.header_time, options.idle_time, begun);
+    let end = match caller.answer_plain(read, is_http2, &mut clock, options).await {
+        Some(end) => end,
+        None => caller.answer_all(is_http2, &mut clock, options).await,
     };
     #[cfg(feature = "ws")]
     let upgrade = caller.upgrade.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -80,6 +75,46 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
         }
         End::Usual if socket.activity.has_unread() => socket.linger(stop).await,
         End::Usual => {}
+    }
+}
+
+impl Caller {
+    /// Answers requests as long as they are plain. Nothing if another one came, which waits in the socket.
+    async fn answer_plain(
+        &self,
+        read: BytesMut,
+        is_http2: bool,
+        clock: &mut Clock,
+        options: &ServerOptions,
+    ) -> Option<End> {
+        let socket = &self.socket;
+        if is_http2 || self.rules.plain_paths.is_empty() {
+            socket.put_back(read.freeze());
+            return None;
+        }
+        let work = pin!(plain::answer(socket, &self.rules, options.header_size, &self.cx, read));
+        let end = drive(Short::new(work, &socket.activity), socket, clock, &self.stop).await;
+        if socket.has_more() { None } else { Some(end) }
+    }
+
+    /// Answers requests of all kinds.
+    async fn answer_all(
+        self: &Arc<Caller>,
+        is_http2: bool,
+        clock: &mut Clock,
+        options: &ServerOptions,
+    ) -> End {
+        let answering = Arc::clone(self);
+        let service = service_fn(move |request| answering.answer(request));
+        let io = TokioIo::new(Pipe(Arc::clone(&self.socket)));
+        if is_http2 {
+            let streams = OwnedStreams::default();
+            let connection = http2(&streams.0, options).serve_connection(io, service);
+            drive(connection, &self.socket, clock, &self.stop).await
+        } else {
+            let connection = http1(options).serve_connection(io, service).with_upgrades();
+            drive(connection, &self.socket, clock, &self.stop).await
+        }
     }
 }
 
@@ -137,6 +172,12 @@ trait Conversation: Future {
     fn leave(self: Pin<&mut Self>);
 }
 
+impl<F: Future> Conversation for Short<'_, F> {
+    fn leave(self: Pin<&mut Self>) {
+        Short::leave(&self);
+    }
+}
+
 impl<S, F> Conversation for http1::UpgradeableConnection<TokioIo<Pipe>, S>
 where
     S: HyperService<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future = F>,
@@ -157,15 +198,10 @@ where
 }
 
 /// Polls hyper, then writes what it left to be written, then looks at the clock.
-async fn drive(
-    connection: impl Conversation,
-    socket: &Shared,
-    (mut clock, due): (Clock, Instant),
-    stop: &Stop,
-) -> End {
+async fn drive(connection: impl Conversation, socket: &Shared, clock: &mut Clock, stop: &Stop) -> End {
     let mut connection = pin!(connection);
     let mut signal = pin!(stop.signal());
-    let mut timer = pin!(tokio::time::sleep_until(due));
+    let mut timer = pin!(tokio::time::sleep_until(clock.due()));
     let mut is_first = true;
     let mut is_leaving = false;
     poll_fn(|cx| {

@@ -51,18 +51,22 @@ impl<'a> Head<'a> {
 
     /// How long the caller waits, if it says so.
     pub(super) fn timeout(&self) -> Option<Duration> {
-        let number = self.timeout?.to_str().ok()?.parse().ok()?;
-        Some(Duration::from_millis(number))
+        timeout(self.timeout?.as_bytes())
     }
 
     /// The format to answer in, if there is one that `Accept` takes.
     pub(super) fn format(&self, headers: &HeaderMap) -> Option<Format> {
-        match self.accept.map(HeaderValue::as_bytes) {
-            None => Some(Format::Json),
-            Some(b"application/json" | b"*/*") if !self.has_repeated_accept => Some(Format::Json),
-            Some(_) => media::negotiate(headers.get_all(header::ACCEPT).iter().map(HeaderValue::as_bytes)),
+        if self.has_repeated_accept {
+            return media::negotiate(headers.get_all(header::ACCEPT).iter().map(HeaderValue::as_bytes));
         }
+        media::accept(self.accept.map(HeaderValue::as_bytes))
     }
+}
+
+/// How long a caller waits that says so with this value of [`TIMEOUT`].
+pub(super) fn timeout(value: &[u8]) -> Option<Duration> {
+    let number = std::str::from_utf8(value).ok()?.parse().ok()?;
+    Some(Duration::from_millis(number))
 }
 
 impl Head<'_> {

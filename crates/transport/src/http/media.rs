@@ -23,7 +23,8 @@ impl Format {
         })
     }
 
-    const fn name(self) -> &'static str {
+    /// The bare type.
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Format::Json => "application/json",
             Format::JsonRpc => "application/json-rpc",
@@ -52,6 +53,14 @@ pub(super) fn is_events(content_type: &[u8]) -> bool {
 fn is_utf8_if_charset(parameter: &[u8]) -> bool {
     let (name, value) = parameter_of(parameter);
     !name.eq_ignore_ascii_case(b"charset") || value.eq_ignore_ascii_case(b"utf-8")
+}
+
+/// The type to answer in, if `Accept` leaves any and stands once or not at all.
+pub(super) fn accept(line: Option<&[u8]>) -> Option<Format> {
+    match line {
+        None | Some(b"application/json" | b"*/*") => Some(Format::Json),
+        Some(line) => negotiate(std::iter::once(line)),
+    }
 }
 
 /// The type to answer in, if `Accept` leaves any. Several lines count as one list.

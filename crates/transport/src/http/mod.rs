@@ -56,6 +56,7 @@ mod options;
 mod outcome;
 mod page;
 mod pipe;
+mod plain;
 mod rules;
 mod server;
 pub(crate) mod shown;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 
 use super::watch::Activity;
@@ -34,7 +34,7 @@ pub(super) struct Shared {
 
 struct Inner {
     socket: Socket,
-    /// What was read to learn the protocol, and is to be read again.
+    /// What was read to learn what comes, and is to be read again.
     prefix: Bytes,
     /// What hyper wrote and the socket has not taken yet.
     waiting: Vec<u8>,
@@ -43,10 +43,9 @@ struct Inner {
 }
 
 impl Shared {
-    /// A socket from which `prefix` was read already.
-    pub(super) fn new(socket: Socket, prefix: Bytes, is_http2: bool) -> Arc<Shared> {
+    pub(super) fn new(socket: Socket, is_http2: bool) -> Arc<Shared> {
         let activity = Activity::new(is_http2);
-        let inner = Inner { socket, prefix, waiting: Vec::new(), is_unflushed: false };
+        let inner = Inner { socket, prefix: Bytes::new(), waiting: Vec::new(), is_unflushed: false };
         Arc::new(Shared { activity, inner: Mutex::new(inner) })
     }
 
@@ -61,6 +60,65 @@ impl Shared {
         self.activity.set_unsent(false);
         self.activity.note_written(waiting);
         Poll::Ready(outcome)
+    }
+
+    /// Reads what is there and there is room for. Says how much it was; nothing means the end.
+    pub(super) fn poll_fill(&self, cx: &mut Context<'_>, bytes: &mut BytesMut) -> Poll<io::Result<usize>> {
+        let mut inner = self.lock();
+        let count = ready!(pin!(inner.socket.read_buf(bytes)).poll(cx))?;
+        if count > 0 {
+            self.activity.note_read();
+        }
+        Poll::Ready(Ok(count))
+    }
+
+    /// Lets the next reader have these bytes first.
+    pub(super) fn put_back(&self, bytes: Bytes) {
+        self.lock().prefix = bytes;
+    }
+
+    /// Whether bytes were put back.
+    pub(super) fn has_more(&self) -> bool {
+        !self.lock().prefix.is_empty()
+    }
+
+    /// Puts a response to what waits. It is written when the connection has nothing more to do, or when it is large.
+    pub(super) async fn send(&self, head: impl FnOnce(&mut Vec<u8>), body: &[u8]) -> io::Result<()> {
+        let is_small = body.len() < LARGE;
+        let waiting = {
+            let mut inner = self.lock();
+            head(&mut inner.waiting);
+            if is_small {
+                inner.waiting.extend_from_slice(body);
+            }
+            inner.waiting.len()
+        };
+        self.activity.set_unsent(true);
+        if is_small && waiting < FULL {
+            return Ok(());
+        }
+        poll_fn(|cx| self.poll_flush(cx)).await?;
+        if is_small { Ok(()) } else { self.write(body).await }
+    }
+
+    /// Writes this past what waits, which is nothing.
+    async fn write(&self, mut rest: &[u8]) -> io::Result<()> {
+        self.activity.set_unsent(true);
+        while !rest.is_empty() {
+            let count = poll_fn(|cx| Pin::new(&mut self.lock().socket).poll_write(cx, rest)).await?;
+            if count == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            self.activity.note_written(count);
+            rest = &rest[count..];
+        }
+        Ok(())
+    }
+
+    /// Writes what waits and says that nothing follows.
+    pub(super) async fn close(&self) -> io::Result<()> {
+        poll_fn(|cx| self.poll_flush(cx)).await?;
+        poll_fn(|cx| Pin::new(&mut self.lock().socket).poll_shutdown(cx)).await
     }
 
     /// Reads what still comes and drops it, for a while, so that the far side reads our last words before it learns

@@ -17,6 +17,7 @@ use super::guard::Guard;
 use super::head::{Head, restart};
 use super::media::{self, Format};
 use super::options::{Options, RequestHeaders};
+use super::plain;
 use super::sse::Asked;
 
 /// All that decides how a request is answered.
@@ -27,6 +28,8 @@ pub(crate) struct Rules {
     guard: Guard,
     cors: Option<CorsHeaders>,
     is_loopback: bool,
+    /// The paths of requests that may take the short way.
+    pub(super) plain_paths: Vec<String>,
     has_told_of_hosts: AtomicBool,
 }
 
@@ -108,7 +111,9 @@ impl Rules {
         let cors = options.cors.as_ref().map(|cors| CorsHeaders::new(cors, &options.origins));
         let is_loopback = address.is_some_and(|address| address.ip().is_loopback());
         let has_told_of_hosts = AtomicBool::new(false);
-        Rules { service, settings: Arc::new(settings), options, guard, cors, is_loopback, has_told_of_hosts }
+        let plain_paths = plain::paths(&options);
+        let settings = Arc::new(settings);
+        Rules { service, settings, options, guard, cors, is_loopback, plain_paths, has_told_of_hosts }
     }
 
     /// Checks the head of a request.
@@ -266,6 +271,11 @@ impl Rules {
             }
         }
         Ok(())
+    }
+
+    /// Whether requests for this host are answered.
+    pub(super) fn takes_host(&self, host: &[u8]) -> bool {
+        self.guard.takes_host(host)
     }
 
     /// Tells the operator once what may be a mistake of theirs. Callers decide how often it happens, so it is not told

@@ -22,7 +22,7 @@ use crate::server::{Guest, Stop};
 use crate::ws::{self, Agreement, HandshakeError, Role, Stream, asks_for_websocket};
 
 /// Where a WebSocket is always to be found, besides the paths of calls.
-const PATH: &str = "/rpc/ws";
+pub(super) const PATH: &str = "/rpc/ws";
 
 /// A connection that was promised to go on as a WebSocket.
 pub(super) struct Upgrade {

@@ -26,6 +26,8 @@ pub(super) struct Activity {
     unsent: AtomicBool,
     /// The connection ends with a body, or a part of one, unread.
     unread: AtomicBool,
+    /// The connection is to take no more requests.
+    leaving: AtomicBool,
 }
 
 impl Activity {
@@ -38,6 +40,7 @@ impl Activity {
             moved: AtomicBool::new(false),
             unsent: AtomicBool::new(false),
             unread: AtomicBool::new(false),
+            leaving: AtomicBool::new(false),
         }
     }
 
@@ -97,6 +100,14 @@ impl Activity {
 
     pub(super) fn has_unread(&self) -> bool {
         self.unread.load(Relaxed)
+    }
+
+    pub(super) fn set_leaving(&self) {
+        self.leaving.store(true, Relaxed);
+    }
+
+    pub(super) fn is_leaving(&self) -> bool {
+        self.leaving.load(Relaxed)
     }
 
     /// Whether the far side has nothing coming when the connection ends now: a head that is not there yet was not
@@ -164,10 +175,19 @@ pub(crate) fn after(begun: Instant, time: Duration) -> Instant {
 }
 
 impl Clock {
-    /// The clock of a connection that began then, and the time to look first.
-    pub(super) fn start(header_time: Duration, idle_time: Duration, begun: Instant) -> (Clock, Instant) {
-        let due = after(begun, header_time);
-        (Clock { header_time, idle_time, phase: Phase::Head(due), is_first: true }, due)
+    /// The clock of a connection that began then.
+    pub(super) fn start(header_time: Duration, idle_time: Duration, begun: Instant) -> Clock {
+        let phase = Phase::Head(after(begun, header_time));
+        Clock { header_time, idle_time, phase, is_first: true }
+    }
+
+    /// The time to look next.
+    pub(super) fn due(&self) -> Instant {
+        match self.phase {
+            Phase::Head(due) => due,
+            Phase::Quiet(since) => after(since, (self.idle_time / 4).max(SHORTEST_WAIT)),
+            Phase::Leaving => Instant::now(),
+        }
     }
 
     /// Looks whether a head began or came to its end, after each step of the connection. Gives the new time to look,
@@ -223,8 +243,8 @@ mod tests {
 
     fn start() -> (Clock, Activity, Instant) {
         let now = Instant::now();
-        let (clock, due) = Clock::start(10 * SECOND, 60 * SECOND, now);
-        assert_eq!(due, now + 10 * SECOND);
+        let clock = Clock::start(10 * SECOND, 60 * SECOND, now);
+        assert_eq!(clock.due(), now + 10 * SECOND);
         (clock, Activity::new(false), now)
     }
 
