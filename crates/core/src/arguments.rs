@@ -41,29 +41,48 @@ impl<'a, const N: usize> Arguments<'a, N> {
     ///
     /// -32602 when there are more arguments than parameters, or one with a name that no parameter has (J2-12).
     pub fn read(params: Option<&'a Json>, names: &'a [&'a str; N]) -> Result<Self, ErrorObject> {
-        let arguments = Arguments::read_variadic(params, names)?;
-        if arguments.surplus.is_empty() {
-            return Ok(arguments);
+        let mut arguments = Arguments::new(params, names);
+        arguments.fill()?;
+        Ok(arguments)
+    }
+
+    /// Arguments of a call that are matched to no parameters yet. They are to be filled where they stay, because moving
+    /// what was just written makes a processor wait.
+    #[inline(always)]
+    #[must_use]
+    pub fn new(params: Option<&'a Json>, names: &'a [&'a str; N]) -> Self {
+        Arguments { params: params.unwrap_or(&NOTHING), names, slots: [None; N], surplus: Vec::new() }
+    }
+
+    /// Matches the arguments to their parameters, and to no others.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Arguments::read) has them.
+    #[inline]
+    pub fn fill(&mut self) -> Result<(), ErrorObject> {
+        self.fill_variadic()?;
+        if self.surplus.is_empty() {
+            return Ok(());
         }
-        let given = N + arguments.surplus.len();
+        let given = N + self.surplus.len();
         Err(ErrorObject::invalid_params(format!("expected at most {N} parameters, found {given}")))
     }
 
-    /// Matches arguments to parameters of which the last takes all positions that are left, see
+    /// Matches the arguments to parameters of which the last takes all positions that are left, see
     /// [`rest`](Arguments::rest).
     ///
     /// # Errors
     ///
     /// -32602 when an argument has a name that no parameter has.
-    pub fn read_variadic(params: Option<&'a Json>, names: &'a [&'a str; N]) -> Result<Self, ErrorObject> {
-        let params = params.unwrap_or(&NOTHING);
-        let mut arguments = Arguments { params, names, slots: [None; N], surplus: Vec::new() };
-        match params.kind() {
-            Kind::Array => arguments.by_position(),
-            Kind::Object => arguments.by_name()?,
+    #[inline]
+    pub fn fill_variadic(&mut self) -> Result<(), ErrorObject> {
+        match self.params.kind() {
+            Kind::Array => self.by_position(),
+            Kind::Object => self.by_name()?,
             _ => {}
         }
-        Ok(arguments)
+        Ok(())
     }
 
     #[inline(always)]
@@ -375,11 +394,13 @@ mod tests {
         for (text, expected) in [("[1,2,3]", vec![2, 3]), ("[1]", vec![]), (r#"{"a":1,"more":[4]}"#, vec![4])]
         {
             let params = json(text);
-            let args = Arguments::read_variadic(Some(&params), &["a", "more"]).unwrap();
+            let mut args = Arguments::new(Some(&params), &["a", "more"]);
+            args.fill_variadic().unwrap();
             assert_eq!(args.rest::<i64>().unwrap(), expected);
         }
         let params = json(r#"[1,2,"x"]"#);
-        let args = Arguments::read_variadic(Some(&params), &["a", "more"]).unwrap();
+        let mut args = Arguments::new(Some(&params), &["a", "more"]);
+        args.fill_variadic().unwrap();
         assert_eq!(data(&args.rest::<i64>().unwrap_err()), r#"{"path":"/2","expected":"i64"}"#);
     }
 

@@ -59,6 +59,11 @@ impl Id {
         self.0.append_to(out);
     }
 
+    /// The text itself, to be written over.
+    pub(crate) fn text(&mut self) -> &mut Text {
+        &mut self.0
+    }
+
     pub(crate) fn from_text(text: Text) -> Id {
         Id(text)
     }

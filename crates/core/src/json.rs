@@ -162,6 +162,11 @@ impl Json {
         self.0.append_to(out);
     }
 
+    /// The text itself, to be written over.
+    pub(crate) fn text(&mut self) -> &mut Text {
+        &mut self.0
+    }
+
     pub(crate) fn from_text(text: Text) -> Json {
         Json(text)
     }

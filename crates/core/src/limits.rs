@@ -15,6 +15,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes in one received frame or body with calls: 4 MiB. Transports refuse more before they buffer it (SEC-L-01).
+    /// More than 4 GiB are refused whatever this says.
     /// A frame with answers to our own calls may be as long as answers may be, see
     /// [`longest_frame`](Limits::longest_frame).
     pub frame: usize,

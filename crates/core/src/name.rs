@@ -33,6 +33,11 @@ impl Name {
         self.as_bytes().starts_with(b"rpc.")
     }
 
+    /// The text itself, to be written over.
+    pub(crate) fn text(&mut self) -> &mut Text {
+        &mut self.0
+    }
+
     pub(crate) fn from_text(text: Text) -> Name {
         Name(text)
     }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::codec::entries::Entries;
-use crate::codec::envelope::Envelope;
+use crate::codec::envelope::{Envelope, LONGEST};
 use crate::codec::message::Incoming;
 use crate::codec::reading::{Reading, Rules, not_an_object};
 use crate::codec::scan::{Fault, Refused, Scanner};
@@ -19,6 +19,9 @@ use crate::profile::{Settings, Versions};
 /// without entries (J2-46). The answer is one error with a `null` identifier.
 #[inline]
 pub fn decode(frame: &Bytes, settings: &Settings) -> Result<Incoming, ErrorObject> {
+    if frame.len() > LONGEST {
+        return Err(Fault::Frame(LONGEST).into());
+    }
     let mut scanner = Scanner::new(frame, &settings.limits);
     let start = scanner.skip_space(0);
     let refused = match scanner.byte(start) {

@@ -5,21 +5,23 @@ use crate::codec::scan::{Fault, Refused, Scanner, Span};
 use crate::json::Kind;
 use crate::limits::Limits;
 
-/// Where the members of an object stand. The default span means that a member is absent.
+/// Where the members of an object stand. The default place means that a member is absent.
+///
+/// A batch has one for each entry while it is checked as a whole, so this fits into a line of the cache.
 #[derive(Debug, Default)]
 pub(super) struct Envelope {
-    pub(super) jsonrpc: Span,
+    pub(super) jsonrpc: Place,
+    pub(super) method: Place,
+    pub(super) params: Place,
+    pub(super) id: Place,
+    pub(super) result: Place,
+    pub(super) error: Place,
+    /// Members that the protocol does not define.
+    pub(super) unknown: Option<Box<Unknown>>,
     /// Whether the version is known to be 2.0. If not, `jsonrpc` may still say so.
     pub(super) is_v2: bool,
-    pub(super) method: Span,
     /// Whether the method's name is written with escapes.
     pub(super) has_escaped_method: bool,
-    pub(super) params: Span,
-    pub(super) id: Span,
-    pub(super) result: Span,
-    pub(super) error: Span,
-    /// Names and values of members that the protocol does not define.
-    pub(super) unknown: Vec<(Key, Span)>,
     /// Whether a name stands twice outside of params and result (J2-64).
     pub(super) has_duplicate: bool,
     /// Whether it is `id` that stands twice.
@@ -30,17 +32,73 @@ pub(super) struct Envelope {
     pub(super) other: Option<Kind>,
 }
 
-impl Span {
+const _: () = assert!(size_of::<Envelope>() <= 64);
+
+/// The longest text in which a [`Place`] can stand.
+pub(super) const LONGEST: usize = u32::MAX as usize;
+
+/// A part of a text, in half the room of a [`Span`]. No member starts at byte 0, so the default stands for "absent".
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place {
+    start: u32,
+    end: u32,
+}
+
+impl Place {
+    /// The place of what stands there, in a text of at most [`LONGEST`] bytes.
+    #[inline(always)]
+    fn new(start: usize, end: usize) -> Place {
+        let short = |at| u32::try_from(at).unwrap_or(u32::MAX);
+        Place { start: short(start), end: short(end) }
+    }
+
+    #[inline(always)]
+    pub(super) fn span(self) -> Span {
+        Span { start: self.start as usize, end: self.end as usize }
+    }
+
     /// Whether there is something.
     #[inline(always)]
     pub(super) fn is_present(self) -> bool {
         self.start != 0
     }
+}
 
+impl Span {
     /// The bytes of `text` it stands for.
     #[inline(always)]
     pub(super) fn of(self, text: &[u8]) -> &[u8] {
         &text[self.start..self.end]
+    }
+}
+
+/// Names and values of members that the protocol does not define.
+#[derive(Debug, Default)]
+pub(super) struct Unknown(Vec<(Key, Span)>);
+
+impl Unknown {
+    /// Whether a name stands twice.
+    fn has_duplicate(&self, text: &[u8]) -> bool {
+        let mut names: Vec<_> = self.0.iter().map(|(key, _)| *key).collect();
+        names.len() > 1 && keys::has_duplicate(text, &mut names)
+    }
+
+    /// The members as one JSON object.
+    pub(super) fn as_object(&self, text: &[u8]) -> Vec<u8> {
+        let mut object = Vec::with_capacity(64);
+        for (key, value) in &self.0 {
+            object.push(if object.is_empty() { b'{' } else { b',' });
+            object.extend_from_slice(&text[key.start - 1..=key.end]);
+            object.push(b':');
+            object.extend_from_slice(value.of(text));
+        }
+        object.push(b'}');
+        object
+    }
+
+    /// The value of the member of this name.
+    pub(super) fn get(&self, name: &[u8], text: &[u8]) -> Option<Span> {
+        self.0.iter().find(|(key, _)| &*key.read(text) == name).map(|(_, value)| *value)
     }
 }
 
@@ -59,7 +117,7 @@ impl Envelope {
         }
         for _ in 0..limits.members {
             if scanner.text[at..].starts_with(VERSION) && !self.jsonrpc.is_present() {
-                self.jsonrpc = Span { start: at + VERSION.len() - 6, end: at + VERSION.len() - 1 };
+                self.jsonrpc = Place::new(at + VERSION.len() - 6, at + VERSION.len() - 1);
                 self.is_v2 = true;
                 at = scanner.skip_space(at + VERSION.len());
                 continue;
@@ -79,7 +137,8 @@ impl Envelope {
             match scanner.byte(at) {
                 b',' => at = scanner.skip_space(at + 1),
                 b'}' => {
-                    self.check_unknown(scanner.text);
+                    let unknown = self.unknown.as_ref();
+                    self.has_duplicate |= unknown.is_some_and(|unknown| unknown.has_duplicate(scanner.text));
                     return Ok(at + 1);
                 }
                 _ => return Err(scanner.expected("',' or '}'", at)),
@@ -109,36 +168,11 @@ impl Envelope {
             Name::Error => &mut self.error,
             Name::Unknown => {
                 self.has_duplicate |= is_nested;
-                return self.unknown.push((key, value));
+                return self.unknown.get_or_insert_default().0.push((key, value));
             }
         };
         self.has_duplicate |= is_nested;
         fill(slot, value, &mut self.has_duplicate);
-    }
-
-    fn check_unknown(&mut self, text: &[u8]) {
-        if self.unknown.len() > 1 {
-            let mut names: Vec<_> = self.unknown.iter().map(|(key, _)| *key).collect();
-            self.has_duplicate |= keys::has_duplicate(text, &mut names);
-        }
-    }
-
-    /// The members that the protocol does not define, as one JSON object.
-    pub(super) fn unknown_as_object(&self, text: &[u8]) -> Vec<u8> {
-        let mut object = Vec::with_capacity(64);
-        for (key, value) in &self.unknown {
-            object.push(if object.is_empty() { b'{' } else { b',' });
-            object.extend_from_slice(&text[key.start - 1..=key.end]);
-            object.push(b':');
-            object.extend_from_slice(value.of(text));
-        }
-        object.push(b'}');
-        object
-    }
-
-    /// The value of an undefined member of this name.
-    pub(super) fn unknown(&self, name: &[u8], text: &[u8]) -> Option<Span> {
-        self.unknown.iter().find(|(key, _)| &*key.read(text) == name).map(|(_, value)| *value)
     }
 }
 
@@ -188,7 +222,7 @@ fn usual_name(text: &[u8], at: usize) -> Option<(Name, Key, usize)> {
 }
 
 #[inline(always)]
-fn fill(slot: &mut Span, value: Span, has_duplicate: &mut bool) {
+fn fill(slot: &mut Place, value: Span, has_duplicate: &mut bool) {
     *has_duplicate |= slot.is_present();
-    *slot = value;
+    *slot = Place::new(value.start, value.end);
 }

@@ -3,9 +3,8 @@
 use bytes::Bytes;
 
 use crate::code::Code;
-use crate::codec::envelope::Envelope;
+use crate::codec::envelope::{Envelope, Place};
 use crate::codec::message::{Invalid, Message, Outcome, Request, Response};
-use crate::codec::scan::Span;
 use crate::codec::string::unescape;
 use crate::codec::walk::members;
 use crate::context::Version;
@@ -148,18 +147,25 @@ impl Reading<'_> {
     ) -> Result<Option<Box<Json>>, Box<Message>> {
         let Asked { method, params, id } = asked;
         let refused = |detail| Err(Box::new(self.refuse(version, detail)));
-        let Some(name) = self.method() else { return refused("`method` must be a string") };
-        *method = name;
+        if !self.method_into(method) {
+            return refused("`method` must be a string");
+        }
         if method.as_bytes().len() > self.rules.longest_name {
             return refused("the method's name is too long (limits.name)");
         }
         match self.has_id(version) {
-            Ok(true) => *id = Some(Id::from_text(self.text(self.envelope.id))),
+            Ok(true) => match id {
+                Some(id) => self.become_text(id.text(), self.envelope.id),
+                None => *id = Some(Id::from_text(self.text(self.envelope.id))),
+            },
             Ok(false) => *id = None,
             Err(detail) => return refused(detail),
         }
         match self.has_params(version) {
-            Ok(true) => *params = Some(Json::from_text(self.text(self.envelope.params))),
+            Ok(true) => match params {
+                Some(params) => self.become_text(params.text(), self.envelope.params),
+                None => *params = Some(Json::from_text(self.text(self.envelope.params))),
+            },
             Ok(false) => *params = None,
             Err(detail) => return refused(detail),
         }
@@ -172,10 +178,7 @@ impl Reading<'_> {
 
     #[inline(always)]
     fn members(&self) -> Option<Box<Json>> {
-        if self.envelope.unknown.is_empty() {
-            return None;
-        }
-        let object = self.envelope.unknown_as_object(self.frame);
+        let object = self.envelope.unknown.as_ref()?.as_object(self.frame);
         Some(Box::new(Json::from_text(Text::from_vec(object))))
     }
 
@@ -236,18 +239,23 @@ impl Reading<'_> {
             Version::V2 => e.result.is_present(),
             Version::V1 => e.result.is_present() && !(has_error && self.bytes(e.result) == b"null"),
         };
-        let json = |span| Json::from_text(self.text(span));
+        let json = |place| Json::from_text(self.text(place));
         match (has_result, has_error) {
-            (true, false) => match e.unknown(b"stream", self.frame) {
-                Some(flag) if matches!(self.bytes(flag), b"true" | [b'{', ..]) => {
-                    Outcome::Stream(json(e.result), json(flag))
-                }
-                _ => Outcome::Value(json(e.result)),
+            (true, false) => match self.stream_flag() {
+                Some(flag) => Outcome::Stream(json(e.result), flag),
+                None => Outcome::Value(json(e.result)),
             },
             (false, true) => error_object(&json(e.error), version),
             (true, true) => Outcome::Broken("a response holds `result` and `error`"),
             (false, false) => Outcome::Broken("a response holds neither `result` nor `error`"),
         }
+    }
+
+    /// What says that a stream follows a result, if something does.
+    fn stream_flag(&self) -> Option<Json> {
+        let flag = self.envelope.unknown.as_ref()?.get(b"stream", self.frame)?;
+        let follows = matches!(flag.of(self.frame), b"true" | [b'{', ..]);
+        follows.then(|| Json::from_text(Text::slice(self.frame, flag.start, flag.end)))
     }
 
     fn refuse(&self, version: Version, detail: &'static str) -> Message {
@@ -267,29 +275,37 @@ impl Reading<'_> {
         !fits || self.envelope.has_duplicate_id || raw.len() > self.rules.longest_id
     }
 
+    /// Puts the method's name into place, if it is one.
     #[inline(always)]
-    fn method(&self) -> Option<Name> {
-        let span = self.envelope.method;
+    fn method_into(&self, method: &mut Name) -> bool {
+        let span = self.envelope.method.span();
         if self.frame[span.start] != b'"' {
-            return None;
+            return false;
         }
         let (start, end) = (span.start + 1, span.end - 1);
-        let text = if self.envelope.has_escaped_method {
-            Text::from_vec(unescape(&self.frame[start..end]))
+        if self.envelope.has_escaped_method {
+            *method = Name::from_text(Text::from_vec(unescape(&self.frame[start..end])));
         } else {
-            Text::slice(self.frame, start, end)
-        };
-        Some(Name::from_text(text))
+            method.text().become_slice(self.frame, start, end);
+        }
+        true
     }
 
     #[inline(always)]
-    fn bytes(&self, span: Span) -> &[u8] {
-        span.of(self.frame)
+    fn bytes(&self, place: Place) -> &[u8] {
+        place.span().of(self.frame)
     }
 
     #[inline(always)]
-    fn text(&self, span: Span) -> Text {
+    fn text(&self, place: Place) -> Text {
+        let span = place.span();
         Text::slice(self.frame, span.start, span.end)
+    }
+
+    #[inline(always)]
+    fn become_text(&self, text: &mut Text, place: Place) {
+        let span = place.span();
+        text.become_slice(self.frame, span.start, span.end);
     }
 }
 

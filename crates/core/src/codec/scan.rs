@@ -12,7 +12,7 @@ use crate::codec::keys::{self, Key};
 use crate::error::ErrorObject;
 use crate::limits::Limits;
 
-/// A part of a frame. No value starts at byte 0 of an envelope, so the default stands for "absent".
+/// A part of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// The first byte.

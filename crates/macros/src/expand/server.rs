@@ -102,15 +102,12 @@ fn reading(method: &Method, options: &Options) -> TokenStream {
     let site = mixed_at(method.function.span());
     let krate = &options.krate;
     let names = method.arguments().map(|argument| &argument.name);
-    let read = if method.is_variadic() { "read_variadic" } else { "read" };
-    let read = Ident::new(read, site);
+    let fill = if method.is_variadic() { "fill_variadic" } else { "fill" };
+    let fill = Ident::new(fill, site);
     let values = method.arguments().enumerate().map(|(index, argument)| value(argument, index, options));
-    let arguments = match method.arguments().next() {
-        Some(_) => quote_spanned!(site=> let arguments =),
-        None => TokenStream::new(),
-    };
     quote_spanned! {site=>
-        #arguments #krate::Arguments::#read(call.params.as_ref(), &[#(#names),*])?;
+        let mut arguments = #krate::Arguments::new(call.params.as_ref(), &[#(#names),*]);
+        arguments.#fill()?;
         ::core::result::Result::Ok::<_, #krate::ErrorObject>((#(#values,)*))
     }
 }
