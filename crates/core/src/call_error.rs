@@ -46,6 +46,9 @@ pub enum CallError {
     /// The result came but is not of the expected type.
     #[error("the result is not what was expected: {0}")]
     Result(Cow<'static, str>),
+    /// A stream was ended here, because it was not read while the whole connection waited for that.
+    #[error("the stream was ended because it was read too slowly: {0}")]
+    Unread(Cow<'static, str>),
     /// Items of a stream are missing here. The stream goes on.
     #[error("{0}")]
     Gap(Gap),
@@ -67,7 +70,7 @@ impl CallError {
             CallError::Rejected(error) => error.code,
             CallError::TimedOut => Code::TIMED_OUT,
             CallError::Cancelled => Code::CANCELLED,
-            CallError::Busy(_) => Code::OVER_LIMIT,
+            CallError::Busy(_) | CallError::Unread(_) => Code::OVER_LIMIT,
             CallError::Gap(_) => Code::ITEMS_LOST,
             CallError::Params(_) => Code::INTERNAL_ERROR,
             CallError::Closed(_)

@@ -43,11 +43,15 @@ pub struct Limits {
     pub batch_concurrency: usize,
     /// Streams of one connection that are open at once: 1024 (SEC-L-13).
     pub subscriptions: usize,
-    /// Items that wait for a consumer on this side, for each stream: 1024. One more ends the stream.
+    /// Items that wait for a consumer on this side, for each stream: 1024. With so many, or with half of
+    /// [`outbox`](Limits::outbox), the connection reads no more until the consumer has caught up, unless a call of this
+    /// side waits for its answer. So a stream goes as fast as it is read.
     pub items: usize,
+    /// How long a connection reads nothing because a stream is not read: 30 s. Then that stream is ended.
+    pub stall_time: Duration,
     /// Bytes that wait to be sent on one connection: 16 MiB. Past half of it our own calls, notifications and streams
     /// wait; past all of it, not counting the longest frame, the far side is too slow and the connection ends
-    /// (SEC-L-14). Items of one stream that wait for a consumer may take as much.
+    /// (SEC-L-14). Items of one stream that wait for a consumer may take as much; one more ends the stream.
     pub outbox: usize,
     /// How long a call may run: 30 s, then it is cancelled and answered with -32003 (SEC-L-12).
     pub call_time: Duration,
@@ -80,6 +84,7 @@ impl Default for Limits {
             batch_concurrency: 16,
             subscriptions: 1024,
             items: 1024,
+            stall_time: Duration::from_secs(30),
             outbox: 16 << 20,
             call_time: Duration::from_secs(30),
             drain_time: Duration::from_secs(10),

@@ -132,7 +132,7 @@ impl FarSide {
     /// An answer that comes in parts, which are the items of a stream.
     fn parts(&self, id: u64) -> (Answer, ReplyFuture) {
         let link = Arc::clone(&self.link);
-        let (inbox, reader) = inbox(&self.link.settings.limits, move || link.give_up(id));
+        let (inbox, reader) = inbox(&self.link.settings.limits, &self.link.backlog, move || link.give_up(id));
         let items = Items::new(reader);
         let items = match self.hold.clone() {
             Some(hold) => items.through(|items| Held { items, _hold: hold }),

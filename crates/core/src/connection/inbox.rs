@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker};
 use futures_core::Stream;
 
 use crate::call_error::CallError;
+use crate::connection::backlog::Backlog;
 use crate::error::ErrorObject;
 use crate::gap::Gap;
 use crate::json::Json;
@@ -30,16 +31,32 @@ struct State {
     bytes: usize,
     limit: usize,
     limit_bytes: usize,
+    /// Whether the reader is so far behind that the backlog knows.
+    is_full: bool,
+    backlog: Arc<Backlog>,
     /// How the stream ended; set once.
     end: Option<Option<ErrorObject>>,
     waker: Option<Waker>,
 }
 
-/// A new stream that keeps up to `limits.items` items for its reader, and not more than `limits.outbox` bytes of them.
-pub(super) fn inbox<F: FnMut() + Send>(limits: &Limits, on_drop: F) -> (Inbox, Reader<F>) {
-    let (limit, limit_bytes) = (limits.items, limits.outbox);
-    let state =
-        State { items: VecDeque::new(), gap: None, bytes: 0, limit, limit_bytes, end: None, waker: None };
+/// A new stream that keeps items for its reader. The backlog is told when `limits.items` are waiting; with more than
+/// `limits.outbox` bytes of them the stream ends.
+pub(super) fn inbox<F: FnMut() + Send>(
+    limits: &Limits,
+    backlog: &Arc<Backlog>,
+    on_drop: F,
+) -> (Inbox, Reader<F>) {
+    let state = State {
+        items: VecDeque::new(),
+        gap: None,
+        bytes: 0,
+        limit: limits.items,
+        limit_bytes: limits.outbox,
+        is_full: false,
+        backlog: Arc::clone(backlog),
+        end: None,
+        waker: None,
+    };
     let state = Arc::new(Mutex::new(state));
     (Inbox(Arc::clone(&state)), Reader { state, on_drop })
 }
@@ -60,19 +77,24 @@ impl Inbox {
     /// Adds an item; false if there is no room for it, which ends the stream.
     pub(super) fn push(&self, gap: Option<Gap>, item: Json) -> bool {
         locked(&self.0, |state| {
-            let bytes = state.bytes + item.as_bytes().len();
-            let fits = state.items.len() < state.limit && bytes <= state.limit_bytes;
+            let bytes = state.bytes + size(&item);
+            let fits = bytes <= state.limit_bytes;
             if fits {
                 state.bytes = bytes;
                 let gap = joined(state.gap.take(), gap);
                 state.items.push_back((gap, item));
+                state.note_more();
             } else {
-                let reason = "the stream was read too slowly and has ended (limits.items)";
-                state.end.get_or_insert(Some(CallError::Busy(reason.into()).into()));
+                state.end_with(Some(CallError::Unread("too much of it waits (limits.outbox)".into()).into()));
             }
             state.wake();
             fits
         })
+    }
+
+    /// Whether the reader is behind.
+    pub(super) fn is_full(&self) -> bool {
+        locked(&self.0, |state| state.is_full)
     }
 
     /// Takes note that items are missing after those that came.
@@ -87,7 +109,8 @@ impl Inbox {
     pub(super) fn end(&self, gap: Option<Gap>, error: Option<ErrorObject>) {
         locked(&self.0, |state| {
             if state.end.is_none() {
-                (state.gap, state.end) = (joined(state.gap, gap), Some(error));
+                state.gap = joined(state.gap, gap);
+                state.end_with(error);
             }
             state.wake();
         });
@@ -101,7 +124,41 @@ impl Drop for Inbox {
     }
 }
 
+/// What an item that waits takes, in bytes.
+fn size(item: &Json) -> usize {
+    size_of::<(Option<Gap>, Json)>() + item.as_bytes().len()
+}
+
 impl State {
+    /// Ends the stream, which keeps nobody waiting then.
+    fn end_with(&mut self, error: Option<ErrorObject>) {
+        self.end.get_or_insert(error);
+        if std::mem::take(&mut self.is_full) {
+            self.backlog.note_room();
+        }
+    }
+
+    /// Tells the backlog when the reader falls behind.
+    fn note_more(&mut self) {
+        let is_full = self.items.len() >= self.limit || self.bytes >= self.limit_bytes / 2;
+        if is_full && !self.is_full && self.end.is_none() {
+            self.is_full = true;
+            self.backlog.note_full();
+        }
+    }
+
+    /// Tells the backlog when the reader has caught up by half.
+    fn note_taken(&mut self) {
+        if !self.is_full {
+            return;
+        }
+        self.backlog.note_taken();
+        if self.items.len() <= self.limit / 2 && self.bytes <= self.limit_bytes / 4 {
+            self.is_full = false;
+            self.backlog.note_room();
+        }
+    }
+
     fn wake(&mut self) {
         if let Some(waker) = self.waker.take() {
             waker.wake();
@@ -112,7 +169,10 @@ impl State {
 impl<F: FnMut() + Send> Reader<F> {
     /// Drops the reader without a word to anybody.
     pub(super) fn forget(self) {
-        locked(&self.state, |state| state.end.get_or_insert(None).take());
+        locked(&self.state, |state| {
+            state.end_with(None);
+            state.end.as_mut().and_then(Option::take)
+        });
     }
 }
 
@@ -126,7 +186,8 @@ impl<F: FnMut() + Send + Unpin> Stream for Reader<F> {
                 return Poll::Ready(Some(Err(CallError::Gap(gap).into())));
             }
             if let Some((_, item)) = state.items.pop_front() {
-                state.bytes -= item.as_bytes().len();
+                state.bytes -= size(&item);
+                state.note_taken();
                 return Poll::Ready(Some(Ok(item)));
             }
             match &mut state.end {

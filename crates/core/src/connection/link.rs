@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Context;
 
-use futures_util::task::AtomicWaker;
 use tokio::sync::{Notify, oneshot};
 
 use crate::call_error::CallError;
 use crate::codec::{self, Outcome, Response};
 use crate::connection::FrameSink;
+use crate::connection::backlog::Backlog;
 use crate::connection::early::{Early, Event};
 use crate::connection::inbox::{Inbox, inbox};
 use crate::connection::partial;
@@ -32,8 +32,8 @@ pub(super) struct Link {
     state: Mutex<State>,
     /// Whether something is queued, so that the driver need not lock to find out.
     has_queued: AtomicBool,
-    /// Wakes the driver.
-    driver: AtomicWaker,
+    /// How far readers of streams are behind; wakes the driver.
+    pub(super) backlog: Arc<Backlog>,
     /// Wakes those who wait for room in the queue.
     room: Notify,
     /// Wakes those who wait for the end.
@@ -107,7 +107,7 @@ impl Link {
             settings,
             state: Mutex::new(state),
             has_queued: AtomicBool::new(false),
-            driver: AtomicWaker::new(),
+            backlog: Arc::default(),
             room: Notify::new(),
             ended: Notify::new(),
             is_draining: AtomicBool::new(false),
@@ -129,7 +129,7 @@ impl Link {
         write(&mut state.queued);
         state.ends.push(state.queued.len());
         self.has_queued.store(true, Ordering::Release);
-        self.driver.wake();
+        self.backlog.wake_driver();
     }
 
     /// Waits until less than half of the outbox is taken, or the connection has ended.
@@ -195,7 +195,7 @@ impl Link {
 
     /// Registers the driver to be woken when something is queued from now on.
     pub(super) fn register(&self, cx: &Context<'_>) {
-        self.driver.register(cx.waker());
+        self.backlog.register(cx.waker());
     }
 
     pub(super) fn is_draining(&self) -> bool {
@@ -204,7 +204,7 @@ impl Link {
 
     pub(super) fn drain(&self) {
         self.is_draining.store(true, Ordering::Release);
-        self.driver.wake();
+        self.backlog.wake_driver();
     }
 
     /// Settles the call that a response answers.
@@ -270,7 +270,8 @@ impl Link {
     fn open(self: &Arc<Link>, subscription: &Json, names: Option<Arc<Subscription>>) -> Reply {
         let link = Arc::clone(self);
         let (of, spelled) = (subscription.detached(), names.clone());
-        let (inbox, reader) = inbox(&self.settings.limits, move || link.unsubscribe(&of, spelled.as_deref()));
+        let on_drop = move || link.unsubscribe(&of, spelled.as_deref());
+        let (inbox, reader) = inbox(&self.settings.limits, &self.backlog, on_drop);
         let refused = self.locked(|state| {
             if let Some(reason) = &state.closed {
                 inbox.end(None, Some(reason.clone().into()));
@@ -406,6 +407,29 @@ impl Link {
             // It was read too slowly.
             self.queue_unsubscribe(state, subscription, names.as_deref());
         }
+    }
+
+    /// Whether a call waits for its answer: not one whose answer comes in parts, which are read like a stream.
+    pub(super) fn has_waiting_call(&self) -> bool {
+        self.locked(|state| state.pending.any(|waiter| matches!(waiter.answer, Answer::Whole(_))))
+    }
+
+    /// Ends the streams that are not read.
+    pub(super) fn end_unread(&self, error: &CallError) {
+        self.locked(|state| {
+            let is_unread = |stream: &Receiving| stream.inbox.is_full();
+            let unread = state.streams.extract_if(|_, stream| is_unread(stream)).collect::<Vec<_>>();
+            for (subscription, stream) in unread {
+                stream.inbox.end(None, Some(error.clone().into()));
+                self.queue_unsubscribe(state, &subscription, stream.names.as_deref());
+            }
+            let is_unread =
+                |waiter: &Waiter| matches!(&waiter.answer, Answer::Parts(inbox) if inbox.is_full());
+            for (id, waiter) in state.pending.remove_where(is_unread) {
+                waiter.answer.send(Reply::Error(error.clone().into()));
+                self.queue_cancel(state, id);
+            }
+        });
     }
 
     /// Tells the far side that nobody reads a stream any more.

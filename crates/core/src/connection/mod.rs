@@ -2,7 +2,7 @@
 //!
 //! One task reads, starts calls and writes; only calls that are not done at their first step get tasks of their own.
 //!
-//! - Reading waits for nothing but the next frame. Responses, cancellations and stream items are settled on the spot;
+//! - Reading waits for nothing but the next frame, and for readers of streams that are behind. Responses, cancellations and stream items are settled on the spot;
 //!   calls are admitted, or refused when too many are under way.
 //! - Calls start in the order they arrive. A notification is done before anything after it starts
 //!   ([`ordered_notifications`](crate::Profile::ordered_notifications)).
@@ -10,6 +10,7 @@
 //! - What a handler sends before it returns goes out before its reply.
 
 mod answers;
+mod backlog;
 mod calls;
 mod early;
 mod far_side;
@@ -65,6 +66,15 @@ pub struct Connection {
     finishes_streams: bool,
     /// What the far side did wrong, once it was told.
     fault: Option<ConnectionError>,
+    /// Set while nothing is read, because a stream of the far side is not.
+    stall: Option<Stall>,
+}
+
+/// How long nothing was read because a reader of a stream is behind.
+struct Stall {
+    until: Pin<Box<Sleep>>,
+    /// What readers had taken when it began.
+    taken: usize,
 }
 
 /// How far a connection is on its way to its end.
@@ -113,6 +123,7 @@ impl Connection {
             phase: Phase::Open,
             finishes_streams: false,
             fault: None,
+            stall: None,
         };
         (peer, connection)
     }
@@ -190,8 +201,14 @@ impl Connection {
         if matches!(self.phase, Phase::Draining { has_ended: true, .. } | Phase::Closing { .. }) {
             return Ok(false);
         }
+        if self.stall.is_some() && !self.link.backlog.is_behind() {
+            self.stall = None;
+        }
         let before = self.sink.queued();
         for _ in 0..FRAMES_AT_ONCE {
+            if self.link.backlog.is_behind() && self.is_stalled(cx) {
+                return Ok(false);
+            }
             match self.source.poll_frame(cx) {
                 Poll::Ready(Some(Ok(frame))) => self.take(&frame, cx),
                 Poll::Ready(Some(Err(error))) => {
@@ -209,6 +226,30 @@ impl Connection {
             }
         }
         Ok(true)
+    }
+
+    /// Whether nothing is read for now, so that the far side sends no more of a stream than its reader takes.
+    ///
+    /// Not while a call waits for its answer: its caller may be the reader. And not for ever: somebody else may wait for
+    /// what the far side sends.
+    #[cold]
+    fn is_stalled(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.link.has_waiting_call() {
+            self.stall = None;
+            return false;
+        }
+        let taken = self.link.backlog.taken();
+        let begin = || Stall { until: Box::pin(tokio::time::sleep(self.settings.limits.stall_time)), taken };
+        if self.stall.as_ref().is_none_or(|stall| stall.taken != taken) {
+            self.stall = Some(begin());
+        }
+        let is_over = self.stall.as_mut().is_some_and(|stall| stall.until.as_mut().poll(cx).is_ready());
+        if is_over {
+            self.stall = None;
+            let why = "nothing of it was taken for as long as a connection may wait (limits.stall_time)";
+            self.link.end_unread(&CallError::Unread(why.into()));
+        }
+        !is_over
     }
 
     /// Tells the far side what it did wrong, and reads no more of it. What it asked for before is still answered.

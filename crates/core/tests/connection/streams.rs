@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use switchboard_core::{
@@ -158,16 +159,76 @@ async fn items_are_pulled_only_while_there_is_room_to_send_them() {
     assert!(!server.task.is_finished());
 }
 
+fn few(items: usize) -> Limits {
+    Limits { items, ..Limits::default() }
+}
+
+#[tokio::test]
+async fn a_stream_goes_as_fast_as_it_is_read() {
+    let count = Method::stream("count", |(n,): (usize,), _| futures_util::stream::iter(0..n));
+    let (client, _server) = ends(Router::builder(), Router::builder().add(count), few(4));
+    let mut items: Values<usize> = client.peer.stream("count", [5_000]).await.unwrap();
+    for n in 0..5_000 {
+        assert_eq!(items.next().await, Some(Ok(n)));
+        // The connection has its turn, and more to give than there is room for.
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(items.next().await, None);
+}
+
+#[tokio::test]
+async fn a_stream_that_is_not_read_is_not_pulled_further() {
+    let endless = Endless::new();
+    let (client, server) = ends(Router::builder(), Router::builder().add(endless.method()), few(4));
+    let mut items: Values<usize> = client.peer.stream("endless", ()).await.unwrap();
+    let mut pulled = usize::MAX;
+    while pulled != endless.pulled.load(Ordering::SeqCst) {
+        pulled = endless.pulled.load(Ordering::SeqCst);
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(items.by_ref().take(pulled).collect::<Vec<_>>().await.len(), pulled);
+    assert!(items.next().await.is_some_and(|item| item.is_ok()));
+    assert!(!client.task.is_finished() && !server.task.is_finished());
+}
+
+#[tokio::test]
+async fn whoever_calls_between_items_is_answered_however_many_wait() {
+    let count = Method::stream("count", |(n,): (u32,), _| futures_util::stream::iter(0..n));
+    let (client, _server) = ends(Router::builder(), Router::builder().add(count).add(echo()), few(4));
+    let mut items: Values<u32> = client.peer.stream("count", [500]).await.unwrap();
+    let mut sum = 0;
+    while let Some(item) = items.next().await {
+        let item = item.unwrap();
+        sum += client.peer.call::<(u32,)>("echo", [item]).await.unwrap().0;
+    }
+    assert_eq!(sum, (0..500).sum::<u32>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_nobody_reads_holds_the_others_up_for_a_while_only() {
+    let endless = Endless::new();
+    let count = Method::stream("count", |(n,): (u32,), _| futures_util::stream::iter(0..n));
+    let (client, _server) =
+        ends(Router::builder(), Router::builder().add(count).add(endless.method()), few(4));
+    let unread: Values<usize> = client.peer.stream("endless", ()).await.unwrap();
+    let items: Values<u32> = client.peer.stream("count", [100]).await.unwrap();
+    assert_eq!(items.count().await, 100);
+    let last = unread.collect::<Vec<_>>().await.pop();
+    assert!(matches!(last, Some(Err(CallError::Unread(_)))), "{last:?}");
+}
+
 #[tokio::test]
 async fn a_reader_that_is_too_slow_is_told_that_it_lost_the_stream() {
     let endless = Endless::new();
-    let limits = Limits { items: 4, ..Limits::default() };
+    let limits = Limits { stall_time: Duration::ZERO, ..few(4) };
     let (client, _server) = ends(Router::builder(), Router::builder().add(endless.method()), limits);
     let items: Values<usize> = client.peer.stream("endless", ()).await.unwrap();
     endless.ended().await;
     let items: Vec<_> = items.collect().await;
     assert_eq!(items.len(), 5, "{items:?}");
-    assert!(matches!(items[4], Err(CallError::Busy(_))));
+    assert!(matches!(items[4], Err(CallError::Unread(_))));
 }
 
 #[tokio::test]

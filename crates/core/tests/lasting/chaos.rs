@@ -107,7 +107,7 @@ async fn act(peer: &Peer, book: &Book, random: &mut fastrand::Rng) {
                     Some(Ok(n)) => assert_eq!(n, std::mem::replace(&mut expected, n + 1)),
                     Some(Err(CallError::Gap(_))) => expected = 0,
                     // This reader was too slow, which ends a stream whatever the connection does.
-                    Some(Err(CallError::Busy(_))) => break,
+                    Some(Err(CallError::Unread(_))) => break,
                     other => panic!("{other:?}"),
                 }
             }

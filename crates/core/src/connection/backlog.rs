@@ -1,0 +1,52 @@
+//! How far the readers of a connection's streams are behind.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::Waker;
+
+use futures_util::task::AtomicWaker;
+
+/// What the streams that are received over one connection have in common.
+#[derive(Default)]
+pub(super) struct Backlog {
+    /// Wakes the driver.
+    driver: AtomicWaker,
+    /// How many streams have as many items waiting as may be.
+    full: AtomicUsize,
+    /// How many items were taken from such streams. It only tells whether there was one.
+    taken: AtomicUsize,
+}
+
+impl Backlog {
+    pub(super) fn register(&self, driver: &Waker) {
+        self.driver.register(driver);
+    }
+
+    pub(super) fn wake_driver(&self) {
+        self.driver.wake();
+    }
+
+    /// Whether a reader is so far behind that nothing more should come for now.
+    #[inline]
+    pub(super) fn is_behind(&self) -> bool {
+        self.full.load(Relaxed) > 0
+    }
+
+    /// A number that changes when a reader that is behind takes something.
+    pub(super) fn taken(&self) -> usize {
+        self.taken.load(Relaxed)
+    }
+
+    pub(super) fn note_full(&self) {
+        self.full.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn note_taken(&self) {
+        self.taken.fetch_add(1, Relaxed);
+    }
+
+    /// A stream has room again, or has ended.
+    pub(super) fn note_room(&self) {
+        self.full.fetch_sub(1, Relaxed);
+        self.driver.wake();
+    }
+}
