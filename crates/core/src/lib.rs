@@ -14,6 +14,7 @@ mod dispatch;
 mod error;
 mod events;
 mod exchange;
+mod expected;
 mod extensions;
 mod feed;
 mod gap;
