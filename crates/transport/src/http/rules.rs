@@ -31,6 +31,7 @@ pub(crate) struct Rules {
     /// The paths of requests that may take the short way.
     pub(super) plain_paths: Vec<String>,
     has_told_of_hosts: AtomicBool,
+    has_told_of_origins: AtomicBool,
 }
 
 /// A request whose head was looked at.
@@ -110,10 +111,19 @@ impl Rules {
         let guard = Guard::new(&options.hosts, &options.origins, address);
         let cors = options.cors.as_ref().map(|cors| CorsHeaders::new(cors, &options.origins));
         let is_loopback = address.is_some_and(|address| address.ip().is_loopback());
-        let has_told_of_hosts = AtomicBool::new(false);
         let plain_paths = plain::paths(&options);
         let settings = Arc::new(settings);
-        Rules { service, settings, options, guard, cors, is_loopback, plain_paths, has_told_of_hosts }
+        Rules {
+            service,
+            settings,
+            options,
+            guard,
+            cors,
+            is_loopback,
+            plain_paths,
+            has_told_of_hosts: AtomicBool::new(false),
+            has_told_of_origins: AtomicBool::new(false),
+        }
     }
 
     /// Checks the head of a request.
@@ -267,7 +277,10 @@ impl Rules {
         if let Some(origin) = head.origin {
             let host = target(uri).or(head.host.map(HeaderValue::as_bytes));
             if !self.guard.takes_origin(origin.as_bytes(), host) {
-                return Err(Fault::Forbidden("pages of this origin may not call"));
+                self.note_foreign_origin();
+                return Err(Fault::Forbidden(
+                    "pages of this origin may not call; the server can be told to allow it",
+                ));
             }
         }
         Ok(())
@@ -289,6 +302,16 @@ impl Rules {
         }
     }
 
+    /// The same for pages.
+    fn note_foreign_origin(&self) {
+        if !self.has_told_of_origins.swap(true, Relaxed) {
+            tracing::warn!(
+                "a call of a page from another origin was refused; if the page is one of yours, allow it in \
+                 `http::Options::origins`, or with `--allow-origin ORIGIN --cors` of `switchboard serve`"
+            );
+        }
+    }
+
     /// SEC-O-01. With HTTP/2 the host stands in the target; where it stands twice, both must pass.
     fn check_host(&self, head: &Head<'_>, uri: &Uri, version: Version) -> Result<(), Fault> {
         if head.has_repeated_host {
@@ -306,7 +329,7 @@ impl Rules {
         let is_unnamed = named == [None, None] && version > Version::HTTP_10;
         if is_foreign || is_unnamed {
             self.note_foreign_host();
-            return Err(Fault::Forbidden("this server does not go by that name"));
+            return Err(Fault::Forbidden("this server does not go by that name; it can be told to"));
         }
         Ok(())
     }
