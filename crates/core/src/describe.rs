@@ -97,6 +97,13 @@ pub enum ResultDescription {
     Value(Value),
     /// A stream of values with this JSON Schema.
     Stream(Value),
+    /// One value, or a stream for [whoever wants one](crate::Context::wants_stream).
+    Either {
+        /// The JSON Schema of the value.
+        value: Value,
+        /// The JSON Schema of an item of the stream.
+        item: Value,
+    },
     /// Nothing: it is there to be notified.
     Nothing,
 }

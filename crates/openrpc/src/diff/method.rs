@@ -32,28 +32,40 @@ impl Changes {
     /// What is answered: nothing, a value or a stream.
     fn answer(&mut self, old: &Method, new: &Method, place: &str) {
         let at_result = below(place, "result");
-        match (old.stream_item(), new.stream_item()) {
-            (Some(before), Some(after)) => {
-                self.schema((before, after), Direction::Out, &format!("{place}/x-stream/item"), "an item");
-                self.names(old, new, place);
-                return;
-            }
-            (Some(_), None) => {
-                return self.add(
-                    Severity::Breaking,
-                    at_result,
-                    "it answers with one value, no more a stream",
-                );
-            }
-            (None, Some(_)) => {
-                return self.add(
-                    Severity::Breaking,
-                    at_result,
-                    "it answers with a stream, no more one value",
-                );
-            }
-            (None, None) => {}
+        let item = format!("{place}/x-stream/item");
+        if let (Some(before), Some(after)) = (old.stream_item(), new.stream_item()) {
+            self.schema((before, after), Direction::Out, &item, "an item");
+            self.names(old, new, place);
         }
+        match (Streaming::of(old), Streaming::of(new)) {
+            (Streaming::Always, Streaming::Always) => {}
+            (Streaming::Always, Streaming::OnWish) => {
+                let what = "it answers with one value to those who do not want a stream";
+                self.add(Severity::Breaking, at_result, what);
+            }
+            (Streaming::Always, Streaming::Never) => {
+                self.add(Severity::Breaking, at_result, "it answers with one value, no more a stream");
+            }
+            (Streaming::OnWish | Streaming::Never, Streaming::Always) => {
+                self.add(Severity::Breaking, at_result, "it answers with a stream, no more one value");
+            }
+            (Streaming::OnWish, Streaming::Never) => {
+                self.add(Severity::Breaking, item, "it streams to nobody any more");
+                self.value(old, new, place);
+            }
+            (Streaming::Never, Streaming::OnWish) => {
+                self.add(Severity::Harmless, item, "it streams to those who want that");
+                self.value(old, new, place);
+            }
+            (Streaming::OnWish, Streaming::OnWish) | (Streaming::Never, Streaming::Never) => {
+                self.value(old, new, place);
+            }
+        }
+    }
+
+    /// One value, or nothing.
+    fn value(&mut self, old: &Method, new: &Method, place: &str) {
+        let at_result = below(place, "result");
         match (old.result(), new.result()) {
             (Some(before), Some(after)) => {
                 let schemas = (before.schema.as_value(), after.schema.as_value());
@@ -123,6 +135,24 @@ impl Changes {
             (false, true) => self.add(Severity::Harmless, place, "it is deprecated now"),
             (true, false) => self.add(Severity::Harmless, place, "it is no more deprecated"),
             _ => {}
+        }
+    }
+}
+
+/// To whom a method answers with a stream.
+#[derive(Clone, Copy)]
+enum Streaming {
+    Always,
+    OnWish,
+    Never,
+}
+
+impl Streaming {
+    fn of(method: &Method) -> Streaming {
+        match (method.stream_item(), method.is_stream_optional()) {
+            (Some(_), true) => Streaming::OnWish,
+            (Some(_), false) => Streaming::Always,
+            (None, _) => Streaming::Never,
         }
     }
 }

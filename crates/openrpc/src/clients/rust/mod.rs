@@ -45,7 +45,8 @@ pub(super) const STYLE: Style = Style {
         "Values",
         "Vec",
     ],
-    members: &["new"],
+    members: &[],
+    client: &["batch", "new"],
     locals: &["positions"],
     names_unions: true,
 };
