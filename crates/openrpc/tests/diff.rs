@@ -132,6 +132,20 @@ fn what_a_method_is_counts() {
     check(result.clone(), stream("string"), &["breaking: it answers with a stream, no more one value"]);
     check(stream("string"), result, &["breaking: it answers with one value, no more a stream"]);
     check(stream("integer"), stream("number"), &["breaking: an item can be of type number now"]);
+    let either = |item: &str, value: &str| {
+        json!({"result": {"name": "r", "schema": {"type": value}},
+        "x-stream": {"item": {"type": item}, "optional": true}})
+    };
+    let value = json!({"result": {"name": "r", "schema": {"type": "string"}}});
+    check(value.clone(), either("string", "string"), &["harmless: it streams to those who want that"]);
+    check(either("string", "string"), value, &["breaking: it streams to nobody any more"]);
+    let whole = &["breaking: it answers with one value to those who do not want a stream"];
+    check(stream("string"), either("string", "string"), whole);
+    let always = &["breaking: it answers with a stream, no more one value"];
+    check(either("string", "string"), stream("string"), always);
+    let both =
+        ["breaking: an item can be of type number now", "breaking: the result can be of type number now"];
+    check(either("integer", "integer"), either("number", "number"), &both);
     let names = |unsubscribe: &str| json!({"x-subscription": {"notification": "n", "unsubscribe": unsubscribe, "item": true}});
     let renamed = ["breaking: the notification of its items, or the method that ends it, has another name"];
     check(names("u"), names("v"), &renamed);
