@@ -167,6 +167,32 @@ async fn what_is_not_an_answer_is_told_apart() {
 }
 
 #[tokio::test]
+async fn interim_responses_are_skipped_but_not_for_ever() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let peer = http::connect(&format!("http://{address}/")).unwrap();
+    let server = tokio::spawn(async move {
+        let interim = "HTTP/1.1 100 Continue\r\n\r\n";
+        let answer =
+            "HTTP/1.1 200 OK\r\ncontent-length: 35\r\n\r\n{\"jsonrpc\":\"2.0\",\"result\":3,\"id\":1}";
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut sent = vec![0; 4096];
+        stream.read(&mut sent).await.unwrap();
+        stream.write_all(format!("{}{answer}", interim.repeat(100)).as_bytes()).await.unwrap();
+        // The second call comes over the same connection, and is answered with nothing else.
+        stream.read(&mut sent).await.unwrap();
+        let many = interim.repeat(1000);
+        while stream.write_all(many.as_bytes()).await.is_ok() {}
+    });
+    assert_eq!(within(async { peer.call::<i64>("add", [1, 2]).await }).await, Ok(3));
+    let error = within(async { peer.call::<i64>("add", [1, 2]).await }).await.unwrap_err();
+    assert!(matches!(error, CallError::Transport(_)), "{error:?}");
+    assert!(error.to_string().ends_with("sent more than 100 interim responses and no answer"), "{error}");
+    // The connection is given up, too.
+    within(server).await.unwrap();
+}
+
+#[tokio::test]
 async fn an_answer_beyond_the_limit_is_not_read() {
     let server = serve().await;
     let limits = Limits { reply: 1000, ..Limits::default() };
