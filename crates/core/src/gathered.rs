@@ -48,11 +48,7 @@ impl Batch {
     /// The batch's timeout counts, not that of the call; and a batch tells no progress. A call of another peer fails the batch.
     pub fn add<T>(&mut self, request: Request<T>) -> Place<T> {
         let at = self.calls.iter().filter(|call| !call.is_notification()).count();
-        let call = match request.peer().is_same(&self.peer) {
-            true => request.to_call(),
-            false => Err(CallError::Unsupported("a call of another peer is part of the batch".into())),
-        };
-        match call {
+        match request.into_call_over(&self.peer) {
             Ok(call) => self.calls.push(call),
             Err(error) => self.fault = self.fault.take().or(Some(error)),
         }

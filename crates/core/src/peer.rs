@@ -303,12 +303,15 @@ impl<T> Request<T> {
         self
     }
 
-    /// The peer that it is for.
-    pub(crate) fn peer(&self) -> &Peer {
-        &self.peer
+    /// The call, to be sent over this peer, which has to be the one that it was made for.
+    pub(crate) fn into_call_over(self, peer: &Peer) -> Result<Call, CallError> {
+        if self.peer.is_same(peer) {
+            return self.to_call();
+        }
+        Err(CallError::Unsupported("a call of another peer is part of the batch".into()))
     }
 
-    pub(crate) fn to_call(&self) -> Result<Call, CallError> {
+    fn to_call(&self) -> Result<Call, CallError> {
         let call = Call::new(self.method.clone(), self.params.clone()?);
         Ok(if self.is_repeatable { call.repeatable() } else { call })
     }

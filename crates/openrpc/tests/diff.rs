@@ -445,3 +445,41 @@ fn what_breaks_is_told_however_much_is_different() {
         assert_eq!(last.to_string(), "unsure: m: more differences of the parameter `a` were left out");
     }
 }
+
+#[test]
+fn thousands_of_names_are_looked_up_and_not_searched_for() {
+    const COUNT: usize = 4_000;
+    let params = |mark: &str| {
+        (0..COUNT).map(|at| json!({"name": format!("{mark}{at}"), "schema": {"type": "string"}})).collect()
+    };
+    let method = |params: Vec<Value>| json!([{"name": "m", "paramStructure": "by-name", "params": params}]);
+    let mut reversed: Vec<Value> = params("a");
+    reversed.reverse();
+    assert_eq!(changes(method(params("a")), method(reversed)).len(), 0);
+    assert_eq!(changes(method(params("a")), method(params("b"))).len(), COUNT);
+
+    let methods = |mark: &str| {
+        let one = |at: usize| {
+            let schema = json!({"type": "string", "maxLength": at});
+            json!({"name": format!("{mark}{at}"), "params": [], "result": {"name": "r", "schema": schema}})
+        };
+        Value::from_iter((0..COUNT).map(one))
+    };
+    let renamed = changes(methods("a"), methods("b"));
+    let gone = |at: usize| format!("the method is gone; `b{at}` is new and takes and gives the same");
+    assert_eq!(renamed.len(), 2 * COUNT);
+    assert!(renamed.iter().filter(|change| change.method == "a7").all(|change| change.what == gone(7)));
+}
+
+#[test]
+fn types_that_stand_many_times_count_once() {
+    let kinds: Vec<&str> = std::iter::repeat_n("string", 10_000).chain(["null", "strnig"]).collect();
+    let schema = json!({"type": kinds, "description": "x".repeat(10_000)});
+    let changed = json!({"anyOf": [{"type": "string"}]});
+    check_schema(
+        schema,
+        changed,
+        &["breaking: the parameter `a` can no more be of type null"],
+        &["harmless: the result can no more be of type null"],
+    );
+}

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::circles::end_circles;
 use super::names::{Scope, inside, pascal};
-use crate::document::{RefError, Resolver};
+use crate::document::{NODE, RefError, Resolver, weight};
 
 /// How many schemas are put together at most for one that has to fit several.
 const PARTS: usize = 64;
@@ -404,19 +404,6 @@ impl<'a> Types<'a> {
             }
         }
         (!members.is_empty()).then(|| json!({"type": "object", "properties": members, "required": required}))
-    }
-}
-
-/// What a value counts for, besides its texts.
-const NODE: usize = 32;
-
-/// How many bytes a value has, more or less.
-fn weight(value: &Value) -> usize {
-    NODE + match value {
-        Value::String(text) => text.len(),
-        Value::Array(values) => values.iter().map(weight).sum(),
-        Value::Object(members) => members.iter().map(|(name, value)| name.len() + weight(value)).sum(),
-        _ => 0,
     }
 }
 

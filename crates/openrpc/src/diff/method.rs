@@ -1,6 +1,6 @@
 //! What is different about one method, besides its parameters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
@@ -17,13 +17,9 @@ impl Changes {
     }
 
     /// A method that is gone; perhaps one that is new is the same by another name.
-    pub(super) fn removed(&mut self, old: &Method, appeared: &[&Method], place: &str) {
-        let alike = appeared.iter().find(|new| {
-            (&new.params, &new.result, new.param_structure) == (&old.params, &old.result, old.param_structure)
-                && !(old.params.is_empty() && old.result.is_none())
-        });
-        let what = match alike {
-            Some(new) => format!("the method is gone; `{}` is new and takes and gives the same", new.name),
+    pub(super) fn removed(&mut self, old: &Method, appeared: &Appeared<'_>, place: &str) {
+        let what = match appeared.like(old) {
+            Some(name) => format!("the method is gone; `{name}` is new and takes and gives the same"),
             None => "the method is gone".to_owned(),
         };
         self.add(Severity::Breaking, place, what);
@@ -137,6 +133,34 @@ impl Changes {
             _ => {}
         }
     }
+}
+
+/// The methods that are new, by what they take and give: the first of those that are alike.
+pub(super) struct Appeared<'a>(HashMap<String, &'a str>);
+
+impl<'a> Appeared<'a> {
+    pub(super) fn new(methods: impl Iterator<Item = &'a Method>) -> Appeared<'a> {
+        let mut all = HashMap::new();
+        for method in methods {
+            if let Some(manner) = manner(method) {
+                all.entry(manner).or_insert(method.name.as_str());
+            }
+        }
+        Appeared(all)
+    }
+
+    fn like(&self, old: &Method) -> Option<&'a str> {
+        // Most often nothing is new, and nothing has to be written out.
+        if self.0.is_empty() { None } else { self.0.get(&manner(old)?).copied() }
+    }
+}
+
+/// What a method takes and gives, written out; none if it does neither.
+fn manner(method: &Method) -> Option<String> {
+    if method.params.is_empty() && method.result.is_none() {
+        return None;
+    }
+    serde_json::to_string(&(&method.params, &method.result, method.param_structure)).ok()
 }
 
 /// To whom a method answers with a stream.
