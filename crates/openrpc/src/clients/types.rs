@@ -235,7 +235,12 @@ impl<'a> Types<'a> {
     /// A schema of one type, or of one that its keywords tell.
     fn one(&mut self, schema: &Map<String, Value>, kind: Option<&str>, name: &str) -> Shape {
         let kind = kind.or_else(|| {
-            let tells = [("properties", "object"), ("additionalProperties", "object"), ("items", "array")];
+            let tells = [
+                ("properties", "object"),
+                ("additionalProperties", "object"),
+                ("patternProperties", "object"),
+                ("items", "array"),
+            ];
             tells.iter().find(|(keyword, _)| schema.contains_key(*keyword)).map(|(_, kind)| *kind)
         });
         Shape::Alias(match kind {
@@ -271,8 +276,12 @@ impl<'a> Types<'a> {
         let none = Map::new();
         let members = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
         if members.is_empty() {
-            let others = match schema.get("additionalProperties") {
-                Some(others @ Value::Object(_)) => self.of(others, &inside(name, "Value")),
+            // A map whose names are no mere texts says so by a pattern.
+            let by_pattern = schema.get("patternProperties").and_then(Value::as_object);
+            let by_pattern = by_pattern.filter(|all| all.len() == 1).and_then(|all| all.values().next());
+            let others = match (by_pattern, schema.get("additionalProperties")) {
+                (Some(others), None | Some(Value::Bool(false))) => self.of(others, &inside(name, "Value")),
+                (None, Some(others @ Value::Object(_))) => self.of(others, &inside(name, "Value")),
                 _ => Type::Any,
             };
             return Shape::Alias(Type::Map(Box::new(others)));
@@ -451,13 +460,14 @@ fn values(schema: &Map<String, Value>) -> Option<Vec<&Value>> {
     }
 }
 
-/// What to call a branch of a union that has no name: by its first member that is a constant, or by its number.
+/// What to call a branch of a union that has no name: by its first member that is a constant, by its only member, or by its number.
 fn variant(branch: &Value, at: usize) -> String {
     let members = branch.get("properties").and_then(Value::as_object);
     let tag = members.and_then(|members| {
         members.values().find_map(|member| values(member.as_object()?)?.first()?.as_str())
     });
-    tag.map_or_else(|| format!("{}", at + 1), str::to_owned)
+    let only = members.filter(|members| members.len() == 1).and_then(|members| members.keys().next());
+    tag.or(only.map(String::as_str)).map_or_else(|| format!("{}", at + 1), str::to_owned)
 }
 
 fn is_unsigned(schema: &Map<String, Value>) -> bool {
