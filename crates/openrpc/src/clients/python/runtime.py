@@ -75,7 +75,7 @@ class Batch:
         self._pending: List[Pending[Any]] = []
         self._is_sent = False
 
-    def add(self, method: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> Pending[_T]:
+    def add(self, method: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Pending[_T]:
         """Adds a call: a method of the client, and what it is called with. Those that are notified are answered with None."""
         group: Any = getattr(method, "__self__", None)
         if not hasattr(group, "_transport"):

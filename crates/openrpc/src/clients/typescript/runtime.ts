@@ -477,6 +477,7 @@ export class WebSocketTransport implements Transport {
     const patience = new Patience(this.#url, options, this.#options.timeoutMs);
     try {
       return await patience.with(async () => {
+        const text = JSON.stringify(message);
         const socket = await this.#open();
         patience.signal.throwIfAborted();
         const answer = new Promise<unknown>((resolve, reject) => {
@@ -485,18 +486,21 @@ export class WebSocketTransport implements Transport {
           for (const id of ids) this.#asked.set(id, asked);
           if (ids.length === 0) resolve(undefined);
         });
-        socket.send(JSON.stringify(message));
+        socket.send(text);
         return answer;
       });
     } finally {
       patience.end();
       // What still waits for its answer was given up.
-      const left = ids.filter((id) => this.#asked.delete(id));
-      if (left.length > 0 && this.#lost === undefined) {
-        const socket = await this.#open();
-        for (const id of left) socket.send(JSON.stringify({ jsonrpc: "2.0", method: "rpc.cancel", params: { id } }));
-      }
+      for (const id of ids) if (this.#asked.delete(id)) this.#cancel(id);
     }
+  }
+
+  #cancel(id: number): void {
+    const text = JSON.stringify({ jsonrpc: "2.0", method: "rpc.cancel", params: { id } });
+    this.#open()
+      .then((socket) => socket.send(text))
+      .catch(() => undefined);
   }
 
   #open(): Promise<Socket> {
