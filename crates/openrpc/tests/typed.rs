@@ -64,6 +64,14 @@ enum Key {
     Both { id: u32, name: String },
 }
 
+#[derive(Serialize, Deserialize, JsonSchema)]
+enum Colour {
+    Red,
+    Green,
+    /// As the sky is.
+    Blue,
+}
+
 struct Things;
 
 #[service]
@@ -84,6 +92,10 @@ impl Things {
     fn find(&self, key: Key, #[arg(default = 1)] limit: i32) -> HashMap<String, Vec<Person>> {
         let _ = (key, limit);
         HashMap::new()
+    }
+
+    fn paint(&self, colour: Colour, edge: Option<Colour>) -> bool {
+        matches!((colour, edge), (Colour::Red, None))
     }
 
     fn counts(&self, by: BTreeMap<u32, i64>) -> (u8, i64) {
@@ -114,7 +126,10 @@ fn schemas_say_what_the_types_do() {
     let document = serde_json::to_value(document(SpecVersion::V1_3)).unwrap();
     let schemas = &document["components"]["schemas"];
     let names: Vec<&String> = schemas.as_object().unwrap().keys().collect();
-    assert_eq!(names, ["Address", "Date", "Event", "Expr", "Key", "PageOfPerson", "PageOfstring", "Person"]);
+    assert_eq!(
+        names,
+        ["Address", "Colour", "Date", "Event", "Expr", "Key", "PageOfPerson", "PageOfstring", "Person"]
+    );
     assert_eq!(schemas["Date"], json!({"type": "string", "format": "date", "description": "A day."}));
     let boss = json!({"anyOf": [{"$ref": "#/components/schemas/Person"}, {"type": "null"}]});
     assert_eq!(schemas["Person"]["properties"]["boss"], boss);
@@ -191,6 +206,8 @@ async fn what_has_no_form_is_told_all_of_them() {
     refused("compute", json!([{"Sub": []}]), "/0", "a string or an object with Num or an object with Add")
         .await;
     refused("find", json!([true]), "/0", "an integer or a string or an object").await;
+    refused("paint", json!(["Pink"]), "/0", r#"one of "Red", "Green" or "Blue""#).await;
+    refused("paint", json!(["Red", "Pink"]), "/1", r#"one of "Red", "Green" or "Blue""#).await;
 }
 
 // OR-50
@@ -202,6 +219,7 @@ fn clients_name_what_has_no_name_by_what_it_holds() {
         "export type Expr = \"Zero\" | ExprNum | ExprAdd;",
         "export type Event = EventCame | EventLeft | EventClosed;",
         "by: { [name: string]: number }",
+        "export type Colour = \"Red\" | \"Green\" | \"Blue\";",
         "Promise<[number, number]>",
         "export interface PageOfPerson {",
     ] {
@@ -209,4 +227,6 @@ fn clients_name_what_has_no_name_by_what_it_holds() {
     }
     let text = client(&document, Language::Rust).unwrap();
     assert!(text.contains("by: &BTreeMap<String, i64>"), "{text}");
+    let colour = "pub enum Colour {\n    /// `Red`.\n    Red,\n    /// `Green`.\n    Green,\n    /// As the sky is.\n    Blue,\n}";
+    assert!(text.contains(colour), "{text}");
 }

@@ -5,6 +5,7 @@
 
 mod api;
 mod circles;
+mod keywords;
 mod names;
 mod python;
 mod rust;

@@ -102,9 +102,9 @@ fn write_definition(out: &mut Source, definition: &Definition) {
     let name = &definition.name;
     let kind = match &definition.shape {
         Shape::Record(fields) => return write_record(out, name, &definition.docs, fields),
-        Shape::Choice(values) => {
-            Type::Union(values.iter().map(|value| Type::Literal(Value::from(value.as_str()))).collect())
-        }
+        Shape::Choice(values) => Type::Union(
+            values.iter().map(|choice| Type::Literal(Value::from(choice.value.as_str()))).collect(),
+        ),
         Shape::OneOf(kinds) => Type::Union(kinds.clone()),
         Shape::Alias(kind) => kind.clone(),
     };

@@ -167,7 +167,7 @@ fn write_definition(out: &mut Source, definition: &Definition) {
             out.line("}");
         }
         Shape::Choice(values) => {
-            let values: Vec<String> = values.iter().map(|value| quoted(value)).collect();
+            let values: Vec<String> = values.iter().map(|choice| quoted(&choice.value)).collect();
             out.line(format!("export type {name} = {};", values.join(" | ")));
         }
         Shape::OneOf(kinds) => out.line(format!("export type {name} = {};", union(kinds))),

@@ -20,16 +20,16 @@ pub enum AiGeneratePrompt {
 /// The errors that `demo/error` shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DemoErrorKind {
-    /// `invalid_data`.
+    /// -32001: the data is well-formed but not acceptable.
     #[serde(rename = "invalid_data")]
     InvalidData,
-    /// `unauthorized`.
+    /// -32002: the caller may not do this.
     #[serde(rename = "unauthorized")]
     Unauthorized,
-    /// `timeout`.
+    /// -32003: the call took longer than it may.
     #[serde(rename = "timeout")]
     Timeout,
-    /// `upstream`.
+    /// -32004: something that the service depends on failed.
     #[serde(rename = "upstream")]
     Upstream,
 }

@@ -4,7 +4,7 @@ use super::cycles::Cycles;
 use super::{STYLE, comment, definition, quoted};
 use crate::clients::names::{Scope, pascal, snake};
 use crate::clients::text::{Source, lines};
-use crate::clients::types::{Definition, Field, Shape, Type};
+use crate::clients::types::{Choice, Definition, Field, Shape, Type};
 
 const DERIVES: &str = "#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]";
 
@@ -30,9 +30,11 @@ pub(super) fn write(out: &mut Source, of: &Definition, all: &[Definition], cycle
             out.line(format!("pub enum {name} {{"));
             let mut scope = Scope::new(&["Self"]);
             out.indented(|out| {
-                for value in values {
+                for Choice { value, docs } in values {
                     let variant = scope.take(&pascal(value), &[]);
-                    comment(out, &[format!("`{}`.", lines(value).join(" "))]);
+                    let docs = lines(docs);
+                    let plain = || vec![format!("`{}`.", lines(value).join(" "))];
+                    comment(out, &if docs.is_empty() { plain() } else { docs });
                     if variant != *value {
                         out.line(format!("#[serde(rename = {})]", quoted(value)));
                     }
