@@ -73,9 +73,9 @@ pub enum AnimalType {
 #[serde(untagged)]
 pub enum Event {
     /// `EventBorn`.
-    EventBorn(EventBorn),
+    Born(EventBorn),
     /// `EventClosed`.
-    EventClosed(EventClosed),
+    Closed(EventClosed),
     /// `Event3`.
     Event3(Event3),
 }

@@ -50,7 +50,7 @@ pub(super) fn write(out: &mut Source, of: &Definition, all: &[Definition], cycle
             let mut scope = Scope::new(&["Self"]);
             out.indented(|out| {
                 for kind in ordered(kinds, all) {
-                    let variant = scope.take(&variant(kind), &[]);
+                    let variant = scope.take(&variant(kind, name), &[]);
                     out.line(format!("/// {}.", described(kind)));
                     out.line(format!("{variant}({}),", written(kind, &boxed)));
                 }
@@ -103,9 +103,11 @@ fn ordered<'a>(kinds: &'a [Type], all: &[Definition]) -> Vec<&'a Type> {
     kinds
 }
 
-fn variant(kind: &Type) -> String {
+/// What a branch is called in an enum of this name, which it does not have to repeat.
+fn variant(kind: &Type, of: &str) -> String {
+    let is_name = |rest: &&str| rest.starts_with(|c: char| c.is_ascii_uppercase()) && *rest != "Self";
     match kind {
-        Type::Named(name) => name.clone(),
+        Type::Named(name) => name.strip_prefix(of).filter(is_name).unwrap_or(name).to_owned(),
         Type::Boolean => "Boolean".to_owned(),
         Type::Integer { .. } => "Integer".to_owned(),
         Type::Number => "Number".to_owned(),
