@@ -228,8 +228,51 @@ async fn a_handshake_is_refused_with_a_status_that_says_why() {
     let answer = check(head("/rpc", &format!("sec-websocket-version: 8\r\n{KEY}")), "426").await;
     assert!(answer.contains("sec-websocket-version: 13\r\n"), "{answer}");
     check(head("/rpc", version), "400").await;
+    check(head("/rpc", &format!("{version}{KEY}content-length: 0\r\n")), "101").await;
     check(format!("GET /rpc/ws HTTP/1.1\r\nhost: {host}\r\n\r\n"), "426").await;
     check(format!("GET /rpc HTTP/1.1\r\nhost: {host}\r\n\r\n"), "405").await;
+}
+
+// SEC-H-01, SEC-H-02
+#[tokio::test]
+async fn a_handshake_with_a_body_is_refused_and_nothing_of_it_is_read() {
+    let serving = usual().await;
+    let host = serving.address;
+    let call = String::from_utf8_lossy(ADD);
+    let hidden = format!(
+        "POST / HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{call}",
+        call.len()
+    );
+    for framing in [format!("content-length: {}", hidden.len()), "transfer-encoding: chunked".to_owned()] {
+        let mut tcp = TcpStream::connect(host).await.unwrap();
+        let head = format!(
+            "GET /rpc HTTP/1.1\r\nhost: {host}\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\
+             sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n{framing}\r\n\r\n{hidden}"
+        );
+        tcp.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        tcp.read_to_end(&mut answer).await.unwrap();
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+        assert!(answer.contains("a request for a WebSocket has no body"), "{answer}");
+        assert_eq!(answer.matches("HTTP/1.1").count(), 1, "{answer}");
+    }
+}
+
+// SEC-L-01
+#[tokio::test]
+async fn whoever_sends_too_much_is_told_how_much_a_call_may_have() {
+    let limits = Limits { frame: 1000, reply: 1000, batch_reply: 1000, ..Limits::default() };
+    let longest = limits.longest_frame();
+    let serving = serve(limits, ws::Options::default()).await;
+    for length in [1001, longest + 1] {
+        let mut guest = serving.guest().await;
+        let text = format!("\"{}\"", "x".repeat(length - 2));
+        guest.try_send_raw(&frame(0x81, text.as_bytes())).await;
+        let (_, told) = guest.receive().await.unwrap();
+        let told = String::from_utf8_lossy(&told);
+        assert!(told.contains("more than 1000 bytes (limits.frame)"), "{length}: {told}");
+    }
 }
 
 #[tokio::test]

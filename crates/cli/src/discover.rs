@@ -167,7 +167,8 @@ pub(crate) fn detail(method: &Method, url: &str, width: usize) -> String {
     let all = [
         (method.is_safe, "safe: it changes nothing"),
         (!method.is_safe && method.is_idempotent, "idempotent: calling it twice does what once does"),
-        (method.is_stream, "answers with a stream"),
+        (method.is_stream && !method.is_stream_optional, "answers with a stream"),
+        (method.is_stream_optional, "answers with a stream, if one is wanted"),
         (method.result.is_none(), "a notification: it has no answer"),
         (method.is_deprecated, "deprecated"),
         (!method.is_by_name, "takes parameters by position only"),

@@ -45,6 +45,8 @@ pub(crate) struct Method {
     pub(crate) is_safe: bool,
     pub(crate) is_idempotent: bool,
     pub(crate) is_stream: bool,
+    /// Whether it is one only for those who want that.
+    pub(crate) is_stream_optional: bool,
     pub(crate) is_by_position: bool,
     pub(crate) is_by_name: bool,
     /// Whether it takes parameters that are not described.
@@ -240,6 +242,7 @@ impl<'a> Reader<'a> {
             is_safe: is("x-safe"),
             is_idempotent: is("x-idempotent"),
             is_stream: is("x-stream") || is("x-subscription"),
+            is_stream_optional: method.pointer("/x-stream/optional") == Some(&Value::Bool(true)),
             // Documents have no other word for a list of positions without end.
             is_by_position: structure != "by-name" || is_variadic,
             is_by_name: structure != "by-position",

@@ -1,7 +1,8 @@
 //! What methods look like from outside: all that OpenRPC documents, tool lists and documentation are made from.
 
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -97,6 +98,13 @@ pub enum ResultDescription {
     Value(Value),
     /// A stream of values with this JSON Schema.
     Stream(Value),
+    /// One value, or a stream for [whoever wants one](crate::Context::wants_stream).
+    Either {
+        /// The JSON Schema of the value.
+        value: Value,
+        /// The JSON Schema of an item of the stream.
+        item: Value,
+    },
     /// Nothing: it is there to be notified.
     Nothing,
 }
@@ -134,7 +142,8 @@ impl Schemas {
                 SchemaSettings::draft07().with(|s| s.definitions_path = "/components/schemas".into())
             }
         };
-        Schemas(settings.with(|s| s.meta_schema = None).into_generator())
+        let settings = settings.with(|s| s.meta_schema = None).with_transform(RecursiveTransform(bound));
+        Schemas(settings.into_generator())
     }
 
     /// The schema of `T`.
@@ -149,6 +158,30 @@ impl Schemas {
 
     pub(crate) fn into_definitions(mut self) -> Map<String, Value> {
         self.0.take_definitions(true)
+    }
+}
+
+/// Says which integers of 32 bits there are, where nothing else does: without that a schema lets pass what no method takes. Those of
+/// 64 bits have their format alone: many who read JSON cannot hold their bounds.
+fn bound(schema: &mut Schema) {
+    let bounds: Option<(Value, Value)> = match schema.get("format").and_then(Value::as_str) {
+        Some("int32") => Some((i32::MIN.into(), i32::MAX.into())),
+        Some("uint32") => Some((u32::MIN.into(), u32::MAX.into())),
+        _ => None,
+    };
+    let is_integer = |kind: &Value| match kind {
+        Value::Array(kinds) => kinds.iter().any(|kind| kind == "integer"),
+        kind => kind == "integer",
+    };
+    let Some((least, most)) = bounds.filter(|_| schema.get("type").is_some_and(is_integer)) else { return };
+    let has_any = |keywords: [&str; 2]| keywords.iter().any(|keyword| schema.get(*keyword).is_some());
+    let (has_least, has_most) =
+        (has_any(["minimum", "exclusiveMinimum"]), has_any(["maximum", "exclusiveMaximum"]));
+    if !has_least {
+        schema.insert("minimum".to_owned(), least);
+    }
+    if !has_most {
+        schema.insert("maximum".to_owned(), most);
     }
 }
 

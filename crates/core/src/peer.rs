@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use crate::call::{Call, StreamWanted, encode_params};
 use crate::call_error::CallError;
 use crate::dispatch::moment_after;
+use crate::gathered::Batch;
 use crate::json::Json;
 use crate::name::Name;
 use crate::reply::{Items, Reply, ReplyFuture};
@@ -59,7 +60,7 @@ pub struct Peer {
 }
 
 /// How long a call waits for its answer when nobody says otherwise.
-const TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Peer {
     /// The far side of a carrier.
@@ -146,7 +147,7 @@ impl Peer {
 
     /// Collects calls to send as one batch.
     pub fn batch(&self) -> Batch {
-        Batch { peer: self.clone(), calls: Vec::new(), fault: None, timeout: self.timeout }
+        Batch::new(self.clone(), self.timeout)
     }
 
     /// Whether both lead to the same far side by the same way: over one connection, for instance.
@@ -207,7 +208,7 @@ impl Peer {
 }
 
 /// Says until when the caller waits, unless something before it says less.
-fn limit(call: &mut Call, until: Instant) {
+pub(crate) fn limit(call: &mut Call, until: Instant) {
     call.cx.deadline = Some(call.cx.deadline.map_or(until, |earlier| earlier.min(until)));
 }
 
@@ -302,6 +303,14 @@ impl<T> Request<T> {
         self
     }
 
+    /// The call, to be sent over this peer, which has to be the one that it was made for.
+    pub(crate) fn into_call_over(self, peer: &Peer) -> Result<Call, CallError> {
+        if self.peer.is_same(peer) {
+            return self.to_call();
+        }
+        Err(CallError::Unsupported("a call of another peer is part of the batch".into()))
+    }
+
     fn to_call(&self) -> Result<Call, CallError> {
         let call = Call::new(self.method.clone(), self.params.clone()?);
         Ok(if self.is_repeatable { call.repeatable() } else { call })
@@ -366,7 +375,7 @@ impl<T: 'static> IntoFuture for Opening<T> {
     }
 }
 
-fn read<T: DeserializeOwned + 'static>(reply: Reply) -> Result<T, CallError> {
+pub(crate) fn read<T: DeserializeOwned + 'static>(reply: Reply) -> Result<T, CallError> {
     match reply {
         Reply::Value(json) => decode_result(&json),
         Reply::Error(error) => Err(error.into()),
@@ -374,7 +383,7 @@ fn read<T: DeserializeOwned + 'static>(reply: Reply) -> Result<T, CallError> {
     }
 }
 
-fn decode_result<T: DeserializeOwned + 'static>(json: &Json) -> Result<T, CallError> {
+pub(crate) fn decode_result<T: DeserializeOwned + 'static>(json: &Json) -> Result<T, CallError> {
     json.decode().map_err(|error| CallError::Result(error.to_string().into()))
 }
 
@@ -400,67 +409,6 @@ impl<T: DeserializeOwned + 'static> Stream for Values<T> {
         Pin::new(&mut self.items)
             .poll_next(cx)
             .map(|next| next.map(|item| item.map_err(CallError::from).and_then(|json| decode_result(&json))))
-    }
-}
-
-/// Calls that go out as one batch.
-#[must_use = "a batch is sent by `send`"]
-pub struct Batch {
-    peer: Peer,
-    calls: Vec<Call>,
-    fault: Option<CallError>,
-    timeout: Option<Duration>,
-}
-
-impl Batch {
-    /// Adds a call.
-    pub fn call(self, method: impl Into<Name>, params: impl Serialize) -> Batch {
-        self.add(&params, |params| Call::new(method, params))
-    }
-
-    /// Adds a notification.
-    pub fn notify(self, method: impl Into<Name>, params: impl Serialize) -> Batch {
-        self.add(&params, |params| Call::notification(method, params))
-    }
-
-    /// Waits this long for the answers.
-    pub fn timeout(mut self, timeout: Duration) -> Batch {
-        self.timeout = Some(timeout);
-        self
-    }
-
-    /// Says that all that was added so far may reach the far side twice without harm, see [`Call::repeatable`].
-    pub fn repeatable(mut self) -> Batch {
-        self.calls = self.calls.into_iter().map(Call::repeatable).collect();
-        self
-    }
-
-    fn add(mut self, params: &impl Serialize, call: impl FnOnce(Option<Json>) -> Call) -> Batch {
-        match encode_params(params) {
-            Ok(params) => self.calls.push(call(params)),
-            Err(error) => self.fault = self.fault.or(Some(error)),
-        }
-        self
-    }
-
-    /// Sends the batch. Gives the outcome of each call in the order they were added; notifications have none.
-    ///
-    /// # Errors
-    ///
-    /// When nothing could be sent, or the answer did not come in time. What happens to one call stands in its place.
-    pub async fn send(mut self) -> Result<Vec<Result<Json, CallError>>, CallError> {
-        if let Some(fault) = self.fault {
-            return Err(fault);
-        }
-        let deadline = moment_after(self.timeout.unwrap_or(TIMEOUT));
-        let answered: Vec<bool> = self.calls.iter().map(|call| !call.is_notification()).collect();
-        if self.timeout.is_some() {
-            self.calls.iter_mut().for_each(|call| limit(call, deadline));
-        }
-        let replies = tokio::time::timeout_at(deadline, Remote::batch(&self.peer, self.calls)).await;
-        let replies = replies.map_err(|_| CallError::TimedOut)?;
-        let outcomes = replies.into_iter().zip(answered).filter(|(_, answered)| *answered);
-        Ok(outcomes.map(|(reply, _)| read(reply)).collect())
     }
 }
 

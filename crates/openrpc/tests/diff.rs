@@ -132,6 +132,20 @@ fn what_a_method_is_counts() {
     check(result.clone(), stream("string"), &["breaking: it answers with a stream, no more one value"]);
     check(stream("string"), result, &["breaking: it answers with one value, no more a stream"]);
     check(stream("integer"), stream("number"), &["breaking: an item can be of type number now"]);
+    let either = |item: &str, value: &str| {
+        json!({"result": {"name": "r", "schema": {"type": value}},
+        "x-stream": {"item": {"type": item}, "optional": true}})
+    };
+    let value = json!({"result": {"name": "r", "schema": {"type": "string"}}});
+    check(value.clone(), either("string", "string"), &["harmless: it streams to those who want that"]);
+    check(either("string", "string"), value, &["breaking: it streams to nobody any more"]);
+    let whole = &["breaking: it answers with one value to those who do not want a stream"];
+    check(stream("string"), either("string", "string"), whole);
+    let always = &["breaking: it answers with a stream, no more one value"];
+    check(either("string", "string"), stream("string"), always);
+    let both =
+        ["breaking: an item can be of type number now", "breaking: the result can be of type number now"];
+    check(either("integer", "integer"), either("number", "number"), &both);
     let names = |unsubscribe: &str| json!({"x-subscription": {"notification": "n", "unsubscribe": unsubscribe, "item": true}});
     let renamed = ["breaking: the notification of its items, or the method that ends it, has another name"];
     check(names("u"), names("v"), &renamed);
@@ -430,4 +444,42 @@ fn what_breaks_is_told_however_much_is_different() {
         let last = found.last().unwrap();
         assert_eq!(last.to_string(), "unsure: m: more differences of the parameter `a` were left out");
     }
+}
+
+#[test]
+fn thousands_of_names_are_looked_up_and_not_searched_for() {
+    const COUNT: usize = 2_000;
+    let params = |mark: &str| {
+        (0..COUNT).map(|at| json!({"name": format!("{mark}{at}"), "schema": {"type": "string"}})).collect()
+    };
+    let method = |params: Vec<Value>| json!([{"name": "m", "paramStructure": "by-name", "params": params}]);
+    let mut reversed: Vec<Value> = params("a");
+    reversed.reverse();
+    assert_eq!(changes(method(params("a")), method(reversed)).len(), 0);
+    assert_eq!(changes(method(params("a")), method(params("b"))).len(), COUNT);
+
+    let methods = |mark: &str| {
+        let one = |at: usize| {
+            let schema = json!({"type": "string", "maxLength": at});
+            json!({"name": format!("{mark}{at}"), "params": [], "result": {"name": "r", "schema": schema}})
+        };
+        Value::from_iter((0..COUNT).map(one))
+    };
+    let renamed = changes(methods("a"), methods("b"));
+    let gone = |at: usize| format!("the method is gone; `b{at}` is new and takes and gives the same");
+    assert_eq!(renamed.len(), 2 * COUNT);
+    assert!(renamed.iter().filter(|change| change.method == "a7").all(|change| change.what == gone(7)));
+}
+
+#[test]
+fn types_that_stand_many_times_count_once() {
+    let kinds: Vec<&str> = std::iter::repeat_n("string", 10_000).chain(["null", "strnig"]).collect();
+    let schema = json!({"type": kinds, "description": "x".repeat(10_000)});
+    let changed = json!({"anyOf": [{"type": "string"}]});
+    check_schema(
+        schema,
+        changed,
+        &["breaking: the parameter `a` can no more be of type null"],
+        &["harmless: the result can no more be of type null"],
+    );
 }

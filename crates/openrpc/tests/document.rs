@@ -147,10 +147,15 @@ fn a_reference_that_leads_nowhere_is_an_error() {
 
 #[test]
 fn a_small_document_cannot_grow_without_end() {
-    let many: Vec<Value> = (0..2000).map(|_| json!({"$ref": "#/x-large"})).collect();
-    let mut value = document(json!(many));
-    value["x-large"] = json!({"name": "a", "params": [], "x-list": vec![0; 1000]});
-    assert_eq!(Document::from_value(value).unwrap().resolved().unwrap_err(), RefError::TooMuch);
+    let check = |count: usize, member: Value| {
+        let many: Vec<Value> = (0..count).map(|_| json!({"$ref": "#/x-large"})).collect();
+        let mut value = document(json!(many));
+        value["x-large"] = json!({"name": "a", "params": [], "x-member": member});
+        assert_eq!(Document::from_value(value).unwrap().resolved().unwrap_err(), RefError::TooMuch);
+    };
+    // By many values, and by a few that are long.
+    check(2000, json!(vec![0; 1000]));
+    check(70, json!("x".repeat(1_000_000)));
 }
 
 #[test]

@@ -2,12 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
-use jsonschema::{Draft, Registry};
+mod official;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchboard::{
-    Code, DeclaredError, ErrorObject, IntoError, Json, Router, RouterBuilder, Stream, service,
+    Code, DeclaredError, ErrorObject, IntoError, Json, MethodDescription, ResultDescription, Router,
+    RouterBuilder, Stream, service,
 };
 use switchboard_openrpc::{Document, Generator, Info, Method, ParamStructure, Server, SpecVersion};
 
@@ -110,7 +112,12 @@ impl Users {
 }
 
 fn routes() -> RouterBuilder {
-    Router::builder().method("any", |params: Json, _| Ok::<_, ErrorObject>(params)).add(Users)
+    let tell =
+        switchboard::Method::sync("tell", |(): (), _| Ok::<_, ErrorObject>(true)).described(|schemas| {
+            let (value, item) = (schemas.of::<bool>(), schemas.of::<String>());
+            MethodDescription::documented("Tells.").result(ResultDescription::Either { value, item })
+        });
+    Router::builder().method("any", |params: Json, _| Ok::<_, ErrorObject>(params)).add(Users).add(tell)
 }
 
 fn generator() -> Generator {
@@ -131,37 +138,6 @@ fn params(method: &Method) -> Vec<(String, bool, Value)> {
     told.map(|param| (param.name.clone(), param.required, param.schema.as_value().clone())).collect()
 }
 
-/// Whether a document is valid by the official schema of this version.
-fn check_by_official_schema(document: &Value, schema: &str) {
-    let mut schema: Value = serde_json::from_str(schema).unwrap();
-    schema.as_object_mut().unwrap().remove("$schema");
-    // What the schema says about schemas: draft 7.
-    let meta = json!({
-        "allOf": [{"$ref": "http://json-schema.org/draft-07/schema#"}],
-        "definitions": {"JSONSchemaObject": {"properties": {"$ref": {"type": "string"}}}},
-    });
-    let registry = Registry::new()
-        .draft(Draft::Draft7)
-        .add("https://meta.json-schema.tools", meta.clone())
-        .unwrap()
-        .add("https://meta.json-schema.tools/", meta)
-        .unwrap()
-        .prepare()
-        .unwrap();
-    let validator = jsonschema::options()
-        .offline()
-        .with_draft(Draft::Draft7)
-        .with_registry(&registry)
-        .build(&schema)
-        .unwrap();
-    let errors: Vec<_> =
-        validator.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect();
-    assert!(errors.is_empty(), "{}", errors.join("\n"));
-}
-
-const SCHEMA_1_3: &str = include_str!("schemas/openrpc-1.3.schema.json");
-const SCHEMA_1_4: &str = include_str!("schemas/openrpc-1.4.schema.json");
-
 // OR-03, OR-49
 #[test]
 fn documents_are_valid_by_the_official_schemas() {
@@ -169,10 +145,10 @@ fn documents_are_valid_by_the_official_schemas() {
     let as_value = |generator: Generator| serde_json::to_value(generator.document(&router)).unwrap();
     let document = as_value(generator());
     assert_eq!(document["openrpc"], "1.3.2");
-    check_by_official_schema(&document, SCHEMA_1_3);
+    official::check(&document, official::V1_3);
     let document = as_value(generator().version(SpecVersion::V1_4));
     assert_eq!(document["openrpc"], "1.4.1");
-    check_by_official_schema(&document, SCHEMA_1_4);
+    official::check(&document, official::V1_4);
 }
 
 #[test]
@@ -180,7 +156,7 @@ fn documents_are_valid_by_the_official_schemas() {
 fn the_official_schema_finds_what_is_wrong() {
     let mut document = serde_json::to_value(document()).unwrap();
     document["methods"][0]["parameters"] = json!([]);
-    check_by_official_schema(&document, SCHEMA_1_3);
+    official::check(&document, official::V1_3);
 }
 
 // OR-32, OR-49
@@ -207,7 +183,7 @@ fn title_version_and_servers_are_told() {
 #[test]
 fn every_method_is_there_with_its_documentation_and_its_tags() {
     let names: Vec<_> = document().methods().map(|method| method.name.clone()).collect();
-    let expected = "any users/count users/find users/mixed users/old users/seen users/shape users/sum users/unwatch users/watch";
+    let expected = "any tell users/count users/find users/mixed users/old users/seen users/shape users/sum users/unwatch users/watch";
     assert_eq!(names.join(" "), expected);
     let find = method("users/find");
     assert_eq!(find.summary.as_deref(), Some("Finds a user."));
@@ -321,9 +297,13 @@ fn examples_are_in_the_order_of_the_document() {
 #[test]
 fn streams_and_subscriptions_are_told_beside_the_standard() {
     let count = method("users/count");
-    let item = json!({"type": "integer", "format": "uint32", "minimum": 0});
+    let item = json!({"type": "integer", "format": "uint32", "minimum": 0, "maximum": u32::MAX});
     assert_eq!(count.stream_item(), Some(&item));
     assert_eq!(*count.result().unwrap().schema.as_value(), json!({"type": "array", "items": item}));
+    let tell = method("tell");
+    assert_eq!(tell.stream_item(), Some(&json!({"type": "string"})));
+    assert!(tell.is_stream_optional() && !count.is_stream_optional());
+    assert_eq!(*tell.result().unwrap().schema.as_value(), json!({"type": "boolean"}));
     let watch = method("users/watch");
     let names = watch.subscription().unwrap();
     assert_eq!((names.notification, names.unsubscribe), ("users/arrived", "users/unwatch"));

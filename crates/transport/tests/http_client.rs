@@ -12,7 +12,7 @@ use switchboard_core::{CallError, Code, ErrorObject, Json, Limits, Peer, Router,
 use switchboard_transport::http::{self, Client, ClientOptions, Endpoint, Options};
 use switchboard_transport::server::ServerOptions;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
 #[tokio::test]
@@ -114,20 +114,23 @@ async fn canned(answer: &'static [u8]) -> (SocketAddr, mpsc::UnboundedReceiver<S
     let (seen, requests) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
-            let mut buffer = vec![0; 4096];
-            let mut read = Vec::new();
-            // Up to the brace, or the bracket, that ends the body.
-            while !matches!(read.last(), Some(b'}' | b']')) {
-                match stream.read(&mut buffer).await {
-                    Ok(count @ 1..) => read.extend_from_slice(&buffer[..count]),
-                    _ => break,
-                }
-            }
+            let read = read_request(&mut stream).await;
             let _ = seen.send(String::from_utf8_lossy(&read).into_owned());
             let _ = stream.write_all(answer).await;
         }
     });
     (address, requests)
+}
+
+/// Reads a request, up to the brace, or the bracket, that ends the body.
+async fn read_request(stream: &mut TcpStream) -> Vec<u8> {
+    let mut read = Vec::new();
+    while !matches!(read.last(), Some(b'}' | b']')) {
+        if stream.read_buf(&mut read).await.unwrap_or(0) == 0 {
+            break;
+        }
+    }
+    read
 }
 
 async fn call_canned(answer: &'static [u8]) -> CallError {
@@ -164,6 +167,31 @@ async fn what_is_not_an_answer_is_told_apart() {
 
     let other = call_canned(b"SSH-2.0-OpenSSH_9.2\r\n").await;
     assert!(matches!(other, CallError::Transport(_)), "{other:?}");
+}
+
+#[tokio::test]
+async fn interim_responses_are_skipped_but_not_for_ever() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let peer = http::connect(&format!("http://{address}/")).unwrap();
+    let server = tokio::spawn(async move {
+        let interim = "HTTP/1.1 100 Continue\r\n\r\n";
+        let answer =
+            "HTTP/1.1 200 OK\r\ncontent-length: 35\r\n\r\n{\"jsonrpc\":\"2.0\",\"result\":3,\"id\":1}";
+        let (mut stream, _) = listener.accept().await.unwrap();
+        read_request(&mut stream).await;
+        stream.write_all(format!("{}{answer}", interim.repeat(100)).as_bytes()).await.unwrap();
+        // The second call comes over the same connection, and is answered with nothing else.
+        read_request(&mut stream).await;
+        let many = interim.repeat(1000);
+        while stream.write_all(many.as_bytes()).await.is_ok() {}
+    });
+    assert_eq!(within(async { peer.call::<i64>("add", [1, 2]).await }).await, Ok(3));
+    let error = within(async { peer.call::<i64>("add", [1, 2]).await }).await.unwrap_err();
+    assert!(matches!(error, CallError::Transport(_)), "{error:?}");
+    assert!(error.to_string().ends_with("sent more than 100 interim responses and no answer"), "{error}");
+    // The connection is given up, too.
+    within(server).await.unwrap();
 }
 
 #[tokio::test]

@@ -47,6 +47,10 @@ async fn a_get_is_answered_with_what_discovery_tells_this_caller() {
     assert_eq!((answer.status, answer.body.as_str()), (200, r#"{"openrpc": "1.3.2"}"#));
     assert_eq!(answer.header("content-type"), Some("application/json"));
     assert_eq!(answer.header("cache-control"), Some("no-store"));
+    // SEC-O-08: a browser that fetches by itself sends no `Origin`.
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    assert_eq!(answer.header("cross-origin-resource-policy"), Some("same-origin"));
+    assert!(answer.header("content-security-policy").is_some());
     // Whoever may not ask learns nothing.
     assert_eq!(status(&server, "GET", "").await, 404);
     assert_eq!(status(&server, "PUT", "x-name: ann\r\n").await, 405);

@@ -264,6 +264,11 @@ async fn a_get_calls_only_for_those_who_may() {
     assert_eq!(status(&server, get(query, "accept: application/json\r\n")).await, 406);
     assert_eq!(status(&server, get("?to=1", "")).await, 400);
     assert_eq!(status(&server, get("?method=%zz", "")).await, 400);
+    // SEC-O-08: a browser that fetches by itself sends no `Origin`.
+    let answer = ask(server.address, get(query, "")).await;
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    assert_eq!(answer.header("cross-origin-resource-policy"), Some("same-origin"));
+    assert!(answer.header("content-security-policy").is_some());
     let put = on_path(&server, &HttpMethod::PUT, query, "");
     assert_eq!(ask(server.address, put).await.header("allow"), Some("GET, POST"));
     server.stop().await;

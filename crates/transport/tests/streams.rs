@@ -140,7 +140,9 @@ async fn a_message_that_is_too_long_is_told_so_and_ends_the_connection() {
     let mut answer = String::new();
     here.read_to_string(&mut answer).await.unwrap();
     assert!(answer.contains("limits.frame"), "{answer}");
-    assert!(matches!(server.await.unwrap(), Err(ConnectionError::FrameTooLong(limit)) if limit == longest));
+    assert!(
+        matches!(server.await.unwrap(), Err(ConnectionError::FrameTooLong { limit, .. }) if limit == longest)
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -60,14 +60,15 @@ export function readDocument(value: unknown): Catalog {
 }
 
 function readMethod(method: Json, root: Json): Method {
-  const stream = object(method['x-stream']);
+  // One that streams only to those who want that is shown by its value.
+  const stream = object(method['x-stream']).optional === true ? undefined : method['x-stream'];
   const subscription = object(method['x-subscription']);
   const deprecated = method.deprecated === true ? text(method['x-deprecated-reason']) : undefined;
   const marks: Mark[] = [];
   if (method['x-safe'] === true) marks.push('safe');
   if (method['x-idempotent'] === true && method['x-safe'] !== true) marks.push('idempotent');
   if (method['x-subscription'] !== undefined) marks.push('subscription');
-  else if (method['x-stream'] !== undefined) marks.push('stream');
+  else if (stream !== undefined) marks.push('stream');
   if (deprecated !== undefined) marks.push('deprecated');
   const params = list(method.params).map((param) => readParam(deref(param, root)));
   const result = deref(method.result, root).schema as Schema | undefined;
@@ -78,7 +79,7 @@ function readMethod(method: Json, root: Json): Method {
     description: text(method.description),
     params,
     structure: structure === 'by-name' || structure === 'by-position' ? structure : 'either',
-    result: (stream.item ?? subscription.item ?? result) as Schema | undefined,
+    result: (object(stream).item ?? subscription.item ?? result) as Schema | undefined,
     errors: list(method.errors).map((error) => readError(deref(error, root))),
     marks,
     example: readExample(method, params, root),

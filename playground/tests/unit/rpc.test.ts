@@ -108,6 +108,7 @@ test('a document is read as far as it is one', () => {
         params: [],
         examples: [{ name: 'e', params: [] }],
       },
+      { name: 'tell', 'x-stream': { item: true, optional: true }, params: [], result: { name: 'r', schema: { type: 'string' } } },
       { params: [] },
       7,
     ],
@@ -116,7 +117,7 @@ test('a document is read as far as it is one', () => {
   assert.equal(title, 'T');
   assert.deepEqual(
     methods.map(({ name, marks }) => [name, ...marks]),
-    [['add', 'safe'], ['sum'], ['ticks', 'stream', 'deprecated']],
+    [['add', 'safe'], ['sum'], ['ticks', 'stream', 'deprecated'], ['tell']],
   );
   assert.deepEqual(
     methods[0]?.params.map(({ name, required }) => [name, required]),
@@ -127,6 +128,7 @@ test('a document is read as far as it is one', () => {
   );
   assert.equal(methods[2]?.deprecated, 'old');
   assert.deepEqual(methods[2]?.result, { type: 'integer' });
+  assert.deepEqual(methods[3]?.result, { type: 'string' });
   assert.deepEqual(paramsSchema(methods[1]!, true), { type: 'array', items: [], additionalItems: { type: 'number' }, minItems: 0 });
   for (const nonsense of [null, 1, [], {}, { methods: {} }]) assert.deepEqual(readDocument(nonsense).methods, []);
 });

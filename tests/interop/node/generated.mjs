@@ -6,12 +6,39 @@
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import ts from "typescript";
-import WebSocket from "ws";
+import WebSocket, { WebSocketServer } from "ws";
 import { check, url } from "./checks.mjs";
+
+/** A server that answers with what is no answer, each path in its own way. */
+function answer(request, response) {
+  const chunks = [];
+  request.on("data", (chunk) => chunks.push(chunk));
+  request.on("end", () => {
+    const asked = JSON.parse(Buffer.concat(chunks));
+    const send = (value) => response.setHeader("content-type", "application/json").end(JSON.stringify(value));
+    const respond = ({ id, params }) => ({ jsonrpc: "2.0", id, result: params.a });
+    switch (request.url) {
+      case "/cut":
+        response.writeHead(200, { "content-type": "application/json", "content-length": 1000 });
+        return response.write("{", () => response.destroy());
+      case "/moved":
+        return response.writeHead(307, { location: "/text" }).end();
+      case "/text":
+        return response.end("hello");
+      case "/empty":
+        return send(Array.isArray(asked) ? {} : { jsonrpc: "2.0", id: asked.id });
+      case "/mixed":
+        return send([{ jsonrpc: "2.0", id: "other", result: 0 }, respond(asked[2]), respond(asked[0]), null]);
+      case "/refused":
+        return send({ jsonrpc: "2.0", id: null, error: { code: -32600, message: "no batches" } });
+    }
+  });
+}
 
 const program = process.argv.at(-1);
 const here = realpathSync(import.meta.dirname);
@@ -41,7 +68,18 @@ try {
   check("the compiler finds no fault", shown, "");
 
   const { default: use } = await import(pathToFileURL(join(folder, "use.js")));
-  await use(check, url("http"), url("ws"), WebSocket);
+  const server = createServer(answer);
+  const sockets = new WebSocketServer({ server });
+  sockets.on("connection", (socket, { url: path }) => {
+    const refusal = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32600, message: "no batches" } });
+    socket.on("message", () => (path === "/cut" ? socket.terminate() : path === "/refused" ? socket.send(refusal) : undefined));
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const odd = `http://127.0.0.1:${server.address().port}`;
+  await use(check, { http: url("http"), ws: url("ws"), odd, oddSocket: odd.replace("http", "ws") }, WebSocket);
+  sockets.clients.forEach((socket) => socket.terminate());
+  server.close();
+  server.closeAllConnections();
 } finally {
   rmSync(folder, { recursive: true });
 }

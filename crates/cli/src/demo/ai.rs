@@ -3,10 +3,11 @@
 use futures_util::stream;
 use serde_json::json;
 use switchboard::{
-    Arguments, Call, ErrorObject, Method, MethodDescription, ParamDescription, Reply, ReplyFuture,
+    Arguments, Call, Code, ErrorObject, Method, MethodDescription, ParamDescription, Reply, ReplyFuture,
     ResultDescription, Schemas, service_fn,
 };
 
+use super::faults::detailed;
 use super::text::Text;
 
 /// The most characters that a prompt may have.
@@ -21,15 +22,19 @@ const DOCS: &str = "\
 Gives the words of the prompt back; it stands in for a model, and is none.
 
 A plain call answers with one string. Whoever reads a stream gets it token by token: a token is a word with the white \
-space after it, so that all of them joined are the prompt.";
+space after it, so that all of them joined are the prompt. A prompt that is too long is refused with -32602, and the details \
+\"Prompt too long\".";
 
 fn describe(schemas: &mut Schemas) -> MethodDescription {
-    let prompt = ParamDescription::required("prompt", schemas.of::<Text>())
-        .documented("What to say; at most 4000 characters.");
+    let mut text = schemas.of::<Text>();
+    text["maxLength"] = LONGEST.into();
+    let prompt =
+        ParamDescription::required("prompt", text).documented("What to say; at most 4000 characters.");
     MethodDescription::documented(DOCS)
         .param(prompt)
         .no_more_params()
-        .result(ResultDescription::Value(schemas.of::<String>()))
+        .result(ResultDescription::Either { value: schemas.of::<String>(), item: schemas.of::<String>() })
+        .errors(vec![detailed(Code::INVALID_PARAMS)])
         .safe()
         .tag("streams")
         .example("a few words", json!(["to be or"]), Some(json!("to be or")))
@@ -67,7 +72,7 @@ fn tokens(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
     use futures_util::StreamExt;
-    use switchboard::{Code, Json, Peer};
+    use switchboard::{Json, Peer};
 
     fn peer() -> Peer {
         Peer::local(switchboard::Router::builder().add(generate()).build().unwrap())

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::{StreamExt, stream};
-use switchboard::{Code, Context, ErrorObject, Stream, service};
+use switchboard::{Code, Context, DeclaredError, ErrorObject, IntoError, Stream, service};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
-use super::faults::Unacceptable;
+use super::faults::{Details, Unacceptable, declared};
 
 /// How many may be told of ticks at once.
 const WATCHERS: usize = 1024;
@@ -66,17 +66,12 @@ impl Clock {
         /// How long to wait before each.
         #[arg(default = 1.0)]
         seconds: f64,
-    ) -> Result<(), ErrorObject> {
-        let time = pause(seconds).map_err(switchboard::IntoError::into_error)?;
-        let permit = Arc::clone(&self.watchers).try_acquire_owned().map_err(|_| {
-            ErrorObject::over_limit("watchers", "too many watch already; try again when one has gone")
-        })?;
+    ) -> Result<(), NoTicks> {
+        let time = pause(seconds).map_err(NoTicks::Unacceptable)?;
+        let permit = Arc::clone(&self.watchers).try_acquire_owned().map_err(|_| NoTicks::TooMany)?;
         // The first says whether this caller can be told at all.
         let peer = cx.peer().clone();
-        peer.notify("onTick", [0]).await.map_err(|_| {
-            ErrorObject::new(Code::SERVER_ERROR, "this carrier cannot push")
-                .with_detail("call over WebSocket, a socket or stdio, or ask for an event stream")
-        })?;
+        peer.notify("onTick", [0]).await.map_err(|_| NoTicks::NoPush)?;
         let tell = async move {
             let _permit = permit;
             let mut clock = interval(time);
@@ -95,6 +90,36 @@ impl Clock {
             }
         });
         Ok(())
+    }
+}
+
+/// Why somebody is not told of ticks.
+enum NoTicks {
+    Unacceptable(Unacceptable),
+    TooMany,
+    NoPush,
+}
+
+/// What callers are told who cannot be called back.
+const NO_PUSH: &str = "this carrier cannot push";
+
+impl IntoError for NoTicks {
+    fn into_error(self) -> ErrorObject {
+        match self {
+            NoTicks::Unacceptable(error) => error.into_error(),
+            NoTicks::TooMany => {
+                ErrorObject::over_limit("watchers", "too many watch already; try again when one has gone")
+            }
+            NoTicks::NoPush => ErrorObject::new(Code::SERVER_ERROR, NO_PUSH)
+                .with_detail("call over WebSocket, a socket or stdio, or ask for an event stream"),
+        }
+    }
+
+    fn declared() -> Vec<DeclaredError> {
+        let mut errors = Unacceptable::declared();
+        errors.push(declared(Code::OVER_LIMIT));
+        errors.push(DeclaredError::new(Code::SERVER_ERROR, NO_PUSH).with_data::<Details>());
+        errors
     }
 }
 

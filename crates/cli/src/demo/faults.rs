@@ -14,12 +14,27 @@ impl IntoError for Unacceptable {
     }
 
     fn declared() -> Vec<DeclaredError> {
-        vec![declared(Code::VALIDATION_FAILED)]
+        vec![detailed(Code::VALIDATION_FAILED)]
     }
 }
 
-fn declared(code: Code) -> DeclaredError {
+/// An error that says nothing but its sentence.
+pub(super) fn declared(code: Code) -> DeclaredError {
     DeclaredError::new(code, code.message())
+}
+
+/// An error that says more in its data.
+pub(super) fn detailed(code: Code) -> DeclaredError {
+    declared(code).with_data::<Details>()
+}
+
+/// The data of an error.
+#[derive(JsonSchema)]
+#[schemars(inline)]
+#[expect(dead_code, reason = "it is there for its schema")]
+pub(super) struct Details {
+    /// What is wrong.
+    details: String,
 }
 
 /// What fails because it is asked to.
@@ -90,8 +105,11 @@ impl IntoError for Shown {
     }
 
     fn declared() -> Vec<DeclaredError> {
-        [Code::VALIDATION_FAILED, Code::UNAUTHORIZED, Code::TIMED_OUT, Code::UPSTREAM_FAILED]
-            .map(declared)
-            .into()
+        vec![
+            detailed(Code::VALIDATION_FAILED),
+            declared(Code::UNAUTHORIZED),
+            declared(Code::TIMED_OUT),
+            detailed(Code::UPSTREAM_FAILED),
+        ]
     }
 }

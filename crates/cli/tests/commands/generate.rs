@@ -22,8 +22,16 @@ mod demo;
 mod zoo;
 
 /// The methods that the client in Rust has.
-const KEPT: [&str; 7] =
-    ["demo/error", "getStatus", "logEvent", "math/add", "math/add_stream", "trigger_error", "sum"];
+const KEPT: [&str; 8] = [
+    "ai/generate",
+    "demo/error",
+    "getStatus",
+    "logEvent",
+    "math/add",
+    "math/add_stream",
+    "trigger_error",
+    "sum",
+];
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -61,9 +69,31 @@ async fn the_client_in_rust_calls_over_http_and_websocket() {
         assert_eq!(error.rejection().unwrap().message, "boom");
         let error = client.demo().error(&demo::DemoErrorKind::Upstream).await.unwrap_err();
         assert_eq!(error.rejection().unwrap().code, Code::UPSTREAM_FAILED);
+        let prompt = demo::AiGeneratePrompt::String("to be".to_owned());
+        assert_eq!(client.ai().generate(&prompt).await.unwrap(), "to be");
+        let items = client.ai().generate_stream(&prompt).await.unwrap();
+        assert_eq!(items.map(|item| item.unwrap()).collect::<Vec<_>>().await, ["to ", "be"]);
         let before = client.get_status().await.unwrap().notices;
         client.log_event(["login"]).await.unwrap();
         assert_eq!(client.get_status().await.unwrap().notices, before + 1);
+    }
+}
+
+// OR-50
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn the_client_in_rust_sends_typed_batches() {
+    let serving = Serving::start(&[]);
+    let url = serving.url();
+    for url in [url.clone(), url.replacen("http", "ws", 1)] {
+        let client = demo::Client::new(Dial::new(&url).unwrap().connect().await.unwrap());
+        let mut batch = client.batch();
+        let sum = batch.add(client.math().add(2.0, 3.0));
+        let error = batch.add(client.trigger_error(Some("boom")));
+        let status = batch.add(client.get_status());
+        let outcomes = batch.send().await.unwrap();
+        assert_eq!(sum.read(&outcomes), Ok(5.0));
+        assert_eq!(error.read(&outcomes).unwrap_err().rejection().unwrap().message, "boom");
+        assert_eq!(status.read(&outcomes).unwrap().status, "ok");
     }
 }
 

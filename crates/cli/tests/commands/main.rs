@@ -19,6 +19,7 @@ mod discovery;
 mod documented;
 #[cfg(unix)]
 mod ending;
+mod examples;
 #[cfg(unix)]
 mod far;
 mod generate;

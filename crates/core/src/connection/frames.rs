@@ -48,9 +48,14 @@ pub enum ConnectionError {
     /// and whoever sent it has to see that the connection broke.
     #[error("a message was cut off: {0}")]
     CutOff(String),
-    /// A frame is longer than a frame may be.
-    #[error("a frame exceeds the limit of {0} bytes (limits.frame)")]
-    FrameTooLong(usize),
+    /// A frame is longer than [any may be](crate::Limits::longest_frame).
+    #[error("a frame{} exceeds the limit of {limit} bytes (limits.frame, limits.batch_reply)", announced(*.length))]
+    FrameTooLong {
+        /// How many bytes it has, if it was announced.
+        length: Option<u64>,
+        /// How many it may have.
+        limit: usize,
+    },
     /// A frame would not fit in beside what is being received from others. It may be sent again later.
     #[error("a frame does not fit in beside those of other connections")]
     NoRoom,
@@ -62,4 +67,8 @@ pub enum ConnectionError {
         /// How many may.
         limit: usize,
     },
+}
+
+fn announced(length: Option<u64>) -> String {
+    length.map_or_else(String::new, |length| format!(" of {length} bytes"))
 }

@@ -19,9 +19,9 @@ impl Connection {
     #[inline]
     pub(super) fn take(&mut self, frame: &Bytes, cx: &mut Context<'_>) {
         let limits = &self.settings.limits;
-        let (is_short, longest) = (frame.len() <= limits.frame, limits.longest_frame());
-        if frame.len() > longest {
-            return self.refuse_frame(Fault::Frame(longest).into());
+        let is_short = frame.len() <= limits.frame;
+        if frame.len() > limits.longest_frame() {
+            return self.refuse_frame(Fault::Frame(limits.frame).into());
         }
         match codec::decode(frame, &self.settings) {
             Ok(Incoming::Single(message)) if is_short => self.take_message(message, cx),

@@ -256,7 +256,8 @@ impl Connection {
     fn report(&mut self, error: ConnectionError) -> Result<(), ConnectionError> {
         let refusal = match &error {
             ConnectionError::Framing(why) => Some(ErrorObject::parse_error(why.clone())),
-            ConnectionError::FrameTooLong(limit) => Some(Fault::Frame(*limit).into()),
+            // Only answers may be as long as the longest frame; whoever sends calls is told how long those may be.
+            ConnectionError::FrameTooLong { .. } => Some(Fault::Frame(self.settings.limits.frame).into()),
             ConnectionError::NoRoom => {
                 let why = "too much is being received at once; try again later";
                 Some(ErrorObject::over_limit("buffers", why))

@@ -18,6 +18,8 @@ pub(super) struct Style {
     pub(super) types: &'static [&'static str],
     /// What a group of methods has already.
     pub(super) members: &'static [&'static str],
+    /// What the client has already, besides.
+    pub(super) client: &'static [&'static str],
     /// What a method uses inside, and its parameters cannot be called.
     pub(super) locals: &'static [&'static str],
     /// Whether a type that is one of several needs a name.
@@ -65,6 +67,7 @@ pub(super) struct Docs {
 }
 
 /// What a method takes.
+#[derive(Clone)]
 pub(super) enum Params {
     /// Nobody knows.
     Unknown,
@@ -82,6 +85,7 @@ impl Params {
 }
 
 /// A parameter.
+#[derive(Clone)]
 pub(super) struct Param {
     /// Its name in the program.
     pub(super) name: String,
@@ -166,13 +170,21 @@ struct Building<'s, 't, 'a> {
 
 impl Building<'_, '_, '_> {
     fn group(&mut self, name: &str, prefix: &str, branch: Branch<'_>) -> Group {
-        let mut scope = Scope::new(self.style.members);
         let style = self.style;
-        let methods = branch.methods.into_iter().map(|(last, method)| {
-            let name = scope.take(&(style.method)(last), style.keywords);
-            self.operation(name, method)
-        });
-        let methods = methods.collect();
+        let of_client: &[&str] = if prefix.is_empty() { style.client } else { &[] };
+        let mut scope = Scope::new(style.members.iter().chain(of_client));
+        let mut methods: Vec<(String, &Method)> = Vec::new();
+        for (last, method) in branch.methods {
+            methods.push((scope.take(&(style.method)(last), style.keywords), method));
+        }
+        // Last, so that what is made up takes no name from a method.
+        let mut operations = Vec::new();
+        for (name, method) in methods {
+            let streaming = method
+                .is_stream_optional()
+                .then(|| scope.take(&(style.method)(&format!("{name}_stream")), style.keywords));
+            operations.extend(self.operations(name, streaming, method));
+        }
         let class = match prefix {
             "" => "Client".to_owned(),
             _ => self.types.class(&format!("{}Methods", pascal(prefix))),
@@ -183,34 +195,50 @@ impl Building<'_, '_, '_> {
             self.group(&name, &prefix, branch)
         });
         let groups = groups.collect();
-        Group { name: name.to_owned(), class, prefix: prefix.to_owned(), methods, groups }
+        Group { name: name.to_owned(), class, prefix: prefix.to_owned(), methods: operations, groups }
     }
 
-    fn operation(&mut self, name: String, method: &Method) -> Operation {
+    /// A method, and the same as a stream if it can answer in either way.
+    fn operations(&mut self, name: String, streaming: Option<String>, method: &Method) -> Vec<Operation> {
+        let params = self.params(method);
+        let operation = |name: String, params: Params, answer: Answer| Operation {
+            name,
+            wire: method.name.clone(),
+            docs: docs(method),
+            params,
+            answer,
+        };
+        let item = method.stream_item().map(|item| Answer::Stream {
+            item: self.types.of(item, &inside(&method.name, "item")),
+            names: method.subscription().map(|of| (of.notification.to_owned(), of.unsubscribe.to_owned())),
+        });
+        let mut value = || match method.result() {
+            Some(result) => {
+                Answer::Value(self.types.of(result.schema.as_value(), &inside(&method.name, "result")))
+            }
+            None => Answer::Nothing,
+        };
+        match (item, streaming) {
+            (None, _) => vec![operation(name, params, value())],
+            (Some(item), None) => vec![operation(name, params, item)],
+            (Some(item), Some(streaming)) => {
+                vec![operation(name, params.clone(), value()), operation(streaming, params, item)]
+            }
+        }
+    }
+
+    fn params(&mut self, method: &Method) -> Params {
         let mut scope = Scope::new(self.style.locals);
         let mut keys = BTreeSet::new();
         // By name, one of two that are called the same could never be given.
         let is_by_name = method.param_structure != ParamStructure::ByPosition;
         let params = method.params().filter(|param| keys.insert(&param.name) || !is_by_name);
         let params = params.map(|param| self.param(param, method, &mut scope)).collect();
-        let params = match method.param_structure {
+        match method.param_structure {
             _ if method.has_unknown_params() => Params::Unknown,
             ParamStructure::ByPosition => Params::ByPosition(params),
             _ => Params::ByName(params),
-        };
-        let answer = match (method.stream_item(), method.result()) {
-            (Some(item), _) => Answer::Stream {
-                item: self.types.of(item, &inside(&method.name, "item")),
-                names: method
-                    .subscription()
-                    .map(|names| (names.notification.to_owned(), names.unsubscribe.to_owned())),
-            },
-            (None, Some(result)) => {
-                Answer::Value(self.types.of(result.schema.as_value(), &inside(&method.name, "result")))
-            }
-            (None, None) => Answer::Nothing,
-        };
-        Operation { name, wire: method.name.clone(), docs: docs(method), params, answer }
+        }
     }
 
     fn param(&mut self, param: &ContentDescriptor, method: &Method, scope: &mut Scope) -> Param {

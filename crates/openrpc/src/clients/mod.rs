@@ -5,6 +5,7 @@
 
 mod api;
 mod circles;
+mod keywords;
 mod names;
 mod python;
 mod rust;
@@ -20,7 +21,7 @@ use crate::document::{Document, RefError};
 pub enum Language {
     /// TypeScript, without dependencies: calls over HTTP with `fetch`, and over WebSocket.
     TypeScript,
-    /// Python from 3.9 on, with its standard library alone: calls over HTTP.
+    /// Python from 3.10 on, with its standard library alone: calls over HTTP.
     Python,
     /// Rust, over a [`Peer`](switchboard_core::Peer) of any carrier. The program needs the crates `switchboard` and `serde`.
     Rust,

@@ -13,10 +13,14 @@ pub(super) const STYLE: Style = Style {
     keywords: KEYWORDS,
     types: &[
         "Any",
+        "Batch",
+        "Callable",
         "Client",
         "Dict",
         "Exception",
         "False",
+        "Generic",
+        "HTTPException",
         "HTTPResponse",
         "HttpTransport",
         "Iterable",
@@ -27,20 +31,29 @@ pub(super) const STYLE: Style = Style {
         "None",
         "OSError",
         "Optional",
+        "ParamSpec",
         "Params",
+        "Pending",
         "Protocol",
+        "RecursionError",
+        "Request",
         "RpcError",
+        "RuntimeError",
         "Sequence",
+        "TimeoutError",
         "Transport",
         "TransportError",
         "True",
         "Tuple",
+        "TypeError",
+        "TypeVar",
         "TypedDict",
         "Union",
         "ValueError",
     ],
     // As a method, each would hide the type of its name from those that follow.
     members: &["bool", "float", "int", "str"],
+    client: &["batch"],
     locals: &["cast", "self"],
     names_unions: false,
 };
@@ -52,19 +65,18 @@ const KEYWORDS: &[&str] = &[
     "yield",
 ];
 
-const IMPORTS: &str = "\
-from __future__ import annotations
+const HEAD: &str = include_str!("python/head.py");
 
-import itertools
-import json
-import urllib.error
-import urllib.request
-from http.client import HTTPResponse
-from typing import Any, Dict, Iterable, Iterator, List, Literal, Mapping, Optional, Protocol, Sequence, TypedDict, Union, cast
+const BATCH: &str = r#"    def batch(self) -> Batch:
+        """Collects calls to send as one message.
 
-Params = Union[Sequence[Any], Mapping[str, Any], None]
-
-";
+            batch = client.batch()
+            one = batch.add(client.one, 1, 2)
+            batch.send()
+            print(one.result())
+        """
+        return Batch(self._transport)
+"#;
 
 const RUNTIME: &str = include_str!("python/runtime.py");
 
@@ -78,7 +90,7 @@ pub(super) fn write(api: &Api) -> String {
     out.line("    client = Client(\"http://127.0.0.1:8000\")");
     out.line("\"\"\"");
     out.line("");
-    out.raw(IMPORTS);
+    out.raw(HEAD);
     out.line("");
     api.definitions.iter().for_each(|definition| write_definition(&mut out, definition));
     write_group(&mut out, &api.root);
@@ -90,9 +102,9 @@ fn write_definition(out: &mut Source, definition: &Definition) {
     let name = &definition.name;
     let kind = match &definition.shape {
         Shape::Record(fields) => return write_record(out, name, &definition.docs, fields),
-        Shape::Choice(values) => {
-            Type::Union(values.iter().map(|value| Type::Literal(Value::from(value.as_str()))).collect())
-        }
+        Shape::Choice(values) => Type::Union(
+            values.iter().map(|choice| Type::Literal(Value::from(choice.value.as_str()))).collect(),
+        ),
         Shape::OneOf(kinds) => Type::Union(kinds.clone()),
         Shape::Alias(kind) => kind.clone(),
     };
@@ -108,7 +120,7 @@ fn write_definition(out: &mut Source, definition: &Definition) {
     out.line("");
 }
 
-/// A dictionary with known names. Those that may be missing stand in a class of their own: so it can be said from 3.9 on.
+/// A dictionary with known names. Those that may be missing stand in a class of their own: so it can be said in 3.10.
 fn write_record(out: &mut Source, name: &str, docs: &str, fields: &[Field]) {
     let (must, may): (Vec<&Field>, Vec<&Field>) = fields.iter().partition(|field| field.is_required);
     let is_plain = |field: &&Field| is_identifier(&field.key);
@@ -180,6 +192,10 @@ fn write_group(out: &mut Source, group: &Group) {
                 out.line(format!("self.{} = {}(self._transport)", inner.name, inner.class));
             }
         });
+        if is_root {
+            out.line("");
+            out.raw(BATCH);
+        }
         group.methods.iter().for_each(|method| write_method(out, method));
     });
     out.line("");
@@ -281,7 +297,7 @@ fn quoting(kind: &Type) -> String {
 
 fn written(kind: &Type, name: &dyn Fn(&str) -> String) -> String {
     match kind {
-        // There is no type in 3.9 that nothing is of, and anything can be given where nothing fits.
+        // There is no type in 3.10 that nothing is of, and anything can be given where nothing fits.
         Type::Any | Type::Never => "Any".to_owned(),
         Type::Null => "None".to_owned(),
         Type::Boolean => "bool".to_owned(),

@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use serde_json::{Map, Value, json};
 
 use super::circles::end_circles;
+use super::keywords::{is_put_together, is_unsigned, listed, text, values, variant};
 use super::names::{Scope, inside, pascal};
-use crate::document::{RefError, Resolver};
+use crate::document::{NODE, RefError, Resolver, weight};
 
 /// How many schemas are put together at most for one that has to fit several.
 const PARTS: usize = 64;
@@ -54,10 +55,17 @@ impl Type {
 pub(super) enum Shape {
     Record(Vec<Field>),
     /// One of some strings.
-    Choice(Vec<String>),
+    Choice(Vec<Choice>),
     /// One of several types, none of them null.
     OneOf(Vec<Type>),
     Alias(Type),
+}
+
+/// One of some strings.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Choice {
+    pub(super) value: String,
+    pub(super) docs: String,
 }
 
 /// A member of a record.
@@ -200,7 +208,7 @@ impl<'a> Types<'a> {
             return Shape::Alias(self.named(reference));
         }
         if let Some(values) = values(schema) {
-            return self.literals(&values);
+            return self.literals(&values.into_iter().map(|value| (value, "")).collect::<Vec<_>>());
         }
         for keyword in ["oneOf", "anyOf"] {
             if let Some(Value::Array(branches)) = schema.get(keyword) {
@@ -235,7 +243,12 @@ impl<'a> Types<'a> {
     /// A schema of one type, or of one that its keywords tell.
     fn one(&mut self, schema: &Map<String, Value>, kind: Option<&str>, name: &str) -> Shape {
         let kind = kind.or_else(|| {
-            let tells = [("properties", "object"), ("additionalProperties", "object"), ("items", "array")];
+            let tells = [
+                ("properties", "object"),
+                ("additionalProperties", "object"),
+                ("patternProperties", "object"),
+                ("items", "array"),
+            ];
             tells.iter().find(|(keyword, _)| schema.contains_key(*keyword)).map(|(_, kind)| *kind)
         });
         Shape::Alias(match kind {
@@ -271,8 +284,12 @@ impl<'a> Types<'a> {
         let none = Map::new();
         let members = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
         if members.is_empty() {
-            let others = match schema.get("additionalProperties") {
-                Some(others @ Value::Object(_)) => self.of(others, &inside(name, "Value")),
+            // A map whose names are no mere texts says so by a pattern.
+            let by_pattern = schema.get("patternProperties").and_then(Value::as_object);
+            let by_pattern = by_pattern.filter(|all| all.len() == 1).and_then(|all| all.values().next());
+            let others = match (by_pattern, schema.get("additionalProperties")) {
+                (Some(others), None | Some(Value::Bool(false))) => self.of(others, &inside(name, "Value")),
+                (None, Some(others @ Value::Object(_))) => self.of(others, &inside(name, "Value")),
                 _ => Type::Any,
             };
             return Shape::Alias(Type::Map(Box::new(others)));
@@ -288,16 +305,16 @@ impl<'a> Types<'a> {
         Shape::Record(fields.collect())
     }
 
-    /// One of these values.
-    fn literals(&mut self, values: &[&Value]) -> Shape {
-        let has_null = values.iter().any(|value| value.is_null());
-        let strings: Vec<String> =
-            values.iter().filter_map(|value| value.as_str().map(str::to_owned)).collect();
-        let is_text = !strings.is_empty() && strings.len() + usize::from(has_null) == values.len();
-        if self.names_unions && is_text && !has_null {
-            return Shape::Choice(strings);
+    /// One of these values, each with what is said about it.
+    fn literals(&mut self, values: &[(&Value, &str)]) -> Shape {
+        let choice = |(value, docs): &(&Value, &str)| {
+            Some(Choice { value: value.as_str()?.to_owned(), docs: (*docs).to_owned() })
+        };
+        let choices: Option<Vec<Choice>> = values.iter().map(choice).collect();
+        if let Some(choices) = choices.filter(|choices| self.names_unions && !choices.is_empty()) {
+            return Shape::Choice(choices);
         }
-        let kinds = values.iter().map(|value| match value {
+        let kinds = values.iter().map(|(value, _)| match value {
             Value::Null => Type::Null,
             Value::Array(_) | Value::Object(_) => Type::Any,
             Value::String(_) if self.names_unions => Type::String,
@@ -322,11 +339,7 @@ impl<'a> Types<'a> {
         branches: &[Value],
         name: &str,
     ) -> Shape {
-        let all: Option<Vec<&Value>> = branches
-            .iter()
-            .map(|branch| values(branch.as_object()?).filter(|values| values.len() == 1)?.pop())
-            .collect();
-        if let Some(all) = all.filter(|all| !all.is_empty()) {
+        if let Some(all) = listed(branches) {
             return self.literals(&all);
         }
         let mut beside = schema.clone();
@@ -407,29 +420,6 @@ impl<'a> Types<'a> {
     }
 }
 
-/// What a value counts for, besides its texts.
-const NODE: usize = 32;
-
-/// How many bytes a value has, more or less.
-fn weight(value: &Value) -> usize {
-    NODE + match value {
-        Value::String(text) => text.len(),
-        Value::Array(values) => values.iter().map(weight).sum(),
-        Value::Object(members) => members.iter().map(|(name, value)| name.len() + weight(value)).sum(),
-        _ => 0,
-    }
-}
-
-/// Whether what a schema refers to becomes a part of it.
-fn is_put_together(schema: &Map<String, Value>) -> bool {
-    let has_members = schema.contains_key("properties");
-    let is_union = schema.contains_key("oneOf") || schema.contains_key("anyOf");
-    match schema.get("allOf").and_then(Value::as_array) {
-        Some(parts) => parts.len() > 1 || has_members,
-        None => is_union && has_members,
-    }
-}
-
 /// The types of a union without those that others hold; the only one, if there is one.
 pub(super) fn simple(kinds: Vec<Type>) -> Type {
     let mut simple: Vec<Type> = Vec::new();
@@ -453,31 +443,4 @@ pub(super) fn simple(kinds: Vec<Type>) -> Type {
         1 => simple.remove(0),
         _ => Type::Union(simple),
     }
-}
-
-/// The values of `const` or `enum`, which is not empty.
-fn values(schema: &Map<String, Value>) -> Option<Vec<&Value>> {
-    match (schema.get("const"), schema.get("enum")) {
-        (Some(value), _) => Some(vec![value]),
-        (None, Some(Value::Array(values))) if !values.is_empty() => Some(values.iter().collect()),
-        _ => None,
-    }
-}
-
-/// What to call a branch of a union that has no name: by its first member that is a constant, or by its number.
-fn variant(branch: &Value, at: usize) -> String {
-    let members = branch.get("properties").and_then(Value::as_object);
-    let tag = members.and_then(|members| {
-        members.values().find_map(|member| values(member.as_object()?)?.first()?.as_str())
-    });
-    tag.map_or_else(|| format!("{}", at + 1), str::to_owned)
-}
-
-fn is_unsigned(schema: &Map<String, Value>) -> bool {
-    schema.get("minimum").and_then(Value::as_f64).is_some_and(|least| least >= 0.0)
-        || schema.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint"))
-}
-
-fn text(schema: &Value, member: &str) -> String {
-    schema.get(member).and_then(Value::as_str).unwrap_or_default().to_owned()
 }

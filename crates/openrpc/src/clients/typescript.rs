@@ -64,11 +64,16 @@ pub(super) const STYLE: Style = Style {
         "yield",
     ],
     types: &[
+        "AbortController",
         "AbortSignal",
         "Array",
+        "Asked",
         "AsyncIterable",
+        "Awaited",
+        "BatchEntry",
         "CallOptions",
         "Client",
+        "Collected",
         "Error",
         "HttpOptions",
         "HttpTransport",
@@ -77,13 +82,17 @@ pub(super) const STYLE: Style = Style {
         "Map",
         "Message",
         "Object",
+        "Outcomes",
         "Params",
         "Partial",
+        "Patience",
         "Pending",
         "Promise",
+        "PromiseSettledResult",
         "ReadableStream",
         "Record",
         "Response",
+        "ReturnType",
         "RpcError",
         "Socket",
         "StreamNames",
@@ -97,11 +106,25 @@ pub(super) const STYLE: Style = Style {
         "WebSocketTransport",
     ],
     members: &[],
+    client: &["batch"],
     locals: &["options", "params"],
     names_unions: false,
 };
 
 const RUNTIME: &str = include_str!("typescript/runtime.ts");
+
+const BATCH: &str = r"  /**
+   * Sends the calls that are made inside as one batch, and tells what became of each.
+   *
+   *     const [one, two] = await client.batch((calls) => [calls.one(), calls.two()]);
+   *     if (one.status === 'fulfilled') console.log(one.value); else console.log(one.reason);
+   *
+   * What is thrown is about all of them. The options of the batch count, not those of a call in it.
+   */
+  batch<T extends readonly Promise<unknown>[]>(make: (calls: Client) => readonly [...T], options?: CallOptions): Promise<Outcomes<T>> {
+    return together(this.#transport, (transport) => make(new Client(transport)), options);
+  }
+";
 
 const POSITIONS: &str = "\
 /** Parameters by position, without those at the end that are left out. */
@@ -144,7 +167,7 @@ fn write_definition(out: &mut Source, definition: &Definition) {
             out.line("}");
         }
         Shape::Choice(values) => {
-            let values: Vec<String> = values.iter().map(|value| quoted(value)).collect();
+            let values: Vec<String> = values.iter().map(|choice| quoted(&choice.value)).collect();
             out.line(format!("export type {name} = {};", values.join(" | ")));
         }
         Shape::OneOf(kinds) => out.line(format!("export type {name} = {};", union(kinds))),
@@ -191,6 +214,10 @@ fn write_group(out: &mut Source, group: &Group) {
             }
         });
         out.line("}");
+        if is_root {
+            out.line("");
+            out.raw(BATCH);
+        }
         group.methods.iter().for_each(|method| write_method(out, method));
     });
     out.line("}");
@@ -203,6 +230,12 @@ fn write_method(out: &mut Source, method: &Operation) {
     if let Some(reason) = &method.docs.deprecated {
         docs.push(String::new());
         docs.push(format!("@deprecated {}", lines(reason).join(" ")).trim_end().to_owned());
+    }
+    for (at, (name, text)) in param_docs(&method.params).enumerate() {
+        if at == 0 {
+            docs.push(String::new());
+        }
+        docs.push(format!("@param {name} - {text}"));
     }
     comment(out, &docs);
     let (takes, gives) = params(&method.params);
@@ -239,6 +272,20 @@ fn write_method(out: &mut Source, method: &Operation) {
     out.line(format!("{head} {{"));
     out.indented(|out| out.line(body));
     out.line("}");
+}
+
+/// What is said about parameters, each with the name that it goes by in a comment.
+fn param_docs(params: &Params) -> impl Iterator<Item = (String, String)> {
+    let is_by_name = matches!(params, Params::ByName(_));
+    let documented = params.all().iter().filter(|param| !param.docs.trim().is_empty());
+    documented.map(move |param| {
+        let name = match key(&param.key) {
+            _ if !is_by_name => param.name.clone(),
+            key if key.starts_with('"') => format!("params[{key}]"),
+            key => format!("params.{key}"),
+        };
+        (name, lines(&param.docs).join(" "))
+    })
 }
 
 /// What a method takes, and what is sent of it.

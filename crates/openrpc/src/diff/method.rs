@@ -1,6 +1,6 @@
 //! What is different about one method, besides its parameters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
@@ -17,13 +17,9 @@ impl Changes {
     }
 
     /// A method that is gone; perhaps one that is new is the same by another name.
-    pub(super) fn removed(&mut self, old: &Method, appeared: &[&Method], place: &str) {
-        let alike = appeared.iter().find(|new| {
-            (&new.params, &new.result, new.param_structure) == (&old.params, &old.result, old.param_structure)
-                && !(old.params.is_empty() && old.result.is_none())
-        });
-        let what = match alike {
-            Some(new) => format!("the method is gone; `{}` is new and takes and gives the same", new.name),
+    pub(super) fn removed(&mut self, old: &Method, appeared: &Appeared<'_>, place: &str) {
+        let what = match appeared.like(old) {
+            Some(name) => format!("the method is gone; `{name}` is new and takes and gives the same"),
             None => "the method is gone".to_owned(),
         };
         self.add(Severity::Breaking, place, what);
@@ -32,28 +28,40 @@ impl Changes {
     /// What is answered: nothing, a value or a stream.
     fn answer(&mut self, old: &Method, new: &Method, place: &str) {
         let at_result = below(place, "result");
-        match (old.stream_item(), new.stream_item()) {
-            (Some(before), Some(after)) => {
-                self.schema((before, after), Direction::Out, &format!("{place}/x-stream/item"), "an item");
-                self.names(old, new, place);
-                return;
-            }
-            (Some(_), None) => {
-                return self.add(
-                    Severity::Breaking,
-                    at_result,
-                    "it answers with one value, no more a stream",
-                );
-            }
-            (None, Some(_)) => {
-                return self.add(
-                    Severity::Breaking,
-                    at_result,
-                    "it answers with a stream, no more one value",
-                );
-            }
-            (None, None) => {}
+        let item = format!("{place}/x-stream/item");
+        if let (Some(before), Some(after)) = (old.stream_item(), new.stream_item()) {
+            self.schema((before, after), Direction::Out, &item, "an item");
+            self.names(old, new, place);
         }
+        match (Streaming::of(old), Streaming::of(new)) {
+            (Streaming::Always, Streaming::Always) => {}
+            (Streaming::Always, Streaming::OnWish) => {
+                let what = "it answers with one value to those who do not want a stream";
+                self.add(Severity::Breaking, at_result, what);
+            }
+            (Streaming::Always, Streaming::Never) => {
+                self.add(Severity::Breaking, at_result, "it answers with one value, no more a stream");
+            }
+            (Streaming::OnWish | Streaming::Never, Streaming::Always) => {
+                self.add(Severity::Breaking, at_result, "it answers with a stream, no more one value");
+            }
+            (Streaming::OnWish, Streaming::Never) => {
+                self.add(Severity::Breaking, item, "it streams to nobody any more");
+                self.value(old, new, place);
+            }
+            (Streaming::Never, Streaming::OnWish) => {
+                self.add(Severity::Harmless, item, "it streams to those who want that");
+                self.value(old, new, place);
+            }
+            (Streaming::OnWish, Streaming::OnWish) | (Streaming::Never, Streaming::Never) => {
+                self.value(old, new, place);
+            }
+        }
+    }
+
+    /// One value, or nothing.
+    fn value(&mut self, old: &Method, new: &Method, place: &str) {
+        let at_result = below(place, "result");
         match (old.result(), new.result()) {
             (Some(before), Some(after)) => {
                 let schemas = (before.schema.as_value(), after.schema.as_value());
@@ -123,6 +131,52 @@ impl Changes {
             (false, true) => self.add(Severity::Harmless, place, "it is deprecated now"),
             (true, false) => self.add(Severity::Harmless, place, "it is no more deprecated"),
             _ => {}
+        }
+    }
+}
+
+/// The methods that are new, by what they take and give: the first of those that are alike.
+pub(super) struct Appeared<'a>(HashMap<String, &'a str>);
+
+impl<'a> Appeared<'a> {
+    pub(super) fn new(methods: impl Iterator<Item = &'a Method>) -> Appeared<'a> {
+        let mut all = HashMap::new();
+        for method in methods {
+            if let Some(manner) = manner(method) {
+                all.entry(manner).or_insert(method.name.as_str());
+            }
+        }
+        Appeared(all)
+    }
+
+    fn like(&self, old: &Method) -> Option<&'a str> {
+        // Most often nothing is new, and nothing has to be written out.
+        if self.0.is_empty() { None } else { self.0.get(&manner(old)?).copied() }
+    }
+}
+
+/// What a method takes and gives, written out; none if it does neither.
+fn manner(method: &Method) -> Option<String> {
+    if method.params.is_empty() && method.result.is_none() {
+        return None;
+    }
+    serde_json::to_string(&(&method.params, &method.result, method.param_structure)).ok()
+}
+
+/// To whom a method answers with a stream.
+#[derive(Clone, Copy)]
+enum Streaming {
+    Always,
+    OnWish,
+    Never,
+}
+
+impl Streaming {
+    fn of(method: &Method) -> Streaming {
+        match (method.stream_item(), method.is_stream_optional()) {
+            (Some(_), true) => Streaming::OnWish,
+            (Some(_), false) => Streaming::Always,
+            (None, _) => Streaming::Never,
         }
     }
 }

@@ -20,6 +20,7 @@ use serde_json::Value;
 use crate::document::{Document, Method, RefError, Resolver, escaped};
 
 pub use change::{Change, Severity};
+use method::Appeared;
 use schema::{Comparison, Direction};
 
 /// All that is different in the new document, in the order of the methods' names.
@@ -55,11 +56,8 @@ pub fn diff(old: &Document, new: &Document) -> Result<Vec<Change>, RefError> {
         method: String::new(),
         param: None,
     };
-    let appeared: Vec<&Method> = new_methods
-        .iter()
-        .filter(|(name, _)| !old_methods.contains_key(*name))
-        .map(|(_, (_, method))| *method)
-        .collect();
+    let appeared = new_methods.iter().filter(|(name, _)| !old_methods.contains_key(*name));
+    let appeared = Appeared::new(appeared.map(|(_, (_, method))| *method));
     for (name, (at, before)) in &old_methods {
         changes.begin(name);
         match new_methods.get(name) {

@@ -1,5 +1,7 @@
 //! What is different about the parameters of a method.
 
+use std::collections::{HashMap, HashSet};
+
 use super::schema::Direction;
 use super::{Changes, Severity, below};
 use crate::document::{ContentDescriptor, Method, ParamStructure};
@@ -71,12 +73,11 @@ impl Changes {
         place: &str,
         has_positions: bool,
     ) {
-        let in_new = |name: &str| new.iter().position(|param| param.name == name);
-        let in_old = |name: &str| old.iter().position(|param| param.name == name);
-        let mut renamed = Vec::new();
+        let (in_old, in_new) = (places(old), places(new));
+        let mut renamed = HashSet::new();
         for (at, before) in old.iter().enumerate() {
             self.param = Some(before.name.clone());
-            if let Some(there) = in_new(&before.name) {
+            if let Some(&there) = in_new.get(before.name.as_str()) {
                 let place = format!("{place}/{there}");
                 if has_positions && at != there {
                     let what = format!("the parameter `{}` has another position", before.name);
@@ -85,9 +86,10 @@ impl Changes {
                 self.descriptor(before, new[there], &place);
                 continue;
             }
-            match new.get(at).filter(|after| in_old(&after.name).is_none() && after.schema == before.schema) {
+            let is_new = |after: &&&ContentDescriptor| !in_old.contains_key(after.name.as_str());
+            match new.get(at).filter(is_new).filter(|after| after.schema == before.schema) {
                 Some(after) => {
-                    renamed.push(at);
+                    renamed.insert(at);
                     let what = format!("the parameter `{}` is called `{}` now", before.name, after.name);
                     self.add(Severity::Breaking, format!("{place}/{at}"), what);
                 }
@@ -95,7 +97,7 @@ impl Changes {
             }
         }
         for (at, after) in new.iter().enumerate() {
-            if in_old(&after.name).is_none() && !renamed.contains(&at) {
+            if !in_old.contains_key(after.name.as_str()) && !renamed.contains(&at) {
                 self.appeared(after, &format!("{place}/{at}"));
             }
         }
@@ -155,4 +157,13 @@ impl Changes {
         let schemas = (old.schema.as_value(), new.schema.as_value());
         self.schema(schemas, Direction::In, &below(place, "schema"), &format!("the parameter `{name}`"));
     }
+}
+
+/// Where each parameter stands; of two with one name the first.
+fn places<'a>(params: &[&'a ContentDescriptor]) -> HashMap<&'a str, usize> {
+    let mut places = HashMap::with_capacity(params.len());
+    for (at, param) in params.iter().enumerate() {
+        places.entry(param.name.as_str()).or_insert(at);
+    }
+    places
 }

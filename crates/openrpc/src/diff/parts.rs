@@ -83,10 +83,9 @@ impl Comparison<'_> {
     }
 
     pub(super) fn all_of(&mut self, old: &Map<String, Value>, new: &Map<String, Value>, at: At<'_>) {
-        let parts = |schema: &Map<String, Value>| schema.get("allOf").and_then(Value::as_array).cloned();
-        let (before, after) = (parts(old).unwrap_or_default(), parts(new).unwrap_or_default());
+        let (before, after) = (parts(old), parts(new));
         let place = below(at.place, "allOf");
-        for (index, (before, after)) in before.iter().zip(&after).enumerate() {
+        for (index, (before, after)) in before.iter().zip(after).enumerate() {
             let place = format!("{place}/{index}");
             self.pair(before, after, At { place: &place, ..at });
         }
@@ -114,6 +113,10 @@ fn kind_of(others: &Value) -> Rest {
         Value::Object(members) if !members.is_empty() => Rest::Some,
         _ => Rest::Open,
     }
+}
+
+fn parts(schema: &Map<String, Value>) -> &[Value] {
+    schema.get("allOf").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 fn required(schema: &Map<String, Value>) -> BTreeSet<&str> {

@@ -3,7 +3,8 @@
 //! A keyword is compared with itself, because each narrows a schema on its own. Keywords whose effect cannot be told that way are only
 //! compared for being equal. Each pair of references is compared once, and all of it is bounded.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
@@ -65,13 +66,34 @@ pub(super) struct Comparison<'a> {
     new: &'a Resolver,
     /// Whether the same schema means the same in both.
     is_same: bool,
-    seen: BTreeSet<(String, String)>,
+    seen: HashSet<(Key, Key)>,
+    /// Schemas of several types, as one for each: kept, so that each is made once and stays where it is.
+    pub(super) split: HashMap<usize, Rc<[Value]>>,
     left: usize,
     depth: usize,
     direction: Direction,
     found: Vec<Finding>,
     /// Whether there was more than is told.
     is_cut: bool,
+}
+
+/// What a schema is known by when it is met again: by its text only if that is short, so that nothing is read over and over.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Reference(String),
+    Boolean(bool),
+    /// Where it stands in memory, in a document or among those that were split.
+    Place(usize),
+}
+
+impl Key {
+    fn of(schema: &Value) -> Key {
+        match (schema, reference(schema)) {
+            (_, Some(reference)) => Key::Reference(reference.to_owned()),
+            (Value::Bool(value), None) => Key::Boolean(*value),
+            (schema, None) => Key::Place(std::ptr::from_ref(schema).addr()),
+        }
+    }
 }
 
 /// Where a comparison is: the place in the document, and the same in words.
@@ -141,7 +163,8 @@ impl<'a> Comparison<'a> {
             old,
             new,
             is_same,
-            seen: BTreeSet::new(),
+            seen: HashSet::new(),
+            split: HashMap::new(),
             left: PAIRS,
             depth: 0,
             direction,
@@ -189,11 +212,8 @@ impl<'a> Comparison<'a> {
 
     /// Whether these two were met before, which can be again only where a reference leads.
     fn is_seen(&mut self, old: &Value, new: &Value) -> bool {
-        let (one, other) = (reference(old), reference(new));
-        let text = |reference: Option<&str>, schema: &Value| {
-            reference.map_or_else(|| schema.to_string(), str::to_owned)
-        };
-        (one.is_some() || other.is_some()) && !self.seen.insert((text(one, old), text(other, new)))
+        let is_reached_again = reference(old).is_some() || reference(new).is_some();
+        is_reached_again && !self.seen.insert((Key::of(old), Key::of(new)))
     }
 
     fn followed(&mut self, old: &Value, new: &Value, at: At<'_>) {
@@ -213,6 +233,7 @@ impl<'a> Comparison<'a> {
         }
         let anything = Map::new();
         match (kind(before, &anything), kind(after, &anything)) {
+            (Kind::Members(_), Kind::Members(_)) if self.unions(before, after, at) => {}
             (Kind::Members(before), Kind::Members(after)) => self.members(before, after, at),
             (Kind::Nothing, Kind::Nothing) => {}
             (_, Kind::Nothing) => {
@@ -222,11 +243,8 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Two schemas that are objects.
+    /// Two schemas that are objects, and no unions.
     fn members(&mut self, old: &Map<String, Value>, new: &Map<String, Value>, at: At<'_>) {
-        if self.unions(old, new, at) {
-            return;
-        }
         self.types(old, new, at);
         self.values(old, new, at);
         self.bounds(old, new, at);
@@ -378,7 +396,12 @@ const TYPES: &[&str] = &["array", "boolean", "null", "number", "object", "string
 pub(super) fn types(schema: &Map<String, Value>) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(kind)) => vec![kind],
-        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+        // Each once, and none that is no type: a list may be long.
+        Some(Value::Array(kinds)) => {
+            let kinds = kinds.iter().filter_map(Value::as_str);
+            let kinds = kinds.filter(|kind| *kind == "integer" || TYPES.contains(kind));
+            kinds.collect::<BTreeSet<_>>().into_iter().collect()
+        }
         _ => match listed(schema) {
             Some(values) => values.into_iter().map(type_of).collect::<BTreeSet<_>>().into_iter().collect(),
             None => TYPES.to_vec(),
@@ -422,5 +445,43 @@ fn shown(value: &Value) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Document;
+    use serde_json::json;
+
+    /// How many pairs are compared, and how many bytes are kept to know them again, when a tree that refers to itself is compared
+    /// with one that is written out this deep.
+    fn work(depth: usize) -> (usize, usize) {
+        let node =
+            |child: Value| json!({"properties": {"child": child, "note": {"description": "x".repeat(1000)}}});
+        let tree = json!({"$ref": "#/components/schemas/Tree"});
+        let value = json!({"openrpc": "1.3.2", "info": {"title": "T", "version": "1"}, "methods": [],
+            "components": {"schemas": {"Tree": node(tree.clone())}}});
+        let resolver = Resolver::new(&Document::from_value(value).unwrap());
+        let deep = (0..depth).fold(tree.clone(), |child, _| node(child));
+        let mut comparison = Comparison::new((&resolver, &resolver), false, Direction::In);
+        comparison.pair(&tree, &deep, At { place: "", subject: "it" });
+        assert!(comparison.found.is_empty(), "{:?}", comparison.found);
+        let bytes = |key: &Key| match key {
+            Key::Reference(text) => text.len(),
+            _ => size_of::<Key>(),
+        };
+        let kept = comparison.seen.iter().map(|(old, new)| bytes(old) + bytes(new)).sum();
+        (PAIRS - comparison.left, kept)
+    }
+
+    #[test]
+    fn twice_as_deep_is_twice_the_work() {
+        let (pairs, bytes) = work(40);
+        let (more_pairs, more_bytes) = work(80);
+        assert!(
+            more_pairs <= 2 * pairs && more_bytes <= 2 * bytes,
+            "{pairs} {more_pairs} {bytes} {more_bytes}"
+        );
     }
 }

@@ -3,8 +3,8 @@
 //! The branches of both sides are paired by what names them: a reference, a title, a constant, a type. What has no partner was
 //! taken away or added.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
@@ -13,18 +13,41 @@ use super::schema::{At, Comparison, Effect, reference, types};
 
 impl Comparison<'_> {
     /// Compares two schemas of which one at least is a union and nothing else. Whether that is so.
-    pub(super) fn unions(&mut self, old: &Map<String, Value>, new: &Map<String, Value>, at: At<'_>) -> bool {
-        let (before, after) = (union(old), union(new));
-        if before.is_none() && after.is_none() {
-            self.mixed(old, new, at);
-            return false;
+    pub(super) fn unions(&mut self, old: &Value, new: &Value, at: At<'_>) -> bool {
+        let is_union = union(old).is_some() || union(new).is_some();
+        match (self.split_up(old), self.split_up(new)) {
+            (Some(before), Some(after)) if is_union => {
+                self.branches(before.as_slice(), after.as_slice(), at);
+                true
+            }
+            _ => {
+                let (none, other) = (Map::new(), Map::new());
+                self.mixed(old.as_object().unwrap_or(&none), new.as_object().unwrap_or(&other), at);
+                false
+            }
         }
-        let (Some(before), Some(after)) = (branches(old, before), branches(new, after)) else {
-            self.mixed(old, new, at);
-            return false;
+    }
+
+    /// The branches of a union; those of another schema are one for each of its types. None if it is a union with more beside it.
+    fn split_up<'v>(&mut self, schema: &'v Value) -> Option<Branches<'v>> {
+        if let Some(branches) = union(schema) {
+            return Some(Branches::Given(branches));
+        }
+        if schema.get("anyOf").is_some() || schema.get("oneOf").is_some() {
+            return None;
+        }
+        let Some(members) = schema.as_object().filter(|_| schema.get("type").is_some_and(Value::is_array))
+        else {
+            return Some(Branches::One(schema));
         };
-        self.branches(&before, &after, at);
-        true
+        let one = |kind: &str| {
+            let mut members = members.clone();
+            members.insert("type".to_owned(), Value::from(kind));
+            Value::Object(members)
+        };
+        let split = self.split.entry(std::ptr::from_ref(schema).addr());
+        let split = split.or_insert_with(|| types(members).into_iter().map(one).collect());
+        Some(Branches::Split(Rc::clone(split)))
     }
 
     /// Unions with more beside them are only compared for being equal, branch by branch where they have as many.
@@ -43,7 +66,7 @@ impl Comparison<'_> {
         }
     }
 
-    fn branches(&mut self, before: &[Cow<'_, Value>], after: &[Cow<'_, Value>], at: At<'_>) {
+    fn branches(&mut self, before: &[Value], after: &[Value], at: At<'_>) {
         let subject = at.subject;
         let mut named: BTreeMap<String, VecDeque<usize>> = BTreeMap::new();
         for (index, branch) in after.iter().enumerate() {
@@ -58,7 +81,7 @@ impl Comparison<'_> {
         }
         let mut left: Vec<usize> = named.into_values().flatten().collect();
         left.sort_unstable();
-        let after: Vec<&Cow<'_, Value>> = left.into_iter().map(|index| &after[index]).collect();
+        let after: Vec<&Value> = left.into_iter().map(|index| &after[index]).collect();
         if let ([branch], [other]) = (&alone[..], &after[..])
             && before.len() == 1
         {
@@ -73,36 +96,32 @@ impl Comparison<'_> {
     }
 }
 
+/// What a schema is one of.
+enum Branches<'v> {
+    Given(&'v [Value]),
+    One(&'v Value),
+    Split(Rc<[Value]>),
+}
+
+impl Branches<'_> {
+    fn as_slice(&self) -> &[Value] {
+        match self {
+            Branches::Given(branches) => branches,
+            Branches::One(schema) => std::slice::from_ref(schema),
+            Branches::Split(branches) => branches,
+        }
+    }
+}
+
 /// The branches of a schema that is a union and says nothing else about its values.
-fn union(schema: &Map<String, Value>) -> Option<&Vec<Value>> {
+fn union(schema: &Value) -> Option<&[Value]> {
+    let schema = schema.as_object()?;
     let (keyword, branches) =
         ["anyOf", "oneOf"].iter().find_map(|keyword| Some((*keyword, schema.get(*keyword)?.as_array()?)))?;
     let silent =
         ["title", "description", "default", "examples", "deprecated", "$comment", "definitions", keyword];
-    schema.keys().all(|name| silent.contains(&name.as_str()) || name.starts_with("x-")).then_some(branches)
-}
-
-/// The branches of a union; those of another schema are one for each of its types. None if it is a union with more beside it.
-fn branches<'a>(
-    schema: &'a Map<String, Value>,
-    union: Option<&'a Vec<Value>>,
-) -> Option<Vec<Cow<'a, Value>>> {
-    if let Some(branches) = union {
-        return Some(branches.iter().map(Cow::Borrowed).collect());
-    }
-    if schema.contains_key("anyOf") || schema.contains_key("oneOf") {
-        return None;
-    }
-    let whole = || Cow::Owned(Value::Object(schema.clone()));
-    if !schema.get("type").is_some_and(Value::is_array) {
-        return Some(vec![whole()]);
-    }
-    let one = |kind: &str| {
-        let mut schema = schema.clone();
-        schema.insert("type".to_owned(), Value::from(kind));
-        Cow::Owned(Value::Object(schema))
-    };
-    Some(types(schema).into_iter().map(one).collect())
+    let is_silent = |name: &String| silent.contains(&name.as_str()) || name.starts_with("x-");
+    schema.keys().all(is_silent).then_some(branches)
 }
 
 /// What a branch is known by.

@@ -8,7 +8,7 @@ use super::{ContentDescriptor, ErrorEntry, Method};
 pub(crate) const SAFE: &str = "x-safe";
 /// Of a method that may be called twice without harm: `true`.
 pub(crate) const IDEMPOTENT: &str = "x-idempotent";
-/// Of a method that answers with a stream: `{"item": SCHEMA}`.
+/// Of a method that answers with a stream: `{"item": SCHEMA}`; with `"optional": true` if only those get it who want one.
 pub(crate) const STREAM: &str = "x-stream";
 /// Of a method whose stream goes by names of its own: `{"notification", "unsubscribe", "item"}`.
 pub(crate) const SUBSCRIPTION: &str = "x-subscription";
@@ -48,10 +48,17 @@ impl Method {
         self.is_marked(IDEMPOTENT) || self.is_safe()
     }
 
-    /// The schema of an item, if it answers with a stream, whatever its names.
+    /// The schema of an item, if it answers with a stream, whatever its names; also if it [does not have
+    /// to](Method::is_stream_optional).
     #[must_use]
     pub fn stream_item(&self) -> Option<&Value> {
         self.object(STREAM).or_else(|| self.object(SUBSCRIPTION))?.get("item")
+    }
+
+    /// Whether it streams only to those who want that, and answers others with one value.
+    #[must_use]
+    pub fn is_stream_optional(&self) -> bool {
+        self.object(STREAM).is_some_and(|stream| is_true(stream, "optional"))
     }
 
     /// The names that its stream goes by, if it has names of its own.

@@ -30,6 +30,7 @@ pub use method::{ErrorEntry, Link, Method, ParamStructure, Tag};
 pub use parse::ParseError;
 pub(crate) use parse::escaped;
 pub use referable::Referable;
+pub(crate) use resolve::{NODE, weight};
 pub use resolve::{RefError, Resolver};
 
 /// What an API offers.

@@ -14,8 +14,8 @@ use super::{Document, ExamplePairing, Method, Referable};
 /// How many references may lead to one thing.
 const HOPS: usize = 32;
 
-/// How many values a document may grow by, when what is named takes the place of references.
-const COPIES: usize = 1_000_000;
+/// How many bytes a document may grow by, when what is named takes the place of references.
+const COPIES: usize = 64_000_000;
 
 /// Why a reference leads nowhere.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,7 +39,7 @@ pub enum RefError {
         error: ParseError,
     },
     /// With what references name in their place, the document would be too large.
-    #[error("the references of the document stand for more than {COPIES} values")]
+    #[error("the references of the document stand for more than {COPIES} bytes")]
     TooMuch,
     /// What is made of the document would be too large.
     #[error("the document is too large: its schemas stand for more than {0} bytes when they are written out")]
@@ -145,7 +145,7 @@ impl Copies {
         let Referable::Ref(reference) = place else { return Ok(()) };
         let first = self.resolver.lookup(reference)?;
         let named = self.resolver.follow(first)?;
-        self.left = self.left.checked_sub(size(named)).ok_or(RefError::TooMuch)?;
+        self.left = self.left.checked_sub(weight(named)).ok_or(RefError::TooMuch)?;
         let unfit = |error| RefError::Unfit { reference: reference.clone(), error };
         let value = read(named.clone(), "").map_err(unfit)?;
         *place = Referable::Here(value);
@@ -158,11 +158,15 @@ fn reference(value: &Value) -> Option<&str> {
     value.as_object()?.get("$ref")?.as_str()
 }
 
-/// How many values a value is made of. It was read within the limit of nesting, so this does not go deep.
-fn size(value: &Value) -> usize {
-    1 + match value {
-        Value::Array(values) => values.iter().map(size).sum(),
-        Value::Object(members) => members.values().map(size).sum(),
+/// What a value counts for, besides its texts.
+pub(crate) const NODE: usize = 32;
+
+/// How many bytes a value has in memory, more or less. It was read within the limit of nesting, so this does not go deep.
+pub(crate) fn weight(value: &Value) -> usize {
+    NODE + match value {
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(weight).sum(),
+        Value::Object(members) => members.iter().map(|(name, value)| name.len() + weight(value)).sum(),
         _ => 0,
     }
 }

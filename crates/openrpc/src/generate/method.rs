@@ -66,6 +66,9 @@ fn extensions(description: &MethodDescription) -> Map<String, Value> {
         (ResultDescription::Stream(item), None) => {
             add(STREAM, json!({"item": item}));
         }
+        (ResultDescription::Either { item, .. }, _) => {
+            add(STREAM, json!({"item": item, "optional": true}));
+        }
         _ => {}
     }
     if let Some(reason) = &description.deprecated {
@@ -98,7 +101,9 @@ fn result(description: &MethodDescription) -> Option<ContentDescriptor> {
         (ResultDescription::Nothing, _) => return None,
         (ResultDescription::Stream(_), Some(names)) => ("subscription", identifier(names)),
         (ResultDescription::Stream(item), None) => ("items", json!({"type": "array", "items": item})),
-        (ResultDescription::Value(schema), _) => ("result", schema.clone()),
+        (ResultDescription::Value(value) | ResultDescription::Either { value, .. }, _) => {
+            ("result", value.clone())
+        }
         _ => ("result", Value::Bool(true)),
     };
     Some(ContentDescriptor::new(name, Schema::new(schema).unwrap_or_default()))

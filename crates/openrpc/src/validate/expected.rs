@@ -6,6 +6,7 @@ use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use serde_json::Value;
 
 use super::Misfit;
+use super::union::Union;
 
 /// The most bytes of a schema's own values that an error repeats.
 const SHOWN: usize = 200;
@@ -13,13 +14,17 @@ const SHOWN: usize = 200;
 /// How many bytes of a name in a path are sent back. A longer one was made up by the caller.
 const LONGEST_SEGMENT: usize = 64;
 
-/// What an error says, with this path before its own.
+/// What an error says, with this path before its own. Of a union, what the branch says that was meant.
 pub(super) fn misfit(error: &Error<'_>, path: &str) -> Misfit {
-    let mut path = path.to_owned();
-    for segment in error.instance_path().as_str().split('/').skip(1) {
-        path.push('/');
-        path.push_str(if segment.len() > LONGEST_SEGMENT { "…" } else { segment });
+    if let Some(union) = Union::of(error) {
+        if let Some(meant) = union.meant() {
+            return misfit(meant, path);
+        }
+        if let Some((error, expected)) = union.forms() {
+            return Misfit { path: located(error, path), expected };
+        }
     }
+    let mut path = located(error, path);
     if let Kind::Required { property: Value::String(name) } = error.kind() {
         path.push('/');
         path.push_str(&name.replace('~', "~0").replace('/', "~1"));
@@ -27,7 +32,17 @@ pub(super) fn misfit(error: &Error<'_>, path: &str) -> Misfit {
     Misfit { path, expected: expected(error.kind()) }
 }
 
-fn expected(kind: &Kind) -> String {
+/// Where an error is, with this path before its own.
+fn located(error: &Error<'_>, path: &str) -> String {
+    let mut path = path.to_owned();
+    for segment in error.instance_path().as_str().split('/').skip(1) {
+        path.push('/');
+        path.push_str(if segment.len() > LONGEST_SEGMENT { "…" } else { segment });
+    }
+    path
+}
+
+pub(super) fn expected(kind: &Kind) -> String {
     match kind {
         Kind::Type { kind: TypeKind::Single(one) } => article(*one).to_owned(),
         Kind::Type { kind: TypeKind::Multiple(many) } => {

@@ -5,6 +5,7 @@
 
 mod checks;
 mod expected;
+mod union;
 
 use std::collections::HashMap;
 use std::fmt;

@@ -9,12 +9,34 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 import urllib.error
 import urllib.request
-from http.client import HTTPResponse
-from typing import Any, Dict, Iterable, Iterator, List, Literal, Mapping, Optional, Protocol, Sequence, TypedDict, Union, cast
+from contextlib import contextmanager
+from http.client import HTTPException, HTTPResponse
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Generic,
+    Iterable,
+    Iterator,
+    List,
+    Literal,
+    Mapping,
+    Optional,
+    ParamSpec,
+    Protocol,
+    Sequence,
+    TypedDict,
+    TypeVar,
+    Union,
+    cast,
+)
 
 Params = Union[Sequence[Any], Mapping[str, Any], None]
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 _AnimalRequired = TypedDict("_AnimalRequired", {"kind": "Literal[\"bird\", \"big-cat\", \"fish\"]", "name": "str"})
@@ -64,6 +86,10 @@ class Tree(TypedDict):
     left: Union[Tree, int]
 
 
+class ZooTellAbout(TypedDict, total=False):
+    animal: str
+
+
 class ZooMethods:
     """The methods of `zoo`."""
 
@@ -88,11 +114,15 @@ class ZooMethods:
         - 101: No such keeper
 
         animal: What to add.
+        notify_keeper: Whether to tell the keeper.
         """
         return cast("AnimalId", self._transport.call("zoo/add_animal", _names({"animal": animal, "notify-keeper": notify_keeper}, "notify-keeper")))
 
     def find(self, kind: Literal["bird", "big-cat", "fish"], limit: Optional[int] = None, class_: Optional[str] = None) -> List[Animal]:
-        """Calls `zoo/find`."""
+        """Calls `zoo/find`.
+
+        limit: How many */ at most.
+        """
         return cast("List[Animal]", self._transport.call("zoo/find", _positions([kind, limit, class_], 1)))
 
     def path(self) -> Path:
@@ -101,6 +131,18 @@ class ZooMethods:
         Deprecated. Use zoo/tree.
         """
         return cast("Path", self._transport.call("zoo/path", None))
+
+    def tell(self, about: ZooTellAbout) -> str:
+        """Calls `zoo/tell`."""
+        return cast("str", self._transport.call("zoo/tell", {"about": about}))
+
+    def tell_stream2(self, about: ZooTellAbout) -> Iterator[str]:
+        """Calls `zoo/tell`."""
+        return cast("Iterator[str]", self._transport.stream("zoo/tell", {"about": about}))
+
+    def tell_stream(self) -> bool:
+        """Calls `zoo/tell_stream`."""
+        return cast("bool", self._transport.call("zoo/tell_stream", None))
 
     def tree(self) -> Tree:
         """Calls `zoo/tree`."""
@@ -119,9 +161,23 @@ class Client:
         self._transport: Transport = HttpTransport(transport) if isinstance(transport, str) else transport
         self.zoo = ZooMethods(self._transport)
 
+    def batch(self) -> Batch:
+        """Collects calls to send as one message.
+
+            batch = client.batch()
+            one = batch.add(client.one, 1, 2)
+            batch.send()
+            print(one.result())
+        """
+        return Batch(self._transport)
+
     def delete(self) -> None:
         """Calls `Delete`."""
         self._transport.call("Delete", None)
+
+    def batch2(self) -> bool:
+        """Calls `batch`."""
+        return cast("bool", self._transport.call("batch", None))
 
     def delete2(self, params: Params = None) -> Any:
         """Calls `delete`."""

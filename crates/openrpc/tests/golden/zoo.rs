@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use switchboard::{CallError, Peer, Subscription, Values};
+use switchboard::{Batch, CallError, Opening, Peer, Request, Subscription};
 
 /// One that lives in the zoo.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -73,9 +73,9 @@ pub enum AnimalType {
 #[serde(untagged)]
 pub enum Event {
     /// `EventBorn`.
-    EventBorn(EventBorn),
+    Born(EventBorn),
     /// `EventClosed`.
-    EventClosed(EventClosed),
+    Closed(EventClosed),
     /// `Event3`.
     Event3(Event3),
 }
@@ -168,6 +168,14 @@ pub enum ZooFindKind {
     Fish,
 }
 
+/// `ZooTellAbout`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ZooTellAbout {
+    /// `animal`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub animal: Option<String>,
+}
+
 /// Calls the methods of the API.
 #[derive(Clone, Debug)]
 pub struct Client {
@@ -181,6 +189,12 @@ impl Client {
         Client { peer }
     }
 
+    /// Collects calls of this client to send as one batch: `let one = batch.add(client.one())`. What [`Batch::send`] gives is
+    /// read with `one.read(&outcomes)`.
+    pub fn batch(&self) -> Batch {
+        self.peer.batch()
+    }
+
     /// The methods of `zoo`.
     #[must_use]
     pub fn zoo(&self) -> ZooMethods {
@@ -188,18 +202,23 @@ impl Client {
     }
 
     /// Calls `Delete`.
-    pub async fn delete(&self) -> Result<(), CallError> {
-        self.peer.call("Delete", ()).await
+    pub fn delete(&self) -> Request<()> {
+        self.peer.call("Delete", ())
+    }
+
+    /// Calls `batch`.
+    pub fn batch2(&self) -> Request<bool> {
+        self.peer.call("batch", ())
     }
 
     /// Calls `delete`.
-    pub async fn delete2(&self, params: impl Serialize) -> Result<Value, CallError> {
-        self.peer.call("delete", params).await
+    pub fn delete2(&self, params: impl Serialize) -> Request<Value> {
+        self.peer.call("delete", params)
     }
 
     /// Calls `zoo_subscribe`.
-    pub async fn zoo_subscribe(&self) -> Result<Values<String>, CallError> {
-        self.peer.subscribe("zoo_subscribe", (), Subscription::named("zoo_subscription", "zoo_unsubscribe")).await
+    pub fn zoo_subscribe(&self) -> Opening<String> {
+        self.peer.subscribe("zoo_subscribe", (), Subscription::named("zoo_subscription", "zoo_unsubscribe"))
     }
 }
 
@@ -229,41 +248,67 @@ impl ZooMethods {
     /// ```
     ///
     /// - `animal`: What to add.
+    /// - `notify_keeper`: Whether to tell the keeper.
     ///
     /// # Errors
     ///
     /// - 100: The zoo is full
     /// - 101: No such keeper
     /// ````
-    pub async fn add_animal(&self, animal: &Animal, notify_keeper: Option<bool>) -> Result<AnimalId, CallError> {
+    pub fn add_animal(&self, animal: &Animal, notify_keeper: Option<bool>) -> Request<AnimalId> {
         #[derive(Serialize)]
         struct Params<'a> {
             animal: &'a Animal,
             #[serde(rename = "notify-keeper", skip_serializing_if = "Option::is_none")]
             notify_keeper: Option<bool>,
         }
-        self.peer.call("zoo/add_animal", Params { animal, notify_keeper }).await
+        self.peer.call("zoo/add_animal", Params { animal, notify_keeper })
     }
 
     /// Calls `zoo/find`.
-    pub async fn find(&self, kind: &ZooFindKind, limit: Option<u64>, class: Option<&str>) -> Result<Vec<Animal>, CallError> {
-        self.peer.call("zoo/find", positions([serde_json::json!(kind), serde_json::json!(limit), serde_json::json!(class)], 1)).await
+    ///
+    /// - `limit`: How many */ at most.
+    pub fn find(&self, kind: &ZooFindKind, limit: Option<u64>, class: Option<&str>) -> Request<Vec<Animal>> {
+        self.peer.call("zoo/find", positions([serde_json::json!(kind), serde_json::json!(limit), serde_json::json!(class)], 1))
     }
 
     /// Calls `zoo/path`.
     #[deprecated(note = "Use zoo/tree.")]
-    pub async fn path(&self) -> Result<Path, CallError> {
-        self.peer.call("zoo/path", ()).await
+    pub fn path(&self) -> Request<Path> {
+        self.peer.call("zoo/path", ())
+    }
+
+    /// Calls `zoo/tell`.
+    pub fn tell(&self, about: &ZooTellAbout) -> Request<String> {
+        #[derive(Serialize)]
+        struct Params<'a> {
+            about: &'a ZooTellAbout,
+        }
+        self.peer.call("zoo/tell", Params { about })
+    }
+
+    /// Calls `zoo/tell`.
+    pub fn tell_stream2(&self, about: &ZooTellAbout) -> Opening<String> {
+        #[derive(Serialize)]
+        struct Params<'a> {
+            about: &'a ZooTellAbout,
+        }
+        self.peer.stream("zoo/tell", Params { about })
+    }
+
+    /// Calls `zoo/tell_stream`.
+    pub fn tell_stream(&self) -> Request<bool> {
+        self.peer.call("zoo/tell_stream", ())
     }
 
     /// Calls `zoo/tree`.
-    pub async fn tree(&self) -> Result<Tree, CallError> {
-        self.peer.call("zoo/tree", ()).await
+    pub fn tree(&self) -> Request<Tree> {
+        self.peer.call("zoo/tree", ())
     }
 
     /// Calls `zoo/watch`.
-    pub async fn watch(&self) -> Result<Values<Event>, CallError> {
-        self.peer.stream("zoo/watch", ()).await
+    pub fn watch(&self) -> Opening<Event> {
+        self.peer.stream("zoo/watch", ())
     }
 }
 

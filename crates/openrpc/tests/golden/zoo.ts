@@ -44,6 +44,10 @@ export interface Tree {
   left: Tree | number;
 }
 
+export interface ZooTellAbout {
+  animal?: string;
+}
+
 /** The methods of `zoo`. */
 export class ZooMethods {
   readonly #transport: Transport;
@@ -69,12 +73,19 @@ export class ZooMethods {
    * Errors:
    * - 100: The zoo is full
    * - 101: No such keeper
+   *
+   * @param params.animal - What to add.
+   * @param params["notify-keeper"] - Whether to tell the keeper.
    */
   addAnimal(params: { animal: Animal; "notify-keeper"?: boolean }, options?: CallOptions): Promise<AnimalId> {
     return this.#transport.call("zoo/add_animal", params, options) as Promise<AnimalId>;
   }
 
-  /** Calls `zoo/find`. */
+  /**
+   * Calls `zoo/find`.
+   *
+   * @param limit - How many * / at most.
+   */
   find(kind: "bird" | "big-cat" | "fish", limit?: number, class_?: string | null, options?: CallOptions): Promise<Animal[]> {
     return this.#transport.call("zoo/find", positions([kind, limit, class_]), options) as Promise<Animal[]>;
   }
@@ -86,6 +97,21 @@ export class ZooMethods {
    */
   path(options?: CallOptions): Promise<Path> {
     return this.#transport.call("zoo/path", undefined, options) as Promise<Path>;
+  }
+
+  /** Calls `zoo/tell`. */
+  tell(params: { about: ZooTellAbout }, options?: CallOptions): Promise<string> {
+    return this.#transport.call("zoo/tell", params, options) as Promise<string>;
+  }
+
+  /** Calls `zoo/tell`. */
+  tellStream2(params: { about: ZooTellAbout }, options?: CallOptions): AsyncIterable<string> {
+    return this.#transport.stream("zoo/tell", params, options) as AsyncIterable<string>;
+  }
+
+  /** Calls `zoo/tell_stream`. */
+  tellStream(options?: CallOptions): Promise<boolean> {
+    return this.#transport.call("zoo/tell_stream", undefined, options) as Promise<boolean>;
   }
 
   /** Calls `zoo/tree`. */
@@ -110,9 +136,26 @@ export class Client {
     this.zoo = new ZooMethods(this.#transport);
   }
 
+  /**
+   * Sends the calls that are made inside as one batch, and tells what became of each.
+   *
+   *     const [one, two] = await client.batch((calls) => [calls.one(), calls.two()]);
+   *     if (one.status === 'fulfilled') console.log(one.value); else console.log(one.reason);
+   *
+   * What is thrown is about all of them. The options of the batch count, not those of a call in it.
+   */
+  batch<T extends readonly Promise<unknown>[]>(make: (calls: Client) => readonly [...T], options?: CallOptions): Promise<Outcomes<T>> {
+    return together(this.#transport, (transport) => make(new Client(transport)), options);
+  }
+
   /** Calls `Delete`. */
   delete_(options?: CallOptions): Promise<null> {
     return this.#transport.call("Delete", undefined, options) as Promise<null>;
+  }
+
+  /** Calls `batch`. */
+  batch2(options?: CallOptions): Promise<boolean> {
+    return this.#transport.call("batch", undefined, options) as Promise<boolean>;
   }
 
   /** Calls `delete`. */

@@ -44,7 +44,7 @@ impl Cutter {
             },
         };
         if length > limit {
-            return Err(too_long(limit));
+            return Err(too_long(Some(length), limit));
         }
         let is_there = buffer.len() >= length;
         self.content = (!is_there).then_some(length);

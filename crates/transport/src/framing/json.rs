@@ -106,7 +106,7 @@ impl Cutter {
         let end = found.map_or(buffer.len(), |at| self.scanned + at);
         self.scanned = end;
         if end > limit {
-            return Err(too_long(limit));
+            return Err(too_long(None, limit));
         }
         Ok(found.map(|_| self.give(buffer, end, Expects::Message)))
     }
@@ -136,7 +136,7 @@ impl Cutter {
             return Ok(Some(self.give(buffer, end, expects)));
         }
         (self.scanned, self.expects) = (at, expects);
-        if buffer.len() > limit { Err(too_long(limit)) } else { Ok(None) }
+        if buffer.len() > limit { Err(too_long(None, limit)) } else { Ok(None) }
     }
 
     /// Cuts off a frame and begins anew.

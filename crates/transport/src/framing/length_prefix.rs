@@ -24,7 +24,7 @@ impl Cutter {
             None => usize::try_from(buffer.get_u32()).unwrap_or(usize::MAX),
         };
         if length > limit {
-            return Err(too_long(limit));
+            return Err(too_long(Some(length), limit));
         }
         let is_there = buffer.len() >= length;
         self.length = (!is_there).then_some(length);

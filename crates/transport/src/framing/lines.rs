@@ -21,12 +21,12 @@ impl Cutter {
         loop {
             let Some(found) = memchr::memchr(b'\n', &buffer[self.scanned..]) else {
                 self.scanned = buffer.len();
-                return if self.scanned > limit { Err(too_long(limit)) } else { Ok(None) };
+                return if self.scanned > limit { Err(too_long(None, limit)) } else { Ok(None) };
             };
             let end = self.scanned + found;
             self.scanned = 0;
             if end > limit {
-                return Err(too_long(limit));
+                return Err(too_long(None, limit));
             }
             let mut line = buffer.split_to(end + 1).freeze();
             line.truncate(end);

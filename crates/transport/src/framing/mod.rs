@@ -213,7 +213,7 @@ fn speaks_http() -> ConnectionError {
     ConnectionError::Framing(why.to_owned())
 }
 
-/// A message of which more than `limit` bytes are known to come.
-fn too_long(limit: usize) -> ConnectionError {
-    ConnectionError::FrameTooLong(limit)
+/// A message of which more than `limit` bytes are known to come; so many, if that was announced.
+fn too_long(length: Option<usize>, limit: usize) -> ConnectionError {
+    ConnectionError::FrameTooLong { length: length.map(|length| length as u64), limit }
 }

@@ -29,6 +29,7 @@ use super::connector::Connector;
 #[cfg(feature = "tls")]
 use super::connector::Refusal;
 use super::head::TIMEOUT;
+use super::interim;
 use super::media;
 use super::outcome::{Received, failure};
 use super::shown;
@@ -344,7 +345,16 @@ impl Inner {
             tap.show(Direction::Sent, Wire::Carrier(&head));
             tap.show(Direction::Sent, Wire::Message(&text));
         }
-        let response = self.http.request(request).await.map_err(|error| self.explain(&error))?;
+        let answered = match self.options.http2 {
+            true => Some(self.http.request(request).await),
+            false => interim::bounded(request, |request| self.http.request(request)).await,
+        };
+        let Some(response) = answered else {
+            let target = &self.target;
+            let why = format!("{target} sent more than {} interim responses and no answer", interim::MOST);
+            return Err(CallError::Transport(why.into()));
+        };
+        let response = response.map_err(|error| self.explain(&error))?;
         if let Some(tap) = &self.options.tap {
             let head = shown::response(response.status(), response.headers());
             tap.show(Direction::Received, Wire::Carrier(&head));

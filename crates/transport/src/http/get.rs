@@ -52,7 +52,9 @@ impl Get {
     /// The methods that are marked safe or described as streams.
     #[must_use]
     pub fn described(description: &Description) -> Get {
-        let is_open = |result: &ResultDescription| matches!(result, ResultDescription::Stream(_));
+        let is_open = |result: &ResultDescription| {
+            matches!(result, ResultDescription::Stream(_) | ResultDescription::Either { .. })
+        };
         let methods =
             description.methods.iter().filter(|method| method.marks.safe || is_open(&method.result));
         Get::only(methods.map(|method| method.name.clone()))

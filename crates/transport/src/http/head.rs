@@ -79,8 +79,8 @@ impl Head<'_> {
 
 /// Puts the headers that every response has in the place of those of the request (JH-25, SEC-O-08).
 ///
-/// Two of them are for browsers only, and only browsers get them: with a page's call they send `Origin`, and what they
-/// send without one is refused.
+/// Two of them are for browsers only. A call by POST gets them only if it has an `Origin`, which browsers send with every one;
+/// everything else gets them, whoever asks.
 pub(super) fn restart(headers: &mut HeaderMap, is_for_browser: bool) {
     headers.clear();
     // With the content's type and length, the date, and room for CORS.

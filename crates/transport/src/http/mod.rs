@@ -51,6 +51,7 @@ mod fault;
 mod get;
 mod guard;
 mod head;
+mod interim;
 mod media;
 mod options;
 mod outcome;

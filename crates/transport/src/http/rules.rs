@@ -159,7 +159,8 @@ impl Rules {
         let keeps = is_call && self.options.keep_headers;
         let kept = keeps.then(|| RequestHeaders(std::mem::take(&mut headers)));
         let kept = (kept.is_some() || timeout.is_some()).then(|| Box::new(Kept { headers: kept, timeout }));
-        restart(&mut headers, has_origin || !is_call);
+        // A browser says by `Origin` that a page calls. It says nothing when it fetches by itself, for the address bar or an image.
+        restart(&mut headers, has_origin || !is_call || parts.method != Method::POST);
         match (&self.cors, verdict) {
             (None, _) | (Some(_), Verdict::Refused(_)) => {}
             (Some(cors), _) => cors.add(&mut headers, origin, is_preflight),

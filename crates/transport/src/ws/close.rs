@@ -95,9 +95,14 @@ pub enum Violation {
     /// A text, or the reason of a close frame, that is not UTF-8.
     #[error("a text is not UTF-8")]
     Text,
-    /// A message that is longer than this limit.
-    #[error("a message exceeds the limit of {0} bytes (limits.frame)")]
-    TooLong(usize),
+    /// A message that is longer than it may be.
+    #[error("a message of {length} bytes exceeds the limit of {limit} bytes")]
+    TooLong {
+        /// How many bytes it has, as far as they are announced.
+        length: u64,
+        /// How many it may have.
+        limit: usize,
+    },
 }
 
 impl Violation {
@@ -106,7 +111,7 @@ impl Violation {
     pub fn code(self) -> CloseCode {
         match self {
             Violation::Text => CloseCode::INVALID_TEXT,
-            Violation::TooLong(_) => CloseCode::TOO_BIG,
+            Violation::TooLong { .. } => CloseCode::TOO_BIG,
             _ => CloseCode::PROTOCOL,
         }
     }

@@ -105,7 +105,10 @@ impl Decoder {
         };
         match usize::try_from(header.payload) {
             Ok(length) if length <= self.limit - before => Ok(length),
-            _ => Err(Violation::TooLong(self.limit)),
+            _ => {
+                let length = header.payload.saturating_add(before as u64);
+                Err(Violation::TooLong { length, limit: self.limit })
+            }
         }
     }
 
@@ -163,5 +166,24 @@ fn close(payload: &[u8]) -> Result<Option<Close>, Violation> {
             Ok(Some(Close { code, reason: reason.to_owned() }))
         }
         [_] => Err(Violation::Close),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_is_too_long_is_told_with_its_length_and_the_limit() {
+        let check = |bytes: &[u8], expected: &str| {
+            let violation = Decoder::new(Role::Client, 1000).next(&mut BytesMut::from(bytes)).unwrap_err();
+            assert_eq!(violation.to_string(), expected);
+        };
+        let long = |length: u64| [&[0x82, 127][..], &length.to_be_bytes()].concat();
+        check(&[0x82, 126, 0x03, 0xe9], "a message of 1001 bytes exceeds the limit of 1000 bytes");
+        check(&long(30_000_000), "a message of 30000000 bytes exceeds the limit of 1000 bytes");
+        // Of one in parts, those that came and the one that is announced.
+        let part = [&[0x02, 100][..], &[b'x'; 100], &[0x00, 126, 0x03, 0x85]].concat();
+        check(&part, "a message of 1001 bytes exceeds the limit of 1000 bytes");
     }
 }

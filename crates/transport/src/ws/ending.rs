@@ -56,7 +56,7 @@ fn last_words(role: Role, control: &mut Control, outcome: &Result<(), Connection
         Ok(()) if role == Role::Client => (CloseCode::NORMAL, ""),
         Ok(()) => (CloseCode::GOING_AWAY, ""),
         Err(ConnectionError::Io(_)) => return None,
-        Err(ConnectionError::FrameTooLong(_)) => (CloseCode::TOO_BIG, "a message is too long"),
+        Err(ConnectionError::FrameTooLong { .. }) => (CloseCode::TOO_BIG, "a message is too long"),
         Err(ConnectionError::Framing(_)) => (CloseCode::PROTOCOL, ""),
         Err(ConnectionError::SlowReader { .. }) => (CloseCode::POLICY, "too slow a reader"),
         Err(_) => (CloseCode::INTERNAL, ""),

@@ -93,7 +93,9 @@ impl<S: Stream> Source<S> {
         self.decoder = None;
         self.shared.control().verdict = Some((violation.code(), violation.to_string()));
         match violation {
-            Violation::TooLong(limit) => ConnectionError::FrameTooLong(limit),
+            Violation::TooLong { length, limit } => {
+                ConnectionError::FrameTooLong { length: Some(length), limit }
+            }
             other => ConnectionError::Framing(other.to_string()),
         }
     }

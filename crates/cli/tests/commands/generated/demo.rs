@@ -3,21 +3,33 @@
 //! It calls over a `switchboard::Peer` of any carrier, and needs `serde` and `serde_json` besides.
 
 use serde::{Deserialize, Serialize};
-use switchboard::{CallError, Peer, Values};
+use switchboard::{Batch, CallError, Opening, Peer, Request};
+
+/// `AiGeneratePrompt`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum AiGeneratePrompt {
+    /// A string.
+    String(String),
+    /// A number.
+    Number(f64),
+    /// A boolean.
+    Boolean(bool),
+}
 
 /// The errors that `demo/error` shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DemoErrorKind {
-    /// `invalid_data`.
+    /// -32001: the data is well-formed but not acceptable.
     #[serde(rename = "invalid_data")]
     InvalidData,
-    /// `unauthorized`.
+    /// -32002: the caller may not do this.
     #[serde(rename = "unauthorized")]
     Unauthorized,
-    /// `timeout`.
+    /// -32003: the call took longer than it may.
     #[serde(rename = "timeout")]
     Timeout,
-    /// `upstream`.
+    /// -32004: something that the service depends on failed.
     #[serde(rename = "upstream")]
     Upstream,
 }
@@ -49,6 +61,18 @@ impl Client {
         Client { peer }
     }
 
+    /// Collects calls of this client to send as one batch: `let one = batch.add(client.one())`. What [`Batch::send`] gives is
+    /// read with `one.read(&outcomes)`.
+    pub fn batch(&self) -> Batch {
+        self.peer.batch()
+    }
+
+    /// The methods of `ai`.
+    #[must_use]
+    pub fn ai(&self) -> AiMethods {
+        AiMethods { peer: self.peer.clone() }
+    }
+
     /// The methods of `demo`.
     #[must_use]
     pub fn demo(&self) -> DemoMethods {
@@ -65,8 +89,8 @@ impl Client {
     ///
     /// The notification `onUpdate` holds what the answer does. It comes when something has changed, and every five seconds in
     /// any case, until the connection ends. Over HTTP, where nothing can be pushed, it does not come.
-    pub async fn get_status(&self) -> Result<GetStatusResult, CallError> {
-        self.peer.call("getStatus", ()).await
+    pub fn get_status(&self) -> Request<GetStatusResult> {
+        self.peer.call("getStatus", ())
     }
 
     /// Writes an event to the log of the server, which shows it with `-v`.
@@ -81,13 +105,13 @@ impl Client {
     /// # Errors
     ///
     /// - -32001: Validation failed
-    pub async fn sum(&self, numbers: Option<&[f64]>) -> Result<f64, CallError> {
+    pub fn sum(&self, numbers: Option<&[f64]>) -> Request<f64> {
         #[derive(Serialize)]
         struct Params<'a> {
             #[serde(skip_serializing_if = "Option::is_none")]
             numbers: Option<&'a [f64]>,
         }
-        self.peer.call("sum", Params { numbers }).await
+        self.peer.call("sum", Params { numbers })
     }
 
     /// Fails with -32000 and the message that it was given.
@@ -97,13 +121,55 @@ impl Client {
     /// # Errors
     ///
     /// - -32000: Server error
-    pub async fn trigger_error(&self, message: Option<&str>) -> Result<(), CallError> {
+    pub fn trigger_error(&self, message: Option<&str>) -> Request<()> {
         #[derive(Serialize)]
         struct Params<'a> {
             #[serde(skip_serializing_if = "Option::is_none")]
             message: Option<&'a str>,
         }
-        self.peer.call("trigger_error", Params { message }).await
+        self.peer.call("trigger_error", Params { message })
+    }
+}
+
+/// The methods of `ai`.
+#[derive(Clone, Debug)]
+pub struct AiMethods {
+    peer: Peer,
+}
+
+impl AiMethods {
+    /// Gives the words of the prompt back; it stands in for a model, and is none.
+    ///
+    /// A plain call answers with one string. Whoever reads a stream gets it token by token: a token is a word with the white space after it, so that all of them joined are the prompt. A prompt that is too long is refused with -32602, and the details "Prompt too long".
+    ///
+    /// - `prompt`: What to say; at most 4000 characters.
+    ///
+    /// # Errors
+    ///
+    /// - -32602: Invalid params
+    pub fn generate(&self, prompt: &AiGeneratePrompt) -> Request<String> {
+        #[derive(Serialize)]
+        struct Params<'a> {
+            prompt: &'a AiGeneratePrompt,
+        }
+        self.peer.call("ai/generate", Params { prompt })
+    }
+
+    /// Gives the words of the prompt back; it stands in for a model, and is none.
+    ///
+    /// A plain call answers with one string. Whoever reads a stream gets it token by token: a token is a word with the white space after it, so that all of them joined are the prompt. A prompt that is too long is refused with -32602, and the details "Prompt too long".
+    ///
+    /// - `prompt`: What to say; at most 4000 characters.
+    ///
+    /// # Errors
+    ///
+    /// - -32602: Invalid params
+    pub fn generate_stream(&self, prompt: &AiGeneratePrompt) -> Opening<String> {
+        #[derive(Serialize)]
+        struct Params<'a> {
+            prompt: &'a AiGeneratePrompt,
+        }
+        self.peer.stream("ai/generate", Params { prompt })
     }
 }
 
@@ -124,12 +190,12 @@ impl DemoMethods {
     /// - -32002: Not authorised
     /// - -32003: Timed out
     /// - -32004: Upstream failed
-    pub async fn error(&self, kind: &DemoErrorKind) -> Result<(), CallError> {
+    pub fn error(&self, kind: &DemoErrorKind) -> Request<()> {
         #[derive(Serialize)]
         struct Params<'a> {
             kind: &'a DemoErrorKind,
         }
-        self.peer.call("demo/error", Params { kind }).await
+        self.peer.call("demo/error", Params { kind })
     }
 }
 
@@ -145,13 +211,13 @@ impl MathMethods {
     /// # Errors
     ///
     /// - -32001: Validation failed
-    pub async fn add(&self, a: f64, b: f64) -> Result<f64, CallError> {
+    pub fn add(&self, a: f64, b: f64) -> Request<f64> {
         #[derive(Serialize)]
         struct Params {
             a: f64,
             b: f64,
         }
-        self.peer.call("math/add", Params { a, b }).await
+        self.peer.call("math/add", Params { a, b })
     }
 
     /// Streams the numbers from 0 to the sum of two whole numbers.
@@ -163,12 +229,12 @@ impl MathMethods {
     /// # Errors
     ///
     /// - -32001: Validation failed
-    pub async fn add_stream(&self, a: i64, b: i64) -> Result<Values<i64>, CallError> {
+    pub fn add_stream(&self, a: i64, b: i64) -> Opening<i64> {
         #[derive(Serialize)]
         struct Params {
             a: i64,
             b: i64,
         }
-        self.peer.stream("math/add_stream", Params { a, b }).await
+        self.peer.stream("math/add_stream", Params { a, b })
     }
 }

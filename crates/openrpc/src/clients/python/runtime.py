@@ -12,7 +12,25 @@ class RpcError(Exception):
 
 
 class TransportError(Exception):
-    """There was no answer, or none that can be read."""
+    """There was no answer, or none that can be read. What went wrong below, if anything did, is its cause."""
+
+
+class Request:
+    """A call, or a notification, that is one of several."""
+
+    def __init__(self, method: str, params: Params, is_notification: bool) -> None:
+        self.method = method
+        self.params = params
+        self.is_notification = is_notification
+
+    def to_json(self, id: Optional[int]) -> Dict[str, Any]:
+        """The request as it is sent."""
+        message: Dict[str, Any] = {"jsonrpc": "2.0", "method": self.method}
+        if self.params is not None:
+            message["params"] = self.params
+        if not self.is_notification:
+            message["id"] = id
+        return message
 
 
 class Transport(Protocol):
@@ -27,6 +45,84 @@ class Transport(Protocol):
     def stream(self, method: str, params: Params) -> Iterator[Any]:
         """Gives the items as they come."""
 
+    def batch(self, requests: Sequence[Request]) -> List[Union[Exception, Any]]:
+        """Sends all as one message. Gives the result or the error of each, in their order; raises what is about all."""
+
+
+class Pending(Generic[_T]):
+    """What a call in a batch is answered with, once the batch is sent."""
+
+    def __init__(self) -> None:
+        self._outcome: Any = RuntimeError("the batch was not sent")
+
+    def error(self) -> Optional[Exception]:
+        """The error, if there is one: an RpcError that this call was answered with, or a TransportError."""
+        return self._outcome if isinstance(self._outcome, Exception) else None
+
+    def result(self) -> _T:
+        """The result. Raises the error, if there is one."""
+        if isinstance(self._outcome, Exception):
+            raise self._outcome
+        return cast(_T, self._outcome)
+
+
+class Batch:
+    """Calls that go out as one message."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._requests: List[Request] = []
+        self._pending: List[Pending[Any]] = []
+        self._is_sent = False
+
+    def add(self, method: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Pending[_T]:
+        """Adds a call: a method of the client, and what it is called with. Those that are notified are answered with None."""
+        group: Any = getattr(method, "__self__", None)
+        if not hasattr(group, "_transport"):
+            raise TypeError("only methods of the client can be added to a batch")
+        if self._is_sent:
+            raise RuntimeError("the batch was sent already")
+        recorder = _Recorder()
+        # The method makes its request as ever, for a transport that only takes it down.
+        getattr(type(group)(recorder), method.__name__)(*args, **kwargs)
+        self._requests.append(recorder.request)
+        self._pending.append(Pending())
+        return self._pending[-1]
+
+    def send(self) -> None:
+        """Sends all. What is raised is about all of them; what became of each stands with what `add` gave for it."""
+        if not self._requests:
+            raise ValueError("the batch is empty, and nothing was sent")
+        if self._is_sent:
+            raise RuntimeError("the batch was sent already")
+        self._is_sent = True
+        try:
+            outcomes = self._transport.batch(self._requests)
+        except Exception as error:
+            for pending in self._pending:
+                pending._outcome = error
+            raise
+        for pending, outcome in zip(self._pending, outcomes):
+            pending._outcome = outcome
+
+
+class _Recorder:
+    """Takes a request down."""
+
+    request: Request
+
+    def call(self, method: str, params: Params) -> Any:
+        self.request = Request(method, params, False)
+
+    def notify(self, method: str, params: Params) -> None:
+        self.request = Request(method, params, True)
+
+    def stream(self, method: str, params: Params) -> Iterator[Any]:
+        raise TypeError(f"{method} answers with a stream, which cannot be part of a batch")
+
+    def batch(self, requests: Sequence[Request]) -> List[Union[Exception, Any]]:
+        raise TypeError("a batch cannot be part of another")
+
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """Takes a redirect for an error: what is sent, and the headers with it, is for one server alone."""
@@ -39,7 +135,7 @@ class HttpTransport:
     """One POST a call. A stream is read as server-sent events."""
 
     def __init__(self, url: str, *, headers: Optional[Mapping[str, str]] = None, timeout: float = 30.0) -> None:
-        """The timeout, in seconds, is for connecting and for each part of an answer."""
+        """The timeout, in seconds, is for connecting and for the answer; of a stream, for each part of it."""
         self._url = url
         self._headers = dict(headers or {})
         self._timeout = timeout
@@ -47,44 +143,93 @@ class HttpTransport:
         self._opener = urllib.request.build_opener(_NoRedirects)
 
     def call(self, method: str, params: Params) -> Any:
-        with self._post(method, params, next(self._ids), "application/json") as response:
-            return _outcome(_parse(response.read()))
+        id = next(self._ids)
+        answer = _parse(self._ask(Request(method, params, False).to_json(id)))
+        result = _outcome(answer)
+        if answer.get("id") != id:
+            raise TransportError("the answer is that of another call")
+        return result
 
     def notify(self, method: str, params: Params) -> None:
-        with self._post(method, params, None, "application/json"):
-            pass
+        self._ask(Request(method, params, True).to_json(None))
+
+    def batch(self, requests: Sequence[Request]) -> List[Union[Exception, Any]]:
+        ids = [next(self._ids) for _ in requests]
+        text = self._ask([request.to_json(id) for request, id in zip(requests, ids)])
+        if all(request.is_notification for request in requests):
+            return [None for _ in requests]
+        answer = _parse(text)
+        if not isinstance(answer, list):
+            _outcome(answer)
+            raise TransportError("the answer to a batch is no list")
+        # From the end on, so that the first response to a call counts.
+        known = [one for one in reversed(answer) if isinstance(one, dict) and type(one.get("id")) is int]
+        responses = {one["id"]: one for one in known}
+        return [None if request.is_notification else _settled(responses.get(id)) for request, id in zip(requests, ids)]
 
     def stream(self, method: str, params: Params) -> Iterator[Any]:
-        with self._post(method, params, next(self._ids), "text/event-stream") as response:
+        with self._post(Request(method, params, False).to_json(next(self._ids)), "text/event-stream") as response:
             if response.headers.get_content_type() != "text/event-stream":
-                result = _outcome(_parse(response.read()))
+                result = _outcome(_parse(self._read(response)))
                 yield from result if isinstance(result, list) else [result]
                 return
-            for data in _events(response):
+            for data in _events(self._lines(response)):
                 if data == b"[DONE]":
                     return
                 yield _outcome(_parse(data))
         raise TransportError("the stream was cut off")
 
-    def _post(self, method: str, params: Params, id: Optional[int], accept: str) -> HTTPResponse:
-        message: Dict[str, Any] = {"jsonrpc": "2.0", "method": method}
-        if params is not None:
-            message["params"] = params
-        if id is not None:
-            message["id"] = id
+    def _ask(self, message: Any) -> bytes:
+        with self._post(message, "application/json") as response:
+            return self._read(response)
+
+    def _post(self, message: Any, accept: str) -> HTTPResponse:
         headers = {"Content-Type": "application/json", "Accept": accept, **self._headers}
-        request = urllib.request.Request(self._url, json.dumps(message).encode(), headers, method="POST")
+        request = urllib.request.Request(self._url, json.dumps(message, allow_nan=False).encode(), headers, method="POST")
         try:
-            return cast(HTTPResponse, self._opener.open(request, timeout=self._timeout))
+            with self._telling():
+                return cast(HTTPResponse, self._opener.open(request, timeout=self._timeout))
         except urllib.error.HTTPError as error:
             with error:
                 try:
-                    _outcome(json.loads(error.read()))
-                except (ValueError, TransportError):
-                    pass
-            raise TransportError(f"the server answered with status {error.code}") from None
-        except OSError as error:
-            raise TransportError(f"{self._url} does not answer: {error}") from error
+                    answer = json.loads(self._read(cast(HTTPResponse, error.fp)))
+                except (ValueError, RecursionError, TransportError):
+                    answer = None
+            if isinstance(answer, dict) and isinstance(answer.get("error"), dict):
+                _outcome(answer)
+            raise TransportError(f"the server answered with status {error.code}") from error
+
+    def _read(self, response: HTTPResponse) -> bytes:
+        """The whole answer, which may come in parts but not slower than it may."""
+        parts: List[bytes] = []
+        until = time.monotonic() + self._timeout
+        with self._telling():
+            while part := response.read1(65536):
+                parts.append(part)
+                if time.monotonic() > until:
+                    raise TimeoutError(f"the answer is not complete after {self._timeout} seconds")
+        if response.length:
+            raise TransportError(f"the answer was cut off: {response.length} bytes are missing")
+        return b"".join(parts)
+
+    def _lines(self, response: HTTPResponse) -> Iterator[bytes]:
+        while True:
+            with self._telling():
+                line = response.readline()
+            if not line:
+                return
+            yield line
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Whatever goes wrong on the way is a TransportError."""
+        try:
+            yield
+        except urllib.error.HTTPError:
+            raise
+        except (OSError, HTTPException) as error:
+            cause = error.reason if isinstance(error, urllib.error.URLError) else error
+            raise TransportError(f"{self._url} cannot be called: {cause or repr(cause)}") from error
 
 
 def _events(lines: Iterable[bytes]) -> Iterator[bytes]:
@@ -102,8 +247,8 @@ def _events(lines: Iterable[bytes]) -> Iterator[bytes]:
 def _parse(text: bytes) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
-        raise TransportError("what the server sent is no JSON") from None
+    except (ValueError, RecursionError) as error:
+        raise TransportError("what the server sent is no JSON") from error
 
 
 def _outcome(response: Any) -> Any:
@@ -113,9 +258,21 @@ def _outcome(response: Any) -> Any:
     error = response.get("error")
     if isinstance(error, dict):
         raise RpcError(error.get("code", 0), error.get("message", ""), error.get("data"))
+    if error is not None:
+        raise TransportError("the error that the server answered with is none of JSON-RPC")
     if "result" not in response:
         raise TransportError("the answer has neither a result nor an error")
     return response["result"]
+
+
+def _settled(response: Any) -> Any:
+    """The result of a response in a batch, or its error."""
+    if response is None:
+        return TransportError("the server left this call of the batch unanswered")
+    try:
+        return _outcome(response)
+    except (RpcError, TransportError) as error:
+        return error
 
 
 def _names(params: Dict[str, Any], *optional: str) -> Dict[str, Any]:

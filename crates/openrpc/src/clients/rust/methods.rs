@@ -6,6 +6,13 @@ use crate::clients::api::{Answer, Group, Operation, Param, Params};
 use crate::clients::text::{Source, lines};
 use crate::clients::types::Type;
 
+const BATCH: &str = "\
+/// Collects calls of this client to send as one batch: `let one = batch.add(client.one())`. What [`Batch::send`] gives is
+/// read with `one.read(&outcomes)`.
+pub fn batch(&self) -> Batch {
+    self.peer.batch()
+}";
+
 /// The most parameters that a tuple can hold for serde.
 const TUPLE: usize = 16;
 
@@ -29,6 +36,8 @@ pub(super) fn write_group(out: &mut Source, group: &Group) {
             out.line("pub fn new(peer: Peer) -> Client {");
             out.indented(|out| out.line("Client { peer }"));
             out.line("}");
+            out.line("");
+            BATCH.lines().for_each(|line| out.line(line));
         }
         for (at, inner) in group.groups.iter().enumerate() {
             if is_root || at > 0 {
@@ -68,22 +77,23 @@ fn write_method(out: &mut Source, method: &Operation) {
             params.all().iter().map(|param| format!(", {}: {}", param.name, taken(param, "&"))).collect()
         }
     };
-    let gives = match &method.answer {
-        Answer::Nothing => "()".to_owned(),
-        Answer::Value(kind) => owned(kind),
-        Answer::Stream { item, .. } => format!("Values<{}>", owned(item)),
+    // What is sent when it is awaited can be given a timeout before, or be part of a batch.
+    let (mark, gives) = match &method.answer {
+        Answer::Nothing => ("async ", "Result<(), CallError>".to_owned()),
+        Answer::Value(kind) => ("", format!("Request<{}>", owned(kind))),
+        Answer::Stream { item, .. } => ("", format!("Opening<{}>", owned(item))),
     };
     let (name, wire) = (&method.name, quoted(&method.wire));
-    out.line(format!("pub async fn {name}(&self{}) -> Result<{gives}, CallError> {{", takes.concat()));
+    out.line(format!("pub {mark}fn {name}(&self{}) -> {gives} {{", takes.concat()));
     out.indented(|out| {
         let sends = write_params(out, &method.params);
         out.line(match &method.answer {
             Answer::Nothing => format!("self.peer.notify({wire}, {sends}).await"),
-            Answer::Value(_) => format!("self.peer.call({wire}, {sends}).await"),
-            Answer::Stream { names: None, .. } => format!("self.peer.stream({wire}, {sends}).await"),
+            Answer::Value(_) => format!("self.peer.call({wire}, {sends})"),
+            Answer::Stream { names: None, .. } => format!("self.peer.stream({wire}, {sends})"),
             Answer::Stream { names: Some((item, unsubscribe)), .. } => {
                 let names = format!("Subscription::named({}, {})", quoted(item), quoted(unsubscribe));
-                format!("self.peer.subscribe({wire}, {sends}, {names}).await")
+                format!("self.peer.subscribe({wire}, {sends}, {names})")
             }
         });
     });

@@ -22,6 +22,7 @@ pub(super) const STYLE: Style = Style {
     ],
     types: &[
         "BTreeMap",
+        "Batch",
         "Box",
         "CallError",
         "Client",
@@ -31,10 +32,12 @@ pub(super) const STYLE: Style = Style {
         "Err",
         "None",
         "Ok",
+        "Opening",
         "Option",
         "Params",
         "PartialEq",
         "Peer",
+        "Request",
         "Result",
         "Self",
         "Serialize",
@@ -42,10 +45,10 @@ pub(super) const STYLE: Style = Style {
         "String",
         "Subscription",
         "Value",
-        "Values",
         "Vec",
     ],
-    members: &["new"],
+    members: &[],
+    client: &["batch", "new"],
     locals: &["positions"],
     names_unions: true,
 };
@@ -99,7 +102,9 @@ fn imports(body: &str) -> String {
     if has("Value") {
         text.push_str("use serde_json::Value;\n");
     }
-    let own = ["CallError", "Peer", "Subscription", "Values"].into_iter().filter(|name| has(name));
+    let own = ["Batch", "CallError", "Opening", "Peer", "Request", "Subscription"]
+        .into_iter()
+        .filter(|name| has(name));
     match own.collect::<Vec<_>>()[..] {
         [one] => text.push_str(&format!("use switchboard::{one};\n")),
         ref several => text.push_str(&format!("use switchboard::{{{}}};\n", several.join(", "))),

@@ -4,7 +4,7 @@ use super::cycles::Cycles;
 use super::{STYLE, comment, definition, quoted};
 use crate::clients::names::{Scope, pascal, snake};
 use crate::clients::text::{Source, lines};
-use crate::clients::types::{Definition, Field, Shape, Type};
+use crate::clients::types::{Choice, Definition, Field, Shape, Type};
 
 const DERIVES: &str = "#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]";
 
@@ -30,9 +30,11 @@ pub(super) fn write(out: &mut Source, of: &Definition, all: &[Definition], cycle
             out.line(format!("pub enum {name} {{"));
             let mut scope = Scope::new(&["Self"]);
             out.indented(|out| {
-                for value in values {
+                for Choice { value, docs } in values {
                     let variant = scope.take(&pascal(value), &[]);
-                    comment(out, &[format!("`{}`.", lines(value).join(" "))]);
+                    let docs = lines(docs);
+                    let plain = || vec![format!("`{}`.", lines(value).join(" "))];
+                    comment(out, &if docs.is_empty() { plain() } else { docs });
                     if variant != *value {
                         out.line(format!("#[serde(rename = {})]", quoted(value)));
                     }
@@ -48,7 +50,7 @@ pub(super) fn write(out: &mut Source, of: &Definition, all: &[Definition], cycle
             let mut scope = Scope::new(&["Self"]);
             out.indented(|out| {
                 for kind in ordered(kinds, all) {
-                    let variant = scope.take(&variant(kind), &[]);
+                    let variant = scope.take(&variant(kind, name), &[]);
                     out.line(format!("/// {}.", described(kind)));
                     out.line(format!("{variant}({}),", written(kind, &boxed)));
                 }
@@ -101,9 +103,11 @@ fn ordered<'a>(kinds: &'a [Type], all: &[Definition]) -> Vec<&'a Type> {
     kinds
 }
 
-fn variant(kind: &Type) -> String {
+/// What a branch is called in an enum of this name, which it does not have to repeat.
+fn variant(kind: &Type, of: &str) -> String {
+    let is_name = |rest: &&str| rest.starts_with(|c: char| c.is_ascii_uppercase()) && *rest != "Self";
     match kind {
-        Type::Named(name) => name.clone(),
+        Type::Named(name) => name.strip_prefix(of).filter(is_name).unwrap_or(name).to_owned(),
         Type::Boolean => "Boolean".to_owned(),
         Type::Integer { .. } => "Integer".to_owned(),
         Type::Number => "Number".to_owned(),

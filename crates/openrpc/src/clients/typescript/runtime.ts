@@ -13,17 +13,19 @@ export class RpcError extends Error {
   }
 }
 
-/** There was no answer, or none that can be read. */
+/** There was no answer, or none that can be read. What went wrong below, if anything did, is its `cause`. */
 export class TransportError extends Error {
-  constructor(message: string) {
-    super(message);
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
     this.name = "TransportError";
   }
 }
 
 export interface CallOptions {
-  /** Gives the call up when it aborts. */
+  /** Gives the call up when it aborts. It then fails with the reason of the signal. */
   signal?: AbortSignal;
+  /** How long to wait for the answer; for a stream, until it begins. `Infinity` waits for ever. */
+  timeoutMs?: number;
 }
 
 /** The names that a stream goes by, where it has names of its own. */
@@ -34,11 +36,23 @@ export interface StreamNames {
 
 export type Params = readonly unknown[] | { readonly [name: string]: unknown } | undefined;
 
+/** One of several calls that go out together. */
+export interface BatchEntry {
+  method: string;
+  params: Params;
+  isNotification: boolean;
+}
+
+/** What became of each call of a batch. */
+export type Outcomes<T extends readonly Promise<unknown>[]> = { -readonly [K in keyof T]: PromiseSettledResult<Awaited<T[K]>> };
+
 /** Carries calls to a server. A client works over any. */
 export interface Transport {
   call(method: string, params: Params, options?: CallOptions): Promise<unknown>;
   notify(method: string, params: Params, options?: CallOptions): Promise<void>;
   stream(method: string, params: Params, options?: CallOptions, names?: StreamNames): AsyncIterable<unknown>;
+  /** Sends all as one message. Gives what became of each, in their order; throws what is about all of them. */
+  batch(entries: readonly BatchEntry[], options?: CallOptions): Promise<PromiseSettledResult<unknown>[]>;
 }
 
 /** The transport for a URL: HTTP, or WebSocket for ws and wss. */
@@ -51,7 +65,7 @@ interface Message {
   method?: string;
   params?: unknown;
   result?: unknown;
-  error?: { code: number; message: string; data?: unknown } | null;
+  error?: unknown;
   stream?: unknown;
 }
 
@@ -63,8 +77,171 @@ function isObject(value: unknown): value is { [name: string]: unknown } {
 function outcome(response: unknown): unknown {
   if (!isObject(response)) throw new TransportError("the answer is no JSON-RPC response");
   const { error, result } = response as Message;
-  if (error != null) throw new RpcError(error.code, error.message, error.data);
+  if (error != null) throw rejection(error);
+  if (result === undefined) throw new TransportError("the answer has neither a result nor an error");
   return result;
+}
+
+function rejection(error: unknown): Error {
+  if (!isObject(error)) return new TransportError("the error that the server answered with is none of JSON-RPC");
+  const { code, message, data } = error;
+  return new RpcError(typeof code === "number" ? code : 0, typeof message === "string" ? message : "", data);
+}
+
+/** What became of each call, by the identifiers of the responses. The first response to a call counts. */
+function collate(entries: readonly BatchEntry[], ids: readonly number[], answer: unknown): PromiseSettledResult<unknown>[] {
+  if (!Array.isArray(answer)) {
+    outcome(answer);
+    throw new TransportError("the answer to a batch is no list");
+  }
+  const responses = new Map<unknown, unknown>();
+  for (const response of answer as unknown[]) {
+    if (isObject(response) && !responses.has(response["id"])) responses.set(response["id"], response);
+  }
+  return entries.map(({ isNotification }, at) => {
+    try {
+      if (isNotification) return { status: "fulfilled", value: undefined };
+      const response = responses.get(ids[at]);
+      if (response === undefined) throw new TransportError("the server left this call of the batch unanswered");
+      return { status: "fulfilled", value: outcome(response) };
+    } catch (reason) {
+      return { status: "rejected", reason };
+    }
+  });
+}
+
+/** The requests of a batch; identifiers are counted from the first on. */
+function requests(entries: readonly BatchEntry[], ids: readonly number[]): Message[] {
+  return entries.map(({ method, params, isNotification }, at) => {
+    const request = { jsonrpc: "2.0", method, params };
+    return isNotification ? request : { ...request, id: ids[at] };
+  });
+}
+
+/** Makes calls over a transport that collects them, sends them as one batch, and waits for what becomes of each. */
+async function together<T extends readonly Promise<unknown>[]>(
+  transport: Transport,
+  make: (transport: Transport) => readonly [...T],
+  options: CallOptions | undefined,
+): Promise<Outcomes<T>> {
+  const collected = new Collected();
+  const made = make(collected);
+  await collected.send(transport, options);
+  return (await Promise.allSettled(made)) as Outcomes<T>;
+}
+
+/** Calls that wait to be sent as one batch. */
+class Collected implements Transport {
+  readonly #entries: BatchEntry[] = [];
+  readonly #waiting: Pending[] = [];
+  #isSent = false;
+
+  call(method: string, params: Params): Promise<unknown> {
+    return this.#add({ method, params, isNotification: false });
+  }
+
+  notify(method: string, params: Params): Promise<void> {
+    return this.#add({ method, params, isNotification: true }) as Promise<void>;
+  }
+
+  stream(method: string): AsyncIterable<unknown> {
+    throw new Error(`${method} answers with a stream, which cannot be part of a batch`);
+  }
+
+  batch(): Promise<never> {
+    throw new Error("a batch cannot be part of another");
+  }
+
+  async send(transport: Transport, options: CallOptions | undefined): Promise<void> {
+    this.#isSent = true;
+    if (this.#entries.length === 0) throw new Error("the batch is empty, and nothing was sent");
+    try {
+      const outcomes = await transport.batch(this.#entries, options);
+      outcomes.forEach((one, at) => {
+        if (one.status === "fulfilled") this.#waiting[at]?.resolve(one.value);
+        else this.#waiting[at]?.reject(one.reason);
+      });
+    } catch (error) {
+      for (const one of this.#waiting) one.reject(error);
+      throw error;
+    }
+  }
+
+  #add(entry: BatchEntry): Promise<unknown> {
+    if (this.#isSent) throw new Error("the batch was sent already");
+    this.#entries.push(entry);
+    const answer = new Promise<unknown>((resolve, reject) => this.#waiting.push({ resolve, reject }));
+    // Whoever made the call may not look at it.
+    answer.catch(() => undefined);
+    return answer;
+  }
+}
+
+/** Whoever waits for an answer. */
+interface Pending {
+  resolve(answer: unknown): void;
+  reject(reason: unknown): void;
+}
+
+/** What ends a request before its time: its caller, or the clock. */
+class Patience {
+  readonly #where: string;
+  readonly #caller: AbortSignal | undefined;
+  readonly #controller = new AbortController();
+  readonly #abort = (): void => this.#controller.abort(this.#caller?.reason);
+  readonly #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(where: string, options: CallOptions, otherwise: number | undefined) {
+    this.#where = where;
+    this.#caller = options.signal;
+    if (this.#caller?.aborted === true) this.#abort();
+    this.#caller?.addEventListener("abort", this.#abort);
+    const limit = options.timeoutMs ?? otherwise ?? 30_000;
+    const expire = (): void => this.#controller.abort(new TransportError(`${where} did not answer within ${limit} ms`));
+    // A timer counts no further than 31 bits.
+    if (limit < 2 ** 31) this.#timer = setTimeout(expire, limit);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** The answer has begun, and may take its time. */
+  relax(): void {
+    clearTimeout(this.#timer);
+  }
+
+  end(): void {
+    this.relax();
+    this.#caller?.removeEventListener("abort", this.#abort);
+  }
+
+  /** Waits no longer than it may. Whatever a carrier throws becomes a `TransportError`. */
+  async with<T>(work: () => Promise<T>): Promise<T> {
+    const { signal } = this;
+    signal.throwIfAborted();
+    let abort: (() => void) | undefined;
+    const aborted = new Promise<never>((_, reject) => {
+      abort = () => reject(signal.reason);
+      signal.addEventListener("abort", abort);
+    });
+    try {
+      return await Promise.race([work(), aborted]);
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw asTransportError(error, this.#where);
+    } finally {
+      if (abort !== undefined) signal.removeEventListener("abort", abort);
+    }
+  }
+}
+
+function asTransportError(error: unknown, where: string): Error {
+  if (error instanceof RpcError || error instanceof TransportError) return error;
+  // The outer error of `fetch` says nothing; what it is about stands in its cause.
+  const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const said = inner instanceof Error ? inner.message || inner.name : String(inner);
+  return new TransportError(`${where} cannot be called: ${said}`, { cause: error });
 }
 
 export interface HttpOptions {
@@ -72,6 +249,8 @@ export interface HttpOptions {
   headers?: { [name: string]: string };
   /** What to use in the place of the global `fetch`. */
   fetch?: typeof fetch;
+  /** How long calls wait that do not say so themselves. 30,000 if nothing is said. */
+  timeoutMs?: number;
 }
 
 /** One POST a call. A stream is read as server-sent events. */
@@ -85,68 +264,100 @@ export class HttpTransport implements Transport {
     this.#options = options;
   }
 
-  async call(method: string, params: Params, options: CallOptions = {}): Promise<unknown> {
-    this.#id += 1;
-    const response = await this.#post({ method, params, id: this.#id }, "application/json", options);
-    return outcome(await this.#body(response));
+  call(method: string, params: Params, options: CallOptions = {}): Promise<unknown> {
+    const id = (this.#id += 1);
+    return this.#ask({ jsonrpc: "2.0", method, params, id }, options, async (response) => {
+      const answer = await body(response);
+      const result = outcome(answer);
+      if ((answer as Message).id !== id) throw new TransportError("the answer is that of another call");
+      return result;
+    });
   }
 
-  async notify(method: string, params: Params, options: CallOptions = {}): Promise<void> {
-    const response = await this.#post({ method, params }, "application/json", options);
-    // Without an answer there is nothing to read, except where the server did not take it.
-    if (!response.ok) outcome(await this.#body(response));
-    else await response.body?.cancel();
+  notify(method: string, params: Params, options: CallOptions = {}): Promise<void> {
+    return this.#ask({ jsonrpc: "2.0", method, params }, options, nothing);
+  }
+
+  batch(entries: readonly BatchEntry[], options: CallOptions = {}): Promise<PromiseSettledResult<unknown>[]> {
+    const ids = entries.map(() => (this.#id += 1));
+    return this.#ask(requests(entries, ids), options, async (response) => {
+      if (entries.some(({ isNotification }) => !isNotification)) return collate(entries, ids, await body(response));
+      await nothing(response);
+      return collate(entries, ids, []);
+    });
   }
 
   async *stream(method: string, params: Params, options: CallOptions = {}): AsyncIterable<unknown> {
-    this.#id += 1;
-    const response = await this.#post({ method, params, id: this.#id }, "text/event-stream", options);
-    if (!response.headers.get("content-type")?.startsWith("text/event-stream") || response.body === null) {
-      const result = outcome(await this.#body(response));
-      yield* Array.isArray(result) ? result : [result];
-      return;
-    }
-    for await (const data of events(response.body)) {
-      if (data === "[DONE]") return;
-      yield outcome(parse(data));
+    const id = (this.#id += 1);
+    const patience = new Patience(this.#url, options, this.#options.timeoutMs);
+    try {
+      const response = await patience.with(() => this.#post({ jsonrpc: "2.0", method, params, id }, "text/event-stream", patience));
+      const { body: events } = response;
+      if (!response.headers.get("content-type")?.startsWith("text/event-stream") || events === null) {
+        const result = outcome(await patience.with(() => body(response)));
+        yield* Array.isArray(result) ? result : [result];
+        return;
+      }
+      patience.relax();
+      for await (const data of eventData(events, patience)) {
+        if (data === "[DONE]") return;
+        yield outcome(parse(data));
+      }
+    } finally {
+      patience.end();
     }
     throw new TransportError("the stream was cut off");
   }
 
-  #post(request: Message, accept: string, options: CallOptions): Promise<Response> {
-    const headers = { "content-type": "application/json", accept, ...this.#options.headers };
-    const body = JSON.stringify({ jsonrpc: "2.0", ...request });
-    const send = this.#options.fetch ?? fetch;
-    return send(this.#url, { method: "POST", headers, body, signal: options.signal ?? null });
-  }
-
-  async #body(response: Response): Promise<unknown> {
-    const text = await response.text();
+  async #ask<T>(message: unknown, options: CallOptions, read: (response: Response) => Promise<T>): Promise<T> {
+    const patience = new Patience(this.#url, options, this.#options.timeoutMs);
     try {
-      return JSON.parse(text);
-    } catch {
-      throw new TransportError(`the server answered with status ${response.status} and no JSON`);
+      return await patience.with(async () => read(await this.#post(message, "application/json", patience)));
+    } finally {
+      patience.end();
     }
   }
+
+  #post(message: unknown, accept: string, { signal }: Patience): Promise<Response> {
+    const headers = { "content-type": "application/json", accept, ...this.#options.headers };
+    const send = this.#options.fetch ?? fetch;
+    // What is sent, and the headers with it, is for one server alone: redirects are not followed.
+    return send(this.#url, { method: "POST", headers, body: JSON.stringify(message), signal, redirect: "error" });
+  }
+}
+
+async function body(response: Response): Promise<unknown> {
+  const text = await response.text();
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new TransportError(`the server answered with status ${response.status} and no JSON`, { cause });
+  }
+}
+
+/** Without an answer there is nothing to read, except where the server did not take what was sent. */
+async function nothing(response: Response): Promise<void> {
+  if (!response.ok) outcome(await body(response));
+  else await response.body?.cancel();
 }
 
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch {
-    throw new TransportError("what the server sent is no JSON");
+  } catch (cause) {
+    throw new TransportError("what the server sent is no JSON", { cause });
   }
 }
 
 /** The data of each event. */
-async function* events(body: ReadableStream<Uint8Array>): AsyncIterable<string> {
+async function* eventData(body: ReadableStream<Uint8Array>, patience: Patience): AsyncIterable<string> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let rest = "";
   let data: string[] = [];
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await patience.with(() => reader.read());
       if (done) return;
       const lines = (rest + decoder.decode(value, { stream: true })).split(/\r\n|\n|\r(?!$)/);
       rest = lines.pop() ?? "";
@@ -178,20 +389,24 @@ export interface WebSocketOptions {
   onNotification?: (method: string, params: unknown) => void;
   /** How many items of a stream may wait to be read, before it is ended. 10,000 if nothing is said. */
   waiting?: number;
+  /** How long calls wait that do not say so themselves. 30,000 if nothing is said. */
+  timeoutMs?: number;
 }
 
-interface Pending {
-  resolve(response: Message): void;
-  reject(error: Error): void;
+/** What was asked on a connection in one message, by these identifiers. */
+interface Asked extends Pending {
+  ids: readonly number[];
+  isBatch: boolean;
 }
 
 /** One connection for all calls. It is made with the first, and is not made again when it breaks. */
 export class WebSocketTransport implements Transport {
   readonly #url: string;
   readonly #options: WebSocketOptions;
-  readonly #pending = new Map<unknown, Pending>();
+  readonly #asked = new Map<unknown, Asked>();
   readonly #streams = new Map<string, Inbox>();
   #socket: Promise<Socket> | undefined;
+  #lost: TransportError | undefined;
   #id = 0;
 
   constructor(url: string, options: WebSocketOptions = {}) {
@@ -203,8 +418,14 @@ export class WebSocketTransport implements Transport {
     return outcome(await this.#request({ method, params }, options));
   }
 
-  async notify(method: string, params: Params): Promise<void> {
-    (await this.#open()).send(JSON.stringify({ jsonrpc: "2.0", method, params }));
+  notify(method: string, params: Params, options: CallOptions = {}): Promise<void> {
+    return this.#send([], { jsonrpc: "2.0", method, params }, options).then(() => undefined);
+  }
+
+  async batch(entries: readonly BatchEntry[], options: CallOptions = {}): Promise<PromiseSettledResult<unknown>[]> {
+    const ids = entries.map(() => (this.#id += 1));
+    const asked = ids.filter((_, at) => entries[at]?.isNotification === false);
+    return collate(entries, ids, (await this.#send(asked, requests(entries, ids), options)) ?? []);
   }
 
   async *stream(method: string, params: Params, options: CallOptions = {}, names?: StreamNames): AsyncIterable<unknown> {
@@ -233,7 +454,7 @@ export class WebSocketTransport implements Transport {
     } finally {
       options.signal?.removeEventListener("abort", abort);
       this.#streams.delete(key);
-      if (!inbox.isOver) {
+      if (!inbox.isOver && this.#lost === undefined) {
         const ending = this.#request({ method: names?.unsubscribe ?? "rpc.unsubscribe", params: [result] }, {});
         ending.catch(() => undefined);
       }
@@ -242,40 +463,58 @@ export class WebSocketTransport implements Transport {
 
   /** Ends the connection. */
   async close(): Promise<void> {
-    (await this.#socket)?.close();
+    const socket = await this.#socket?.catch(() => undefined);
+    socket?.close();
   }
 
-  async #request(request: Message, options: CallOptions, open?: (answer: Message) => void): Promise<Message> {
-    options.signal?.throwIfAborted();
-    const socket = await this.#open();
-    this.#id += 1;
-    const id = this.#id;
-    return new Promise<Message>((resolve, reject) => {
-      const abort = (): void => {
-        if (!this.#pending.delete(id)) return;
-        socket.send(JSON.stringify({ jsonrpc: "2.0", method: "rpc.cancel", params: { id } }));
-        reject(options.signal?.reason);
-      };
-      const done = (): void => options.signal?.removeEventListener("abort", abort);
-      this.#pending.set(id, {
-        resolve: (answer) => (done(), open?.(answer), resolve(answer)),
-        reject: (error) => (done(), reject(error)),
+  async #request(request: Message, options: CallOptions, open?: (answer: Message) => void): Promise<unknown> {
+    const id = (this.#id += 1);
+    return this.#send([id], { jsonrpc: "2.0", ...request, id }, options, open);
+  }
+
+  /** Sends a message, and waits for the answer to what it asks with these identifiers; for none, if there are none. */
+  async #send(ids: readonly number[], message: unknown, options: CallOptions, open?: (answer: Message) => void): Promise<unknown> {
+    const patience = new Patience(this.#url, options, this.#options.timeoutMs);
+    try {
+      return await patience.with(async () => {
+        const text = JSON.stringify(message);
+        const socket = await this.#open();
+        patience.signal.throwIfAborted();
+        const answer = new Promise<unknown>((resolve, reject) => {
+          const settle = (answer: unknown): void => (open?.(answer as Message), resolve(answer));
+          const asked = { ids, isBatch: Array.isArray(message), resolve: settle, reject };
+          for (const id of ids) this.#asked.set(id, asked);
+          if (ids.length === 0) resolve(undefined);
+        });
+        socket.send(text);
+        return answer;
       });
-      options.signal?.addEventListener("abort", abort);
-      socket.send(JSON.stringify({ jsonrpc: "2.0", ...request, id }));
-    });
+    } finally {
+      patience.end();
+      // What still waits for its answer was given up.
+      for (const id of ids) if (this.#asked.delete(id)) this.#cancel(id);
+    }
+  }
+
+  #cancel(id: number): void {
+    const text = JSON.stringify({ jsonrpc: "2.0", method: "rpc.cancel", params: { id } });
+    this.#open()
+      .then((socket) => socket.send(text))
+      .catch(() => undefined);
   }
 
   #open(): Promise<Socket> {
+    if (this.#lost !== undefined) return Promise.reject(this.#lost);
     this.#socket ??= new Promise((resolve, reject) => {
       const Implementation = this.#options.WebSocket ?? (WebSocket as unknown as new (url: string) => Socket);
       const socket = new Implementation(this.#url);
-      const lost = (): void => {
-        const error = new TransportError(`the connection to ${this.#url} broke, or could not be made`);
-        reject(error);
-        for (const pending of this.#pending.values()) pending.reject(error);
-        for (const inbox of this.#streams.values()) inbox.end(error);
-        this.#pending.clear();
+      const lost = (event: object): void => {
+        const cause = "error" in event ? event.error : undefined;
+        this.#lost ??= new TransportError(`the connection to ${this.#url} broke, or could not be made`, { cause });
+        reject(this.#lost);
+        for (const asked of this.#asked.values()) asked.reject(this.#lost);
+        for (const inbox of this.#streams.values()) inbox.end(this.#lost);
+        this.#asked.clear();
         this.#streams.clear();
       };
       socket.addEventListener("open", () => resolve(socket));
@@ -293,24 +532,34 @@ export class WebSocketTransport implements Transport {
     } catch {
       return;
     }
-    if (!isObject(parsed)) return;
-    const message = parsed as Message;
-    if (typeof message.method !== "string") {
-      const pending = this.#pending.get(message.id);
-      this.#pending.delete(message.id);
-      pending?.resolve(message);
-      return;
+    if (Array.isArray(parsed)) {
+      for (const one of parsed as unknown[]) if (isObject(one)) this.#answer(this.#asked.get(one["id"]), parsed);
+    } else if (isObject(parsed) && typeof parsed["method"] === "string") {
+      this.#notified(parsed["method"], parsed["params"]);
+    } else if (isObject(parsed) && parsed["id"] == null) {
+      // It can only be about a batch as a whole: a call would be told by its identifier.
+      for (const asked of this.#asked.values()) if (asked.isBatch) this.#answer(asked, parsed);
+    } else if (isObject(parsed)) {
+      this.#answer(this.#asked.get(parsed["id"]), parsed);
     }
-    const params = isObject(message.params) ? message.params : {};
+  }
+
+  #answer(asked: Asked | undefined, answer: unknown): void {
+    asked?.ids.forEach((id) => this.#asked.delete(id));
+    asked?.resolve(answer);
+  }
+
+  #notified(method: string, of: unknown): void {
+    const params = isObject(of) ? of : {};
     const inbox = "subscription" in params ? this.#streams.get(JSON.stringify(params["subscription"])) : undefined;
     if (inbox === undefined) {
-      this.#options.onNotification?.(message.method, message.params);
+      this.#options.onNotification?.(method, of);
       return;
     }
-    const error = params["error"] as Message["error"];
-    if (error != null) inbox.end(new RpcError(error.code, error.message, error.data), true);
+    const { error } = params as Message;
+    if (error != null) inbox.end(rejection(error), true);
     else if ("result" in params) inbox.push(params["result"]);
-    if (message.method === "rpc.end") inbox.end(undefined, true);
+    if (method === "rpc.end") inbox.end(undefined, true);
   }
 }
 

@@ -1,0 +1,38 @@
+//! Interim responses (1xx), of which a server may send any number before its answer. They say nothing to us, so more than a few end
+//! the request: reading them for ever would only keep this side busy.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::task::Poll;
+
+use http::Request;
+use tokio::sync::Notify;
+
+use super::body::Body;
+
+/// How many may come. A server that works for long may send one now and then, to say so.
+pub(super) const MOST: u32 = 100;
+
+/// Sends a request over HTTP/1.1, and waits for the answer. None if too many interim responses came before it.
+pub(super) async fn bounded<F: Future>(
+    mut request: Request<Body>,
+    send: impl FnOnce(Request<Body>) -> F,
+) -> Option<F::Output> {
+    let seen = AtomicU32::new(0);
+    let too_many = Arc::new(Notify::new());
+    let told = Arc::clone(&too_many);
+    hyper::ext::on_informational(&mut request, move |_| {
+        if seen.fetch_add(1, Relaxed) >= MOST {
+            told.notify_one();
+        }
+    });
+    let mut answer = pin!(send(request));
+    let mut too_many = pin!(too_many.notified());
+    poll_fn(|cx| match answer.as_mut().poll(cx) {
+        Poll::Ready(answer) => Poll::Ready(Some(answer)),
+        Poll::Pending => too_many.as_mut().poll(cx).map(|()| None),
+    })
+    .await
+}
