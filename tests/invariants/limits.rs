@@ -45,6 +45,7 @@ fn no_limit_is_forgotten() {
         in_flight: _,
         subscriptions: _,
         items: _,
+        stall_time: _,
         outbox: _,
         drain_time: _,
     } = Limits::default();
