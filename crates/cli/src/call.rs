@@ -64,9 +64,6 @@ impl Call {
         if !self.target.v1 && !self.target.has_header(&ACCEPT) {
             call.cx.insert(StreamWanted);
         }
-        if session.repeatables(&line).await.is_some_and(|is_repeatable| is_repeatable(&self.method)) {
-            call = call.repeatable();
-        }
         match line.ask(call).await {
             Ok(_) if self.notify => Ok(()),
             Ok(Reply::Value(json)) => output::result(&json, self.target.format).map(|_| ()),

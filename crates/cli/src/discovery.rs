@@ -19,7 +19,7 @@ use crate::target::Target;
 pub(crate) const METHOD: &str = "rpc.discover";
 
 /// How long a description may take that is asked for by the way.
-const BRIEFLY: Duration = Duration::from_secs(2);
+pub(crate) const BRIEFLY: Duration = Duration::from_secs(2);
 
 /// The description of a far side.
 #[derive(Debug, Default)]
@@ -88,7 +88,7 @@ pub(crate) const NO_DOCUMENT: &str = "what rpc.discover answers is no OpenRPC do
 
 /// Asks for the document, within this time.
 pub(crate) async fn ask(line: &Line, time: Duration) -> Result<Json, CallError> {
-    match line.ask_within(Call::new(METHOD, None), time).await? {
+    match line.ask_within(Call::new(METHOD, None).repeatable(), time).await? {
         Reply::Value(json) => Ok(json),
         _ => Err(CallError::Result("expected a document, found a stream".into())),
     }

@@ -5,6 +5,7 @@
 
 mod address;
 mod again;
+mod allowance;
 mod banner;
 mod batch;
 mod bench;
@@ -33,6 +34,7 @@ mod source;
 mod suggest;
 mod table;
 mod target;
+mod text;
 mod units;
 mod watch;
 mod wire;

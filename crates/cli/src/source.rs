@@ -1,6 +1,5 @@
 //! Documents of OpenRPC: from a file, from stdin, or from a far side that describes itself.
 
-use std::io::Read;
 use std::path::Path;
 
 use switchboard::Json;
@@ -10,9 +9,7 @@ use crate::discovery;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::target::Target;
-
-/// The longest document that is read from a file or from stdin.
-const LONGEST: u64 = 64 * 1024 * 1024;
+use crate::text;
 
 /// The document at this place: `-` is stdin, then a file that is there, otherwise a URL that is called as the target says. A far side
 /// other than the target sees none of its credentials.
@@ -26,7 +23,7 @@ pub(crate) fn document(place: &str, target: &Target) -> Result<Document, Failure
             )
         });
     }
-    Document::parse(text(place)?).map_err(|error| {
+    Document::parse(text::read(place)?).map_err(|error| {
         Failure::usage(format!("{place} is no OpenRPC document: {error}"))
             .advise("get one with `switchboard discover URL --openrpc`")
     })
@@ -34,15 +31,7 @@ pub(crate) fn document(place: &str, target: &Target) -> Result<Document, Failure
 
 /// What stands in a file or on stdin, as it is written.
 pub(crate) fn local(place: &str) -> Result<Json, Failure> {
-    Json::parse(text(place)?).map_err(|error| Failure::usage(format!("{place} is not JSON: {error}")))
-}
-
-fn text(place: &str) -> Result<Vec<u8>, Failure> {
-    if place == "-" {
-        return read("stdin", std::io::stdin().lock());
-    }
-    let open = std::fs::File::open(place);
-    read(place, open.map_err(|error| Failure::usage(format!("cannot read {place}: {error}")))?)
+    Json::parse(text::read(place)?).map_err(|error| Failure::usage(format!("{place} is not JSON: {error}")))
 }
 
 fn is_file(place: &str) -> bool {
@@ -52,16 +41,6 @@ fn is_file(place: &str) -> bool {
 /// Whether the document at this place comes from a far side.
 pub(crate) fn is_far(place: &str) -> bool {
     place != "-" && !is_file(place)
-}
-
-fn read(what: &str, from: impl Read) -> Result<Vec<u8>, Failure> {
-    let mut text = Vec::new();
-    let read = from.take(LONGEST + 1).read_to_end(&mut text);
-    read.map_err(|error| Failure::usage(format!("cannot read {what}: {error}")))?;
-    if text.len() as u64 > LONGEST {
-        return Err(Failure::usage(format!("{what} is longer than a document may be, {LONGEST} bytes")));
-    }
-    Ok(text)
 }
 
 /// What a far side answers to `rpc.discover`.

@@ -1,13 +1,12 @@
 //! Calls as they are written in a file: a JSON array of requests, or one call a line.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 
 use switchboard::{Call, Json, Kind};
 
 use crate::failure::Failure;
-use crate::{params, words};
+use crate::{params, text, words};
 
 /// One call of the input.
 #[derive(Clone, Debug)]
@@ -17,21 +16,11 @@ pub(crate) struct Entry {
     pub(crate) call: Call,
 }
 
-/// Reads all calls.
-pub(crate) fn read(file: Option<&Path>) -> Result<Vec<Entry>, Failure> {
-    let mut text = Vec::new();
-    let (what, read) = match file.filter(|file| file.as_os_str() != "-") {
-        Some(file) => {
-            let read = std::fs::File::open(file).and_then(|mut file| file.read_to_end(&mut text));
-            (file.display().to_string(), read)
-        }
-        None => ("stdin".to_owned(), std::io::stdin().lock().read_to_end(&mut text)),
-    };
-    read.map_err(|error| Failure::usage(format!("cannot read {what}: {error}")))?;
-    let text = String::from_utf8(text).map_err(|_| Failure::usage(format!("{what} is not UTF-8")))?;
-    let entries = parse(&text)?;
+/// Reads all calls of a file, or of stdin if it is `-`.
+pub(crate) fn read(place: &Path) -> Result<Vec<Entry>, Failure> {
+    let entries = parse(&text::read(place)?)?;
     if entries.is_empty() {
-        return Err(Failure::usage(format!("{what} holds no calls"))
+        return Err(Failure::usage(format!("{} holds no calls", text::name(place)))
             .advise("write one a line, such as `math/add a=2 b=3`, or a JSON array of requests"));
     }
     Ok(entries)

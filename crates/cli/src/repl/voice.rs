@@ -21,6 +21,11 @@ pub(crate) enum Voice {
 }
 
 impl Voice {
+    /// Whether it speaks to a person.
+    pub(crate) fn is_for_people(&self) -> bool {
+        matches!(self, Voice::Screen(_))
+    }
+
     /// Tells a result.
     pub(crate) fn result(&self, json: &Json) -> Result<(), Failure> {
         match self {

@@ -92,6 +92,19 @@ fn an_answer_that_does_not_come_is_waited_for_only_so_long() {
 }
 
 #[test]
+fn a_time_that_is_over_has_its_code_whoever_notices_first() {
+    let serving = Serving::start(&["--listen", "tcp://127.0.0.1:0"]);
+    for url in serving.urls() {
+        let (code, stdout, stderr) = parts(run(&["call", &url, "wait", "20", "--timeout", "0.3"]));
+        assert_eq!((code, stdout.as_str()), (Some(4), ""), "{url}: {stderr}");
+        assert!(stderr.contains("it was 300ms; give it more with `--timeout SECONDS`"), "{stderr}");
+        // A time of the far side's own is an error like others.
+        let (code, _, stderr) = parts(run(&["call", &url, "demo/error", "timeout"]));
+        assert_eq!((code, stderr.contains("-32003")), (Some(1), true), "{url}: {stderr}");
+    }
+}
+
+#[test]
 fn what_is_no_json_rpc_has_a_code_of_its_own() {
     let check = |answer| {
         let (code, stdout, stderr) = parts(run(&["call", &answering(answer), "echo", "x"]));
@@ -121,6 +134,7 @@ fn a_wrong_command_line_says_what_would_be_right() {
     check(&["https://127.0.0.1:1", "echo", "--cert", "a.pem"], "--key");
     check(&["https://127.0.0.1:1", "echo", "--cacert", "/no/such/file"], "cannot read /no/such/file");
     check(&["http://127.0.0.1:1", "echo", "--timeout", "soon"], "write seconds above 0");
+    check(&["http://127.0.0.1:1", "echo", "--retry", "x"], "write a whole number from 0 on");
     check(&["http://127.0.0.1:1", "echo", "-H", "x"], "'Name: value'");
     check(&["http://127.0.0.1:1"], "<METHOD>");
     check(&["http://127.0.0.1:1", "echo", "--notfy"], "--notify");

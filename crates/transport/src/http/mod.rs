@@ -57,6 +57,7 @@ mod outcome;
 mod page;
 mod pipe;
 mod rules;
+mod sent;
 mod server;
 pub(crate) mod shown;
 pub mod sse;
