@@ -96,8 +96,8 @@ impl Target {
         let mut dial = Dial::new(&self.url).map_err(wrong)?.with_connect_time(self.timeout);
         let scheme = dial.address().scheme();
         if scheme == Scheme::Stdio {
-            return Err(Failure::usage("\"stdio\" URLs can be served, but not called: this program's own stdin and stdout are for you")
-                .advise("start the program that is to be called, with `exec:COMMAND`"));
+            return Err(Failure::usage("\"stdio\" is for `serve` and cannot be called")
+                .advise("name the program to be started and called, as in `exec:COMMAND`"));
         }
         self.check_credentials(scheme)?;
         if self.v1 && !matches!(scheme, Scheme::Http | Scheme::Https) {
