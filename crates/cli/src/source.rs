@@ -11,6 +11,17 @@ use crate::failure::Failure;
 use crate::target::Target;
 use crate::text;
 
+/// The help of the argument that names a place of a document.
+pub(crate) fn described(argument: clap::Arg) -> clap::Arg {
+    if argument.get_id() != "url" {
+        return argument;
+    }
+    argument.value_name("URL|FILE").help(
+        "Where the document is: a file, `-` for stdin, or the URL of a far side that describes itself, of http, https, ws, wss, \
+         tcp, tls, unix or exec",
+    )
+}
+
 /// The document at this place: `-` is stdin, then a file that is there, otherwise a URL that is called as the target says. A far side
 /// other than the target sees none of its credentials.
 pub(crate) fn document(place: &str, target: &Target) -> Result<Document, Failure> {
