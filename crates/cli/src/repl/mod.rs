@@ -20,18 +20,19 @@ use std::sync::{Arc, PoisonError};
 use clap::Args;
 use switchboard::CallError;
 use switchboard::address::{Address, Scheme};
-use switchboard::lasting::{self, Lasting, State, Watch};
+use switchboard::lasting::{self, Backoff, Lasting, State, Watch};
 
 use self::completion::Known;
 use self::editor::Editor;
 use self::entry::Wish;
-use self::screen::Screen;
+pub(crate) use self::screen::Screen;
 use self::talk::Talk;
 use self::voice::Voice;
 use crate::discovery;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::layout::visible;
+use crate::output;
 use crate::session::{Line, Session};
 use crate::target::Target;
 
@@ -80,6 +81,8 @@ impl Repl {
         drop(interrupt().map_err(cannot)?);
         let (screen, printer) = Screen::new();
         let voice = Voice::Screen(screen.clone());
+        // What others tell meanwhile, the wire for instance, must not run into the line that is typed.
+        output::note_elsewhere(screen.clone());
         let (line, lasting) = self.open(session, &voice).await?;
         let known = self.discover(&line, &voice).await?;
         let keeper = lasting.map(|lasting| {
@@ -143,12 +146,20 @@ impl Repl {
             return Ok((session.open_for(voice.listener()).await?, None));
         }
         let (dial_time, patience) = (self.target.timeout, self.target.timeout);
-        let options = lasting::Options { dial_time, patience, ..lasting::Options::default() };
+        // Those at the start are counted, if that is wished for; a connection that was there is made again without end.
+        let backoff = self.target.backoff().unwrap_or_default();
+        let attempts = backoff.attempts.unwrap_or(1);
+        let backoff = Backoff { attempts: None, ..backoff };
+        let options = lasting::Options { backoff, dial_time, patience, ..lasting::Options::default() };
         let lasting = session.last(voice.listener(), options);
         let mut watch = lasting.watch();
         let refused = loop {
             match watch.state() {
                 State::Connected => break None,
+                State::Waiting { reason, attempt, .. } if attempt <= attempts => {
+                    let why = visible(&reason);
+                    voice.note(&format!("warning: {why}; attempt {attempt} of {attempts} follows"));
+                }
                 State::Waiting { reason, .. } => break Some(CallError::Unreachable(reason)),
                 State::Closed(error) => break Some(error),
                 _ => {}

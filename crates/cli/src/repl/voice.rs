@@ -86,15 +86,10 @@ impl Voice {
     fn pushed(&self, call: &Call) {
         let method = visible(call.method.as_str());
         let what = if call.is_notification() { "←" } else { "← asked for" };
+        let params = call.params.as_ref().map(|params| visible(&Layout::Line.of(params))).unwrap_or_default();
         match self {
-            Voice::Screen(screen) => {
-                let params = call.params.as_ref().map(|params| Layout::Page.of(params)).unwrap_or_default();
-                screen.say(&format!("{PUSHED}{what} {method}{PUSHED:#} {params}"));
-            }
-            Voice::Pipe(_) => {
-                let params = call.params.as_ref().map(|params| Layout::Line.of(params)).unwrap_or_default();
-                output::note(&format!("{what} {method} {}\n", visible(&params)));
-            }
+            Voice::Screen(screen) => screen.say(&format!("{PUSHED}{what} {method}{PUSHED:#} {params}")),
+            Voice::Pipe(_) => output::note(&format!("{what} {method} {params}\n")),
         }
     }
 }
