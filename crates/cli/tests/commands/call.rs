@@ -106,15 +106,22 @@ fn a_time_that_is_over_has_its_code_whoever_notices_first() {
 
 #[test]
 fn what_is_no_json_rpc_has_a_code_of_its_own() {
-    let check = |answer| {
+    let check = |answer, expected: &str| {
         let (code, stdout, stderr) = parts(run(&["call", &answering(answer), "echo", "x"]));
         assert_eq!((code, stdout.as_str()), (Some(5), ""), "{answer}: {stderr}");
-        assert!(stderr.contains("check that the URL"), "{stderr}");
+        assert!(stderr.contains(expected), "{stderr}");
     };
-    check("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 13\r\n\r\n<html></html>");
-    check("HTTP/1.1 404 Not Found\r\ncontent-type: text/html\r\ncontent-length: 13\r\n\r\n<html></html>");
-    check("HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n{\"a\": 1}");
-    check("SSH-2.0-OpenSSH_9.2\r\n\r\n");
+    let address = "check that the URL";
+    check("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 13\r\n\r\n<html></html>", address);
+    check(
+        "HTTP/1.1 404 Not Found\r\ncontent-type: text/html\r\ncontent-length: 13\r\n\r\n<html></html>",
+        address,
+    );
+    check("HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n{\"a\": 1}", address);
+    check("SSH-2.0-OpenSSH_9.2\r\n\r\n", "is not HTTP");
+    // J2-66
+    let both = "HTTP/1.1 200 OK\r\ncontent-length: 49\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":5,\"error\":null} ";
+    check(both, "JSON-RPC 2.0 (section 5) has one of them only");
 }
 
 #[test]

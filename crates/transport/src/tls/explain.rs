@@ -47,6 +47,10 @@ fn certificate(problem: &CertificateError, host: &str) -> String {
             "the certificate of {host} comes from an issuer that is not trusted; give the issuer's certificate if it \
              should be"
         ),
+        // What verifies certificates has no name for it that can be matched.
+        E::Other(other) if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            format!("the certificate of {host} is that of an authority (CA:TRUE), which no server may show")
+        }
         E::Revoked => format!("the certificate of {host} was revoked"),
         other => format!("the certificate of {host} cannot be used: {other}"),
     }
