@@ -46,6 +46,7 @@ impl Again {
         loop {
             let replies = self.0.attempt(message).await;
             let Some(loss) = message.loss(&replies) else { return replies };
+            let (Loss::Unsent(mut why) | Loss::Broken(mut why)) = loss.clone();
             loop {
                 attempt += 1;
                 let Some(delay) = delays.next() else { return replies };
@@ -53,20 +54,19 @@ impl Again {
                 if message.deadline().is_some_and(|deadline| begin >= deadline) {
                     return replies;
                 }
-                self.tell(&loss, attempt);
+                self.tell(&why, attempt);
                 tokio::time::sleep_until(begin).await;
                 match self.0.may_go_again(message, &loss).await {
                     Ok(true) => break,
                     Ok(false) => return replies,
                     // This attempt reached nobody who could say.
-                    Err(_) => {}
+                    Err(error) => why = error,
                 }
             }
         }
     }
 
-    fn tell(&self, loss: &Loss, attempt: u32) {
-        let (Loss::Unsent(why) | Loss::Broken(why)) = loss;
+    fn tell(&self, why: &CallError, attempt: u32) {
         let all = self.0.backoff.attempts.map_or(String::new(), |all| format!(" of {all}"));
         output::note(&format!("warning: {}; attempt {attempt}{all} follows\n", visible(&why.to_string())));
     }
@@ -163,7 +163,7 @@ enum Message {
 }
 
 /// How a message was lost, and why.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Loss {
     /// It did not reach the far side, or was refused before anything ran.
     Unsent(CallError),

@@ -170,9 +170,9 @@ mod tests {
         target: Target,
     }
 
-    fn check(url: &str, error: CallError, expected: &str) {
+    fn check(url: &str, error: &CallError, expected: &str) {
         let target = Line::try_parse_from(["line", url]).unwrap().target;
-        let advice = target.advice(&error);
+        let advice = target.advice(error);
         let is_as_expected = match expected {
             "" => advice.is_none(),
             _ => advice.as_ref().is_some_and(|advice| advice.contains(expected)),
@@ -184,23 +184,27 @@ mod tests {
     fn whoever_knocks_at_the_wrong_door_is_told_the_others() {
         let closed = |what: &'static str| CallError::Closed(what.into());
         let gone = "the far side closed the connection";
-        check("tcp://h:1", closed(gone), "call `http://h:1`");
-        check("tls://h:1?framing=lines", closed(gone), "call `https://h:1`");
-        check("tcp://h:1", closed("the far side broke the framing: odd"), "?framing=lsp");
-        check("unix:/a", closed("the far side broke the framing: odd"), "?framing=lsp");
-        check("unix:/a", closed(gone), "");
+        check("tcp://h:1", &closed(gone), "call `http://h:1`");
+        check("tls://h:1?framing=lines", &closed(gone), "call `https://h:1`");
+        check("tcp://h:1", &closed("the far side broke the framing: odd"), "?framing=lsp");
+        check("unix:/a", &closed("the far side broke the framing: odd"), "?framing=lsp");
+        check("unix:/a", &closed(gone), "");
         check(
             "http://h:1/rpc",
-            CallError::Transport("what h:1 answered is not HTTP".into()),
+            &CallError::Transport("what h:1 answered is not HTTP".into()),
             "call `tcp://h:1`",
         );
         let unreachable = |what: &'static str| CallError::Unreachable(what.into());
-        check("ws://h:1/x", unreachable("h:1 refused the connection with status 404 Not Found"), "`/rpc/ws`");
-        check("ws://h:1", unreachable("h:1 is no WebSocket server: odd"), "call `tcp://h:1`");
-        check("exec:a", unreachable("`a` did not start"), "check the command");
+        check(
+            "ws://h:1/x",
+            &unreachable("h:1 refused the connection with status 404 Not Found"),
+            "`/rpc/ws`",
+        );
+        check("ws://h:1", &unreachable("h:1 is no WebSocket server: odd"), "call `tcp://h:1`");
+        check("exec:a", &unreachable("`a` did not start"), "check the command");
         check(
             "http://h:1",
-            CallError::Transport("the server answered 404 Not Found".into()),
+            &CallError::Transport("the server answered 404 Not Found".into()),
             "the URL and its path",
         );
     }
@@ -208,17 +212,17 @@ mod tests {
     #[test]
     fn whoever_lacks_credentials_is_told_where_they_go() {
         let rejected = || CallError::Rejected(ErrorObject::from_code(Code::UNAUTHORIZED));
-        check("http://h:1", rejected(), "--token");
-        check("tcp://h:1", rejected(), "tcp carries no token");
+        check("http://h:1", &rejected(), "--token");
+        check("tcp://h:1", &rejected(), "tcp carries no token");
         let closed = CallError::Closed("the connection failed: h requires a client certificate".into());
-        check("tls://h:1", closed, "--cert FILE --key FILE");
+        check("tls://h:1", &closed, "--cert FILE --key FILE");
     }
 
     #[test]
     fn an_answer_that_is_almost_right_does_not_come_from_the_wrong_place() {
         let protocol = |what: &'static str| CallError::Protocol(what.into());
-        check("http://h:1", protocol("a response holds `result` and `error`"), "section 5");
-        check("http://h:1", protocol("it answers a call with another identifier"), "`-v`");
-        check("http://h:1", protocol("it is not JSON"), "the URL and its path");
+        check("http://h:1", &protocol("a response holds `result` and `error`"), "section 5");
+        check("http://h:1", &protocol("it answers a call with another identifier"), "`-v`");
+        check("http://h:1", &protocol("it is not JSON"), "the URL and its path");
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn document(place: &str, target: &Target) -> Result<Document, Failure
             )
         });
     }
-    Document::parse(text::read(place)?).map_err(|error| {
+    Document::parse(written(place)?).map_err(|error| {
         Failure::usage(format!("{place} is no OpenRPC document: {error}"))
             .advise("get one with `switchboard discover URL --openrpc`")
     })
@@ -42,16 +42,20 @@ pub(crate) fn document(place: &str, target: &Target) -> Result<Document, Failure
 
 /// What stands in a file or on stdin, as it is written.
 pub(crate) fn local(place: &str) -> Result<Json, Failure> {
-    Json::parse(text::read(place)?).map_err(|error| Failure::usage(format!("{place} is not JSON: {error}")))
+    Json::parse(written(place)?).map_err(|error| Failure::usage(format!("{place} is not JSON: {error}")))
 }
 
-fn is_file(place: &str) -> bool {
-    Path::new(place).is_file()
+fn written(place: &str) -> Result<String, Failure> {
+    if place != "-" && !Path::new(place).exists() {
+        return Err(Failure::usage(format!("there is no file {place}, and it is no URL"))
+            .advise("write a URL as `http://127.0.0.1:8000`"));
+    }
+    text::read(place)
 }
 
-/// Whether the document at this place comes from a far side.
+/// Whether the document at this place comes from a far side. What has no scheme and no port is a file, though it may be missing.
 pub(crate) fn is_far(place: &str) -> bool {
-    place != "-" && !is_file(place)
+    place.contains(':') && !Path::new(place).is_file()
 }
 
 /// What a far side answers to `rpc.discover`.

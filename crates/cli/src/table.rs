@@ -174,7 +174,7 @@ mod tests {
                         1   \"one\" | \"two\" | \"three\"  some words that are\n    \
                         | \"four\"                 wrapped too\n";
         assert_eq!(render(&[["1", name, "some words that are wrapped too"]], 53), expected);
-        let all = "id  name                                text\n\
+        let all = "id  name                              text\n\
                    1   \"one\" | \"two\" | \"three\" | \"four\"  t\n";
         assert_eq!(render(&[["1", name, "t"]], 80), all);
     }

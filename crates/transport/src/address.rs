@@ -107,7 +107,7 @@ pub enum AddressError {
     #[error("{0:?} has no host; write it as \"http://127.0.0.1:8000\"")]
     Host(String),
     /// No port where there must be one, or one that cannot be.
-    #[error("{0:?} has no port, or none from 0 to 65535; write it as \"{scheme}://127.0.0.1:8000\"", scheme = scheme_of(.0))]
+    #[error("{0:?} has no port, or one above 65535; write it as \"{scheme}://127.0.0.1:8000\"", scheme = scheme_of(.0))]
     Port(String),
     /// A user's name or password. It is not shown, lest it ends up in a log.
     #[error("the URL holds credentials; leave them out, and send an `Authorization` header")]
@@ -442,12 +442,12 @@ mod tests {
         check("http://a b:1", "no host");
         check("http://a/b c", "is no URL");
         check("http://[zz]:1", "no host");
-        check("http://a:70000", "none from 0 to 65535; write it as \"http://127.0.0.1:8000\"");
+        check("http://a:70000", "above 65535; write it as \"http://127.0.0.1:8000\"");
         check("http://a:b", "no port");
         check("http://me:secret@a.example", "credentials");
         check("http://a.example?framing=lsp", "takes no framing: HTTP tells");
         check("ws://a.example/?framing=lsp", "takes no framing: WebSocket tells");
-        check("tcp://a.example", "no port, or none from 0 to 65535; write it as \"tcp://127");
+        check("tcp://a.example", "no port, or one above 65535; write it as \"tcp://127");
         check("tcp://a.example:1/rpc", "has a path");
         check("tcp://a.example:1?framing=line", "did you mean \"lines\"?");
         check("tcp://a.example:1?fram=lsp", "as in \"?framing=lsp\"");

@@ -1,8 +1,8 @@
 //! Calls as they are written in a file: a JSON array of requests, or one call a line.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde::{Deserialize, Deserializer};
 use switchboard::{Call, Json, Kind};
 
 use crate::failure::Failure;
@@ -75,20 +75,40 @@ fn parse_line(line: &str, number: usize) -> Result<Entry, Failure> {
 /// A request as it is written on the wire.
 fn request(json: &Json, number: usize) -> Result<Entry, Failure> {
     let wrong = |what: &str| Failure::usage(format!("request {number} {what}"));
-    let members: BTreeMap<String, Json> = json.decode().map_err(|_| wrong("is no JSON object"))?;
-    let method: String = members
-        .get("method")
-        .ok_or_else(|| wrong("names no method"))?
-        .decode()
-        .map_err(|_| wrong("has a method that is no string"))?;
-    let params = members.get("params").filter(|params| params.kind() != Kind::Null).cloned();
+    if json.kind() != Kind::Object {
+        return Err(wrong("is no JSON object"));
+    }
+    let Members { method, params, id } =
+        json.decode().map_err(|error| wrong(&format!("cannot be read: {error}")))?;
+    let method = method.ok_or_else(|| wrong("names no method"))?;
+    let method: String = method.decode().map_err(|_| wrong("has a method that is no string"))?;
+    let params = params.filter(|params| params.kind() != Kind::Null);
     if params.as_ref().is_some_and(|params| !matches!(params.kind(), Kind::Array | Kind::Object)) {
         return Err(wrong("has params that are neither an array nor an object"));
     }
-    Ok(match members.get("id") {
-        Some(id) => Entry { id: id.clone(), call: Call::new(method, params) },
-        None => Entry { id: numbered(number), call: Call::notification(method, params) },
-    })
+    match id {
+        Some(id) if !matches!(id.kind(), Kind::String | Kind::Number | Kind::Null) => {
+            Err(wrong("has an id that is neither a string nor a number"))
+        }
+        Some(id) => Ok(Entry { id, call: Call::new(method, params) }),
+        None => Ok(Entry { id: numbered(number), call: Call::notification(method, params) }),
+    }
+}
+
+/// What is read of a request. A member that stands twice is refused, as servers refuse it.
+#[derive(Deserialize)]
+struct Members {
+    #[serde(default, deserialize_with = "there")]
+    method: Option<Json>,
+    #[serde(default, deserialize_with = "there")]
+    params: Option<Json>,
+    #[serde(default, deserialize_with = "there")]
+    id: Option<Json>,
+}
+
+/// A member that is there, which may be null.
+fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
+    Json::deserialize(deserializer).map(Some)
 }
 
 fn numbered(number: usize) -> Json {
@@ -139,6 +159,8 @@ mod tests {
         check("[1]", "request 1 is no JSON object");
         check("[{}]", "request 1 names no method");
         check("[{\"method\":\"a\",\"params\":5}]", "neither an array nor an object");
+        check("[{\"method\":\"a\",\"id\":{}}]", "has an id that is neither a string nor a number");
+        check("[{\"method\":\"a\",\"method\":\"b\"}]", "request 1 cannot be read: duplicate field `method`");
         check("[1", "not JSON");
     }
 }

@@ -35,6 +35,7 @@ use crate::layout::visible;
 use crate::output;
 use crate::session::{Line, Session};
 use crate::target::Target;
+use crate::text;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -119,7 +120,7 @@ impl Repl {
         let (line, _lasting) = self.open(session, &voice).await?;
         let mut talk = Talk::new(session, line, Known::default(), voice.clone());
         let mut failures = Vec::new();
-        let mut script = Script { lines: std::io::stdin().lock().lines() };
+        let mut script = Script { lines: std::io::stdin().lock().lines(), is_begun: false };
         while let Some(text) = script.next()? {
             let done = match entry::parse(&text) {
                 Ok(Wish::Quit) => break,
@@ -278,6 +279,8 @@ async fn tell_states(mut watch: Watch, line: Line, voice: Voice, known: Known) {
 /// Entries of a script, each of which may go over several lines.
 struct Script<L> {
     lines: L,
+    /// Whether anything was read.
+    is_begun: bool,
 }
 
 impl<L: Iterator<Item = std::io::Result<String>>> Script<L> {
@@ -285,8 +288,10 @@ impl<L: Iterator<Item = std::io::Result<String>>> Script<L> {
         let mut text = String::new();
         for line in self.lines.by_ref() {
             let line = line.map_err(|error| Failure::usage(format!("cannot read stdin: {error}")))?;
+            let is_first = !std::mem::replace(&mut self.is_begun, true);
+            let line = if is_first { text::unmarked(&line) } else { &line };
             let is_blank = line.trim().is_empty();
-            text.push_str(&line);
+            text.push_str(line);
             if is_blank || entry::is_complete(&text) {
                 return Ok(Some(text));
             }
@@ -302,8 +307,8 @@ mod tests {
 
     #[test]
     fn entries_of_a_script_go_on_until_their_brackets_are_closed() {
-        let text = "sum 1 2\n\nadd {\n\"a\": 1\n}\n[1,\n\nsum\nadd [";
-        let mut script = Script { lines: text.lines().map(|line| Ok(line.to_owned())) };
+        let text = "\u{feff}sum 1 2\n\nadd {\n\"a\": 1\n}\n[1,\n\nsum\nadd [";
+        let mut script = Script { lines: text.lines().map(|line| Ok(line.to_owned())), is_begun: false };
         let entries: Vec<String> = std::iter::from_fn(|| script.next().unwrap()).collect();
         assert_eq!(entries, ["sum 1 2", "", "add {\n\"a\": 1\n}", "[1,\n", "sum", "add [\n"]);
     }
