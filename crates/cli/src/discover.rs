@@ -24,7 +24,7 @@ Examples:
   switchboard discover http://127.0.0.1:8000
   switchboard discover http://127.0.0.1:8000 math/add
   switchboard discover http://127.0.0.1:8000 --openrpc > openrpc.json
-  switchboard discover openrpc.json math/add                # a file, or `-` for stdin, in place of a URL
+  switchboard discover openrpc.json math/add           # a file, or `-` for stdin
   switchboard discover http://127.0.0.1:8000 --diff old.json
   switchboard discover new.json --diff old.json --strict
   switchboard discover 'exec:switchboard serve --stdio'";

@@ -47,6 +47,9 @@ impl Target {
                 format!("check the port; if it speaks JSON-RPC without HTTP, call `{}`", self.with("tcp"))
             }
             Some(Scheme::Exec) => "check the command".to_owned(),
+            _ if has("in time") || has(" within ") => {
+                "check the host and the port, or give it more with `--timeout SECONDS`".to_owned()
+            }
             _ => "check the host and the port".to_owned(),
         };
         Some(advice)
@@ -202,6 +205,8 @@ mod tests {
         );
         check("ws://h:1", &unreachable("h:1 is no WebSocket server: odd"), "call `tcp://h:1`");
         check("exec:a", &unreachable("`a` did not start"), "check the command");
+        check("ws://h:1", &unreachable("h:1 did not accept the connection in time"), "--timeout");
+        check("tls://h:1", &unreachable("no connection to h:1 within 1s"), "--timeout");
         check(
             "http://h:1",
             &CallError::Transport("the server answered 404 Not Found".into()),

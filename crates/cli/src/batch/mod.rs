@@ -22,7 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   printf 'math/add a=2 b=3\\nmath/add 4 5\\n' | switchboard batch http://127.0.0.1:8000
   switchboard batch http://127.0.0.1:8000 calls.txt
-  switchboard batch ws://127.0.0.1:8000 calls.json --concurrent          # ten at a time, each for itself
+  switchboard batch ws://127.0.0.1:8000 calls.json --concurrent   # each for itself, ten at a time
   switchboard batch http://127.0.0.1:8000 calls.txt --lines | jq .result";
 
 const LONG: &str = "\

@@ -62,7 +62,7 @@ pub enum ConnectError {
     #[error("{0} did not accept the connection in time")]
     TimedOut(String),
     /// The server answered, and refused.
-    #[error("{target} refused the connection with status {status}: {body:?}")]
+    #[error("{target} refused the connection with status {status}{}", quoted(body))]
     Refused {
         /// Host and port.
         target: String,
@@ -87,6 +87,11 @@ pub enum ConnectError {
         /// What the system says.
         error: io::Error,
     },
+}
+
+/// What a server said, if it said anything.
+fn quoted(body: &str) -> String {
+    if body.is_empty() { String::new() } else { format!(": {body:?}") }
 }
 
 /// Connects to the server at this `ws` URL, which may call `service`.
