@@ -21,9 +21,7 @@ impl Target {
         match error {
             CallError::Unreachable(what) => self.unreachable(what),
             CallError::Closed(what) => self.closed(what),
-            CallError::TimedOut => {
-                Some(format!("it was {:?}; give it more with `--timeout SECONDS`", self.timeout))
-            }
+            CallError::TimedOut => Some(self.late()),
             CallError::Transport(what) => Some(self.not_json_rpc(what)),
             CallError::Protocol(what) => Some(broken(what).to_owned()),
             CallError::Rejected(error) => self.rejected(error),
@@ -70,6 +68,16 @@ impl Target {
             }
             Some(Scheme::Unix | Scheme::Exec) if what.contains("framing") => Some(FRAMINGS.to_owned()),
             _ => None,
+        }
+    }
+
+    /// On a connection something may come that answers nothing: to another identifier, for instance.
+    fn late(&self) -> String {
+        let more = format!("it was {:?}; give it more with `--timeout SECONDS`", self.timeout);
+        match self.scheme() {
+            Some(Scheme::Http | Scheme::Https) => more,
+            _ if self.tap().is_some() => more,
+            _ => more + ", or see with `-v` what comes",
         }
     }
 
@@ -212,6 +220,12 @@ mod tests {
             &CallError::Transport("the server answered 404 Not Found".into()),
             "the URL and its path",
         );
+    }
+
+    #[test]
+    fn who_waits_on_a_connection_is_told_how_to_see_what_comes() {
+        check("tcp://h:1", &CallError::TimedOut, "or see with `-v` what comes");
+        check("http://h:1", &CallError::TimedOut, "it was 30s; give it more with `--timeout SECONDS`");
     }
 
     #[test]
