@@ -6,6 +6,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use switchboard::lasting::Backoff;
@@ -31,12 +32,23 @@ struct Inner {
     current: Mutex<Arc<OnceCell<Peer>>>,
     /// What the far side says about itself, once it was asked.
     found: OnceCell<Found>,
+    /// The attempt that was told last, of all calls that are lost at once. All of them have the same trouble.
+    told: AtomicU32,
+    /// Whether a call had all its attempts in vain. Until something is answered others have one each.
+    is_hopeless: AtomicBool,
 }
 
 impl Again {
     pub(crate) fn new(dial: Dial, backoff: Backoff, is_repeatable: bool) -> Again {
-        let (current, found) = (Mutex::default(), OnceCell::new());
-        Again(Arc::new(Inner { dial, backoff, is_repeatable, current, found }))
+        Again(Arc::new(Inner {
+            dial,
+            backoff,
+            is_repeatable,
+            current: Mutex::default(),
+            found: OnceCell::new(),
+            told: AtomicU32::new(0),
+            is_hopeless: AtomicBool::new(false),
+        }))
     }
 
     /// Sends a message as often as it takes and may be.
@@ -45,11 +57,19 @@ impl Again {
         let mut attempt = 1;
         loop {
             let replies = self.0.attempt(message).await;
-            let Some(loss) = message.loss(&replies) else { return replies };
+            let Some(loss) = message.loss(&replies) else {
+                self.0.told.store(0, Ordering::Relaxed);
+                self.0.is_hopeless.store(false, Ordering::Relaxed);
+                return replies;
+            };
             let (Loss::Unsent(mut why) | Loss::Broken(mut why)) = loss.clone();
             loop {
                 attempt += 1;
-                let Some(delay) = delays.next() else { return replies };
+                let is_hopeless = self.0.is_hopeless.load(Ordering::Relaxed);
+                let Some(delay) = delays.next().filter(|_| !is_hopeless) else {
+                    self.0.is_hopeless.store(true, Ordering::Relaxed);
+                    return replies;
+                };
                 let begin = Instant::now() + delay;
                 if message.deadline().is_some_and(|deadline| begin >= deadline) {
                     return replies;
@@ -67,6 +87,9 @@ impl Again {
     }
 
     fn tell(&self, why: &CallError, attempt: u32) {
+        if self.0.told.fetch_max(attempt, Ordering::Relaxed) >= attempt {
+            return;
+        }
         let all = self.0.backoff.attempts.map_or(String::new(), |all| format!(" of {all}"));
         output::note(&format!("warning: {}; attempt {attempt}{all} follows\n", visible(&why.to_string())));
     }
@@ -264,6 +287,22 @@ mod tests {
         check(&[&notification], &[failed(unreachable())], Some(Loss::Unsent(unreachable())));
         check(&[&notification], &[done()], None);
         check(&[], &[], None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_attempts_in_vain_other_calls_have_one_each() {
+        let dial = Dial::new("unix:/nowhere/at/all").unwrap();
+        let backoff = Backoff { attempts: Some(4), jitter: 0.0, ..Backoff::default() };
+        let again = Again::new(dial, backoff, false);
+        let time = async || {
+            let begin = Instant::now();
+            assert!(loss(&Service::call(&again, &Call::new("a", None)).await).is_some());
+            begin.elapsed().as_millis()
+        };
+        assert_eq!(time().await, 700);
+        assert_eq!(time().await, 0);
+        again.0.is_hopeless.store(false, Ordering::Relaxed);
+        assert_eq!(time().await, 700);
     }
 
     #[tokio::test]

@@ -65,7 +65,7 @@ const HEADING: &str = "Connection";
 /// Where the token may be besides the command line.
 const TOKEN: &str = "SWITCHBOARD_TOKEN";
 /// The carriers that have headers.
-const HEADED: &str = "http, https, ws and wss";
+const HEADED: &str = "an http, https, ws or wss URL";
 
 /// Text of the command line that nobody else is to see. It is read here and not by the parser of arguments, which shows
 /// what it cannot read.
@@ -122,13 +122,13 @@ impl Target {
         let is_web = matches!(scheme, Scheme::Http | Scheme::Https | Scheme::Ws | Scheme::Wss);
         if !is_web && !self.headers.is_empty() {
             return Err(Failure::usage(format!("{name} carries no headers"))
-                .advise(format!("leave `--header` out, or call {HEADED} URLs")));
+                .advise(format!("leave `--header` out, or call {HEADED}")));
         }
         if !is_web && let Some(Secret(token)) = &self.token {
             // What is left in the environment is for whoever takes it.
             if std::env::var(TOKEN).ok().as_ref() != Some(token) {
                 return Err(Failure::usage(format!("{name} carries no headers, so no token"))
-                    .advise(format!("leave `--token` out, or call {HEADED} URLs")));
+                    .advise(format!("leave `--token` out, or call {HEADED}")));
             }
             output::note(&format!("warning: {name} carries no headers, so {TOKEN} is not sent\n"));
         }

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use crate::describing::Describing;
 #[cfg(unix)]
 use crate::far::Far;
-use crate::program::{Serving, listener, parts, program, run};
+use crate::program::{Serving, listener, parts, program, run, run_with};
 
 #[test]
 fn the_wire_is_shown_with_its_directions_over_every_carrier() {
@@ -81,7 +81,7 @@ fn headers_are_refused_where_nothing_carries_them() {
         assert_eq!(code, Some(2), "{stderr}");
         let scheme = url.split(':').next().unwrap();
         assert!(stderr.contains(&format!("{scheme} carries no headers, so no token")), "{stderr}");
-        assert!(stderr.contains("http, https, ws and wss") && !stderr.contains("sekret"), "{stderr}");
+        assert!(stderr.contains("http, https, ws or wss") && !stderr.contains("sekret"), "{stderr}");
     }
 }
 
@@ -146,6 +146,19 @@ fn attempts_are_counted_and_end() {
         );
         // Nothing was sent, so nothing else is shown.
         assert_eq!(stderr, expected);
+    }
+}
+
+#[test]
+fn calls_that_are_lost_together_are_told_once() {
+    let (listener, url) = listener();
+    drop(listener);
+    let calls = "sum 1\n".repeat(30);
+    for scheme in ["http:", "tcp:"] {
+        let url = url.replace("http:", scheme);
+        let (code, _, stderr) = parts(run_with(&calls, &["batch", &url, "--concurrent", "--retry", "1"]));
+        assert_eq!(code, Some(3), "{stderr}");
+        assert_eq!(stderr.lines().count(), 2, "{stderr}");
     }
 }
 
