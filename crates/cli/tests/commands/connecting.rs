@@ -30,6 +30,42 @@ fn the_wire_is_shown_with_its_directions_over_every_carrier() {
 }
 
 #[test]
+fn the_wire_shows_what_is_sent_and_nothing_else() {
+    for scheme in ["http", "ws"] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("{scheme}://{}/rpc?a=b", listener.local_addr().unwrap());
+        let child = program(&["call", &url, "sum", "1", "-v", "-H", "X-Test: 1"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut lines = BufReader::new(stream.try_clone().unwrap());
+        let mut sent = String::new();
+        while !sent.ends_with("\r\n\r\n") {
+            assert!(lines.read_line(&mut sent).unwrap() > 0, "{sent}");
+        }
+        if scheme == "http" {
+            let body = r#"{"jsonrpc":"2.0","method":"sum","params":[1],"id":1}"#;
+            let mut received = vec![0; body.len()];
+            lines.read_exact(&mut received).unwrap();
+            assert_eq!(String::from_utf8(received).unwrap(), body);
+            sent.push_str(body);
+        }
+        write!(stream, "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nx-other: 2\r\n\r\n").unwrap();
+        drop((stream, lines));
+        let (_, _, stderr) = parts(child.wait_with_output().unwrap());
+        let shown = |arrow: &str| {
+            let lines = stderr.lines().filter_map(|line| line.strip_prefix(arrow));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let expected: Vec<&str> = sent.lines().filter(|line| !line.is_empty()).collect();
+        assert_eq!(shown("--> "), [&[expected[0].trim_end_matches(" HTTP/1.1")], &expected[1..]].concat());
+        assert_eq!(shown("<-- "), ["404 Not Found", "content-length: 0", "x-other: 2"]);
+    }
+}
+
+#[test]
 fn a_token_is_sent_and_never_shown() {
     for scheme in ["http", "ws"] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
