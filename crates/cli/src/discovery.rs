@@ -80,7 +80,12 @@ pub(crate) struct Example {
 
 /// Asks for the description, within a short time.
 pub(crate) async fn of(line: &Line) -> Result<Found, CallError> {
-    let document = ask(line, BRIEFLY).await?;
+    within(line, BRIEFLY).await
+}
+
+/// Asks for the description, within this time.
+pub(crate) async fn within(line: &Line, time: Duration) -> Result<Found, CallError> {
+    let document = ask(line, time).await?;
     read(&document).ok_or_else(|| CallError::Protocol(NO_DOCUMENT.into()))
 }
 

@@ -53,7 +53,13 @@ impl Table {
 
     /// The table on a terminal of this many columns.
     pub(crate) fn render(&self, width: usize) -> String {
-        let widths = fitted((0..self.heads.len()).map(|column| self.width_of(column)).collect(), width);
+        let natural = (0..self.heads.len()).map(|column| self.width_of(column, usize::MAX)).collect();
+        let mut widths = fitted(natural, width);
+        for (column, width) in widths.iter_mut().enumerate() {
+            // Where a line is broken at a space, something is left of it.
+            *width = self.width_of(column, *width);
+        }
+        widen_last(&mut widths, width);
         let heads: Vec<Cell> = self.heads.iter().map(|head| Cell::new(head, HEAD)).collect();
         let mut text = String::new();
         for row in std::iter::once(&heads).chain(&self.rows) {
@@ -62,9 +68,14 @@ impl Table {
         text
     }
 
-    fn width_of(&self, column: usize) -> usize {
-        let cells = self.rows.iter().map(|row| row[column].text.width());
-        cells.chain([self.heads[column].width()]).max().unwrap_or(0)
+    /// How wide a column is that is broken at this width.
+    fn width_of(&self, column: usize, width: usize) -> usize {
+        let widest = |text: &str| match text.width() <= width {
+            true => text.width(),
+            false => wrap(text, width).iter().map(|line| line.width()).max().unwrap_or(0),
+        };
+        let cells = self.rows.iter().map(|row| widest(&row[column].text));
+        cells.chain([widest(&self.heads[column])]).max().unwrap_or(0)
     }
 }
 
@@ -83,12 +94,14 @@ fn fitted(mut widths: Vec<usize>, line: usize) -> Vec<usize> {
             None => break,
         }
     }
-    // What is left is for the last one, whatever it holds.
-    let left = line.saturating_sub(widths.iter().rev().skip(1).sum::<usize>() + gaps);
-    if let Some(last) = widths.last_mut() {
-        *last = left.max(*last);
-    }
     widths
+}
+
+/// Gives the last column what the others leave of the line.
+fn widen_last(widths: &mut [usize], line: usize) {
+    let Some((last, others)) = widths.split_last_mut() else { return };
+    let before: usize = others.iter().map(|width| width + GAP).sum();
+    *last = line.saturating_sub(before).max(LAST);
 }
 
 fn write_row(text: &mut String, row: &[Cell], widths: &[usize]) {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Once;
 use std::time::Duration;
 
 use clap::Args;
@@ -130,7 +131,9 @@ impl Target {
                 return Err(Failure::usage(format!("{name} carries no headers, so no token"))
                     .advise(format!("leave `--token` out, or call {HEADED}")));
             }
-            output::note(&format!("warning: {name} carries no headers, so {TOKEN} is not sent\n"));
+            static TOLD: Once = Once::new();
+            let warning = format!("warning: {name} carries no headers, so {TOKEN} is not sent\n");
+            TOLD.call_once(|| output::note(&warning));
         }
         if self.cert.is_some() && !scheme.is_secure() {
             return Err(Failure::usage(format!("{name} speaks no TLS, so nobody sees a certificate"))

@@ -16,6 +16,7 @@ mod voice;
 
 use std::io::{BufRead, IsTerminal};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use clap::Args;
 use switchboard::CallError;
@@ -178,7 +179,10 @@ impl Repl {
     /// Asks what the far side has, and greets.
     async fn discover(&self, line: &Line, voice: &Voice) -> Result<Known, Failure> {
         let known = Known::default();
-        let what = match learn(line, &known).await {
+        // Whoever has it tried again waits for it.
+        let is_patient = self.target.backoff().is_some();
+        let time = if is_patient { self.target.timeout } else { discovery::BRIEFLY };
+        let what = match learn(line, &known, time).await {
             Ok(()) => {
                 let found = known.read().unwrap_or_else(PoisonError::into_inner);
                 format!("{}, {} methods", visible(&found.title), found.methods.len())
@@ -248,8 +252,8 @@ fn interrupt() -> std::io::Result<impl Future<Output = ()>> {
 }
 
 /// Asks what the far side has, and keeps it.
-async fn learn(line: &Line, known: &Known) -> Result<(), CallError> {
-    let found = discovery::of(line).await?;
+async fn learn(line: &Line, known: &Known, time: Duration) -> Result<(), CallError> {
+    let found = discovery::within(line, time).await?;
     *known.write().unwrap_or_else(PoisonError::into_inner) = found;
     Ok(())
 }
@@ -266,7 +270,7 @@ async fn tell_states(mut watch: Watch, line: Line, voice: Voice, known: Known) {
             State::Connected if is_broken => {
                 is_broken = false;
                 voice.note("connected again");
-                let _ = learn(&line, &known).await;
+                let _ = learn(&line, &known, discovery::BRIEFLY).await;
             }
             State::Closed(error) => {
                 voice.note(&format!("the connection is gone: {}", visible(&error.to_string())));

@@ -16,6 +16,7 @@ use crate::allowance::Allowance;
 use crate::batch::input::Entry;
 use crate::batch::outcome::{self, Outcome};
 use crate::bench::figures;
+use crate::discovery::BRIEFLY;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::session::{Line, Session};
@@ -205,7 +206,7 @@ impl Talk<'_> {
         let is_known = !self.known.read().unwrap_or_else(PoisonError::into_inner).methods.is_empty();
         if !is_known {
             // Without an answer it stays unknown.
-            let _ = super::learn(&self.line, &self.known).await;
+            let _ = super::learn(&self.line, &self.known, BRIEFLY).await;
         }
     }
 
