@@ -165,8 +165,7 @@ const ADDRESS: &str = "check that the URL and its path are those of a JSON-RPC s
 const TOKEN: &str = "give a token with `--token` or SWITCHBOARD_TOKEN, or other credentials with `--header`";
 const CERTIFICATE_WANTED: &str = "requires a client certificate";
 const CERTIFICATE: &str = "use `--cert FILE --key FILE`";
-const AUTHORITY: &str = "have one made for the server (`openssl req -x509 … -addext basicConstraints=critical,CA:FALSE`) and \
-                         trust it with `--cacert FILE`, or try with `--insecure`";
+const AUTHORITY: &str = "then trust it with `--cacert FILE`, or for a try use `--insecure`";
 const FRAMINGS: &str =
     "if its messages are framed otherwise, add `?framing=lines`, `?framing=lsp` or `?framing=length`";
 

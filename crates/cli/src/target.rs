@@ -91,7 +91,7 @@ impl Target {
         self.verbose.saturating_sub(1)
     }
 
-    /// Who shows what goes over the wire, if that is asked for.
+    /// What shows the wire, if that is asked for.
     pub(crate) fn tap(&self) -> Option<Tap> {
         (self.verbose > 0).then(wire::tap)
     }
