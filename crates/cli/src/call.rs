@@ -15,7 +15,7 @@ Examples:
   switchboard call http://127.0.0.1:8000 math/add a=2 b=3
   switchboard call http://127.0.0.1:8000 math/add 2 3
   switchboard call http://127.0.0.1:8000 math/add '{\"a\": 2, \"b\": 3}'
-  switchboard call ws://127.0.0.1:8000 ticks count=3          # a stream: one item a line, as they come
+  switchboard call ws://127.0.0.1:8000 ticks count=3          # a stream: one item a line
   switchboard call 'exec:switchboard serve --stdio' math/add 2 3
   echo '[2, 3]' | switchboard call http://127.0.0.1:8000 math/add -
   switchboard call http://127.0.0.1:8000 echo message='\"5\"'   # the string, not the number
@@ -63,9 +63,6 @@ impl Call {
         };
         if !self.target.v1 && !self.target.has_header(&ACCEPT) {
             call.cx.insert(StreamWanted);
-        }
-        if session.repeatables(&line).await.is_some_and(|is_repeatable| is_repeatable(&self.method)) {
-            call = call.repeatable();
         }
         match line.ask(call).await {
             Ok(_) if self.notify => Ok(()),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anstyle::{AnsiColor, Style};
 use clap::Args;
 use switchboard::{CallError, Json};
+use unicode_width::UnicodeWidthStr;
 
 use crate::changes;
 use crate::discovery::{self, Described, Example, Found, Method};
@@ -23,7 +24,7 @@ Examples:
   switchboard discover http://127.0.0.1:8000
   switchboard discover http://127.0.0.1:8000 math/add
   switchboard discover http://127.0.0.1:8000 --openrpc > openrpc.json
-  switchboard discover openrpc.json math/add                # a file, or `-` for stdin, in place of a URL
+  switchboard discover openrpc.json math/add           # a file, or `-` for stdin
   switchboard discover http://127.0.0.1:8000 --diff old.json
   switchboard discover new.json --diff old.json --strict
   switchboard discover 'exec:switchboard serve --stdio'";
@@ -40,6 +41,7 @@ URLs, or `-` for stdin. Changes that break end it with the code 9; with --strict
 #[command(
     after_help = EXAMPLES,
     after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP),
+    mut_args(source::described),
 )]
 pub(crate) struct Discover {
     #[command(flatten)]
@@ -194,9 +196,8 @@ pub(crate) fn detail(method: &Method, url: &str, width: usize) -> String {
         }
         text.push_str(&format!("\n{}", table.render(width)));
     }
-    if let Some(Described { kind, text: words }) = &method.result {
-        let words = if words.is_empty() { String::new() } else { format!("  {}", visible(words)) };
-        text.push_str(&format!("\n{HEAD}result{HEAD:#}  {TYPE}{}{TYPE:#}{words}\n", visible(kind)));
+    if let Some(result) = &method.result {
+        text.push_str(&format!("\n{}", answer(result, width)));
     }
     if !method.errors.is_empty() {
         let mut table = Table::new(["error", "message"]);
@@ -213,6 +214,21 @@ pub(crate) fn detail(method: &Method, url: &str, width: usize) -> String {
         }
     }
     text
+}
+
+/// What a method gives: on one line if it fits, or else below each other.
+fn answer(Described { kind, text: words }: &Described, width: usize) -> String {
+    const INDENT: usize = 8;
+    let room = width.saturating_sub(INDENT);
+    let (kind, words) = (visible(kind), visible(words));
+    let lines = |text: &str| table::wrap(text, room).join(&format!("\n{:INDENT$}", ""));
+    let is_short = kind.width() + words.width() + 2 <= room;
+    let words = match (words.is_empty(), is_short) {
+        (true, _) => String::new(),
+        (false, true) => format!("  {words}"),
+        (false, false) => format!("\n{:INDENT$}{}", "", lines(&words)),
+    };
+    format!("{HEAD}result{HEAD:#}  {TYPE}{}{TYPE:#}{words}\n", lines(&kind))
 }
 
 /// The command that calls as an example does.
@@ -286,6 +302,28 @@ mod tests {
              example  small\n  \
              switchboard call http://h:1 math/add a=2 b=3\n  5\n";
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn what_is_too_long_for_a_line_goes_on_in_the_next() {
+        let kinds: Vec<String> = (1..=20).map(|number| format!("\"value {number}\"")).collect();
+        let values = kinds.join(" | ");
+        let document = format!(
+            r#"{{"methods":[{{"name":"pick","params":[{{"name":"which","schema":{{"enum":[{}]}}}}],
+               "result":{{"name":"r","description":"What it was.","schema":{{"enum":[{}]}}}}}}]}}"#,
+            kinds.join(","),
+            kinds.join(",")
+        );
+        let found = discovery::read(&Json::parse(document).unwrap()).unwrap();
+        let shown = plain(&detail(found.method("pick").unwrap(), "http://h:1", 80));
+        assert!(shown.lines().all(|line| line.width() <= 80), "{shown}");
+        let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&format!("result {values} What it was.")), "{shown}");
+        assert_eq!(
+            kinds.iter().filter(|kind| words.matches(kind.as_str()).count() == 2).count(),
+            20,
+            "{shown}"
+        );
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::target::Target;
 pub(crate) const METHOD: &str = "rpc.discover";
 
 /// How long a description may take that is asked for by the way.
-const BRIEFLY: Duration = Duration::from_secs(2);
+pub(crate) const BRIEFLY: Duration = Duration::from_secs(2);
 
 /// The description of a far side.
 #[derive(Debug, Default)]
@@ -82,7 +82,12 @@ pub(crate) struct Example {
 
 /// Asks for the description, within a short time.
 pub(crate) async fn of(line: &Line) -> Result<Found, CallError> {
-    let document = ask(line, BRIEFLY).await?;
+    within(line, BRIEFLY).await
+}
+
+/// Asks for the description, within this time.
+pub(crate) async fn within(line: &Line, time: Duration) -> Result<Found, CallError> {
+    let document = ask(line, time).await?;
     read(&document).ok_or_else(|| CallError::Protocol(NO_DOCUMENT.into()))
 }
 
@@ -90,7 +95,7 @@ pub(crate) const NO_DOCUMENT: &str = "what rpc.discover answers is no OpenRPC do
 
 /// Asks for the document, within this time.
 pub(crate) async fn ask(line: &Line, time: Duration) -> Result<Json, CallError> {
-    match line.ask_within(Call::new(METHOD, None), time).await? {
+    match line.ask_within(Call::new(METHOD, None).repeatable(), time).await? {
         Reply::Value(json) => Ok(json),
         _ => Err(CallError::Result("expected a document, found a stream".into())),
     }
@@ -150,8 +155,9 @@ impl Method {
 const HOPS: usize = 8;
 /// How deep a schema is told.
 const DEPTH: usize = 3;
-/// As many alternatives of a schema are told.
+/// As many alternatives of a schema are told, and as many values of an enumeration. A mark tells that there are more.
 const ALTERNATIVES: usize = 8;
+const VALUES: usize = 64;
 /// As many bytes are kept of a document. What exceeds it is left out.
 const MOST: usize = 16 << 20;
 /// What a method, a parameter, or another element of a list counts for besides its text.
@@ -285,25 +291,23 @@ impl<'a> Reader<'a> {
         if depth > DEPTH || !self.spend(0) {
             return ANY.to_owned();
         }
-        let joined = |kinds: Vec<String>| {
-            let mut kinds = kinds;
+        let joined = |mut kinds: Vec<String>, has_more: bool| {
             kinds.dedup();
+            kinds.extend(has_more.then(|| "…".to_owned()));
             if kinds.is_empty() { ANY.to_owned() } else { kinds.join(" | ") }
         };
         if let Some(values) = resolved.get("enum").and_then(Value::as_array) {
-            return joined(values.iter().take(ALTERNATIVES).map(|value| self.json(value)).collect());
+            let kinds = values.iter().take(VALUES).map(|value| self.json(value)).collect();
+            return joined(kinds, values.len() > VALUES);
         }
         if let Some(value) = resolved.get("const") {
             return self.json(value);
         }
         for member in ["oneOf", "anyOf"] {
-            if resolved.get(member).is_some() {
-                return joined(
-                    self.list(resolved, member)
-                        .take(ALTERNATIVES)
-                        .map(|one| self.kind(one, depth + 1))
-                        .collect(),
-                );
+            if let Some(all) = resolved.get(member) {
+                let some = self.list(resolved, member).take(ALTERNATIVES);
+                let kinds = some.map(|one| self.kind(one, depth + 1)).collect();
+                return joined(kinds, all.as_array().is_some_and(|all| all.len() > ALTERNATIVES));
             }
         }
         let title = || self.name(resolved.get("title"));
@@ -317,7 +321,9 @@ impl<'a> Reader<'a> {
         };
         match resolved.get("type") {
             Some(kind @ Value::String(_)) => one(kind).unwrap_or_else(|| ANY.to_owned()),
-            Some(Value::Array(kinds)) => joined(kinds.iter().take(ALTERNATIVES).filter_map(one).collect()),
+            Some(Value::Array(kinds)) => {
+                joined(kinds.iter().take(ALTERNATIVES).filter_map(one).collect(), false)
+            }
             _ => title().unwrap_or_else(|| ANY.to_owned()),
         }
     }
@@ -382,6 +388,10 @@ mod tests {
         };
         check(r#"{"type":"string"}"#, "string");
         check(r#"{"enum":["a","b"]}"#, r#""a" | "b""#);
+        let numbers = |count: usize| (1..=count).map(|number| number.to_string()).collect::<Vec<_>>();
+        check(&format!(r#"{{"enum":[{}]}}"#, numbers(VALUES).join(",")), &numbers(VALUES).join(" | "));
+        let more = format!("{} | …", numbers(VALUES).join(" | "));
+        check(&format!(r#"{{"enum":[{}]}}"#, numbers(VALUES + 1).join(",")), &more);
         check(
             r#"{"anyOf":[{"type":"array","items":{"type":["string","null"]}},{"const":1}]}"#,
             "(string | null)[] | 1",

@@ -2,13 +2,15 @@
 
 use std::process::ExitCode;
 
+use switchboard::CallError;
+
 /// The code that the program ends with. Their list in the help is [`HELP`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
     /// All went well.
     Done = 0,
-    /// The far side answered with an error.
+    /// The far side answered with an error; of a batch, to some of its calls.
     Rejected = 1,
     /// The command line is wrong. The parser of the command line uses this code, too.
     Usage = 2,
@@ -34,16 +36,29 @@ pub(crate) enum Exit {
 pub(crate) const HELP: &str = "\
 Exit codes:
   0    all went well
-  1    the far side answered with an error; `batch`, some call failed
+  1    the far side answered with an error; `batch`, to some call
   2    the command line is wrong
-  3    the far side could not be reached
-  4    no answer came in time
+  3    the far side could not be reached, or the connection broke
+  4    no answer came in time, or the far side said so
   5    the answer breaks the protocol, or is not JSON-RPC
   6    an address could not be listened on
   7    the result could not be written
   8    `check` found faults
   9    `discover --diff`, a change breaks callers
   130  stopped by a signal; `serve`, by a second one";
+
+impl Exit {
+    /// The code for a call that failed so.
+    pub(crate) fn of(error: &CallError) -> Exit {
+        match error {
+            CallError::Rejected(_) => Exit::Rejected,
+            CallError::TimedOut => Exit::TimedOut,
+            CallError::Transport(_) | CallError::Protocol(_) | CallError::Result(_) => Exit::Protocol,
+            CallError::Params(_) | CallError::Unsupported(_) => Exit::Usage,
+            _ => Exit::Unreachable,
+        }
+    }
+}
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {

@@ -1,7 +1,8 @@
 //! What a failed call means, and what to do about it.
 
 use http::Uri;
-use switchboard::{CallError, Code};
+use switchboard::address::{Address, Scheme};
+use switchboard::{CallError, Code, ErrorObject};
 
 use crate::failure::Failure;
 use crate::target::Target;
@@ -18,29 +19,111 @@ impl Target {
 
     fn advice(&self, error: &CallError) -> Option<String> {
         match error {
-            CallError::Unreachable(what) if what.contains("nothing listens") => Some(self.start_advice()),
-            CallError::Unreachable(what) if what.contains("issuer that is not trusted") => {
-                Some("or use `--cacert FILE`".to_owned())
-            }
-            CallError::Unreachable(what) if what.contains("requires a client certificate") => {
-                Some("use `--cert FILE --key FILE`".to_owned())
-            }
-            CallError::Unreachable(what) if what.contains("ertificate") || what.contains("TLS") => None,
-            CallError::Unreachable(what) | CallError::Transport(what) if what.contains(" 401 ") => {
-                Some(TOKEN.to_owned())
-            }
-            CallError::Unreachable(_) => Some(match self.url.starts_with("exec:") {
-                true => "check the command".to_owned(),
-                false => "check the host and the port".to_owned(),
-            }),
-            CallError::TimedOut => {
-                Some(format!("it was {:?}; give it more with `--timeout SECONDS`", self.timeout))
-            }
-            CallError::Transport(_) | CallError::Protocol(_) => {
-                Some("check that the URL and its path are those of a JSON-RPC server".to_owned())
-            }
-            CallError::Rejected(error) if error.code == Code::UNAUTHORIZED => Some(TOKEN.to_owned()),
+            CallError::Unreachable(what) => self.unreachable(what),
+            CallError::Closed(what) => self.closed(what),
+            CallError::TimedOut => Some(self.late()),
+            CallError::Transport(what) => Some(self.not_json_rpc(what)),
+            CallError::Protocol(what) => Some(broken(what).to_owned()),
+            CallError::Rejected(error) => self.rejected(error),
             _ => None,
+        }
+    }
+
+    fn unreachable(&self, what: &str) -> Option<String> {
+        let has = |part: &str| what.contains(part);
+        let advice = match self.scheme() {
+            _ if has("nothing listens") => self.start_advice(),
+            _ if has("issuer that is not trusted") => "or use `--cacert FILE`".to_owned(),
+            _ if has("which no server may show") => AUTHORITY.to_owned(),
+            _ if has(CERTIFICATE_WANTED) => CERTIFICATE.to_owned(),
+            _ if has("ertificate") || has("TLS") => return None,
+            _ if has("status 401") => self.token_advice(),
+            Some(Scheme::Ws | Scheme::Wss) if has("status 404") || has("status 405") => {
+                "check the path; WebSockets are mostly at `/`, `/ws` or `/rpc/ws`".to_owned()
+            }
+            Some(Scheme::Ws | Scheme::Wss) if has("is no WebSocket server") => {
+                format!("check the port; if it speaks JSON-RPC without HTTP, call `{}`", self.with("tcp"))
+            }
+            Some(Scheme::Exec) => "check the command".to_owned(),
+            _ if has("in time") || has(" within ") => {
+                "check the host and the port, or give it more with `--timeout SECONDS`".to_owned()
+            }
+            _ => "check the host and the port".to_owned(),
+        };
+        Some(advice)
+    }
+
+    /// A connection that is closed at the first message, or with a message that is none, was often opened to someone who speaks
+    /// otherwise.
+    fn closed(&self, what: &str) -> Option<String> {
+        if what.contains(CERTIFICATE_WANTED) {
+            return Some(CERTIFICATE.to_owned());
+        }
+        let is_odd =
+            ["closed the connection", "framing", "limits.frame"].iter().any(|part| what.contains(part));
+        match self.scheme() {
+            Some(Scheme::Tcp | Scheme::Tls) if is_odd => {
+                let web = if self.scheme().is_some_and(Scheme::is_secure) { "https" } else { "http" };
+                Some(format!("if it speaks HTTP, call `{}`; {FRAMINGS}", self.with(web)))
+            }
+            Some(Scheme::Unix | Scheme::Exec) if what.contains("framing") => Some(FRAMINGS.to_owned()),
+            _ => None,
+        }
+    }
+
+    /// On a connection something may come that answers nothing: to another identifier, for instance.
+    fn late(&self) -> String {
+        let more = format!("it was {:?}; give it more with `--timeout SECONDS`", self.timeout);
+        match self.scheme() {
+            Some(Scheme::Http | Scheme::Https) => more,
+            _ if self.tap().is_some() => more,
+            _ => more + ", or see with `-v` what comes",
+        }
+    }
+
+    /// Something came over HTTP that is no JSON-RPC.
+    fn not_json_rpc(&self, what: &str) -> String {
+        match what {
+            _ if what.contains("is not HTTP") => {
+                format!("if it speaks JSON-RPC without HTTP, call `{}`; {FRAMINGS}", self.with("tcp"))
+            }
+            _ if what.contains(" 401 ") => self.token_advice(),
+            _ => ADDRESS.to_owned(),
+        }
+    }
+
+    fn rejected(&self, error: &ErrorObject) -> Option<String> {
+        let says = |text: &str| error.data.as_ref().is_some_and(|data| data.as_str().contains(text));
+        match error.code {
+            Code::UNAUTHORIZED => Some(self.token_advice()),
+            Code::INVALID_REQUEST if says("nothing is served at this path") => {
+                Some("check the path; calls are mostly taken at `/`, `/rpc` or `/jsonrpc`".to_owned())
+            }
+            Code::PARSE_ERROR if matches!(self.scheme(), Some(Scheme::Tcp | Scheme::Tls | Scheme::Unix)) => {
+                Some(FRAMINGS.to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    fn token_advice(&self) -> String {
+        match self.scheme() {
+            Some(Scheme::Http | Scheme::Https | Scheme::Ws | Scheme::Wss) | None => TOKEN.to_owned(),
+            Some(scheme) => {
+                format!("{} carries no token; call over http or ws, if it is served there", scheme.name())
+            }
+        }
+    }
+
+    fn scheme(&self) -> Option<Scheme> {
+        self.url.parse::<Address>().ok().map(|address| address.scheme())
+    }
+
+    /// The same place by another carrier.
+    fn with(&self, scheme: &str) -> String {
+        match self.url.parse() {
+            Ok(Address::Web { place, .. } | Address::Socket { place, .. }) => format!("{scheme}://{place}"),
+            _ => format!("{scheme}://…"),
         }
     }
 
@@ -66,4 +149,98 @@ impl Target {
     }
 }
 
+/// What to do about an answer that breaks the protocol. What is JSON-RPC, almost, comes from the right place.
+fn broken(what: &str) -> &'static str {
+    match what {
+        "a response holds `result` and `error`" => {
+            "JSON-RPC 2.0 (section 5) has one of them only, and an `error` that is null counts, too; see it with `-v`, and have \
+             the server mended"
+        }
+        _ if ["empty", "not JSON", "no response object"].iter().any(|part| what.contains(part)) => ADDRESS,
+        _ => "see it with `-v`, and have the server mended",
+    }
+}
+
+const ADDRESS: &str = "check that the URL and its path are those of a JSON-RPC server";
 const TOKEN: &str = "give a token with `--token` or SWITCHBOARD_TOKEN, or other credentials with `--header`";
+const CERTIFICATE_WANTED: &str = "requires a client certificate";
+const CERTIFICATE: &str = "use `--cert FILE --key FILE`";
+const AUTHORITY: &str = "then trust it with `--cacert FILE`, or for a try use `--insecure`";
+const FRAMINGS: &str =
+    "if its messages are framed otherwise, add `?framing=lines`, `?framing=lsp` or `?framing=length`";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        target: Target,
+    }
+
+    fn check(url: &str, error: &CallError, expected: &str) {
+        let target = Line::try_parse_from(["line", url]).unwrap().target;
+        let advice = target.advice(error);
+        let is_as_expected = match expected {
+            "" => advice.is_none(),
+            _ => advice.as_ref().is_some_and(|advice| advice.contains(expected)),
+        };
+        assert!(is_as_expected, "{url} {error}: {advice:?}");
+    }
+
+    #[test]
+    fn whoever_knocks_at_the_wrong_door_is_told_the_others() {
+        let closed = |what: &'static str| CallError::Closed(what.into());
+        let gone = "the far side closed the connection";
+        check("tcp://h:1", &closed(gone), "call `http://h:1`");
+        check("tls://h:1?framing=lines", &closed(gone), "call `https://h:1`");
+        check("tcp://h:1", &closed("the far side broke the framing: odd"), "?framing=lsp");
+        check("unix:/a", &closed("the far side broke the framing: odd"), "?framing=lsp");
+        check("unix:/a", &closed(gone), "");
+        check(
+            "http://h:1/rpc",
+            &CallError::Transport("what h:1 answered is not HTTP".into()),
+            "call `tcp://h:1`",
+        );
+        let unreachable = |what: &'static str| CallError::Unreachable(what.into());
+        check(
+            "ws://h:1/x",
+            &unreachable("h:1 refused the connection with status 404 Not Found"),
+            "`/rpc/ws`",
+        );
+        check("ws://h:1", &unreachable("h:1 is no WebSocket server: odd"), "call `tcp://h:1`");
+        check("exec:a", &unreachable("`a` did not start"), "check the command");
+        check("ws://h:1", &unreachable("h:1 did not accept the connection in time"), "--timeout");
+        check("tls://h:1", &unreachable("no connection to h:1 within 1s"), "--timeout");
+        check(
+            "http://h:1",
+            &CallError::Transport("the server answered 404 Not Found".into()),
+            "the URL and its path",
+        );
+    }
+
+    #[test]
+    fn who_waits_on_a_connection_is_told_how_to_see_what_comes() {
+        check("tcp://h:1", &CallError::TimedOut, "or see with `-v` what comes");
+        check("http://h:1", &CallError::TimedOut, "it was 30s; give it more with `--timeout SECONDS`");
+    }
+
+    #[test]
+    fn whoever_lacks_credentials_is_told_where_they_go() {
+        let rejected = || CallError::Rejected(ErrorObject::from_code(Code::UNAUTHORIZED));
+        check("http://h:1", &rejected(), "--token");
+        check("tcp://h:1", &rejected(), "tcp carries no token");
+        let closed = CallError::Closed("the connection failed: h requires a client certificate".into());
+        check("tls://h:1", &closed, "--cert FILE --key FILE");
+    }
+
+    #[test]
+    fn an_answer_that_is_almost_right_does_not_come_from_the_wrong_place() {
+        let protocol = |what: &'static str| CallError::Protocol(what.into());
+        check("http://h:1", &protocol("a response holds `result` and `error`"), "section 5");
+        check("http://h:1", &protocol("it answers a call with another identifier"), "`-v`");
+        check("http://h:1", &protocol("it is not JSON"), "the URL and its path");
+    }
+}

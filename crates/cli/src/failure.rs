@@ -62,13 +62,9 @@ impl Failure {
 
 impl From<CallError> for Failure {
     fn from(error: CallError) -> Failure {
-        let exit = match &error {
-            CallError::Rejected(error) => return Failure::Rejected(error.clone(), None),
-            CallError::TimedOut => Exit::TimedOut,
-            CallError::Transport(_) | CallError::Protocol(_) | CallError::Result(_) => Exit::Protocol,
-            CallError::Params(_) | CallError::Unsupported(_) => Exit::Usage,
-            _ => Exit::Unreachable,
-        };
-        Failure::new(exit, error.to_string())
+        match error {
+            CallError::Rejected(error) => Failure::Rejected(error, None),
+            other => Failure::new(Exit::of(&other), other.to_string()),
+        }
     }
 }

@@ -26,6 +26,7 @@ HTTP; in Rust over any peer of switchboard, with serde.";
 #[command(
     after_help = EXAMPLES,
     after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP),
+    mut_args(source::described),
 )]
 pub(crate) struct Generate {
     /// The language of the client.

@@ -5,6 +5,7 @@
 
 mod address;
 mod again;
+mod allowance;
 mod banner;
 mod batch;
 mod bench;
@@ -33,6 +34,7 @@ mod source;
 mod suggest;
 mod table;
 mod target;
+mod text;
 mod units;
 mod watch;
 mod wire;
@@ -125,5 +127,17 @@ mod tests {
     #[test]
     fn the_command_line_is_well_defined() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_example_is_on_one_line() {
+        // The help is broken at this width.
+        const WIDTH: usize = 100;
+        let all = Arguments::command();
+        for command in all.get_subcommands().chain([&all]) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let long: Vec<&str> = help.lines().filter(|line| line.chars().count() > WIDTH).collect();
+            assert!(long.is_empty(), "{}: {long:?}", command.get_name());
+        }
     }
 }

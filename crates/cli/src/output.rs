@@ -4,6 +4,7 @@
 //! not used.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
 
 use anstyle::{AnsiColor, Style};
 use clap::Args;
@@ -13,6 +14,7 @@ use switchboard::{ErrorObject, Json};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::layout::{Layout, visible};
+use crate::repl::Screen;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const ADVICE: Style = AnsiColor::Yellow.on_default();
@@ -68,8 +70,20 @@ fn is_read(written: io::Result<()>) -> Result<bool, Failure> {
     }
 }
 
+/// Where notes go while a prompt has the terminal.
+static PROMPT: OnceLock<Screen> = OnceLock::new();
+
+/// Shows all notes from now on at this screen.
+pub(crate) fn note_elsewhere(screen: Screen) {
+    // There is one prompt in the life of a program.
+    let _ = PROMPT.set(screen);
+}
+
 /// Writes to stderr, in colours where it shows them. What cannot be written there has no other place to go.
 pub(crate) fn note(text: &str) {
+    if let Some(screen) = PROMPT.get() {
+        return screen.say(text.trim_end_matches('\n'));
+    }
     let _ = anstream::stderr().write_all(text.as_bytes());
 }
 

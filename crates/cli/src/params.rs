@@ -1,10 +1,9 @@
 //! Parameters as they are written on a command line.
 
-use std::io::Read;
-
 use switchboard::{Json, Kind};
 
 use crate::failure::Failure;
+use crate::text;
 
 /// Reads the parameters of a call. None given means none sent.
 ///
@@ -13,7 +12,7 @@ use crate::failure::Failure;
 /// - `-` is one JSON array or object from stdin.
 pub(crate) fn read(words: &[String]) -> Result<Option<Json>, Failure> {
     match words {
-        [only] if only == "-" => read_from(std::io::stdin().lock()).map(Some),
+        [only] if only == "-" => whole(text::read(only)?.into_bytes()).map(Some),
         _ if words.iter().any(|word| word == "-") => {
             Err(Failure::usage("`-` reads all parameters from stdin")
                 .advise("leave the others out, or write `'\"-\"'` for the string"))
@@ -29,12 +28,6 @@ pub(crate) fn of_words(words: &[String]) -> Result<Option<Json>, Failure> {
         [only] if only.starts_with(['[', '{']) => whole(only.clone().into_bytes()).map(Some),
         _ => listed(words).map(Some),
     }
-}
-
-fn read_from(mut input: impl Read) -> Result<Json, Failure> {
-    let mut text = Vec::new();
-    input.read_to_end(&mut text).map_err(|error| Failure::usage(format!("cannot read stdin: {error}")))?;
-    whole(text)
 }
 
 /// All parameters as one JSON text.
@@ -133,8 +126,8 @@ mod tests {
 
     #[test]
     fn parameters_from_stdin_are_an_array_or_an_object() {
-        assert_eq!(read_from(&b" [1] \n"[..]).unwrap().as_str(), "[1]");
-        assert!(read_from(&b"5"[..]).is_err());
-        assert!(read_from(&b""[..]).is_err());
+        assert_eq!(whole(b" [1] \n".to_vec()).unwrap().as_str(), "[1]");
+        assert!(whole(b"5".to_vec()).is_err());
+        assert!(whole(Vec::new()).is_err());
     }
 }

@@ -46,7 +46,7 @@ pub(crate) struct Serve {
     /// Serve standard input and output, one message a line. The program ends with its input.
     #[arg(long)]
     stdio: bool,
-    /// The certificate to show, with those that lead to its issuer, in PEM. It is read again when it changes.
+    /// The certificate to show, with those that lead to its issuer, in PEM. It is read again within 5 seconds when it changes.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// The key of the certificate, in PEM.

@@ -1,6 +1,5 @@
 //! A command at work with a far side: the runtime, the signals that end it, and the lines it opens.
 
-use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,10 +11,9 @@ use switchboard::{
 };
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
 
 use crate::again::Again;
-use crate::discovery::{self, Found};
+use crate::allowance::Allowance;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::logs;
@@ -106,19 +104,8 @@ impl Session<'_> {
             DialError::Unreachable(what) => self.target.explain(CallError::Unreachable(what.into())),
             other => Failure::usage(other.to_string()),
         };
-        let is_http = matches!(dial.address().scheme(), Scheme::Http | Scheme::Https);
         let peer = match self.target.backoff() {
-            Some(backoff) if is_http => Peer::new(Again::new(dial.client().map_err(wrong)?, backoff)),
-            Some(backoff) => {
-                let options = lasting::Options {
-                    backoff,
-                    dial_time: self.target.timeout,
-                    patience: self.target.timeout,
-                    resubscribe: false,
-                    ..lasting::Options::default()
-                };
-                last(dial, options, true).peer()
-            }
+            Some(backoff) => Peer::new(Again::new(dial, backoff, self.target.repeatable)),
             None => dial.connect().await.map_err(wrong)?,
         };
         Ok(Line::new(peer, self.target.timeout))
@@ -131,15 +118,6 @@ impl Session<'_> {
 
     fn dial_for(&self, service: impl Service) -> Dial {
         self.dial.clone().with_service(Held { service, _end: self.end.clone() })
-    }
-
-    /// Tells of a method whether it may be called twice. That is asked only where it matters, when there is more than one
-    /// attempt.
-    pub(crate) async fn repeatables(&self, line: &Line) -> Option<impl Fn(&str) -> bool + use<>> {
-        self.target.backoff()?;
-        let is_any = self.target.repeatable;
-        let found = if is_any { Found::default() } else { discovery::of(line).await.ok()? };
-        Some(move |method: &str| is_any || found.is_repeatable(method))
     }
 }
 
@@ -224,17 +202,13 @@ impl Line {
 
     /// Sends a call and waits this long for its reply.
     pub(crate) async fn ask_within(&self, mut call: Call, time: Duration) -> Result<Reply, CallError> {
-        let until = Instant::now() + time;
-        call.cx.deadline = Some(until);
-        let reply = self.within(until, Service::call(&self.peer, &call)).await?;
-        match reply {
-            Reply::Error(error) => Err(error.into()),
-            reply => Ok(reply),
+        let time = Allowance::new(time);
+        call.cx.deadline = Some(time.until);
+        match tokio::time::timeout_at(time.until, Service::call(&self.peer, &call)).await {
+            Ok(Reply::Error(error)) => Err(time.judge(error.into())),
+            Ok(reply) => Ok(reply),
+            Err(_) => Err(CallError::TimedOut),
         }
-    }
-
-    async fn within<T>(&self, until: Instant, future: impl Future<Output = T>) -> Result<T, CallError> {
-        tokio::time::timeout_at(until, future).await.map_err(|_| CallError::TimedOut)
     }
 }
 

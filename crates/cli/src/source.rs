@@ -1,6 +1,5 @@
 //! Documents of OpenRPC: from a file, from stdin, or from a far side that describes itself.
 
-use std::io::Read;
 use std::path::Path;
 
 use switchboard::Json;
@@ -10,9 +9,18 @@ use crate::discovery;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::target::Target;
+use crate::text;
 
-/// The longest document that is read from a file or from stdin.
-const LONGEST: u64 = 64 * 1024 * 1024;
+/// The help of the argument that names a place of a document.
+pub(crate) fn described(argument: clap::Arg) -> clap::Arg {
+    if argument.get_id() != "url" {
+        return argument;
+    }
+    argument.value_name("URL|FILE").help(
+        "Where the document is: a file, `-` for stdin, or the URL of a far side that describes itself, of http, https, ws, wss, \
+         tcp, tls, unix or exec",
+    )
+}
 
 /// The document at this place: `-` is stdin, then a file that is there, otherwise a URL that is called as the target says. A far side
 /// other than the target sees none of its credentials.
@@ -26,7 +34,7 @@ pub(crate) fn document(place: &str, target: &Target) -> Result<Document, Failure
             )
         });
     }
-    Document::parse(text(place)?).map_err(|error| {
+    Document::parse(written(place)?).map_err(|error| {
         Failure::usage(format!("{place} is no OpenRPC document: {error}"))
             .advise("get one with `switchboard discover URL --openrpc`")
     })
@@ -34,34 +42,20 @@ pub(crate) fn document(place: &str, target: &Target) -> Result<Document, Failure
 
 /// What stands in a file or on stdin, as it is written.
 pub(crate) fn local(place: &str) -> Result<Json, Failure> {
-    Json::parse(text(place)?).map_err(|error| Failure::usage(format!("{place} is not JSON: {error}")))
+    Json::parse(written(place)?).map_err(|error| Failure::usage(format!("{place} is not JSON: {error}")))
 }
 
-fn text(place: &str) -> Result<Vec<u8>, Failure> {
-    if place == "-" {
-        return read("stdin", std::io::stdin().lock());
+fn written(place: &str) -> Result<String, Failure> {
+    if place != "-" && !Path::new(place).exists() {
+        return Err(Failure::usage(format!("there is no file {place}, and it is no URL"))
+            .advise("write a URL as `http://127.0.0.1:8000`"));
     }
-    let open = std::fs::File::open(place);
-    read(place, open.map_err(|error| Failure::usage(format!("cannot read {place}: {error}")))?)
+    text::read(place)
 }
 
-fn is_file(place: &str) -> bool {
-    Path::new(place).is_file()
-}
-
-/// Whether the document at this place comes from a far side.
+/// Whether the document at this place comes from a far side. What has no scheme and no port is a file, though it may be missing.
 pub(crate) fn is_far(place: &str) -> bool {
-    place != "-" && !is_file(place)
-}
-
-fn read(what: &str, from: impl Read) -> Result<Vec<u8>, Failure> {
-    let mut text = Vec::new();
-    let read = from.take(LONGEST + 1).read_to_end(&mut text);
-    read.map_err(|error| Failure::usage(format!("cannot read {what}: {error}")))?;
-    if text.len() as u64 > LONGEST {
-        return Err(Failure::usage(format!("{what} is longer than a document may be, {LONGEST} bytes")));
-    }
-    Ok(text)
+    place.contains(':') && !Path::new(place).is_file()
 }
 
 /// What a far side answers to `rpc.discover`.

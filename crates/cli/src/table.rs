@@ -1,4 +1,4 @@
-//! A table for people: columns as wide as what they hold, the last one wrapped to the width of the terminal.
+//! A table for people: columns as wide as what they hold, or narrower where the terminal is, and then of several lines.
 //!
 //! What is in it may come from the far side, so every text goes through [`visible`].
 
@@ -34,10 +34,10 @@ impl Cell {
 
 /// Space between two columns.
 const GAP: usize = 2;
-/// As wide is a column at most that is not the last.
-const WIDEST: usize = 48;
-/// As narrow does the last column get.
-const NARROWEST: usize = 24;
+/// As narrow does a column get, unless what it holds is narrower.
+const NARROWEST: usize = 16;
+/// As narrow does the last column get, which mostly holds sentences.
+const LAST: usize = 24;
 
 impl Table {
     /// A table with these columns and no rows yet.
@@ -53,59 +53,73 @@ impl Table {
 
     /// The table on a terminal of this many columns.
     pub(crate) fn render(&self, width: usize) -> String {
-        let columns = self.heads.len();
-        let widths: Vec<usize> = (0..columns).map(|column| self.width_of(column)).collect();
-        let before: usize = widths[..columns - 1].iter().map(|width| width + GAP).sum();
-        let last = width.saturating_sub(before).max(NARROWEST);
+        let natural = (0..self.heads.len()).map(|column| self.width_of(column, usize::MAX)).collect();
+        let mut widths = fitted(natural, width);
+        for (column, width) in widths.iter_mut().enumerate() {
+            // Where a line is broken at a space, something is left of it.
+            *width = self.width_of(column, *width);
+        }
+        widen_last(&mut widths, width);
         let heads: Vec<Cell> = self.heads.iter().map(|head| Cell::new(head, HEAD)).collect();
         let mut text = String::new();
         for row in std::iter::once(&heads).chain(&self.rows) {
-            write_row(&mut text, row, &widths, last);
+            write_row(&mut text, row, &widths);
         }
         text
     }
 
-    fn width_of(&self, column: usize) -> usize {
-        let cells = self.rows.iter().map(|row| row[column].text.width());
-        cells.chain([self.heads[column].width()]).max().unwrap_or(0).min(WIDEST)
+    /// How wide a column is that is broken at this width.
+    fn width_of(&self, column: usize, width: usize) -> usize {
+        let widest = |text: &str| match text.width() <= width {
+            true => text.width(),
+            false => wrap(text, width).iter().map(|line| line.width()).max().unwrap_or(0),
+        };
+        let cells = self.rows.iter().map(|row| widest(&row[column].text));
+        cells.chain([widest(&self.heads[column])]).max().unwrap_or(0)
     }
 }
 
-fn write_row(text: &mut String, row: &[Cell], widths: &[usize], last: usize) {
-    let Some((end, cells)) = row.split_last() else { return };
-    let mut indent = 0;
-    for (Cell { text: cell, style }, width) in cells.iter().zip(widths) {
-        let cell = cut(cell, *width);
-        let pad = width.saturating_sub(cell.width()) + GAP;
-        text.push_str(&format!("{style}{cell}{style:#}{:pad$}", ""));
-        indent += width + GAP;
+/// Widths that fit into a line, if they can: the last column gives way first, then whichever is widest.
+fn fitted(mut widths: Vec<usize>, line: usize) -> Vec<usize> {
+    let gaps = GAP * widths.len().saturating_sub(1);
+    let excess = |widths: &[usize]| (widths.iter().sum::<usize>() + gaps).saturating_sub(line);
+    if let Some(last) = widths.last_mut().filter(|last| **last > LAST) {
+        *last = LAST;
     }
-    if end.text.is_empty() {
-        text.truncate(text.trim_end_matches(' ').len());
-        text.push('\n');
-        return;
-    }
-    for (number, part) in wrap(&end.text, last).iter().enumerate() {
-        if number > 0 {
-            text.push_str(&format!("{:indent$}", ""));
+    loop {
+        let excess = excess(&widths);
+        let widest = widths.iter_mut().rev().skip(1).max_by_key(|width| **width);
+        match widest.filter(|width| excess > 0 && **width > NARROWEST) {
+            Some(width) => *width = width.saturating_sub(excess.div_ceil(2)).max(NARROWEST),
+            None => break,
         }
-        text.push_str(&format!("{}{part}{:#}\n", end.style, end.style));
     }
+    widths
 }
 
-/// The text, or as much of it as fits, with a sign that there is more.
-pub(crate) fn cut(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
+/// Gives the last column what the others leave of the line.
+fn widen_last(widths: &mut [usize], line: usize) {
+    let Some((last, others)) = widths.split_last_mut() else { return };
+    let before: usize = others.iter().map(|width| width + GAP).sum();
+    *last = line.saturating_sub(before).max(LAST);
+}
+
+fn write_row(text: &mut String, row: &[Cell], widths: &[usize]) {
+    let cells: Vec<Vec<String>> =
+        row.iter().zip(widths).map(|(cell, width)| wrap(&cell.text, *width)).collect();
+    let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+    for number in 0..height {
+        let mut pad = 0;
+        for ((lines, cell), width) in cells.iter().zip(row).zip(widths) {
+            let part = lines.get(number).map_or("", String::as_str);
+            if !part.is_empty() {
+                text.push_str(&format!("{:pad$}{}{part}{:#}", "", cell.style, cell.style));
+                pad = 0;
+            }
+            pad += width.saturating_sub(part.width()) + GAP;
+        }
+        text.push('\n');
     }
-    let mut room = width.saturating_sub(1);
-    let fits = |c: &char| {
-        let wide = c.width().unwrap_or(0);
-        let is_in = wide <= room;
-        room = room.saturating_sub(wide);
-        is_in
-    };
-    text.chars().take_while(fits).collect::<String>() + "…"
 }
 
 /// The text in lines of at most this width, broken at spaces where there are any. At least one line.
@@ -167,10 +181,26 @@ mod tests {
     }
 
     #[test]
-    fn other_columns_are_cut() {
-        let long = "n".repeat(100);
-        let shown = render(&[["1", &long, "t"]], 80);
-        assert!(shown.contains(&format!("{}…  t\n", "n".repeat(47))), "{shown}");
+    fn other_columns_are_wrapped_where_the_line_is_too_short() {
+        let name = "\"one\" | \"two\" | \"three\" | \"four\"";
+        let expected = "id  name                     text\n\
+                        1   \"one\" | \"two\" | \"three\"  some words that are\n    \
+                        | \"four\"                 wrapped too\n";
+        assert_eq!(render(&[["1", name, "some words that are wrapped too"]], 53), expected);
+        let all = "id  name                              text\n\
+                   1   \"one\" | \"two\" | \"three\" | \"four\"  t\n";
+        assert_eq!(render(&[["1", name, "t"]], 80), all);
+    }
+
+    #[test]
+    fn a_table_fits_its_line_unless_that_is_very_short() {
+        let long = "word ".repeat(40);
+        for width in 60..200 {
+            let shown = render(&[[&long, &long, &long], ["1", "x", &long]], width);
+            let is_in = |line: &str| line.width() <= width;
+            assert!(shown.lines().all(is_in), "{width}: {shown}");
+            assert_eq!(shown.matches("word").count(), 160);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Once;
 use std::time::Duration;
 
 use clap::Args;
@@ -10,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use switchboard::address::{Address, Scheme};
 use switchboard::lasting::Backoff;
 use switchboard::tls::{ClientFiles, ClientTls, Trust};
-use switchboard::{Dial, DialError, Settings, Version};
+use switchboard::{Dial, DialError, Settings, Tap, Version};
 
 use crate::failure::Failure;
 use crate::layout::visible;
@@ -22,22 +23,22 @@ use crate::{output, source, units, wire};
 pub(crate) struct Target {
     /// Where to call: a URL of http, https, ws, wss, tcp, tls, unix or exec, such as http://127.0.0.1:8000.
     pub(crate) url: String,
-    /// How long to wait for the answer, or for a stream to begin.
+    /// How long to wait for the answer, or for a stream to begin; all attempts together.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = units::seconds)]
     #[arg(help_heading = HEADING)]
     pub(crate) timeout: Duration,
-    /// Try so many times more, with growing delays: to connect, and to call what may be called twice, which is what the
-    /// far side describes as safe or idempotent.
-    #[arg(long, value_name = "COUNT", help_heading = HEADING)]
+    /// Try so many times more if nobody can be reached, after pauses that grow from 1/4 s to 10 s. What was under way when a
+    /// connection broke goes again only if the far side describes it as safe or idempotent.
+    #[arg(long, value_name = "COUNT", value_parser = units::attempts, help_heading = HEADING)]
     retry: Option<u32>,
-    /// Say that what is called may be called twice without harm.
+    /// Say that what is called may run twice without harm, so that it goes again also if the connection broke.
     #[arg(long, requires = "retry", help_heading = HEADING)]
     pub(crate) repeatable: bool,
-    /// A header to send, as `Name: value`. May be given several times.
+    /// A header to send, as `Name: value`, over http, https, ws and wss. May be given several times.
     #[arg(long = "header", short = 'H', value_name = "HEADER", help_heading = HEADING)]
     headers: Vec<Secret>,
-    /// Send this token as `Authorization: Bearer TOKEN`.
-    #[arg(long, env = "SWITCHBOARD_TOKEN", hide_env_values = true, help_heading = HEADING)]
+    /// Send this token as `Authorization: Bearer TOKEN`, over http, https, ws and wss.
+    #[arg(long, env = TOKEN, hide_env_values = true, help_heading = HEADING)]
     token: Option<Secret>,
     /// Trust the certificates that those in this PEM file have issued, and no others.
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
@@ -62,6 +63,10 @@ pub(crate) struct Target {
 }
 
 const HEADING: &str = "Connection";
+/// Where the token may be besides the command line.
+const TOKEN: &str = "SWITCHBOARD_TOKEN";
+/// The carriers that have headers.
+const HEADED: &str = "an http, https, ws or wss URL";
 
 /// Text of the command line that nobody else is to see. It is read here and not by the parser of arguments, which shows
 /// what it cannot read.
@@ -86,31 +91,55 @@ impl Target {
         self.verbose.saturating_sub(1)
     }
 
+    /// What shows the wire, if that is asked for.
+    pub(crate) fn tap(&self) -> Option<Tap> {
+        (self.verbose > 0).then(wire::tap)
+    }
+
     /// The connection to be made: with headers, certificates, version, times, and a look at the wire as they are given.
     pub(crate) fn dial(&self) -> Result<Dial, Failure> {
         let wrong = |error: DialError| Failure::usage(error.to_string());
         let mut dial = Dial::new(&self.url).map_err(wrong)?.with_connect_time(self.timeout);
         let scheme = dial.address().scheme();
         if scheme == Scheme::Stdio {
-            return Err(wrong(DialError::Unsupported(scheme.name())));
+            return Err(Failure::usage("\"stdio\" is for `serve` and cannot be called")
+                .advise("name the program to be started and called, as in `exec:COMMAND`"));
         }
-        let has_headers = matches!(scheme, Scheme::Http | Scheme::Https | Scheme::Ws | Scheme::Wss);
-        if !has_headers && !self.headers.is_empty() {
-            return Err(Failure::usage(format!("{} carries no headers", scheme.name()))
-                .advise("leave `--header` out, or call an http or ws URL"));
-        }
+        self.check_credentials(scheme)?;
         if self.v1 && !matches!(scheme, Scheme::Http | Scheme::Https) {
             return Err(Failure::usage("only http and https URLs are called in version 1.0"));
         }
         if scheme.is_secure() {
             dial = dial.with_tls(self.tls()?);
         }
-        let settings = Settings { tap: (self.verbose > 0).then(wire::tap), ..Settings::default() };
-        Ok(dial.with_settings(settings).with_headers(self.headers()?).with_version(if self.v1 {
-            Version::V1
-        } else {
-            Version::V2
-        }))
+        let settings = Settings { tap: self.tap(), ..Settings::default() };
+        let version = if self.v1 { Version::V1 } else { Version::V2 };
+        Ok(dial.with_settings(settings).with_headers(self.headers()?).with_version(version))
+    }
+
+    /// Whoever gives credentials counts on it that they are sent, so they are refused where they cannot be.
+    fn check_credentials(&self, scheme: Scheme) -> Result<(), Failure> {
+        let name = scheme.name();
+        let is_web = matches!(scheme, Scheme::Http | Scheme::Https | Scheme::Ws | Scheme::Wss);
+        if !is_web && !self.headers.is_empty() {
+            return Err(Failure::usage(format!("{name} carries no headers"))
+                .advise(format!("leave `--header` out, or call {HEADED}")));
+        }
+        if !is_web && let Some(Secret(token)) = &self.token {
+            // What is left in the environment is for whoever takes it.
+            if std::env::var(TOKEN).ok().as_ref() != Some(token) {
+                return Err(Failure::usage(format!("{name} carries no headers, so no token"))
+                    .advise(format!("leave `--token` out, or call {HEADED}")));
+            }
+            static TOLD: Once = Once::new();
+            let warning = format!("warning: {name} carries no headers, so {TOKEN} is not sent\n");
+            TOLD.call_once(|| output::note(&warning));
+        }
+        if self.cert.is_some() && !scheme.is_secure() {
+            return Err(Failure::usage(format!("{name} speaks no TLS, so nobody sees a certificate"))
+                .advise("leave `--cert` and `--key` out, or call an https, wss or tls URL"));
+        }
+        Ok(())
     }
 
     /// The target with another URL. Credentials are for the far side they were given for: token, headers and certificate
@@ -141,7 +170,8 @@ impl Target {
     /// How attempts follow each other; none if there is to be one only.
     pub(crate) fn backoff(&self) -> Option<Backoff> {
         let retry = self.retry.filter(|retry| *retry > 0)?;
-        Some(Backoff { attempts: retry.checked_add(1), ..Backoff::default() })
+        let (first, longest) = (Duration::from_millis(250), Duration::from_secs(10));
+        Some(Backoff { first, longest, jitter: 0.5, attempts: retry.checked_add(1), ..Backoff::default() })
     }
 
     /// The headers to send, the token among them.

@@ -34,6 +34,12 @@ pub(crate) fn count(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "it is no number from 1 on".to_owned())
 }
 
+/// Reads how often to try again.
+pub(crate) fn attempts(text: &str) -> Result<u32, String> {
+    text.parse()
+        .map_err(|_| "it is no number of attempts; write a whole number from 0 on, such as 3".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,6 +51,7 @@ mod tests {
         assert_eq!(bytes("64k"), Ok(64 << 10));
         assert_eq!(bytes("17"), Ok(17));
         assert_eq!(count("3"), Ok(3));
+        assert_eq!(attempts("0"), Ok(0));
     }
 
     #[test]
@@ -56,5 +63,6 @@ mod tests {
             assert!(bytes(text).is_err(), "{text}");
         }
         assert!(count("0").is_err());
+        assert!(attempts("-1").is_err() && attempts("x").is_err() && attempts("").is_err());
     }
 }

@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use serde::Serialize;
 use switchboard::lasting::{self, State};
 use switchboard::{
-    Call, CallError, ErrorObject, Items, Json, Reply, ReplyFuture, Service, StreamWanted, Subscription,
+    Call, CallError, ErrorObject, Items, Json, Peer, Reply, ReplyFuture, Service, StreamWanted, Subscription,
 };
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use crate::failure::Failure;
 use crate::layout::{Layout, visible};
-use crate::session::Session;
+use crate::session::{Line, Session};
 use crate::target::Target;
 use crate::{exit, output, params, units};
 
@@ -136,9 +136,10 @@ impl Watch {
                     }
                     Seen::Gap(error) => output::note(&format!("warning: {error}\n")),
                     Seen::Ended => return Ok(()),
-                    Seen::Reply(Reply::Error(error)) | Seen::Failed(error) => {
-                        return Err(self.target.explain(error.into()));
+                    Seen::Reply(Reply::Error(error)) => {
+                        return Err(self.refused(session, &peer, error).await);
                     }
+                    Seen::Failed(error) => return Err(self.target.explain(error.into())),
                     Seen::State(state) => {
                         until = state.as_ref().and_then(|state| self.deadline(state));
                         let is_new = news.tell(state).map_err(|error| self.target.explain(error))?;
@@ -151,6 +152,12 @@ impl Watch {
                 }
             }
         }
+    }
+
+    /// Why the method was not answered with a stream, and what would have been right.
+    async fn refused(&self, session: &Session<'_>, peer: &Peer, error: ErrorObject) -> Failure {
+        let line = Line::new(peer.clone(), self.target.timeout);
+        session.explain(&line, self.method.as_deref().unwrap_or_default(), error.into()).await
     }
 
     /// When what is asked over this connection must be answered. Without one that is dialling's to say.

@@ -1,5 +1,6 @@
 //! A look at the wire: each message as it is sent and received, for whoever debugs.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -83,16 +84,40 @@ impl FrameSource for TappedSource {
     }
 }
 
-/// Frames that somebody sees as they go.
+/// Frames that somebody sees when they have gone.
 pub(crate) struct TappedSink {
-    pub(crate) sink: Box<dyn FrameSink>,
-    pub(crate) tap: Tap,
+    sink: Box<dyn FrameSink>,
+    tap: Tap,
+    /// Frames that wait, each with the number of bytes that the sink had queued in its life up to the frame's end.
+    waiting: VecDeque<(Bytes, u64)>,
+    /// That number now.
+    taken: u64,
+}
+
+impl TappedSink {
+    pub(crate) fn new(sink: Box<dyn FrameSink>, tap: Tap) -> TappedSink {
+        TappedSink { sink, tap, waiting: VecDeque::new(), taken: 0 }
+    }
+
+    /// Shows the frames that have been written as a whole.
+    fn written<T>(&mut self, polled: Poll<Result<T, ConnectionError>>) -> Poll<Result<T, ConnectionError>> {
+        if matches!(polled, Poll::Ready(Err(_))) {
+            return polled;
+        }
+        let written = self.taken.saturating_sub(self.sink.queued() as u64);
+        while let Some((frame, _)) = self.waiting.pop_front_if(|(_, end)| *end <= written) {
+            self.tap.show(Direction::Sent, Wire::Message(&frame));
+        }
+        polled
+    }
 }
 
 impl FrameSink for TappedSink {
     fn push(&mut self, frame: &[u8]) {
-        self.tap.show(Direction::Sent, Wire::Message(frame));
+        let before = self.sink.queued();
         self.sink.push(frame);
+        self.taken += self.sink.queued().saturating_sub(before) as u64;
+        self.waiting.push_back((Bytes::copy_from_slice(frame), self.taken));
     }
 
     fn queued(&self) -> usize {
@@ -100,10 +125,78 @@ impl FrameSink for TappedSink {
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ConnectionError>> {
-        self.sink.poll_flush(cx)
+        let polled = self.sink.poll_flush(cx);
+        self.written(polled)
     }
 
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ConnectionError>> {
-        self.sink.poll_close(cx)
+        let polled = self.sink.poll_close(cx);
+        self.written(polled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Mutex;
+
+    use futures_util::task::noop_waker_ref;
+
+    use super::*;
+
+    /// A sink that writes so many bytes with each flush, and fails after that.
+    struct Slow {
+        queued: usize,
+        steps: Vec<usize>,
+    }
+
+    impl FrameSink for Slow {
+        fn push(&mut self, frame: &[u8]) {
+            self.queued += frame.len() + 1;
+        }
+
+        fn queued(&self) -> usize {
+            self.queued
+        }
+
+        fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectionError>> {
+            let Some(step) = self.steps.pop() else {
+                return Poll::Ready(Err(io::Error::from(io::ErrorKind::BrokenPipe).into()));
+            };
+            self.queued = self.queued.saturating_sub(step);
+            if self.queued == 0 { Poll::Ready(Ok(())) } else { Poll::Pending }
+        }
+
+        fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ConnectionError>> {
+            self.poll_flush(cx)
+        }
+    }
+
+    #[test]
+    fn a_frame_is_seen_when_all_of_it_was_written() {
+        let seen = Arc::new(Mutex::new(String::new()));
+        let kept = Arc::clone(&seen);
+        let tap = Tap::new(move |_, what| {
+            if let Wire::Message(text) = what {
+                kept.lock().unwrap().push_str(std::str::from_utf8(text).unwrap());
+            }
+        });
+        let mut sink = TappedSink::new(Box::new(Slow { queued: 0, steps: vec![3, 2, 2, 3, 2] }), tap);
+        let mut cx = Context::from_waker(noop_waker_ref());
+        let mut flush = |sink: &mut TappedSink, expected: &str| {
+            let _ = sink.poll_flush(&mut cx);
+            assert_eq!(*seen.lock().unwrap(), expected);
+        };
+        sink.push(b"aaa");
+        sink.push(b"bb");
+        flush(&mut sink, "");
+        flush(&mut sink, "aaa");
+        flush(&mut sink, "aaabb");
+        sink.push(b"cccc");
+        flush(&mut sink, "aaabb");
+        flush(&mut sink, "aaabbcccc");
+        // What the far side did not get is not shown.
+        sink.push(b"d");
+        flush(&mut sink, "aaabbcccc");
     }
 }

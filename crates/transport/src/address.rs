@@ -99,14 +99,15 @@ pub enum AddressError {
     },
     /// No scheme and no host with a port.
     #[error(
-        "{0:?} is no URL; write it as \"http://127.0.0.1:8000\", \"tcp://127.0.0.1:8000\" or \"unix:/run/rpc.sock\""
+        "{0:?} is no URL; write it as \"http://127.0.0.1:8000\", \"tcp://127.0.0.1:8000\", \
+         \"unix:/run/rpc.sock\" or \"exec:program argument\""
     )]
     Malformed(String),
     /// No host.
     #[error("{0:?} has no host; write it as \"http://127.0.0.1:8000\"")]
     Host(String),
     /// No port where there must be one, or one that cannot be.
-    #[error("{0:?} has no port, or one above 65535; write it as \"tcp://127.0.0.1:8000\"")]
+    #[error("{0:?} has no port, or one above 65535; write it as \"{scheme}://127.0.0.1:8000\"", scheme = scheme_of(.0))]
     Port(String),
     /// A user's name or password. It is not shown, lest it ends up in a log.
     #[error("the URL holds credentials; leave them out, and send an `Authorization` header")]
@@ -150,6 +151,11 @@ const SCHEMES: [(&str, Scheme); 9] = [
     ("exec", Scheme::Exec),
 ];
 const FRAMINGS: [&str; 4] = ["lines", "json", "lsp", "length"];
+
+/// The scheme that a URL is written with.
+fn scheme_of(url: &str) -> &str {
+    url.split_once("://").map_or("http", |(scheme, _)| scheme)
+}
 
 fn known() -> String {
     SCHEMES.map(|(name, _)| format!("{name:?}")).join(", ")
@@ -436,12 +442,12 @@ mod tests {
         check("http://a b:1", "no host");
         check("http://a/b c", "is no URL");
         check("http://[zz]:1", "no host");
-        check("http://a:70000", "above 65535");
+        check("http://a:70000", "above 65535; write it as \"http://127.0.0.1:8000\"");
         check("http://a:b", "no port");
         check("http://me:secret@a.example", "credentials");
         check("http://a.example?framing=lsp", "takes no framing: HTTP tells");
         check("ws://a.example/?framing=lsp", "takes no framing: WebSocket tells");
-        check("tcp://a.example", "no port");
+        check("tcp://a.example", "no port, or one above 65535; write it as \"tcp://127");
         check("tcp://a.example:1/rpc", "has a path");
         check("tcp://a.example:1?framing=line", "did you mean \"lines\"?");
         check("tcp://a.example:1?fram=lsp", "as in \"?framing=lsp\"");

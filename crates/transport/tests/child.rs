@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_core::lasting::{self, Backoff, Lasting};
-use switchboard_core::{CallError, Peer, Router, Service};
+use switchboard_core::{Call, CallError, ErrorObject, Peer, ReplyFuture, Router, Service, service_fn};
 use switchboard_transport::child::{self, Command, StartError};
 use switchboard_transport::framing::Framing;
 use switchboard_transport::stream::Options;
@@ -58,6 +58,33 @@ async fn a_child_that_ignores_everything_is_killed_with_what_it_started() {
     for pid in pids.split(' ') {
         gone(pid).await;
     }
+}
+
+/// Tells when everything that belongs to a connection is over, by the end of what its service holds. The child would have
+/// longer to end than any test.
+async fn ended(script: &str) {
+    let (held, mut over) = tokio::sync::mpsc::channel::<()>(1);
+    let service = service_fn(move |_: &Call| {
+        let _ = &held;
+        ReplyFuture::ready(ErrorObject::method_not_found())
+    });
+    let command = Command::new("/bin/sh").args(["-c", script]).grace(Duration::from_secs(10_000));
+    let peer = child::connect(&command, Arc::new(service), &Options::new(Framing::Lines)).await.unwrap();
+    let _: String = peer.call("any", ()).await.unwrap();
+    drop(peer);
+    assert!(over.recv().await.is_none());
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_end_is_not_waited_for_when_nobody_is_left() {
+    ended(&format!("answer=x; {LOOP}")).await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_a_child_started_is_waited_for_until_it_is_gone() {
+    ended(&format!("sleep 10000 >/dev/null 2>&1 & answer=x; {LOOP}")).await;
 }
 
 #[tokio::test]

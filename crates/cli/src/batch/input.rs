@@ -1,13 +1,12 @@
 //! Calls as they are written in a file: a JSON array of requests, or one call a line.
 
-use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 
+use serde::{Deserialize, Deserializer};
 use switchboard::{Call, Json, Kind};
 
 use crate::failure::Failure;
-use crate::{params, words};
+use crate::{params, text, words};
 
 /// One call of the input.
 #[derive(Clone, Debug)]
@@ -17,21 +16,11 @@ pub(crate) struct Entry {
     pub(crate) call: Call,
 }
 
-/// Reads all calls.
-pub(crate) fn read(file: Option<&Path>) -> Result<Vec<Entry>, Failure> {
-    let mut text = Vec::new();
-    let (what, read) = match file.filter(|file| file.as_os_str() != "-") {
-        Some(file) => {
-            let read = std::fs::File::open(file).and_then(|mut file| file.read_to_end(&mut text));
-            (file.display().to_string(), read)
-        }
-        None => ("stdin".to_owned(), std::io::stdin().lock().read_to_end(&mut text)),
-    };
-    read.map_err(|error| Failure::usage(format!("cannot read {what}: {error}")))?;
-    let text = String::from_utf8(text).map_err(|_| Failure::usage(format!("{what} is not UTF-8")))?;
-    let entries = parse(&text)?;
+/// Reads all calls of a file, or of stdin if it is `-`.
+pub(crate) fn read(place: &Path) -> Result<Vec<Entry>, Failure> {
+    let entries = parse(&text::read(place)?)?;
     if entries.is_empty() {
-        return Err(Failure::usage(format!("{what} holds no calls"))
+        return Err(Failure::usage(format!("{} holds no calls", text::name(place)))
             .advise("write one a line, such as `math/add a=2 b=3`, or a JSON array of requests"));
     }
     Ok(entries)
@@ -86,20 +75,40 @@ fn parse_line(line: &str, number: usize) -> Result<Entry, Failure> {
 /// A request as it is written on the wire.
 fn request(json: &Json, number: usize) -> Result<Entry, Failure> {
     let wrong = |what: &str| Failure::usage(format!("request {number} {what}"));
-    let members: BTreeMap<String, Json> = json.decode().map_err(|_| wrong("is no JSON object"))?;
-    let method: String = members
-        .get("method")
-        .ok_or_else(|| wrong("names no method"))?
-        .decode()
-        .map_err(|_| wrong("has a method that is no string"))?;
-    let params = members.get("params").filter(|params| params.kind() != Kind::Null).cloned();
+    if json.kind() != Kind::Object {
+        return Err(wrong("is no JSON object"));
+    }
+    let Members { method, params, id } =
+        json.decode().map_err(|error| wrong(&format!("cannot be read: {error}")))?;
+    let method = method.ok_or_else(|| wrong("names no method"))?;
+    let method: String = method.decode().map_err(|_| wrong("has a method that is no string"))?;
+    let params = params.filter(|params| params.kind() != Kind::Null);
     if params.as_ref().is_some_and(|params| !matches!(params.kind(), Kind::Array | Kind::Object)) {
         return Err(wrong("has params that are neither an array nor an object"));
     }
-    Ok(match members.get("id") {
-        Some(id) => Entry { id: id.clone(), call: Call::new(method, params) },
-        None => Entry { id: numbered(number), call: Call::notification(method, params) },
-    })
+    match id {
+        Some(id) if !matches!(id.kind(), Kind::String | Kind::Number | Kind::Null) => {
+            Err(wrong("has an id that is neither a string nor a number"))
+        }
+        Some(id) => Ok(Entry { id, call: Call::new(method, params) }),
+        None => Ok(Entry { id: numbered(number), call: Call::notification(method, params) }),
+    }
+}
+
+/// What is read of a request. A member that stands twice is refused, as servers refuse it.
+#[derive(Deserialize)]
+struct Members {
+    #[serde(default, deserialize_with = "there")]
+    method: Option<Json>,
+    #[serde(default, deserialize_with = "there")]
+    params: Option<Json>,
+    #[serde(default, deserialize_with = "there")]
+    id: Option<Json>,
+}
+
+/// A member that is there, which may be null.
+fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
+    Json::deserialize(deserializer).map(Some)
 }
 
 fn numbered(number: usize) -> Json {
@@ -150,6 +159,8 @@ mod tests {
         check("[1]", "request 1 is no JSON object");
         check("[{}]", "request 1 names no method");
         check("[{\"method\":\"a\",\"params\":5}]", "neither an array nor an object");
+        check("[{\"method\":\"a\",\"id\":{}}]", "has an id that is neither a string nor a number");
+        check("[{\"method\":\"a\",\"method\":\"b\"}]", "request 1 cannot be read: duplicate field `method`");
         check("[1", "not JSON");
     }
 }

@@ -3,16 +3,16 @@
 pub(crate) mod input;
 pub(crate) mod outcome;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use futures_util::{StreamExt, stream};
 use switchboard::{CallError, Remote, Reply};
-use tokio::time::Instant;
 
 use self::input::Entry;
 use self::outcome::Outcome;
-use crate::exit::{self, Exit};
+use crate::allowance::Allowance;
+use crate::exit;
 use crate::failure::Failure;
 use crate::session::{Line, Session};
 use crate::target::Target;
@@ -22,7 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   printf 'math/add a=2 b=3\\nmath/add 4 5\\n' | switchboard batch http://127.0.0.1:8000
   switchboard batch http://127.0.0.1:8000 calls.txt
-  switchboard batch ws://127.0.0.1:8000 calls.json --concurrent          # ten at a time, each for itself
+  switchboard batch ws://127.0.0.1:8000 calls.json --concurrent   # each for itself, ten at a time
   switchboard batch http://127.0.0.1:8000 calls.txt --lines | jq .result";
 
 const LONG: &str = "\
@@ -41,7 +41,12 @@ All calls go out as one batch; with `--concurrent` each goes out for itself, so 
 order of the calls, each with the `id` of its request, or else the number of its call from 1 on. On a terminal they are \
 a table, in a pipe a JSON array, or with `--lines` one JSON object a line.
 
-The exit code is 1 if any call was answered with an error.";
+Where no answer came, because the connection broke or the time was over or the answer breaks the protocol, an object with \
+`failure` stands in the place of the response, with its `kind` (`connection`, `timeout`, `protocol` or `unsupported`) and a \
+`message`.
+
+The exit code is 1 if any call was answered with an error. If any got no answer it is the one that `call` has for that \
+failure.";
 
 /// Sends many calls, as one batch or some at a time, and prints their answers in order.
 #[derive(Debug, Args)]
@@ -66,7 +71,7 @@ pub(crate) struct Batch {
 impl Batch {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let entries = input::read(self.file.as_deref())?;
+        let entries = input::read(self.file.as_deref().unwrap_or(Path::new("-")))?;
         if self.target.v1 && self.concurrent.is_none() {
             return Err(Failure::usage("version 1.0 has no batches").advise("add `--concurrent`"));
         }
@@ -75,48 +80,31 @@ impl Batch {
 
     async fn send(&self, session: &Session<'_>, entries: Vec<Entry>) -> Result<(), Failure> {
         let line = session.open().await?;
-        let entries = self.marked(session, &line, entries).await;
         let outcomes = match self.concurrent {
             None => self.send_together(&line, &entries).await?,
             Some(count) => self.send_each(&line, &entries, count).await?,
         };
-        let failed = outcomes.iter().filter(|outcome| outcome.is_failure()).count();
         self.show(&outcomes)?;
-        match failed {
-            0 => Ok(()),
-            _ => Err(Failure::new(Exit::Rejected, format!("{failed} of {} calls failed", outcomes.len()))),
-        }
-    }
-
-    /// The calls, with those marked that may be sent twice.
-    async fn marked(&self, session: &Session<'_>, line: &Line, mut entries: Vec<Entry>) -> Vec<Entry> {
-        if let Some(is_repeatable) = session.repeatables(line).await {
-            for entry in &mut entries {
-                if is_repeatable(entry.call.method.as_str()) {
-                    entry.call = entry.call.clone().repeatable();
-                }
-            }
-        }
-        entries
+        outcome::verdict(&outcomes, &self.target)
     }
 
     /// Sends all calls as one message.
     async fn send_together(&self, line: &Line, entries: &[Entry]) -> Result<Vec<Outcome>, Failure> {
-        let until = Instant::now() + self.target.timeout;
+        let time = Allowance::new(self.target.timeout);
         let calls = entries.iter().map(|entry| {
             let mut call = entry.call.clone();
-            call.cx.deadline = Some(until);
+            call.cx.deadline = Some(time.until);
             call
         });
         let replies = Remote::batch(line.peer(), calls.collect());
-        let replies = tokio::time::timeout_at(until, replies).await;
+        let replies = tokio::time::timeout_at(time.until, replies).await;
         let replies = replies.map_err(|_| self.target.explain(CallError::TimedOut))?;
         self.check(replies.iter())?;
         let mut outcomes = Vec::with_capacity(entries.len());
         for (entry, reply) in entries.iter().zip(replies) {
-            outcomes.extend(Outcome::of(entry, reply, until).await);
+            outcomes.extend(Outcome::of(entry, reply, time).await);
         }
-        Ok(outcomes)
+        outcome::refusal(&outcomes).map_or(Ok(outcomes), Err)
     }
 
     /// Where nothing was answered at all there is nothing to show.
@@ -134,16 +122,16 @@ impl Batch {
     /// Sends each call for itself, so many at a time. Their answers keep the order of the calls.
     async fn send_each(&self, line: &Line, entries: &[Entry], count: usize) -> Result<Vec<Outcome>, Failure> {
         let one = async |entry: &Entry| {
-            let until = Instant::now() + self.target.timeout;
+            let time = Allowance::new(self.target.timeout);
             let reply = line.ask(entry.call.clone()).await.unwrap_or_else(|error| Reply::Error(error.into()));
-            (entry.clone(), reply, until)
+            (entry.clone(), reply, time)
         };
-        let replies: Vec<(Entry, Reply, Instant)> =
+        let replies: Vec<(Entry, Reply, Allowance)> =
             stream::iter(entries).map(one).buffered(count).collect().await;
         self.check(replies.iter().map(|(_, reply, _)| reply))?;
         let mut outcomes = Vec::with_capacity(entries.len());
-        for (entry, reply, until) in replies {
-            outcomes.extend(Outcome::of(&entry, reply, until).await);
+        for (entry, reply, time) in replies {
+            outcomes.extend(Outcome::of(&entry, reply, time).await);
         }
         Ok(outcomes)
     }

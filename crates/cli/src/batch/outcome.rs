@@ -3,12 +3,15 @@
 use anstyle::{AnsiColor, Style};
 use futures_util::StreamExt;
 use serde::Serialize;
-use switchboard::{CallError, ErrorObject, Items, Json, Reply};
-use tokio::time::Instant;
+use switchboard::{CallError, Code, ErrorObject, Items, Json, Reply};
 
 use super::input::Entry;
+use crate::allowance::Allowance;
+use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::layout::Layout;
 use crate::table::{self, Cell, Table};
+use crate::target::Target;
 
 const RESULT: Style = Style::new();
 const ERROR: Style = AnsiColor::Red.on_default();
@@ -18,74 +21,89 @@ const METHOD: Style = AnsiColor::Green.on_default();
 pub(crate) struct Outcome {
     id: Json,
     method: String,
-    result: Result<Json, ErrorObject>,
+    result: Result<Json, CallError>,
 }
 
 /// Items of a stream that are collected into one answer.
 const ITEMS: usize = 10_000;
 
 impl Outcome {
-    /// What a reply comes to; nothing for a notification that was taken. A stream is collected, until then.
-    pub(crate) async fn of(entry: &Entry, reply: Reply, until: Instant) -> Option<Outcome> {
+    /// What a reply comes to; nothing for a notification that was taken. A stream is collected within the time of the call.
+    pub(crate) async fn of(entry: &Entry, reply: Reply, time: Allowance) -> Option<Outcome> {
         let result = match reply {
             Reply::Value(_) if entry.call.is_notification() => return None,
             Reply::Value(json) => Ok(json),
-            Reply::Error(error) => Err(error),
+            Reply::Error(error) => Err(error.into()),
             Reply::Stream(items) => {
-                let collected = tokio::time::timeout_at(until, collect(items)).await;
-                collected.unwrap_or_else(|_| Err(CallError::TimedOut.into()))
+                let collected = tokio::time::timeout_at(time.until, collect(items)).await;
+                collected.unwrap_or(Err(CallError::TimedOut))
             }
         };
+        let result = result.map_err(|error| time.judge(error));
         Some(Outcome { id: entry.id.clone(), method: entry.call.method.to_string(), result })
     }
 
-    pub(crate) fn is_failure(&self) -> bool {
-        self.result.is_err()
-    }
-
-    /// The answer as a response object.
+    /// The answer as a response object; or an object with a `failure` that cannot be taken for one, where no answer of the far
+    /// side came.
     pub(crate) fn to_json(&self) -> Json {
         #[derive(Serialize)]
-        struct Response<'a> {
-            jsonrpc: &'static str,
+        struct Object<'a> {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            jsonrpc: Option<&'static str>,
             id: &'a Json,
             #[serde(skip_serializing_if = "Option::is_none")]
             result: Option<&'a Json>,
             #[serde(skip_serializing_if = "Option::is_none")]
             error: Option<Error<'a>>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            failure: Option<Local>,
         }
         #[derive(Serialize)]
         struct Error<'a> {
             code: i64,
-            message: String,
+            message: &'a str,
             #[serde(skip_serializing_if = "Option::is_none")]
             data: Option<&'a Json>,
         }
-        let error = self.result.as_ref().err().map(|error| Error {
-            code: error.code.0,
-            message: message(error),
-            data: error.data.as_ref(),
-        });
-        let response = Response { jsonrpc: "2.0", id: &self.id, result: self.result.as_ref().ok(), error };
-        Json::encode_ref(&response).expect("numbers, strings and JSON are JSON")
+        #[derive(Serialize)]
+        struct Local {
+            kind: &'static str,
+            message: String,
+        }
+        let mut object =
+            Object { jsonrpc: Some("2.0"), id: &self.id, result: None, error: None, failure: None };
+        match &self.result {
+            Ok(json) => object.result = Some(json),
+            Err(CallError::Rejected(error)) => {
+                let (code, message, data) = (error.code.0, &*error.message, error.data.as_ref());
+                object.error = Some(Error { code, message, data });
+            }
+            Err(local) => {
+                object.jsonrpc = None;
+                object.failure = Some(Local { kind: kind(Exit::of(local)), message: local.to_string() });
+            }
+        }
+        Json::encode_ref(&object).expect("numbers, strings and JSON are JSON")
     }
 }
 
-/// What an error says; one that was found out here says more than what would be passed on of it.
-fn message(error: &ErrorObject) -> String {
-    match CallError::from(error.clone()) {
-        CallError::Rejected(error) => error.message.to_string(),
-        local => local.to_string(),
+/// What kind of failure it is that no answer came, in a word for programs.
+fn kind(exit: Exit) -> &'static str {
+    match exit {
+        Exit::TimedOut => "timeout",
+        Exit::Protocol => "protocol",
+        Exit::Usage => "unsupported",
+        _ => "connection",
     }
 }
 
 /// The items of a stream as one value.
-async fn collect(mut items: Items) -> Result<Json, ErrorObject> {
+async fn collect(mut items: Items) -> Result<Json, CallError> {
     let mut collected = Vec::new();
     while let Some(item) = items.next().await {
         if collected.len() == ITEMS {
             let text = format!("the stream has more than {ITEMS} items; use `switchboard watch`");
-            return Err(CallError::Result(text.into()).into());
+            return Err(CallError::Result(text.into()));
         }
         collected.push(item?);
     }
@@ -104,13 +122,109 @@ pub(crate) fn table(outcomes: &[Outcome]) -> String {
     for Outcome { id, method, result } in outcomes {
         let answer = match result {
             Ok(json) => Cell::new(Layout::Line.of(json), RESULT),
-            Err(error) => {
-                let data =
-                    error.data.as_ref().map_or(String::new(), |data| format!(" {}", Layout::Line.of(data)));
-                Cell::new(format!("error {} {}{data}", error.code, message(error)), ERROR)
-            }
+            Err(CallError::Rejected(error)) => Cell::new(format!("error {}", line(error)), ERROR),
+            Err(local) => Cell::new(format!("failed: {local}"), ERROR),
         };
         table.row([Cell::plain(id.as_str()), Cell::new(method, METHOD), answer]);
     }
     table.render(table::terminal_width())
+}
+
+/// An error on one line.
+fn line(error: &ErrorObject) -> String {
+    let data = error.data.as_ref().map_or(String::new(), |data| format!(" {}", Layout::Line.of(data)));
+    format!("{} {}{data}", error.code, error.message)
+}
+
+/// How it went altogether. That a call got no answer weighs more than an error that was answered: it has the code that the same
+/// failure of a single call has.
+pub(crate) fn verdict(outcomes: &[Outcome], target: &Target) -> Result<(), Failure> {
+    let failures: Vec<&CallError> =
+        outcomes.iter().filter_map(|outcome| outcome.result.as_ref().err()).collect();
+    let mut unanswered = failures.iter().filter(|error| error.rejection().is_none());
+    let what = format!("{} of {} calls failed", failures.len(), outcomes.len());
+    match unanswered.next() {
+        None if failures.is_empty() => Ok(()),
+        None => Err(Failure::new(Exit::Rejected, what)),
+        Some(first) => {
+            let count = 1 + unanswered.count();
+            let first = (*first).clone();
+            Err(target.explain(first).at(format!("{what}, {count} of them without a valid answer")))
+        }
+    }
+}
+
+/// Codes with which servers refuse a batch as a whole: ours and those of others, for too many calls in it.
+const REFUSALS: [Code; 4] =
+    [Code::PARSE_ERROR, Code::INVALID_REQUEST, Code::OVER_LIMIT, Code(-32010 /* jsonrpsee */)];
+
+/// Why the far side refused all calls of a batch at once, if it did.
+pub(crate) fn refusal(outcomes: &[Outcome]) -> Option<Failure> {
+    let rejection = |outcome: &Outcome| outcome.result.as_ref().err().and_then(CallError::rejection).cloned();
+    let (first, rest) = outcomes.split_first()?;
+    let error = rejection(first).filter(|error| REFUSALS.contains(&error.code))?;
+    let is_same = |outcome: &Outcome| rejection(outcome).as_ref() == Some(&error);
+    if rest.is_empty() || !rest.iter().all(is_same) {
+        return None;
+    }
+    let what = format!("the far side refused the batch of {} calls: {}", outcomes.len(), line(&error));
+    Some(
+        Failure::new(Exit::Rejected, what)
+            .advise("send fewer at once, or each for itself with `--concurrent`"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(id: u32, result: Result<u32, CallError>) -> Outcome {
+        let json = |number: u32| Json::encode(&number).unwrap();
+        Outcome { id: json(id), method: "m".to_owned(), result: result.map(json) }
+    }
+
+    fn rejected(code: Code) -> CallError {
+        CallError::Rejected(ErrorObject::from_code(code))
+    }
+
+    #[test]
+    fn a_failure_of_this_side_is_no_error_of_the_far_side() {
+        let check = |error: CallError, expected: &str| {
+            assert_eq!(outcome(1, Err(error)).to_json().as_str(), expected);
+        };
+        check(
+            rejected(Code::UPSTREAM_FAILED),
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32004,"message":"Upstream failed"}}"#,
+        );
+        check(
+            CallError::Protocol("odd".into()),
+            r#"{"id":1,"failure":{"kind":"protocol","message":"the answer breaks the protocol: odd"}}"#,
+        );
+        check(
+            CallError::TimedOut,
+            r#"{"id":1,"failure":{"kind":"timeout","message":"no answer came within the time given"}}"#,
+        );
+        check(
+            CallError::Unreachable("gone".into()),
+            r#"{"id":1,"failure":{"kind":"connection","message":"gone"}}"#,
+        );
+        check(
+            CallError::Unsupported("odd".into()),
+            r#"{"id":1,"failure":{"kind":"unsupported","message":"nothing was sent: odd"}}"#,
+        );
+    }
+
+    #[test]
+    fn a_batch_is_refused_as_a_whole_if_all_its_calls_are_and_not_for_themselves() {
+        let check = |outcomes: &[Outcome], expected: bool| {
+            assert_eq!(refusal(outcomes).is_some(), expected);
+        };
+        let too_many = || Err(rejected(Code::INVALID_REQUEST));
+        check(&[outcome(1, too_many()), outcome(2, too_many())], true);
+        check(&[outcome(1, too_many())], false);
+        check(&[outcome(1, too_many()), outcome(2, Ok(1))], false);
+        let unknown = || Err(rejected(Code::METHOD_NOT_FOUND));
+        check(&[outcome(1, unknown()), outcome(2, unknown())], false);
+        check(&[], false);
+    }
 }

@@ -58,9 +58,10 @@ pub(crate) fn parse(text: &str) -> Result<Wish, Failure> {
     }
 }
 
-/// Whether a text is complete: every bracket that it opens is closed. An empty line completes any text.
+/// Whether a text is complete: every bracket that it opens is closed. An empty line completes any text. A command is one line,
+/// for what `.raw` sends may be broken on purpose.
 pub(crate) fn is_complete(text: &str) -> bool {
-    if text.ends_with('\n') {
+    if text.ends_with('\n') || text.trim_start().starts_with('.') {
         return true;
     }
     let (mut depth, mut is_string, mut is_escaped) = (0usize, false, false);
@@ -157,9 +158,19 @@ mod tests {
 
     #[test]
     fn a_text_is_complete_when_its_brackets_are_closed() {
-        for text in
-            ["", "a", "a [1]", "a {\"b\": \"]\"}", "a \"[", "[1,\n2]", "a ]", "a {\n\n", "a \"\\\"[\""]
-        {
+        for text in [
+            "",
+            "a",
+            "a [1]",
+            ".raw {",
+            "  .raw [1,",
+            "a {\"b\": \"]\"}",
+            "a \"[",
+            "[1,\n2]",
+            "a ]",
+            "a {\n\n",
+            "a \"\\\"[\"",
+        ] {
             assert!(is_complete(text), "{text:?}");
         }
         for text in ["[", "a {\"b\": 1", "[1,\n{", "a {\n\"b\": 1,", "a [\"x\n"] {

@@ -16,24 +16,27 @@ mod voice;
 
 use std::io::{BufRead, IsTerminal};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use clap::Args;
 use switchboard::CallError;
 use switchboard::address::{Address, Scheme};
-use switchboard::lasting::{self, Lasting, State, Watch};
+use switchboard::lasting::{self, Backoff, Lasting, State, Watch};
 
 use self::completion::Known;
 use self::editor::Editor;
 use self::entry::Wish;
-use self::screen::Screen;
+pub(crate) use self::screen::Screen;
 use self::talk::Talk;
 use self::voice::Voice;
 use crate::discovery;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::layout::visible;
+use crate::output;
 use crate::session::{Line, Session};
 use crate::target::Target;
+use crate::text;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -80,6 +83,8 @@ impl Repl {
         drop(interrupt().map_err(cannot)?);
         let (screen, printer) = Screen::new();
         let voice = Voice::Screen(screen.clone());
+        // What others tell meanwhile, the wire for instance, must not run into the line that is typed.
+        output::note_elsewhere(screen.clone());
         let (line, lasting) = self.open(session, &voice).await?;
         let known = self.discover(&line, &voice).await?;
         let keeper = lasting.map(|lasting| {
@@ -116,7 +121,7 @@ impl Repl {
         let (line, _lasting) = self.open(session, &voice).await?;
         let mut talk = Talk::new(session, line, Known::default(), voice.clone());
         let mut failures = Vec::new();
-        let mut script = Script { lines: std::io::stdin().lock().lines() };
+        let mut script = Script { lines: std::io::stdin().lock().lines(), is_begun: false };
         while let Some(text) = script.next()? {
             let done = match entry::parse(&text) {
                 Ok(Wish::Quit) => break,
@@ -143,12 +148,20 @@ impl Repl {
             return Ok((session.open_for(voice.listener()).await?, None));
         }
         let (dial_time, patience) = (self.target.timeout, self.target.timeout);
-        let options = lasting::Options { dial_time, patience, ..lasting::Options::default() };
+        // Those at the start are counted, if that is wished for; a connection that was there is made again without end.
+        let backoff = self.target.backoff().unwrap_or_default();
+        let attempts = backoff.attempts.unwrap_or(1);
+        let backoff = Backoff { attempts: None, ..backoff };
+        let options = lasting::Options { backoff, dial_time, patience, ..lasting::Options::default() };
         let lasting = session.last(voice.listener(), options);
         let mut watch = lasting.watch();
         let refused = loop {
             match watch.state() {
                 State::Connected => break None,
+                State::Waiting { reason, attempt, .. } if attempt <= attempts => {
+                    let why = visible(&reason);
+                    voice.note(&format!("warning: {why}; attempt {attempt} of {attempts} follows"));
+                }
                 State::Waiting { reason, .. } => break Some(CallError::Unreachable(reason)),
                 State::Closed(error) => break Some(error),
                 _ => {}
@@ -166,7 +179,10 @@ impl Repl {
     /// Asks what the far side has, and greets.
     async fn discover(&self, line: &Line, voice: &Voice) -> Result<Known, Failure> {
         let known = Known::default();
-        let what = match learn(line, &known).await {
+        // Whoever has it tried again waits for it.
+        let is_patient = self.target.backoff().is_some();
+        let time = if is_patient { self.target.timeout } else { discovery::BRIEFLY };
+        let what = match learn(line, &known, time).await {
             Ok(()) => {
                 let found = known.read().unwrap_or_else(PoisonError::into_inner);
                 format!("{}, {} methods", visible(&found.title), found.methods.len())
@@ -236,8 +252,8 @@ fn interrupt() -> std::io::Result<impl Future<Output = ()>> {
 }
 
 /// Asks what the far side has, and keeps it.
-async fn learn(line: &Line, known: &Known) -> Result<(), CallError> {
-    let found = discovery::of(line).await?;
+async fn learn(line: &Line, known: &Known, time: Duration) -> Result<(), CallError> {
+    let found = discovery::within(line, time).await?;
     *known.write().unwrap_or_else(PoisonError::into_inner) = found;
     Ok(())
 }
@@ -254,7 +270,7 @@ async fn tell_states(mut watch: Watch, line: Line, voice: Voice, known: Known) {
             State::Connected if is_broken => {
                 is_broken = false;
                 voice.note("connected again");
-                let _ = learn(&line, &known).await;
+                let _ = learn(&line, &known, discovery::BRIEFLY).await;
             }
             State::Closed(error) => {
                 voice.note(&format!("the connection is gone: {}", visible(&error.to_string())));
@@ -267,6 +283,8 @@ async fn tell_states(mut watch: Watch, line: Line, voice: Voice, known: Known) {
 /// Entries of a script, each of which may go over several lines.
 struct Script<L> {
     lines: L,
+    /// Whether anything was read.
+    is_begun: bool,
 }
 
 impl<L: Iterator<Item = std::io::Result<String>>> Script<L> {
@@ -274,8 +292,10 @@ impl<L: Iterator<Item = std::io::Result<String>>> Script<L> {
         let mut text = String::new();
         for line in self.lines.by_ref() {
             let line = line.map_err(|error| Failure::usage(format!("cannot read stdin: {error}")))?;
+            let is_first = !std::mem::replace(&mut self.is_begun, true);
+            let line = if is_first { text::unmarked(&line) } else { &line };
             let is_blank = line.trim().is_empty();
-            text.push_str(&line);
+            text.push_str(line);
             if is_blank || entry::is_complete(&text) {
                 return Ok(Some(text));
             }
@@ -291,8 +311,8 @@ mod tests {
 
     #[test]
     fn entries_of_a_script_go_on_until_their_brackets_are_closed() {
-        let text = "sum 1 2\n\nadd {\n\"a\": 1\n}\n[1,\n\nsum\nadd [";
-        let mut script = Script { lines: text.lines().map(|line| Ok(line.to_owned())) };
+        let text = "\u{feff}sum 1 2\n\nadd {\n\"a\": 1\n}\n[1,\n\nsum\nadd [";
+        let mut script = Script { lines: text.lines().map(|line| Ok(line.to_owned())), is_begun: false };
         let entries: Vec<String> = std::iter::from_fn(|| script.next().unwrap()).collect();
         assert_eq!(entries, ["sum 1 2", "", "add {\n\"a\": 1\n}", "[1,\n", "sum", "add [\n"]);
     }

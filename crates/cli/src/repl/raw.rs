@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use switchboard::{CallError, Json};
+use switchboard::{CallError, Direction, Json, Wire};
 
 use super::voice::Voice;
 use crate::check::wire::{Carrier, Endpoint, Line, Received, Request, http};
@@ -18,19 +18,30 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Sends a text, and tells what comes back.
 pub(crate) async fn send(target: &Target, voice: &Voice, text: &str) -> Result<(), Failure> {
     let endpoint = Endpoint::new(target.dial()?, target.headers()?, LIMIT);
+    let show = |direction, text: &[u8]| {
+        if let Some(tap) = target.tap() {
+            tap.show(direction, Wire::Message(text));
+        }
+    };
     let unreachable = |what: String| target.explain(CallError::Unreachable(what.into()));
     let time = target.timeout.min(PATIENCE);
     let exchange = async {
         if endpoint.carrier() == Carrier::Http {
             let (head, body) = http::exchange(&endpoint, &Request::post(text)).await.map_err(unreachable)?;
+            show(Direction::Sent, text.as_bytes());
+            show(Direction::Received, &body);
             voice.note(&format!("status {}", head.status));
             return if body.is_empty() { Ok(()) } else { tell(voice, &body) };
         }
         let mut line = Line::open(&endpoint).await.map_err(unreachable)?;
         line.send(text.as_bytes()).await.map_err(|error| unreachable(error.to_string()))?;
+        show(Direction::Sent, text.as_bytes());
         loop {
             match line.receive().await {
-                Received::Message(message) => return tell(voice, &message),
+                Received::Message(message) => {
+                    show(Direction::Received, &message);
+                    return tell(voice, &message);
+                }
                 Received::Closed(_) => {
                     voice.note("the far side closed the connection without an answer");
                     return Ok(());

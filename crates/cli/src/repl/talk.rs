@@ -12,9 +12,12 @@ use super::completion::Known;
 use super::entry::{COMMANDS, Wish};
 use super::raw;
 use super::voice::Voice;
+use crate::allowance::Allowance;
 use crate::batch::input::Entry;
 use crate::batch::outcome::{self, Outcome};
 use crate::bench::figures;
+use crate::discovery::BRIEFLY;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::session::{Line, Session};
 use crate::{discover, table};
@@ -116,19 +119,29 @@ impl<'a> Talk<'a> {
     }
 
     async fn batch(&mut self, entries: Vec<Entry>) -> Result<(), Failure> {
-        let until = Instant::now() + self.session.target.timeout;
+        let target = self.session.target;
+        let time = Allowance::new(target.timeout);
         let calls = entries.iter().map(|entry| {
             let mut call = entry.call.clone();
-            call.cx.deadline = Some(until);
+            call.cx.deadline = Some(time.until);
             call
         });
-        let replies = tokio::time::timeout_at(until, Remote::batch(self.line.peer(), calls.collect())).await;
-        let replies = replies.map_err(|_| self.session.target.explain(CallError::TimedOut))?;
+        let replies =
+            tokio::time::timeout_at(time.until, Remote::batch(self.line.peer(), calls.collect())).await;
+        let replies = replies.map_err(|_| target.explain(CallError::TimedOut))?;
         let mut outcomes = Vec::with_capacity(entries.len());
         for (entry, reply) in entries.iter().zip(replies) {
-            outcomes.extend(Outcome::of(entry, reply, until).await);
+            outcomes.extend(Outcome::of(entry, reply, time).await);
         }
-        if outcomes.is_empty() { Ok(()) } else { self.voice.result(&outcome::list(&outcomes)) }
+        if outcomes.is_empty() {
+            return Ok(());
+        }
+        self.voice.result(&outcome::list(&outcomes))?;
+        match outcome::verdict(&outcomes, target) {
+            // A person has seen it.
+            Err(failure) if failure.exit() == Exit::Rejected && self.voice.is_for_people() => Ok(()),
+            verdict => verdict,
+        }
     }
 }
 
@@ -193,7 +206,7 @@ impl Talk<'_> {
         let is_known = !self.known.read().unwrap_or_else(PoisonError::into_inner).methods.is_empty();
         if !is_known {
             // Without an answer it stays unknown.
-            let _ = super::learn(&self.line, &self.known).await;
+            let _ = super::learn(&self.line, &self.known, BRIEFLY).await;
         }
     }
 

@@ -21,6 +21,11 @@ pub(crate) enum Voice {
 }
 
 impl Voice {
+    /// Whether it speaks to a person.
+    pub(crate) fn is_for_people(&self) -> bool {
+        matches!(self, Voice::Screen(_))
+    }
+
     /// Tells a result.
     pub(crate) fn result(&self, json: &Json) -> Result<(), Failure> {
         match self {
@@ -81,15 +86,10 @@ impl Voice {
     fn pushed(&self, call: &Call) {
         let method = visible(call.method.as_str());
         let what = if call.is_notification() { "←" } else { "← asked for" };
+        let params = call.params.as_ref().map(|params| visible(&Layout::Line.of(params))).unwrap_or_default();
         match self {
-            Voice::Screen(screen) => {
-                let params = call.params.as_ref().map(|params| Layout::Page.of(params)).unwrap_or_default();
-                screen.say(&format!("{PUSHED}{what} {method}{PUSHED:#} {params}"));
-            }
-            Voice::Pipe(_) => {
-                let params = call.params.as_ref().map(|params| Layout::Line.of(params)).unwrap_or_default();
-                output::note(&format!("{what} {method} {}\n", visible(&params)));
-            }
+            Voice::Screen(screen) => screen.say(&format!("{PUSHED}{what} {method}{PUSHED:#} {params}")),
+            Voice::Pipe(_) => output::note(&format!("{what} {method} {params}\n")),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! `switchboard batch`: calls from a file or stdin, and their answers in order.
 
-use crate::program::{Serving, listener, parts, run, run_with};
+use std::io::Write;
+use std::process::Stdio;
+
+use crate::program::{Serving, answering, listener, parts, program, run, run_with};
 
 const CALLS: &str = "# three calls and a notification\n\
     math/add a=2 b=3\n\
@@ -57,6 +60,88 @@ fn one_failure_among_many_is_exit_code_1() {
             stdout.starts_with(r#"[{"jsonrpc":"2.0","id":1,"result":1},{"jsonrpc":"2.0","id":2,"error":{"#)
         );
         assert!(stdout.contains(r#""error":{"code":-32601,"message":"Method not found"}"#), "{stdout}");
+    }
+}
+
+#[test]
+fn a_call_without_an_answer_is_no_error_of_the_far_side() {
+    // The answer leaves the second call out.
+    let url = answering(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 37\r\n\r\n\
+         [{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":5}]",
+    );
+    let (code, stdout, stderr) = parts(run_with("a\nb\n", &["batch", &url, "--lines"]));
+    assert_eq!(code, Some(5), "{stderr}");
+    let expected = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":5}\n\
+        {\"id\":2,\"failure\":{\"kind\":\"protocol\",\"message\":\"the answer breaks the protocol: \
+        the answer to the batch leaves this call out\"}}\n";
+    assert_eq!(stdout, expected);
+    assert!(
+        stderr.starts_with("error: 1 of 2 calls failed, 1 of them without a valid answer: the answer breaks"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_time_that_is_over_is_told_as_such_and_has_its_exit_code() {
+    let serving = Serving::start(&["--listen", "tcp://127.0.0.1:0"]);
+    for url in serving.urls() {
+        let send = |more: &str| {
+            let arguments = ["batch", &url, "--timeout", "0.3", "--lines", more];
+            let (code, stdout, stderr) = parts(run_with("wait 20\nsum 1\nno/such\n", &arguments));
+            assert_eq!(code, Some(4), "{url} {more}: {stderr}");
+            assert!(stderr.contains("`--timeout SECONDS`"), "{stderr}");
+            (stdout, stderr)
+        };
+        let (stdout, stderr) = send("--concurrent");
+        let lines: Vec<&str> = stdout.lines().collect();
+        assert!(lines[0].starts_with(r#"{"id":1,"failure":{"kind":"timeout","#), "{stdout}");
+        assert_eq!(lines[1], r#"{"jsonrpc":"2.0","id":2,"result":1}"#);
+        assert!(stderr.contains("2 of 3 calls failed, 1 of them without a valid answer"), "{stderr}");
+        // One message answers all of them, or none.
+        let (stdout, _) = send("--json");
+        assert!(stdout.is_empty() || stdout.starts_with(lines[0]), "{stdout}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_connection_that_breaks_is_told_as_such_and_has_its_exit_code() {
+    let far = crate::far::Far::start();
+    let mut command = program(&["batch", &far.url, "--concurrent"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"math/add 2 3\nwait\n").unwrap();
+    far.receive("wait");
+    far.hang_up();
+    let (code, stdout, stderr) = parts(child.wait_with_output().unwrap());
+    assert_eq!(code, Some(3), "{stderr}");
+    assert!(
+        stdout.starts_with(r#"[{"jsonrpc":"2.0","id":1,"result":5},{"id":2,"failure":{"kind":"connection","#)
+    );
+}
+
+#[test]
+fn a_batch_that_is_refused_as_a_whole_is_told_once_with_what_to_do() {
+    let serving = Serving::start(&["--listen", "tcp://127.0.0.1:0"]);
+    let calls = "sum 1\n".repeat(101);
+    for url in serving.urls() {
+        let (code, stdout, stderr) = parts(run_with(&calls, &["batch", &url]));
+        assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
+        assert!(stderr.starts_with("error: the far side refused the batch of 101 calls: -32600"), "{stderr}");
+        assert!(stderr.contains("more than 100 entries") && stderr.contains("`--concurrent`"), "{stderr}");
+        let (code, stdout, stderr) = parts(run_with(&calls, &["batch", &url, "--concurrent", "--lines"]));
+        assert_eq!((code, stdout.lines().count()), (Some(0), 101), "{stderr}");
+    }
+}
+
+#[test]
+fn a_mark_at_the_start_of_the_input_is_left_out() {
+    let serving = Serving::start(&[]);
+    for text in ["\u{feff}sum 1\n", "\u{feff}[{\"method\":\"sum\",\"params\":[1],\"id\":1}]"] {
+        let output = parts(run_with(text, &["batch", &serving.url()]));
+        let expected = "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1}]\n".to_owned();
+        assert_eq!(output, (Some(0), expected, String::new()));
     }
 }
 

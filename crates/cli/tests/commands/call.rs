@@ -92,16 +92,36 @@ fn an_answer_that_does_not_come_is_waited_for_only_so_long() {
 }
 
 #[test]
+fn a_time_that_is_over_has_its_code_whoever_notices_first() {
+    let serving = Serving::start(&["--listen", "tcp://127.0.0.1:0"]);
+    for url in serving.urls() {
+        let (code, stdout, stderr) = parts(run(&["call", &url, "wait", "20", "--timeout", "0.3"]));
+        assert_eq!((code, stdout.as_str()), (Some(4), ""), "{url}: {stderr}");
+        assert!(stderr.contains("it was 300ms; give it more with `--timeout SECONDS`"), "{stderr}");
+        // A time of the far side's own is an error like others.
+        let (code, _, stderr) = parts(run(&["call", &url, "demo/error", "timeout"]));
+        assert_eq!((code, stderr.contains("-32003")), (Some(1), true), "{url}: {stderr}");
+    }
+}
+
+#[test]
 fn what_is_no_json_rpc_has_a_code_of_its_own() {
-    let check = |answer| {
+    let check = |answer, expected: &str| {
         let (code, stdout, stderr) = parts(run(&["call", &answering(answer), "echo", "x"]));
         assert_eq!((code, stdout.as_str()), (Some(5), ""), "{answer}: {stderr}");
-        assert!(stderr.contains("check that the URL"), "{stderr}");
+        assert!(stderr.contains(expected), "{stderr}");
     };
-    check("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 13\r\n\r\n<html></html>");
-    check("HTTP/1.1 404 Not Found\r\ncontent-type: text/html\r\ncontent-length: 13\r\n\r\n<html></html>");
-    check("HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n{\"a\": 1}");
-    check("SSH-2.0-OpenSSH_9.2\r\n\r\n");
+    let address = "check that the URL";
+    check("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 13\r\n\r\n<html></html>", address);
+    check(
+        "HTTP/1.1 404 Not Found\r\ncontent-type: text/html\r\ncontent-length: 13\r\n\r\n<html></html>",
+        address,
+    );
+    check("HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n{\"a\": 1}", address);
+    check("SSH-2.0-OpenSSH_9.2\r\n\r\n", "is not HTTP");
+    // J2-66
+    let both = "HTTP/1.1 200 OK\r\ncontent-length: 49\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":5,\"error\":null} ";
+    check(both, "JSON-RPC 2.0 (section 5) has one of them only");
 }
 
 #[test]
@@ -121,6 +141,7 @@ fn a_wrong_command_line_says_what_would_be_right() {
     check(&["https://127.0.0.1:1", "echo", "--cert", "a.pem"], "--key");
     check(&["https://127.0.0.1:1", "echo", "--cacert", "/no/such/file"], "cannot read /no/such/file");
     check(&["http://127.0.0.1:1", "echo", "--timeout", "soon"], "write seconds above 0");
+    check(&["http://127.0.0.1:1", "echo", "--retry", "x"], "write a whole number from 0 on");
     check(&["http://127.0.0.1:1", "echo", "-H", "x"], "'Name: value'");
     check(&["http://127.0.0.1:1"], "<METHOD>");
     check(&["http://127.0.0.1:1", "echo", "--notfy"], "--notify");

@@ -78,6 +78,57 @@ fn a_certificate_that_is_not_trusted_is_told_with_what_to_do_about_it() {
 }
 
 #[test]
+fn a_certificate_of_an_authority_is_told_with_what_to_do_about_it() {
+    let folder = Folder::new("authority");
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let (certificate, file) = (folder.file("ca.pem"), folder.file("ca.key"));
+    std::fs::write(&certificate, params.self_signed(&key).unwrap().pem()).unwrap();
+    std::fs::write(&file, key.serialize_pem()).unwrap();
+    let serving =
+        Serving::start(&["--listen", "tls://127.0.0.1:0", "--tls-cert", &certificate, "--tls-key", &file]);
+    let (code, _, stderr) = parts(run(&["call", &serving.urls()[1], "sum", "--cacert", &certificate]));
+    assert_eq!(code, Some(3), "{stderr}");
+    assert!(stderr.contains("CA:FALSE") && stderr.contains("`--insecure`"), "{stderr}");
+}
+
+#[test]
+fn a_client_certificate_that_is_missing_is_told_with_what_to_do_about_it() {
+    let folder = Folder::new("client");
+    let (certificate, key) = folder.certificate();
+    let listen = ["https", "wss", "tls"].map(|scheme| format!("--listen={scheme}://127.0.0.1:0"));
+    let mut arguments: Vec<&str> = listen.iter().map(String::as_str).collect();
+    arguments.extend(["--tls-cert", &certificate, "--tls-key", &key, "--client-ca", &certificate]);
+    let serving = Serving::start(&arguments);
+    for url in &serving.urls()[1..] {
+        let (code, _, stderr) = parts(run(&["call", url, "sum", "--cacert", &certificate]));
+        assert_eq!(code, Some(3), "{url}: {stderr}");
+        assert!(stderr.contains("`--cert FILE --key FILE`"), "{url}: {stderr}");
+    }
+}
+
+#[test]
+fn whoever_calls_by_the_wrong_carrier_is_told_the_right_one() {
+    let serving =
+        Serving::start(&["--listen", "tcp://127.0.0.1:0", "--listen", "tcp://127.0.0.1:0?framing=lsp"]);
+    let urls = serving.urls();
+    let place = |url: &str| url.split("//").last().unwrap().split('?').next().unwrap().to_owned();
+    let check = |url: String, code: i32, expected: &str| {
+        let (found, _, stderr) = parts(run(&["call", &url, "sum", "--timeout", "10"]));
+        assert!(stderr.contains(expected), "{url}: {stderr}");
+        assert_eq!(found, Some(code), "{url}: {stderr}");
+    };
+    let (http, tcp, lsp) = (place(&urls[0]), place(&urls[1]), place(&urls[2]));
+    check(format!("tcp://{http}"), 3, &format!("if it speaks HTTP, call `http://{http}`"));
+    check(format!("http://{tcp}"), 5, &format!("call `tcp://{tcp}`"));
+    check(format!("http://{lsp}"), 5, "?framing=lsp");
+    check(format!("tcp://{tcp}?framing=lsp"), 3, "?framing=lines");
+    check(format!("ws://{tcp}"), 3, &format!("call `tcp://{tcp}`"));
+    check(format!("ws://{http}/nowhere"), 3, "`/rpc/ws`");
+}
+
+#[test]
 fn a_host_and_port_alone_mean_http() {
     let serving = Serving::start(&[]);
     let url = serving.url();

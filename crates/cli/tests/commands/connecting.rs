@@ -6,7 +6,9 @@ use std::os::unix::net::UnixListener;
 use std::process::Stdio;
 
 use crate::describing::Describing;
-use crate::program::{Serving, listener, parts, program, run};
+#[cfg(unix)]
+use crate::far::Far;
+use crate::program::{Serving, listener, parts, program, run, run_with};
 
 #[test]
 fn the_wire_is_shown_with_its_directions_over_every_carrier() {
@@ -25,6 +27,42 @@ fn the_wire_is_shown_with_its_directions_over_every_carrier() {
     let (_, _, stderr) = parts(run(&["call", &serving.url(), "count", "2", "-v"]));
     assert!(stderr.contains("--> POST /\n") && stderr.contains("<-- 200 OK\n"), "{stderr}");
     assert!(stderr.contains("<-- [DONE]\n"), "{stderr}");
+}
+
+#[test]
+fn the_wire_shows_what_is_sent_and_nothing_else() {
+    for scheme in ["http", "ws"] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("{scheme}://{}/rpc?a=b", listener.local_addr().unwrap());
+        let child = program(&["call", &url, "sum", "1", "-v", "-H", "X-Test: 1"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut lines = BufReader::new(stream.try_clone().unwrap());
+        let mut sent = String::new();
+        while !sent.ends_with("\r\n\r\n") {
+            assert!(lines.read_line(&mut sent).unwrap() > 0, "{sent}");
+        }
+        if scheme == "http" {
+            let body = r#"{"jsonrpc":"2.0","method":"sum","params":[1],"id":1}"#;
+            let mut received = vec![0; body.len()];
+            lines.read_exact(&mut received).unwrap();
+            assert_eq!(String::from_utf8(received).unwrap(), body);
+            sent.push_str(body);
+        }
+        write!(stream, "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nx-other: 2\r\n\r\n").unwrap();
+        drop((stream, lines));
+        let (_, _, stderr) = parts(child.wait_with_output().unwrap());
+        let shown = |arrow: &str| {
+            let lines = stderr.lines().filter_map(|line| line.strip_prefix(arrow));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let expected: Vec<&str> = sent.lines().filter(|line| !line.is_empty()).collect();
+        assert_eq!(shown("--> "), [&[expected[0].trim_end_matches(" HTTP/1.1")], &expected[1..]].concat());
+        assert_eq!(shown("<-- "), ["404 Not Found", "content-length: 0", "x-other: 2"]);
+    }
 }
 
 #[test]
@@ -74,20 +112,46 @@ fn headers_are_refused_where_nothing_carries_them() {
     let (code, _, stderr) = parts(run(&["call", "tcp://127.0.0.1:1", "sum", "-H", "A: b"]));
     assert_eq!(code, Some(2), "{stderr}");
     assert!(stderr.contains("tcp carries no headers"), "{stderr}");
+    for url in ["tcp://127.0.0.1:1", "unix:/no/such", "exec:no-such-program"] {
+        let (code, _, stderr) = parts(run(&["call", url, "sum", "--token", "sekret"]));
+        assert_eq!(code, Some(2), "{stderr}");
+        let scheme = url.split(':').next().unwrap();
+        assert!(stderr.contains(&format!("{scheme} carries no headers, so no token")), "{stderr}");
+        assert!(stderr.contains("http, https, ws or wss") && !stderr.contains("sekret"), "{stderr}");
+    }
+}
+
+#[test]
+fn a_token_of_the_environment_is_told_not_to_be_sent_where_nothing_carries_it() {
+    let serving = Serving::start(&["--listen", "tcp://127.0.0.1:0"]);
+    let url = serving.urls().remove(1);
+    let mut command = program(&["call", &url, "sum"]);
+    let output = parts(command.env("SWITCHBOARD_TOKEN", "sekret").output().unwrap());
+    let warning = "warning: tcp carries no headers, so SWITCHBOARD_TOKEN is not sent\n".to_owned();
+    assert_eq!(output, (Some(0), "0\n".to_owned(), warning));
+}
+
+#[test]
+fn a_certificate_is_refused_where_nothing_asks_for_it() {
+    for url in ["http://127.0.0.1:1", "tcp://127.0.0.1:1", "unix:/no/such"] {
+        let (code, _, stderr) = parts(run(&["call", url, "sum", "--cert", "a.pem", "--key", "b.pem"]));
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(stderr.contains("speaks no TLS") && stderr.contains("https, wss or tls"), "{stderr}");
+    }
 }
 
 #[test]
 fn connecting_is_tried_again() {
     let path = std::env::temp_dir().join(format!("switchboard-retry-{}.sock", std::process::id()));
     let url = format!("unix:{}", path.display());
-    let mut child = program(&["call", &url, "sum", "--retry", "30", "--repeatable", "-vv"])
+    let mut child = program(&["call", &url, "sum", "--retry", "30"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
-    while !line.contains("there is no connection") {
+    while !line.contains("attempt 2 of 31 follows") {
         line.clear();
         assert!(said.read_line(&mut line).unwrap() > 0);
     }
@@ -106,14 +170,41 @@ fn connecting_is_tried_again() {
 fn attempts_are_counted_and_end() {
     let (listener, url) = listener();
     drop(listener);
-    for (url, sign, count) in
-        [(url.clone(), "--> POST", 3), (url.replace("http:", "tcp:"), "there is no connection", 2)]
-    {
-        let (code, _, stderr) = parts(run(&["call", &url, "sum", "--retry", "2", "--repeatable", "-vv"]));
+    for scheme in ["http:", "ws:", "tcp:"] {
+        let url = url.replace("http:", scheme);
+        let (code, _, stderr) = parts(run(&["call", &url, "sum", "--retry", "2", "-v"]));
         assert_eq!(code, Some(3), "{stderr}");
-        assert!(stderr.contains("nothing listens on") && stderr.contains("start it with"), "{stderr}");
-        assert_eq!(stderr.matches(sign).count(), count, "{stderr}");
+        let place = url.split("//").last().unwrap();
+        let expected = format!(
+            "warning: nothing listens on {place}; attempt 2 of 3 follows\n\
+             warning: nothing listens on {place}; attempt 3 of 3 follows\n\
+             error: nothing listens on {place}; start it with `switchboard serve --listen {url}`\n"
+        );
+        // Nothing was sent, so nothing else is shown.
+        assert_eq!(stderr, expected);
     }
+}
+
+#[test]
+fn calls_that_are_lost_together_are_told_once() {
+    let (listener, url) = listener();
+    drop(listener);
+    let calls = "sum 1\n".repeat(30);
+    for scheme in ["http:", "tcp:"] {
+        let url = url.replace("http:", scheme);
+        let (code, _, stderr) = parts(run_with(&calls, &["batch", &url, "--concurrent", "--retry", "1"]));
+        assert_eq!(code, Some(3), "{stderr}");
+        assert_eq!(stderr.lines().count(), 2, "{stderr}");
+    }
+}
+
+#[test]
+fn attempts_do_not_go_on_when_the_time_is_over() {
+    let (listener, url) = listener();
+    drop(listener);
+    let (code, _, stderr) = parts(run(&["call", &url, "sum", "--retry", "1000", "--timeout", "0.5"]));
+    assert_eq!(code, Some(3), "{stderr}");
+    assert!(stderr.contains("error: nothing listens on"), "{stderr}");
 }
 
 /// Counts how often a call is sent to a far side that hangs up on each, if that describes it so.
@@ -167,6 +258,41 @@ fn a_call_that_was_sent_is_sent_again_only_if_it_may_be() {
     assert_eq!(times_sent(SAFE, &[]), 3);
     assert_eq!(times_sent(IDEMPOTENT, &[]), 3);
     assert_eq!(times_sent(UNSAFE, &["--repeatable"]), 3);
+}
+
+#[test]
+fn what_may_run_twice_is_asked_when_it_matters_only() {
+    let serving = Serving::start(&["--listen", "tcp://127.0.0.1:0"]);
+    for url in serving.urls() {
+        let (code, stdout, stderr) = parts(run(&["call", &url, "sum", "1", "--retry", "3", "-v"]));
+        assert_eq!((code, stdout.as_str()), (Some(0), "1\n"), "{stderr}");
+        assert!(!stderr.contains("rpc.discover"), "{stderr}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_call_that_broke_off_goes_again_over_a_new_connection() {
+    let check = |more: &[&str], is_again: bool| {
+        let far = Far::start();
+        let child = program(&[&["call", &far.url, "wait", "--retry", "3"], more].concat())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        far.receive("wait");
+        far.hang_up();
+        if is_again {
+            let id = far.receive("wait")["id"].clone();
+            far.send(&serde_json::json!({"jsonrpc": "2.0", "id": id, "result": 7}));
+        }
+        let (code, stdout, stderr) = parts(child.wait_with_output().unwrap());
+        let expected = if is_again { (Some(0), "7\n") } else { (Some(3), "") };
+        assert_eq!((code, stdout.as_str()), expected, "{more:?}: {stderr}");
+    };
+    check(&["--repeatable"], true);
+    // It is not described as safe or idempotent.
+    check(&[], false);
 }
 
 #[test]

@@ -62,6 +62,8 @@ fn a_notification_is_shown_above_the_line_that_is_being_typed() {
     terminal.until("math/add 20 ");
     far.send(&json!({"jsonrpc": "2.0", "method": "onTick", "params": [7]}));
     terminal.until("← onTick");
+    // On one line, whatever colours are in between.
+    terminal.until(" [7]");
     // The line is there again, and goes on.
     terminal.until("math/add 20 ");
     terminal.type_in("22\r");
@@ -137,6 +139,52 @@ fn a_raw_text_is_sent_as_it_is() {
         assert_eq!(code, Some(0), "{stderr}");
         assert!(stdout.contains("-32700"), "{stdout}");
     }
+}
+
+#[test]
+fn a_raw_text_that_is_broken_is_sent_at_once() {
+    let serving = Serving::start(&[]);
+    let url = serving.url().replace("http:", "ws:");
+    let mut terminal = Terminal::start(&["repl", &url], &state("raw"));
+    terminal.until("> ");
+    // The brackets stay open.
+    terminal.type_in(".raw {\"method\": \"wait\", \"params\": [\r");
+    terminal.until("-32700");
+}
+
+#[test]
+fn the_wire_is_shown_above_the_line_that_is_being_typed() {
+    let far = Far::start();
+    let mut terminal = Terminal::start(&["repl", &far.url, "-v"], &state("wire"));
+    terminal.until("--> {\"jsonrpc\"");
+    terminal.until("Connected to");
+    terminal.until("> ");
+    terminal.type_in("math/add 20 ");
+    terminal.until("math/add 20 ");
+    far.send(&json!({"jsonrpc": "2.0", "method": "onTick", "params": [7]}));
+    terminal.until("<-- {\"jsonrpc\"");
+    terminal.until("math/add 20 ");
+    terminal.type_in("22\r");
+    terminal.until(ANSWER);
+}
+
+#[test]
+fn at_its_start_a_prompt_tries_again_if_it_is_told_to() {
+    let (listener, url) = listener();
+    drop(listener);
+    let url = url.replace("http:", "tcp:");
+    let (code, _, stderr) = parts(run_with("sum\n", &["repl", &url, "--retry", "1"]));
+    assert_eq!(code, Some(3), "{stderr}");
+    assert_eq!(stderr.matches("attempt 2 of 2 follows").count(), 1, "{stderr}");
+}
+
+#[test]
+fn a_batch_of_a_script_has_the_code_of_its_failure() {
+    let serving = Serving::start(&[]);
+    let script = "[{\"method\":\"sum\",\"id\":1},{\"method\":\"no/such\",\"id\":2}]\n";
+    let (code, stdout, stderr) = parts(run_with(script, &["repl", &serving.url()]));
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stdout.contains("\"result\":0") && stderr.contains("1 of 2 calls failed"), "{stdout}{stderr}");
 }
 
 #[test]

@@ -107,6 +107,8 @@ fn a_method_that_is_not_there_is_told_with_one_that_is() {
     let (code, text) = plain(&["call", &far.url, "math/ad", "1", "2"]);
     assert_eq!(code, Some(1));
     assert_eq!(text, "error -32601 Method not found\ndid you mean `math/add`?\n");
+    let (code, text) = plain(&["watch", &far.url, "math/ad"]);
+    assert_eq!((code, text.contains("did you mean `math/add`?")), (Some(1), true), "{text}");
     let (_, text) = plain(&["call", &far.url, "zzz"]);
     let expected =
         format!("error -32601 Method not found\n`switchboard discover {}` shows what there is\n", far.url);

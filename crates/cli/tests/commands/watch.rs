@@ -233,6 +233,36 @@ fn a_call_that_is_never_answered_is_given_up() {
 }
 
 #[test]
+fn over_http_an_error_ends_it_whatever_carries_it() {
+    const ERROR: &str = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"Unauthorized"}}"#;
+    let check = |status: &str, kind: &str, body: &str, code: i32, expected: &str| {
+        let (listener, url) = listener();
+        let (head, body) = (format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\n"), body.to_owned());
+        let far = std::thread::spawn(move || {
+            // Once to see whether somebody is there, once to ask.
+            drop(listener.accept().unwrap());
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap());
+            let mut asked = String::new();
+            while !asked.ends_with("\r\n\r\n") {
+                assert!(lines.read_line(&mut asked).unwrap() > 0, "{asked}");
+            }
+            write!(stream, "{head}connection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+                .unwrap();
+        });
+        let (found, stdout, stderr) = parts(run(&["watch", &url, "news"]));
+        far.join().unwrap();
+        assert_eq!((found, stdout.as_str()), (Some(code), ""), "{status}: {stderr}");
+        assert!(stderr.contains(expected) && !stderr.contains("attempt"), "{status}: {stderr}");
+    };
+    check("200 OK", "application/json", ERROR, 1, "-32002");
+    check("401 Unauthorized", "application/json", ERROR, 1, "-32002");
+    check("200 OK", "text/event-stream", &format!("data: {ERROR}\n\n"), 1, "-32002");
+    check("502 Bad Gateway", "text/html", "<html></html>", 5, "502");
+    check("200 OK", "text/html", "<html></html>", 5, "not JSON");
+}
+
+#[test]
 fn over_http_nothing_is_waited_for_that_cannot_come() {
     let serving = Serving::start(&[]);
     for arguments in [&["--notifications"][..], &["getStatus", "--notifications"]] {

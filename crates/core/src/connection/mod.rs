@@ -164,7 +164,7 @@ fn tapped(
         None => (source, sink),
         Some(tap) => (
             Box::new(TappedSource { source, tap: tap.clone() }),
-            Box::new(TappedSink { sink, tap: tap.clone() }),
+            Box::new(TappedSink::new(sink, tap.clone())),
         ),
     }
 }

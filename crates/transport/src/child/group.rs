@@ -9,9 +9,10 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::{oneshot, watch};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use super::command::Command;
+use super::members;
 
 /// The child, what it started, and the guard that ends them if we are killed.
 ///
@@ -80,14 +81,15 @@ impl Group {
             exit.send_replace(status.ok());
         }
         self.signal(Signal::TERM);
-        if exited_is_none(&exit) {
-            if let Ok(status) = timeout(self.grace, self.exited()).await {
-                exit.send_replace(status.ok());
+        let grace = self.grace;
+        let ended = async {
+            if exited_is_none(&exit) {
+                exit.send_replace(self.exited().await.ok());
             }
-        } else {
             // What the child started gets the same time to end.
-            sleep(self.grace).await;
-        }
+            members::gone(self.pid, self.guard.as_ref().map(Child::id)).await;
+        };
+        let _ = timeout(grace, ended).await;
         self.finish();
         exit.send_replace(self.child.try_wait().ok().flatten());
     }

@@ -10,6 +10,7 @@
 mod bare;
 mod command;
 mod group;
+mod members;
 mod sink;
 mod source;
 mod stderr;

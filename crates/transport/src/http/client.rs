@@ -14,6 +14,7 @@ use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::uri::Scheme;
 use http::{Method, Request, Response, Uri};
+use http_body::Body as HttpBody;
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -24,7 +25,7 @@ use switchboard_core::{
 };
 use tokio::time::Instant;
 
-use super::body::{self, Body, Unread};
+use super::body::{self, Unread};
 use super::connector::Connector;
 #[cfg(feature = "tls")]
 use super::connector::Refusal;
@@ -32,6 +33,7 @@ use super::head::TIMEOUT;
 use super::interim;
 use super::media;
 use super::outcome::{Received, failure};
+use super::sent::Sent;
 use super::shown;
 use super::sse::{self, Reading};
 use super::url::{self, UrlError};
@@ -77,7 +79,7 @@ pub struct Client {
 }
 
 struct Inner {
-    http: legacy::Client<Connector, Body>,
+    http: legacy::Client<Connector, Sent>,
     #[cfg(feature = "tls")]
     refusal: Refusal,
     uri: Uri,
@@ -308,7 +310,7 @@ impl Inner {
         deadline: Option<Instant>,
         limit: usize,
     ) -> Result<Received, CallError> {
-        let request = self.request(text, deadline);
+        let request = self.request(text.into(), deadline);
         let deadline = deadline.unwrap_or_else(|| after(Instant::now(), self.options.call_time));
         let exchange = async {
             let response = self.post(request).await?;
@@ -317,10 +319,9 @@ impl Inner {
         tokio::time::timeout_at(deadline, exchange).await.unwrap_or(Err(CallError::TimedOut))
     }
 
-    /// A request with this body and the body, which says until when the caller waits if it does.
-    fn request(&self, text: Vec<u8>, deadline: Option<Instant>) -> (Request<Body>, Bytes) {
-        let text = Bytes::from(text);
-        let mut request = Request::new(Body::new(text.clone()));
+    /// A request with this body, which says until when the caller waits if it does.
+    fn request(&self, text: Bytes, deadline: Option<Instant>) -> Request<Sent> {
+        let mut request = Request::new(Sent::new(text));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = self.options.headers.clone();
@@ -331,19 +332,16 @@ impl Inner {
         if self.options.http2 {
             *request.version_mut() = http::Version::HTTP_2;
         }
-        (request, text)
+        request
     }
 
     /// Sends a request. The caller limits the time.
-    async fn post(&self, (request, text): (Request<Body>, Bytes)) -> Result<Response<Incoming>, CallError> {
+    async fn post(&self, mut request: Request<Sent>) -> Result<Response<Incoming>, CallError> {
         if let Some(tap) = &self.options.tap {
-            let head = shown::request(
-                request.method(),
-                self.uri.path_and_query().map_or("/", |path| path.as_str()),
-                request.headers(),
-            );
-            tap.show(Direction::Sent, Wire::Carrier(&head));
-            tap.show(Direction::Sent, Wire::Message(&text));
+            self.add_known(&mut request);
+            let path = self.uri.path_and_query().map_or("/", |path| path.as_str());
+            let head = shown::request(request.method(), path, request.headers());
+            request.body_mut().show(tap, head);
         }
         let answered = match self.options.http2 {
             true => Some(self.http.request(request).await),
@@ -360,6 +358,18 @@ impl Inner {
             tap.show(Direction::Received, Wire::Carrier(&head));
         }
         Ok(response)
+    }
+
+    /// Adds the headers that would be added on the way, so that whoever looks sees them too.
+    fn add_known(&self, request: &mut Request<Sent>) {
+        let length = HttpBody::size_hint(request.body()).exact().unwrap_or(0);
+        let host = self.uri.authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok());
+        let headers = request.headers_mut();
+        // HTTP/2 has it elsewhere.
+        if let Some(host) = host.filter(|_| !self.options.http2) {
+            headers.entry(header::HOST).or_insert(host);
+        }
+        headers.entry(header::CONTENT_LENGTH).or_insert(length.into());
     }
 
     /// Reads a response to its end. The caller limits the time.
@@ -383,8 +393,8 @@ impl Inner {
         let id = self.take_ids(1);
         let mut text = Vec::with_capacity(128);
         self.encode(&mut text, call, id);
-        let mut request = self.request(text, call.cx.deadline);
-        request.0.headers_mut().insert(header::ACCEPT, HeaderValue::from_static(sse::ACCEPT));
+        let mut request = self.request(text.into(), call.cx.deadline);
+        request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static(sse::ACCEPT));
         let limit = self.options.limits.reply;
         let reading = Reading {
             id,

@@ -59,6 +59,7 @@ mod page;
 mod pipe;
 mod plain;
 mod rules;
+mod sent;
 mod server;
 pub(crate) mod shown;
 pub mod sse;

@@ -10,6 +10,13 @@ pub(crate) fn request(method: &Method, path: &str, headers: &HeaderMap) -> Strin
     lines(format!("{method} {}", masked_query(path)), headers)
 }
 
+/// The head of a request that opens a WebSocket: with the headers of its own, which hold no secrets, and with others.
+#[cfg(feature = "ws")]
+pub(crate) fn handshake(path: &str, own: &str, headers: &HeaderMap) -> String {
+    let first = format!("{} {}", Method::GET, masked_query(path));
+    lines(own.lines().fold(first, |text, line| text + "\n" + line), headers)
+}
+
 /// The head of a response.
 pub(crate) fn response(status: StatusCode, headers: &HeaderMap) -> String {
     lines(status.to_string(), headers)

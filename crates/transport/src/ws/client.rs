@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use http::{Method, StatusCode, Uri};
+use http::{StatusCode, Uri};
 use switchboard_core::{Direction, Origin, Peer, Service, Settings, Tap, Wire};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -62,7 +62,7 @@ pub enum ConnectError {
     #[error("{0} did not accept the connection in time")]
     TimedOut(String),
     /// The server answered, and refused.
-    #[error("{target} refused the connection with status {status}: {body:?}")]
+    #[error("{target} refused the connection with status {status}{}", quoted(body))]
     Refused {
         /// Host and port.
         target: String,
@@ -87,6 +87,11 @@ pub enum ConnectError {
         /// What the system says.
         error: io::Error,
     },
+}
+
+/// What a server said, if it said anything.
+fn quoted(body: &str) -> String {
+    if body.is_empty() { String::new() } else { format!(": {body:?}") }
 }
 
 /// Connects to the server at this `ws` URL, which may call `service`.
@@ -206,6 +211,11 @@ impl Place {
         self.uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']')
     }
 
+    /// The path with the query.
+    fn path(&self) -> &str {
+        self.uri.path_and_query().map_or("/", |path| path.as_str())
+    }
+
     fn target(&self) -> String {
         format!("{}:{}", self.uri.host().unwrap_or_default(), self.port)
     }
@@ -225,14 +235,13 @@ async fn shake_hands<S: Stream>(
 ) -> Result<(S, BytesMut), ConnectError> {
     let broken = |error| ConnectError::Broken { target: place.target(), error };
     let key = new_key(Masks::default().nonce());
-    let request = request(place, options, &key);
+    let own = own_headers(place, options, &key);
+    io.write_all(&request(place.path(), &own, &options.headers)).await.map_err(broken)?;
+    io.flush().await.map_err(broken)?;
     if let Some(tap) = tap {
-        let path = place.uri.path_and_query().map_or("/", |path| path.as_str());
-        let head = shown::request(&Method::GET, path, &options.headers);
+        let head = shown::handshake(place.path(), &own, &options.headers);
         tap.show(Direction::Sent, Wire::Carrier(&head));
     }
-    io.write_all(&request).await.map_err(broken)?;
-    io.flush().await.map_err(broken)?;
     let mut unread = BytesMut::with_capacity(1 << 10);
     let not_websocket = |why| ConnectError::NotWebSocket { target: place.target(), why };
     let (status, headers) = loop {
@@ -260,19 +269,22 @@ async fn shake_hands<S: Stream>(
     Ok((io, unread))
 }
 
-fn request(place: &Place, options: &ClientOptions, key: &str) -> Vec<u8> {
-    let path = place.uri.path_and_query().map_or("/", |path| path.as_str());
+/// The headers that the handshake has anyway.
+fn own_headers(place: &Place, options: &ClientOptions, key: &str) -> String {
     let host = place.uri.authority().map_or("", |authority| authority.as_str());
     let mut text = format!(
-        "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+        "Host: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
-    )
-    .into_bytes();
+    );
     if !options.websocket.protocols.is_empty() {
-        let protocols = options.websocket.protocols.join(", ");
-        text.extend_from_slice(format!("Sec-WebSocket-Protocol: {protocols}\r\n").as_bytes());
+        text.push_str(&format!("Sec-WebSocket-Protocol: {}\r\n", options.websocket.protocols.join(", ")));
     }
-    for (name, value) in &options.headers {
+    text
+}
+
+fn request(path: &str, own: &str, headers: &HeaderMap) -> Vec<u8> {
+    let mut text = format!("GET {path} HTTP/1.1\r\n{own}").into_bytes();
+    for (name, value) in headers {
         text.extend_from_slice(name.as_str().as_bytes());
         text.extend_from_slice(b": ");
         text.extend_from_slice(value.as_bytes());
