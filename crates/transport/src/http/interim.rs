@@ -10,15 +10,13 @@ use std::task::Poll;
 use http::Request;
 use tokio::sync::Notify;
 
-use super::body::Body;
-
 /// How many may come. A server that works for long may send one now and then, to say so.
 pub(super) const MOST: u32 = 100;
 
 /// Sends a request over HTTP/1.1, and waits for the answer. None if too many interim responses came before it.
-pub(super) async fn bounded<F: Future>(
-    mut request: Request<Body>,
-    send: impl FnOnce(Request<Body>) -> F,
+pub(super) async fn bounded<B, F: Future>(
+    mut request: Request<B>,
+    send: impl FnOnce(Request<B>) -> F,
 ) -> Option<F::Output> {
     let seen = AtomicU32::new(0);
     let too_many = Arc::new(Notify::new());
