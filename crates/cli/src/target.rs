@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use switchboard::address::{Address, Scheme};
 use switchboard::lasting::Backoff;
 use switchboard::tls::{ClientFiles, ClientTls, Trust};
-use switchboard::{Dial, DialError, Settings, Version};
+use switchboard::{Dial, DialError, Settings, Tap, Version};
 
 use crate::failure::Failure;
 use crate::layout::visible;
@@ -86,6 +86,11 @@ impl Target {
         self.verbose.saturating_sub(1)
     }
 
+    /// What shows the wire, if that is asked for.
+    pub(crate) fn tap(&self) -> Option<Tap> {
+        (self.verbose > 0).then(wire::tap)
+    }
+
     /// The connection to be made: with headers, certificates, version, times, and a look at the wire as they are given.
     pub(crate) fn dial(&self) -> Result<Dial, Failure> {
         let wrong = |error: DialError| Failure::usage(error.to_string());
@@ -105,7 +110,7 @@ impl Target {
         if scheme.is_secure() {
             dial = dial.with_tls(self.tls()?);
         }
-        let settings = Settings { tap: (self.verbose > 0).then(wire::tap), ..Settings::default() };
+        let settings = Settings { tap: self.tap(), ..Settings::default() };
         Ok(dial.with_settings(settings).with_headers(self.headers()?).with_version(if self.v1 {
             Version::V1
         } else {

@@ -131,6 +131,17 @@ impl Dial {
         self
     }
 
+    /// Asking for HTTP/2 when TLS is set up. It is for [`raw`](Dial::raw), over which the caller speaks it;
+    /// [`ClientOptions::http2`] makes a [`Client`] speak it.
+    #[must_use]
+    pub fn with_http2(mut self) -> Dial {
+        #[cfg(feature = "tls")]
+        {
+            self.tls = self.tls.map(|tls| tls.for_http(true));
+        }
+        self
+    }
+
     /// Where it goes.
     #[must_use]
     pub fn address(&self) -> &Address {
