@@ -2,12 +2,16 @@
 
 use super::bench::Bench;
 use super::message::{Message, Response, same};
+use super::outcome::End;
 
 /// The name that no server has.
 pub(crate) const UNKNOWN: &str = "switchboard_check_no_such_method";
 
 /// What unknown methods are to be answered with.
 pub(crate) const NOT_FOUND: i64 = -32601;
+
+/// What is no request is to be answered with.
+pub(crate) const INVALID: i64 = -32600;
 
 /// Calls that some servers answer, tried in this order.
 const WELL_KNOWN: [(&str, Option<&str>); 9] = [
@@ -36,6 +40,17 @@ pub(crate) struct Found {
     /// The code that unknown methods are answered with, if it is not the one that it should be. That is a fault once, and
     /// not one of every case that calls what is not there.
     pub(crate) unknown: Option<i64>,
+    /// What is done about what is JSON and no request, if it is not what it should be.
+    pub(crate) invalid: Option<Invalid>,
+}
+
+/// What a server does about what is no request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Invalid {
+    /// It answers with another code.
+    Code(i64),
+    /// It says nothing.
+    Silence,
 }
 
 impl Found {
@@ -65,6 +80,13 @@ impl Found {
         if let [Message::One(response)] = bench.ask(unknown.as_bytes(), 1).await.messages.as_slice() {
             found.unknown = response.code().filter(|code| *code != NOT_FOUND);
         }
+        let invalid = br#"{"jsonrpc":"2.0","method":1,"id":1}"#;
+        let came = bench.ask(invalid, 1).await;
+        found.invalid = match came.messages.as_slice() {
+            [Message::One(response)] => response.code().filter(|code| *code != INVALID).map(Invalid::Code),
+            [] if came.end == End::Open => Some(Invalid::Silence),
+            _ => None,
+        };
         let old = format!(r#"{{"method":"{UNKNOWN}","params":[],"id":1}}"#);
         let came = bench.ask(old.as_bytes(), 1).await;
         let is_old = |response: &Response| response.value.get("jsonrpc").is_none();

@@ -9,6 +9,7 @@ use super::rogue::{Reaction, Rogue};
 use super::{bench, cases};
 use crate::check::found::Found;
 use crate::check::profile::{Profile, Verdict};
+use crate::check::progress::Progress;
 use crate::check::run::run;
 
 /// A server with a fault offends these cases, and no others of those that are tried.
@@ -22,7 +23,7 @@ async fn check(
     let mut bench = bench(&rogue.url, Profile::Spec, Duration::from_secs(5));
     let is_tried = |name: &str| expected.contains(&name) || unharmed.contains(&name);
     let tried = cases::all().into_iter().filter(|case| is_tried(case.name)).collect();
-    let findings = run(&mut bench, tried, |_| {}, |_| {}).await;
+    let findings = run(&mut bench, tried, &mut Progress::default()).await;
     let is_expected = |name: &str| expected.contains(&name);
     for finding in &findings {
         let is_bad = matches!(finding.verdict, Verdict::Fail | Verdict::Warn);
@@ -213,7 +214,7 @@ async fn a_server_that_dies_is_found_and_the_rest_is_skipped() {
     let mut bench = bench(&rogue.url, Profile::Lenient, Duration::from_secs(5));
     let tried =
         cases::all().into_iter().filter(|case| case.name.starts_with("depth-") || case.name == "wide");
-    let findings = run(&mut bench, tried.collect(), |_| {}, |_| {}).await;
+    let findings = run(&mut bench, tried.collect(), &mut Progress::default()).await;
     let verdict = |name: &str| findings.iter().find(|finding| finding.name == name).unwrap();
     assert_eq!(verdict("depth-60").verdict, Verdict::Pass);
     assert_eq!(verdict("depth-1000").verdict, Verdict::Fail);
@@ -256,7 +257,7 @@ async fn another_code_for_unknown_methods_is_a_fault_of_nothing_else() {
     bench.found = Found::look(&mut bench, None, None).await;
     let is_tried = |area: &str| matches!(area, "requests" | "batches");
     let tried = cases::all().into_iter().filter(|case| is_tried(case.area)).collect();
-    let findings = run(&mut bench, tried, |_| {}, |_| {}).await;
+    let findings = run(&mut bench, tried, &mut Progress::default()).await;
     for finding in &findings {
         let is_bad = matches!(finding.verdict, Verdict::Fail | Verdict::Warn);
         assert!(!is_bad || finding.rules.iter().any(|rule| ["J2-34", "J2-06"].contains(rule)), "{finding:?}");
