@@ -2,6 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::HeaderMap;
 use switchboard::{CallError, Dial, DialError};
@@ -11,8 +12,8 @@ use super::http2::Http2;
 use super::line::{Connect, Line};
 use crate::check::wire::{Carrier as Spoken, Endpoint, websocket};
 
-/// Makes connections to this address.
-pub(crate) fn connect(dial: Dial, headers: HeaderMap, http2: bool) -> Connect {
+/// Makes connections to this address, each within this time.
+pub(crate) fn connect(dial: Dial, headers: HeaderMap, http2: bool, time: Duration) -> Connect {
     let url = dial.address().to_string();
     let dial = if http2 { dial.with_http2() } else { dial };
     let endpoint = Arc::new(Endpoint::new(dial, headers, LIMIT));
@@ -20,7 +21,7 @@ pub(crate) fn connect(dial: Dial, headers: HeaderMap, http2: bool) -> Connect {
     let head = Head::new(&host, &path, &endpoint.headers);
     Arc::new(move || {
         let (endpoint, head, url) = (Arc::clone(&endpoint), head.clone(), url.clone());
-        Box::pin(async move {
+        let open = async move {
             let raw = endpoint.open().await.map_err(unreachable)?;
             match endpoint.carrier() {
                 Spoken::Http if http2 => Http2::open(raw, &url, &endpoint.headers).await,
@@ -34,6 +35,10 @@ pub(crate) fn connect(dial: Dial, headers: HeaderMap, http2: bool) -> Connect {
                     Ok(Line::new(raw, Carrier::WebSocket(WebSocket::new(rest, key.to_ne_bytes()))))
                 }
             }
+        };
+        Box::pin(async move {
+            let late = |_| Err(CallError::Unreachable(format!("no connection within {time:?}").into()));
+            tokio::time::timeout(time, open).await.unwrap_or_else(late)
         })
     })
 }

@@ -134,7 +134,7 @@ impl Bench {
         let dial = self.target.dial()?;
         let scheme = dial.address().scheme();
         let plan = self.plan(scheme)?;
-        let connect = connecting::connect(dial, self.target.headers()?, self.http2);
+        let connect = connecting::connect(dial, self.target.headers()?, self.http2, self.target.timeout);
         let is_spread = matches!(scheme, Scheme::Http | Scheme::Https) && !self.http2 && !self.pipeline;
         let spread = if is_spread { plan.spread() } else { plan.clone() };
         let tap = self.target.tap();
@@ -244,7 +244,8 @@ impl Bench {
             Some(failed) if failed.kind == "badAnswer" => Exit::Protocol,
             _ => Exit::Unreachable,
         };
-        let failure = Failure::new(exit, "no call gave a result");
+        let most = report.most_frequent_error().map(|what| format!(": {what}")).unwrap_or_default();
+        let failure = Failure::new(exit, format!("no call gave a result{most}"));
         Err(match report.hint() {
             Some(hint) => failure.advise(hint),
             None => failure,

@@ -171,7 +171,7 @@ fn errors(out: &mut String, report: &Report) -> std::fmt::Result {
         }
         for failed in &errors.by_kind {
             let first = if failed.first.is_empty() { String::new() } else { format!(": {}", failed.first) };
-            writeln!(out, "  {:>10} × {}{}", count(failed.count), kind(&failed.kind), visible(&first))?;
+            writeln!(out, "  {:>10} × {}{}", count(failed.count), failed.describe(), visible(&first))?;
         }
         if let Some(hint) = report.hint() {
             writeln!(out, "{WARNING}{hint}{WARNING:#}")?;
@@ -183,15 +183,6 @@ fn errors(out: &mut String, report: &Report) -> std::fmt::Result {
         writeln!(out, "{WARNING}Connections were made again {times} times{WARNING:#}\n")?;
     }
     Ok(())
-}
-
-/// What a kind of failure is called.
-fn kind(name: &str) -> &str {
-    match name {
-        "timedOut" => "no answer in time",
-        "connectionLost" => "the connection broke",
-        _ => "the answer is not one",
-    }
 }
 
 /// How the schedule was kept, where there is something to say.

@@ -150,6 +150,17 @@ impl Report {
         }
     }
 
+    /// What was said of the error that came most often.
+    pub(crate) fn most_frequent_error(&self) -> Option<String> {
+        let codes = self.errors.by_code.iter();
+        let codes = codes.map(|rejected| (rejected.count, format!("{} {}", rejected.code, rejected.message)));
+        let kinds = self.errors.by_kind.iter().map(|failed| match failed.first.as_str() {
+            "" => (failed.count, failed.describe().to_owned()),
+            first => (failed.count, format!("{}: {first}", failed.describe())),
+        });
+        codes.chain(kinds).max_by_key(|(count, _)| *count).map(|(_, what)| what)
+    }
+
     /// What to do about errors, where that can be said.
     pub(crate) fn hint(&self) -> Option<String> {
         let refused = self.errors.refused_batches;
@@ -168,6 +179,17 @@ impl Report {
         let answers = &self.timeline.answers;
         let shown = whole.clamp(1.min(answers.len()), answers.len());
         answers[..shown].iter().map(|count| *count as f64 * 1000.0 / self.timeline.width_ms as f64).collect()
+    }
+}
+
+impl Failed {
+    /// The kind in words.
+    pub(crate) fn describe(&self) -> &'static str {
+        match self.kind.as_str() {
+            "timedOut" => "no answer in time",
+            "connectionLost" => "the connection broke",
+            _ => "what came is no answer",
+        }
     }
 }
 

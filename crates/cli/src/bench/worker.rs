@@ -173,6 +173,8 @@ impl Worker {
             self.send_due(cx);
             self.flush();
             if self.is_over && self.far.iter().all(|far| far.flights.count() == 0) {
+                let now = Instant::now();
+                (0..self.far.len()).for_each(|number| self.count_traffic(number, now));
                 return Poll::Ready(Ok(()));
             }
             if self.sweep.as_mut().poll(cx).is_ready() {

@@ -56,8 +56,9 @@ impl Bench {
     /// A call that the server answers, with a result if such a call is known.
     pub(crate) fn good(&self, id: impl std::fmt::Display) -> String {
         let good = self.found.good.as_ref();
-        let (method, params) =
-            good.map_or((UNKNOWN, None), |(method, params)| (method.as_str(), params.as_deref()));
+        // There are language servers that do not answer what has no parameters.
+        let none = (UNKNOWN, (self.profile == Profile::Lsp).then_some("{}"));
+        let (method, params) = good.map_or(none, |(method, params)| (method.as_str(), params.as_deref()));
         if self.is_old() {
             let members = members((method, Some(params.unwrap_or("[]"))));
             return format!("{{{members},\"id\":{id}}}");

@@ -16,7 +16,7 @@ use super::form::Form;
 use super::work::Text;
 
 /// The most bytes that an answer may have.
-pub(crate) const LIMIT: usize = 256 << 20;
+pub(crate) const LIMIT: usize = 64 << 20;
 
 /// How messages are carried.
 #[derive(Debug)]
