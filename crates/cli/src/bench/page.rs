@@ -69,7 +69,8 @@ fn counted(number: u64, what: &str) -> String {
 fn summary(out: &mut String, report: &Report) -> std::fmt::Result {
     let seconds = report.seconds.max(f64::MIN_POSITIVE);
     writeln!(out, "  {:<12}{} in {}", "calls", count(report.calls), time(report.seconds * 1e9))?;
-    writeln!(out, "  {:<12}{TITLE}{}{TITLE:#} calls/s", "throughput", rate(report.throughput))?;
+    let errors = if report.errors.total > 0 { ", errors among them" } else { "" };
+    writeln!(out, "  {:<12}{TITLE}{}{TITLE:#} calls/s{errors}", "throughput", rate(report.throughput))?;
     if report.items > 0 {
         let each = rate(report.items as f64 / seconds);
         writeln!(out, "  {:<12}{} in streams, {each} a second", "items", count(report.items))?;

@@ -211,7 +211,7 @@ impl Bench {
         self.timeout = usual;
         match came.messages.as_slice() {
             [Message::One(response)] if response.has_id("1") => Ok(()),
-            _ => Err(format!("a good call afterwards brought {came}")),
+            _ => Err(format!("a good call brought {came}")),
         }
     }
 }

@@ -47,6 +47,11 @@ fn certificate(problem: &CertificateError, host: &str) -> String {
             "the certificate of {host} comes from an issuer that is not trusted; give the issuer's certificate if it \
              should be"
         ),
+        // What `openssl req -x509` makes, unless it is told otherwise. The error has no type that can be named here.
+        E::Other(problem) if format!("{problem:?}").contains("CaUsedAsEndEntity") => format!(
+            "the certificate of {host} is that of an authority, which no server may show; make it one for a server \
+             (basicConstraints=CA:FALSE)"
+        ),
         E::Revoked => format!("the certificate of {host} was revoked"),
         other => format!("the certificate of {host} cannot be used: {other}"),
     }
