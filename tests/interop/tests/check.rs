@@ -35,8 +35,10 @@ async fn the_library_of_mcp_over_http() {
     let found = check(&other.url, &["--profile", "mcp"]).await;
     assert!(found.passed > 120, "{found:?}");
     // What is JSON and no request is told as no JSON. It is told by the cases that are about the code, and by no others.
-    let about_the_code = ["method-number", "empty-object", "top-string", "top-number", "top-true", "top-null"];
-    let others: Vec<_> = found.failed.keys().filter(|name| !about_the_code.contains(&name.as_str())).collect();
+    let about_the_code =
+        ["method-number", "empty-object", "top-string", "top-number", "top-true", "top-null"];
+    let others: Vec<_> =
+        found.failed.keys().filter(|name| !about_the_code.contains(&name.as_str())).collect();
     assert!(found.failed.contains_key("method-number") && found.breaks("J2-33"), "{found:?}");
     // A notification with a member that is not known is answered.
     assert_eq!(others, ["notification-wrong-case"], "{found:?}");

@@ -339,7 +339,11 @@ mod tests {
         let mut ids = Vec::new();
         let text = br#" [{"result":1,"id":1}, {"result":[[]],"id":2}] "#;
         assert!(is_array(text));
-        assert_eq!(read_array(text, |answer| Ok(ids.push(answer.id))), Ok(()));
+        let read = read_array(text, |answer| {
+            ids.push(answer.id);
+            Ok(())
+        });
+        assert_eq!(read, Ok(()));
         assert_eq!(ids, [Some(1), Some(2)]);
         for text in ["[", "[]", "[1]", "[{}]", r#"[{"result":1,"id":1}"#, r#"[{"result":1,"id":1}]x"#] {
             assert!(read_array(text.as_bytes(), |_| Ok(())).is_err(), "{text}");

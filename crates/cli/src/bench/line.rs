@@ -67,10 +67,10 @@ impl Line {
     }
 
     /// A text as it is sent here.
-    pub(crate) fn form(&self, text: Text) -> Form {
+    pub(crate) fn form(&self, text: &Text) -> Form {
         match self {
             Line::Plain(plain) => plain.carrier.form(text),
-            Line::Http2(_) => Form::new(text.bytes, &text.holes, 0),
+            Line::Http2(_) => Form::new(text.bytes.clone(), &text.holes, 0),
         }
     }
 
@@ -85,7 +85,7 @@ impl Line {
     /// Queues a short text of this side: what answers a call of the far side.
     pub(crate) fn send_text(&mut self, text: Vec<u8>) {
         if let Line::Plain(plain) = self {
-            plain.carrier.form(Text { bytes: text, holes: Vec::new() }).write(0, &mut plain.out);
+            plain.carrier.form(&Text { bytes: text, holes: Vec::new() }).write(0, &mut plain.out);
         }
     }
 

@@ -111,7 +111,7 @@ impl Worker {
         let mut far = Vec::with_capacity(count);
         while let Some(line) = dials.next().await {
             let line = line?;
-            let form = line.form(text(work, plan));
+            let form = line.form(&text(work, plan));
             let flights = Flights::new(plan.depth, plan.batch);
             far.push(Far { link: Link::Open(line), flights, form, failures: 0 });
         }
@@ -225,7 +225,7 @@ impl Worker {
         if due.calls == self.plan.batch as u64 {
             line.send(&far.form, first);
         } else {
-            line.send(&line.form(self.work.batch(due.calls as usize)), first);
+            line.send(&line.form(&self.work.batch(due.calls as usize)), first);
         }
         if let Some(tap) = &self.tap {
             let text =
@@ -342,7 +342,7 @@ impl Worker {
         match line {
             Ok(line) => {
                 // What a connection adds to a message may differ from one to the next.
-                far.form = line.form(text(&self.work, &self.plan));
+                far.form = line.form(&text(&self.work, &self.plan));
                 far.link = Link::Open(line);
                 self.tally.reconnects += 1;
                 self.open(number, self.plan.depth, Instant::now());

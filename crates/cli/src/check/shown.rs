@@ -33,7 +33,7 @@ pub(crate) fn frames(tap: &Tap, sent: &[u8]) {
             Ok(Received::Message(_, message)) => bytes(tap, Direction::Sent, &message),
             Ok(Received::Ping(_)) => tap.show(Direction::Sent, Wire::Carrier("a ping")),
             Ok(Received::Pong | Received::Close(_)) => {
-                tap.show(Direction::Sent, Wire::Carrier("a control frame"))
+                tap.show(Direction::Sent, Wire::Carrier("a control frame"));
             }
             _ => {
                 let what = format!("{} bytes that are no whole frame, or a faulty one", buffer.len());

@@ -1,5 +1,6 @@
 //! `switchboard bench`, over every carrier.
 
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -89,6 +90,32 @@ fn what_is_no_answer_is_told_with_what_came() {
     assert_eq!(code, Some(5), "{stderr}");
     assert_eq!(report["errors"]["byKind"][0]["kind"], "badAnswer", "{report}");
     assert_eq!(report["errors"]["byKind"][0]["first"], "HTTP status 404: not here", "{report}");
+}
+
+#[test]
+fn a_server_that_closes_after_each_answer_is_measured_too() {
+    let (listener, url) = listener();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut request = [0; 4096];
+            let length = stream.read(&mut request).unwrap();
+            let request = String::from_utf8_lossy(&request[..length]).into_owned();
+            let id = request.rsplit(':').next().unwrap().trim_end_matches('}').to_owned();
+            let body = format!(r#"{{"jsonrpc":"2.0","result":1,"id":{id}}}"#);
+            let head =
+                format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
+            stream.write_all((head + &body).as_bytes()).unwrap();
+        }
+    });
+    let (code, report, stderr) = report(&[&url, "x", "--count", "50", "--connections", "1"]);
+    assert_eq!(
+        (code, &report["results"], &report["errors"]["total"]),
+        (Some(0), &50.into(), &0.into()),
+        "{stderr}"
+    );
+    // After the last one nothing is left to call for.
+    assert!(report["reconnects"].as_u64().unwrap() >= 49, "{report}");
 }
 
 #[test]

@@ -73,7 +73,7 @@ impl Http {
         Http { head, buffer: BytesMut::new(), body: Body::Head, response: Response::default() }
     }
 
-    pub(super) fn form(&self, text: Text) -> Form {
+    pub(super) fn form(&self, text: &Text) -> Form {
         let mut bytes = self.head.0.to_vec();
         bytes.extend_from_slice(format!("content-length: {}\r\n\r\n", text.bytes.len()).as_bytes());
         let shift = bytes.len();
@@ -265,7 +265,7 @@ mod tests {
                     match http.next() {
                         Ok(Some(Event::End)) => return events.push("end".to_owned()),
                         Ok(Some(Event::Message(body))) => {
-                            events.push(String::from_utf8(body.to_vec()).unwrap())
+                            events.push(String::from_utf8(body.to_vec()).unwrap());
                         }
                         Ok(Some(other)) => events.push(format!("{other:?}")),
                         Ok(None) => return,
@@ -293,7 +293,7 @@ mod tests {
         headers.insert(ACCEPT, "x/y".parse().unwrap());
         let http = Http::new(Head::new("a:1", "/rpc", &headers));
         let mut out = Vec::new();
-        http.form(Text { bytes: b"[000000000]".to_vec(), holes: vec![1] }).write(100_000_007, &mut out);
+        http.form(&Text { bytes: b"[000000000]".to_vec(), holes: vec![1] }).write(100_000_007, &mut out);
         let text = String::from_utf8(out).unwrap();
         assert!(
             text.starts_with("POST /rpc HTTP/1.1\r\nhost: a:1\r\ncontent-type: application/json\r\n"),
@@ -342,5 +342,29 @@ mod tests {
         assert!(events("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n")[0].contains("length"));
         assert!(events("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n")[0].contains("longer"));
         assert!(events("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")[0].contains("chunk"));
+    }
+
+    /// Parts of which a response may be made, in any order.
+    const PARTS: [&str; 12] = [
+        "HTTP/1.1 200 OK\r\n",
+        "HTTP/1.0 404 No\r\n",
+        "HTTP/1.1 100 Continue\r\n\r\n",
+        "Content-Length: 2\r\n",
+        "Content-Length: 99999999999999999999\r\n",
+        "Transfer-Encoding: chunked\r\n",
+        "Connection: close\r\n",
+        "Content-Type: text/event-stream\r\n",
+        "\r\n",
+        "{}",
+        "2\r\n{}\r\n",
+        "0\r\n\r\n",
+    ];
+
+    proptest::proptest! {
+        #[test]
+        fn however_a_response_is_cut_the_same_comes_of_it(parts in proptest::collection::vec(0..PARTS.len(), 1..12)) {
+            // It compares, and panics if that differs.
+            events(&parts.into_iter().map(|part| PARTS[part]).collect::<String>());
+        }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) enum Event {
 
 impl Carrier {
     /// A text as it is sent.
-    pub(crate) fn form(&self, text: Text) -> Form {
+    pub(crate) fn form(&self, text: &Text) -> Form {
         match self {
             Carrier::Http(http) => http.form(text),
             Carrier::WebSocket(socket) => socket.form(text),

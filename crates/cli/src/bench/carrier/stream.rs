@@ -18,7 +18,7 @@ impl Stream {
         Stream { framing, decoder: Decoder::new(framing, LIMIT) }
     }
 
-    pub(super) fn form(&self, text: Text) -> Form {
+    pub(super) fn form(&self, text: &Text) -> Form {
         let mut bytes = Vec::new();
         self.framing.encode(&text.bytes, &mut bytes);
         let shift = match self.framing {
@@ -53,7 +53,7 @@ mod tests {
             let text = Text { bytes: b"[\n000000000]".to_vec(), holes: vec![2] };
             let mut stream = Stream::new(framing);
             let mut out = Vec::new();
-            stream.form(text).write(123_456_789, &mut out);
+            stream.form(&text).write(123_456_789, &mut out);
             // It is read as it is sent.
             stream.feed(&out);
             match stream.next() {

@@ -23,7 +23,7 @@ impl WebSocket {
         WebSocket { buffer: rest, decoder: Decoder::new(Role::Client, LIMIT), key }
     }
 
-    pub(super) fn form(&self, text: Text) -> Form {
+    pub(super) fn form(&self, text: &Text) -> Form {
         let bytes = frame_with(self.key, TEXT, &text.bytes);
         let from = bytes.len() - text.bytes.len();
         Form::new(bytes, &text.holes, from).masked(Mask { key: self.key, from })
@@ -56,7 +56,7 @@ mod tests {
         for length in [0, 200, 70_000] {
             let text = [b"000000000", " ".repeat(length).as_bytes()].concat();
             let mut out = Vec::new();
-            socket.form(Text { bytes: text, holes: vec![0] }).write(123_456_789, &mut out);
+            socket.form(&Text { bytes: text, holes: vec![0] }).write(123_456_789, &mut out);
             let mut far = Decoder::new(Role::Server, LIMIT);
             match far.next(&mut BytesMut::from(&out[..])) {
                 Ok(Received::Message(_, message)) => assert_eq!(message.trim_ascii(), b"123456789"),

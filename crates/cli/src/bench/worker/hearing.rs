@@ -209,7 +209,7 @@ impl Worker {
         let of = of.and_then(|id| flights.find(id)).map(|(place, _)| place);
         if let Some(place) = of.or_else(|| flights.oldest()) {
             self.land(number, place, now, |tally, flight| {
-                tally.fail(Kind::BadAnswer, what, flight.due.calls)
+                tally.fail(Kind::BadAnswer, what, flight.due.calls);
             });
         }
     }
