@@ -131,14 +131,12 @@ impl Dial {
         self
     }
 
-    /// Asking for HTTP/2 when TLS is set up. It is for [`raw`](Dial::raw), over which the caller speaks it;
+    /// Asking for HTTP/2 when TLS is set up, in the way that was given. It is for [`raw`](Dial::raw), over which the caller speaks it;
     /// [`ClientOptions::http2`] makes a [`Client`] speak it.
+    #[cfg(feature = "tls")]
     #[must_use]
     pub fn with_http2(mut self) -> Dial {
-        #[cfg(feature = "tls")]
-        {
-            self.tls = self.tls.map(|tls| tls.for_http(true));
-        }
+        self.tls = self.tls.map(|tls| tls.for_http(true));
         self
     }
 

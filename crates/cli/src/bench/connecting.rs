@@ -22,7 +22,7 @@ pub(crate) fn connect(dial: Dial, headers: HeaderMap, http2: bool, time: Duratio
     Arc::new(move || {
         let (endpoint, head, url) = (Arc::clone(&endpoint), head.clone(), url.clone());
         let open = async move {
-            let raw = endpoint.open().await.map_err(unreachable)?;
+            let raw = endpoint.open().await.map_err(|error| unreachable(error, http2))?;
             match endpoint.carrier() {
                 Spoken::Http if http2 => Http2::open(raw, &url, &endpoint.headers).await,
                 Spoken::Http => Ok(Line::new(raw, Carrier::Http(Http::new(head)))),
@@ -43,8 +43,12 @@ pub(crate) fn connect(dial: Dial, headers: HeaderMap, http2: bool, time: Duratio
     })
 }
 
-fn unreachable(error: DialError) -> CallError {
+fn unreachable(error: DialError, http2: bool) -> CallError {
     match error {
+        // With TLS the versions of HTTP are agreed on beforehand.
+        DialError::Unreachable(what) if http2 && what.contains("does not speak HTTP over this port") => {
+            CallError::Unreachable("the server does not speak HTTP/2: leave `--http2` out".into())
+        }
         DialError::Unreachable(what) => CallError::Unreachable(what.into()),
         other => CallError::Unsupported(other.to_string().into()),
     }

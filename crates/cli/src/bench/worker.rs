@@ -312,7 +312,8 @@ impl Worker {
         let far = &mut self.far[number];
         far.failures += u32::from(!lost.is_empty());
         if far.failures >= BREAKS && !self.was_answered {
-            let what = format!("{what}, each time and without any answer").into();
+            let hint = if self.plan.http2 { "; does it speak HTTP/2?" } else { "" };
+            let what = format!("{what}, each time and without any answer{hint}").into();
             return Err(match kind {
                 Kind::BadAnswer => CallError::Protocol(what),
                 _ => CallError::Closed(what),
