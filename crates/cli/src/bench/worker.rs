@@ -84,7 +84,10 @@ struct Far {
     flights: Flights,
     /// The message that is sent over and over, as this connection carries it.
     form: Form,
+    /// Times in a row that it could not be made, or broke before it carried an answer.
     failures: u32,
+    /// Whether it carried an answer since it was made.
+    is_proven: bool,
 }
 
 enum Link {
@@ -113,7 +116,7 @@ impl Worker {
             let line = line?;
             let form = line.form(&text(work, plan));
             let flights = Flights::new(plan.depth, plan.batch);
-            far.push(Far { link: Link::Open(line), flights, form, failures: 0 });
+            far.push(Far { link: Link::Open(line), flights, form, failures: 0, is_proven: false });
         }
         drop(dials);
         let now = Instant::now();
@@ -310,7 +313,8 @@ impl Worker {
             }
         }
         let far = &mut self.far[number];
-        far.failures += u32::from(!lost.is_empty());
+        // Who closes after an answer may be called again at once; who only closes is left alone for a while.
+        far.failures += u32::from(!lost.is_empty() || !far.is_proven);
         if far.failures >= BREAKS && !self.was_answered {
             let hint = if self.plan.http2 { "; does it speak HTTP/2?" } else { "" };
             let what = format!("{what}, each time and without any answer{hint}").into();
@@ -319,7 +323,12 @@ impl Worker {
                 _ => CallError::Closed(what),
             });
         }
-        self.dial(number);
+        if self.is_over {
+            // Nothing will be sent any more.
+            self.far[number].link = Link::Dialling(Box::pin(std::future::pending()));
+        } else {
+            self.dial(number);
+        }
         Ok(())
     }
 
@@ -344,7 +353,7 @@ impl Worker {
             Ok(line) => {
                 // What a connection adds to a message may differ from one to the next.
                 far.form = line.form(&text(&self.work, &self.plan));
-                far.link = Link::Open(line);
+                (far.link, far.is_proven) = (Link::Open(line), false);
                 self.tally.reconnects += 1;
                 self.open(number, self.plan.depth, Instant::now());
             }

@@ -226,7 +226,7 @@ impl Worker {
         }
         self.done += due.calls;
         self.was_answered = true;
-        self.far[number].failures = 0;
+        (self.far[number].failures, self.far[number].is_proven) = (0, true);
         self.open(number, 1, now);
     }
 

@@ -337,6 +337,24 @@ async fn a_connection_that_breaks_is_made_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_far_side_that_takes_no_more_connections_is_left_alone_for_a_while() {
+    let dials = Arc::new(AtomicUsize::new(0));
+    let made = Arc::clone(&dials);
+    let start = Instant::now();
+    let connect = move || match made.fetch_add(1, Ordering::SeqCst) {
+        0 => Ok(answering(start, |now| now + MS)),
+        // Closed before anything is said.
+        _ => Ok(tokio::io::duplex(1).0),
+    };
+    let plan = Plan { connections: 2, rate: Some(10.0), seconds: Some(10.0), ..plan() };
+    let (tally, outcome) = measure(&plan, connect).await;
+    assert_eq!(outcome, Ok(()));
+    assert!(tally.results > 50, "{}", tally.results);
+    let dials = dials.load(Ordering::SeqCst);
+    assert!((5..30).contains(&dials), "{dials}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_far_side_that_only_hangs_up_ends_the_run() {
     let connect = || Ok(far(|_| Act::HangUp));
     let (tally, outcome) = measure(&Plan { seconds: Some(600.0), ..plan() }, connect).await;
