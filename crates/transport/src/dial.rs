@@ -131,6 +131,15 @@ impl Dial {
         self
     }
 
+    /// Asking for HTTP/2 when TLS is set up, in the way that was given. It is for [`raw`](Dial::raw), over which the caller speaks it;
+    /// [`ClientOptions::http2`] makes a [`Client`] speak it.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn with_http2(mut self) -> Dial {
+        self.tls = self.tls.map(|tls| tls.for_http(true));
+        self
+    }
+
     /// Where it goes.
     #[must_use]
     pub fn address(&self) -> &Address {

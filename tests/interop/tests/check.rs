@@ -20,6 +20,39 @@ async fn jayson_over_http() {
 }
 
 #[tokio::test]
+async fn jayson_over_https() {
+    let other = Other::start(Program::Node("server-jayson.mjs"), &["https"]).await;
+    let certificate = concat!(env!("CARGO_MANIFEST_DIR"), "/node/localhost.pem");
+    let found = check(&other.url, &["--cacert", certificate, "--only", "requests", "--only", "http"]).await;
+    // The same as without TLS.
+    assert!(found.passed > 40, "{found:?}");
+    assert!(found.failed.contains_key("top-string") && found.breaks("J2-33"), "{found:?}");
+}
+
+#[tokio::test]
+async fn the_library_of_mcp_over_http() {
+    let other = Other::start(Program::Node("server-mcp.mjs"), &[]).await;
+    let found = check(&other.url, &["--profile", "mcp"]).await;
+    assert!(found.passed > 120, "{found:?}");
+    // What is JSON and no request is told as no JSON. It is told by the cases that are about the code, and by no others.
+    let about_the_code =
+        ["method-number", "empty-object", "top-string", "top-number", "top-true", "top-null"];
+    let others: Vec<_> =
+        found.failed.keys().filter(|name| !about_the_code.contains(&name.as_str())).collect();
+    assert!(found.failed.contains_key("method-number") && found.breaks("J2-33"), "{found:?}");
+    // A notification with a member that is not known is answered.
+    assert_eq!(others, ["notification-wrong-case"], "{found:?}");
+}
+
+#[tokio::test]
+async fn jsonrpclib_pelix_in_version_1_0() {
+    let other = Other::start(Program::Python("server_jsonrpclib.py"), &[]).await;
+    let found = check(&other.url, &["--profile", "v1"]).await;
+    // A server of 1.0 that does nothing wrong.
+    assert!(found.passed > 15 && found.failed.is_empty(), "{found:?}");
+}
+
+#[tokio::test]
 async fn json_rpc_2_0_over_http() {
     let other = Other::start(Program::Node("server-json-rpc-2.0.mjs"), &[]).await;
     let found = check(&other.url, &[]).await;
@@ -45,8 +78,8 @@ async fn vscode_jsonrpc_as_a_child() {
     assert!(found.passed > 20, "{found:?}");
     // No version is asked for.
     assert!(found.failed.contains_key("version-2-1") && found.breaks("J2-02"), "{found:?}");
-    // What has an identifier and no method is never answered.
-    assert!(found.failed.contains_key("method-missing") && found.breaks("J2-04"), "{found:?}");
+    // What has an identifier and is no request is never answered.
+    assert!(found.failed.contains_key("method-number") && found.breaks("J2-33"), "{found:?}");
     // Of calls with the identifiers 1 and "1" one is not answered.
     assert!(found.failed.contains_key("string-and-number-ids") && found.breaks("J2-16"), "{found:?}");
     // A header without a length is neither told nor the end.

@@ -6,15 +6,17 @@ use std::thread::JoinHandle;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use switchboard::CallError;
+use switchboard::{CallError, Tap};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
 use super::alarm::Alarm;
+use super::line::Connect;
 use super::plan::Plan;
 use super::schedule::Schedule;
 use super::tally::Tally;
-use super::worker::{Connect, Gauge, Work, Worker};
+use super::work::Work;
+use super::worker::{Gauge, Worker};
 
 /// The threads of a run. Dropping it stops them.
 pub(crate) struct Crew {
@@ -46,7 +48,12 @@ impl Crew {
     /// # Errors
     ///
     /// When a thread cannot be started.
-    pub(crate) fn hire(plan: &Plan, work: &Work, connect: &Connect) -> std::io::Result<Crew> {
+    pub(crate) fn hire(
+        plan: &Plan,
+        work: &Work,
+        connect: &Connect,
+        tap: Option<&Tap>,
+    ) -> std::io::Result<Crew> {
         let (word, hears) = watch::channel(Word::Wait);
         let mut members = Vec::with_capacity(plan.threads);
         for number in 0..plan.threads {
@@ -59,6 +66,7 @@ impl Crew {
                 number,
                 work: work.clone(),
                 connect: Arc::clone(connect),
+                tap: tap.cloned(),
                 gauge: Arc::clone(&gauge),
                 word: hears.clone(),
             };
@@ -150,6 +158,7 @@ struct Shift {
     number: usize,
     work: Work,
     connect: Connect,
+    tap: Option<Tap>,
     gauge: Arc<Gauge>,
     word: watch::Receiver<Word>,
 }
@@ -168,7 +177,7 @@ impl Shift {
             () = &mut stopped => Err(CallError::Cancelled),
         };
         let mut worker = match connected {
-            Ok(worker) => worker,
+            Ok(worker) => worker.with_tap(self.tap),
             Err(error) => {
                 let _ = ready.send(Err(error));
                 return (Tally::new(), Ok(()));

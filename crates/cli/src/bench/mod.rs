@@ -1,14 +1,28 @@
 //! `switchboard bench`: calls a method over and over, and measures.
 //!
-//! [`plan`] is what was asked for, [`schedule`] says when calls are due, [`worker`] makes them on one thread and keeps a
-//! [`tally`], [`crew`] is the threads; then [`report`] is what is shown: as a [`page`], a [picture](svg) or JSON, and
-//! beside a [`baseline`].
+//! ```text
+//! plan → schedule: when calls are due ─┐
+//! work → form: what is sent           ─┤→ worker (one a thread) → tally → report → page, svg, JSON, baseline
+//! connecting → line: where it goes    ─┘
+//! ```
+//!
+//! A worker is to cost less than any server. So it does not call with the client of the library: a message is written
+//! once ([`form`]), and only its identifiers change; it goes over a [`line`] without tasks or channels between; and of
+//! what comes, a [`carrier`] finds the end and [`answer`] sees that it is the answer to a message under way
+//! ([`flights`]). [`crew`] is the threads, which share nothing meanwhile.
 
 mod alarm;
+mod answer;
 mod baseline;
+mod bells;
+mod carrier;
+mod connecting;
 mod crew;
 pub(crate) mod figures;
-mod flight;
+mod flights;
+mod form;
+mod http2;
+mod line;
 mod page;
 mod plan;
 mod progress;
@@ -17,21 +31,22 @@ mod schedule;
 mod svg;
 mod tally;
 mod timeline;
+mod work;
 mod worker;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use switchboard::{CallError, DialError, Json};
+use switchboard::address::Scheme;
+use switchboard::{CallError, Json, Version};
 use tokio::time::Instant;
 
 use self::crew::Crew;
 use self::plan::Plan;
 use self::progress::Progress;
 use self::report::Report;
-use self::worker::{Connect, Work};
+use self::work::Work;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::signals::Signals;
@@ -70,8 +85,8 @@ pub(crate) struct Bench {
     /// Connections to call over.
     #[arg(long, short, value_name = "COUNT", default_value = "10", value_parser = units::count)]
     connections: usize,
-    /// Calls, or batches, that may be under way on each connection: 1, with `--rate` 100. Over HTTP each has a socket of
-    /// its own.
+    /// Calls, or batches, that may be under way on each connection: 1; with `--rate` 100, over HTTP/1.1 10, where each
+    /// has a socket of its own.
     #[arg(long, short, value_name = "COUNT", value_parser = units::count)]
     depth: Option<usize>,
     /// Calls a second that are due, at fixed times. Without it: as many as possible.
@@ -89,7 +104,13 @@ pub(crate) struct Bench {
     /// Calls in one batch.
     #[arg(long, value_name = "CALLS", default_value = "1", value_parser = units::count)]
     batch: usize,
-    /// Threads that call: one a processor.
+    /// Speak HTTP/2: what is under way on a connection shares one socket.
+    #[arg(long, conflicts_with = "pipeline")]
+    http2: bool,
+    /// Send requests of HTTP/1.1 on one socket without waiting for answers, as many as `--depth` says.
+    #[arg(long)]
+    pipeline: bool,
+    /// Threads that call: one for every two processors.
     #[arg(long, value_name = "COUNT", value_parser = units::count)]
     threads: Option<usize>,
     /// Write the plots to this file as SVG.
@@ -107,14 +128,21 @@ impl Bench {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Failure> {
         logs::start(self.target.log_level());
-        let work = Work { method: self.method.clone(), params: params::read(&self.params)? };
+        let version = if self.target.v1 { Version::V1 } else { Version::V2 };
+        let work = Work { method: self.method.clone(), params: params::read(&self.params)?, version };
         let before = self.baseline.as_deref().map(baseline::read).transpose()?;
-        let (plan, connect) = (self.plan()?, self.connect()?);
+        let dial = self.target.dial()?;
+        let scheme = dial.address().scheme();
+        let plan = self.plan(scheme)?;
+        let connect = connecting::connect(dial, self.target.headers()?, self.http2, self.target.timeout);
+        let is_spread = matches!(scheme, Scheme::Http | Scheme::Https) && !self.http2 && !self.pipeline;
+        let spread = if is_spread { plan.spread() } else { plan.clone() };
+        let tap = self.target.tap();
         let cannot = |error| Failure::new(Exit::Unreachable, format!("cannot start: {error}"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
         let (report, outcome) = runtime.block_on(async {
             let signals = Signals::listen().map_err(cannot)?;
-            let crew = Crew::hire(&plan, &work, &connect).map_err(cannot)?;
+            let crew = Crew::hire(&spread, &work, &connect, tap.as_ref()).map_err(cannot)?;
             self.measure(&plan, crew, signals).await
         })?;
         self.show(&report, before.as_ref())?;
@@ -122,8 +150,18 @@ impl Bench {
         self.judge(&report)
     }
 
-    fn plan(&self) -> Result<Plan, Failure> {
-        let depth = self.depth.unwrap_or(if self.rate.is_some() { 100 } else { 1 });
+    fn plan(&self, scheme: Scheme) -> Result<Plan, Failure> {
+        let is_http = matches!(scheme, Scheme::Http | Scheme::Https);
+        if !is_http && (self.http2 || self.pipeline) {
+            let option = if self.http2 { "--http2" } else { "--pipeline" };
+            return Err(Failure::usage(format!("`{option}` is for http and https URLs")));
+        }
+        let has_own_sockets = is_http && !self.http2 && !self.pipeline;
+        let depth = self.depth.unwrap_or(match self.rate {
+            None => 1,
+            Some(_) if has_own_sockets => 10,
+            Some(_) => 100,
+        });
         if self.connections.saturating_mul(depth).saturating_mul(self.batch) > MOST {
             let what = format!("more than {MOST} calls would be under way at once");
             return Err(Failure::usage(what).advise("lower `--connections`, `--depth` or `--batch`"));
@@ -133,27 +171,19 @@ impl Bench {
         Ok(Plan {
             connections: self.connections,
             depth,
-            threads: self.threads.unwrap_or(processors).min(self.connections),
+            threads: self
+                .threads
+                .unwrap_or(processors.div_ceil(2))
+                .min(self.connections * if has_own_sockets { depth } else { 1 }),
             batch: self.batch,
             rate: self.rate,
             seconds: seconds.as_ref().map(Duration::as_secs_f64),
             count: self.count.map(|count| count as u64),
             warm_up: self.warm_up.unwrap_or_default().as_secs_f64(),
+            http2: self.http2,
+            pipeline: self.pipeline,
             timeout: self.target.timeout.as_secs_f64(),
         })
-    }
-
-    fn connect(&self) -> Result<Connect, Failure> {
-        let dial = self.target.dial()?;
-        Ok(Arc::new(move || {
-            let dial = dial.clone();
-            Box::pin(async move {
-                dial.connect().await.map_err(|error| match error {
-                    DialError::Unreachable(what) => CallError::Unreachable(what.into()),
-                    other => CallError::Unsupported(other.to_string().into()),
-                })
-            })
-        }))
     }
 
     /// Lets the crew work until it is done or a signal comes.
@@ -214,7 +244,12 @@ impl Bench {
             Some(failed) if failed.kind == "badAnswer" => Exit::Protocol,
             _ => Exit::Unreachable,
         };
-        Err(Failure::new(exit, "no call gave a result"))
+        let most = report.most_frequent_error().map(|what| format!(": {what}")).unwrap_or_default();
+        let failure = Failure::new(exit, format!("no call gave a result{most}"));
+        Err(match report.hint() {
+            Some(hint) => failure.advise(hint),
+            None => failure,
+        })
     }
 }
 

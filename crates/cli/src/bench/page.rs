@@ -47,6 +47,11 @@ fn setup(report: &Report) -> String {
     if plan.batch > 1 {
         text.push_str(&format!(", batches of {}", plan.batch));
     }
+    match (plan.http2, plan.pipeline) {
+        (true, _) => text.push_str(", HTTP/2"),
+        (_, true) => text.push_str(", pipelined"),
+        _ => {}
+    }
     match plan.rate {
         Some(wanted) => text.push_str(&format!(", {} calls/s due", rate(wanted))),
         None => text.push_str(", as fast as possible"),
@@ -64,16 +69,17 @@ fn counted(number: u64, what: &str) -> String {
 fn summary(out: &mut String, report: &Report) -> std::fmt::Result {
     let seconds = report.seconds.max(f64::MIN_POSITIVE);
     writeln!(out, "  {:<12}{} in {}", "calls", count(report.calls), time(report.seconds * 1e9))?;
-    writeln!(out, "  {:<12}{TITLE}{}{TITLE:#} calls/s", "throughput", rate(report.throughput))?;
+    let errors = if report.errors.total > 0 { ", errors among them" } else { "" };
+    writeln!(out, "  {:<12}{TITLE}{}{TITLE:#} calls/s{errors}", "throughput", rate(report.throughput))?;
     if report.items > 0 {
         let each = rate(report.items as f64 / seconds);
         writeln!(out, "  {:<12}{} in streams, {each} a second", "items", count(report.items))?;
     }
-    let (sent, received) = (report.payload.sent as f64, report.payload.received as f64);
+    let (sent, received) = (report.bytes.sent as f64, report.bytes.received as f64);
     writeln!(
         out,
-        "  {:<12}{} of params ({}/s), {} of results ({}/s)\n",
-        "payload",
+        "  {:<12}{} sent ({}/s), {} received ({}/s), on the wire\n",
+        "bytes",
         bytes(sent),
         bytes(sent / seconds),
         bytes(received),
@@ -165,7 +171,11 @@ fn errors(out: &mut String, report: &Report) -> std::fmt::Result {
             writeln!(out, "  {:>10} × {} {message}", count(rejected.count), rejected.code)?;
         }
         for failed in &errors.by_kind {
-            writeln!(out, "  {:>10} × {}", count(failed.count), kind(&failed.kind))?;
+            let first = if failed.first.is_empty() { String::new() } else { format!(": {}", failed.first) };
+            writeln!(out, "  {:>10} × {}{}", count(failed.count), failed.describe(), visible(&first))?;
+        }
+        if let Some(hint) = report.hint() {
+            writeln!(out, "{WARNING}{hint}{WARNING:#}")?;
         }
         writeln!(out)?;
     }
@@ -174,17 +184,6 @@ fn errors(out: &mut String, report: &Report) -> std::fmt::Result {
         writeln!(out, "{WARNING}Connections were made again {times} times{WARNING:#}\n")?;
     }
     Ok(())
-}
-
-/// What a kind of failure is called.
-fn kind(name: &str) -> &str {
-    match name {
-        "timedOut" => "no answer in time",
-        "connectionLost" => "the connection broke",
-        "refused" => "no connection could be made",
-        "badAnswer" => "the answer is not JSON-RPC",
-        _ => "not sent or not awaited",
-    }
 }
 
 /// How the schedule was kept, where there is something to say.

@@ -24,6 +24,12 @@ pub(crate) struct Plan {
     pub(crate) count: Option<u64>,
     /// Seconds before that, in which calls are made and not measured.
     pub(crate) warm_up: f64,
+    /// Whether HTTP/2 is spoken.
+    #[serde(default)]
+    pub(crate) http2: bool,
+    /// Whether messages follow each other on a connection of HTTP/1.1 without waiting for answers.
+    #[serde(default)]
+    pub(crate) pipeline: bool,
     /// Seconds after which an answer is not waited for any more.
     pub(crate) timeout: f64,
 }
@@ -44,6 +50,11 @@ impl Plan {
         Duration::from_secs_f64(self.timeout)
     }
 
+    /// The same where every message that is under way has a connection of its own.
+    pub(crate) fn spread(&self) -> Plan {
+        Plan { connections: self.connections * self.depth, depth: 1, ..self.clone() }
+    }
+
     /// The part of `total` that is due to the thread with this number.
     pub(crate) fn share(&self, total: u64, thread: usize) -> u64 {
         let (thread, threads) = (thread as u64, self.threads as u64);
@@ -62,6 +73,8 @@ pub(super) fn plan() -> Plan {
         seconds: None,
         count: None,
         warm_up: 0.0,
+        http2: false,
+        pipeline: false,
         timeout: 30.0,
     }
 }

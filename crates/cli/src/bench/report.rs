@@ -28,7 +28,7 @@ pub(crate) struct Report {
     pub(crate) throughput: f64,
     pub(crate) latency: Latency,
     pub(crate) errors: Errors,
-    pub(crate) payload: Payload,
+    pub(crate) bytes: Bytes,
     pub(crate) reconnects: u64,
     /// How the schedule was kept, where calls are made at a rate.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,13 +62,16 @@ pub(crate) struct Errors {
     pub(crate) by_code: Vec<Rejected>,
     /// Those that it did not answer.
     pub(crate) by_kind: Vec<Failed>,
+    /// Batches that were answered with one error for all of their calls.
+    #[serde(default)]
+    pub(crate) refused_batches: u64,
 }
 
 /// Answers with one code.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Rejected {
     pub(crate) code: i64,
-    /// The message of the first.
+    /// The message of the first, and its data.
     pub(crate) message: String,
     pub(crate) count: u64,
 }
@@ -78,11 +81,15 @@ pub(crate) struct Rejected {
 pub(crate) struct Failed {
     pub(crate) kind: String,
     pub(crate) count: u64,
+    /// What was said of the first, if anything.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) first: String,
 }
 
-/// Bytes of params and results, without what is around them.
+/// Bytes that went over the connections once they were made: messages and all that the carrier puts around them, before
+/// TLS.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Payload {
+pub(crate) struct Bytes {
     pub(crate) sent: u64,
     pub(crate) received: u64,
 }
@@ -133,7 +140,7 @@ impl Report {
             throughput: if seconds > 0.0 { rounded(answers as f64 / seconds) } else { 0.0 },
             latency: Latency::of(tally),
             errors: Errors::of(tally),
-            payload: Payload { sent: tally.sent, received: tally.received },
+            bytes: Bytes { sent: tally.traffic.sent, received: tally.traffic.received },
             reconnects: tally.reconnects,
             pacing,
             timeline: Timeline {
@@ -143,12 +150,46 @@ impl Report {
         }
     }
 
+    /// What was said of the error that came most often.
+    pub(crate) fn most_frequent_error(&self) -> Option<String> {
+        let codes = self.errors.by_code.iter();
+        let codes = codes.map(|rejected| (rejected.count, format!("{} {}", rejected.code, rejected.message)));
+        let kinds = self.errors.by_kind.iter().map(|failed| match failed.first.as_str() {
+            "" => (failed.count, failed.describe().to_owned()),
+            first => (failed.count, format!("{}: {first}", failed.describe())),
+        });
+        codes.chain(kinds).max_by_key(|(count, _)| *count).map(|(_, what)| what)
+    }
+
+    /// What to do about errors, where that can be said.
+    pub(crate) fn hint(&self) -> Option<String> {
+        let refused = self.errors.refused_batches;
+        (refused > 0).then(|| {
+            format!(
+                "the server refused {refused} {} of {} calls as a whole: try a smaller `--batch`, or raise its limit",
+                if refused == 1 { "batch" } else { "batches" },
+                self.plan.batch
+            )
+        })
+    }
+
     /// Answers a second, by moment. The last moment, which the end cuts short, is left out if there are others.
     pub(crate) fn rates(&self) -> Vec<f64> {
         let whole = (self.seconds * 1000.0 / self.timeline.width_ms as f64).floor() as usize;
         let answers = &self.timeline.answers;
         let shown = whole.clamp(1.min(answers.len()), answers.len());
         answers[..shown].iter().map(|count| *count as f64 * 1000.0 / self.timeline.width_ms as f64).collect()
+    }
+}
+
+impl Failed {
+    /// The kind in words.
+    pub(crate) fn describe(&self) -> &'static str {
+        match self.kind.as_str() {
+            "timedOut" => "no answer in time",
+            "connectionLost" => "the connection broke",
+            _ => "what came is no answer",
+        }
     }
 }
 
@@ -212,8 +253,13 @@ impl Errors {
                 })
                 .collect(),
             by_kind: by_kind
-                .map(|(kind, count)| Failed { kind: Kind::name(*kind).to_owned(), count: *count })
+                .map(|(kind, (count, first))| Failed {
+                    kind: Kind::name(*kind).to_owned(),
+                    count: *count,
+                    first: first.clone(),
+                })
                 .collect(),
+            refused_batches: tally.refused_batches,
         }
     }
 }
@@ -237,11 +283,10 @@ pub(super) fn report() -> Report {
     for call in 0..1000u64 {
         let due = start + Duration::from_millis(call);
         tally.took(start, due, due + Duration::from_micros(100 + call), 1);
-        let json = switchboard::Json::parse("5").expect("a number is JSON");
-        tally.reply(switchboard::Reply::Value(json));
+        tally.results += 1;
     }
-    tally.reply(switchboard::ErrorObject::new(switchboard::Code(-32601), "Method not found").into());
-    tally.failure(switchboard::CallError::TimedOut);
+    tally.reject(-32601, "Method not found".to_owned(), 1);
+    tally.fail(Kind::TimedOut, "", 1);
     tally.pace.unsent = 7;
     let plan = Plan { rate: Some(1000.0), seconds: Some(1.0), ..super::plan::plan() };
     Report::new("tcp://127.0.0.1:1", "math/add", &plan, &tally, false)

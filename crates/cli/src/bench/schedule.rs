@@ -88,8 +88,12 @@ impl Schedule {
         self.measured_from
     }
 
-    /// Whether the time for calls is over.
-    pub(crate) fn is_past(&self, now: Instant) -> bool {
+    /// Whether no call will be due any more.
+    pub(crate) fn is_over(&self, now: Instant) -> bool {
+        self.due(now).is_none()
+    }
+
+    fn is_past(&self, now: Instant) -> bool {
         self.end.is_some_and(|end| now >= end)
     }
 

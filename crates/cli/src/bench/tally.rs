@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use switchboard::{CallError, Reply};
 use tokio::time::Instant;
 
+use super::line::Traffic;
 use super::timeline::Timeline;
 
 /// What was measured, by one worker or by all.
@@ -24,12 +24,12 @@ pub(crate) struct Tally {
     pub(crate) rejected: BTreeMap<i64, (u64, String)>,
     /// Calls that gave no result, for whatever reason.
     pub(crate) errors: u64,
-    /// Calls that were not answered, by why.
-    pub(crate) failed: BTreeMap<Kind, u64>,
-    /// Bytes of the parameters that were sent.
-    pub(crate) sent: u64,
-    /// Bytes of the results that came.
-    pub(crate) received: u64,
+    /// Calls that were not answered: how many, and what was said of the first, by why.
+    pub(crate) failed: BTreeMap<Kind, (u64, String)>,
+    /// Batches that were answered with one error in the place of their answers.
+    pub(crate) refused_batches: u64,
+    /// Bytes that went over the connections, once they were made.
+    pub(crate) traffic: Traffic,
     /// Connections that broke and were made again.
     pub(crate) reconnects: u64,
     /// How the generator kept to its schedule.
@@ -45,12 +45,8 @@ pub(crate) enum Kind {
     TimedOut,
     /// The connection broke before the answer came.
     ConnectionLost,
-    /// No connection could be made.
-    Refused,
     /// What came was no JSON-RPC, or not the answer.
     BadAnswer,
-    /// It was not sent, or not waited for, for another reason.
-    Other,
 }
 
 /// How well calls were made at the times when they were due.
@@ -85,21 +81,7 @@ impl Kind {
         match self {
             Kind::TimedOut => "timedOut",
             Kind::ConnectionLost => "connectionLost",
-            Kind::Refused => "refused",
             Kind::BadAnswer => "badAnswer",
-            Kind::Other => "other",
-        }
-    }
-}
-
-impl From<&CallError> for Kind {
-    fn from(error: &CallError) -> Kind {
-        match error {
-            CallError::TimedOut => Kind::TimedOut,
-            CallError::Closed(_) => Kind::ConnectionLost,
-            CallError::Unreachable(_) => Kind::Refused,
-            CallError::Transport(_) | CallError::Protocol(_) | CallError::Result(_) => Kind::BadAnswer,
-            _ => Kind::Other,
         }
     }
 }
@@ -114,8 +96,8 @@ impl Tally {
             rejected: BTreeMap::new(),
             errors: 0,
             failed: BTreeMap::new(),
-            sent: 0,
-            received: 0,
+            refused_batches: 0,
+            traffic: Traffic::default(),
             reconnects: 0,
             pace: Pacing::default(),
             span: None,
@@ -133,33 +115,16 @@ impl Tally {
         *last = now.max(*last);
     }
 
-    /// Takes note of a reply. Gives why there is none, if the far side sent none.
-    pub(crate) fn reply(&mut self, reply: Reply) -> Option<CallError> {
-        match reply {
-            Reply::Value(json) => {
-                self.results += 1;
-                self.received += json.as_bytes().len() as u64;
-                None
-            }
-            Reply::Error(error) => self.failure(error.into()),
-            // A batch's entries are not followed further.
-            Reply::Stream(_) => {
-                self.results += 1;
-                None
-            }
-        }
+    /// Takes note of so many calls that were answered with this error.
+    pub(crate) fn reject(&mut self, code: i64, message: String, calls: u64) {
+        self.errors += calls;
+        self.rejected.entry(code).or_insert((0, message)).0 += calls;
     }
 
-    /// Takes note of a call that gave no result. Gives why, if the far side sent no answer.
-    pub(crate) fn failure(&mut self, error: CallError) -> Option<CallError> {
-        self.errors += 1;
-        if let CallError::Rejected(error) = error {
-            let entry = self.rejected.entry(error.code.0);
-            entry.or_insert_with(|| (0, error.message.to_string())).0 += 1;
-            return None;
-        }
-        *self.failed.entry(Kind::from(&error)).or_default() += 1;
-        Some(error)
+    /// Takes note of so many calls that were not answered.
+    pub(crate) fn fail(&mut self, kind: Kind, what: &str, calls: u64) {
+        self.errors += calls;
+        self.failed.entry(kind).or_insert_with(|| (0, what.to_owned())).0 += calls;
     }
 
     /// How long it took from when calls are measured until the last was answered.
@@ -179,11 +144,12 @@ impl Tally {
         for (code, (count, message)) in other.rejected {
             self.rejected.entry(code).or_insert((0, message)).0 += count;
         }
-        for (kind, count) in other.failed {
-            *self.failed.entry(kind).or_default() += count;
+        for (kind, (count, what)) in other.failed {
+            self.failed.entry(kind).or_insert((0, what)).0 += count;
         }
-        self.sent += other.sent;
-        self.received += other.received;
+        self.refused_batches += other.refused_batches;
+        self.traffic.sent += other.traffic.sent;
+        self.traffic.received += other.traffic.received;
         self.reconnects += other.reconnects;
         self.pace.late += other.pace.late;
         self.pace.worst = self.pace.worst.max(other.pace.worst);
@@ -199,7 +165,6 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchboard::{Code, ErrorObject, Json};
 
     #[tokio::test(start_paused = true)]
     async fn what_workers_measured_adds_up() {
@@ -209,14 +174,16 @@ mod tests {
         for worker in 1..=2 {
             let mut tally = Tally::new();
             tally.took(start, start, after(10 * worker), 1);
-            assert_eq!(tally.reply(Reply::Value(Json::parse("[1,2]").unwrap())), None);
-            assert_eq!(tally.reply(ErrorObject::new(Code(-5), "no").into()), None);
-            assert_eq!(tally.failure(CallError::TimedOut), Some(CallError::TimedOut));
+            tally.results += 1;
+            tally.reject(-5, "no".to_owned(), 3);
+            tally.fail(Kind::TimedOut, "late", 1);
+            tally.traffic = Traffic { sent: 7, received: 5 };
             all.add(tally);
         }
-        assert_eq!((all.results, all.received, all.errors), (2, 10, 4));
-        assert_eq!(all.rejected[&-5], (2, "no".to_owned()));
-        assert_eq!(all.failed[&Kind::TimedOut], 2);
+        assert_eq!((all.results, all.errors), (2, 8));
+        assert_eq!(all.traffic, Traffic { sent: 14, received: 10 });
+        assert_eq!(all.rejected[&-5], (6, "no".to_owned()));
+        assert_eq!(all.failed[&Kind::TimedOut], (2, "late".to_owned()));
         assert_eq!(all.latency.len(), 2);
         assert_eq!(all.elapsed(), Duration::from_millis(20));
     }

@@ -11,27 +11,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::stream::FuturesUnordered;
-use futures_util::{Stream, StreamExt};
-use switchboard::{Call, CallError, Json, Peer, Remote, Service};
+use futures_util::StreamExt;
+use switchboard::{CallError, Direction, Tap, Wire};
 use tokio::time::{Instant, Sleep};
 
 use super::alarm::Alarm;
-use super::flight::{Flight, Landed, Ticket};
+use super::bells::Bells;
+use super::flights::Flights;
+use super::form::Form;
+use super::line::{Connect, Line};
 use super::plan::Plan;
 use super::schedule::{Due, Next, Schedule};
-use super::tally::Tally;
+use super::tally::{Kind, Tally};
+use super::work::{Text, Work};
 
-/// Makes connections to whatever is measured.
-pub(crate) type Connect =
-    Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Result<Peer, CallError>> + Send>> + Send + Sync>;
-
-/// The call that is made over and over.
-#[derive(Clone, Debug)]
-pub(crate) struct Work {
-    pub(crate) method: String,
-    pub(crate) params: Option<Json>,
-}
+mod hearing;
 
 /// How far a worker is, for whoever shows it. Only the worker writes it.
 #[derive(Debug, Default)]
@@ -48,21 +42,28 @@ const DIALS_AT_ONCE: usize = 32;
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 /// How often in a row a connection may fail to be made before the run is given up.
 const ATTEMPTS: u32 = 20;
+/// How often in a row a connection may break, while nothing was ever answered, before the run is given up.
+const BREAKS: u32 = 5;
+/// Bytes that are read at once.
+const CHUNK: usize = 64 << 10;
 
 /// One thread's share of a run.
 pub(crate) struct Worker {
-    call: Call,
-    params_bytes: u64,
-    batch: usize,
-    timeout: Duration,
-    depth: usize,
+    work: Work,
+    plan: Plan,
     connect: Connect,
-    connections: Vec<Connection>,
+    tap: Option<Tap>,
+    far: Vec<Far>,
+    bells: Bells,
+    /// The bells that have rung, kept for its room.
+    rung: Vec<usize>,
+    /// The connections that have something to send.
+    unsent: Vec<usize>,
+    chunk: Vec<u8>,
     /// The connections that have places, one entry a place; the one that waits longest is used next.
     places: VecDeque<usize>,
     /// Since when there has been a place without a break.
     open_since: Instant,
-    flights: FuturesUnordered<Flight>,
     schedule: Schedule,
     is_over: bool,
     alarm: Alarm,
@@ -77,15 +78,21 @@ pub(crate) struct Worker {
     pub(crate) tally: Tally,
 }
 
-/// One connection.
-struct Connection {
-    /// The far side, unless the connection is being made.
-    peer: Option<Peer>,
-    /// Counts the times it was made, so that what belonged to an earlier one can be told apart.
-    generation: u32,
-    /// Messages under way on it, in this or an earlier generation.
-    under_way: usize,
+/// One connection, and what is under way on it.
+struct Far {
+    link: Link,
+    flights: Flights,
+    /// The message that is sent over and over, as this connection carries it.
+    form: Form,
+    /// Times in a row that it could not be made, or broke before it carried an answer.
     failures: u32,
+    /// Whether it carried an answer since it was made.
+    is_proven: bool,
+}
+
+enum Link {
+    Open(Line),
+    Dialling(Pin<Box<dyn Future<Output = Result<Line, CallError>> + Send>>),
 }
 
 impl Worker {
@@ -104,24 +111,28 @@ impl Worker {
     ) -> Result<Worker, CallError> {
         let count = plan.share(plan.connections as u64, thread) as usize;
         let mut dials = futures_util::stream::iter((0..count).map(|_| connect())).buffered(DIALS_AT_ONCE);
-        let mut connections = Vec::with_capacity(count);
-        while let Some(peer) = dials.next().await {
-            connections.push(Connection { peer: Some(peer?), generation: 0, under_way: 0, failures: 0 });
+        let mut far = Vec::with_capacity(count);
+        while let Some(line) = dials.next().await {
+            let line = line?;
+            let form = line.form(&text(work, plan));
+            let flights = Flights::new(plan.depth, plan.batch);
+            far.push(Far { link: Link::Open(line), flights, form, failures: 0, is_proven: false });
         }
         drop(dials);
         let now = Instant::now();
         Ok(Worker {
-            call: Call::new(work.method.as_str(), work.params.clone()),
-            params_bytes: work.params.as_ref().map_or(0, |params| params.as_bytes().len() as u64),
-            batch: plan.batch,
-            timeout: plan.timeout(),
-            depth: plan.depth,
+            work: work.clone(),
+            plan: plan.clone(),
             connect,
+            tap: None,
+            far,
+            bells: Bells::new(count),
+            rung: Vec::with_capacity(count),
+            unsent: Vec::with_capacity(count),
+            chunk: vec![0; CHUNK],
             // One place of each connection after the other, so that calls spread out.
             places: (0..plan.depth).flat_map(|_| 0..count).collect(),
-            connections,
             open_since: now,
-            flights: FuturesUnordered::new(),
             schedule: Schedule::new(plan, thread, now),
             is_over: false,
             alarm,
@@ -134,11 +145,17 @@ impl Worker {
         })
     }
 
+    /// The same, showing what is sent and received.
+    pub(crate) fn with_tap(mut self, tap: Option<Tap>) -> Worker {
+        self.tap = tap;
+        self
+    }
+
     /// Makes the calls of this schedule. Dropping the future ends the run; the tally stays.
     ///
     /// # Errors
     ///
-    /// When the far side cannot be reached, and never could.
+    /// When the far side cannot be reached any more, or never answers and hangs up.
     pub(crate) async fn run(&mut self, schedule: Schedule) -> Result<(), CallError> {
         self.open_since = schedule.start();
         self.schedule = schedule;
@@ -146,52 +163,52 @@ impl Worker {
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
+        self.bells.wake(cx.waker());
         loop {
-            while let Poll::Ready(Some((ticket, landed))) = Pin::new(&mut self.flights).poll_next(cx) {
-                if let Err(error) = self.land(ticket, landed) {
-                    return Poll::Ready(Err(error));
-                }
+            let mut rung = std::mem::take(&mut self.rung);
+            self.bells.take(&mut rung);
+            let has_rung = !rung.is_empty();
+            for number in &rung {
+                self.attend(*number)?;
             }
+            self.rung = rung;
             self.gauge.done.store(self.done, Ordering::Relaxed);
-            let has_sent = self.send_due(cx);
-            if self.is_over && self.flights.iter().all(Flight::is_dial) {
+            self.send_due(cx);
+            self.flush();
+            if self.is_over && self.far.iter().all(|far| far.flights.count() == 0) {
+                let now = Instant::now();
+                (0..self.far.len()).for_each(|number| self.count_traffic(number, now));
                 return Poll::Ready(Ok(()));
             }
             if self.sweep.as_mut().poll(cx).is_ready() {
-                self.expire();
-            } else if !has_sent {
+                self.expire()?;
+            } else if !has_rung {
                 return Poll::Pending;
             }
-            // What was sent must be polled once, to wake this task.
         }
     }
 
-    /// Sends what is due while there is a place for it. Tells whether anything was sent.
-    fn send_due(&mut self, cx: &mut Context<'_>) -> bool {
-        let mut has_sent = false;
+    /// Sends what is due while there is a place for it.
+    fn send_due(&mut self, cx: &mut Context<'_>) {
         while !self.is_over {
             let now = Instant::now();
             if self.places.is_empty() {
                 // The sweep comes back here, so that a run without any place ends too.
-                if self.schedule.is_past(now) {
+                if self.schedule.is_over(now) {
                     self.finish(now);
                 }
-                return has_sent;
+                return;
             }
             match self.schedule.take(now) {
-                Next::Now(due) => {
-                    self.send(due, now);
-                    has_sent = true;
-                }
+                Next::Now(due) => self.send(due, now),
                 Next::Later(moment) => {
                     if self.alarm.poll_at(moment, cx).is_pending() {
-                        return has_sent;
+                        return;
                     }
                 }
                 Next::Over => self.finish(now),
             }
         }
-        has_sent
     }
 
     fn finish(&mut self, now: Instant) {
@@ -199,155 +216,188 @@ impl Worker {
         self.tally.pace.unsent += self.schedule.overdue(now);
     }
 
+    /// Queues a message on the connection whose place waits for longest.
     fn send(&mut self, due: Due, now: Instant) {
-        let Some(connection) = self.places.pop_front() else { return };
-        let far = &mut self.connections[connection];
-        let Some(peer) = &far.peer else { return };
+        let Some(number) = self.places.pop_front() else { return };
+        let far = &mut self.far[number];
+        let Link::Open(line) = &mut far.link else { return };
+        let Some(first) = far.flights.begin(due, now) else { return };
         if due.is_measured {
             self.tally.pace.note(due.at, self.open_since, now);
-            self.tally.sent += due.calls * self.params_bytes;
         }
-        let ticket = Ticket::Message { connection, generation: far.generation, due, sent: now };
-        far.under_way += 1;
-        self.flights.push(match self.batch {
-            1 => Flight::call(ticket, Service::call(peer, &self.call)),
-            _ => Flight::batch(ticket, Remote::batch(peer, vec![self.call.clone(); due.calls as usize])),
-        });
+        if due.calls == self.plan.batch as u64 {
+            line.send(&far.form, first);
+        } else {
+            line.send(&line.form(&self.work.batch(due.calls as usize)), first);
+        }
+        if let Some(tap) = &self.tap {
+            let text =
+                if self.plan.batch == 1 { self.work.call() } else { self.work.batch(due.calls as usize) };
+            let mut bytes = Vec::new();
+            Form::new(text.bytes, &text.holes, 0).write(first, &mut bytes);
+            tap.show(Direction::Sent, Wire::Message(&bytes));
+        }
+        if self.unsent.last() != Some(&number) {
+            self.unsent.push(number);
+        }
     }
 
-    /// Takes note of how something ended.
-    fn land(&mut self, ticket: Ticket, landed: Landed) -> Result<(), CallError> {
-        let (connection, generation, due) = match ticket {
-            Ticket::Message { connection, generation, due, .. } => (connection, generation, due),
-            Ticket::Dial { connection } => {
-                let Landed::Dialled(peer) = landed else { return Ok(()) };
-                return self.dialled(connection, peer);
+    /// Sends what is queued.
+    fn flush(&mut self) {
+        while let Some(number) = self.unsent.pop() {
+            if let Link::Open(line) = &mut self.far[number].link {
+                line.poll_flush(&mut Context::from_waker(self.bells.bell(number)));
             }
-        };
-        let now = Instant::now();
-        let fault = self.note(due, landed, now);
-        self.done += due.calls;
-        self.was_answered |= fault.is_none();
-        self.free(connection, generation, now);
-        match fault {
-            Some(error @ CallError::Unreachable(_)) if !self.was_answered => return Err(error),
-            Some(CallError::Unreachable(_) | CallError::Closed(_)) => {
-                let far = &self.connections[connection];
-                if generation == far.generation && far.peer.is_some() {
-                    self.lose(connection);
+        }
+    }
+
+    /// Looks after a connection whose bell has rung.
+    fn attend(&mut self, number: usize) -> Result<(), CallError> {
+        loop {
+            let cx = &mut Context::from_waker(self.bells.bell(number));
+            match &mut self.far[number].link {
+                Link::Dialling(dial) => match dial.as_mut().poll(cx) {
+                    Poll::Ready(dialled) => self.dialled(number, dialled)?,
+                    Poll::Pending => return Ok(()),
+                },
+                Link::Open(line) => {
+                    let told = line.poll_told(cx, &mut self.chunk);
+                    let now = Instant::now();
+                    self.count_traffic(number, now);
+                    match told {
+                        Poll::Ready(told) => self.hear(number, told, now)?,
+                        Poll::Pending => return Ok(()),
+                    }
                 }
             }
-            _ => self.connections[connection].failures = 0,
         }
-        Ok(())
     }
 
-    /// Notes what came of a message. Gives why no answer came, if none did.
-    fn note(&mut self, due: Due, landed: Landed, now: Instant) -> Option<CallError> {
-        let tally = if due.is_measured { &mut self.tally } else { &mut self.warm_up };
-        let fault = match landed {
-            Landed::Reply(reply) => tally.reply(reply),
-            Landed::Batch(replies) => replies.into_iter().fold(None, |fault, reply| {
-                let found = tally.reply(reply);
-                fault.or(found)
-            }),
-            Landed::Stream { items, bytes, fault } => {
-                tally.items += items;
-                tally.received += bytes;
-                tally.results += u64::from(fault.is_none());
-                fault.and_then(|fault| tally.failure(fault))
+    /// Bytes count from when measuring begins.
+    fn count_traffic(&mut self, number: usize, now: Instant) {
+        if let Link::Open(line) = &mut self.far[number].link {
+            let traffic = line.take_traffic();
+            if now >= self.schedule.measured_from() {
+                self.tally.traffic.sent += traffic.sent;
+                self.tally.traffic.received += traffic.received;
             }
-            Landed::Dialled(_) => None,
-        };
-        if due.is_measured {
-            if fault.is_none() {
-                self.tally.took(self.schedule.measured_from(), due.at, now, due.calls);
-            }
-            self.gauge.errors.store(self.tally.errors, Ordering::Relaxed);
-        }
-        fault
-    }
-
-    /// Gives a place back, if its connection still stands.
-    fn free(&mut self, connection: usize, generation: u32, now: Instant) {
-        let far = &mut self.connections[connection];
-        far.under_way -= 1;
-        if generation == far.generation && far.peer.is_some() {
-            self.open(connection, 1, now);
         }
     }
 
     /// Adds places.
-    fn open(&mut self, connection: usize, count: usize, now: Instant) {
+    fn open(&mut self, number: usize, count: usize, now: Instant) {
         if self.places.is_empty() {
             self.open_since = now;
         }
-        self.places.extend(std::iter::repeat_n(connection, count));
+        self.places.extend(std::iter::repeat_n(number, count));
     }
+}
+
+/// The text of the message that is sent over and over.
+fn text(work: &Work, plan: &Plan) -> Text {
+    if plan.batch == 1 { work.call() } else { work.batch(plan.batch) }
 }
 
 /// Connections that break, and answers that do not come.
 impl Worker {
-    /// Gives a connection up and begins to make it again.
-    fn lose(&mut self, connection: usize) {
-        self.places.retain(|place| *place != connection);
-        let far = &mut self.connections[connection];
-        far.peer = None;
-        far.failures += 1;
-        let (first, most) = BACKOFF;
-        let pause = most.min(first * 2u32.saturating_pow(far.failures - 1));
-        let connect = Arc::clone(&self.connect);
-        self.flights.push(Flight::dial(connection, async move {
-            tokio::time::sleep(pause).await;
-            connect().await
-        }));
+    /// Gives a connection up, for this reason, and begins to make it again. What was under way is not answered.
+    fn lose(&mut self, number: usize, kind: Kind, what: &str, now: Instant) -> Result<(), CallError> {
+        self.count_traffic(number, now);
+        self.places.retain(|place| *place != number);
+        let lost = self.far[number].flights.end_all();
+        for flight in &lost {
+            self.done += flight.due.calls;
+            if flight.due.is_measured {
+                self.tally.fail(kind, what, flight.due.calls);
+                self.gauge.errors.store(self.tally.errors, Ordering::Relaxed);
+            }
+        }
+        let far = &mut self.far[number];
+        // Who closes after an answer may be called again at once; who only closes is left alone for a while.
+        far.failures += u32::from(!lost.is_empty() || !far.is_proven);
+        if far.failures >= BREAKS && !self.was_answered {
+            let hint = if self.plan.http2 { "; does it speak HTTP/2?" } else { "" };
+            let what = format!("{what}, each time and without any answer{hint}").into();
+            return Err(match kind {
+                Kind::BadAnswer => CallError::Protocol(what),
+                _ => CallError::Closed(what),
+            });
+        }
+        if self.is_over {
+            // Nothing will be sent any more.
+            self.far[number].link = Link::Dialling(Box::pin(std::future::pending()));
+        } else {
+            self.dial(number);
+        }
+        Ok(())
     }
 
-    fn dialled(&mut self, connection: usize, peer: Result<Peer, CallError>) -> Result<(), CallError> {
-        let far = &mut self.connections[connection];
-        match peer {
-            Ok(peer) => {
-                far.peer = Some(peer);
-                far.generation += 1;
-                self.tally.reconnects += 1;
-                let places = self.depth - far.under_way.min(self.depth);
-                self.open(connection, places, Instant::now());
+    /// Begins to make a connection again, after a pause if it broke.
+    fn dial(&mut self, number: usize) {
+        let far = &mut self.far[number];
+        let (first, most) = BACKOFF;
+        let pause = far.failures.checked_sub(1).map(|times| most.min(first * 2u32.saturating_pow(times)));
+        let connect = Arc::clone(&self.connect);
+        far.link = Link::Dialling(Box::pin(async move {
+            if let Some(pause) = pause {
+                tokio::time::sleep(pause).await;
             }
-            Err(error) if far.failures >= ATTEMPTS => return Err(error),
-            Err(_) => self.lose(connection),
+            connect().await
+        }));
+        self.bells.bell(number).wake_by_ref();
+    }
+
+    fn dialled(&mut self, number: usize, line: Result<Line, CallError>) -> Result<(), CallError> {
+        let far = &mut self.far[number];
+        match line {
+            Ok(line) => {
+                // What a connection adds to a message may differ from one to the next.
+                far.form = line.form(&text(&self.work, &self.plan));
+                (far.link, far.is_proven) = (Link::Open(line), false);
+                self.tally.reconnects += 1;
+                self.open(number, self.plan.depth, Instant::now());
+            }
+            Err(error) => {
+                far.failures += 1;
+                if far.failures >= ATTEMPTS {
+                    return Err(error);
+                }
+                self.dial(number);
+            }
         }
         Ok(())
     }
 
     /// Ends what has waited too long.
-    fn expire(&mut self) {
+    fn expire(&mut self) -> Result<(), CallError> {
         let now = Instant::now();
-        let pause = (self.timeout / 20).clamp(Duration::from_millis(1), Duration::from_millis(100));
+        let timeout = self.plan.timeout();
+        let pause = (timeout / 20).clamp(Duration::from_millis(1), Duration::from_millis(100));
         self.sweep.as_mut().reset(now + pause);
-        let is_late = |flight: &Flight| match flight.ticket {
-            Ticket::Message { sent, .. } => now.saturating_duration_since(sent) >= self.timeout,
-            Ticket::Dial { .. } => false,
-        };
-        if !self.flights.iter().any(is_late) {
-            return;
-        }
-        let (late, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.flights).into_iter().partition(is_late);
-        self.flights.extend(rest);
-        for flight in late {
-            if let Ticket::Message { connection, generation, due, .. } = flight.ticket {
-                // Dropping it cancels the call on the far side.
-                drop(flight);
-                self.done += due.calls;
-                if due.is_measured {
-                    for _ in 0..due.calls {
-                        self.tally.failure(CallError::TimedOut);
-                    }
-                    self.gauge.errors.store(self.tally.errors, Ordering::Relaxed);
-                    self.tally.took(self.schedule.measured_from(), due.at, now, 0);
+        let Some(moment) = now.checked_sub(timeout) else { return Ok(()) };
+        for number in 0..self.far.len() {
+            let mut is_usable = true;
+            for place in self.far[number].flights.sent_before(moment) {
+                let far = &mut self.far[number];
+                let first = far.flights.first(place);
+                let Some(flight) = far.flights.end(place) else { continue };
+                if let Link::Open(line) = &mut far.link {
+                    is_usable &= line.forget(first);
                 }
-                self.free(connection, generation, now);
+                self.done += flight.due.calls;
+                if flight.due.is_measured {
+                    self.tally.fail(Kind::TimedOut, "", flight.due.calls);
+                    self.gauge.errors.store(self.tally.errors, Ordering::Relaxed);
+                    self.tally.took(self.schedule.measured_from(), flight.due.at, now, 0);
+                }
+                self.open(number, 1, now);
+            }
+            if !is_usable {
+                // The answer may still come, and would be taken for that of the next message.
+                self.lose(number, Kind::ConnectionLost, "given up after a call without an answer", now)?;
             }
         }
+        Ok(())
     }
 }
 

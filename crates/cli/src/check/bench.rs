@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::found::{Found, UNKNOWN, members};
@@ -17,6 +18,8 @@ use super::wire::{Carrier, Endpoint, Line, Received, Request, http};
 const LATE: Duration = Duration::from_millis(300);
 /// How long silence is listened to.
 const QUIET: Duration = Duration::from_millis(20);
+/// How long a program may take to start.
+const STARTING: Duration = Duration::from_secs(10);
 /// How long a second answer may come after the first.
 const AGAIN: Duration = Duration::from_millis(2);
 
@@ -53,8 +56,9 @@ impl Bench {
     /// A call that the server answers, with a result if such a call is known.
     pub(crate) fn good(&self, id: impl std::fmt::Display) -> String {
         let good = self.found.good.as_ref();
-        let (method, params) =
-            good.map_or((UNKNOWN, None), |(method, params)| (method.as_str(), params.as_deref()));
+        // There are language servers that do not answer what has no parameters.
+        let none = (UNKNOWN, (self.profile == Profile::Lsp).then_some("{}"));
+        let (method, params) = good.map_or(none, |(method, params)| (method.as_str(), params.as_deref()));
         if self.is_old() {
             let members = members((method, Some(params.unwrap_or("[]"))));
             return format!("{{{members},\"id\":{id}}}");
@@ -72,8 +76,9 @@ impl Bench {
             (b"@none", UNKNOWN.to_owned()),
             (b"@echo", inner(self.found.echo.as_deref().unwrap_or("echo"))),
         ];
-        let mut filled = Vec::with_capacity(template.len());
-        let mut rest = template;
+        let named = if self.profile.is_by_name() { by_name(template) } else { None };
+        let mut rest = named.as_deref().unwrap_or(template);
+        let mut filled = Vec::with_capacity(rest.len());
         while let Some(at) = rest.iter().position(|byte| *byte == b'@') {
             filled.extend_from_slice(&rest[..at]);
             rest = &rest[at..];
@@ -157,12 +162,17 @@ impl Bench {
         let mut line = opened.map_err(|_| "no connection in time".to_owned())??;
         for (message, expected) in introduction(self.profile) {
             let bytes = line.framed(message.as_bytes());
-            let deadline = Instant::now() + self.timeout;
+            let deadline = Instant::now() + self.patience();
             if line.send_raw(&bytes).await.is_ok() && expected {
                 let _ = timeout_at(deadline, line.receive()).await;
             }
         }
         Ok(line)
+    }
+
+    /// How long the first answer on a connection may take: a program that is started takes its time.
+    fn patience(&self) -> Duration {
+        if self.endpoint.is_shared() { self.timeout } else { self.timeout.max(STARTING) }
     }
 
     /// Introduces itself over HTTP, where servers of this kind want that, and keeps to the session that they give.
@@ -171,6 +181,10 @@ impl Bench {
             return;
         }
         self.endpoint.takes_events = self.profile == Profile::Mcp;
+        // A new session is asked for without one.
+        if self.profile == Profile::Mcp {
+            self.endpoint.headers.remove("mcp-session-id");
+        }
         for (message, _) in introduction(self.profile) {
             let came = self.request(&Request::post(message)).await;
             let session = came.head.as_ref().and_then(|head| head.header("mcp-session-id"));
@@ -191,12 +205,31 @@ impl Bench {
     pub(crate) async fn is_well(&mut self) -> Result<(), String> {
         self.line = None;
         let good = self.good(1);
+        let patience = self.patience();
+        let usual = std::mem::replace(&mut self.timeout, patience);
         let came = self.ask(good.as_bytes(), 1).await;
+        self.timeout = usual;
         match came.messages.as_slice() {
             [Message::One(response)] if response.has_id("1") => Ok(()),
-            _ => Err(format!("a good call afterwards brought {came}")),
+            _ => Err(format!("a good call brought {came}")),
         }
     }
+}
+
+/// The same message, with parameters by position as one that has a name. What is no JSON stays as it is, and so do
+/// calls of methods that a server has only if it takes them by position.
+fn by_name(template: &[u8]) -> Option<Vec<u8>> {
+    const MARK: &[u8] = b"\"params\":[";
+    let find = |what: &[u8]| template.windows(what.len()).position(|part| part == what);
+    // In 1.0 there is no other way to give them.
+    if find(b"@echo").or_else(|| find(b"\"subtract\"")).is_some() || find(b"\"jsonrpc\"").is_none() {
+        return None;
+    }
+    let (before, list) = template.split_at(find(MARK)? + MARK.len() - 1);
+    let mut texts = serde_json::Deserializer::from_slice(list).into_iter::<&RawValue>();
+    texts.next()?.ok()?;
+    let (list, after) = list.split_at(texts.byte_offset());
+    Some([before, b"{\"list\":", list, b"}", after].concat())
 }
 
 /// Reads until the good call is answered and a little longer.
@@ -259,7 +292,7 @@ fn introduction(profile: Profile) -> Vec<(&'static str, bool)> {
 
 /// The messages in the body of a response.
 fn messages(head: &http::Head, body: &[u8]) -> Vec<Message> {
-    if head.header("content-type").is_some_and(|value| value.starts_with("text/event-stream")) {
+    if head.is_stream() {
         let text = String::from_utf8_lossy(body).into_owned();
         let data = text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
         return data
@@ -268,4 +301,25 @@ fn messages(head: &http::Head, body: &[u8]) -> Vec<Message> {
             .collect();
     }
     if body.trim_ascii().is_empty() { Vec::new() } else { vec![Message::parse(body)] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_given_by_name_where_servers_want_that() {
+        let check = |text: &str, expected: Option<&str>| {
+            let named = by_name(text.as_bytes()).map(|text| String::from_utf8(text).unwrap());
+            assert_eq!(named.as_deref(), expected, "{text}");
+        };
+        check(
+            r#"{"jsonrpc":"2.0","params":[1,"]"],"id":1}"#,
+            Some(r#"{"jsonrpc":"2.0","params":{"list":[1,"]"]},"id":1}"#),
+        );
+        check(r#"{"jsonrpc":"2.0","params":{},"id":1}"#, None);
+        check(r#"{"jsonrpc":"2.0","params":[1,"id":1}"#, None);
+        check(r#"{"jsonrpc":"2.0","method":"@echo","params":[1]}"#, None);
+        check(r#"{"method":"@none","params":[1]}"#, None);
+    }
 }

@@ -53,6 +53,8 @@ pub(crate) enum Need {
     Old,
     /// A server that answers 2.0, too.
     New,
+    /// Identifiers may be any numbers.
+    WideIds,
     /// Messages may hold line breaks.
     LineBreaks,
     /// HTTP.

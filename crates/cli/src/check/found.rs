@@ -2,12 +2,19 @@
 
 use super::bench::Bench;
 use super::message::{Message, Response, same};
+use super::outcome::End;
 
 /// The name that no server has.
 pub(crate) const UNKNOWN: &str = "switchboard_check_no_such_method";
 
 /// What unknown methods are to be answered with.
 pub(crate) const NOT_FOUND: i64 = -32601;
+
+/// What is no request is to be answered with.
+pub(crate) const INVALID: i64 = -32600;
+
+/// Calls that may be met with silence before nothing else is asked.
+const MUTE: usize = 2;
 
 /// Calls that some servers answer, tried in this order.
 const WELL_KNOWN: [(&str, Option<&str>); 9] = [
@@ -36,6 +43,17 @@ pub(crate) struct Found {
     /// The code that unknown methods are answered with, if it is not the one that it should be. That is a fault once, and
     /// not one of every case that calls what is not there.
     pub(crate) unknown: Option<i64>,
+    /// What is done about what is JSON and no request, if it is not what it should be.
+    pub(crate) invalid: Option<Invalid>,
+}
+
+/// What a server does about what is no request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Invalid {
+    /// It answers with another code.
+    Code(i64),
+    /// It says nothing.
+    Silence,
 }
 
 impl Found {
@@ -46,9 +64,18 @@ impl Found {
         echo: Option<String>,
     ) -> Found {
         let mut found = Found { good: given, ..Found::default() };
+        let mut silences = 0;
         for (name, params) in WELL_KNOWN {
-            if found.good.is_none() && call(bench, name, params).await.is_some_and(|it| it.result.is_some()) {
+            if found.good.is_some() {
+                break;
+            }
+            let (answer, is_silent) = ask(bench, name, params).await;
+            if answer.is_some_and(|it| it.result.is_some()) {
                 found.good = Some((name.to_owned(), params.map(str::to_owned)));
+            }
+            silences += usize::from(is_silent);
+            if silences == MUTE {
+                return found;
             }
         }
         let difference = call(bench, "subtract", Some("[42,23]")).await.and_then(|answer| answer.result);
@@ -65,6 +92,13 @@ impl Found {
         if let [Message::One(response)] = bench.ask(unknown.as_bytes(), 1).await.messages.as_slice() {
             found.unknown = response.code().filter(|code| *code != NOT_FOUND);
         }
+        let invalid = br#"{"jsonrpc":"2.0","method":1,"id":1}"#;
+        let came = bench.ask(invalid, 1).await;
+        found.invalid = match came.messages.as_slice() {
+            [Message::One(response)] => response.code().filter(|code| *code != INVALID).map(Invalid::Code),
+            [] if came.end == End::Open => Some(Invalid::Silence),
+            _ => None,
+        };
         let old = format!(r#"{{"method":"{UNKNOWN}","params":[],"id":1}}"#);
         let came = bench.ask(old.as_bytes(), 1).await;
         let is_old = |response: &Response| response.value.get("jsonrpc").is_none();
@@ -81,11 +115,18 @@ pub(crate) fn members((method, params): (&str, Option<&str>)) -> String {
 }
 
 async fn call(bench: &mut Bench, method: &str, params: Option<&str>) -> Option<Response> {
+    ask(bench, method, params).await.0
+}
+
+/// Calls a method. Gives its response, if that is no error, and whether nothing at all came in time.
+async fn ask(bench: &mut Bench, method: &str, params: Option<&str>) -> (Option<Response>, bool) {
     let version = if bench.is_old() { "" } else { "\"jsonrpc\":\"2.0\"," };
     let params = if bench.is_old() { Some(params.unwrap_or("[]")) } else { params };
     let text = format!("{{{version}{},\"id\":1}}", members((method, params)));
-    match bench.ask(text.as_bytes(), 1).await.messages.pop()? {
-        Message::One(response) if !response.is_error() => Some(response),
-        _ => None,
+    let mut came = bench.ask(text.as_bytes(), 1).await;
+    let is_silent = came.messages.is_empty() && came.end == End::Silent;
+    match came.messages.pop() {
+        Some(Message::One(response)) if !response.is_error() => (Some(response), is_silent),
+        _ => (None, is_silent),
     }
 }

@@ -19,6 +19,7 @@ mod profile;
 mod progress;
 mod report;
 mod run;
+mod shown;
 #[cfg(test)]
 mod tests;
 mod watch;
@@ -129,10 +130,10 @@ impl Check {
         let begun = Instant::now();
         let mut bench = self.bench()?;
         self.find(&mut bench).await?;
-        let progress = Progress::start(cases.len());
-        let findings =
-            run::run(&mut bench, cases, |case| progress.begins(case.name), |finding| progress.ends(finding))
-                .await;
+        // Whoever looks at the wire sees each case there, and a bar would be in the way.
+        let is_verbose = bench.endpoint.tap.is_some();
+        let mut progress = Progress::start(cases.len(), is_verbose);
+        let findings = run::run(&mut bench, cases, &mut progress).await;
         progress.finish();
         let report =
             Report { url: self.target.url.clone(), profile: self.profile, findings, time: begun.elapsed() };
@@ -142,7 +143,8 @@ impl Check {
     fn bench(&self) -> Result<Bench, Failure> {
         let dial = self.target.dial()?.with_connect_time(self.case_time);
         let limit = self.max_bytes.saturating_mul(2).max(16 << 20);
-        let endpoint = Endpoint::new(dial, self.target.headers()?, limit);
+        let mut endpoint = Endpoint::new(dial, self.target.headers()?, limit);
+        endpoint.tap = self.target.tap();
         Ok(Bench::new(endpoint, self.profile, self.case_time, self.max_bytes))
     }
 

@@ -58,6 +58,8 @@ pub(crate) enum Point {
     Get,
     /// Stray responses are answered.
     Strays,
+    /// Only those are answered who say that they accept streams of events, too.
+    Accept,
 }
 
 /// What is thought of what came.
@@ -112,6 +114,8 @@ impl Profile {
         match self {
             // The others are sent in 2.0.
             Profile::V1 => matches!(area, "v1" | "robustness" | "framing"),
+            // There are none since 2025-06-18, and what a server does about them is its own business.
+            Profile::Mcp => area != "batches",
             _ => true,
         }
     }
@@ -119,6 +123,16 @@ impl Profile {
     /// Whether a batch may be dropped without a word.
     pub(crate) fn is_silent_on_batches(self) -> bool {
         self.tolerates(Point::NoWordOnBatches)
+    }
+
+    /// Whether identifiers are whole numbers of 32 bits, besides strings.
+    pub(crate) fn has_small_ids(self) -> bool {
+        self == Profile::Lsp
+    }
+
+    /// Whether parameters are always given by name.
+    pub(crate) fn is_by_name(self) -> bool {
+        self == Profile::Mcp
     }
 
     fn tolerates(self, point: Point) -> bool {
@@ -132,7 +146,7 @@ impl Profile {
             ),
             Profile::Mcp => matches!(
                 point,
-                NullId | NumericIds | Batches | Duplicates | Silence | HttpStatus | PlainHttp | Get | Strays
+                NullId | NumericIds | Duplicates | Silence | HttpStatus | PlainHttp | Get | Strays | Accept
             ),
             Profile::Lsp => {
                 matches!(

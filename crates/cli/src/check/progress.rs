@@ -1,44 +1,71 @@
-//! How far it is, for whoever watches a terminal.
+//! How far it is, for whoever watches: a bar on a terminal, the wire where that is asked for, nothing in a pipe.
 
 use std::io::IsTerminal;
 
+use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::case::Case;
 use super::profile::Verdict;
 use super::report::{Finding, line};
+use crate::layout::visible;
+use crate::output;
 
-/// A bar on a terminal; nothing elsewhere.
-pub(crate) struct Progress(Option<ProgressBar>);
+const TITLE: Style = Style::new().bold();
+const BAD: Style = AnsiColor::Red.on_default();
+
+/// What is shown while cases are tried. All that is found is in the report, once.
+#[derive(Default)]
+pub(crate) struct Progress {
+    bar: Option<ProgressBar>,
+    is_verbose: bool,
+    failed: usize,
+}
 
 impl Progress {
-    pub(crate) fn start(count: usize) -> Progress {
-        let is_watched = std::io::stderr().is_terminal();
-        Progress(is_watched.then(|| {
+    /// For so many cases. Beside the wire there is no bar.
+    pub(crate) fn start(count: usize, is_verbose: bool) -> Progress {
+        let is_watched = std::io::stderr().is_terminal() && !is_verbose;
+        let bar = is_watched.then(|| {
             let bar = ProgressBar::new(count as u64);
             let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
-        }))
+        });
+        Progress { bar, is_verbose, failed: 0 }
     }
 
-    pub(crate) fn begins(&self, name: &'static str) {
-        if let Some(bar) = &self.0 {
-            bar.set_message(name);
+    pub(crate) fn begins(&self, case: &Case) {
+        if self.is_verbose {
+            output::note(&format!("{TITLE}{}{TITLE:#}: {}\n", case.name, case.claim));
+        }
+        if let Some(bar) = &self.bar {
+            let failed = match self.failed {
+                0 => String::new(),
+                count => coloured(format!("{BAD}{count} fail{BAD:#} ")),
+            };
+            bar.set_message(format!("{failed}{}", case.name));
         }
     }
 
-    /// What is wrong is told at once.
-    pub(crate) fn ends(&self, finding: &Finding) {
-        if let Some(bar) = &self.0 {
-            if finding.verdict == Verdict::Fail {
-                bar.println(coloured(line(finding)));
-            }
+    pub(crate) fn ends(&mut self, finding: &Finding) {
+        self.failed += usize::from(finding.verdict == Verdict::Fail);
+        if self.is_verbose {
+            let note = if finding.note.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", visible(&finding.note))
+            };
+            output::note(&format!("{}{note}\n\n", line(finding)));
+        }
+        if let Some(bar) = &self.bar {
             bar.inc(1);
         }
     }
 
+    /// Takes the bar away.
     pub(crate) fn finish(&self) {
-        if let Some(bar) = &self.0 {
+        if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }

@@ -8,25 +8,22 @@ use tokio::time::timeout;
 
 use super::bench::Bench;
 use super::case::{Case, Level, Need, Sends};
-use super::found::NOT_FOUND;
+use super::found::{INVALID, Invalid, NOT_FOUND};
+use super::message::Message;
 use super::outcome::{Came, End, Outcome, shortened};
 use super::profile::Verdict;
+use super::progress::Progress;
 use super::report::Finding;
 use super::watch::Watch;
 use super::wire::Carrier;
 
-/// Runs these cases; `begins` is told of each before, `ends` after.
-pub(crate) async fn run(
-    bench: &mut Bench,
-    cases: Vec<Case>,
-    mut begins: impl FnMut(&Case),
-    mut ends: impl FnMut(&Finding),
-) -> Vec<Finding> {
+/// Runs these cases, and tells how far it is.
+pub(crate) async fn run(bench: &mut Bench, cases: Vec<Case>, progress: &mut Progress) -> Vec<Finding> {
     let mut watch = Watch::default();
     let mut findings = Vec::with_capacity(cases.len());
     let mut lost = None;
     for case in cases {
-        begins(&case);
+        progress.begins(&case);
         let finding = match lost {
             None => one(bench, &case, &mut watch).await,
             Some(last) => {
@@ -38,7 +35,7 @@ pub(crate) async fn run(
         if lost.is_none() && finding.verdict == Verdict::Fail && bench.is_well().await.is_err() {
             lost = Some(case.name);
         }
-        ends(&finding);
+        progress.ends(&finding);
         findings.push(finding);
     }
     if !bench.is_old() {
@@ -94,7 +91,12 @@ async fn try_it(bench: &mut Bench, case: &Case, watch: &mut Watch) -> (Verdict, 
         Sends::Http(request) => {
             let mut request = request.clone();
             request.body = bench.fill(&request.body);
-            bench.request(&request).await
+            let came = bench.request(&request).await;
+            if request.method == "DELETE" {
+                // It may have ended the session.
+                bench.introduce().await;
+            }
+            came
         }
         Sends::Script(_, _, script) => {
             return match script(bench).await {
@@ -107,7 +109,13 @@ async fn try_it(bench: &mut Bench, case: &Case, watch: &mut Watch) -> (Verdict, 
     if case.area != "v1" && !case.name.starts_with("version-") {
         watch.look(case.name, &came);
     }
-    let (verdict, note) = judge(bench, case, &seen(bench, case, &came));
+    let seen = seen(bench, case, &came);
+    let (mut verdict, mut note) = judge(bench, case, &seen);
+    if verdict != Verdict::Pass
+        && let Some(seen) = seen_as_invalid(bench, case, &seen)
+    {
+        (verdict, note) = judge(bench, case, &seen);
+    }
     (verdict, came.to_string(), note)
 }
 
@@ -123,6 +131,24 @@ fn seen(bench: &Bench, case: &Case, came: &Came) -> Came {
         seen.messages = seen.messages.into_iter().map(|it| it.recoded(code, NOT_FOUND)).collect();
     }
     seen
+}
+
+/// What came, where the server has an answer of its own for what is no request, or none: that is a fault of the cases
+/// that are about the answer, and of no others.
+fn seen_as_invalid(bench: &Bench, case: &Case, came: &Came) -> Option<Came> {
+    let mut seen = came.clone();
+    match bench.found.invalid.filter(|_| !case.rules.contains(&"J2-33"))? {
+        Invalid::Code(code) => {
+            seen.messages = seen.messages.into_iter().map(|it| it.recoded(code, INVALID)).collect();
+        }
+        Invalid::Silence if seen.messages.is_empty() && seen.end == End::Open => {
+            let refusal =
+                format!(r#"{{"jsonrpc":"2.0","error":{{"code":{INVALID},"message":""}},"id":null}}"#);
+            seen.messages.push(Message::parse(refusal.as_bytes()));
+        }
+        Invalid::Silence => return None,
+    }
+    Some(seen)
 }
 
 /// What to think of what came.
@@ -171,6 +197,7 @@ fn lacks(bench: &Bench, need: Need) -> Option<&'static str> {
         }
         Need::Old => (bench.found.has_old, "the server does not speak 1.0"),
         Need::New => (!bench.is_old(), "the profile is of servers that speak 1.0 only"),
+        Need::WideIds => (!bench.profile.has_small_ids(), "identifiers are whole numbers of 32 bits here"),
         Need::LineBreaks => (framing != "lines", "lines hold no line breaks"),
         Need::Http => (carrier == Carrier::Http, "it is about HTTP"),
         Need::Duplex => (carrier != Carrier::Http, "HTTP carries one message at a time"),

@@ -1,11 +1,12 @@
 //! `switchboard bench`, over every carrier.
 
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 use crate::far::Far;
-use crate::program::{Serving, listener, parts, program, run};
+use crate::program::{Serving, answering, listener, parts, program, run};
 
 /// The report of a run with these arguments.
 fn report(arguments: &[&str]) -> (Option<i32>, Value, String) {
@@ -33,10 +34,88 @@ fn every_carrier_is_measured() {
             (&200.into(), &0.into()),
             "{url}: {report}"
         );
-        assert_eq!(report["payload"]["received"], 200, "{url}: {report}");
+        let bytes = |way: &str| report["bytes"][way].as_u64().unwrap();
+        // What is on the wire is more than the messages, and no more than messages and heads.
+        assert!((200 * 60..200 * 300).contains(&bytes("sent")), "{url}: {report}");
+        assert!((200 * 40..200 * 300).contains(&bytes("received")), "{url}: {report}");
         assert!(report["latency"]["p99"].as_u64().unwrap() > 0, "{url}: {report}");
         assert!(stderr.is_empty(), "a pipe has no bar: {stderr}");
     }
+}
+
+#[test]
+fn http_is_measured_pipelined_and_in_version_2() {
+    let serving = Serving::start(&[]);
+    let url = serving.url();
+    for option in ["--http2", "--pipeline"] {
+        let arguments = [&url, "math/add", "a=2", "b=3", "--count", "500", "--depth", "16", option];
+        let (code, report, stderr) = report(&arguments);
+        assert_eq!((code, &report["results"]), (Some(0), &500.into()), "{option}: {report} {stderr}");
+        assert!(report["bytes"]["received"].as_u64().unwrap() > 500 * 40, "{option}: {report}");
+    }
+    let (code, _, stderr) = parts(run(&["bench", &url.replace("http:", "ws:"), "x", "--http2"]));
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("--http2"), "{stderr}");
+}
+
+#[test]
+fn a_batch_that_is_too_large_is_explained() {
+    let serving = Serving::start(&[]);
+    for url in [serving.url(), serving.url().replace("http:", "ws:")] {
+        let arguments = [&url, "math/add", "2", "3", "--batch", "5000", "--count", "10000"];
+        let (code, report, stderr) = report(&arguments);
+        assert_eq!(code, Some(1), "{url}: {stderr}");
+        assert_eq!(report["errors"]["refusedBatches"], 2, "{report}");
+        let by_code = &report["errors"]["byCode"][0];
+        assert_eq!((&by_code["count"], by_code["code"].is_i64()), (&10000.into(), true), "{report}");
+        assert!(by_code["message"].as_str().is_some_and(|message| !message.is_empty()), "{report}");
+        assert!(stderr.contains("try a smaller `--batch`"), "{stderr}");
+    }
+}
+
+#[test]
+fn the_wire_is_shown() {
+    let serving = Serving::start(&[]);
+    let arguments = ["bench", &serving.url(), "math/add", "2", "3", "--count", "2", "-v"];
+    let (code, _, stderr) = parts(run(&arguments));
+    assert_eq!(code, Some(0));
+    assert_eq!(stderr.matches("--> {\"jsonrpc\":\"2.0\",\"method\":\"math/add\"").count(), 2, "{stderr}");
+    assert_eq!(stderr.matches("\"result\":5}").count(), 2, "{stderr}");
+}
+
+#[test]
+fn what_is_no_answer_is_told_with_what_came() {
+    let url = answering("HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\n\r\nnot here\n");
+    let (code, report, stderr) = report(&[&url, "x", "--count", "1", "--connections", "1"]);
+    assert_eq!(code, Some(5), "{stderr}");
+    assert_eq!(report["errors"]["byKind"][0]["kind"], "badAnswer", "{report}");
+    assert_eq!(report["errors"]["byKind"][0]["first"], "HTTP status 404: not here", "{report}");
+}
+
+#[test]
+fn a_server_that_closes_after_each_answer_is_measured_too() {
+    let (listener, url) = listener();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut request = [0; 4096];
+            let length = stream.read(&mut request).unwrap();
+            let request = String::from_utf8_lossy(&request[..length]).into_owned();
+            let id = request.rsplit(':').next().unwrap().trim_end_matches('}').to_owned();
+            let body = format!(r#"{{"jsonrpc":"2.0","result":1,"id":{id}}}"#);
+            let head =
+                format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
+            stream.write_all((head + &body).as_bytes()).unwrap();
+        }
+    });
+    let (code, report, stderr) = report(&[&url, "x", "--count", "50", "--connections", "1"]);
+    assert_eq!(
+        (code, &report["results"], &report["errors"]["total"]),
+        (Some(0), &50.into(), &0.into()),
+        "{stderr}"
+    );
+    // After the last one nothing is left to call for.
+    assert!(report["reconnects"].as_u64().unwrap() >= 49, "{report}");
 }
 
 #[test]

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::program::{Serving, answering, parts, run};
+use crate::far::Far;
+use crate::program::{Serving, answering, parts, program, run};
+use crate::terminal::at_terminal;
 
 /// Runs a check; gives the cases that are not as they should be.
 fn offended(url: &str, more: &[&str]) -> BTreeSet<String> {
@@ -94,6 +96,53 @@ fn cases_are_listed_and_chosen_by_name() {
     let (code, _, stderr) = parts(run(&["check", "http://127.0.0.1:1", "--only", "no-such-case"]));
     assert_eq!(code, Some(2));
     assert!(stderr.contains("--list"), "{stderr}");
+}
+
+#[test]
+fn the_wire_of_each_case_is_shown() {
+    let serving = Serving::start(&[]);
+    let ws = serving.url().replacen("http", "ws", 1);
+    for url in [serving.url(), ws] {
+        let arguments = ["check", &url, "--only", "unknown-method", "-v", "-H", "X-Secret: sekret"];
+        let (code, stdout, stderr) = parts(run(&arguments));
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!(stdout.starts_with('{'), "the report is for programs still: {stdout}");
+        let case = stderr.split("unknown-method: an unknown method").nth(1).unwrap();
+        let sent =
+            r#"--> {"jsonrpc":"2.0","method":"switchboard_check_no_such_method","params":[1],"id":"1"}"#;
+        let came = r#"<-- {"jsonrpc":"2.0","id":"1","error":{"code":-32601"#;
+        assert!(case.contains(sent) && case.contains(came) && case.contains("pass "), "{url}: {stderr}");
+        assert!(!stderr.contains("sekret"), "{stderr}");
+    }
+}
+
+#[test]
+fn a_terminal_shows_how_far_it_is_and_each_fault_once_in_colours_if_any_are_wanted() {
+    let far = Far::start();
+    let mut arguments =
+        vec!["check", &far.url, "--method", "math/add", "--params", "[1,2]", "--case-time", "0.3"];
+    arguments.extend(["--only", "unknown-method", "--only", "id-number"]);
+    let shown = |colour: Option<&str>| {
+        let mut command = program(&arguments);
+        command.envs(colour.map(|value| ("NO_COLOR", value)));
+        let (code, text) = at_terminal(command);
+        assert_eq!(code, Some(8), "{text}");
+        assert!(text.contains("0/2"), "a bar: {text:?}");
+        assert_eq!(text.matches("an unknown method is answered with -32601").count(), 1, "{text:?}");
+        text
+    };
+    // A bar moves the cursor; a colour is a sequence that ends in `m`.
+    let has_colours = |text: &str| {
+        let mut sequences = text.split("\u{1b}[").skip(1);
+        sequences.any(|sequence| {
+            sequence.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').starts_with('m')
+        })
+    };
+    assert!(has_colours(&shown(None)));
+    assert!(!has_colours(&shown(Some("1"))));
+    let (code, stdout, stderr) = parts(run(&arguments));
+    assert_eq!(code, Some(8));
+    assert!(stdout.starts_with('{') && stderr == "error: 2 of 8 cases fail\n", "in a pipe: {stderr:?}");
 }
 
 /// A folder of this test's own.

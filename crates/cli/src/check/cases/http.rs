@@ -72,7 +72,8 @@ fn media() -> Vec<Case> {
         .right(Outcome::Status(&[406]))
         .right(error(&[-32601], "1")),
         http("http-no-accept", "who accepts anything is answered", &["JH-26"], post().accepting(None))
-            .right(error(&[-32601], "1")),
+            .right(error(&[-32601], "1"))
+            .special(Point::Accept, Outcome::Status(&[406])),
     ]
 }
 

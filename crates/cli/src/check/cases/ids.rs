@@ -54,8 +54,8 @@ fn numbers() -> Vec<Case> {
             .right(error(&[-32601], id))
             .common(Point::NumericIds, error(&[-32600, -32700], id).or_null())
     };
-    vec![
-        exact("id-negative", "a negative number comes back", with_id!("-1"), "-1"),
+    let negative = exact("id-negative", "a negative number comes back", with_id!("-1"), "-1");
+    let wide = [
         exact("id-fraction", "a number with a fraction comes back, or is refused", with_id!("1.5"), "1.5"),
         exact("id-exponent", "a number with an exponent comes back by value", with_id!("1e2"), "1e2"),
         exact(
@@ -76,7 +76,8 @@ fn numbers() -> Vec<Case> {
             with_id!("123456789012345678901234567890"),
             "123456789012345678901234567890",
         ),
-    ]
+    ];
+    std::iter::once(negative).chain(wide.map(|case| case.needs(Need::WideIds))).collect()
 }
 
 fn others() -> Vec<Case> {

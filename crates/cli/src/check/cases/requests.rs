@@ -268,7 +268,7 @@ fn strays() -> Vec<Case> {
             "stray-result",
             "a response that nobody waits for is refused or dropped",
             &["J2-50", "J2-67"],
-            r#"{"jsonrpc":"2.0","result":1,"id":990001}"#,
+            r#"{"jsonrpc":"2.0","result":{},"id":990001}"#,
         )
         .right(Outcome::Nothing)
         .right(error(&[-32600], "990001").or_null()),

@@ -107,7 +107,7 @@ async fn slow(bench: &mut Bench) -> Result<String, String> {
             tokio::time::sleep(pause).await;
         }
         let mut buffer = bytes::BytesMut::new();
-        let read = crate::check::wire::http::read(&mut open, &mut buffer, false, bench.endpoint.limit);
+        let read = crate::check::wire::http::read(&mut open, &mut buffer, "POST", bench.endpoint.limit);
         return match timeout(bench.timeout, read).await {
             Ok(Ok((head, _))) if head.status < 500 => Ok(format!("status {}", head.status)),
             Ok(Ok((head, _))) => Err(format!("status {}", head.status)),
@@ -162,7 +162,7 @@ async fn many(bench: &mut Bench) -> Result<String, String> {
         for (number, open) in lines.iter_mut().enumerate() {
             let _ = tokio::io::AsyncWriteExt::write_all(open, &call).await;
             let mut buffer = bytes::BytesMut::new();
-            let read = crate::check::wire::http::read(open, &mut buffer, false, bench.endpoint.limit);
+            let read = crate::check::wire::http::read(open, &mut buffer, "POST", bench.endpoint.limit);
             match timeout(bench.timeout, read).await {
                 Ok(Ok(_)) => {}
                 Ok(Err(why)) => return Err(format!("connection {number}: {why}")),

@@ -9,6 +9,8 @@ use super::rogue::{Reaction, Rogue};
 use super::{bench, cases};
 use crate::check::found::Found;
 use crate::check::profile::{Profile, Verdict};
+use crate::check::progress::Progress;
+use crate::check::report::Finding;
 use crate::check::run::run;
 
 /// A server with a fault offends these cases, and no others of those that are tried.
@@ -22,7 +24,7 @@ async fn check(
     let mut bench = bench(&rogue.url, Profile::Spec, Duration::from_secs(5));
     let is_tried = |name: &str| expected.contains(&name) || unharmed.contains(&name);
     let tried = cases::all().into_iter().filter(|case| is_tried(case.name)).collect();
-    let findings = run(&mut bench, tried, |_| {}, |_| {}).await;
+    let findings = run(&mut bench, tried, &mut Progress::default()).await;
     let is_expected = |name: &str| expected.contains(&name);
     for finding in &findings {
         let is_bad = matches!(finding.verdict, Verdict::Fail | Verdict::Warn);
@@ -213,7 +215,7 @@ async fn a_server_that_dies_is_found_and_the_rest_is_skipped() {
     let mut bench = bench(&rogue.url, Profile::Lenient, Duration::from_secs(5));
     let tried =
         cases::all().into_iter().filter(|case| case.name.starts_with("depth-") || case.name == "wide");
-    let findings = run(&mut bench, tried.collect(), |_| {}, |_| {}).await;
+    let findings = run(&mut bench, tried.collect(), &mut Progress::default()).await;
     let verdict = |name: &str| findings.iter().find(|finding| finding.name == name).unwrap();
     assert_eq!(verdict("depth-60").verdict, Verdict::Pass);
     assert_eq!(verdict("depth-1000").verdict, Verdict::Fail);
@@ -256,10 +258,41 @@ async fn another_code_for_unknown_methods_is_a_fault_of_nothing_else() {
     bench.found = Found::look(&mut bench, None, None).await;
     let is_tried = |area: &str| matches!(area, "requests" | "batches");
     let tried = cases::all().into_iter().filter(|case| is_tried(case.area)).collect();
-    let findings = run(&mut bench, tried, |_| {}, |_| {}).await;
+    let findings = run(&mut bench, tried, &mut Progress::default()).await;
     for finding in &findings {
         let is_bad = matches!(finding.verdict, Verdict::Fail | Verdict::Warn);
         assert!(!is_bad || finding.rules.iter().any(|rule| ["J2-34", "J2-06"].contains(rule)), "{finding:?}");
     }
     assert!(findings.iter().any(|it| it.name == "unknown-method" && it.verdict == Verdict::Fail));
+}
+
+/// The cases about requests that are offended, for a server that was asked what it does.
+async fn offended_when_known(rogue: &Rogue) -> Vec<&'static str> {
+    let mut bench = bench(&rogue.url, Profile::Spec, Duration::from_secs(5));
+    bench.found = Found::look(&mut bench, None, None).await;
+    let tried = cases::all().into_iter().filter(|case| case.area == "requests").collect();
+    let findings = run(&mut bench, tried, &mut Progress::default()).await;
+    let is_bad = |it: &Finding| matches!(it.verdict, Verdict::Fail | Verdict::Warn);
+    findings.into_iter().filter(is_bad).map(|finding| finding.name).collect()
+}
+
+#[tokio::test]
+async fn another_answer_to_what_is_no_request_is_a_fault_of_the_cases_about_it() {
+    // J2-33
+    let about = ["method-number", "empty-object", "top-string", "top-number", "top-true", "top-null"];
+    let other_code = |_: &[u8], answer| {
+        changed(answer, |response| {
+            if response["error"]["code"] == -32600 {
+                response["error"]["code"] = json!(-32700);
+            }
+        })
+    };
+    let rogue = Rogue::start("http", other_code).await;
+    assert_eq!(offended_when_known(&rogue).await, about);
+    let silence = |_: &[u8], answer: Option<Bytes>| match &answer {
+        Some(text) if text.windows(6).any(|part| part == b"-32600") => Reaction::Nothing,
+        _ => right(answer),
+    };
+    let rogue = Rogue::start("lines", silence).await;
+    assert_eq!(offended_when_known(&rogue).await, about);
 }

@@ -28,6 +28,7 @@ fn bench(url: &str, profile: Profile, time: Duration) -> Bench {
         has_subtract: true,
         has_old: true,
         unknown: None,
+        invalid: None,
     };
     bench
 }

@@ -1,11 +1,14 @@
 //! HTTP/1.1 by hand: requests that may be wrong, and responses as they are.
 
+use std::fmt;
+
 use bytes::{Buf, BytesMut};
 use http::HeaderMap;
-use switchboard::Raw;
+use switchboard::{Direction, Raw, Wire};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::Endpoint;
+use crate::check::shown;
 
 /// The most bytes that the head of a response may have.
 const HEAD: usize = 64 << 10;
@@ -133,6 +136,18 @@ impl Head {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
+
+    /// Whether a stream of events follows.
+    pub(crate) fn is_stream(&self) -> bool {
+        self.header("content-type").is_some_and(|value| value.starts_with("text/event-stream"))
+    }
+}
+
+impl fmt::Display for Head {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HTTP/1.1 {}", self.status)?;
+        self.headers.iter().try_for_each(|(name, value)| write!(f, "\n{name}: {value}"))
+    }
 }
 
 /// Appends headers.
@@ -149,18 +164,30 @@ pub(crate) fn write_headers(bytes: &mut Vec<u8>, headers: &HeaderMap) {
 pub(crate) async fn exchange(endpoint: &Endpoint, request: &Request) -> Result<(Head, Vec<u8>), String> {
     let mut raw = endpoint.open().await.map_err(|error| error.to_string())?;
     // A server may answer before it has read all, and read no more.
-    let _ = raw.write_all(&request.bytes(endpoint)).await;
+    let bytes = request.bytes(endpoint);
+    if let Some(tap) = &endpoint.tap {
+        shown::request(tap, &bytes, &endpoint.headers);
+    }
+    let _ = raw.write_all(&bytes).await;
     let _ = raw.flush().await;
-    read(&mut raw, &mut BytesMut::new(), request.method == "HEAD", endpoint.limit).await
+    let response = read(&mut raw, &mut BytesMut::new(), request.method, endpoint.limit).await;
+    match (&endpoint.tap, &response) {
+        (Some(tap), Ok((head, body))) => shown::response(tap, head, body),
+        (Some(tap), Err(why)) => tap.show(Direction::Received, Wire::Carrier(why)),
+        (None, _) => {}
+    }
+    response
 }
 
-/// Reads one response; what comes behind it stays in the buffer.
+/// Reads one response; what comes behind it stays in the buffer. A stream of events that was asked for by GET is not read,
+/// because it has no end.
 pub(crate) async fn read(
     raw: &mut Raw,
     buffer: &mut BytesMut,
-    has_no_body: bool,
+    method: &str,
     limit: usize,
 ) -> Result<(Head, Vec<u8>), String> {
+    let (has_no_body, is_get) = (method == "HEAD", method == "GET");
     let head = loop {
         match take_head(buffer)? {
             // More will come.
@@ -169,7 +196,7 @@ pub(crate) async fn read(
             None => more(raw, buffer, limit, "the connection ended without a response").await?,
         }
     };
-    if has_no_body || matches!(head.status, 204 | 304) {
+    if has_no_body || matches!(head.status, 204 | 304) || (is_get && head.is_stream()) {
         return Ok((head, Vec::new()));
     }
     let is_chunked = head.header("transfer-encoding").is_some_and(|value| value.contains("chunked"));

@@ -3,12 +3,13 @@
 use std::io;
 
 use bytes::{Bytes, BytesMut};
-use switchboard::Raw;
 use switchboard::framing::{Decoder, Framing};
+use switchboard::{Direction, Raw, Tap, Wire};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::websocket::Frames;
 use super::{Carrier, Endpoint, websocket};
+use crate::check::shown;
 
 /// An open connection.
 #[derive(Debug)]
@@ -16,6 +17,7 @@ pub(crate) struct Line {
     raw: Raw,
     form: Form,
     is_ended: bool,
+    tap: Option<Tap>,
 }
 
 #[derive(Debug)]
@@ -39,15 +41,19 @@ impl Line {
     /// Connects.
     pub(crate) async fn open(endpoint: &Endpoint) -> Result<Line, String> {
         let raw = endpoint.open().await.map_err(|error| error.to_string())?;
+        let tap = endpoint.tap.clone();
+        if let Some(tap) = &tap {
+            tap.show(Direction::Sent, Wire::Carrier("a new connection"));
+        }
         match endpoint.carrier() {
             Carrier::Stream(framing) => {
                 let form = Form::Stream(framing, Decoder::new(framing, endpoint.limit));
-                Ok(Line { raw, form, is_ended: false })
+                Ok(Line { raw, form, is_ended: false, tap })
             }
             Carrier::WebSocket => {
                 let (raw, rest) = websocket::shake_hands(raw, endpoint).await?;
                 let form = Form::WebSocket(Frames::new(rest, endpoint.limit));
-                Ok(Line { raw, form, is_ended: false })
+                Ok(Line { raw, form, is_ended: false, tap })
             }
             Carrier::Http => Err("HTTP carries no messages both ways".to_owned()),
         }
@@ -79,6 +85,11 @@ impl Line {
 
     /// Sends bytes as they are.
     pub(crate) async fn send_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match (&self.tap, &self.form) {
+            (Some(tap), Form::WebSocket(_)) => shown::frames(tap, bytes),
+            (Some(tap), Form::Stream(..)) => shown::bytes(tap, Direction::Sent, bytes),
+            (None, _) => {}
+        }
         self.raw.write_all(bytes).await?;
         self.raw.flush().await
     }
@@ -90,6 +101,18 @@ impl Line {
 
     /// The next thing that comes. Nothing is lost if this is dropped while it waits.
     pub(crate) async fn receive(&mut self) -> Received {
+        let received = self.read().await;
+        match (&self.tap, &received) {
+            (Some(tap), Received::Message(message)) => shown::bytes(tap, Direction::Received, message),
+            (Some(tap), Received::Closed(_)) => {
+                tap.show(Direction::Received, Wire::Carrier("the end of the connection"));
+            }
+            _ => {}
+        }
+        received
+    }
+
+    async fn read(&mut self) -> Received {
         let mut chunk = BytesMut::new();
         loop {
             match self.next() {

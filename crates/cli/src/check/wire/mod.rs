@@ -10,7 +10,7 @@ pub(crate) mod websocket;
 use ::http::HeaderMap;
 use switchboard::address::{Address, Scheme};
 use switchboard::framing::Framing;
-use switchboard::{Dial, DialError, Raw};
+use switchboard::{Dial, DialError, Raw, Tap};
 
 pub(crate) use http::{Head, Length, Request};
 pub(crate) use line::{Line, Received};
@@ -25,6 +25,8 @@ pub(crate) struct Endpoint {
     pub(crate) takes_events: bool,
     /// The most bytes that an answer may have.
     pub(crate) limit: usize,
+    /// Shows what goes over the wire.
+    pub(crate) tap: Option<Tap>,
 }
 
 /// What carries messages.
@@ -37,7 +39,7 @@ pub(crate) enum Carrier {
 
 impl Endpoint {
     pub(crate) fn new(dial: Dial, headers: HeaderMap, limit: usize) -> Endpoint {
-        Endpoint { dial, headers, takes_events: false, limit }
+        Endpoint { dial, headers, takes_events: false, limit, tap: None }
     }
 
     pub(crate) fn carrier(&self) -> Carrier {
@@ -67,7 +69,7 @@ impl Endpoint {
     }
 
     /// The host and the path that HTTP asks for.
-    fn target(&self) -> (String, String) {
+    pub(crate) fn target(&self) -> (String, String) {
         match self.dial.address() {
             Address::Web { place, path, .. } => (place.to_string(), path.clone()),
             other => (other.to_string(), "/".to_owned()),

@@ -14,6 +14,8 @@ pub(crate) const TEXT: u8 = 1;
 pub(crate) const BINARY: u8 = 2;
 /// The opcode of a ping.
 pub(crate) const PING: u8 = 9;
+/// The opcode of the answer to a ping.
+pub(crate) const PONG: u8 = 10;
 /// The bit of the last part of a message.
 const LAST: u8 = 0x80;
 /// The key of every handshake, and what a server makes of it.
@@ -54,8 +56,17 @@ pub(crate) fn frame(opcode: u8, payload: &[u8]) -> Vec<u8> {
     part(LAST | opcode, payload)
 }
 
+/// The same, masked with this key.
+pub(crate) fn frame_with(key: [u8; 4], opcode: u8, payload: &[u8]) -> Vec<u8> {
+    masked(key, LAST | opcode, payload)
+}
+
 /// A frame with this first byte: flags and opcode.
 pub(crate) fn part(first: u8, payload: &[u8]) -> Vec<u8> {
+    masked([0x37, 0xfa, 0x21, 0x3d], first, payload)
+}
+
+fn masked(mask: [u8; 4], first: u8, payload: &[u8]) -> Vec<u8> {
     let mut bytes = vec![first];
     let length = payload.len();
     match (u16::try_from(length), length) {
@@ -69,7 +80,6 @@ pub(crate) fn part(first: u8, payload: &[u8]) -> Vec<u8> {
             bytes.extend((length as u64).to_be_bytes());
         }
     }
-    let mask = [0x37, 0xfa, 0x21, 0x3d];
     bytes.extend(mask);
     bytes.extend(payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask));
     bytes
