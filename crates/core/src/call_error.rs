@@ -46,7 +46,7 @@ pub enum CallError {
     /// The result came but is not of the expected type.
     #[error("the result is not what was expected: {0}")]
     Result(Cow<'static, str>),
-    /// A stream was ended here, because it was not read while the whole connection waited for that.
+    /// A stream was ended here, because it was read so slowly that too much of it waited.
     #[error("the stream was ended because it was read too slowly: {0}")]
     Unread(Cow<'static, str>),
     /// Items of a stream are missing here. The stream goes on.

@@ -47,7 +47,9 @@ pub struct Limits {
     /// [`outbox`](Limits::outbox), the connection reads no more until the consumer has caught up, unless a call of this
     /// side waits for its answer. So a stream goes as fast as it is read.
     pub items: usize,
-    /// How long a connection reads nothing because a stream is not read: 30 s. Then that stream is ended.
+    /// How long at a time a connection reads nothing because the consumer of a stream is behind: 2 s. Then it reads a
+    /// little, for the others on it. What waits for the consumer thus grows, and when it is more than
+    /// [`outbox`](Limits::outbox) the stream ends.
     pub stall_time: Duration,
     /// Bytes that wait to be sent on one connection: 16 MiB. Past half of it our own calls, notifications and streams
     /// wait; past all of it, not counting the longest frame, the far side is too slow and the connection ends
@@ -84,7 +86,7 @@ impl Default for Limits {
             batch_concurrency: 16,
             subscriptions: 1024,
             items: 1024,
-            stall_time: Duration::from_secs(30),
+            stall_time: Duration::from_secs(2),
             outbox: 16 << 20,
             call_time: Duration::from_secs(30),
             drain_time: Duration::from_secs(10),

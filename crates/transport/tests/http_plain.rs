@@ -5,8 +5,10 @@
 mod support;
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use support::{ADD, Raw, Running, SUM, post, router, serve, serve_with};
+use support::{ADD, Raw, Running, SUM, ask, post, router, serve, serve_with};
+use switchboard_core::{ErrorObject, Json, Limits, Router, Settings};
 use switchboard_transport::http::{Endpoint, Options};
 use switchboard_transport::server::ServerOptions;
 
@@ -181,5 +183,56 @@ async fn large_answers_between_small_ones_keep_their_order() {
     assert!(raw.response().await.unwrap().body.contains(&large));
     assert_eq!(raw.response().await.unwrap().body.matches("127.0.0.1").count(), 12);
     assert_eq!(raw.response().await.unwrap().body, SUM);
+    server.stop().await;
+}
+
+/// Answers short questions with as much as no buffer holds.
+async fn serve_large(options: ServerOptions) -> Running {
+    let large = Json::encode(&"x".repeat(16 << 20)).unwrap();
+    let router = Router::builder().method("large", move |(): (), _| Ok::<_, ErrorObject>(large.clone()));
+    let settings =
+        Settings { limits: Limits { reply: 20 << 20, ..Limits::default() }, ..Settings::default() };
+    let router = router.method("add", |(a, b): (i64, i64), _| Ok::<_, ErrorObject>(a + b));
+    serve_with(Endpoint::new(router.build().unwrap()).with_settings(settings), options).await
+}
+
+// SEC-L-14, SEC-H-05
+#[tokio::test]
+async fn who_does_not_read_a_large_answer_loses_its_connection() {
+    let options =
+        ServerOptions { connections: 1, idle_time: Duration::from_millis(200), ..ServerOptions::default() };
+    let server = serve_large(options).await;
+    let mut stalled = Raw::open(server.address).await;
+    stalled.send(post(server.address, "", r#"{"jsonrpc":"2.0","method":"large","id":1}"#)).await;
+    let status = async || ask(server.address, post(server.address, "", ADD)).await.status;
+    support::within(async { while status().await != 200 {} }).await;
+    drop(stalled);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_large_answer_is_read_to_its_end() {
+    let server = serve_large(ServerOptions::default()).await;
+    let received =
+        ask(server.address, post(server.address, "", r#"{"jsonrpc":"2.0","method":"large","id":1}"#)).await;
+    assert_eq!(received.body.matches('x').count(), 16 << 20);
+    server.stop().await;
+}
+
+// SEC-H-05
+#[tokio::test]
+async fn only_what_is_no_line_break_begins_another_request() {
+    let options = ServerOptions { header_time: Duration::from_millis(100), ..ServerOptions::default() };
+    let server = serve_with(Endpoint::new(router()), options).await;
+    let mut raw = Raw::open(server.address).await;
+    for end in ["\r\n", "\n\r\n", ""] {
+        raw.send(post(server.address, "", ADD) + end).await;
+        assert_eq!(raw.response().await.unwrap().body, SUM);
+    }
+    // Half of a request does, whose head is awaited.
+    let mut raw = Raw::open(server.address).await;
+    raw.send(post(server.address, "", ADD) + "POST").await;
+    assert_eq!(raw.response().await.unwrap().body, SUM);
+    assert!(raw.is_closed().await, "who has had an answer is left without a word");
     server.stop().await;
 }

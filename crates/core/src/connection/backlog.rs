@@ -12,8 +12,6 @@ pub(super) struct Backlog {
     driver: AtomicWaker,
     /// How many streams have as many items waiting as may be.
     full: AtomicUsize,
-    /// How many items were taken from such streams. It only tells whether there was one.
-    taken: AtomicUsize,
 }
 
 impl Backlog {
@@ -31,17 +29,8 @@ impl Backlog {
         self.full.load(Relaxed) > 0
     }
 
-    /// A number that changes when a reader that is behind takes something.
-    pub(super) fn taken(&self) -> usize {
-        self.taken.load(Relaxed)
-    }
-
     pub(super) fn note_full(&self) {
         self.full.fetch_add(1, Relaxed);
-    }
-
-    pub(super) fn note_taken(&self) {
-        self.taken.fetch_add(1, Relaxed);
     }
 
     /// A stream has room again, or has ended.

@@ -85,16 +85,13 @@ impl Inbox {
                 state.items.push_back((gap, item));
                 state.note_more();
             } else {
-                state.end_with(Some(CallError::Unread("too much of it waits (limits.outbox)".into()).into()));
+                state.end_with(Some(
+                    CallError::Unread("more of it waits than may (limits.outbox)".into()).into(),
+                ));
             }
             state.wake();
             fits
         })
-    }
-
-    /// Whether the reader is behind.
-    pub(super) fn is_full(&self) -> bool {
-        locked(&self.0, |state| state.is_full)
     }
 
     /// Takes note that items are missing after those that came.
@@ -149,11 +146,7 @@ impl State {
 
     /// Tells the backlog when the reader has caught up by half.
     fn note_taken(&mut self) {
-        if !self.is_full {
-            return;
-        }
-        self.backlog.note_taken();
-        if self.items.len() <= self.limit / 2 && self.bytes <= self.limit_bytes / 4 {
+        if self.is_full && self.items.len() <= self.limit / 2 && self.bytes <= self.limit_bytes / 4 {
             self.is_full = false;
             self.backlog.note_room();
         }

@@ -278,13 +278,15 @@ impl Link {
             } else if state.streams.contains_key(subscription) {
                 return Some(CallError::Protocol("a stream with this identifier is open already".into()));
             } else if state.streams.len() >= self.settings.limits.subscriptions {
+                self.queue_unsubscribe(state, subscription, names.as_deref());
                 return Some(CallError::Busy("too many streams are open (limits.subscriptions)".into()));
             } else {
                 let names = names.clone();
                 self.has_named.fetch_or(names.is_some(), Ordering::AcqRel);
                 let early = state.early.take(subscription, names.as_deref());
-                if early.into_iter().all(|event| event.put_into(&inbox)) {
-                    state.streams.insert(subscription.detached(), Receiving { inbox, names });
+                state.streams.insert(subscription.detached(), Receiving { inbox, names });
+                for event in early {
+                    self.pass_on(state, subscription, event);
                 }
             }
             None
@@ -361,6 +363,7 @@ impl Link {
             if !partial::put(inbox, value) {
                 // It was read too slowly.
                 state.pending.remove(id);
+                self.settle_expected(state, Some(id));
                 self.queue_cancel(state, id);
             }
             true
@@ -412,24 +415,6 @@ impl Link {
     /// Whether a call waits for its answer: not one whose answer comes in parts, which are read like a stream.
     pub(super) fn has_waiting_call(&self) -> bool {
         self.locked(|state| state.pending.any(|waiter| matches!(waiter.answer, Answer::Whole(_))))
-    }
-
-    /// Ends the streams that are not read.
-    pub(super) fn end_unread(&self, error: &CallError) {
-        self.locked(|state| {
-            let is_unread = |stream: &Receiving| stream.inbox.is_full();
-            let unread = state.streams.extract_if(|_, stream| is_unread(stream)).collect::<Vec<_>>();
-            for (subscription, stream) in unread {
-                stream.inbox.end(None, Some(error.clone().into()));
-                self.queue_unsubscribe(state, &subscription, stream.names.as_deref());
-            }
-            let is_unread =
-                |waiter: &Waiter| matches!(&waiter.answer, Answer::Parts(inbox) if inbox.is_full());
-            for (id, waiter) in state.pending.remove_where(is_unread) {
-                waiter.answer.send(Reply::Error(error.clone().into()));
-                self.queue_cancel(state, id);
-            }
-        });
     }
 
     /// Tells the far side that nobody reads a stream any more.

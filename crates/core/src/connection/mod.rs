@@ -70,11 +70,11 @@ pub struct Connection {
     stall: Option<Stall>,
 }
 
-/// How long nothing was read because a reader of a stream is behind.
+/// A time in which nothing is read, because a reader of a stream is behind.
 struct Stall {
     until: Pin<Box<Sleep>>,
-    /// What readers had taken when it began.
-    taken: usize,
+    /// How many frames may be read although it is.
+    spare: usize,
 }
 
 /// How far a connection is on its way to its end.
@@ -94,6 +94,9 @@ pub struct Drain(Arc<Link>);
 
 /// How many frames are read before what they gave is written.
 const FRAMES_AT_ONCE: usize = 256;
+/// How many frames are read, between two times of reading nothing, for readers of streams that stay behind. It takes some
+/// for the far side to see that its bytes are taken.
+const FRAMES_BETWEEN_STALLS: usize = 4096;
 /// How many bytes are collected before they are written.
 const BYTES_AT_ONCE: usize = 64 << 10;
 
@@ -230,26 +233,23 @@ impl Connection {
 
     /// Whether nothing is read for now, so that the far side sends no more of a stream than its reader takes.
     ///
-    /// Not while a call waits for its answer: its caller may be the reader. And not for ever: somebody else may wait for
-    /// what the far side sends.
+    /// Not while a call waits for its answer: its caller may be the reader. And not for long at a time: others may wait
+    /// for what the far side sends, and the far side for a sign of life.
     #[cold]
     fn is_stalled(&mut self, cx: &mut Context<'_>) -> bool {
         if self.link.has_waiting_call() {
             self.stall = None;
             return false;
         }
-        let taken = self.link.backlog.taken();
-        let begin = || Stall { until: Box::pin(tokio::time::sleep(self.settings.limits.stall_time)), taken };
-        if self.stall.as_ref().is_none_or(|stall| stall.taken != taken) {
-            self.stall = Some(begin());
+        let begin =
+            || Stall { until: Box::pin(tokio::time::sleep(self.settings.limits.stall_time)), spare: 0 };
+        let stall = self.stall.get_or_insert_with(begin);
+        if stall.spare == 0 && stall.until.as_mut().poll(cx).is_ready() {
+            *stall = Stall { spare: FRAMES_BETWEEN_STALLS, ..begin() };
         }
-        let is_over = self.stall.as_mut().is_some_and(|stall| stall.until.as_mut().poll(cx).is_ready());
-        if is_over {
-            self.stall = None;
-            let why = "nothing of it was taken for as long as a connection may wait (limits.stall_time)";
-            self.link.end_unread(&CallError::Unread(why.into()));
-        }
-        !is_over
+        let is_stalled = stall.spare == 0;
+        stall.spare = stall.spare.saturating_sub(1);
+        is_stalled
     }
 
     /// Tells the far side what it did wrong, and reads no more of it. What it asked for before is still answered.

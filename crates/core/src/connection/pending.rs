@@ -60,12 +60,6 @@ impl<W> Pending<W> {
         self.waiting.values().any(|entry| holds(&entry.waiter))
     }
 
-    /// Takes out all of which this holds, with their identifiers.
-    pub(super) fn remove_where(&mut self, holds: impl Fn(&W) -> bool) -> Vec<(u64, W)> {
-        let taken = self.waiting.extract_if(|_, entry| holds(&entry.waiter));
-        taken.map(|(id, entry)| (id, entry.waiter)).collect()
-    }
-
     /// The calls that an error without an identifier must be about: all that wait, if they went out in one frame
     /// (J2-68, J2-71).
     pub(super) fn complete_only_frame(&mut self) -> Vec<W> {

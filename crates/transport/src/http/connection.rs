@@ -94,6 +94,8 @@ impl Caller {
         }
         let work = pin!(plain::answer(socket, &self.rules, options.header_size, &self.cx, read));
         let end = drive(Short::new(work, &socket.activity), socket, clock, &self.stop).await;
+        // What was answered is past, so that the next head has a time of its own.
+        let _ = clock.notice(&socket.activity);
         if socket.has_more() { None } else { Some(end) }
     }
 

@@ -58,7 +58,9 @@ impl Shared {
         let waiting = inner.waiting.len();
         let outcome = ready!(inner.poll_flush(cx));
         self.activity.set_unsent(false);
-        self.activity.note_written(waiting);
+        if waiting > 0 {
+            self.activity.note_written(waiting);
+        }
         Poll::Ready(outcome)
     }
 
@@ -103,12 +105,13 @@ impl Shared {
 
     /// Writes this past what waits, which is nothing.
     async fn write(&self, mut rest: &[u8]) -> io::Result<()> {
-        self.activity.set_unsent(true);
         while !rest.is_empty() {
             let count = poll_fn(|cx| Pin::new(&mut self.lock().socket).poll_write(cx, rest)).await?;
             if count == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
+            // Each time, because TLS may have kept some, and whoever flushed meanwhile took the mark away.
+            self.activity.set_unsent(true);
             self.activity.note_written(count);
             rest = &rest[count..];
         }

@@ -13,7 +13,7 @@ use std::io;
 use std::pin::{Pin, pin};
 use std::task::{Context as Task, Poll};
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use switchboard_core::{Answer, Context, exchange};
 use tokio::time::Instant;
 
@@ -71,11 +71,13 @@ pub(super) async fn answer(
             };
             let (status, text) = outcome(rules, answer);
             let closes = activity.is_leaving();
-            socket.send(|out| head::write(status, plain.format, text.len(), closes, out), &text).await?;
+            // From here on it is the reader who may take too long.
             activity.end();
+            socket.send(|out| head::write(status, plain.format, text.len(), closes, out), &text).await?;
             if closes {
                 return socket.close().await;
             }
+            skip_empty_lines(&mut bytes);
         }
         if !bytes.is_empty() {
             socket.put_back(bytes.freeze());
@@ -90,6 +92,14 @@ pub(super) async fn answer(
         if count.await? == 0 {
             return socket.close().await;
         }
+    }
+}
+
+/// Some clients send a line break after a body. It begins no request (RFC 9112, 2.2).
+fn skip_empty_lines(bytes: &mut BytesMut) {
+    while let [b'\n', ..] | [b'\r', b'\n', ..] = &bytes[..] {
+        let length = if bytes[0] == b'\n' { 1 } else { 2 };
+        bytes.advance(length);
     }
 }
 
