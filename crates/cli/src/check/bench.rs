@@ -194,6 +194,14 @@ impl Bench {
         }
     }
 
+    /// How a program that was started ended meanwhile, if it did so badly.
+    pub(crate) fn death(&mut self) -> Option<String> {
+        if let Some(line) = &mut self.line {
+            line.look();
+        }
+        self.endpoint.deaths.take()
+    }
+
     /// Whether the call that was said to succeed does.
     pub(crate) async fn succeeds(&mut self) -> bool {
         let good = self.good(1);

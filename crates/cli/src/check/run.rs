@@ -23,6 +23,10 @@ pub(crate) async fn run(bench: &mut Bench, cases: Vec<Case>, progress: &mut Prog
     let mut findings = Vec::with_capacity(cases.len());
     let mut lost = None;
     for case in cases {
+        // It may end a moment after the case that ended it.
+        if let Some((end, last)) = bench.death().zip(findings.last_mut()) {
+            died(last, end);
+        }
         progress.begins(&case);
         let finding = match lost {
             None => one(bench, &case, &mut watch).await,
@@ -62,8 +66,16 @@ pub(crate) async fn one(bench: &mut Bench, case: &Case, watch: &mut Watch) -> Fi
     {
         (finding.verdict, finding.note) = (Verdict::Fail, format!("the server did not recover: {why}"));
     }
+    if let Some(end) = bench.death() {
+        died(&mut finding, end);
+    }
     finding.time = begun.elapsed();
     finding
+}
+
+/// A program that ends in a case has failed it, whatever else came of it.
+fn died(finding: &mut Finding, end: String) {
+    (finding.verdict, finding.note) = (Verdict::Fail, end);
 }
 
 /// The finding of a case that was not tried.
