@@ -8,12 +8,14 @@ use tokio::time::timeout;
 
 use super::bench::Bench;
 use super::case::{Case, Level, Need, Sends};
-use super::found::{INVALID, Invalid, NOT_FOUND};
+use super::difference::difference;
+use super::found::{INVALID, Invalid, Manner, NOT_FOUND};
 use super::message::Message;
 use super::outcome::{Came, End, Outcome, shortened};
 use super::profile::Verdict;
 use super::progress::Progress;
 use super::report::Finding;
+use super::shown;
 use super::watch::Watch;
 use super::wire::Carrier;
 
@@ -128,15 +130,29 @@ async fn try_it(bench: &mut Bench, case: &Case, watch: &mut Watch) -> (Verdict, 
     {
         (verdict, note) = judge(bench, case, &seen);
     }
+    let right = case.outcomes.iter().find(|(level, _)| *level == Level::Right);
+    if verdict != Verdict::Pass
+        && note.is_empty()
+        && let Some((_, right)) = right
+    {
+        note = difference(right, &came);
+    }
     (verdict, came.to_string(), note)
 }
 
 /// The rules about unknown methods.
 const ABOUT_UNKNOWN: [&str; 2] = ["J2-34", "J2-06"];
 
-/// What came, as it counts for this case: the code of unknown methods counts where it is what the case is about.
+/// The rules about identifiers that come back.
+const ABOUT_IDS: [&str; 3] = ["J2-14", "J2-16", "J2-28"];
+
+/// What came, as it counts for this case: the code of unknown methods, and identifiers that are always strings, count where
+/// they are what the case is about.
 fn seen(bench: &Bench, case: &Case, came: &Came) -> Came {
     let mut seen = came.clone();
+    if bench.found.manner == Manner::TextIds && !case.rules.iter().any(|rule| ABOUT_IDS.contains(rule)) {
+        seen.messages = seen.messages.into_iter().map(Message::renumbered).collect();
+    }
     if let Some(code) = bench.found.unknown
         && !case.rules.iter().any(|rule| ABOUT_UNKNOWN.contains(rule))
     {
@@ -174,15 +190,20 @@ fn judge(bench: &Bench, case: &Case, came: &Came) -> (Verdict, String) {
         || bench.profile.fault(case.severity),
         |level| bench.profile.verdict(level, case.severity),
     );
+    let name = bench.profile.name();
     let note = match level {
-        Some(Level::Common(point)) if verdict != Verdict::Pass => {
-            format!("good servers differ here ({point:?})")
+        Some(Level::Common(point) | Level::Special(point)) if verdict == Verdict::Pass => {
+            format!("the profile {name} takes it: {}", point.what())
         }
-        Some(Level::Special(point)) if verdict != Verdict::Pass => {
-            format!("servers of another profile do this ({point:?})")
+        Some(Level::Common(point)) => format!("good servers differ here: {}", point.what()),
+        Some(Level::Special(point)) => {
+            format!("this is for servers of another profile than {name}: {}", point.what())
         }
-        Some(Level::Allowed) if verdict != Verdict::Pass => "the specification allows it".to_owned(),
-        _ => String::new(),
+        Some(Level::Allowed) => "it is allowed; what is expected would be better".to_owned(),
+        Some(Level::Right) => String::new(),
+        // Whatever the case is about, an answer has to be JSON.
+        None if came.is_garbage() => return (Verdict::Fail, "what came is no JSON".to_owned()),
+        None => String::new(),
     };
     (verdict, note)
 }
@@ -225,8 +246,9 @@ fn sent(bench: &Bench, case: &Case) -> String {
     match &case.sends {
         Sends::Message(bytes) | Sends::Bytes(bytes) => text(bytes),
         Sends::Http(request) => {
-            let content_type = request.content_type.unwrap_or("no type");
-            format!("{} ({content_type}) {}", request.method, text(&request.body))
+            let mut request = request.clone();
+            request.body = bench.fill(&request.body);
+            shown::head_and_body(&request.bytes(&bench.endpoint), &bench.endpoint.headers)
         }
         Sends::Script(does, ..) => (*does).to_owned(),
     }

@@ -72,6 +72,14 @@ impl Endpoint {
         self.dial.raw().await
     }
 
+    /// The URL of the same place, with another carrier.
+    pub(crate) fn with_scheme(&self, scheme: &str) -> String {
+        match self.dial.address() {
+            Address::Web { place, .. } | Address::Socket { place, .. } => format!("{scheme}://{place}"),
+            other => other.to_string(),
+        }
+    }
+
     /// The host and the path that HTTP asks for.
     pub(crate) fn target(&self) -> (String, String) {
         match self.dial.address() {
