@@ -18,7 +18,12 @@ pub(crate) fn difference(expected: &Outcome, came: &Came) -> String {
         (Outcome::Nothing, _) => "there is an answer, and there should be none".to_owned(),
         (Outcome::Closed, _) => "the connection did not end".to_owned(),
         (_, []) => nothing(came),
-        (_, [Message::Garbage(_)]) => "what came is no JSON".to_owned(),
+        (_, [Message::Garbage(_)]) => match &came.head {
+            Some(head) if head.status >= 400 => {
+                format!("the status is {}, without a response object", head.status)
+            }
+            _ => "what came is no JSON".to_owned(),
+        },
         (Outcome::One(_), [Message::Many(_)]) => "an array came in the place of an object".to_owned(),
         (Outcome::One(pattern), [Message::One(response)]) => unlike(pattern, response),
         (Outcome::One(_), _) => format!("{} messages came in the place of one", messages.len()),
@@ -57,16 +62,30 @@ fn among(patterns: &[Pattern], responses: &[&Response]) -> String {
 
 /// How a response differs from this one.
 fn unlike(pattern: &Pattern, response: &Response) -> String {
-    if !pattern.has_its_id(response) {
-        let (Back::Id(due) | Back::OrNull(due)) = &pattern.id;
-        let due = shortened(due, 40);
-        return match &response.id {
-            Some(id) => format!("its id is {}, and should be {due}", shortened(id, 40)),
-            None => format!("it has no id, which should be {due}"),
-        };
+    let parts: Vec<String> =
+        [unlike_in_kind(pattern, response), unlike_in_id(pattern, response)].into_iter().flatten().collect();
+    parts.join("; ")
+}
+
+fn unlike_in_id(pattern: &Pattern, response: &Response) -> Option<String> {
+    if pattern.has_its_id(response) {
+        return None;
     }
-    match (&pattern.kind, response.code()) {
-        (Kind::Error(_), Some(code)) => format!("its code is {code}"),
+    let (Back::Id(due) | Back::OrNull(due)) = &pattern.id;
+    let due = shortened(due, 40);
+    Some(match &response.id {
+        Some(id) => format!("its id is {}, and should be {due}", shortened(id, 40)),
+        None => format!("it has no id, which should be {due}"),
+    })
+}
+
+fn unlike_in_kind(pattern: &Pattern, response: &Response) -> Option<String> {
+    let text = match (&pattern.kind, response.code()) {
+        _ if pattern.has_its_kind(response) => return None,
+        (Kind::Error(due), Some(code)) => {
+            let due: Vec<String> = due.iter().map(i64::to_string).collect();
+            format!("its code is {code}, and should be {}", due.join(" or "))
+        }
         (Kind::Error(_), None) if response.is_error() => "its error has no code".to_owned(),
         (Kind::Error(_), None) if response.result.is_some() => {
             "it is a result, and should be an error".to_owned()
@@ -74,10 +93,12 @@ fn unlike(pattern: &Pattern, response: &Response) -> String {
         (Kind::Value(_) | Kind::Echo(_), None) if response.result.is_some() => {
             "its result is another".to_owned()
         }
-        (Kind::OldError | Kind::OldResult, _) => "it is no response of 1.0 of that kind".to_owned(),
+        (Kind::OldError, _) => "it is no error in the shape of 1.0".to_owned(),
+        (Kind::OldResult, _) => "it is no result in the shape of 1.0".to_owned(),
         (_, Some(code)) => format!("it is error {code}, and should be a result"),
         (_, None) => "it has neither result nor error".to_owned(),
-    }
+    };
+    Some(text)
 }
 
 #[cfg(test)]
@@ -96,9 +117,13 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         check(error(&[-32601], "1"), "", "there is no answer");
-        check(error(&[-32601], "1"), r#"{"id":"1"}"#, "its id is \"1\", and should be 1");
-        check(error(&[-32601], "1"), r#"{"error":{"code":-32600}}"#, "it has no id, which should be 1");
-        check(error(&[-32601], "1"), r#"{"id":1,"error":{"code":-32600}}"#, "its code is -32600");
+        let unknown = || error(&[-32601], "1");
+        check(unknown(), r#"{"id":"1","error":{"code":-32601}}"#, "its id is \"1\", and should be 1");
+        check(
+            unknown(),
+            r#"{"error":{"code":-5}}"#,
+            "its code is -5, and should be -32601; it has no id, which should be 1",
+        );
         check(error(&[-32601], "1"), r#"{"id":1,"result":5}"#, "it is a result, and should be an error");
         check(result("1"), r#"{"id":1,"error":{"code":-5}}"#, "it is error -5, and should be a result");
         check(result("1"), r#"{"id":1}"#, "it has neither result nor error");

@@ -161,6 +161,11 @@ impl Pattern {
 
     /// Whether this is the response.
     pub(super) fn fits(&self, response: &Response) -> bool {
+        self.has_its_id(response) && self.has_its_kind(response)
+    }
+
+    /// Whether it holds what it should, whatever its identifier.
+    pub(super) fn has_its_kind(&self, response: &Response) -> bool {
         let members = |names: [&str; 3]| {
             let object = response.value.as_object();
             object.is_some_and(|object| {
@@ -168,21 +173,20 @@ impl Pattern {
             })
         };
         let old = ["result", "error", "id"];
-        self.has_its_id(response)
-            && match &self.kind {
-                Kind::Error(codes) => response.code().is_some_and(|code| codes.contains(&code)),
-                Kind::Result => response.result.is_some() && !response.is_error(),
-                Kind::Value(json) => response.result.as_deref().is_some_and(|own| same(own, json)),
-                Kind::Echo(json) => response
-                    .result
-                    .as_deref()
-                    .is_some_and(|own| same(own, json) || same(own, &format!("[{json}]"))),
-                Kind::Either => response.result.is_some() || response.is_error(),
-                Kind::OldError => {
-                    members(old) && response.is_error() && response.result.as_deref() == Some("null")
-                }
-                Kind::OldResult => members(old) && !response.is_error(),
+        match &self.kind {
+            Kind::Error(codes) => response.code().is_some_and(|code| codes.contains(&code)),
+            Kind::Result => response.result.is_some() && !response.is_error(),
+            Kind::Value(json) => response.result.as_deref().is_some_and(|own| same(own, json)),
+            Kind::Echo(json) => response
+                .result
+                .as_deref()
+                .is_some_and(|own| same(own, json) || same(own, &format!("[{json}]"))),
+            Kind::Either => response.result.is_some() || response.is_error(),
+            Kind::OldError => {
+                members(old) && response.is_error() && response.result.as_deref() == Some("null")
             }
+            Kind::OldResult => members(old) && !response.is_error(),
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use crate::check::bench::Bench;
 use crate::check::case::{Case, Need, case, script};
+use crate::check::found::Manner;
 use crate::check::message::{Message, Response};
 use crate::check::outcome::{Outcome, error, result, shortened};
 use crate::check::profile::Point;
@@ -174,7 +175,10 @@ fn twice(answers: &[Response]) -> String {
 async fn many(bench: &mut Bench, count: usize) -> Result<String, String> {
     let calls = (0..count).map(|id| format!(r#"{{"jsonrpc":"2.0","method":"@none","id":{id}}}"#));
     let batch = format!("[{}]", calls.collect::<Vec<_>>().join(","));
-    let came = bench.ask(&bench.fill(batch.as_bytes()), 1).await;
+    let mut came = bench.ask(&bench.fill(batch.as_bytes()), 1).await;
+    if bench.found.manner == Manner::TextIds {
+        came.messages = came.messages.into_iter().map(Message::renumbered).collect();
+    }
     let refused = came.head.as_ref().is_some_and(|head| matches!(head.status, 400 | 413));
     match came.messages.as_slice() {
         [Message::One(response)] if response.is_error() => Ok(shortened(&response.text, 200)),

@@ -6,7 +6,7 @@ use crate::check::profile::Point;
 
 /// The cases.
 pub(super) fn cases() -> Vec<Case> {
-    [good(), subtract(), version(), method(), params(), not_requests(), strays()]
+    [good(), subtract(), version(), method(), names(), params(), not_requests(), strays()]
         .into_iter()
         .flatten()
         .collect()
@@ -160,6 +160,13 @@ fn method() -> Vec<Case> {
             r#"{"jsonrpc":"2.0","method":"","id":1}"#,
         )
         .allowed(error(&[-32600], "1").or_null()),
+    ]
+}
+
+/// Names are compared as they are, with what there is.
+fn names() -> Vec<Case> {
+    let unknown = |name, claim, rules, text| case(name, claim, rules, text).right(error(&[-32601], "1"));
+    vec![
         unknown(
             "method-blank",
             "blanks belong to the name",
