@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use serde_json::value::RawValue;
+use switchboard::framing::Framing;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::found::{Found, UNKNOWN, members};
@@ -95,8 +96,13 @@ impl Bench {
             (b"@none", UNKNOWN.to_owned()),
             (b"@echo", inner(self.found.echo.as_deref().unwrap_or("echo"))),
         ];
-        let named = if self.profile.is_by_name() { by_name(template) } else { None };
-        let mut rest = named.as_deref().unwrap_or(template);
+        let changed = match self.profile {
+            _ if self.profile.is_by_name() => by_name(template),
+            // Where a length stands before it, it has to stay as long as it is.
+            Profile::V1 if self.has_no_lengths() => in_version_1(template),
+            _ => None,
+        };
+        let mut rest = changed.as_deref().unwrap_or(template);
         let mut filled = Vec::with_capacity(rest.len());
         while let Some(at) = rest.iter().position(|byte| *byte == b'@') {
             filled.extend_from_slice(&rest[..at]);
@@ -113,6 +119,11 @@ impl Bench {
         }
         filled.extend_from_slice(rest);
         filled
+    }
+
+    /// Whether nothing tells the length of messages.
+    fn has_no_lengths(&self) -> bool {
+        matches!(self.carrier(), Carrier::Stream(Framing::Lines | Framing::JsonStream))
     }
 
     /// Sends one message and sees what comes. That many messages are awaited.
@@ -280,6 +291,12 @@ fn by_name(template: &[u8]) -> Option<Vec<u8>> {
     texts.next()?.ok()?;
     let (list, after) = list.split_at(texts.byte_offset());
     Some([before, b"{\"list\":", list, b"}", after].concat())
+}
+
+/// The same call in 1.0, which has no version, and parameters always.
+fn in_version_1(template: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(template).ok()?;
+    Some(text.replace("\"jsonrpc\":\"2.0\",", "\"params\":[],").into_bytes())
 }
 
 /// Reads until the good call is answered and a little longer.

@@ -84,6 +84,17 @@ impl Message {
         }
     }
 
+    /// The same with this code in an error that has none of its own.
+    pub(crate) fn with_code(mut self, code: i64) -> Message {
+        if let Message::One(response) = &mut self
+            && response.is_error()
+            && response.code().is_none()
+        {
+            response.value["error"] = serde_json::json!({ "code": code });
+        }
+        self
+    }
+
     /// The same with numbers for the identifiers that are strings of digits.
     pub(crate) fn renumbered(self) -> Message {
         match self {

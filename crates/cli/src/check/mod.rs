@@ -172,11 +172,16 @@ impl Check {
         bench.found = Found::look(bench, given, self.echo.clone()).await;
         let came = bench.greet().await;
         bench.found.manner = Manner::of(&came).ok_or_else(|| {
-            let what = match bench.death() {
-                Some(end) => format!("the server does not run: {end}"),
-                None => format!("nothing here answers as a JSON-RPC server: a good call brought {came}"),
+            let (what, advice) = match bench.death() {
+                Some(end) => {
+                    (format!("the server does not run: {end}"), "see why by running it yourself".to_owned())
+                }
+                None => (
+                    format!("nothing here answers as a JSON-RPC server: a good call brought {came}"),
+                    hints::hint(&bench.endpoint, &came),
+                ),
             };
-            Failure::new(Exit::Protocol, what).advise(hints::hint(&bench.endpoint, &came))
+            Failure::new(Exit::Protocol, what).advise(advice)
         })?;
         if came.end == End::Silent {
             // Its answers cannot be told from each other, so no case is over before its time.

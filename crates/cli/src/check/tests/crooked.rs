@@ -156,3 +156,29 @@ async fn members_that_are_not_known_may_be_refused_everywhere_or_nowhere() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_server_of_1_0_alone_is_asked_in_1_0_about_its_framing() {
+    // JT-02, J1-30
+    let act = |message: &[u8], _: Option<Bytes>| {
+        let asked: Value = serde_json::from_slice(message).unwrap_or_default();
+        let is_old = asked.get("jsonrpc").is_none() && asked["params"].is_array() && asked["id"].is_u64();
+        match is_old {
+            true => {
+                Reaction::Answer(json!({"result": null, "error": "no", "id": asked["id"]}).to_string().into())
+            }
+            false => Reaction::Close,
+        }
+    };
+    for carrier in ["lines", "json"] {
+        let rogue = Rogue::start(carrier, act).await;
+        let mut bench = bench(&rogue.url, Profile::V1, Duration::from_secs(5));
+        // The server of these tests does not read a line that lacks its end.
+        let is_tried = |name: &str, area: &str| area == "framing" && name != "lines-no-end";
+        let tried = cases::all().into_iter().filter(|case| is_tried(case.name, case.area)).collect();
+        let findings = run(&mut bench, tried, &mut Progress::default()).await;
+        let bad: Vec<_> =
+            findings.iter().filter(|it| matches!(it.verdict, Verdict::Fail | Verdict::Warn)).collect();
+        assert!(bad.is_empty(), "{carrier}: {bad:?}");
+    }
+}
