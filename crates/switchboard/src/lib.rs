@@ -15,8 +15,6 @@ pub mod __private;
 pub use switchboard_openrpc as openrpc;
 #[cfg(feature = "playground")]
 pub use switchboard_playground as playground;
-#[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
-pub use switchboard_transport::Raw;
 #[cfg(all(feature = "child", unix))]
 pub use switchboard_transport::child;
 #[cfg(all(feature = "stdio", unix))]
@@ -31,6 +29,8 @@ pub use switchboard_transport::unix;
 pub use switchboard_transport::ws;
 #[cfg(feature = "http")]
 pub use switchboard_transport::{Dial, DialError, address, connect, http, server};
+#[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
+pub use switchboard_transport::{Ended, Raw};
 #[cfg(feature = "stream")]
 pub use switchboard_transport::{framing, stream};
 

@@ -237,7 +237,7 @@ impl Dial {
                 let unreachable = |error: &dyn fmt::Display| DialError::Unreachable(error.to_string());
                 let command: crate::child::Command = command.parse().map_err(|error| unreachable(&error))?;
                 let child = crate::child::Bare::start(&command).map_err(|error| unreachable(&error))?;
-                Ok(crate::Raw::new(child))
+                Ok(crate::Raw::child(child))
             }
             _ => Err(DialError::Unsupported(self.address.scheme().name())),
         }

@@ -35,4 +35,4 @@ pub mod ws;
 #[cfg(feature = "http")]
 pub use dial::{Dial, DialError, connect};
 #[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
-pub use raw::Raw;
+pub use raw::{Ended, Raw};

@@ -225,3 +225,17 @@ async fn a_raw_connection_carries_bytes_as_they_are() {
     let missing = switchboard_transport::Dial::new("exec:no-such-program-here").unwrap().raw().await;
     assert!(missing.unwrap_err().to_string().contains("was not found"));
 }
+
+#[cfg(all(feature = "http", feature = "tcp"))]
+#[tokio::test]
+async fn a_raw_connection_tells_how_its_program_ended() {
+    let raw = async |script: &str| {
+        switchboard_transport::Dial::new(&format!("exec:sh -c '{script}'")).unwrap().raw().await.unwrap()
+    };
+    let ended = raw("echo one >&2; echo two >&2; exit 7").await.ended().await.unwrap();
+    assert_eq!((ended.status.code(), ended.words.as_str()), (Some(7), "one | two"));
+    let ended = raw("kill -s SEGV $$").await.ended().await.unwrap();
+    assert!(ended.status.code().is_none() && ended.status.to_string().contains("SIGSEGV"), "{ended:?}");
+    let mut lasting = raw("read -r line").await;
+    assert_eq!(lasting.has_ended(), None);
+}

@@ -6,7 +6,7 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style};
 
 use super::figures::{rate, time};
-use super::report::Report;
+use super::report::{FORMAT, Latency, Report};
 use crate::failure::Failure;
 
 const TITLE: Style = Style::new().bold();
@@ -16,6 +16,12 @@ const WORSE: Style = AnsiColor::Red.on_default();
 /// What is closer than this to the same is not called better or worse.
 const NOISE: f64 = 0.05;
 
+/// The member that every form has.
+#[derive(serde::Deserialize)]
+struct Form {
+    format: u32,
+}
+
 /// Reads the report of an earlier run.
 pub(crate) fn read(path: &Path) -> Result<Report, Failure> {
     let wrong = |what: String| {
@@ -23,10 +29,12 @@ pub(crate) fn read(path: &Path) -> Result<Report, Failure> {
             .advise("make one with `switchboard bench … --json > FILE`")
     };
     let text = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
-    let report: Report = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
-    if report.format != 1 {
-        return Err(wrong(format!("it has form {}, and this program reads form 1", report.format)));
+    // Another form may have other members, and is told as that.
+    let form: Form = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+    if form.format != FORMAT {
+        return Err(wrong(format!("it has form {}, and this program reads form {FORMAT}", form.format)));
     }
+    let report: Report = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
     Ok(report)
 }
 
@@ -47,13 +55,14 @@ fn write_page(out: &mut String, now: &Report, before: &Report) -> std::fmt::Resu
     let shown = format!("{} → {} calls/s", rate(before.throughput), rate(now.throughput));
     line(out, "throughput", &shown, now.throughput / before.throughput, false)?;
     for (name, of) in [
-        ("p50", (|report| report.latency.p50) as fn(&Report) -> u64),
-        ("p90", |report| report.latency.p90),
-        ("p99", |report| report.latency.p99),
-        ("p99.9", |report| report.latency.p999),
-        ("max", |report| report.latency.max),
+        ("p50", (|latency| latency.p50) as fn(&Latency) -> u64),
+        ("p90", |latency| latency.p90),
+        ("p99", |latency| latency.p99),
+        ("p99.9", |latency| latency.p999),
+        ("max", |latency| latency.max),
     ] {
-        let (was, is) = (of(before) as f64, of(now) as f64);
+        let (Some(was), Some(is)) = (&before.latency, &now.latency) else { continue };
+        let (was, is) = (of(was) as f64, of(is) as f64);
         line(out, name, &format!("{} → {}", time(was), time(is)), is / was, true)?;
     }
     Ok(())
@@ -82,7 +91,7 @@ mod tests {
         let before = report();
         let mut now = before.clone();
         now.throughput = before.throughput * 2.0;
-        now.latency.p99 = before.latency.p99 / 2;
+        now.latency.as_mut().unwrap().p99 /= 2;
         let page = anstream::adapter::strip_str(&compare(&now, &before)).to_string();
         assert!(page.contains("throughput  × 2.00"), "{page}");
         assert!(page.contains("p99         × 0.50"), "{page}");

@@ -192,6 +192,6 @@ impl Shift {
             outcome = worker.run(Schedule::new(&self.plan, self.number, start)) => outcome,
             () = &mut stopped => Ok(()),
         };
-        (worker.tally, outcome)
+        (worker.into_tally(), outcome)
     }
 }

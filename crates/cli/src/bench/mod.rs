@@ -145,7 +145,10 @@ impl Bench {
             let crew = Crew::hire(&spread, &work, &connect, tap.as_ref()).map_err(cannot)?;
             self.measure(&plan, crew, signals).await
         })?;
-        self.show(&report, before.as_ref())?;
+        // Where nothing was answered, the reason says all.
+        if outcome.is_ok() || report.latency.is_some() {
+            self.show(&report, before.as_ref())?;
+        }
         outcome.map_err(|error| self.target.explain(error))?;
         self.judge(&report)
     }
@@ -235,8 +238,11 @@ impl Bench {
 
     /// A run in which nothing worked is a failure.
     fn judge(&self, report: &Report) -> Result<(), Failure> {
-        if report.results > 0 || report.calls == 0 {
+        if report.results > 0 {
             return Ok(());
+        }
+        if report.is_interrupted {
+            return Err(Failure::new(Exit::Interrupted, "interrupted before any call gave a result"));
         }
         let exit = match report.errors.by_kind.iter().max_by_key(|failed| failed.count) {
             _ if !report.errors.by_code.is_empty() => Exit::Rejected,
@@ -245,11 +251,7 @@ impl Bench {
             _ => Exit::Unreachable,
         };
         let most = report.most_frequent_error().map(|what| format!(": {what}")).unwrap_or_default();
-        let failure = Failure::new(exit, format!("no call gave a result{most}"));
-        Err(match report.hint() {
-            Some(hint) => failure.advise(hint),
-            None => failure,
-        })
+        Err(Failure::new(exit, format!("no call gave a result{most}")).advise(report.remedy()))
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use super::figures::{bytes, count, rate, time};
-use super::report::Report;
+use super::report::{Latency, Report};
 use crate::layout::visible;
 
 const TITLE: Style = Style::new().bold();
@@ -68,7 +68,12 @@ fn counted(number: u64, what: &str) -> String {
 
 fn summary(out: &mut String, report: &Report) -> std::fmt::Result {
     let seconds = report.seconds.max(f64::MIN_POSITIVE);
-    writeln!(out, "  {:<12}{} in {}", "calls", count(report.calls), time(report.seconds * 1e9))?;
+    let under_way = match report.under_way {
+        0 => String::new(),
+        calls => format!(", {} under way at the end", count(calls)),
+    };
+    let seconds_told = time(report.seconds * 1e9);
+    writeln!(out, "  {:<12}{} in {seconds_told}{under_way}", "calls", count(report.calls))?;
     let errors = if report.errors.total > 0 { ", errors among them" } else { "" };
     writeln!(out, "  {:<12}{TITLE}{}{TITLE:#} calls/s{errors}", "throughput", rate(report.throughput))?;
     if report.items > 0 {
@@ -88,7 +93,7 @@ fn summary(out: &mut String, report: &Report) -> std::fmt::Result {
 }
 
 fn latency(out: &mut String, report: &Report) -> std::fmt::Result {
-    let latency = &report.latency;
+    let Some(latency) = &report.latency else { return Ok(()) };
     let from = match report.plan.rate {
         Some(_) => "from when each call was due",
         None => "from when each call was sent",
@@ -116,7 +121,7 @@ fn latency(out: &mut String, report: &Report) -> std::fmt::Result {
 
 /// One bar a range of latencies. The ranges grow, so that a long tail has room.
 fn histogram(out: &mut String, report: &Report) -> std::fmt::Result {
-    let ranges = &report.latency.histogram;
+    let Some(Latency { histogram: ranges, .. }) = &report.latency else { return Ok(()) };
     let most = ranges.iter().map(|(_, _, count)| *count).max().unwrap_or(0);
     if most == 0 {
         return Ok(());

@@ -23,6 +23,7 @@ pub(crate) struct Plan {
     /// Calls to make and measure.
     pub(crate) count: Option<u64>,
     /// Seconds before that, in which calls are made and not measured.
+    #[serde(rename = "warmUpSeconds")]
     pub(crate) warm_up: f64,
     /// Whether HTTP/2 is spoken.
     #[serde(default)]
@@ -31,6 +32,7 @@ pub(crate) struct Plan {
     #[serde(default)]
     pub(crate) pipeline: bool,
     /// Seconds after which an answer is not waited for any more.
+    #[serde(rename = "timeoutSeconds")]
     pub(crate) timeout: f64,
 }
 

@@ -5,11 +5,14 @@ use serde::{Deserialize, Serialize};
 use super::plan::Plan;
 use super::tally::{Kind, Tally};
 
-/// What a run found out. Times are nanoseconds unless a name says otherwise.
+/// The version of the form that is written, and read as a baseline.
+pub(crate) const FORMAT: u32 = 2;
+
+/// What a run found out. Names say the units of times; docs/benchmarking.md describes it all.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Report {
-    /// The version of this form: 1.
+    /// The version of this form.
     pub(crate) format: u32,
     pub(crate) url: String,
     pub(crate) method: String,
@@ -22,11 +25,16 @@ pub(crate) struct Report {
     pub(crate) calls: u64,
     /// Those of them that gave a result.
     pub(crate) results: u64,
+    /// Measured calls that were not over when a signal ended the run.
+    #[serde(default)]
+    pub(crate) under_way: u64,
     /// Items of streams, where results are streams.
     pub(crate) items: u64,
     /// Answers a second, errors among them.
     pub(crate) throughput: f64,
-    pub(crate) latency: Latency,
+    /// Nothing, if nothing was measured.
+    #[serde(rename = "latencyNs")]
+    pub(crate) latency: Option<Latency>,
     pub(crate) errors: Errors,
     pub(crate) bytes: Bytes,
     pub(crate) reconnects: u64,
@@ -36,7 +44,7 @@ pub(crate) struct Report {
     pub(crate) timeline: Timeline,
 }
 
-/// How long answers took: from when the call was due at a rate, from when it was sent otherwise.
+/// How long answers took, in nanoseconds: from when the call was due at a rate, from when it was sent otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Latency {
     pub(crate) min: u64,
@@ -100,7 +108,8 @@ pub(crate) struct Bytes {
 pub(crate) struct Pacing {
     /// Messages that this program sent more than a millisecond late.
     pub(crate) late: u64,
-    /// How late at most.
+    /// How late at most, in nanoseconds.
+    #[serde(rename = "worstNs")]
     pub(crate) worst: u64,
     /// Messages that waited because every place was taken.
     pub(crate) held_back: u64,
@@ -128,7 +137,7 @@ impl Report {
             unsent: tally.pace.unsent,
         });
         Report {
-            format: 1,
+            format: FORMAT,
             url: url.to_owned(),
             method: method.to_owned(),
             plan: plan.clone(),
@@ -136,6 +145,7 @@ impl Report {
             seconds,
             calls: tally.results + tally.errors,
             results: tally.results,
+            under_way: tally.under_way,
             items: tally.items,
             throughput: if seconds > 0.0 { rounded(answers as f64 / seconds) } else { 0.0 },
             latency: Latency::of(tally),
@@ -173,6 +183,21 @@ impl Report {
         })
     }
 
+    /// What to do where no call gave a result.
+    pub(crate) fn remedy(&self) -> String {
+        let most = self.errors.by_kind.iter().max_by_key(|failed| failed.count);
+        self.hint().unwrap_or_else(|| match most.map(|failed| failed.kind.as_str()) {
+            _ if !self.errors.by_code.is_empty() => {
+                format!("see with `switchboard call {} {} …` what it answers", self.url, self.method)
+            }
+            Some("timedOut") => "give it more `--timeout`, or make fewer calls at once".to_owned(),
+            Some("badAnswer") => {
+                format!("`switchboard check {}` tells what is wrong with its answers", self.url)
+            }
+            _ => format!("see with `switchboard call {} {} … -v` what happens", self.url, self.method),
+        })
+    }
+
     /// Answers a second, by moment. The last moment, which the end cuts short, is left out if there are others.
     pub(crate) fn rates(&self) -> Vec<f64> {
         let whole = (self.seconds * 1000.0 / self.timeline.width_ms as f64).floor() as usize;
@@ -202,23 +227,26 @@ const CURVE: [f64; 22] = [
 const RANGES: u32 = 2;
 
 impl Latency {
-    fn of(tally: &Tally) -> Latency {
+    fn of(tally: &Tally) -> Option<Latency> {
         let histogram = &tally.latency;
+        if histogram.is_empty() {
+            return None;
+        }
         let at = |quantile| histogram.value_at_quantile(quantile);
         // Further out than there are calls, the curve would say nothing more.
         let is_telling = |quantile: f64| quantile == 1.0 || (1.0 - quantile) * histogram.len() as f64 >= 1.0;
         let curve = CURVE.iter().filter(|quantile| is_telling(**quantile)).map(|q| (*q, at(*q))).collect();
-        Latency {
-            min: if histogram.is_empty() { 0 } else { histogram.min() },
+        Some(Latency {
+            min: histogram.min(),
             mean: rounded(histogram.mean()),
             p50: at(0.5),
             p90: at(0.9),
             p99: at(0.99),
             p999: at(0.999),
             max: histogram.max(),
-            curve: if histogram.is_empty() { Vec::new() } else { curve },
+            curve,
             histogram: ranges(tally),
-        }
+        })
     }
 }
 
@@ -226,9 +254,6 @@ impl Latency {
 fn ranges(tally: &Tally) -> Vec<(u64, u64, u64)> {
     let bound = |step: i32| 2f64.powf(f64::from(step) / f64::from(RANGES)) as u64;
     let histogram = &tally.latency;
-    if histogram.is_empty() {
-        return Vec::new();
-    }
     let step = |value: u64| ((value.max(1) as f64).log2() * f64::from(RANGES)).floor() as i32;
     let (first, last) = (step(histogram.min()), step(histogram.max()));
     let mut counts = vec![0u64; (last - first + 1) as usize];
@@ -301,7 +326,9 @@ mod tests {
         let report = report();
         let text = serde_json::to_string(&report).unwrap();
         assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), report);
-        assert!(text.contains("\"p99.9\":"));
+        for member in ["latencyNs", "p99.9", "worstNs", "warmUpSeconds", "timeoutSeconds", "underWay"] {
+            assert!(text.contains(&format!("\"{member}\":")), "no {member} in {text}");
+        }
     }
 
     #[test]
@@ -310,11 +337,12 @@ mod tests {
         let within = |found: u64, micros: u64| {
             assert!(found.abs_diff(micros * 1000) <= micros * 2, "{found} is not {micros} µs");
         };
-        within(report.latency.min, 100);
-        within(report.latency.p50, 600);
-        within(report.latency.p99, 1090);
-        within(report.latency.max, 1099);
-        let ranges = &report.latency.histogram;
+        let latency = report.latency.as_ref().unwrap();
+        within(latency.min, 100);
+        within(latency.p50, 600);
+        within(latency.p99, 1090);
+        within(latency.max, 1099);
+        let ranges = &latency.histogram;
         assert_eq!(ranges.iter().map(|(_, _, count)| count).sum::<u64>(), 1000);
         assert!(ranges.windows(2).all(|pair| pair[0].1 == pair[1].0), "{ranges:?}");
         assert_eq!((report.calls, report.results, report.errors.total), (1002, 1000, 2));
@@ -325,7 +353,7 @@ mod tests {
     #[test]
     fn a_run_without_answers_has_a_report_too() {
         let report = Report::new("x", "y", &super::super::plan::plan(), &Tally::new(), true);
-        assert_eq!((report.throughput, report.latency.max, report.latency.min), (0.0, 0, 0));
-        assert!(report.rates().is_empty() && report.latency.histogram.is_empty());
+        assert_eq!((report.throughput, &report.latency), (0.0, &None));
+        assert!(report.rates().is_empty());
     }
 }

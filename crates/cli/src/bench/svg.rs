@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::figures::{count, rate, time};
-use super::report::Report;
+use super::report::{Latency, Report};
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 620.0;
@@ -98,7 +98,7 @@ impl Plot {
 fn latency(out: &mut String, report: &Report, plot: &Plot) -> std::fmt::Result {
     let from = if report.plan.rate.is_some() { "due" } else { "sent" };
     plot.heading(out, &format!("Latency by percentile, from when each call was {from}"))?;
-    let curve = &report.latency.curve;
+    let Some(Latency { curve, .. }) = &report.latency else { return Ok(()) };
     let Some((_, largest)) = curve.last() else { return Ok(()) };
     let smallest = curve[0].1.max(1);
     let (low, high) = ((smallest as f64).log10().floor(), (*largest as f64).log10().ceil());
@@ -154,11 +154,18 @@ fn throughput(out: &mut String, report: &Report, plot: &Plot) -> std::fmt::Resul
     }
     plot.line(out, &points, true)?;
     let seconds = rates.len() as f64 * report.timeline.width_ms as f64 / 1000.0;
-    for quarter in 0..=4 {
-        let share = f64::from(quarter) / 4.0;
-        plot.column(out, share, &format!("{:.1} s", seconds * share))?;
+    for moment in moments(seconds) {
+        plot.column(out, moment / seconds, &format!("{moment} s"))?;
     }
     Ok(())
+}
+
+/// Round moments in so many seconds, five or fewer after the first.
+fn moments(seconds: f64) -> Vec<f64> {
+    let step = rounded_up(seconds / 5.0);
+    let count = (seconds / step + 1e-9).floor() as u32;
+    // Steps are 1, 2 or 5 of some power of ten, and what is added to them in binary is no part of them.
+    (0..=count).map(|number| (f64::from(number) * step * 1e6).round() / 1e6).collect()
 }
 
 /// The next of 1, 2, 5, 10, 20, 50 and so on.
@@ -208,6 +215,14 @@ mod tests {
         let picture = of(&report);
         assert!(!picture.contains("<script>"));
         assert!(picture.contains("a&amp;&quot;\u{fffd} at &lt;/title&gt;&lt;script&gt;"), "{picture}");
+    }
+
+    #[test]
+    fn moments_are_round() {
+        assert_eq!(moments(1.9), [0.0, 0.5, 1.0, 1.5]);
+        assert_eq!(moments(10.0), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+        assert_eq!(moments(0.3), [0.0, 0.1, 0.2, 0.3]);
+        assert_eq!(moments(75.0), [0.0, 20.0, 40.0, 60.0]);
     }
 
     #[test]

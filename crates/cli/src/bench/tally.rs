@@ -34,6 +34,8 @@ pub(crate) struct Tally {
     pub(crate) reconnects: u64,
     /// How the generator kept to its schedule.
     pub(crate) pace: Pacing,
+    /// Calls that were not over when the run was ended.
+    pub(crate) under_way: u64,
     /// From when calls are measured, and when the last one was over.
     span: Option<(Instant, Instant)>,
 }
@@ -100,6 +102,7 @@ impl Tally {
             traffic: Traffic::default(),
             reconnects: 0,
             pace: Pacing::default(),
+            under_way: 0,
             span: None,
         }
     }
@@ -155,6 +158,7 @@ impl Tally {
         self.pace.worst = self.pace.worst.max(other.pace.worst);
         self.pace.held_back += other.pace.held_back;
         self.pace.unsent += other.pace.unsent;
+        self.under_way += other.under_way;
         self.span = match (self.span, other.span) {
             (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
             (mine, theirs) => mine.or(theirs),

@@ -162,6 +162,13 @@ impl Worker {
         poll_fn(|cx| self.poll(cx)).await
     }
 
+    /// What it measured, if it is ended now.
+    pub(crate) fn into_tally(mut self) -> Tally {
+        let ended = self.far.iter_mut().flat_map(|far| far.flights.end_all());
+        self.tally.under_way += ended.filter(|it| it.due.is_measured).map(|it| it.due.calls).sum::<u64>();
+        self.tally
+    }
+
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
         self.bells.wake(cx.waker());
         loop {

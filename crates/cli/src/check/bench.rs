@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use serde_json::value::RawValue;
+use switchboard::framing::Framing;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::found::{Found, UNKNOWN, members};
@@ -16,6 +17,10 @@ use super::wire::{Carrier, Endpoint, Line, Received, Request, http};
 
 /// How long an answer may come after that of the good call behind it.
 const LATE: Duration = Duration::from_millis(300);
+/// Cases without what was waited for, after which less is waited for it.
+const USED_TO: u32 = 4;
+/// How long a server is waited for that has said nothing so often.
+const BRIEF: Duration = Duration::from_secs(1);
 /// How long silence is listened to.
 const QUIET: Duration = Duration::from_millis(20);
 /// How long a program may take to start.
@@ -36,12 +41,26 @@ pub(crate) struct Bench {
     line: Option<Line>,
     /// The identifier of the last good call.
     last: u32,
+    /// Cases in which nothing came, not even the answer to the good call behind.
+    silences: u32,
+    /// Cases whose answer was waited for in vain, after that of the good call.
+    vain: u32,
 }
 
 impl Bench {
     pub(crate) fn new(endpoint: Endpoint, profile: Profile, timeout: Duration, max_bytes: usize) -> Bench {
         let found = Found::default();
-        Bench { endpoint, profile, found, timeout, max_bytes, line: None, last: 7_000_000 }
+        Bench {
+            endpoint,
+            profile,
+            found,
+            timeout,
+            max_bytes,
+            line: None,
+            last: 7_000_000,
+            silences: 0,
+            vain: 0,
+        }
     }
 
     pub(crate) fn carrier(&self) -> Carrier {
@@ -70,14 +89,20 @@ impl Bench {
     pub(crate) fn fill(&self, template: &[u8]) -> Vec<u8> {
         let inner = |name: &str| serde_json::to_string(name).unwrap_or_default().trim_matches('"').to_owned();
         let good = self.found.good.clone().unwrap_or_else(|| (UNKNOWN.to_owned(), None));
-        let names: [(&[u8], String); 4] = [
+        let names: [(&[u8], String); 5] = [
             (b"@good", members((&good.0, good.1.as_deref()))),
             (b"@name", inner(&good.0)),
+            (b"@swap", inner(&swapped(&good.0))),
             (b"@none", UNKNOWN.to_owned()),
             (b"@echo", inner(self.found.echo.as_deref().unwrap_or("echo"))),
         ];
-        let named = if self.profile.is_by_name() { by_name(template) } else { None };
-        let mut rest = named.as_deref().unwrap_or(template);
+        let changed = match self.profile {
+            _ if self.profile.is_by_name() => by_name(template),
+            // Where a length stands before it, it has to stay as long as it is.
+            Profile::V1 if self.has_no_lengths() => in_version_1(template),
+            _ => None,
+        };
+        let mut rest = changed.as_deref().unwrap_or(template);
         let mut filled = Vec::with_capacity(rest.len());
         while let Some(at) = rest.iter().position(|byte| *byte == b'@') {
             filled.extend_from_slice(&rest[..at]);
@@ -94,6 +119,11 @@ impl Bench {
         }
         filled.extend_from_slice(rest);
         filled
+    }
+
+    /// Whether nothing tells the length of messages.
+    fn has_no_lengths(&self) -> bool {
+        matches!(self.carrier(), Carrier::Stream(Framing::Lines | Framing::JsonStream))
     }
 
     /// Sends one message and sees what comes. That many messages are awaited.
@@ -129,7 +159,7 @@ impl Bench {
         self.last += 1;
         let id = self.last.to_string();
         let good = line.framed(self.good(&id).as_bytes());
-        let deadline = Instant::now() + self.timeout;
+        let deadline = Instant::now() + self.time();
         // What is written and what is read must not wait for each other, so each part is small or the far side reads.
         let sent = timeout_at(deadline, async {
             line.send_raw(bytes).await?;
@@ -137,21 +167,34 @@ impl Bench {
         });
         // A connection that broke may still hold what was answered before.
         let _ = sent.await;
-        collect(line, &id, expected, deadline).await
+        let late = if self.vain < USED_TO { LATE } else { LATE / 3 };
+        let came = collect_within(line, &id, expected, deadline, late).await;
+        self.silences += u32::from(came.end == End::Silent);
+        self.vain += u32::from(came.end == End::Open && came.messages.len() < expected);
+        came
+    }
+
+    /// How long a case may take. A server that says nothing is not waited for as long each time.
+    fn time(&self) -> Duration {
+        if self.silences < USED_TO { self.timeout } else { self.timeout.min(BRIEF) }
     }
 
     /// Sends a request of HTTP and sees what comes.
     pub(crate) async fn request(&mut self, request: &Request) -> Came {
-        let response = timeout(self.timeout, http::exchange(&self.endpoint, request)).await;
+        let response = timeout(self.time(), http::exchange(&self.endpoint, request)).await;
         match response {
-            Err(_) => Came { end: End::Silent, ..Came::default() },
+            Err(_) => {
+                self.silences += 1;
+                Came { end: End::Silent, ..Came::default() }
+            }
             Ok(Err(why)) if why.contains("ended without a response") => {
                 Came { end: End::Closed, ..Came::default() }
             }
             Ok(Err(why)) => Came { end: End::Unsent(why), ..Came::default() },
             Ok(Ok((head, body))) => {
-                let messages = messages(&head, &body);
-                Came { messages, end: End::Open, head: Some(head) }
+                let mut came = messages(&head, &body);
+                came.head = Some(head);
+                came
             }
         }
     }
@@ -194,6 +237,14 @@ impl Bench {
         }
     }
 
+    /// How a program that was started ended meanwhile, if it did so badly.
+    pub(crate) fn death(&mut self) -> Option<String> {
+        if let Some(line) = &mut self.line {
+            line.look();
+        }
+        self.endpoint.deaths.take()
+    }
+
     /// Whether the call that was said to succeed does.
     pub(crate) async fn succeeds(&mut self) -> bool {
         let good = self.good(1);
@@ -201,19 +252,29 @@ impl Bench {
         matches!(came.messages.as_slice(), [Message::One(response)] if !response.is_error())
     }
 
-    /// Whether a good call on a new connection is answered.
+    /// Whether a good call on a new connection is answered, in the manner of this server.
     pub(crate) async fn is_well(&mut self) -> Result<(), String> {
+        let came = self.greet().await;
+        if self.found.manner.is_answer(&came) { Ok(()) } else { Err(format!("a good call brought {came}")) }
+    }
+
+    /// Makes a good call on a new connection.
+    pub(crate) async fn greet(&mut self) -> Came {
         self.line = None;
         let good = self.good(1);
         let patience = self.patience();
         let usual = std::mem::replace(&mut self.timeout, patience);
+        let silences = std::mem::take(&mut self.silences);
         let came = self.ask(good.as_bytes(), 1).await;
-        self.timeout = usual;
-        match came.messages.as_slice() {
-            [Message::One(response)] if response.has_id("1") => Ok(()),
-            _ => Err(format!("a good call brought {came}")),
-        }
+        (self.timeout, self.silences) = (usual, silences);
+        came
     }
+}
+
+/// The same name, in capitals where it has small letters and the other way round.
+fn swapped(name: &str) -> String {
+    let swap = |c: char| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
+    name.chars().map(swap).collect()
 }
 
 /// The same message, with parameters by position as one that has a name. What is no JSON stays as it is, and so do
@@ -232,20 +293,36 @@ fn by_name(template: &[u8]) -> Option<Vec<u8>> {
     Some([before, b"{\"list\":", list, b"}", after].concat())
 }
 
+/// The same call in 1.0, which has no version, and parameters always.
+fn in_version_1(template: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(template).ok()?;
+    Some(text.replace("\"jsonrpc\":\"2.0\",", "\"params\":[],").into_bytes())
+}
+
 /// Reads until the good call is answered and a little longer.
 pub(crate) async fn collect(line: &mut Line, good: &str, expected: usize, deadline: Instant) -> Came {
+    collect_within(line, good, expected, deadline, LATE).await
+}
+
+async fn collect_within(
+    line: &mut Line,
+    good: &str,
+    expected: usize,
+    deadline: Instant,
+    late: Duration,
+) -> Came {
     let mut came = Came::default();
     let mut until = deadline;
     let mut is_answered = false;
     loop {
         match timeout_at(until, line.receive()).await {
             Ok(Received::Message(message)) => {
-                let message = Message::parse(&message);
-                let is_good = matches!(&message, Message::One(response) if response.has_id(good));
-                if is_good && !is_answered {
+                let (read, flaw) = Message::read(&message);
+                if !is_answered && answers(&read, good) {
                     is_answered = true;
-                } else if !message.is_call() {
-                    came.messages.push(message);
+                    came.note_flaw(flaw, &message);
+                } else if !read.is_call() {
+                    came.take_read(read, flaw, &message);
                 }
             }
             Ok(Received::Pong) => {}
@@ -261,11 +338,22 @@ pub(crate) async fn collect(line: &mut Line, good: &str, expected: usize, deadli
         if is_answered {
             let more = match expected {
                 0 => QUIET,
-                _ if came.messages.len() < expected => LATE,
+                _ if came.messages.len() < expected => late,
                 _ => AGAIN,
             };
             until = deadline.min(Instant::now() + more);
         }
+    }
+}
+
+/// Whether this is the answer to the good call, if not always as it should be: cases that are not about identifiers, or
+/// about what an answer is, must not wait in vain.
+fn answers(message: &Message, good: &str) -> bool {
+    match message {
+        Message::One(response) => response.has_id(good) || response.has_id(&format!("\"{good}\"")),
+        // Nobody else has such a number.
+        Message::Garbage(text) => good.len() > 5 && text.contains(good),
+        Message::Many(_) => false,
     }
 }
 
@@ -291,16 +379,21 @@ fn introduction(profile: Profile) -> Vec<(&'static str, bool)> {
 }
 
 /// The messages in the body of a response.
-fn messages(head: &http::Head, body: &[u8]) -> Vec<Message> {
+fn messages(head: &http::Head, body: &[u8]) -> Came {
+    let mut came = Came::default();
     if head.is_stream() {
         let text = String::from_utf8_lossy(body).into_owned();
         let data = text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
-        return data
-            .map(|data| Message::parse(data.as_bytes()))
-            .filter(|message| !message.is_call())
-            .collect();
+        data.for_each(|data| came.take(data.as_bytes()));
+    } else if !body.trim_ascii().is_empty() {
+        let (message, flaw) = Message::read(body);
+        came.take_read(message, flaw, body);
     }
-    if body.trim_ascii().is_empty() { Vec::new() } else { vec![Message::parse(body)] }
+    // A page that says it is none, or the end of a stream, need not be JSON.
+    if !head.header("content-type").is_some_and(|value| value.to_lowercase().contains("json")) {
+        came.flaw = None;
+    }
+    came
 }
 
 #[cfg(test)]

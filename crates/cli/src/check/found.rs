@@ -2,7 +2,7 @@
 
 use super::bench::Bench;
 use super::message::{Message, Response, same};
-use super::outcome::End;
+use super::outcome::{Came, End};
 
 /// The name that no server has.
 pub(crate) const UNKNOWN: &str = "switchboard_check_no_such_method";
@@ -45,6 +45,53 @@ pub(crate) struct Found {
     pub(crate) unknown: Option<i64>,
     /// What is done about what is JSON and no request, if it is not what it should be.
     pub(crate) invalid: Option<Invalid>,
+    /// How good calls are answered.
+    pub(crate) manner: Manner,
+}
+
+/// How good calls are answered. A server that does it wrongly each time is checked nevertheless.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// As it should be.
+    #[default]
+    Straight,
+    /// Numbers come back as strings of digits.
+    TextIds,
+    /// With what is meant to be JSON-RPC, and is not right.
+    Crooked,
+}
+
+impl Manner {
+    /// What this answer to a good call with the identifier 1 shows, if somebody answers who knows of JSON-RPC.
+    pub(crate) fn of(came: &Came) -> Option<Manner> {
+        let manners = [Manner::Straight, Manner::TextIds];
+        if let Some(manner) = manners.into_iter().find(|manner| manner.is_answer(came)) {
+            return Some(manner);
+        }
+        // These are not about the call, whatever they hold.
+        let is_elsewhere = |status| matches!(status, 300..=399 | 401 | 403..=405 | 407 | 415);
+        if came.head.as_ref().is_some_and(|head| is_elsewhere(head.status)) {
+            return None;
+        }
+        let means_it = |message: &Message| match message {
+            Message::Garbage(text) => text.contains("\"jsonrpc\"") || text.contains("\"result\""),
+            _ => message.responses().iter().any(|response| {
+                let has = |name| response.value.get(name).is_some();
+                has("jsonrpc") || (has("id") && (has("result") || has("error")))
+            }),
+        };
+        came.messages.iter().any(means_it).then_some(Manner::Crooked)
+    }
+
+    /// Whether this is how a good call with the identifier 1 is answered.
+    pub(crate) fn is_answer(self, came: &Came) -> bool {
+        match (self, came.messages.as_slice()) {
+            (Manner::Straight, [Message::One(response)]) => response.has_id("1"),
+            (Manner::TextIds, [Message::One(response)]) => response.has_id("\"1\""),
+            (Manner::Crooked, messages) => !messages.is_empty(),
+            _ => false,
+        }
+    }
 }
 
 /// What a server does about what is no request.

@@ -43,6 +43,27 @@ impl Message {
         Response::parse(text).map_or_else(|| Message::Garbage(text.to_owned()), Message::One)
     }
 
+    /// Reads a message as far as it can be understood, and says what is wrong with its text. So what stands before or
+    /// behind every answer of a server is one fault, and not one of each case.
+    pub(crate) fn read(bytes: &[u8]) -> (Message, Option<&'static str>) {
+        let message = Message::parse(bytes);
+        if !matches!(message, Message::Garbage(_)) {
+            return (message, None);
+        }
+        if let Some(rest) = bytes.strip_prefix("\u{feff}".as_bytes())
+            && let understood @ (Message::One(_) | Message::Many(_)) = Message::parse(rest)
+        {
+            return (understood, Some("a mark of the byte order stands before it"));
+        }
+        let mut texts = serde_json::Deserializer::from_slice(bytes).into_iter::<&RawValue>();
+        match texts.next() {
+            Some(Ok(first)) if first.get().starts_with(['{', '[']) => {
+                (Message::parse(first.get().as_bytes()), Some("something stands behind it"))
+            }
+            _ => (message, Some("it is no JSON")),
+        }
+    }
+
     /// Each response in it.
     pub(crate) fn responses(&self) -> &[Response] {
         match self {
@@ -59,6 +80,26 @@ impl Message {
             Message::Many(all) => {
                 Message::Many(all.into_iter().map(|response| response.recoded(code, other)).collect())
             }
+            garbage => garbage,
+        }
+    }
+
+    /// The same with this code in an error that has none of its own.
+    pub(crate) fn with_code(mut self, code: i64) -> Message {
+        if let Message::One(response) = &mut self
+            && response.is_error()
+            && response.code().is_none()
+        {
+            response.value["error"] = serde_json::json!({ "code": code });
+        }
+        self
+    }
+
+    /// The same with numbers for the identifiers that are strings of digits.
+    pub(crate) fn renumbered(self) -> Message {
+        match self {
+            Message::One(response) => Message::One(response.renumbered()),
+            Message::Many(all) => Message::Many(all.into_iter().map(Response::renumbered).collect()),
             garbage => garbage,
         }
     }
@@ -103,6 +144,15 @@ impl Response {
     pub(crate) fn recoded(mut self, code: i64, other: i64) -> Response {
         if self.code() == Some(code) {
             self.value["error"]["code"] = other.into();
+        }
+        self
+    }
+
+    fn renumbered(mut self) -> Response {
+        let is_digits = |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let inner = self.id.as_deref().and_then(|id| id.strip_prefix('"')?.strip_suffix('"'));
+        if let Some(digits) = inner.filter(is_digits) {
+            self.id = Some(digits.to_owned());
         }
         self
     }
@@ -203,6 +253,20 @@ mod tests {
         ] {
             assert!(!same(a, b), "{a} {b}");
         }
+    }
+
+    #[test]
+    fn what_stands_around_a_message_is_told_and_the_message_understood() {
+        let check = |text: &str, expected: Option<&str>, is_understood: bool| {
+            let (message, flaw) = Message::read(text.as_bytes());
+            assert_eq!(flaw, expected, "{text}");
+            assert_eq!(matches!(message, Message::One(_)), is_understood, "{text}");
+        };
+        check(r#" {"id":1} "#, None, true);
+        check("\u{feff}{\"id\":1}", Some("a mark of the byte order stands before it"), true);
+        check(r#"{"id":1}}"#, Some("something stands behind it"), true);
+        check(r#"{"id":1,"result":Infinity}"#, Some("it is no JSON"), false);
+        check("1 1", Some("it is no JSON"), false);
     }
 
     #[test]

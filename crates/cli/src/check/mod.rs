@@ -12,12 +12,15 @@
 mod bench;
 mod case;
 mod cases;
+mod difference;
 mod found;
+mod hints;
 mod message;
 mod outcome;
 mod profile;
 mod progress;
 mod report;
+mod rules;
 mod run;
 mod shown;
 #[cfg(test)]
@@ -33,7 +36,8 @@ use switchboard::{CallError, Json};
 
 use self::bench::Bench;
 use self::case::{Case, Sends};
-use self::found::Found;
+use self::found::{Found, Manner};
+use self::outcome::End;
 use self::profile::{Profile, Verdict};
 use self::progress::Progress;
 use self::report::Report;
@@ -51,12 +55,13 @@ Examples:
   switchboard check https://rpc.example.com --profile ethereum --method eth_chainId
   switchboard check ws://127.0.0.1:8000 --quick --junit report.xml
   switchboard check http://127.0.0.1:8000 --json | jq '.findings[] | select(.verdict == \"fail\")'
-  switchboard check --list";
+  switchboard check --list
+  switchboard check --explain J2-28";
 
 const LONG: &str = "\
 Every case cites the rules it is about: J2 for JSON-RPC 2.0, J1 for 1.0, JH for HTTP, JT for other carriers, LSP-F for \
 the framing of language servers, SEC for what keeps a server safe. A case that must hold and does not, fails; one that \
-should hold is a warning. The profile says what is asked where good servers differ.
+should hold is a warning. `--explain` tells what a rule says, and where it stands in its specification. The profile says what is asked where good servers differ.
 
 It sends what may hurt: do not run it against a server that others depend on. It calls methods that do not exist, and \
 one that does, which is looked for by well-known names or given with --method.";
@@ -66,9 +71,12 @@ one that does, which is looked for by well-known names or given with --method.";
 #[command(
     after_help = EXAMPLES,
     after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP),
-    // A list takes no server.
+    // Neither a list nor an explanation takes a server.
     mut_arg("url", |url| {
-        url.required(false).required_unless_present("list").default_value_if("list", "true", Some("-"))
+        url.required(false)
+            .required_unless_present_any(["list", "explain"])
+            .default_value_if("list", "true", Some("-"))
+            .default_value_if("explain", clap::builder::ArgPredicate::IsPresent, Some("-"))
     }),
 )]
 pub(crate) struct Check {
@@ -95,6 +103,9 @@ pub(crate) struct Check {
     /// List the cases, and try nothing.
     #[arg(long)]
     list: bool,
+    /// Say what a rule or a case is about, such as J2-28 or id-null, and try nothing. May be given several times.
+    #[arg(long, value_name = "NAME", conflicts_with = "list")]
+    explain: Vec<String>,
     /// How long the answer to one case may take.
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = units::seconds)]
     case_time: Duration,
@@ -118,6 +129,9 @@ impl Check {
         let cases = self.cases()?;
         if self.list {
             return list(&cases);
+        }
+        if !self.explain.is_empty() {
+            return explain(&self.explain);
         }
         if let Some(params) = &self.params {
             let json = Json::parse(params.clone());
@@ -156,10 +170,23 @@ impl Check {
         let given = self.method.clone().map(|method| (method, self.params.clone()));
         let is_given = given.is_some();
         bench.found = Found::look(bench, given, self.echo.clone()).await;
-        bench.is_well().await.map_err(|why| {
-            Failure::new(Exit::Protocol, format!("nothing here answers as a JSON-RPC server: {why}"))
-                .advise("check the URL and its path, and the framing; `--profile v1` is for servers of 1.0")
+        let came = bench.greet().await;
+        bench.found.manner = Manner::of(&came).ok_or_else(|| {
+            let (what, advice) = match bench.death() {
+                Some(end) => {
+                    (format!("the server does not run: {end}"), "see why by running it yourself".to_owned())
+                }
+                None => (
+                    format!("nothing here answers as a JSON-RPC server: a good call brought {came}"),
+                    hints::hint(&bench.endpoint, &came),
+                ),
+            };
+            Failure::new(Exit::Protocol, what).advise(advice)
         })?;
+        if came.end == End::Silent {
+            // Its answers cannot be told from each other, so no case is over before its time.
+            bench.timeout = bench.timeout.min(Duration::from_millis(500));
+        }
         if is_given && !bench.succeeds().await {
             return Err(Failure::usage("the call of --method has no result").advise("check --params"));
         }
@@ -208,18 +235,49 @@ impl Check {
 }
 
 fn list(cases: &[Case]) -> Result<(), Failure> {
+    let mut text: String = cases.iter().map(line).collect();
+    text.push_str("\n`switchboard check --explain NAME` tells what a rule or a case is about.\n");
+    output::page(&text).map(|_| ())
+}
+
+/// A case in one line.
+fn line(case: &Case) -> String {
+    let kind = if matches!(case.sends, Sends::Script(..)) { "several" } else { "one" };
+    let slow = if case.is_slow { ", slow" } else { "" };
+    format!(
+        "{:<14} {:<28} {} [{}; {}; {kind}{slow}]\n",
+        case.area,
+        case.name,
+        case.claim,
+        case.rules.join(" "),
+        case.severity.name()
+    )
+}
+
+/// Tells what these rules and cases are about.
+fn explain(names: &[String]) -> Result<(), Failure> {
+    let cases = cases::all();
+    let claims = watch::claims();
     let mut text = String::new();
-    for case in cases {
-        let kind = if matches!(case.sends, Sends::Script(..)) { "several" } else { "one" };
-        let slow = if case.is_slow { ", slow" } else { "" };
-        text.push_str(&format!(
-            "{:<14} {:<28} {} [{}; {}; {kind}{slow}]\n",
-            case.area,
-            case.name,
-            case.claim,
-            case.rules.join(" "),
-            case.severity.name()
-        ));
+    for name in names {
+        let claim = claims.iter().find(|(own, _, _)| own == name);
+        if let Some(rule) = rules::find(name) {
+            text.push_str(&rules::lines(&rule));
+            let cited = |cited: &[&str]| cited.contains(&rule.id);
+            let cases = cases.iter().filter(|case| cited(case.rules)).map(|case| case.name);
+            let claims = claims.iter().filter(|(_, _, rules)| cited(rules)).map(|(own, _, _)| *own);
+            let names: Vec<&str> = cases.chain(claims).collect();
+            text.push_str(&format!("{:<9} cases: {}\n", "", names.join(" ")));
+        } else if let Some(case) = cases.iter().find(|case| case.name == *name) {
+            text.push_str(&line(case));
+            text.extend(case.rules.iter().filter_map(|id| rules::find(id)).map(|rule| rules::lines(&rule)));
+        } else if let Some((own, claim, cited)) = claim {
+            text.push_str(&format!("{:<14} {own:<28} {claim}\n", "responses"));
+            text.extend(cited.iter().filter_map(|id| rules::find(id)).map(|rule| rules::lines(&rule)));
+        } else {
+            return Err(Failure::usage(format!("{name:?} is no rule and no case"))
+                .advise("`switchboard check --list` lists the cases, with their rules"));
+        }
     }
     output::page(&text).map(|_| ())
 }

@@ -14,6 +14,38 @@ pub(crate) struct Came {
     pub(crate) end: End,
     /// The head of the response, over HTTP.
     pub(crate) head: Option<Head>,
+    /// The first text that said it was JSON and is not, or not only: what is wrong with it, and the text.
+    pub(crate) flaw: Option<(&'static str, String)>,
+}
+
+impl Came {
+    /// Takes a message in, unless the far side sent it of its own accord.
+    pub(crate) fn take(&mut self, text: &[u8]) {
+        let (message, flaw) = Message::read(text);
+        if !message.is_call() {
+            self.take_read(message, flaw, text);
+        }
+    }
+
+    /// Takes in a message that was read.
+    pub(crate) fn take_read(&mut self, message: Message, flaw: Option<&'static str>, text: &[u8]) {
+        self.note_flaw(flaw, text);
+        self.messages.push(message);
+    }
+
+    /// Takes note of what is wrong with a text.
+    pub(crate) fn note_flaw(&mut self, flaw: Option<&'static str>, text: &[u8]) {
+        if let Some(flaw) = flaw
+            && self.flaw.is_none()
+        {
+            self.flaw = Some((flaw, shortened(&String::from_utf8_lossy(text), 200)));
+        }
+    }
+
+    /// Whether something came that cannot be understood at all.
+    pub(crate) fn is_garbage(&self) -> bool {
+        self.flaw.is_some() && self.messages.iter().any(|message| matches!(message, Message::Garbage(_)))
+    }
 }
 
 /// How a case ended.
@@ -50,12 +82,13 @@ pub(crate) enum Outcome {
 /// What a response is to be.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
-    kind: Kind,
-    id: Back,
+    pub(super) kind: Kind,
+    pub(super) id: Back,
 }
 
+/// What a response is to hold.
 #[derive(Clone, Debug)]
-enum Kind {
+pub(super) enum Kind {
     Error(&'static [i64]),
     Result,
     Value(String),
@@ -118,11 +151,21 @@ impl Pattern {
         self
     }
 
-    fn fits(&self, response: &Response) -> bool {
-        let has_id = match &self.id {
+    /// Whether the identifier is the one that is to come back.
+    pub(super) fn has_its_id(&self, response: &Response) -> bool {
+        match &self.id {
             Back::Id(id) => response.has_id(id),
             Back::OrNull(id) => response.has_id(id) || response.has_id("null"),
-        };
+        }
+    }
+
+    /// Whether this is the response.
+    pub(super) fn fits(&self, response: &Response) -> bool {
+        self.has_its_id(response) && self.has_its_kind(response)
+    }
+
+    /// Whether it holds what it should, whatever its identifier.
+    pub(super) fn has_its_kind(&self, response: &Response) -> bool {
         let members = |names: [&str; 3]| {
             let object = response.value.as_object();
             object.is_some_and(|object| {
@@ -130,21 +173,20 @@ impl Pattern {
             })
         };
         let old = ["result", "error", "id"];
-        has_id
-            && match &self.kind {
-                Kind::Error(codes) => response.code().is_some_and(|code| codes.contains(&code)),
-                Kind::Result => response.result.is_some() && !response.is_error(),
-                Kind::Value(json) => response.result.as_deref().is_some_and(|own| same(own, json)),
-                Kind::Echo(json) => response
-                    .result
-                    .as_deref()
-                    .is_some_and(|own| same(own, json) || same(own, &format!("[{json}]"))),
-                Kind::Either => response.result.is_some() || response.is_error(),
-                Kind::OldError => {
-                    members(old) && response.is_error() && response.result.as_deref() == Some("null")
-                }
-                Kind::OldResult => members(old) && !response.is_error(),
+        match &self.kind {
+            Kind::Error(codes) => response.code().is_some_and(|code| codes.contains(&code)),
+            Kind::Result => response.result.is_some() && !response.is_error(),
+            Kind::Value(json) => response.result.as_deref().is_some_and(|own| same(own, json)),
+            Kind::Echo(json) => response
+                .result
+                .as_deref()
+                .is_some_and(|own| same(own, json) || same(own, &format!("[{json}]"))),
+            Kind::Either => response.result.is_some() || response.is_error(),
+            Kind::OldError => {
+                members(old) && response.is_error() && response.result.as_deref() == Some("null")
             }
+            Kind::OldResult => members(old) && !response.is_error(),
+        }
     }
 }
 
@@ -237,7 +279,7 @@ impl fmt::Display for Came {
             write!(f, "{} ", head.status)?;
         }
         let texts: Vec<String> = self.messages.iter().map(Message::text).collect();
-        f.write_str(&shortened(&texts.join(" "), 300))?;
+        f.write_str(&shortened(&texts.join(" "), 1000))?;
         let end = match &self.end {
             End::Open if self.messages.is_empty() => "nothing",
             End::Open => "",

@@ -60,6 +60,8 @@ pub(crate) enum Point {
     Strays,
     /// Only those are answered who say that they accept streams of events, too.
     Accept,
+    /// Members that are not known are refused.
+    Members,
 }
 
 /// What is thought of what came.
@@ -146,7 +148,16 @@ impl Profile {
             ),
             Profile::Mcp => matches!(
                 point,
-                NullId | NumericIds | Duplicates | Silence | HttpStatus | PlainHttp | Get | Strays | Accept
+                NullId
+                    | NumericIds
+                    | Duplicates
+                    | Silence
+                    | HttpStatus
+                    | PlainHttp
+                    | Get
+                    | Strays
+                    | Accept
+                    | Members
             ),
             Profile::Lsp => {
                 matches!(
@@ -155,6 +166,32 @@ impl Profile {
                 )
             }
             Profile::V1 => matches!(point, Closing | HttpStatus | PlainHttp),
+        }
+    }
+}
+
+impl Point {
+    /// What servers do at this point.
+    pub(crate) fn what(self) -> &'static str {
+        match self {
+            Point::NullId => "a call with the identifier null is refused, or not answered",
+            Point::NumericIds => "negative, fractional or huge numbers are refused as identifiers",
+            Point::Batches => "batches are refused",
+            Point::NoWordOnBatches => "batches are dropped without a word",
+            Point::Duplicates => "names that stand twice are taken",
+            Point::Surrogates => "escapes of lone surrogates are taken",
+            Point::ByteOrderMark => "a mark of the byte order is taken",
+            Point::Numbers => "numbers lose digits, or their exponent",
+            Point::Closing => "a faulty message ends the connection",
+            Point::Silence => "a faulty message is dropped without a word",
+            Point::HttpStatus => "errors have a status of HTTP other than 200",
+            Point::PlainHttp => "faults are told by HTTP alone, without a response object",
+            Point::EmptyOk => "what has no answer has status 200",
+            Point::MediaType => "any media type is taken",
+            Point::Get => "methods of HTTP other than POST are answered",
+            Point::Strays => "stray responses are answered",
+            Point::Accept => "only who accepts event streams is answered",
+            Point::Members => "members that are not known are refused",
         }
     }
 }

@@ -43,8 +43,9 @@ pub(crate) fn frames(tap: &Tap, sent: &[u8]) {
     }
 }
 
-/// A request of HTTP. The values of headers that were given on the command line are left out: they may be secret.
-pub(crate) fn request(tap: &Tap, sent: &[u8], given: &HeaderMap) {
+/// The lines of a request's head, and its body. The values of headers that were given on the command line are left out:
+/// they may be secret.
+fn parts<'a>(sent: &'a [u8], given: &HeaderMap) -> (Vec<String>, &'a [u8]) {
     let end = sent.windows(4).position(|part| part == b"\r\n\r\n").map_or(sent.len(), |at| at + 4);
     let (head, body) = sent.split_at(end);
     let head = String::from_utf8_lossy(head);
@@ -52,7 +53,19 @@ pub(crate) fn request(tap: &Tap, sent: &[u8], given: &HeaderMap) {
         Some((name, _)) if given.contains_key(name) => format!("{name}: …"),
         _ => shortened(line, MOST),
     });
-    tap.show(Direction::Sent, Wire::Carrier(&lines.collect::<Vec<_>>().join("\n")));
+    (lines.collect(), body)
+}
+
+/// A request of HTTP as it is sent, for a report.
+pub(crate) fn head_and_body(sent: &[u8], given: &HeaderMap) -> String {
+    let (lines, body) = parts(sent, given);
+    format!("{}\r\n\r\n{}", lines.join("\r\n"), shortened(&String::from_utf8_lossy(body), MOST))
+}
+
+/// A request of HTTP.
+pub(crate) fn request(tap: &Tap, sent: &[u8], given: &HeaderMap) {
+    let (lines, body) = parts(sent, given);
+    tap.show(Direction::Sent, Wire::Carrier(&lines.join("\n")));
     if !body.is_empty() {
         bytes(tap, Direction::Sent, body);
     }

@@ -24,7 +24,16 @@ struct Claim {
     holds: fn(&Response) -> bool,
 }
 
-const CLAIMS: [Claim; 6] = [
+const CLAIMS: [Claim; 8] = [
+    Claim {
+        name: "response-json",
+        claim: "every response is JSON, with nothing before or behind it",
+        rules: &["J2-55", "J2-59", "J2-76"],
+        severity: Severity::Must,
+        expected: "JSON, in UTF-8, without a mark of the byte order",
+        // It is seen where texts are read.
+        holds: |_| true,
+    },
     Claim {
         name: "response-version",
         claim: "every response says that it is 2.0",
@@ -91,11 +100,42 @@ const CLAIMS: [Claim; 6] = [
             })
         },
     },
+    Claim {
+        name: "response-discretion",
+        claim: "no error tells how the server is made",
+        rules: &["J2-36"],
+        severity: Severity::Should,
+        expected: "errors without the stack of the server",
+        holds: |response| {
+            response.value.get("error").is_none_or(|error| {
+                let text = error.to_string();
+                !STACKS.iter().any(|mark| text.contains(mark))
+            })
+        },
+    },
 ];
+
+/// What stacks of calls look like in JSON: of Python, Rust, Go, Java and JavaScript.
+const STACKS: [&str; 6] = [
+    "Traceback (most recent call last)",
+    "stack backtrace:",
+    "panicked at ",
+    "\\ngoroutine ",
+    "\\n\\tat ",
+    "\\n    at ",
+];
+
+/// What is claimed of every response: names, claims, rules.
+pub(crate) fn claims() -> [(&'static str, &'static str, &'static [&'static str]); CLAIMS.len()] {
+    CLAIMS.each_ref().map(|claim| (claim.name, claim.claim, claim.rules))
+}
 
 impl Watch {
     /// Looks at what came of a case.
     pub(crate) fn look(&mut self, case: &'static str, came: &Came) {
+        if let (Some((flaw, text)), None) = (&came.flaw, &self.offences[0]) {
+            self.offences[0] = Some((case, format!("{flaw}: {text}")));
+        }
         for response in came.messages.iter().flat_map(Message::responses) {
             self.count += 1;
             for (claim, offence) in CLAIMS.iter().zip(&mut self.offences) {
@@ -110,8 +150,8 @@ impl Watch {
     pub(crate) fn findings(&self, profile: Profile) -> Vec<Finding> {
         let finding = |(claim, offence): (&Claim, &Option<(&'static str, String)>)| {
             let (verdict, came) = match offence {
-                _ if self.count == 0 => (Verdict::Skip, String::new()),
                 Some((case, text)) => (profile.fault(claim.severity), format!("{text} in case {case}")),
+                None if self.count == 0 => (Verdict::Skip, String::new()),
                 None => (Verdict::Pass, format!("{} responses", self.count)),
             };
             Finding {
@@ -124,7 +164,10 @@ impl Watch {
                 sent: "all of the others".to_owned(),
                 expected: claim.expected.to_owned(),
                 came,
-                note: if self.count == 0 { "there was no response".to_owned() } else { String::new() },
+                note: match verdict {
+                    Verdict::Skip => "there was no response".to_owned(),
+                    _ => String::new(),
+                },
                 time: std::time::Duration::ZERO,
             }
         };

@@ -38,7 +38,7 @@ fn every_carrier_is_measured() {
         // What is on the wire is more than the messages, and no more than messages and heads.
         assert!((200 * 60..200 * 300).contains(&bytes("sent")), "{url}: {report}");
         assert!((200 * 40..200 * 300).contains(&bytes("received")), "{url}: {report}");
-        assert!(report["latency"]["p99"].as_u64().unwrap() > 0, "{url}: {report}");
+        assert!(report["latencyNs"]["p99"].as_u64().unwrap() > 0, "{url}: {report}");
         assert!(stderr.is_empty(), "a pipe has no bar: {stderr}");
     }
 }
@@ -145,7 +145,7 @@ fn errors_are_told_by_code_and_a_run_without_results_fails() {
     assert_eq!(code, Some(1), "{stderr}");
     assert_eq!(report["errors"]["byCode"][0]["code"], -32601, "{report}");
     assert_eq!(report["errors"]["byCode"][0]["count"], 7, "{report}");
-    assert!(stderr.contains("no call gave a result"), "{stderr}");
+    assert!(stderr.contains("no call gave a result") && stderr.contains("switchboard call"), "{stderr}");
 }
 
 #[test]
@@ -153,8 +153,8 @@ fn a_far_side_that_is_not_there_is_told_at_once() {
     let (listener, url) = listener();
     drop(listener);
     for url in [url.clone(), url.replace("http:", "ws:")] {
-        let (code, _, stderr) = parts(run(&["bench", &url, "x"]));
-        assert_eq!(code, Some(3), "{stderr}");
+        let (code, stdout, stderr) = parts(run(&["bench", &url, "x"]));
+        assert_eq!((code, stdout.as_str()), (Some(3), ""), "{stderr}");
         assert!(stderr.contains("nothing listens on"), "{stderr}");
     }
 }
@@ -190,4 +190,19 @@ fn ctrl_c_ends_a_run_and_what_was_measured_is_told() {
     let report: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!(report["isInterrupted"], true);
     assert!(report["results"].as_u64().unwrap() > 0, "{report}");
+}
+
+#[test]
+fn ctrl_c_before_any_result_is_no_success_and_counts_what_was_under_way() {
+    let far = Far::start();
+    let arguments = ["bench", &far.url, "never", "--duration", "600", "--connections", "2"];
+    let child = program(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    far.receive("never");
+    far.receive("never");
+    assert!(Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status().unwrap().success());
+    let (code, stdout, stderr) = parts(child.wait_with_output().unwrap());
+    assert_eq!(code, Some(130), "{stderr}");
+    let report: Value = serde_json::from_str(&stdout).unwrap();
+    let counted = (&report["calls"], &report["underWay"], &report["latencyNs"]);
+    assert_eq!(counted, (&0.into(), &2.into(), &Value::Null), "{report}");
 }

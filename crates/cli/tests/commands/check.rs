@@ -1,12 +1,13 @@
 //! `switchboard check` finds nothing against our own server, over every carrier and in every profile.
 
 use std::collections::BTreeSet;
+use std::io::{Read, Write};
 use std::path::PathBuf;
 
 use serde_json::Value;
 
 use crate::far::Far;
-use crate::program::{Serving, answering, parts, program, run};
+use crate::program::{Serving, answering, listener, parts, program, run};
 use crate::terminal::at_terminal;
 
 /// Runs a check; gives the cases that are not as they should be.
@@ -89,10 +90,102 @@ fn what_is_no_server_is_told_so() {
 }
 
 #[test]
+fn who_does_not_answer_is_told_what_to_do() {
+    let check = |answer: &'static str, scheme: &str, advice: &str| {
+        let url = always(answer).replacen("http", scheme, 1);
+        let (code, _, stderr) = parts(run(&["check", &url, "--case-time", "0.5"]));
+        assert!(code == Some(5) && stderr.contains(advice), "{answer}: {code:?} {stderr}");
+    };
+    let end = "Content-Length: 0\r\nConnection: close\r\n\r\n";
+    let head = |first: &str| &*format!("HTTP/1.1 {first}\r\n{end}").leak();
+    check(head("401 Unauthorized"), "http", "--token");
+    check(head("302 Found\r\nLocation: https://other.example/rpc"), "http", "https://other.example/rpc");
+    check(head("404 Not Found"), "http", "/jsonrpc");
+    check(head("400 Bad Request"), "tcp", "HTTP is spoken there: use http://127.0.0.1:");
+}
+
+/// The URL of a server that answers every connection with this.
+fn always(answer: &'static str) -> String {
+    let (listener, url) = listener();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    url
+}
+
+/// A server of a few lines that ends itself by a signal when it meets brackets, and with code 3 at an empty object.
+const FRAGILE: &str = r#"
+while read -r line; do
+    case "$line" in
+        *'[[[['*) kill -s SEGV $$ ;;
+        '{}') echo 'first words' >&2; echo 'out of memory' >&2; exit 3 ;;
+    esac
+    id=${line##*\"id\":}
+    printf '{"jsonrpc":"2.0","error":{"code":-32601,"message":"no"},"id":%s}\n' "${id%\}}"
+done
+"#;
+
+#[test]
+fn a_program_that_ends_badly_fails_the_case_in_every_profile() {
+    let folder = folder("fragile");
+    let script = folder.join("server.sh");
+    std::fs::write(&script, FRAGILE).unwrap();
+    let url = format!("exec:sh {}", script.display());
+    for profile in ["spec", "lenient", "lsp"] {
+        let only = ["depth-1000", "empty-object", "id-number"].into_iter().flat_map(|name| ["--only", name]);
+        let arguments: Vec<&str> =
+            ["check", &url, "--json", "--profile", profile].into_iter().chain(only).collect();
+        let (code, stdout, stderr) = parts(run(&arguments));
+        assert_eq!(code, Some(8), "{stderr}");
+        let report: Value = serde_json::from_str(&stdout).unwrap();
+        let finding = |name: &str| {
+            let findings = report["findings"].as_array().unwrap();
+            findings.iter().find(|finding| finding["case"] == name).unwrap().clone()
+        };
+        assert_eq!(finding("id-number")["verdict"], "pass", "{stdout}");
+        // J2-65
+        let deep = finding("depth-1000");
+        assert!(deep["verdict"] == "fail" && deep["note"].as_str().unwrap().contains("SIGSEGV"), "{deep}");
+        let empty = finding("empty-object");
+        let note = empty["note"].as_str().unwrap();
+        assert_eq!(empty["verdict"], "fail");
+        assert!(note.contains("exit status: 3") && note.ends_with("it said last: out of memory"), "{note}");
+    }
+    // One that does not even begin to serve is told with its last words.
+    let (code, _, stderr) = parts(run(&["check", "exec:sh -c 'echo no config >&2; exit 1'"]));
+    assert!(code == Some(5) && stderr.contains("exit status: 1") && stderr.contains("no config"), "{stderr}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_http_cases_send_is_shown_as_it_is_sent() {
+    let serving = Serving::start(&[]);
+    let arguments =
+        ["check", &serving.url(), "--json", "--only", "http-lengths-differ", "-H", "X-Key: sekret"];
+    let (code, stdout, stderr) = parts(run(&arguments));
+    assert_eq!(code, Some(0), "{stderr}");
+    let report: Value = serde_json::from_str(&stdout).unwrap();
+    let sent = report["findings"][0]["sent"].as_str().unwrap();
+    assert!(sent.starts_with("POST / HTTP/1.1\r\nHost: 127.0.0.1:"), "{sent}");
+    assert!(sent.contains("Content-Length: 3\r\n") && sent.contains("\r\n\r\n{\"jsonrpc\""), "{sent}");
+    assert!(sent.contains("x-key: …") && !stdout.contains("sekret"), "{sent}");
+}
+
+#[test]
 fn cases_are_listed_and_chosen_by_name() {
     let (code, stdout, stderr) = parts(run(&["check", "--list"]));
     assert_eq!(code, Some(0), "{stderr}");
     assert!(stdout.contains("id-null") && stdout.contains("J2-15"), "{stdout}");
+    let (code, stdout, stderr) = parts(run(&["check", "--explain", "j2-15", "--explain", "response-json"]));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("J2-15") && stdout.contains("section 4 (Request object)"), "{stdout}");
+    assert!(stdout.contains("cases: id-null") && stdout.contains("J2-59"), "{stdout}");
+    let (code, _, stderr) = parts(run(&["check", "--explain", "J9-99"]));
+    assert!(code == Some(2) && stderr.contains("--list"), "{stderr}");
     let (code, _, stderr) = parts(run(&["check", "http://127.0.0.1:1", "--only", "no-such-case"]));
     assert_eq!(code, Some(2));
     assert!(stderr.contains("--list"), "{stderr}");
@@ -109,8 +202,8 @@ fn the_wire_of_each_case_is_shown() {
         assert!(stdout.starts_with('{'), "the report is for programs still: {stdout}");
         let case = stderr.split("unknown-method: an unknown method").nth(1).unwrap();
         let sent =
-            r#"--> {"jsonrpc":"2.0","method":"switchboard_check_no_such_method","params":[1],"id":"1"}"#;
-        let came = r#"<-- {"jsonrpc":"2.0","id":"1","error":{"code":-32601"#;
+            r#"--> {"jsonrpc":"2.0","method":"switchboard_check_no_such_method","params":[1],"id":"a"}"#;
+        let came = r#"<-- {"jsonrpc":"2.0","id":"a","error":{"code":-32601"#;
         assert!(case.contains(sent) && case.contains(came) && case.contains("pass "), "{url}: {stderr}");
         assert!(!stderr.contains("sekret"), "{stderr}");
     }
@@ -142,7 +235,7 @@ fn a_terminal_shows_how_far_it_is_and_each_fault_once_in_colours_if_any_are_want
     assert!(!has_colours(&shown(Some("1"))));
     let (code, stdout, stderr) = parts(run(&arguments));
     assert_eq!(code, Some(8));
-    assert!(stdout.starts_with('{') && stderr == "error: 2 of 8 cases fail\n", "in a pipe: {stderr:?}");
+    assert!(stdout.starts_with('{') && stderr == "error: 2 of 10 cases fail\n", "in a pipe: {stderr:?}");
 }
 
 /// A folder of this test's own.

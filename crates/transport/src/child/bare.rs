@@ -2,16 +2,22 @@
 
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
+use std::process::ExitStatus;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::unix::pipe::{Receiver, Sender};
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use super::StartError;
 use super::command::Command;
 use super::group::Group;
 use super::stderr::LastWords;
+
+/// How long the last words are waited for: what the child started may hold its standard error open.
+const LINGER: Duration = Duration::from_millis(200);
 
 /// A child and its pipes. Dropping it kills the child and what that started.
 #[derive(Debug)]
@@ -19,8 +25,9 @@ pub(crate) struct Bare {
     /// Gone when our side is finished.
     input: Option<Sender>,
     output: Receiver,
-    errors: AbortHandle,
-    _group: Group,
+    errors: JoinHandle<()>,
+    words: LastWords,
+    group: Group,
 }
 
 impl Bare {
@@ -29,14 +36,30 @@ impl Bare {
         let failed = |error: io::Error| StartError::new(command, error);
         let (group, pipes) = Group::start(command).map_err(failed)?;
         let errors = Receiver::from_owned_fd(pipes.stderr).map_err(failed)?;
-        let name = command.name();
-        let errors = tokio::spawn(async move { LastWords::default().collect(errors, &name).await });
+        let (name, words) = (command.name(), LastWords::default());
+        let heard = words.clone();
+        let errors = tokio::spawn(async move { heard.collect(errors, &name).await });
         Ok(Bare {
             input: Some(Sender::from_owned_fd(pipes.stdin).map_err(failed)?),
             output: Receiver::from_owned_fd(pipes.stdout).map_err(failed)?,
-            errors: errors.abort_handle(),
-            _group: group,
+            errors,
+            words,
+            group,
         })
+    }
+
+    /// Waits until it has ended; gives how, and what it said last.
+    pub(crate) async fn ended(&mut self) -> io::Result<(ExitStatus, String)> {
+        let status = self.group.exited().await?;
+        if !self.words.are_all() {
+            let _ = timeout(LINGER, &mut self.errors).await;
+        }
+        Ok((status, self.words.text()))
+    }
+
+    /// The same, if it has ended by now.
+    pub(crate) fn has_ended(&mut self) -> Option<(ExitStatus, String)> {
+        Some((self.group.has_exited()?, self.words.text()))
     }
 
     fn input(&mut self) -> io::Result<Pin<&mut Sender>> {

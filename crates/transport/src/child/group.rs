@@ -94,13 +94,20 @@ impl Group {
         exit.send_replace(self.child.try_wait().ok().flatten());
     }
 
-    async fn exited(&mut self) -> io::Result<ExitStatus> {
+    /// Waits until the child has ended. Nothing is lost if this is dropped while it waits.
+    pub(super) async fn exited(&mut self) -> io::Result<ExitStatus> {
         loop {
             if let Some(status) = self.child.try_wait()? {
                 return Ok(status);
             }
             self.signals.recv().await;
         }
+    }
+
+    /// How the child has ended, if it has.
+    #[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
+    pub(super) fn has_exited(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
     }
 
     fn signal(&self, signal: Signal) {

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use crate::check::bench::Bench;
 use crate::check::case::{Case, Need, case, script};
-use crate::check::message::Message;
+use crate::check::found::Manner;
+use crate::check::message::{Message, Response};
 use crate::check::outcome::{Outcome, error, result, shortened};
 use crate::check::profile::Point;
 
@@ -161,24 +162,41 @@ fn large() -> Vec<Case> {
     ]
 }
 
+/// Which identifier stands there more than once, or that an answer has none.
+fn twice(answers: &[Response]) -> String {
+    let mut seen = HashSet::new();
+    let again = answers.iter().find(|answer| !seen.insert(answer.id.as_deref()));
+    match again.and_then(|answer| answer.id.as_deref()) {
+        Some(id) => format!("id {} stands there twice", shortened(id, 40)),
+        None => "one of them has an id that nobody sent".to_owned(),
+    }
+}
+
 async fn many(bench: &mut Bench, count: usize) -> Result<String, String> {
     let calls = (0..count).map(|id| format!(r#"{{"jsonrpc":"2.0","method":"@none","id":{id}}}"#));
     let batch = format!("[{}]", calls.collect::<Vec<_>>().join(","));
-    let came = bench.ask(&bench.fill(batch.as_bytes()), 1).await;
+    let mut came = bench.ask(&bench.fill(batch.as_bytes()), 1).await;
+    if bench.found.manner == Manner::TextIds {
+        came.messages = came.messages.into_iter().map(Message::renumbered).collect();
+    }
     let refused = came.head.as_ref().is_some_and(|head| matches!(head.status, 400 | 413));
     match came.messages.as_slice() {
-        [Message::Many(answers)] if answers.len() == count => {
-            let ids: HashSet<&str> = answers.iter().filter_map(|answer| answer.id.as_deref()).collect();
-            let missing = (0..count).find(|id| !ids.contains(id.to_string().as_str()));
-            match missing {
-                Some(id) => Err(format!("{count} answers, but none with id {id}")),
-                None => Ok(format!("{count} answers")),
-            }
-        }
         [Message::One(response)] if response.is_error() => Ok(shortened(&response.text, 200)),
         // go-ethereum tells it in an array of one.
         [Message::Many(answers)] if answers.len() == 1 && answers[0].is_error() => {
             Ok(shortened(&answers[0].text, 200))
+        }
+        [Message::Many(answers)] => {
+            let ids: HashSet<&str> = answers.iter().filter_map(|answer| answer.id.as_deref()).collect();
+            let missing = (0..count).find(|id| !ids.contains(id.to_string().as_str()));
+            let told = format!("{} answers to {count} calls", answers.len());
+            match missing {
+                Some(id) => {
+                    Err(format!("{told}, and none with id {id}: {}", shortened(&came.to_string(), 300)))
+                }
+                None if answers.len() > count => Err(format!("{told}: {}", twice(answers))),
+                None => Ok(format!("{count} answers")),
+            }
         }
         [] if bench.profile.is_silent_on_batches() => Ok(came.to_string()),
         _ if refused => Ok(came.to_string()),

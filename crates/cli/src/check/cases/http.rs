@@ -212,7 +212,7 @@ fn lengths() -> Vec<Case> {
             post().sized(Length::Says("-1")),
         )
         .hostile()
-        .right(Outcome::Status(&[400]))
+        .right(Outcome::Status(&[400, 411]))
         .right(Outcome::Closed),
         http(
             "http-length-word",
@@ -221,7 +221,7 @@ fn lengths() -> Vec<Case> {
             post().sized(Length::Says("many")),
         )
         .hostile()
-        .right(Outcome::Status(&[400]))
+        .right(Outcome::Status(&[400, 411]))
         .right(Outcome::Closed),
         http(
             "http-length-huge",

@@ -34,7 +34,8 @@ pub(super) fn cases() -> Vec<Case> {
             "`ID` is another name, so this is a notification",
             &["J2-03", "J2-17"],
             r#"{"jsonrpc":"2.0","method":"@none","ID":1}"#,
-        ),
+        )
+        .common(Point::Members, error(&[-32600], "null")),
         case(
             "invalid-without-id",
             "an invalid request is no notification, and is answered",

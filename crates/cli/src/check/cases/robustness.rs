@@ -8,7 +8,10 @@ use crate::check::bench::{Bench, collect};
 use crate::check::case::{Case, Need, script};
 use crate::check::message::Message;
 use crate::check::outcome::{End, shortened};
-use crate::check::wire::{Carrier, Request};
+use crate::check::wire::{Carrier, Line, Received, Request};
+
+/// How long a program may take to show what became of it.
+const ENDING: Duration = Duration::from_millis(500);
 
 /// The cases.
 pub(super) fn cases() -> Vec<Case> {
@@ -141,8 +144,22 @@ async fn half(bench: &mut Bench) -> Result<Box<dyn Send>, String> {
 }
 
 async fn cut_short(bench: &mut Bench) -> Result<String, String> {
-    drop(half(bench).await?);
+    if bench.endpoint.is_shared() {
+        drop(half(bench).await?);
+    } else {
+        let mut line = bench.open().await?;
+        let call = line.framed(bench.good(1).as_bytes());
+        let _ = line.send_raw(&call[..call.len() - 5]).await;
+        let _ = line.finish().await;
+        until_ended(&mut line).await;
+    }
     bench.is_well().await.map(|()| "a good call is answered".to_owned())
+}
+
+/// Gives a program time to end, which dropping its connection would not.
+async fn until_ended(line: &mut Line) {
+    let ended = async { while !matches!(line.receive().await, Received::Closed(_)) {} };
+    let _ = timeout(ENDING, ended).await;
 }
 
 async fn stalled(bench: &mut Bench) -> Result<String, String> {
@@ -197,11 +214,16 @@ async fn silent(bench: &mut Bench) -> Result<String, String> {
 }
 
 async fn noise(bench: &mut Bench) -> Result<String, String> {
-    let mut open = bench.endpoint.open().await.map_err(|error| error.to_string())?;
     // The same for every run.
     let noise: Vec<u8> = (0..4096_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
-    let send = tokio::io::AsyncWriteExt::write_all(&mut open, &noise);
-    let _ = timeout(bench.timeout, send).await;
-    drop(open);
+    if bench.endpoint.is_shared() {
+        let mut open = bench.endpoint.open().await.map_err(|error| error.to_string())?;
+        let send = tokio::io::AsyncWriteExt::write_all(&mut open, &noise);
+        let _ = timeout(bench.timeout, send).await;
+    } else {
+        let mut line = bench.open().await?;
+        let _ = timeout(bench.timeout, line.send_raw(&noise)).await;
+        until_ended(&mut line).await;
+    }
     bench.is_well().await.map(|()| "a good call is answered".to_owned())
 }

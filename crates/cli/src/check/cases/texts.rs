@@ -225,6 +225,7 @@ fn characters() -> Vec<Case> {
             r#"[1,"a",null,true,{"k":[]},-0.5]"#,
             r#"[1,"a",null,true,{"k":[]},-0.5]"#,
         ),
+        back("null", "null is a result, and is told", &["J2-25", "J2-27"], "null", "null"),
         back(
             "class-hint",
             "an object that names a class is data",
@@ -316,6 +317,7 @@ fn duplicates() -> Vec<Case> {
             "an identifier that is given twice is refused",
             r#"{"jsonrpc":"2.0","method":"@none","id":1,"id":2}"#,
         )
+        .right(error(&[-32600, -32700], "2"))
         .common(Point::Duplicates, error(&[-32601], "1"))
         .common(Point::Duplicates, error(&[-32601], "2")),
         twice(

@@ -62,7 +62,7 @@ fn write_case(text: &mut String, finding: &Finding) -> std::fmt::Result {
         Verdict::Fail => write!(
             text,
             "<failure message=\"{}\" type=\"{}\">{}</failure>",
-            escaped(&finding.came),
+            escaped(if finding.note.is_empty() { &finding.came } else { &finding.note }),
             finding.severity.name(),
             escaped(&details)
         )?,
@@ -129,6 +129,7 @@ mod tests {
             "<testsuites name=\"switchboard check\" tests=\"3\" failures=\"1\" skipped=\"1\" time=\"1.000\">"
         ));
         assert_eq!(text.matches("<testsuite ").count(), 2);
+        assert!(text.contains("<failure message=\"why\" type=\"must\">"), "{text}");
         assert!(text.contains("sent: &lt;x&gt;") && text.contains("<skipped message=\"why\"/>"));
     }
 }

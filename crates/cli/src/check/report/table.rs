@@ -5,6 +5,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use super::{Finding, Report};
+use crate::check::outcome::shortened;
 use crate::check::profile::Verdict;
 use crate::layout::visible;
 
@@ -76,7 +77,7 @@ fn write_finding(text: &mut String, finding: &Finding) -> std::fmt::Result {
     ];
     if matches!(finding.verdict, Verdict::Fail | Verdict::Warn) {
         for (name, detail) in details.into_iter().filter(|(_, detail)| !detail.is_empty()) {
-            writeln!(text, "      {DIM}{name:<9}{DIM:#}{}", visible(detail))?;
+            writeln!(text, "      {DIM}{name:<9}{DIM:#}{}", visible(&shortened(detail, 400)))?;
         }
         text.push('\n');
     } else if finding.verdict == Verdict::Skip {

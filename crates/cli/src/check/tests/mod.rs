@@ -1,5 +1,6 @@
 //! The cases are real: each can fail, and each fault of a server is found.
 
+mod crooked;
 mod faults;
 mod rogue;
 
@@ -12,7 +13,7 @@ use switchboard::Dial;
 use self::rogue::{Reaction, Rogue, has_high_id};
 use super::bench::Bench;
 use super::cases;
-use super::found::Found;
+use super::found::{Found, Manner};
 use super::profile::{Profile, Verdict};
 use super::run::one;
 use super::watch::Watch;
@@ -29,6 +30,7 @@ fn bench(url: &str, profile: Profile, time: Duration) -> Bench {
         has_old: true,
         unknown: None,
         invalid: None,
+        manner: Manner::default(),
     };
     bench
 }

@@ -185,7 +185,8 @@ impl Guest {
         };
         let length = match status {
             204 => String::new(),
-            _ => format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len()),
+            200 => format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len()),
+            _ => format!("Content-Type: text/plain\r\nContent-Length: {}\r\n", body.len()),
         };
         let head = format!("HTTP/1.1 {status} X\r\n{length}Connection: close\r\n\r\n");
         let _ = self.stream.write_all(&[head.as_bytes(), &body].concat()).await;

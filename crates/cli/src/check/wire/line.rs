@@ -1,15 +1,20 @@
 //! Messages over a connection that stays open: a stream of bytes with its framing, or a WebSocket.
 
 use std::io;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use switchboard::framing::{Decoder, Framing};
 use switchboard::{Direction, Raw, Tap, Wire};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
 
 use super::websocket::Frames;
-use super::{Carrier, Endpoint, websocket};
+use super::{Carrier, Deaths, Endpoint, websocket};
 use crate::check::shown;
+
+/// How long the end of a program is waited for after that of its output.
+const LINGER: Duration = Duration::from_millis(500);
 
 /// An open connection.
 #[derive(Debug)]
@@ -17,7 +22,10 @@ pub(crate) struct Line {
     raw: Raw,
     form: Form,
     is_ended: bool,
+    /// Whether the far side was told that nothing follows.
+    is_finished: bool,
     tap: Option<Tap>,
+    deaths: Deaths,
 }
 
 #[derive(Debug)]
@@ -45,18 +53,16 @@ impl Line {
         if let Some(tap) = &tap {
             tap.show(Direction::Sent, Wire::Carrier("a new connection"));
         }
-        match endpoint.carrier() {
-            Carrier::Stream(framing) => {
-                let form = Form::Stream(framing, Decoder::new(framing, endpoint.limit));
-                Ok(Line { raw, form, is_ended: false, tap })
-            }
+        let (raw, form) = match endpoint.carrier() {
+            Carrier::Stream(framing) => (raw, Form::Stream(framing, Decoder::new(framing, endpoint.limit))),
             Carrier::WebSocket => {
                 let (raw, rest) = websocket::shake_hands(raw, endpoint).await?;
-                let form = Form::WebSocket(Frames::new(rest, endpoint.limit));
-                Ok(Line { raw, form, is_ended: false, tap })
+                (raw, Form::WebSocket(Frames::new(rest, endpoint.limit)))
             }
-            Carrier::Http => Err("HTTP carries no messages both ways".to_owned()),
-        }
+            Carrier::Http => return Err("HTTP carries no messages both ways".to_owned()),
+        };
+        let deaths = endpoint.deaths.clone();
+        Ok(Line { raw, form, is_ended: false, is_finished: false, tap, deaths })
     }
 
     /// Sends one message.
@@ -96,7 +102,15 @@ impl Line {
 
     /// Says that nothing follows.
     pub(crate) async fn finish(&mut self) -> io::Result<()> {
+        self.is_finished = true;
         self.raw.shutdown().await
+    }
+
+    /// Sees whether the program behind it has ended.
+    pub(crate) fn look(&mut self) {
+        if let Some(ended) = self.raw.has_ended() {
+            self.deaths.note(&ended, self.is_finished);
+        }
     }
 
     /// The next thing that comes. Nothing is lost if this is dropped while it waits.
@@ -117,7 +131,12 @@ impl Line {
         loop {
             match self.next() {
                 Ok(Some(received)) => return received,
-                Ok(None) if self.is_ended => return Received::Closed(None),
+                Ok(None) if self.is_ended => {
+                    if let Ok(Some(ended)) = timeout(LINGER, self.raw.ended()).await {
+                        self.deaths.note(&ended, self.is_finished);
+                    }
+                    return Received::Closed(None);
+                }
                 Ok(None) => {}
                 Err(()) => {
                     self.is_ended = true;
@@ -154,5 +173,12 @@ impl Line {
             }
             Form::WebSocket(frames) => frames.next(),
         }
+    }
+}
+
+impl Drop for Line {
+    /// The program behind it is killed now: what ended it before is its own doing.
+    fn drop(&mut self) {
+        self.look();
     }
 }

@@ -3,6 +3,7 @@
 //! [`Endpoint`] opens connections; a [`Line`] carries messages both ways; [`http`] asks and answers. Every read is bounded
 //! in time by whoever asks, and in size here.
 
+pub(crate) mod deaths;
 pub(crate) mod http;
 pub(crate) mod line;
 pub(crate) mod websocket;
@@ -12,6 +13,7 @@ use switchboard::address::{Address, Scheme};
 use switchboard::framing::Framing;
 use switchboard::{Dial, DialError, Raw, Tap};
 
+pub(crate) use deaths::Deaths;
 pub(crate) use http::{Head, Length, Request};
 pub(crate) use line::{Line, Received};
 
@@ -27,6 +29,8 @@ pub(crate) struct Endpoint {
     pub(crate) limit: usize,
     /// Shows what goes over the wire.
     pub(crate) tap: Option<Tap>,
+    /// How programs that were started ended.
+    pub(crate) deaths: Deaths,
 }
 
 /// What carries messages.
@@ -39,7 +43,7 @@ pub(crate) enum Carrier {
 
 impl Endpoint {
     pub(crate) fn new(dial: Dial, headers: HeaderMap, limit: usize) -> Endpoint {
-        Endpoint { dial, headers, takes_events: false, limit, tap: None }
+        Endpoint { dial, headers, takes_events: false, limit, tap: None, deaths: Deaths::default() }
     }
 
     pub(crate) fn carrier(&self) -> Carrier {
@@ -66,6 +70,14 @@ impl Endpoint {
     /// Opens a connection.
     pub(crate) async fn open(&self) -> Result<Raw, DialError> {
         self.dial.raw().await
+    }
+
+    /// The URL of the same place, with another carrier.
+    pub(crate) fn with_scheme(&self, scheme: &str) -> String {
+        match self.dial.address() {
+            Address::Web { place, .. } | Address::Socket { place, .. } => format!("{scheme}://{place}"),
+            other => other.to_string(),
+        }
     }
 
     /// The host and the path that HTTP asks for.
