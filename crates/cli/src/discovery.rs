@@ -27,6 +27,8 @@ pub(crate) struct Found {
     /// What it is called, with its version.
     pub(crate) title: String,
     pub(crate) methods: Vec<Method>,
+    /// Whether it describes itself as servers of Switchboard do, so that it understands what they do.
+    pub(crate) is_ours: bool,
 }
 
 /// A method.
@@ -114,14 +116,17 @@ pub(crate) fn explain(target: &Target, error: CallError) -> Failure {
 
 /// Reads a document; nothing if it is none.
 pub(crate) fn read(document: &Json) -> Option<Found> {
-    let document: Value = serde_json::from_slice(document.as_bytes()).ok()?;
+    // Read, it takes many times its bytes.
+    let text = Some(document.as_bytes()).filter(|text| text.len() <= MOST)?;
+    let document: Value = serde_json::from_slice(text).ok()?;
     let methods = document.get("methods")?.as_array()?;
     let reader = Reader { document: &document, left: Cell::new(MOST) };
     let info = |member: &str| reader.text(document.pointer(&format!("/info/{member}")));
     let title = format!("{} {}", info("title"), info("version")).trim().to_owned();
+    let is_ours = methods.iter().any(|method| MARKS.iter().any(|mark| method.get(mark).is_some()));
     let methods =
         methods.iter().take_while(|_| reader.spend(THING)).filter_map(|method| reader.method(method));
-    Some(Found { title, methods: methods.collect() })
+    Some(Found { title, methods: methods.collect(), is_ours })
 }
 
 impl Found {
@@ -151,6 +156,8 @@ impl Method {
     }
 }
 
+/// What servers of Switchboard say about their methods, and nobody else.
+const MARKS: [&str; 5] = ["x-safe", "x-idempotent", "x-stream", "x-subscription", "x-unknown-params"];
 /// How often a reference may lead to another.
 const HOPS: usize = 8;
 /// How deep a schema is told.

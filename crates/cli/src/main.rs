@@ -38,6 +38,7 @@ mod text;
 mod units;
 mod watch;
 mod wire;
+mod wishes;
 mod words;
 
 use std::process::ExitCode;

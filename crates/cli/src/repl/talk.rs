@@ -20,7 +20,7 @@ use crate::discovery::BRIEFLY;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::session::{Line, Session};
-use crate::{discover, table};
+use crate::{discover, table, wishes};
 
 const HELP: &str = "\
   math/add a=2 b=3          call a method, with parameters by name
@@ -108,6 +108,10 @@ impl<'a> Talk<'a> {
         if !self.session.target.v1 {
             call.cx.insert(StreamWanted);
         }
+        if !is_notification && self.is_understood() {
+            call.cx.deadline = Some(Instant::now() + self.session.target.timeout);
+            wishes::say(&mut call);
+        }
         let error = match self.line.ask(call).await {
             Ok(Reply::Value(_)) if is_notification => return Ok(()),
             Ok(Reply::Value(json)) => return self.voice.result(&json),
@@ -118,12 +122,23 @@ impl<'a> Talk<'a> {
         Err(self.session.explain(&self.line, method.as_str(), error).await)
     }
 
+    /// Whether the far side understands members of requests that it takes to say more, and is not told already.
+    fn is_understood(&self) -> bool {
+        let target = self.session.target;
+        let is_ours = self.known.read().unwrap_or_else(PoisonError::into_inner).is_ours;
+        is_ours && !target.v1 && !target.extensions && !target.is_http()
+    }
+
     async fn batch(&mut self, entries: Vec<Entry>) -> Result<(), Failure> {
         let target = self.session.target;
         let time = Allowance::new(target.timeout);
+        let is_understood = self.is_understood();
         let calls = entries.iter().map(|entry| {
             let mut call = entry.call.clone();
             call.cx.deadline = Some(time.until);
+            if is_understood && !call.is_notification() {
+                wishes::say(&mut call);
+            }
             call
         });
         let replies =

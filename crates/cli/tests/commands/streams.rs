@@ -19,11 +19,35 @@ fn a_stream_is_printed_one_item_a_line_over_every_carrier() {
         check(&["count", "0"], "");
         check(&["paritosh/stream", "message=hi"], "\"h\"\n\"i\"\n");
         check(&["math/add_stream", "1", "1"], "0\n1\n2\n");
-        check(&["ai/generate", "prompt=to be"], "\"to \"\n\"be\"\n");
+        check(&["ai/generate", "prompt=to be", "--stream"], "\"to \"\n\"be\"\n");
+        check(&["ai/generate", "prompt=to be", "--extensions"], "\"to \"\n\"be\"\n");
         check(&["ticks", "count=2", "seconds=0.01"], "1\n2\n");
         let (code, stdout, stderr) = parts(run(&["call", &url, "ticks", "seconds=0"]));
         assert_eq!((code, stdout.as_str()), (Some(1), ""), "{url}: {stderr}");
         assert!(stderr.contains("0.001 to 86400"), "{url}: {stderr}");
+    }
+}
+
+#[test]
+fn a_long_stream_comes_whole_over_every_carrier() {
+    let socket = std::env::temp_dir().join(format!("switchboard-long-{}.sock", std::process::id()));
+    let unix = format!("unix:{}", socket.display());
+    let more = ["--listen", "ws://127.0.0.1:0", "--listen", "tcp://127.0.0.1:0", "--listen", &unix];
+    let serving = Serving::start(&more);
+    let exec = format!("exec:{} serve --stdio", program(&[]).get_program().display());
+    let expected: String = (1..=5000).map(|number| format!("{number}\n")).collect();
+    for url in serving.urls().into_iter().chain([exec]) {
+        let (code, stdout, stderr) = parts(run(&["call", &url, "count", "5000"]));
+        assert_eq!((code, stdout == expected), (Some(0), true), "{url}: {} bytes, {stderr}", stdout.len());
+    }
+}
+
+#[test]
+fn what_can_be_one_value_is_a_stream_for_whoever_watches() {
+    let serving = Serving::start(&["--listen", "ws://127.0.0.1:0", "--listen", "tcp://127.0.0.1:0"]);
+    for url in serving.urls() {
+        let (code, stdout, stderr) = parts(run(&["watch", &url, "ai/generate", "to be"]));
+        assert_eq!((code, stdout.as_str()), (Some(0), "\"to \"\n\"be\"\n"), "{url}: {stderr}");
     }
 }
 
