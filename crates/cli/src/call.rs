@@ -76,8 +76,10 @@ impl Call {
             Ok(_) if self.notify => Ok(()),
             Ok(Reply::Value(json)) => output::result(&json, self.target.format).map(|_| ()),
             Ok(Reply::Stream(items)) => self.show(items).await,
-            Ok(Reply::Error(error)) => Err(session.explain(&line, &self.method, error.into()).await),
-            Err(error) => Err(session.explain(&line, &self.method, error).await),
+            Ok(Reply::Error(error)) => {
+                Err(session.explain(&line, &self.method, error.into(), &session.listing()).await)
+            }
+            Err(error) => Err(session.explain(&line, &self.method, error, &session.listing()).await),
         }
     }
 

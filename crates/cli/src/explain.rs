@@ -73,7 +73,7 @@ impl Target {
                 };
                 Some(format!("if it speaks HTTP, call `{}`{or_tls}; {FRAMINGS}", self.with(web)))
             }
-            Some(Scheme::Exec) if is_odd => Some(
+            Some(Scheme::Exec) if is_odd || what.contains(" ended (") => Some(
                 "run it by itself to see what it says: it must speak JSON-RPC on its standard input and output".to_owned(),
             ),
             Some(Scheme::Unix) if what.contains("framing") => Some(FRAMINGS.to_owned()),

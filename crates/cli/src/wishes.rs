@@ -6,8 +6,11 @@
 
 use switchboard::{Call, Json, Members};
 
-/// Puts into the request what the call's context says.
+/// Puts into the request what the call's context says, unless it was written with members of its own.
 pub(crate) fn say(call: &mut Call) {
+    if call.cx.get::<Members>().is_some() {
+        return;
+    }
     let timeout = call.cx.time_left().map(|left| format!("\"timeoutMs\":{}", left.as_millis()));
     let stream = call.cx.wants_stream().then(|| "\"stream\":true".to_owned());
     let members: Vec<String> = timeout.into_iter().chain(stream).collect();

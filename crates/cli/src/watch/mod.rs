@@ -197,7 +197,8 @@ impl Watch {
     /// Why the method was not answered with a stream, and what would have been right.
     async fn refused(&self, session: &Session<'_>, peer: &Peer, error: ErrorObject) -> Failure {
         let line = Line::new(peer.clone(), self.target.timeout);
-        session.explain(&line, self.method.as_deref().unwrap_or_default(), error.into()).await
+        let method = self.method.as_deref().unwrap_or_default();
+        session.explain(&line, method, error.into(), &session.listing()).await
     }
 
     /// When what is asked over this connection must be answered. Without one that is dialling's to say.
