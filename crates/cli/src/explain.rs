@@ -39,6 +39,7 @@ impl Target {
             _ if has("issuer that is not trusted") => "or use `--cacert FILE`".to_owned(),
             _ if has("which no server may show") => AUTHORITY.to_owned(),
             _ if has(CERTIFICATE_WANTED) => CERTIFICATE.to_owned(),
+            Some(Scheme::Ws) if has("speaks TLS") => format!("call `{}`", self.with("wss")),
             _ if has("ertificate") || has("TLS") => return None,
             _ if has("status 401") => self.token_advice(),
             Some(Scheme::Ws | Scheme::Wss) if has("status 404") || has("status 405") => {
@@ -86,6 +87,7 @@ impl Target {
         let more = format!("it was {:?}; give it more with `--timeout SECONDS`", self.timeout);
         match self.scheme() {
             Some(Scheme::Http | Scheme::Https) => more,
+            _ if self.url.contains("framing=") => format!("{more}; {FRAMINGS}"),
             _ if self.tap().is_some() => more,
             _ => more + ", or see with `-v` what comes",
         }
@@ -245,6 +247,7 @@ mod tests {
             "`/rpc/ws`",
         );
         check("ws://h:1", &unreachable("h:1 is no WebSocket server: odd"), "call `tcp://h:1`");
+        check("ws://h:1", &unreachable("h:1 refused: this port speaks TLS"), "call `wss://h:1`");
         check("exec:a", &unreachable("`a` did not start"), "check the command");
         check("ws://h:1", &unreachable("h:1 did not accept the connection in time"), "--timeout");
         check("tls://h:1", &unreachable("no connection to h:1 within 1s"), "--timeout");
@@ -282,6 +285,7 @@ mod tests {
     #[test]
     fn who_waits_on_a_connection_is_told_how_to_see_what_comes() {
         check("tcp://h:1", &CallError::TimedOut, "or see with `-v` what comes");
+        check("tcp://h:1?framing=length", &CallError::TimedOut, "?framing=lsp");
         check("http://h:1", &CallError::TimedOut, "it was 30s; give it more with `--timeout SECONDS`");
     }
 

@@ -7,6 +7,8 @@ pub(crate) fn explain(mut error: clap::Error, arguments: &[String]) -> clap::Err
     let Some(advice) = advice(&error, arguments) else { return error };
     error.remove(ContextKind::SuggestedArg);
     error.remove(ContextKind::TrailingArg);
+    // It would show an option that sounds alike.
+    error.remove(ContextKind::Usage);
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
     error
 }
@@ -24,13 +26,26 @@ fn advice(error: &clap::Error, arguments: &[String]) -> Option<String> {
             let is_port = port.parse::<u16>().is_ok() && matches!(name, "port" | "p" | "");
             is_port.then(|| format!("to listen there, write '--listen http://127.0.0.1:{port}'"))
         }
-        "call" | "notify" | "watch" if wrong.starts_with("--") && name.len() > 1 || name.len() == 1 => {
+        "call" | "notify" | "watch" if !name.is_empty() && !is_slip(error, name) => {
             let value = value.unwrap_or("VALUE");
             Some(format!("a parameter of the method is written as '{name}={value}'"))
         }
         _ => None,
     }
 }
+
+/// Whether the parser knows an option that is the same but for a slip.
+fn is_slip(error: &clap::Error, name: &str) -> bool {
+    match error.get(ContextKind::SuggestedArg) {
+        Some(ContextValue::String(known)) => {
+            strsim::normalized_damerau_levenshtein(known.trim_start_matches('-'), name) > SLIP
+        }
+        _ => false,
+    }
+}
+
+/// As near is a name that was meant to be another.
+const SLIP: f64 = 0.55;
 
 /// The name of an option, and the value that follows it; no name if it is none.
 fn given<'a>(wrong: &'a str, arguments: &'a [String]) -> (&'a str, Option<&'a str>) {
@@ -67,7 +82,9 @@ mod tests {
         check("serve 8001", "write '--listen http://127.0.0.1:8001'");
         check("call http://h math/add --a 2 --b 3", "written as 'a=2'");
         check("notify http://h logEvent --event=x", "written as 'event=x'");
-        check("watch http://h ticks --cuont 3", "written as 'cuont=3'");
+        check("watch http://h ticks --seconds 3", "written as 'seconds=3'");
+        check("watch http://h ticks --cuont 3", "--count");
+        check("call http://h echo --notfy", "--notify");
         check("discover http://h --opnrpc", "--openrpc");
     }
 }

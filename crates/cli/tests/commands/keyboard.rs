@@ -86,6 +86,14 @@ impl Terminal {
         }
     }
 
+    /// Types the last line, and gives all that was shown since what was waited for before.
+    pub(crate) fn type_and_see(mut self, text: &str) -> String {
+        let seen = self.seen;
+        self.type_in(text);
+        self.child.wait().unwrap();
+        plain(&self.screen.shown.lock().unwrap().text).split_off(seen)
+    }
+
     /// Waits for the program's end, and gives its code.
     pub(crate) fn wait(mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
