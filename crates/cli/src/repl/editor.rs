@@ -165,6 +165,10 @@ impl Prompt for Name<'_> {
         self.colour(Color::LightBlue)
     }
 
+    fn get_prompt_right_color(&self) -> Color {
+        self.colour(Color::LightMagenta)
+    }
+
     fn get_indicator_color(&self) -> Color {
         self.colour(Color::LightCyan)
     }
