@@ -238,3 +238,19 @@ fn a_stream_that_was_stopped_shows_nothing_more() {
     let shown = terminal.type_and_see(".quit\r");
     assert!(!shown.contains("#2 "), "{shown}");
 }
+
+#[test]
+fn without_colours_what_is_chosen_keeps_its_name() {
+    let far = Far::start();
+    let mut terminal = Terminal::start_with(&["repl", &far.url], &state("plain"), &[("NO_COLOR", "1")]);
+    terminal.until("Far 1.0, 2 methods");
+    terminal.until("> ");
+    terminal.type_in("\t");
+    // The menu shows both, the first of them chosen.
+    terminal.until("math/add");
+    terminal.until("wait");
+    terminal.type_in("\r");
+    terminal.until("math/add");
+    terminal.type_in("20 22\r");
+    terminal.until(ANSWER);
+}
