@@ -40,6 +40,7 @@ fn a_long_stream_comes_whole_over_every_carrier() {
         let (code, stdout, stderr) = parts(run(&["call", &url, "count", "5000"]));
         assert_eq!((code, stdout == expected), (Some(0), true), "{url}: {} bytes, {stderr}", stdout.len());
     }
+    std::fs::remove_file(socket).unwrap();
 }
 
 #[test]

@@ -54,8 +54,8 @@ fn web_socket() -> String {
     receiver.recv().unwrap()
 }
 
-/// A strict server as a program, one message a line.
-fn program() -> String {
+/// A strict server as a program, one message a line: where its script is, which goes with the test.
+fn program() -> std::path::PathBuf {
     const SCRIPT: &str = r#"
         while IFS= read -r line; do
             case $line in
@@ -73,12 +73,13 @@ fn program() -> String {
     "#;
     let path = std::env::temp_dir().join(format!("switchboard-strict-{}.sh", std::process::id()));
     std::fs::write(&path, SCRIPT).unwrap();
-    format!("exec:sh {}", path.display())
+    path
 }
 
 #[test]
 fn every_command_calls_servers_that_refuse_what_they_do_not_know() {
-    for url in [web_socket(), program()] {
+    let script = program();
+    for url in [web_socket(), format!("exec:sh {}", script.display())] {
         let check = |input: &str, arguments: &[&str], expected: &str| {
             let (code, stdout, stderr) = parts(run_with(input, arguments));
             assert_eq!((code, stdout.as_str()), (Some(0), expected), "{arguments:?}: {stderr}");
@@ -95,6 +96,7 @@ fn every_command_calls_servers_that_refuse_what_they_do_not_know() {
         terminal.type_in("ping\r");
         terminal.until("\"pong\"");
     }
+    std::fs::remove_file(script).unwrap();
 }
 
 #[test]
