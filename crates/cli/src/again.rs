@@ -15,6 +15,7 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use crate::discovery::{self, Found};
+use crate::exit::is_too_long;
 use crate::layout::visible;
 use crate::output;
 use crate::session::Line;
@@ -235,6 +236,8 @@ impl Message {
 fn loss(reply: &Reply) -> Option<Loss> {
     let Reply::Error(error) = reply else { return None };
     match CallError::from(error.clone()) {
+        // It would come again as it came.
+        error if is_too_long(&error) => None,
         error @ CallError::Unreachable(_) => Some(Loss::Unsent(error)),
         error @ CallError::Closed(_) => Some(Loss::Broken(error)),
         // A server that shuts down runs nothing any more.

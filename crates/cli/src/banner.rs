@@ -47,8 +47,17 @@ pub(crate) fn banner(urls: &[String], methods: &[MethodDescription], has_page: b
             line(&mut text, format_args!("  switchboard call {socket}://{place}/rpc/ws ticks count=3"));
         }
     }
+    if urls.iter().any(|url| ["https:", "wss:", "tls:"].iter().any(|secure| url.starts_with(secure))) {
+        let hint = "add `--cacert FILE` where this machine does not trust who issued the certificate";
+        line(&mut text, format_args!("  {FAINT}{hint}{FAINT:#}"));
+    }
     line(&mut text, format_args!("\n{FAINT}Ctrl-C stops it.{FAINT:#}"));
     text
+}
+
+/// Where it listens, for another program that started this one.
+pub(crate) fn brief(urls: &[String]) -> String {
+    urls.iter().map(|url| format!("Listening on {url}\n")).collect()
 }
 
 /// The scheme of HTTP and the place of a URL whose port speaks it.

@@ -8,7 +8,7 @@ use switchboard::{CallError, Items, Json, Reply, StreamWanted};
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::target::Target;
-use crate::{exit, output, params};
+use crate::{exit, output, params, wishes};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -16,6 +16,7 @@ Examples:
   switchboard call http://127.0.0.1:8000 math/add 2 3
   switchboard call http://127.0.0.1:8000 math/add '{\"a\": 2, \"b\": 3}'
   switchboard call ws://127.0.0.1:8000 ticks count=3          # a stream: one item a line
+  switchboard call ws://127.0.0.1:8000 ai/generate prompt='to be' --stream
   switchboard call 'exec:switchboard serve --stdio' math/add 2 3
   echo '[2, 3]' | switchboard call http://127.0.0.1:8000 math/add -
   switchboard call http://127.0.0.1:8000 echo message='\"5\"'   # the string, not the number
@@ -45,6 +46,10 @@ pub(crate) struct Call {
     /// Send a notification: there is no answer, and nothing is printed.
     #[arg(long)]
     notify: bool,
+    /// Ask for a stream where a method can also answer with one value. Over HTTP that is always done; elsewhere it takes the
+    /// member `stream` of the request, which servers of Switchboard understand and others may refuse.
+    #[arg(long, conflicts_with_all = ["v1", "notify"])]
+    stream: bool,
 }
 
 impl Call {
@@ -64,12 +69,17 @@ impl Call {
         if !self.target.v1 && !self.target.has_header(&ACCEPT) {
             call.cx.insert(StreamWanted);
         }
+        if self.stream && !self.target.extensions && !self.target.is_http() {
+            wishes::say(&mut call);
+        }
         match line.ask(call).await {
             Ok(_) if self.notify => Ok(()),
             Ok(Reply::Value(json)) => output::result(&json, self.target.format).map(|_| ()),
             Ok(Reply::Stream(items)) => self.show(items).await,
-            Ok(Reply::Error(error)) => Err(session.explain(&line, &self.method, error.into()).await),
-            Err(error) => Err(session.explain(&line, &self.method, error).await),
+            Ok(Reply::Error(error)) => {
+                Err(session.explain(&line, &self.method, error.into(), &session.listing()).await)
+            }
+            Err(error) => Err(session.explain(&line, &self.method, error, &session.listing()).await),
         }
     }
 

@@ -8,7 +8,7 @@ use switchboard::{CallError, Json};
 use unicode_width::UnicodeWidthStr;
 
 use crate::changes;
-use crate::discovery::{self, Described, Example, Found, Method};
+use crate::discovery::{self, Described, Example, Found, Member, Method};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::layout::visible;
@@ -62,6 +62,7 @@ pub(crate) struct Discover {
 const HEAD: Style = Style::new().bold();
 const METHOD: Style = AnsiColor::Green.on_default();
 const TYPE: Style = AnsiColor::Cyan.on_default();
+const WARNING: Style = AnsiColor::Yellow.on_default();
 const FAINT: Style = Style::new().dimmed();
 
 impl Discover {
@@ -172,12 +173,15 @@ pub(crate) fn detail(method: &Method, url: &str, width: usize) -> String {
         (method.is_stream && !method.is_stream_optional, "answers with a stream"),
         (method.is_stream_optional, "answers with a stream, if one is wanted"),
         (method.result.is_none(), "a notification: it has no answer"),
-        (method.is_deprecated, "deprecated"),
         (!method.is_by_name, "takes parameters by position only"),
         (!method.is_by_position, "takes parameters by name only"),
     ];
     for (_, mark) in all.iter().filter(|(is, _)| *is) {
         text.push_str(&format!("{FAINT}{mark}{FAINT:#}\n"));
+    }
+    if method.is_deprecated {
+        let reason = if method.deprecation.is_empty() { "" } else { ": " };
+        text.push_str(&format!("{WARNING}deprecated{reason}{}{WARNING:#}\n", visible(&method.deprecation)));
     }
     if !method.tags.is_empty() {
         text.push_str(&format!("{FAINT}tags: {}{FAINT:#}\n", visible(&method.tags.join(", "))));
@@ -185,19 +189,19 @@ pub(crate) fn detail(method: &Method, url: &str, width: usize) -> String {
     if !method.params.is_empty() {
         let mut table = Table::new(["parameter", "type", ""]);
         for param in &method.params {
-            let mark = if param.is_required { "" } else { "optional" };
-            let words = [mark, &param.value.text].into_iter().filter(|word| !word.is_empty());
-            let name = Cell::new(&param.name, METHOD);
-            table.row([
-                name,
-                Cell::new(&param.value.kind, TYPE),
-                Cell::plain(words.collect::<Vec<_>>().join("; ")),
-            ]);
+            let words = Cell::plain(param.value.words(param.is_required));
+            table.row([Cell::new(&param.name, METHOD), Cell::new(&param.value.kind, TYPE), words]);
+            members(&mut table, &param.name, &param.value.members);
         }
         text.push_str(&format!("\n{}", table.render(width)));
     }
     if let Some(result) = &method.result {
         text.push_str(&format!("\n{}", answer(result, width)));
+        if !result.members.is_empty() {
+            let mut table = Table::new(["member", "type", ""]);
+            members(&mut table, "", &result.members);
+            text.push_str(&format!("\n{}", table.render(width)));
+        }
     }
     if !method.errors.is_empty() {
         let mut table = Table::new(["error", "message"]);
@@ -216,11 +220,21 @@ pub(crate) fn detail(method: &Method, url: &str, width: usize) -> String {
     text
 }
 
+/// What a value holds, each on a row of its own.
+fn members(table: &mut Table, of: &str, members: &[Member]) {
+    for member in members {
+        // The values of a choice stand for themselves.
+        let is_value = member.kind.is_empty();
+        let path = if is_value { format!("  {}", member.path) } else { format!("{of}{}", member.path) };
+        table.row([Cell::plain(path), Cell::new(&member.kind, TYPE), Cell::plain(member.words())]);
+    }
+}
+
 /// What a method gives: on one line if it fits, or else below each other.
-fn answer(Described { kind, text: words }: &Described, width: usize) -> String {
+fn answer(result: &Described, width: usize) -> String {
     const INDENT: usize = 8;
     let room = width.saturating_sub(INDENT);
-    let (kind, words) = (visible(kind), visible(words));
+    let (kind, words) = (visible(&result.kind), visible(&result.words(true)));
     let lines = |text: &str| table::wrap(text, room).join(&format!("\n{:INDENT$}", ""));
     let is_short = kind.width() + words.width() + 2 <= room;
     let words = match (words.is_empty(), is_short) {

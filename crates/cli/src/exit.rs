@@ -18,11 +18,11 @@ pub(crate) enum Exit {
     Unreachable = 3,
     /// No answer came in time.
     TimedOut = 4,
-    /// What came back breaks the protocol, or is no JSON-RPC at all.
+    /// What came back breaks the protocol, or is no JSON-RPC at all, or is longer than it may be.
     Protocol = 5,
     /// An address could not be listened on.
     CannotListen = 6,
-    /// The result came but could not be written to stdout.
+    /// The result came but could not be written to stdout, or was read there too slowly.
     CannotWrite = 7,
     /// `check` found faults.
     Faulty = 8,
@@ -40,9 +40,9 @@ Exit codes:
   2    the command line is wrong
   3    the far side could not be reached, or the connection broke
   4    no answer came in time, or the far side said so
-  5    the answer breaks the protocol, or is not JSON-RPC
+  5    the answer breaks the protocol, is not JSON-RPC, or is too long
   6    an address could not be listened on
-  7    the result could not be written
+  7    the result could not be written, or was read too slowly
   8    `check` found faults
   9    `discover --diff`, a change breaks callers
   130  stopped by a signal; `serve`, by a second one";
@@ -53,10 +53,21 @@ impl Exit {
         match error {
             CallError::Rejected(_) => Exit::Rejected,
             CallError::TimedOut => Exit::TimedOut,
+            error if is_too_long(error) => Exit::Protocol,
             CallError::Transport(_) | CallError::Protocol(_) | CallError::Result(_) => Exit::Protocol,
             CallError::Params(_) | CallError::Unsupported(_) => Exit::Usage,
+            CallError::Unread(_) => Exit::CannotWrite,
             _ => Exit::Unreachable,
         }
+    }
+}
+
+/// Whether an answer came that is longer than it may be. A connection over which it came ends with it.
+pub(crate) fn is_too_long(error: &CallError) -> bool {
+    match error {
+        CallError::Closed(what) => what.contains("limits.frame"),
+        CallError::Transport(what) => what.contains("limits.reply"),
+        _ => false,
     }
 }
 

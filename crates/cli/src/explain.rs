@@ -4,6 +4,7 @@ use http::Uri;
 use switchboard::address::{Address, Scheme};
 use switchboard::{CallError, Code, ErrorObject};
 
+use crate::exit::is_too_long;
 use crate::failure::Failure;
 use crate::target::Target;
 
@@ -19,6 +20,8 @@ impl Target {
 
     fn advice(&self, error: &CallError) -> Option<String> {
         match error {
+            error if is_too_long(error) => Some(self.too_long()),
+            CallError::Unread(_) => Some("read it faster, or write it to a file first".to_owned()),
             CallError::Unreachable(what) => self.unreachable(what),
             CallError::Closed(what) => self.closed(what),
             CallError::TimedOut => Some(self.late()),
@@ -36,6 +39,7 @@ impl Target {
             _ if has("issuer that is not trusted") => "or use `--cacert FILE`".to_owned(),
             _ if has("which no server may show") => AUTHORITY.to_owned(),
             _ if has(CERTIFICATE_WANTED) => CERTIFICATE.to_owned(),
+            Some(Scheme::Ws) if has("speaks TLS") => format!("call `{}`", self.with("wss")),
             _ if has("ertificate") || has("TLS") => return None,
             _ if has("status 401") => self.token_advice(),
             Some(Scheme::Ws | Scheme::Wss) if has("status 404") || has("status 405") => {
@@ -59,14 +63,21 @@ impl Target {
         if what.contains(CERTIFICATE_WANTED) {
             return Some(CERTIFICATE.to_owned());
         }
-        let is_odd =
-            ["closed the connection", "framing", "limits.frame"].iter().any(|part| what.contains(part));
+        let is_odd = ["closed the connection", "framing"].iter().any(|part| what.contains(part));
         match self.scheme() {
             Some(Scheme::Tcp | Scheme::Tls) if is_odd => {
-                let web = if self.scheme().is_some_and(Scheme::is_secure) { "https" } else { "http" };
-                Some(format!("if it speaks HTTP, call `{}`; {FRAMINGS}", self.with(web)))
+                let is_secure = self.scheme().is_some_and(Scheme::is_secure);
+                let web = if is_secure { "https" } else { "http" };
+                let or_tls = match is_secure {
+                    true => String::new(),
+                    false => format!(", if it speaks TLS, `{}`", self.with("tls")),
+                };
+                Some(format!("if it speaks HTTP, call `{}`{or_tls}; {FRAMINGS}", self.with(web)))
             }
-            Some(Scheme::Unix | Scheme::Exec) if what.contains("framing") => Some(FRAMINGS.to_owned()),
+            Some(Scheme::Exec) if is_odd || what.contains(" ended (") => Some(
+                "run it by itself to see what it says: it must speak JSON-RPC on its standard input and output".to_owned(),
+            ),
+            Some(Scheme::Unix) if what.contains("framing") => Some(FRAMINGS.to_owned()),
             _ => None,
         }
     }
@@ -76,6 +87,7 @@ impl Target {
         let more = format!("it was {:?}; give it more with `--timeout SECONDS`", self.timeout);
         match self.scheme() {
             Some(Scheme::Http | Scheme::Https) => more,
+            _ if self.url.contains("framing=") => format!("{more}; {FRAMINGS}"),
             _ if self.tap().is_some() => more,
             _ => more + ", or see with `-v` what comes",
         }
@@ -87,8 +99,26 @@ impl Target {
             _ if what.contains("is not HTTP") => {
                 format!("if it speaks JSON-RPC without HTTP, call `{}`; {FRAMINGS}", self.with("tcp"))
             }
-            _ if what.contains(" 401 ") => self.token_advice(),
-            _ => ADDRESS.to_owned(),
+            _ if what.contains(" and points to ") => "call it there, if that is trusted".to_owned(),
+            _ => match status(what) {
+                Some(401 | 403) => self.token_advice(),
+                Some(429 | 503) => "it is too busy, or not ready; try again later".to_owned(),
+                Some(502 | 504) => {
+                    "whoever stands before the server cannot reach it; check that it runs".to_owned()
+                }
+                Some(500..) => "something failed in the server; look at its log".to_owned(),
+                _ => ADDRESS.to_owned(),
+            },
+        }
+    }
+
+    /// More than is taken came at once.
+    fn too_long(&self) -> String {
+        let more = "take more with `--max-answer BYTES`, such as 500M";
+        // Where lengths stand before messages, what is none looks like a huge one.
+        match self.url.ends_with("framing=length") {
+            true => format!("{more}; {FRAMINGS}"),
+            false => more.to_owned(),
         }
     }
 
@@ -149,15 +179,19 @@ impl Target {
     }
 }
 
+/// The status that a server answered with.
+fn status(what: &str) -> Option<u16> {
+    what.strip_prefix("the server answered ")?.get(..3)?.parse().ok()
+}
+
 /// What to do about an answer that breaks the protocol. What is JSON-RPC, almost, comes from the right place.
 fn broken(what: &str) -> &'static str {
     match what {
         "a response holds `result` and `error`" => {
-            "JSON-RPC 2.0 (section 5) has one of them only, and an `error` that is null counts, too; see it with `-v`, and have \
-             the server mended"
+            "JSON-RPC 2.0 (section 5) has one of them only, and an `error` that is null counts, too; if it speaks 1.0, add `--v1`"
         }
         _ if ["empty", "not JSON", "no response object"].iter().any(|part| what.contains(part)) => ADDRESS,
-        _ => "see it with `-v`, and have the server mended",
+        _ => "see it with `-v`; `switchboard check` finds what else is wrong",
     }
 }
 
@@ -172,6 +206,7 @@ const FRAMINGS: &str =
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit::Exit;
     use clap::Parser;
 
     #[derive(Parser)]
@@ -194,7 +229,8 @@ mod tests {
     fn whoever_knocks_at_the_wrong_door_is_told_the_others() {
         let closed = |what: &'static str| CallError::Closed(what.into());
         let gone = "the far side closed the connection";
-        check("tcp://h:1", &closed(gone), "call `http://h:1`");
+        check("tcp://h:1", &closed(gone), "call `http://h:1`, if it speaks TLS, `tls://h:1`");
+        check("exec:a", &closed(gone), "run it by itself");
         check("tls://h:1?framing=lines", &closed(gone), "call `https://h:1`");
         check("tcp://h:1", &closed("the far side broke the framing: odd"), "?framing=lsp");
         check("unix:/a", &closed("the far side broke the framing: odd"), "?framing=lsp");
@@ -211,6 +247,7 @@ mod tests {
             "`/rpc/ws`",
         );
         check("ws://h:1", &unreachable("h:1 is no WebSocket server: odd"), "call `tcp://h:1`");
+        check("ws://h:1", &unreachable("h:1 refused: this port speaks TLS"), "call `wss://h:1`");
         check("exec:a", &unreachable("`a` did not start"), "check the command");
         check("ws://h:1", &unreachable("h:1 did not accept the connection in time"), "--timeout");
         check("tls://h:1", &unreachable("no connection to h:1 within 1s"), "--timeout");
@@ -222,8 +259,33 @@ mod tests {
     }
 
     #[test]
+    fn a_status_is_told_with_what_fits_it() {
+        let answered = |what: &'static str| CallError::Transport(what.into());
+        let status = |status: &str| CallError::Transport(format!("the server answered {status}").into());
+        check("http://h:1", &status("503 Service Unavailable"), "try again later");
+        check("http://h:1", &status("500 Internal Server Error"), "its log");
+        check("http://h:1", &status("502 Bad Gateway"), "check that it runs");
+        check("http://h:1", &status("403 Forbidden"), "--token");
+        check("http://h:1", &status("404 Not Found"), "the URL and its path");
+        check("http://h:1", &answered("the server answered 302 Found and points to /x"), "call it there");
+    }
+
+    #[test]
+    fn what_is_too_long_is_told_alike_over_every_carrier() {
+        let over_http = CallError::Transport("the answer has more than 5 bytes (limits.reply)".into());
+        let over_tcp = CallError::Closed("a frame exceeds the limit of 5 bytes (limits.frame)".into());
+        check("http://h:1", &over_http, "--max-answer");
+        check("tcp://h:1", &over_tcp, "--max-answer");
+        check("tcp://h:1?framing=length", &over_tcp, "?framing=lsp");
+        assert_eq!(Exit::of(&over_http), Exit::of(&over_tcp));
+        check("tcp://h:1", &CallError::Unread("odd".into()), "faster");
+        assert_eq!(Exit::of(&CallError::Unread("odd".into())), Exit::CannotWrite);
+    }
+
+    #[test]
     fn who_waits_on_a_connection_is_told_how_to_see_what_comes() {
         check("tcp://h:1", &CallError::TimedOut, "or see with `-v` what comes");
+        check("tcp://h:1?framing=length", &CallError::TimedOut, "?framing=lsp");
         check("http://h:1", &CallError::TimedOut, "it was 30s; give it more with `--timeout SECONDS`");
     }
 

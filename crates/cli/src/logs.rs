@@ -1,8 +1,25 @@
 //! Logs, on stderr.
 
 use std::io::IsTerminal;
+use std::sync::Arc;
 
+use switchboard::{Reply, Service, service_fn};
 use tracing_subscriber::EnvFilter;
+
+/// Logs each call and notification that fails, by its method and code. What was sent with it stays unsaid.
+pub(crate) fn failures(service: Arc<dyn Service>) -> impl Service {
+    service_fn(move |call| {
+        let (method, is_notification) = (call.method.clone(), call.is_notification());
+        service.call(call).map(move |reply| {
+            if let Reply::Error(error) = &reply {
+                let what = if is_notification { "a notification" } else { "a call" };
+                // Quoted, so that a name cannot pass for another line of the log.
+                tracing::info!(method = ?method.as_str(), code = error.code.0, "{what} failed");
+            }
+            reply
+        })
+    })
+}
 
 /// Starts logging: what `RUST_LOG` says, or warnings, and more for each `-v`.
 pub(crate) fn start(verbose: u8) {

@@ -36,8 +36,10 @@ mod table;
 mod target;
 mod text;
 mod units;
+mod usage;
 mod watch;
 mod wire;
+mod wishes;
 mod words;
 
 use std::process::ExitCode;
@@ -96,7 +98,11 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| {
+        let given: Vec<String> =
+            std::env::args_os().map(|text| text.to_string_lossy().into_owned()).collect();
+        usage::explain(error, &given).exit()
+    });
     let outcome = match arguments.command {
         Command::Batch(batch) => batch.run(),
         Command::Bench(bench) => bench.run(),

@@ -5,6 +5,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
 use clap::Args;
@@ -22,7 +23,7 @@ const ADVICE: Style = AnsiColor::Yellow.on_default();
 /// How results are written, where the command line says so.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Format {
-    /// Write JSON on a terminal too, one line for each result.
+    /// Write JSON on a terminal too, one line for each result; errors of the far side as well.
     #[arg(long, help_heading = "Output")]
     json: bool,
     /// Write results exactly as they were received, on a terminal too.
@@ -30,7 +31,19 @@ pub(crate) struct Format {
     raw: bool,
 }
 
+/// Whether errors are JSON on a terminal, too.
+static JSON: AtomicBool = AtomicBool::new(false);
+
+fn is_json() -> bool {
+    JSON.load(Ordering::Relaxed)
+}
+
 impl Format {
+    /// Has errors of the far side written like results from now on.
+    pub(crate) fn for_errors(self) {
+        JSON.fetch_or(self.json || self.raw, Ordering::Relaxed);
+    }
+
     /// Whether a person reads: tables, pages and colours, not JSON.
     pub(crate) fn is_for_people(self) -> bool {
         io::stdout().is_terminal() && !self.json && !self.raw
@@ -90,7 +103,7 @@ pub(crate) fn note(text: &str) {
 /// Writes why a command failed to stderr.
 pub(crate) fn failure(failure: &Failure) {
     match failure {
-        Failure::Rejected(error, _) if !io::stderr().is_terminal() => note(&line(error)),
+        Failure::Rejected(error, _) if !io::stderr().is_terminal() || is_json() => note(&line(error)),
         _ => note(&described(failure)),
     }
 }

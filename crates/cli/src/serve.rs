@@ -1,6 +1,6 @@
 //! `switchboard serve`: serves the demo methods.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -136,7 +136,10 @@ impl Serve {
         let urls = self.listen(&mut server).await?;
         let mut signals = Signals::listen().map_err(|error| cannot_start(&error))?;
         let handle = server.handle();
-        output::note(&banner::banner(&urls, &methods, !self.no_playground));
+        output::note(&match self.is_background(&urls) {
+            true => banner::brief(&urls),
+            false => banner::banner(&urls, &methods, !self.no_playground),
+        });
         let mut serving = tokio::spawn(server.serve());
         tokio::select! {
             // With --stdio it may end by itself.
@@ -150,13 +153,20 @@ impl Serve {
         Ok(())
     }
 
+    /// Whether another program started this one to talk to it, and nobody reads along.
+    fn is_background(&self, urls: &[String]) -> bool {
+        urls.iter().all(|url| url == "stdio") && !io::stderr().is_terminal()
+    }
+
     /// The methods, and what stands before them.
     fn service(&self, router: Router) -> Result<Arc<dyn Service>, Failure> {
-        if !self.validate {
-            return Ok(Arc::new(router));
+        let validation = self.validate.then(|| Validation::new(&demo::generator().document(&router)));
+        let mut service: Arc<dyn Service> = Arc::new(router);
+        if let Some(validation) = validation {
+            service = validation.map_err(|error| Failure::usage(error.to_string()))?.layer(service);
         }
-        let validation = Validation::new(&demo::generator().document(&router));
-        Ok(validation.map_err(|error| Failure::usage(error.to_string()))?.layer(Arc::new(router)))
+        // What nobody sees costs nothing.
+        Ok(if self.verbose > 0 { Arc::new(logs::failures(service)) } else { service })
     }
 
     /// Listens everywhere, or nowhere; gives the URLs.
@@ -247,6 +257,12 @@ fn explain(error: ListenError) -> Failure {
             io::ErrorKind::PermissionDenied => cannot(text).advise("choose a port from 1024 on"),
             _ => cannot(text).advise("choose an address of this machine with `--listen`"),
         },
+        ListenError::Unix(error) if error.kind() == io::ErrorKind::NotFound => {
+            cannot(text).advise("make the folder of the socket first")
+        }
+        ListenError::Unix(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            cannot(text).advise("choose a folder that you may write to")
+        }
         ListenError::Unresolved(_) | ListenError::Unix(_) | ListenError::Listener(_) => cannot(text),
         ListenError::Public(_) => {
             Failure::usage(text).advise("add `--public` if that is meant, or listen on 127.0.0.1")

@@ -72,6 +72,7 @@ impl Target {
         work: impl AsyncFnOnce(&Session<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         logs::start(self.log_level());
+        self.format.for_errors();
         let dial = self.dial()?;
         // A thread besides this one sees signals, even while this one waits for somebody to read its output.
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
@@ -109,6 +110,16 @@ impl Session<'_> {
             None => dial.connect().await.map_err(wrong)?,
         };
         Ok(Line::new(peer, self.target.timeout))
+    }
+
+    /// Whether somebody is there to be called over HTTP, before anything is sent.
+    pub(crate) async fn reach(&self) -> Result<(), Failure> {
+        let reached = tokio::time::timeout(self.target.timeout, reach(&self.dial)).await;
+        match reached {
+            Ok(Err(error)) => Err(self.target.explain(CallError::Unreachable(error.to_string().into()))),
+            Ok(Ok(())) => Ok(()),
+            Err(_) => Err(self.target.explain(CallError::TimedOut)),
+        }
     }
 
     /// A line that is opened again when it breaks, for a far side that may call this service.

@@ -34,15 +34,23 @@ pub(crate) fn document(place: &str, target: &Target) -> Result<Document, Failure
             )
         });
     }
-    Document::parse(written(place)?).map_err(|error| {
-        Failure::usage(format!("{place} is no OpenRPC document: {error}"))
-            .advise("get one with `switchboard discover URL --openrpc`")
-    })
+    Document::parse(local(place)?.to_string()).map_err(|error| none(place, &error.to_string()))
 }
 
-/// What stands in a file or on stdin, as it is written.
+/// Why what stands at a place is no document, and where to get one.
+fn none(place: &str, why: &str) -> Failure {
+    Failure::usage(format!("{} is no OpenRPC document: {why}", text::name(Path::new(place))))
+        .advise("get one with `switchboard discover URL --openrpc`")
+}
+
+/// The document in a file or on stdin, as it is written.
 pub(crate) fn local(place: &str) -> Result<Json, Failure> {
-    Json::parse(written(place)?).map_err(|error| Failure::usage(format!("{place} is not JSON: {error}")))
+    let json = Json::parse(written(place)?)
+        .map_err(|error| Failure::usage(format!("{} is not JSON: {error}", text::name(Path::new(place)))))?;
+    match discovery::is_document(&json) {
+        true => Ok(json),
+        false => Err(none(place, "it lists no methods")),
+    }
 }
 
 fn written(place: &str) -> Result<String, Failure> {

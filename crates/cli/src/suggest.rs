@@ -9,9 +9,21 @@ use crate::failure::Failure;
 use crate::session::{Line, Session};
 
 impl Session<'_> {
+    /// The command that shows all methods of the far side.
+    pub(crate) fn listing(&self) -> String {
+        format!("`switchboard discover {}`", self.target.url)
+    }
+
     /// What the failure of a call means. Where a person reads it and the far side describes itself, it is asked what would
     /// have been right.
-    pub(crate) async fn explain(&self, line: &Line, method: &str, error: CallError) -> Failure {
+    /// Where `listing` shows all that there is.
+    pub(crate) async fn explain(
+        &self,
+        line: &Line,
+        method: &str,
+        error: CallError,
+        listing: &str,
+    ) -> Failure {
         let code = error.rejection().map(|rejection| rejection.code);
         let failure = self.target.explain(error);
         let is_answerable = matches!(code, Some(Code::METHOD_NOT_FOUND | Code::INVALID_PARAMS));
@@ -20,7 +32,7 @@ impl Session<'_> {
         }
         let Ok(found) = discovery::of(line).await else { return failure };
         let advice = match code {
-            Some(Code::METHOD_NOT_FOUND) => unknown(&found, method, &self.target.url),
+            Some(Code::METHOD_NOT_FOUND) => unknown(&found, method, listing),
             _ => expected(&found, method),
         };
         match advice {
@@ -30,16 +42,13 @@ impl Session<'_> {
     }
 }
 
-fn unknown(found: &Found, method: &str, url: &str) -> Option<String> {
+fn unknown(found: &Found, method: &str, listing: &str) -> Option<String> {
     // It is there: what was not found is something else.
     if found.method(method).is_some() {
         return None;
     }
     let names = found.methods.iter().map(|method| method.name.as_str());
-    Some(
-        did_you_mean(method, names)
-            .unwrap_or_else(|| format!("`switchboard discover {url}` shows what there is")),
-    )
+    Some(did_you_mean(method, names).unwrap_or_else(|| format!("{listing} shows what there is")))
 }
 
 /// The parameters that a method takes.
@@ -47,10 +56,15 @@ fn expected(found: &Found, method: &str) -> Option<String> {
     let method = found.method(method)?;
     let mut text = format!("expected {}", method.signature());
     for param in &method.params {
+        let rules = param.value.rules.iter().map(String::as_str);
+        let words: Vec<&str> =
+            rules.chain([param.value.text.as_str()]).filter(|words| !words.is_empty()).collect();
         let mark = if param.is_required { "" } else { " (optional)" };
-        let words =
-            if param.value.text.is_empty() { String::new() } else { format!("  {}", param.value.text) };
+        let words = if words.is_empty() { String::new() } else { format!("  {}", words.join("; ")) };
         text.push_str(&format!("\n  {}: {}{mark}{words}", param.name, param.value.kind));
+        for member in param.value.members.iter().filter(|member| !member.kind.is_empty()) {
+            text.push_str(&format!("\n    {}{}: {}", param.name, member.path, member.kind));
+        }
     }
     Some(text)
 }
@@ -114,9 +128,6 @@ mod tests {
         assert_eq!(expected(&found, "add").as_deref(), Some(text));
         assert_eq!(expected(&found, "x"), None);
         assert_eq!(unknown(&found, "add", "u"), None);
-        assert_eq!(
-            unknown(&found, "zzz", "u").as_deref(),
-            Some("`switchboard discover u` shows what there is")
-        );
+        assert_eq!(unknown(&found, "zzz", "`.methods`").as_deref(), Some("`.methods` shows what there is"));
     }
 }

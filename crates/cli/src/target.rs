@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use switchboard::address::{Address, Scheme};
 use switchboard::lasting::Backoff;
 use switchboard::tls::{ClientFiles, ClientTls, Trust};
-use switchboard::{Dial, DialError, Settings, Tap, Version};
+use switchboard::{Dial, DialError, Limits, Profile, Settings, Tap, Version, Versions};
 
 use crate::failure::Failure;
 use crate::layout::visible;
@@ -52,9 +52,16 @@ pub(crate) struct Target {
     /// Trust any certificate: whoever is on the way can read and change everything.
     #[arg(long, conflicts_with = "cacert", help_heading = HEADING)]
     insecure: bool,
-    /// Call in version 1.0 of JSON-RPC.
+    /// Call in version 1.0 of JSON-RPC, which has no batches and no streams.
     #[arg(long, help_heading = HEADING)]
     pub(crate) v1: bool,
+    /// Send what servers of Switchboard understand besides JSON-RPC, over every carrier: how long the caller waits, as the
+    /// member `timeoutMs`, and that it reads streams, as `stream`. Others may refuse requests with such members.
+    #[arg(long, conflicts_with = "v1", help_heading = HEADING)]
+    pub(crate) extensions: bool,
+    /// The most bytes that an answer may have, such as 500M.
+    #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = units::bytes, help_heading = HEADING)]
+    max_answer: usize,
     /// Show each message that is sent and received on stderr; twice to log as well, more often for more.
     #[arg(short, long, action = clap::ArgAction::Count, help_heading = HEADING)]
     verbose: u8,
@@ -65,6 +72,8 @@ pub(crate) struct Target {
 const HEADING: &str = "Connection";
 /// Where the token may be besides the command line.
 const TOKEN: &str = "SWITCHBOARD_TOKEN";
+/// How long a stream may go unread.
+const PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The carriers that have headers.
 const HEADED: &str = "an http, https, ws or wss URL";
 
@@ -106,15 +115,40 @@ impl Target {
                 .advise("name the program to be started and called, as in `exec:COMMAND`"));
         }
         self.check_credentials(scheme)?;
-        if self.v1 && !matches!(scheme, Scheme::Http | Scheme::Https) {
-            return Err(Failure::usage("only http and https URLs are called in version 1.0"));
-        }
         if scheme.is_secure() {
             dial = dial.with_tls(self.tls()?);
         }
-        let settings = Settings { tap: self.tap(), ..Settings::default() };
         let version = if self.v1 { Version::V1 } else { Version::V2 };
-        Ok(dial.with_settings(settings).with_headers(self.headers()?).with_version(version))
+        Ok(dial.with_settings(self.settings()).with_headers(self.headers()?).with_version(version))
+    }
+
+    /// How much is taken, and what is sent besides plain JSON-RPC: nothing, unless it is asked for.
+    fn settings(&self) -> Settings {
+        let default = Limits::default();
+        let limits = Limits {
+            frame: default.frame.min(self.max_answer),
+            reply: self.max_answer,
+            batch_reply: self.max_answer,
+            // What is in an answer takes its bytes, and those are counted.
+            members: usize::MAX,
+            // A terminal that is held on waits as long as its owner does.
+            stall_time: PAUSE,
+            // An item may be as long as an answer, and the next one comes before it is shown.
+            outbox: default.outbox.saturating_add(self.max_answer.saturating_mul(2)),
+            ..default
+        };
+        let mut profile = Profile::default();
+        profile.wishes = self.extensions;
+        if self.v1 {
+            profile.versions = Versions::V1;
+        }
+        Settings { limits, profile, tap: self.tap() }
+    }
+
+    /// Whether calls go over HTTP.
+    pub(crate) fn is_http(&self) -> bool {
+        let scheme = self.url.parse::<Address>().ok().map(|address| address.scheme());
+        matches!(scheme, Some(Scheme::Http | Scheme::Https))
     }
 
     /// Whoever gives credentials counts on it that they are sent, so they are refused where they cannot be.

@@ -116,7 +116,7 @@ pub enum AddressError {
     #[error("{0:?} has a path, and a socket has none; leave it out")]
     Path(String),
     /// Nothing after the colon.
-    #[error("{0:?} names no {1}")]
+    #[error("{0:?} names no {1}; write it behind the colon")]
     Empty(String, &'static str),
     /// A framing that is none.
     #[error("the framing {0:?} is not known{1}; those known are \"lines\", \"json\", \"lsp\" and \"length\"")]

@@ -1,7 +1,9 @@
 //! Calls as they are written in a file: a JSON array of requests, or one call a line.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use switchboard::{Call, Json, Kind};
 
@@ -78,37 +80,76 @@ fn request(json: &Json, number: usize) -> Result<Entry, Failure> {
     if json.kind() != Kind::Object {
         return Err(wrong("is no JSON object"));
     }
-    let Members { method, params, id } =
-        json.decode().map_err(|error| wrong(&format!("cannot be read: {error}")))?;
+    let Members(members) = json.decode().map_err(|error| wrong(&format!("cannot be read: {error}")))?;
+    let (mut version, mut method, mut params, mut id, mut others) = (None, None, None, None, Vec::new());
+    for (name, value) in members {
+        let known = match name.as_str() {
+            "jsonrpc" => &mut version,
+            "method" => &mut method,
+            "params" => &mut params,
+            "id" => &mut id,
+            _ => {
+                others.push((name, value));
+                continue;
+            }
+        };
+        if known.replace(value).is_some() {
+            // Servers refuse it, too.
+            return Err(wrong(&format!("has the member `{name}` twice")));
+        }
+    }
+    if let Some(version) = version.filter(|version| version.as_str() != "\"2.0\"") {
+        return Err(wrong(&format!("is of version {version}"))
+            .advise("leave `jsonrpc` out; all go in version 2.0, or with `--v1` in 1.0"));
+    }
     let method = method.ok_or_else(|| wrong("names no method"))?;
     let method: String = method.decode().map_err(|_| wrong("has a method that is no string"))?;
     let params = params.filter(|params| params.kind() != Kind::Null);
     if params.as_ref().is_some_and(|params| !matches!(params.kind(), Kind::Array | Kind::Object)) {
         return Err(wrong("has params that are neither an array nor an object"));
     }
-    match id {
+    let (id, mut call) = match id {
         Some(id) if !matches!(id.kind(), Kind::String | Kind::Number | Kind::Null) => {
-            Err(wrong("has an id that is neither a string nor a number"))
+            return Err(wrong("has an id that is neither a string nor a number"));
         }
-        Some(id) => Ok(Entry { id, call: Call::new(method, params) }),
-        None => Ok(Entry { id: numbered(number), call: Call::notification(method, params) }),
+        Some(id) => (id, Call::new(method, params)),
+        None => (numbered(number), Call::notification(method, params)),
+    };
+    if !others.is_empty() {
+        call.cx.insert(switchboard::Members(object(&others)));
+    }
+    Ok(Entry { id, call })
+}
+
+/// All members of a request, as they are written.
+struct Members(Vec<(String, Json)>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Members, D::Error> {
+        struct Reading;
+        impl<'de> Visitor<'de> for Reading {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Reading)
     }
 }
 
-/// What is read of a request. A member that stands twice is refused, as servers refuse it.
-#[derive(Deserialize)]
-struct Members {
-    #[serde(default, deserialize_with = "there")]
-    method: Option<Json>,
-    #[serde(default, deserialize_with = "there")]
-    params: Option<Json>,
-    #[serde(default, deserialize_with = "there")]
-    id: Option<Json>,
-}
-
-/// A member that is there, which may be null.
-fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
-    Json::deserialize(deserializer).map(Some)
+/// Members as an object; the last of one name counts.
+fn object(members: &[(String, Json)]) -> Json {
+    let members: BTreeMap<&String, &Json> = members.iter().map(|(name, value)| (name, value)).collect();
+    Json::encode_ref(&members).expect("names and JSON are JSON")
 }
 
 fn numbered(number: usize) -> Json {
@@ -147,6 +188,13 @@ mod tests {
     }
 
     #[test]
+    fn what_else_a_request_holds_is_sent_with_it() {
+        let entries = parse(r#"[{"method":"a","id":1,"trace":"x","b":[1.50]}]"#).unwrap();
+        let members = entries[0].call.cx.get::<switchboard::Members>().unwrap();
+        assert_eq!(members.0.as_str(), r#"{"b":[1.50],"trace":"x"}"#);
+    }
+
+    #[test]
     fn what_is_wrong_is_told_with_its_place() {
         let check = |text: &str, expected: &str| {
             let Failure::Trouble(trouble) = parse(text).unwrap_err() else { panic!("{text}") };
@@ -160,7 +208,8 @@ mod tests {
         check("[{}]", "request 1 names no method");
         check("[{\"method\":\"a\",\"params\":5}]", "neither an array nor an object");
         check("[{\"method\":\"a\",\"id\":{}}]", "has an id that is neither a string nor a number");
-        check("[{\"method\":\"a\",\"method\":\"b\"}]", "request 1 cannot be read: duplicate field `method`");
+        check("[{\"method\":\"a\",\"method\":\"b\"}]", "request 1 has the member `method` twice");
+        check("[{\"jsonrpc\":\"3.0\",\"method\":\"a\",\"id\":1}]", "request 1 is of version \"3.0\"");
         check("[1", "not JSON");
     }
 }

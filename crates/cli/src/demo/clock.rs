@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use futures_util::{StreamExt, stream};
+use futures_util::{FutureExt, StreamExt, stream};
 use switchboard::{Code, Context, DeclaredError, ErrorObject, IntoError, Stream, service};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
@@ -59,6 +59,8 @@ impl Clock {
     }
 
     /// Sends the notification `onTick` from now on, until the connection ends.
+    ///
+    /// The answer comes first. In an event stream over HTTP, which ends with the answer, one comes before it.
     #[method(tag = "pushes")]
     async fn watch(
         &self,
@@ -69,13 +71,18 @@ impl Clock {
     ) -> Result<(), NoTicks> {
         let time = pause(seconds).map_err(NoTicks::Unacceptable)?;
         let permit = Arc::clone(&self.watchers).try_acquire_owned().map_err(|_| NoTicks::TooMany)?;
-        // The first says whether this caller can be told at all.
         let peer = cx.peer().clone();
-        peer.notify("onTick", [0]).await.map_err(|_| NoTicks::NoPush)?;
+        if matches!(cx.origin().transport, "http" | "https") {
+            return peer.notify("onTick", [0]).await.map_err(|_| NoTicks::NoPush);
+        }
+        // Where nobody can be called back, it is closed from the beginning.
+        if peer.closed().now_or_never().is_some() {
+            return Err(NoTicks::NoPush);
+        }
         let tell = async move {
             let _permit = permit;
             let mut clock = interval(time);
-            for number in 1_u64.. {
+            for number in 0_u64.. {
                 clock.tick().await;
                 if peer.notify("onTick", [number]).await.is_err() {
                     return;

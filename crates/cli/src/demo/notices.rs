@@ -8,6 +8,7 @@ use std::sync::Arc;
 use switchboard::{Json, Method, MethodDescription, Methods, ResultDescription, service};
 
 use super::status::Status;
+use crate::layout::visible;
 
 /// The most characters of a notice that are logged.
 const LONGEST: usize = 1000;
@@ -67,7 +68,8 @@ It may be told in any form: by name, by position, or not at all.";
 /// `logEvent`: by hand, because it takes parameters of any names.
 fn log_event(status: Arc<Status>) -> Method {
     let take = move |event: Json, _| {
-        tracing::info!("the event {:?}", shortened(event.as_str()));
+        // A line end within it cannot pass for another line of the log.
+        tracing::info!("the event {}", visible(shortened(event.as_str())));
         status.noticed();
         Ok::<_, switchboard::ErrorObject>(())
     };

@@ -101,12 +101,40 @@ fn methods(known: &Found, typed: &str, before: &str) -> Vec<Offer> {
 /// The names of parameters that are not given yet, for `name=value`.
 fn names(method: &Method, params: &str, before: &str) -> Vec<Offer> {
     let typed = params.rsplit(char::is_whitespace).next().unwrap_or_default();
+    if let Some((name, begun)) = typed.split_once('=') {
+        return values(method, name, begun, before);
+    }
     if typed.contains(['=', '"', '[', '{']) {
         return Vec::new();
     }
     let given = &params[..params.len() - typed.len()];
     let is_given = |name: &str| given.split_whitespace().any(|word| word.split('=').next() == Some(name));
     offers(method, typed, before, is_given, |name| format!("{name}="))
+}
+
+/// The values of a parameter that has only so many.
+fn values(method: &Method, name: &str, begun: &str, before: &str) -> Vec<Offer> {
+    let param = method.params.iter().find(|param| param.name == name);
+    let all = param.map_or(&[][..], |param| &param.value.values).iter().map(|value| bare(value));
+    let fitting = all.filter(|value| value.starts_with(begun) && visible(value) == **value);
+    fitting
+        .map(|value| Offer {
+            text: value.to_owned(),
+            about: String::new(),
+            from: before.len() - begun.len(),
+            is_whole: true,
+        })
+        .collect()
+}
+
+/// A value as it is typed: a string without its quotes, unless it would be something else then.
+fn bare(json: &str) -> &str {
+    let inside = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let is_bare = |text: &&str| {
+        let is_word = |c: char| c.is_alphanumeric() || "-_./:".contains(c);
+        !text.is_empty() && text.chars().all(is_word) && switchboard::Json::parse(text.to_string()).is_err()
+    };
+    inside.filter(is_bare).unwrap_or(json)
 }
 
 /// The names of parameters as members of an object, where one begins.
@@ -175,7 +203,7 @@ mod tests {
         let document = r#"{"openrpc":"1.3.2","info":{"title":"t","version":"1"},"methods":[
             {"name":"math/add","summary":"Adds.","params":[
                 {"name":"a","required":true,"schema":{"type":"number"}},{"name":"b","schema":{"type":"number"}}]},
-            {"name":"math/sub","params":[]},{"name":"echo","params":[{"name":"message","schema":{}}]},
+            {"name":"math/sub","params":[]},{"name":"pick","params":[{"name":"one","schema":{"enum":["red","green","2",3]}}]},{"name":"echo","params":[{"name":"message","schema":{}}]},
             {"name":"evil\u001b","params":[]}]}"#;
         discovery::read(&switchboard::Json::parse(document).unwrap()).unwrap()
     }
@@ -192,7 +220,7 @@ mod tests {
         assert_eq!(completed("! e"), ["! echo"]);
         assert_eq!(completed(".describe math/s"), [".describe math/sub"]);
         assert_eq!(completed("x"), [""; 0]);
-        assert_eq!(completed("").len(), 3, "what would command the terminal is not offered");
+        assert_eq!(completed("").len(), 4, "what would command the terminal is not offered");
     }
 
     #[test]
@@ -202,6 +230,16 @@ mod tests {
         assert_eq!(completed("!math/add b"), ["!math/add b="]);
         assert_eq!(completed("math/add a="), [""; 0]);
         assert_eq!(completed("unknown "), [""; 0]);
+    }
+
+    #[test]
+    fn values_are_completed_where_there_are_only_some() {
+        assert_eq!(
+            completed("pick one="),
+            ["pick one=red", "pick one=green", "pick one=\"2\"", "pick one=3"]
+        );
+        assert_eq!(completed("pick one=g"), ["pick one=green"]);
+        assert_eq!(completed("pick two="), [""; 0]);
     }
 
     #[test]

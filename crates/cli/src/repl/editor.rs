@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use reedline::{
-    ColumnarMenu, DefaultHinter, Emacs, ExternalPrinter, FileBackedHistory, KeyCode, KeyModifiers,
+    Color, ColumnarMenu, DefaultHinter, Emacs, ExternalPrinter, FileBackedHistory, KeyCode, KeyModifiers,
     MenuBuilder, Prompt, PromptEditMode, PromptHistorySearch, Reedline, ReedlineEvent, ReedlineMenu, Signal,
     ValidationResult, Validator, default_emacs_keybindings,
 };
@@ -52,7 +52,7 @@ impl Editor {
         let mut editor = self.reedline();
         loop {
             screen.prompting(true);
-            let signal = editor.read_line(&Name(&name));
+            let signal = editor.read_line(&Name { name: &name, has_colours: screen.has_colours() });
             screen.prompting(false);
             match signal {
                 Ok(Signal::Success(text)) => {
@@ -80,7 +80,15 @@ impl Editor {
         let complete = vec![ReedlineEvent::Menu(MENU.to_owned()), ReedlineEvent::MenuNext];
         keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, ReedlineEvent::UntilFound(complete));
         keys.add_binding(KeyModifiers::SHIFT, KeyCode::BackTab, ReedlineEvent::MenuPrevious);
-        let menu = ColumnarMenu::default().with_name(MENU).with_columns(3);
+        let has_colours = self.screen.has_colours();
+        let mut menu = ColumnarMenu::default().with_name(MENU).with_columns(3);
+        if !has_colours {
+            let (plain, chosen) = (Color::Default.normal(), Color::Default.reverse());
+            menu =
+                menu.with_text_style(plain).with_match_text_style(plain).with_description_text_style(plain);
+            menu = menu.with_selected_text_style(chosen).with_selected_match_text_style(chosen);
+        }
+        let hint = if has_colours { Color::DarkGray.normal() } else { Color::Default.dimmed() };
         let history = match self.history {
             Some(file) => FileBackedHistory::with_file(HISTORY, file).unwrap_or_default(),
             None => FileBackedHistory::default(),
@@ -92,10 +100,12 @@ impl Editor {
             .with_partial_completions(true)
             .with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)))
             .with_edit_mode(Box::new(Emacs::new(keys)))
-            .with_highlighter(Box::new(Highlight::new(self.known)))
-            .with_hinter(Box::new(DefaultHinter::default().with_style(reedline::Color::DarkGray.normal())))
+            .with_highlighter(Box::new(Highlight::new(self.known, has_colours)))
+            .with_hinter(Box::new(DefaultHinter::default().with_style(hint)))
             .with_validator(Box::new(Brackets))
-            .with_ansi_colors(self.screen.has_colours())
+            // Without colours what is chosen is reversed. Told to use nothing at all, the menu writes it in capitals, and names are
+            // others then.
+            .with_ansi_colors(true)
             .with_external_printer(self.printer)
             .with_poll_interval(LATENCY)
             .use_bracketed_paste(true)
@@ -115,11 +125,20 @@ impl Validator for Brackets {
 }
 
 /// A prompt that names the far side.
-struct Name<'a>(&'a str);
+struct Name<'a> {
+    name: &'a str,
+    has_colours: bool,
+}
+
+impl Name<'_> {
+    fn colour(&self, colour: Color) -> Color {
+        if self.has_colours { colour } else { Color::Default }
+    }
+}
 
 impl Prompt for Name<'_> {
     fn render_prompt_left(&self) -> Cow<'_, str> {
-        Cow::Borrowed(self.0)
+        Cow::Borrowed(self.name)
     }
 
     fn render_prompt_right(&self) -> Cow<'_, str> {
@@ -136,5 +155,21 @@ impl Prompt for Name<'_> {
 
     fn render_prompt_history_search_indicator(&self, search: PromptHistorySearch) -> Cow<'_, str> {
         Cow::Owned(format!("(search {}) ", search.term))
+    }
+
+    fn get_prompt_color(&self) -> Color {
+        self.colour(Color::LightGreen)
+    }
+
+    fn get_prompt_multiline_color(&self) -> Color {
+        self.colour(Color::LightBlue)
+    }
+
+    fn get_prompt_right_color(&self) -> Color {
+        self.colour(Color::LightMagenta)
+    }
+
+    fn get_indicator_color(&self) -> Color {
+        self.colour(Color::LightCyan)
     }
 }

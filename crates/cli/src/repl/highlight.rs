@@ -9,11 +9,12 @@ use super::completion::Known;
 /// Colours lines.
 pub(crate) struct Highlight {
     known: Known,
+    has_colours: bool,
 }
 
 impl Highlight {
-    pub(crate) fn new(known: Known) -> Highlight {
-        Highlight { known }
+    pub(crate) fn new(known: Known, has_colours: bool) -> Highlight {
+        Highlight { known, has_colours }
     }
 }
 
@@ -35,6 +36,7 @@ impl Highlighter for Highlight {
         let mut styled = StyledText::new();
         for (part, text) in parts(line) {
             let style = match part {
+                _ if !self.has_colours => Color::Default.normal(),
                 Part::Method if known.methods.is_empty() || known.method(text).is_some() => {
                     Color::Green.bold()
                 }

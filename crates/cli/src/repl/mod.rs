@@ -121,22 +121,32 @@ impl Repl {
         let (line, _lasting) = self.open(session, &voice).await?;
         let mut talk = Talk::new(session, line, Known::default(), voice.clone());
         let mut failures = Vec::new();
-        let mut script = Script { lines: std::io::stdin().lock().lines(), is_begun: false };
-        while let Some(text) = script.next()? {
+        let mut script = Script { lines: std::io::stdin().lock().lines(), read: 0 };
+        // Whoever has it tried again waits for it.
+        if self.target.is_http() && self.target.backoff().is_none() {
+            session.reach().await?;
+        }
+        while let Some((number, text)) = script.next()? {
             let done = match entry::parse(&text) {
                 Ok(Wish::Quit) => break,
                 Ok(wish) => talk.grant(wish).await,
                 Err(failure) => Err(failure),
             };
             if let Err(failure) = done {
+                let failure = failure.at(format!("line {number}"));
                 voice.failure(&failure);
-                failures.push(failure.exit());
+                failures.push((number, failure.exit()));
             }
         }
-        match failures[..] {
-            [] => Ok(()),
-            [first, ..] => {
-                Err(Failure::new(first, format!("{} of the script's lines failed", failures.len())))
+        let numbers: Vec<String> = failures.iter().map(|(number, _)| number.to_string()).collect();
+        match failures.first() {
+            None => Ok(()),
+            Some((_, exit)) => {
+                let count = failures.len();
+                Err(Failure::new(
+                    *exit,
+                    format!("{count} of the script's lines failed: {}", numbers.join(", ")),
+                ))
             }
         }
     }
@@ -283,25 +293,26 @@ async fn tell_states(mut watch: Watch, line: Line, voice: Voice, known: Known) {
 /// Entries of a script, each of which may go over several lines.
 struct Script<L> {
     lines: L,
-    /// Whether anything was read.
-    is_begun: bool,
+    /// How many were read.
+    read: usize,
 }
 
 impl<L: Iterator<Item = std::io::Result<String>>> Script<L> {
-    fn next(&mut self) -> Result<Option<String>, Failure> {
-        let mut text = String::new();
+    /// The next entry, and the line that it begins on.
+    fn next(&mut self) -> Result<Option<(usize, String)>, Failure> {
+        let (mut text, begin) = (String::new(), self.read + 1);
         for line in self.lines.by_ref() {
             let line = line.map_err(|error| Failure::usage(format!("cannot read stdin: {error}")))?;
-            let is_first = !std::mem::replace(&mut self.is_begun, true);
-            let line = if is_first { text::unmarked(&line) } else { &line };
+            self.read += 1;
+            let line = if self.read == 1 { text::unmarked(&line) } else { &line };
             let is_blank = line.trim().is_empty();
             text.push_str(line);
             if is_blank || entry::is_complete(&text) {
-                return Ok(Some(text));
+                return Ok(Some((begin, text)));
             }
             text.push('\n');
         }
-        Ok(Some(text).filter(|text| !text.is_empty()))
+        Ok(Some((begin, text)).filter(|(_, text)| !text.is_empty()))
     }
 }
 
@@ -312,8 +323,10 @@ mod tests {
     #[test]
     fn entries_of_a_script_go_on_until_their_brackets_are_closed() {
         let text = "\u{feff}sum 1 2\n\nadd {\n\"a\": 1\n}\n[1,\n\nsum\nadd [";
-        let mut script = Script { lines: text.lines().map(|line| Ok(line.to_owned())), is_begun: false };
-        let entries: Vec<String> = std::iter::from_fn(|| script.next().unwrap()).collect();
-        assert_eq!(entries, ["sum 1 2", "", "add {\n\"a\": 1\n}", "[1,\n", "sum", "add [\n"]);
+        let mut script = Script { lines: text.lines().map(|line| Ok(line.to_owned())), read: 0 };
+        let entries: Vec<(usize, String)> = std::iter::from_fn(|| script.next().unwrap()).collect();
+        let expected =
+            [(1, "sum 1 2"), (2, ""), (3, "add {\n\"a\": 1\n}"), (6, "[1,\n"), (8, "sum"), (9, "add [\n")];
+        assert_eq!(entries, expected.map(|(line, text)| (line, text.to_owned())));
     }
 }

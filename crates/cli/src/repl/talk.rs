@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
 use futures_util::StreamExt;
-use switchboard::{Call, CallError, Items, Remote, Reply, StreamWanted};
-use tokio::task::{AbortHandle, JoinSet};
+use switchboard::{Call, CallError, Items, Json, Remote, Reply, StreamWanted};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::completion::Known;
@@ -20,7 +20,7 @@ use crate::discovery::BRIEFLY;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::session::{Line, Session};
-use crate::{discover, table};
+use crate::{discover, table, wishes};
 
 const HELP: &str = "\
   math/add a=2 b=3          call a method, with parameters by name
@@ -40,24 +40,14 @@ pub(crate) struct Talk<'a> {
     known: Known,
     voice: Voice,
     is_timing: bool,
-    /// Streams that are open, by their numbers. Dropping them ends them.
-    streams: BTreeMap<usize, AbortHandle>,
-    tasks: JoinSet<()>,
+    /// Streams that are open, by their numbers.
+    streams: BTreeMap<usize, Open>,
     last_stream: usize,
 }
 
 impl<'a> Talk<'a> {
     pub(crate) fn new(session: &'a Session<'a>, line: Line, known: Known, voice: Voice) -> Talk<'a> {
-        Talk {
-            session,
-            line,
-            known,
-            voice,
-            is_timing: false,
-            streams: BTreeMap::new(),
-            tasks: JoinSet::new(),
-            last_stream: 0,
-        }
+        Talk { session, line, known, voice, is_timing: false, streams: BTreeMap::new(), last_stream: 0 }
     }
 
     /// Does what is wished for. Dropping the future cancels it.
@@ -77,7 +67,7 @@ impl<'a> Talk<'a> {
                 self.learn_first().await;
                 self.describe(&name)
             }
-            Wish::Stop(number) => self.stop(number),
+            Wish::Stop(number) => self.stop(number).await,
             Wish::Timing => {
                 self.is_timing = !self.is_timing;
                 self.voice.note(if self.is_timing { "timing is on" } else { "timing is off" });
@@ -108,6 +98,10 @@ impl<'a> Talk<'a> {
         if !self.session.target.v1 {
             call.cx.insert(StreamWanted);
         }
+        if !is_notification && self.is_understood() {
+            call.cx.deadline = Some(Instant::now() + self.session.target.timeout);
+            wishes::say(&mut call);
+        }
         let error = match self.line.ask(call).await {
             Ok(Reply::Value(_)) if is_notification => return Ok(()),
             Ok(Reply::Value(json)) => return self.voice.result(&json),
@@ -115,15 +109,26 @@ impl<'a> Talk<'a> {
             Ok(Reply::Error(error)) => error.into(),
             Err(error) => error,
         };
-        Err(self.session.explain(&self.line, method.as_str(), error).await)
+        Err(self.session.explain(&self.line, method.as_str(), error, "`.methods`").await)
+    }
+
+    /// Whether the far side understands members of requests that it takes to say more, and is not told already.
+    fn is_understood(&self) -> bool {
+        let target = self.session.target;
+        let is_ours = self.known.read().unwrap_or_else(PoisonError::into_inner).is_ours;
+        is_ours && !target.v1 && !target.extensions && !target.is_http()
     }
 
     async fn batch(&mut self, entries: Vec<Entry>) -> Result<(), Failure> {
         let target = self.session.target;
         let time = Allowance::new(target.timeout);
+        let is_understood = self.is_understood();
         let calls = entries.iter().map(|entry| {
             let mut call = entry.call.clone();
             call.cx.deadline = Some(time.until);
+            if is_understood && !call.is_notification() {
+                wishes::say(&mut call);
+            }
             call
         });
         let replies =
@@ -156,19 +161,19 @@ impl Talk<'_> {
             return show(&voice, number, items).await;
         }
         voice.note(&format!("stream #{number} is open; `.stop {number}` ends it"));
-        let task = self.tasks.spawn(async move {
+        let task = tokio::spawn(async move {
             match show(&voice, number, items).await {
                 Ok(()) => voice.note(&format!("stream #{number} has ended")),
                 Err(failure) => voice.failure(&failure.at(format!("stream #{number}"))),
             }
         });
-        self.streams.retain(|_, stream| !stream.is_finished());
-        self.streams.insert(number, task);
+        self.streams.retain(|_, stream| !stream.0.is_finished());
+        self.streams.insert(number, Open(task));
         Ok(())
     }
 
-    fn stop(&mut self, number: Option<usize>) -> Result<(), Failure> {
-        self.streams.retain(|_, stream| !stream.is_finished());
+    async fn stop(&mut self, number: Option<usize>) -> Result<(), Failure> {
+        self.streams.retain(|_, stream| !stream.0.is_finished());
         let chosen: Vec<usize> =
             self.streams.keys().copied().filter(|key| number.is_none_or(|number| number == *key)).collect();
         if chosen.is_empty() {
@@ -178,12 +183,23 @@ impl Talk<'_> {
             }));
         }
         for number in chosen {
-            if let Some(stream) = self.streams.remove(&number) {
-                stream.abort();
+            if let Some(mut stream) = self.streams.remove(&number) {
+                stream.0.abort();
+                // What it was about to show comes before the word that it has ended.
+                let _ = (&mut stream.0).await;
                 self.voice.note(&format!("stream #{number} was ended"));
             }
         }
         Ok(())
+    }
+}
+
+/// A stream that is shown. Dropping it ends it.
+struct Open(JoinHandle<()>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
@@ -214,6 +230,10 @@ impl Talk<'_> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         match known.methods.is_empty() {
             true => Err(undescribed()),
+            false if !self.voice.is_for_people() => {
+                let names: Vec<&str> = known.methods.iter().map(|method| method.name.as_str()).collect();
+                self.voice.result(&Json::encode_ref(&names).expect("a list of names is JSON"))
+            }
             false => self.voice.page(&discover::listing(&known, table::terminal_width())),
         }
     }

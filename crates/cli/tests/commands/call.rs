@@ -188,3 +188,10 @@ fn the_help_has_examples_and_exit_codes() {
     let (_, short, _) = parts(run(&["call", "-h"]));
     assert!(short.contains("Examples:") && !short.contains("Exit codes:"), "{short}");
 }
+
+#[test]
+fn a_parameter_that_is_written_as_an_option_is_told_how_to_be_written() {
+    let (code, _, stderr) = parts(run(&["call", "http://127.0.0.1:1", "math/add", "--a", "2"]));
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("'a=2'") && !stderr.contains("--cacert"), "{stderr}");
+}

@@ -146,7 +146,8 @@ fn over_stdio_there_is_nothing_but_messages_on_stdout_and_the_program_ends_with_
         stdout,
         "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":0}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":0.1}\n"
     );
-    assert!(stderr.contains("Listening on stdio"), "{stderr}");
+    // Whoever started it in a pipe needs no more.
+    assert_eq!(stderr, "Listening on stdio\n");
 }
 
 #[test]
@@ -191,4 +192,41 @@ fn over_stdio_the_buffers_have_their_bound_too() {
     let answers: Vec<&str> = stdout.lines().collect();
     assert!(answers.len() == 2 && answers[0].contains("short"), "{stdout}");
     assert!(answers[1].contains("-32005") && answers[1].contains("buffers"), "{}", answers[1]);
+}
+
+#[test]
+fn version_1_is_called_over_every_carrier() {
+    let folder = Folder::new("v1");
+    let unix = format!("unix:{}", folder.file("rpc.sock"));
+    let lsp = "tcp://127.0.0.1:0?framing=lsp";
+    let serving = Serving::start(&["--listen", "ws://127.0.0.1:0", "--listen", &unix, "--listen", lsp]);
+    let exec = format!("exec:{} serve --stdio", program(&[]).get_program().display());
+    for url in serving.urls().into_iter().chain([exec]) {
+        let (code, stdout, stderr) = parts(run(&["call", &url, "math/add", "2", "3", "--v1", "-v"]));
+        assert_eq!((code, stdout.as_str()), (Some(0), "5\n"), "{url}: {stderr}");
+        let sent = stderr.lines().find(|line| line.starts_with("--> {")).unwrap();
+        assert!(!sent.contains("jsonrpc"), "{url}: {sent}");
+        let (code, _, stderr) = parts(run(&["call", &url, "math/sqrt", "--v1", "--", "-1"]));
+        assert_eq!(code, Some(1), "{url}: {stderr}");
+        let (code, stdout, stderr) = parts(run_with("sum 1 2\n", &["batch", &url, "--v1", "--concurrent"]));
+        assert!(code == Some(0) && stdout.contains("\"result\":3"), "{url}: {stdout}{stderr}");
+    }
+}
+
+#[test]
+fn an_answer_that_is_too_long_has_one_code_over_every_carrier() {
+    let serving = Serving::start(&["--listen", "ws://127.0.0.1:0", "--listen", "tcp://127.0.0.1:0"]);
+    let exec = format!("exec:{} serve --stdio", program(&[]).get_program().display());
+    let message = format!("echo {}", "x".repeat(200 << 10));
+    for url in serving.urls().into_iter().chain([exec]) {
+        for more in [&["batch"][..], &["batch", "--concurrent", "--retry", "3"], &["repl"]] {
+            let arguments = [&[more[0], &url, "--max-answer", "1k"], &more[1..]].concat();
+            let (code, _, stderr) = parts(run_with(&message, &arguments));
+            assert_eq!(code, Some(5), "{arguments:?}: {stderr}");
+            assert!(stderr.contains("`--max-answer BYTES`"), "{arguments:?}: {stderr}");
+            assert!(!stderr.contains("attempt"), "{arguments:?}: {stderr}");
+        }
+        let (code, stdout, stderr) = parts(run_with(&message, &["batch", &url, "--max-answer", "1M"]));
+        assert_eq!((code, stdout.len() > 200 << 10), (Some(0), true), "{url}: {stderr}");
+    }
 }

@@ -1,7 +1,7 @@
 //! `switchboard discover`: what a far side says about itself.
 
 use crate::describing::{DOCUMENT, Describing};
-use crate::program::{Serving, answering, parts, run};
+use crate::program::{Serving, answering, parts, run, run_with};
 
 #[test]
 fn in_a_pipe_the_document_is_as_it_was_received() {
@@ -58,4 +58,13 @@ fn a_document_in_a_file_is_shown_as_a_far_sides_is() {
     std::fs::remove_file(&file).unwrap();
     assert_eq!(code, Some(0), "{stderr}");
     assert_eq!(part, parts(run(&["discover", &serving.url(), "sum"])).1);
+}
+
+#[test]
+fn a_file_that_is_no_document_is_told_in_a_pipe_too() {
+    for text in ["{\"a\":1}", "[1]", "5"] {
+        let (code, stdout, stderr) = parts(run_with(text, &["discover", "-"]));
+        assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
+        assert!(stderr.contains("stdin is no OpenRPC document: it lists no methods"), "{stderr}");
+    }
 }

@@ -36,6 +36,11 @@ const PATIENCE: Duration = Duration::from_secs(20);
 impl Terminal {
     /// Runs the program with these arguments and this directory for its state.
     pub(crate) fn start(arguments: &[&str], state: &str) -> Terminal {
+        Terminal::start_with(arguments, state, &[])
+    }
+
+    /// The same with these variables of the environment.
+    pub(crate) fn start_with(arguments: &[&str], state: &str, environment: &[(&str, &str)]) -> Terminal {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -53,6 +58,7 @@ impl Terminal {
             .env("XDG_STATE_HOME", state)
             .env_remove("NO_COLOR")
             .env_remove("RUST_LOG")
+            .envs(environment.iter().copied())
             .stdin(stdio())
             .stdout(stdio())
             .stderr(stdio())
@@ -84,6 +90,14 @@ impl Terminal {
             assert!(!left.is_zero() && !shown.is_over, "no {text:?} after {}\n{plain}", self.seen);
             shown = self.screen.changed.wait_timeout(shown, left).unwrap().0;
         }
+    }
+
+    /// Types the last line, and gives all that was shown since what was waited for before.
+    pub(crate) fn type_and_see(mut self, text: &str) -> String {
+        let seen = self.seen;
+        self.type_in(text);
+        self.child.wait().unwrap();
+        plain(&self.screen.shown.lock().unwrap().text).split_off(seen)
     }
 
     /// Waits for the program's end, and gives its code.

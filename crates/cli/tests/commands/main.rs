@@ -34,6 +34,8 @@ mod serve;
 #[cfg(unix)]
 mod streams;
 #[cfg(unix)]
+mod strict;
+#[cfg(unix)]
 mod terminal;
 #[cfg(unix)]
 mod watch;

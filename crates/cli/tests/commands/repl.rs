@@ -127,7 +127,7 @@ fn a_script_prints_results_and_ends_with_the_code_of_its_first_error() {
     let batch = r#"[{"jsonrpc":"2.0","id":"x","result":3}]"#;
     assert_eq!(stdout, format!("5\n9\n{batch}\n"), "{stderr}");
     assert_eq!(code, Some(1), "{stderr}");
-    assert!(stderr.contains("-32601") && stderr.contains("2 of the script's lines failed"), "{stderr}");
+    assert!(stderr.contains("-32601") && stderr.contains("2 of the script's lines failed: 8, 9"), "{stderr}");
 }
 
 #[test]
@@ -196,4 +196,61 @@ fn a_prompt_needs_somebody_to_talk_to() {
         assert_eq!(code, Some(3), "{stderr}");
         assert!(stderr.contains("nothing listens"), "{stderr}");
     }
+}
+
+#[test]
+fn a_script_may_be_empty_but_somebody_must_be_there() {
+    let (listener, url) = listener();
+    drop(listener);
+    let (code, _, stderr) = parts(run_with("", &["repl", &url]));
+    assert_eq!(code, Some(3), "{stderr}");
+    let serving = Serving::start(&[]);
+    assert_eq!(parts(run_with("", &["repl", &serving.url()])), (Some(0), String::new(), String::new()));
+}
+
+#[test]
+fn the_methods_are_json_in_a_script() {
+    let serving = Serving::start(&[]);
+    let (code, stdout, stderr) = parts(run_with(".methods\n", &["repl", &serving.url()]));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(
+        serde_json::from_str::<Vec<String>>(&stdout).unwrap().contains(&"math/add".to_owned()),
+        "{stdout}"
+    );
+}
+
+#[test]
+fn a_stream_that_was_stopped_shows_nothing_more() {
+    let serving = Serving::start(&[]);
+    let url = serving.url().replace("http:", "ws:");
+    let mut terminal = Terminal::start(&["repl", &url], &state("stop"));
+    terminal.until("> ");
+    // Our own servers understand the wish for a stream.
+    terminal.type_in("ai/generate \"to be\"\r");
+    terminal.until("#1 \"to \"");
+    terminal.until("stream #1 has ended");
+    terminal.type_in("ticks seconds=0.001\r");
+    terminal.until("#2 5");
+    terminal.type_in(".stop\r");
+    terminal.until("stream #2 was ended");
+    terminal.type_in("nothing\r");
+    terminal.until("-32601");
+    let shown = terminal.type_and_see(".quit\r");
+    assert!(!shown.contains("#2 "), "{shown}");
+}
+
+#[test]
+fn without_colours_what_is_chosen_keeps_its_name() {
+    let far = Far::start();
+    let mut terminal = Terminal::start_with(&["repl", &far.url], &state("plain"), &[("NO_COLOR", "1")]);
+    terminal.until("Far 1.0, 2 methods");
+    terminal.until("> ");
+    terminal.type_in("\t");
+    // The menu shows both, the first of them chosen.
+    terminal.until("math/add");
+    terminal.until("wait");
+    terminal.type_in("\r");
+    terminal.until("math/add");
+    terminal.type_in("20 22\r");
+    terminal.until(ANSWER);
 }

@@ -176,3 +176,41 @@ fn the_help_has_examples_and_exit_codes() {
     let (_, help, _) = parts(run(&["--help"]));
     assert!(help.contains("switchboard serve\n") && help.contains("call"), "{help}");
 }
+
+#[test]
+fn what_fails_is_logged_by_its_method_if_that_is_asked_for() {
+    let mut serving = Serving::start(&["-v"]);
+    let url = serving.url();
+    run(&["notify", &url, "no\nsuch"]);
+    let log = serving.read_until("failed");
+    assert!(
+        log.contains("a notification failed") && log.contains(r#"method="no\nsuch" code=-32601"#),
+        "{log}"
+    );
+    run(&["notify", &url, "notify_log"]);
+    let log = serving.read_until("failed");
+    assert!(log.contains(r#"method="notify_log" code=-32602"#), "{log}");
+    run(&["call", &url, "math/sqrt", "--", "-1"]);
+    let log = serving.read_until("failed");
+    assert!(log.contains(r#"a call failed method="math/sqrt" code=-32001"#), "{log}");
+    run(&["notify", &url, "logEvent", "event=login"]);
+    let log = serving.read_until("the event");
+    assert!(log.contains(r#"the event {"event":"login"}"#), "{log}");
+}
+
+#[test]
+fn who_asks_for_a_port_is_told_how_to_listen_there() {
+    for arguments in [&["serve", "--port", "8001"][..], &["serve", "8001"]] {
+        let (code, _, stderr) = parts(run(arguments));
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(stderr.contains("--listen http://127.0.0.1:8001"), "{stderr}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_socket_without_its_folder_is_told_with_what_to_do_about_it() {
+    let (code, _, stderr) = parts(run(&["serve", "--listen", "unix:/no/such/folder/rpc.sock"]));
+    assert_eq!(code, Some(6), "{stderr}");
+    assert!(stderr.contains("make the folder"), "{stderr}");
+}

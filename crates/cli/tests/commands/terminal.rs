@@ -68,6 +68,10 @@ fn json_and_raw_are_for_programs() {
     };
     check("--json", "[1,\"\\u009b\"]\n");
     check("--raw", "[1, \"\u{9b}\"]\n");
+    for more in ["--json", "--raw"] {
+        let expected = "{\"code\":-32601,\"message\":\"Method not found\"}\n".to_owned();
+        assert_eq!(shown(&["call", &url, "nothing", more], &[]), (Some(1), expected), "{more}");
+    }
 }
 
 #[test]

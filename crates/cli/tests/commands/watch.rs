@@ -76,6 +76,28 @@ impl Far {
         Far(BufReader::new(listener.accept().unwrap().0))
     }
 
+    /// Takes the first connection, over which it is asked what this far side understands: nothing special.
+    fn accept_first(listener: &TcpListener) -> Far {
+        let mut far = Far::accept(listener);
+        let id = far.expect_call("rpc.discover");
+        far.send(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"Method not found"}}}}"#
+        ));
+        far
+    }
+
+    /// Waits for a call of this method and nothing but JSON-RPC in it; gives its identifier.
+    fn expect_call(&mut self, method: &str) -> serde_json::Value {
+        let message: serde_json::Value = serde_json::from_str(&self.expect(method)).unwrap();
+        let names: Vec<&String> = message.as_object().unwrap().keys().collect();
+        assert!(
+            names.iter().all(|name| ["jsonrpc", "method", "params", "id"].contains(&name.as_str())),
+            "{message}"
+        );
+        assert_eq!(message["method"], method);
+        message["id"].clone()
+    }
+
     /// Waits for a message that holds this.
     fn expect(&mut self, part: &str) -> String {
         let mut line = String::new();
@@ -90,8 +112,8 @@ impl Far {
 
     /// Answers the call with a stream of this item.
     fn stream(&mut self, item: &str) {
-        self.expect(r#""method":"news""#);
-        self.send(r#"{"jsonrpc":"2.0","id":1,"result":"s","stream":true}"#);
+        let id = self.expect_call("news");
+        self.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"s","stream":true}}"#));
         self.send(&format!(
             r#"{{"jsonrpc":"2.0","method":"rpc.item","params":{{"subscription":"s","result":{item}}}}}"#
         ));
@@ -108,7 +130,7 @@ fn tcp() -> (TcpListener, String) {
 fn a_stream_comes_back_with_its_connection_and_the_gap_is_told() {
     let (listener, url) = tcp();
     let mut watching = Watching::start(&[&url, "news", "--count", "2"]);
-    let mut far = Far::accept(&listener);
+    let mut far = Far::accept_first(&listener);
     far.stream("1");
     assert_eq!(watching.line(), "1\n");
     drop(far);
@@ -128,9 +150,9 @@ fn what_pushes_is_asked_again_over_the_next_connection() {
     let (listener, url) = tcp();
     let mut watching = Watching::start(&[&url, "subscribe", "--notifications", "--count", "2"]);
     for number in 1..=2 {
-        let mut far = Far::accept(&listener);
-        far.expect(r#""method":"subscribe""#);
-        far.send(r#"{"jsonrpc":"2.0","id":1,"result":true}"#);
+        let mut far = if number == 1 { Far::accept_first(&listener) } else { Far::accept(&listener) };
+        let id = far.expect_call("subscribe");
+        far.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":true}}"#));
         assert_eq!(watching.line(), "true\n");
         far.send(&format!(r#"{{"jsonrpc":"2.0","method":"news","params":[{number}]}}"#));
         assert_eq!(watching.line(), format!("{{\"method\":\"news\",\"params\":[{number}]}}\n"));
@@ -144,7 +166,7 @@ fn what_pushes_is_asked_again_over_the_next_connection() {
 fn an_interrupt_ends_the_stream_on_the_far_side() {
     let (listener, url) = tcp();
     let mut watching = Watching::start(&[&url, "news"]);
-    let mut far = Far::accept(&listener);
+    let mut far = Far::accept_first(&listener);
     far.stream("1");
     assert_eq!(watching.line(), "1\n");
     let id = watching.child.id().to_string();
@@ -225,8 +247,8 @@ fn over_http_a_stream_that_is_cut_off_is_asked_for_again() {
 fn a_call_that_is_never_answered_is_given_up() {
     let (listener, url) = tcp();
     let mut watching = Watching::start(&[&url, "news", "--timeout", "0.2"]);
-    let mut far = Far::accept(&listener);
-    far.expect(r#""method":"news""#);
+    let mut far = Far::accept_first(&listener);
+    far.expect_call("news");
     let (code, said) = watching.end();
     assert_eq!(code, Some(4), "{said}");
     assert!(said.contains("--timeout"), "{said}");
@@ -265,9 +287,39 @@ fn over_http_an_error_ends_it_whatever_carries_it() {
 #[test]
 fn over_http_nothing_is_waited_for_that_cannot_come() {
     let serving = Serving::start(&[]);
-    for arguments in [&["--notifications"][..], &["getStatus", "--notifications"]] {
-        let (code, _, stderr) = parts(run(&[&["watch", &serving.url()], arguments].concat()));
-        assert_eq!(code, Some(2), "{stderr}");
-        assert!(stderr.contains("over HTTP nothing comes") && stderr.contains("ws://"), "{stderr}");
-    }
+    let (code, _, stderr) = parts(run(&["watch", &serving.url(), "--notifications"]));
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("over HTTP nothing comes") && stderr.contains("ws://"), "{stderr}");
+    // What comes before the answer is shown.
+    let (code, stdout, stderr) = parts(run(&["watch", &serving.url(), "watch", "--notifications"]));
+    assert_eq!(
+        (code, stdout.as_str()),
+        (Some(0), "{\"method\":\"onTick\",\"params\":[0]}\nnull\n"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("nothing comes after the answer") && stderr.contains("ws://"), "{stderr}");
+}
+
+#[test]
+fn a_subscription_of_an_unknown_family_is_told_how_to_be_read() {
+    let (listener, url) = tcp();
+    let mut watching = Watching::start(&[&url, "subscribeNews"]);
+    let mut far = Far::accept_first(&listener);
+    let id = far.expect_call("subscribeNews");
+    far.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"0x1"}}"#));
+    assert_eq!(watching.line(), "\"0x1\"\n");
+    let (code, said) = watching.end();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("`--item`") && said.contains("`--notifications`"), "{said}");
+}
+
+#[test]
+fn a_message_that_is_too_long_does_not_come_again() {
+    let (listener, url) = tcp();
+    let mut watching = Watching::start(&[&url, "news", "--max-answer", "1k"]);
+    let mut far = Far::accept_first(&listener);
+    far.stream(&format!("\"{}\"", "x".repeat(100 << 10)));
+    let (code, said) = watching.end();
+    assert_eq!(code, Some(5), "{said}");
+    assert!(said.contains("--max-answer"), "{said}");
 }

@@ -123,6 +123,7 @@ impl Reading<'_> {
         match (self.rules.versions, is_v2) {
             (Versions::V1, _) => Ok(Version::V1),
             (_, Some(true)) => Ok(Version::V2),
+            (Versions::Both, Some(false)) => Err("`jsonrpc` must be \"2.0\", or be left out for 1.0"),
             (_, Some(false)) => Err("`jsonrpc` must be \"2.0\""),
             (Versions::V2, None) => Err("`jsonrpc` is missing; it must be \"2.0\""),
             (Versions::Both, None) => {

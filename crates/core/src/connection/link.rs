@@ -41,6 +41,8 @@ pub(super) struct Link {
     is_draining: AtomicBool,
     /// Whether a stream with names of its own is open or expected.
     pub(super) has_named: AtomicBool,
+    /// Whether the far side said that it did not understand something, other than a call that waits.
+    has_misunderstood: AtomicBool,
 }
 
 pub(super) struct State {
@@ -112,6 +114,7 @@ impl Link {
             ended: Notify::new(),
             is_draining: AtomicBool::new(false),
             has_named: AtomicBool::new(false),
+            has_misunderstood: AtomicBool::new(false),
         })
     }
 
@@ -242,7 +245,8 @@ impl Link {
 
     fn complete_without_id(&self, error: &ErrorObject) {
         let waiters = self.locked(|state| state.pending.complete_only_frame());
-        if waiters.is_empty() {
+        // The first says what is wrong; who breaks the rules without end must not fill the log with it.
+        if waiters.is_empty() && !self.has_misunderstood.swap(true, Ordering::Relaxed) {
             tracing::warn!(code = error.code.0, "the far side did not understand a message");
         }
         for waiter in waiters {

@@ -375,6 +375,8 @@ impl Inner {
     /// Reads a response to its end. The caller limits the time.
     async fn receive(&self, response: Response<Incoming>, limit: usize) -> Result<Received, CallError> {
         let status = response.status();
+        let location = response.headers().get(header::LOCATION).filter(|_| status.is_redirection());
+        let location = location.and_then(|to| to.to_str().ok()).map(str::to_owned);
         let limit = limit.saturating_add(ENVELOPE);
         let body = body::read(response.into_body(), limit, Duration::MAX, Share::default()).await;
         let body = body.map_err(|unread| match unread {
@@ -385,7 +387,7 @@ impl Inner {
         if let Some(tap) = self.options.tap.as_ref().filter(|_| !body.is_empty()) {
             tap.show(Direction::Received, Wire::Message(&body));
         }
-        Ok(Received { status, body })
+        Ok(Received { status, body, location })
     }
 
     /// Sends a call and reads its answer as an event stream, or as what else it is.

@@ -9,7 +9,12 @@ use switchboard_core::{CallError, Code, ErrorObject, Json, Reply, Settings};
 pub(super) struct Received {
     pub(super) status: StatusCode,
     pub(super) body: Bytes,
+    /// Where it sends the caller instead, if it does.
+    pub(super) location: Option<String>,
 }
+
+/// Bytes of a location that are told, at most.
+const LOCATION: usize = 500;
 
 impl Received {
     /// The reply to one call with this identifier.
@@ -115,7 +120,11 @@ impl Received {
     }
 
     fn failed(&self) -> CallError {
-        CallError::Transport(format!("the server answered {} without a JSON-RPC error", self.status).into())
+        let status = self.status;
+        CallError::Transport(match self.location.as_deref().filter(|to| to.len() <= LOCATION) {
+            Some(to) => format!("the server answered {status} and points to {to}").into(),
+            None => format!("the server answered {status} without a JSON-RPC error").into(),
+        })
     }
 }
 
@@ -134,7 +143,8 @@ mod tests {
     use super::*;
 
     fn received(status: u16, body: &'static str) -> Received {
-        Received { status: StatusCode::from_u16(status).unwrap(), body: Bytes::from_static(body.as_bytes()) }
+        let (status, body) = (StatusCode::from_u16(status).unwrap(), Bytes::from_static(body.as_bytes()));
+        Received { status, body, location: None }
     }
 
     fn show(reply: Reply) -> String {

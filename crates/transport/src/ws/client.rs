@@ -1,5 +1,6 @@
 //! Connecting: the handshake of a client, and the far side that it opens.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use bytes::{Buf, BytesMut};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{StatusCode, Uri};
-use switchboard_core::{Direction, Origin, Peer, Service, Settings, Tap, Wire};
+use switchboard_core::{Direction, Json, Origin, Peer, Service, Settings, Tap, Wire};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -89,9 +90,19 @@ pub enum ConnectError {
     },
 }
 
-/// What a server said, if it said anything.
+/// What a server said, if it said anything; of an error of JSON-RPC what is wrong.
 fn quoted(body: &str) -> String {
-    if body.is_empty() { String::new() } else { format!(": {body:?}") }
+    match body {
+        "" => String::new(),
+        body => format!(": {:?}", said(body).unwrap_or_else(|| body.to_owned())),
+    }
+}
+
+fn said(body: &str) -> Option<String> {
+    let member = |json: &Json, name: &str| json.decode::<BTreeMap<String, Json>>().ok()?.remove(name);
+    let error = member(&Json::parse(body.to_owned()).ok()?, "error")?;
+    let details = member(&error, "data").and_then(|data| member(&data, "details"));
+    details.or_else(|| member(&error, "message"))?.decode().ok()
 }
 
 /// Connects to the server at this `ws` URL, which may call `service`.
@@ -343,4 +354,19 @@ async fn excerpt<S: Stream>(io: &mut S, headers: &HeaderMap, mut unread: BytesMu
     }
     unread.truncate(EXCERPT);
     String::from_utf8_lossy(&unread).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_an_error_what_is_wrong_is_told() {
+        let check = |body: &str, expected: &str| assert_eq!(quoted(body), expected, "{body}");
+        check("", "");
+        check("no \"way\"", r#": "no \"way\"""#);
+        check(r#"{"error":{"code":1,"message":"no","data":{"details":"why"}}}"#, ": \"why\"");
+        check(r#"{"error":{"code":1,"message":"no","data":[1]}}"#, ": \"no\"");
+        check(r#"{"error":5}"#, r#": "{\"error\":5}""#);
+    }
 }

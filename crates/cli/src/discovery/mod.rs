@@ -4,11 +4,14 @@
 //! answer helps more than none. References can make a short document stand for a very long one, so only so much of it is
 //! read.
 
+mod schema;
+
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
-use switchboard::{Call, CallError, Code, Json, Reply};
+use switchboard::{Call, CallError, Code, Json, Kind, Reply};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -27,6 +30,8 @@ pub(crate) struct Found {
     /// What it is called, with its version.
     pub(crate) title: String,
     pub(crate) methods: Vec<Method>,
+    /// Whether it describes itself as servers of Switchboard do, so that it understands what they do.
+    pub(crate) is_ours: bool,
 }
 
 /// A method.
@@ -42,6 +47,8 @@ pub(crate) struct Method {
     pub(crate) tags: Vec<String>,
     pub(crate) examples: Vec<Example>,
     pub(crate) is_deprecated: bool,
+    /// What to use instead, or why, if that is said.
+    pub(crate) deprecation: String,
     pub(crate) is_safe: bool,
     pub(crate) is_idempotent: bool,
     pub(crate) is_stream: bool,
@@ -69,6 +76,43 @@ pub(crate) struct Described {
     /// Its type, in a word or a few.
     pub(crate) kind: String,
     pub(crate) text: String,
+    /// The only values that it may have, as JSON, if they are few.
+    pub(crate) values: Vec<String>,
+    /// What else it must be, and what it is if it is left out.
+    pub(crate) rules: Vec<String>,
+    /// What it holds, where that is described.
+    pub(crate) members: Vec<Member>,
+}
+
+/// A member of a value, or of what is inside of it.
+#[derive(Debug)]
+pub(crate) struct Member {
+    /// Where it is: `.name`, `[].name`, or `.name.inner`. Of a choice it is the value, as JSON.
+    pub(crate) path: String,
+    pub(crate) is_required: bool,
+    pub(crate) kind: String,
+    pub(crate) text: String,
+    pub(crate) rules: Vec<String>,
+}
+
+impl Described {
+    /// What is said about it, in one line.
+    pub(crate) fn words(&self, is_required: bool) -> String {
+        words(is_required, &self.rules, &self.text)
+    }
+}
+
+impl Member {
+    /// What is said about it, in one line.
+    pub(crate) fn words(&self) -> String {
+        words(self.is_required, &self.rules, &self.text)
+    }
+}
+
+fn words(is_required: bool, rules: &[String], text: &str) -> String {
+    let optional = if is_required { "" } else { "optional" };
+    let all = std::iter::once(optional).chain(rules.iter().map(String::as_str)).chain([text]);
+    all.filter(|words| !words.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// A call that shows how it is done.
@@ -96,8 +140,8 @@ pub(crate) const NO_DOCUMENT: &str = "what rpc.discover answers is no OpenRPC do
 /// Asks for the document, within this time.
 pub(crate) async fn ask(line: &Line, time: Duration) -> Result<Json, CallError> {
     match line.ask_within(Call::new(METHOD, None).repeatable(), time).await? {
-        Reply::Value(json) => Ok(json),
-        _ => Err(CallError::Result("expected a document, found a stream".into())),
+        Reply::Value(json) if is_document(&json) => Ok(json),
+        _ => Err(CallError::Protocol(NO_DOCUMENT.into())),
     }
 }
 
@@ -112,16 +156,25 @@ pub(crate) fn explain(target: &Target, error: CallError) -> Failure {
     }
 }
 
+/// Whether this is a document: it lists methods.
+pub(crate) fn is_document(json: &Json) -> bool {
+    let members: Option<BTreeMap<String, Json>> = json.decode().ok();
+    members.is_some_and(|members| members.get("methods").is_some_and(|methods| methods.kind() == Kind::Array))
+}
+
 /// Reads a document; nothing if it is none.
 pub(crate) fn read(document: &Json) -> Option<Found> {
-    let document: Value = serde_json::from_slice(document.as_bytes()).ok()?;
+    // Read, it takes many times its bytes.
+    let text = Some(document.as_bytes()).filter(|text| text.len() <= MOST)?;
+    let document: Value = serde_json::from_slice(text).ok()?;
     let methods = document.get("methods")?.as_array()?;
     let reader = Reader { document: &document, left: Cell::new(MOST) };
     let info = |member: &str| reader.text(document.pointer(&format!("/info/{member}")));
     let title = format!("{} {}", info("title"), info("version")).trim().to_owned();
+    let is_ours = methods.iter().any(|method| MARKS.iter().any(|mark| method.get(mark).is_some()));
     let methods =
         methods.iter().take_while(|_| reader.spend(THING)).filter_map(|method| reader.method(method));
-    Some(Found { title, methods: methods.collect() })
+    Some(Found { title, methods: methods.collect(), is_ours })
 }
 
 impl Found {
@@ -151,13 +204,10 @@ impl Method {
     }
 }
 
+/// What servers of Switchboard say about their methods, and nobody else.
+const MARKS: [&str; 5] = ["x-safe", "x-idempotent", "x-stream", "x-subscription", "x-unknown-params"];
 /// How often a reference may lead to another.
 const HOPS: usize = 8;
-/// How deep a schema is told.
-const DEPTH: usize = 3;
-/// As many alternatives of a schema are told, and as many values of an enumeration. A mark tells that there are more.
-const ALTERNATIVES: usize = 8;
-const VALUES: usize = 64;
 /// As many bytes are kept of a document. What exceeds it is left out.
 const MOST: usize = 16 << 20;
 /// What a method, a parameter, or another element of a list counts for besides its text.
@@ -245,6 +295,7 @@ impl<'a> Reader<'a> {
             tags: self.list(method, "tags").map(|tag| self.text(tag.get("name"))).collect(),
             examples: self.list(method, "examples").map(|example| self.example(example)).collect(),
             is_deprecated: is("deprecated"),
+            deprecation: self.text(method.get("x-deprecated-reason")),
             is_safe: is("x-safe"),
             is_idempotent: is("x-idempotent"),
             is_stream: is("x-stream") || is("x-subscription"),
@@ -269,7 +320,14 @@ impl<'a> Reader<'a> {
         let own = [value.get("summary"), value.get("description"), self.resolve(schema).get("description")];
         let text =
             own.map(|own| self.text(own)).into_iter().find(|text| !text.is_empty()).unwrap_or_default();
-        Described { kind: self.kind(schema, 0), text }
+        let members = self.members(schema);
+        Described {
+            kind: self.kind(schema, 0),
+            text,
+            values: self.values(schema),
+            rules: self.rules(schema),
+            members,
+        }
     }
 
     fn example(&self, example: &'a Value) -> Example {
@@ -283,54 +341,11 @@ impl<'a> Reader<'a> {
             result: result.and_then(|result| result.get("value")).map(|value| self.json(value)),
         }
     }
-
-    /// A schema in a few words: `integer`, `string[]`, `number | null`, `"a" | "b"`, or its title.
-    fn kind(&self, schema: &'a Value, depth: usize) -> String {
-        const ANY: &str = "any";
-        let resolved = self.resolve(schema);
-        if depth > DEPTH || !self.spend(0) {
-            return ANY.to_owned();
-        }
-        let joined = |mut kinds: Vec<String>, has_more: bool| {
-            kinds.dedup();
-            kinds.extend(has_more.then(|| "…".to_owned()));
-            if kinds.is_empty() { ANY.to_owned() } else { kinds.join(" | ") }
-        };
-        if let Some(values) = resolved.get("enum").and_then(Value::as_array) {
-            let kinds = values.iter().take(VALUES).map(|value| self.json(value)).collect();
-            return joined(kinds, values.len() > VALUES);
-        }
-        if let Some(value) = resolved.get("const") {
-            return self.json(value);
-        }
-        for member in ["oneOf", "anyOf"] {
-            if let Some(all) = resolved.get(member) {
-                let some = self.list(resolved, member).take(ALTERNATIVES);
-                let kinds = some.map(|one| self.kind(one, depth + 1)).collect();
-                return joined(kinds, all.as_array().is_some_and(|all| all.len() > ALTERNATIVES));
-            }
-        }
-        let title = || self.name(resolved.get("title"));
-        let one = |kind: &Value| match (kind.as_str()?, resolved.get("items")) {
-            ("array", Some(items)) if items.is_object() => {
-                let items = self.kind(items, depth + 1);
-                Some(if items.contains(' ') { format!("({items})[]") } else { format!("{items}[]") })
-            }
-            ("object", _) => Some(title().unwrap_or_else(|| "object".to_owned())),
-            _ => self.name(Some(kind)),
-        };
-        match resolved.get("type") {
-            Some(kind @ Value::String(_)) => one(kind).unwrap_or_else(|| ANY.to_owned()),
-            Some(Value::Array(kinds)) => {
-                joined(kinds.iter().take(ALTERNATIVES).filter_map(one).collect(), false)
-            }
-            _ => title().unwrap_or_else(|| ANY.to_owned()),
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::schema::VALUES;
     use super::*;
 
     fn found(text: &str) -> Found {

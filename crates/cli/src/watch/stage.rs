@@ -1,0 +1,125 @@
+//! How far it is with what is watched, and what comes next.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use switchboard::lasting::{Lasting, State};
+use switchboard::{CallError, ErrorObject, Items, Json, Reply, ReplyFuture};
+use tokio::time::Instant;
+
+use super::pushes::Push;
+use crate::exit::is_too_long;
+use crate::layout::visible;
+use crate::session::Line;
+use crate::{discovery, output};
+
+/// How far it is with the call.
+pub(super) enum Stage {
+    /// The far side is asked whether the method can answer with a stream.
+    Learning(Pin<Box<dyn Future<Output = bool> + Send>>),
+    /// The method is called.
+    Asking(ReplyFuture),
+    /// Items come.
+    Reading(Items),
+    /// There is no stream, only what is pushed.
+    Listening,
+}
+
+/// Asks a far side, once it is there, whether it describes this method as one that answers with a stream. It has a short
+/// time to say so; whoever says nothing is plain JSON-RPC.
+pub(super) fn learn(lasting: &Lasting, method: &str, time: Duration) -> Stage {
+    let (mut states, method) = (lasting.watch(), method.to_owned());
+    let line = Line::new(lasting.peer(), time);
+    Stage::Learning(Box::pin(async move {
+        while states.state() != State::Connected {
+            if states.next().await.is_none() {
+                return false;
+            }
+        }
+        let found = discovery::within(&line, time).await;
+        found.is_ok_and(|found| found.method(&method).is_some_and(|method| method.is_stream))
+    }))
+}
+
+/// Waits until then; without end if there is no such time.
+pub(super) async fn passed(until: Option<Instant>) {
+    match until {
+        Some(until) => tokio::time::sleep_until(until).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What happens next.
+pub(super) enum Seen {
+    Learned(bool),
+    Item(Shown),
+    Reply(Reply),
+    Gap(CallError),
+    Failed(ErrorObject),
+    Ended,
+    State(Option<State>),
+}
+
+pub(super) enum Shown {
+    Item(Json),
+    Push(Push),
+}
+
+impl Stage {
+    /// Waits for what comes next. Nothing is lost when this is dropped.
+    pub(super) async fn next(&mut self) -> Seen {
+        match self {
+            Stage::Learning(learning) => Seen::Learned(learning.await),
+            Stage::Asking(reply) => Seen::Reply(reply.await),
+            Stage::Reading(items) => match items.next().await {
+                Some(Ok(json)) => Seen::Item(Shown::Item(json)),
+                Some(Err(error)) if error.gap().is_some() => Seen::Gap(error.into()),
+                Some(Err(error)) => Seen::Failed(error),
+                None => Seen::Ended,
+            },
+            Stage::Listening => std::future::pending().await,
+        }
+    }
+}
+
+/// What is told of the connection.
+#[derive(Default)]
+pub(super) struct News {
+    /// Whether a connection that is not there is waited for: after it was there, or if that is asked for.
+    pub(super) is_patient: bool,
+    /// Whether the loss of a connection was told.
+    pub(super) is_lost: bool,
+}
+
+impl News {
+    /// Tells of a change; true if there is a new connection.
+    pub(super) fn tell(&mut self, state: Option<State>) -> Result<bool, CallError> {
+        match state {
+            Some(State::Waiting { reason, .. }) if !self.is_patient => Err(CallError::Unreachable(reason)),
+            Some(State::Waiting { reason, attempt, .. }) => {
+                let broken = CallError::Closed(reason.clone());
+                // What was too long would come again.
+                if is_too_long(&broken) {
+                    return Err(broken);
+                }
+                output::note(&format!(
+                    "warning: no connection: {}; attempt {attempt} follows\n",
+                    visible(&reason)
+                ));
+                self.is_lost = true;
+                Ok(false)
+            }
+            Some(State::Connected) => {
+                if std::mem::take(&mut self.is_lost) {
+                    output::note("connected again\n");
+                }
+                self.is_patient = true;
+                Ok(true)
+            }
+            Some(State::Closed(error)) => Err(error),
+            Some(_) => Ok(false),
+            None => Err(CallError::Closed("nobody keeps the connection any more".into())),
+        }
+    }
+}
