@@ -72,8 +72,6 @@ pub(crate) struct Target {
 const HEADING: &str = "Connection";
 /// Where the token may be besides the command line.
 const TOKEN: &str = "SWITCHBOARD_TOKEN";
-/// How long a stream may go unread.
-const PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The carriers that have headers.
 const HEADED: &str = "an http, https, ws or wss URL";
 
@@ -131,9 +129,8 @@ impl Target {
             batch_reply: self.max_answer,
             // What is in an answer takes its bytes, and those are counted.
             members: usize::MAX,
-            // A terminal that is held on waits as long as its owner does.
-            stall_time: PAUSE,
-            // An item may be as long as an answer, and the next one comes before it is shown.
+            // An item may be as long as an answer, and the next one comes before it is shown. It is also what a terminal
+            // that is held on may be behind.
             outbox: default.outbox.saturating_add(self.max_answer.saturating_mul(2)),
             ..default
         };
