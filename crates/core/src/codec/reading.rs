@@ -123,7 +123,8 @@ impl Reading<'_> {
         match (self.rules.versions, is_v2) {
             (Versions::V1, _) => Ok(Version::V1),
             (_, Some(true)) => Ok(Version::V2),
-            (_, Some(false)) => Err("`jsonrpc` must be \"2.0\""),
+            (Versions::V2, Some(false)) => Err("`jsonrpc` must be \"2.0\""),
+            (Versions::Both, Some(false)) => Err("`jsonrpc` must be \"2.0\"; leave it out for 1.0"),
             (Versions::V2, None) => Err("`jsonrpc` is missing; it must be \"2.0\""),
             (Versions::Both, None) => {
                 let e = self.envelope;
