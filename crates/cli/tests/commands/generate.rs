@@ -120,5 +120,5 @@ fn a_client_is_written_to_stdout_or_to_a_file() {
 fn what_is_no_document_is_told() {
     let (code, _, stderr) = parts(run_with("{}", &["generate", "python", "-"]));
     assert_eq!(code, Some(2), "{stderr}");
-    assert!(stderr.contains("- is no OpenRPC document: missing field `openrpc`"), "{stderr}");
+    assert!(stderr.contains("- is no OpenRPC document: the member `openrpc` is missing"), "{stderr}");
 }
