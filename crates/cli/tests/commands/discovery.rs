@@ -66,5 +66,5 @@ fn params_are_checked_by_their_schemas_where_that_is_asked_for() {
     assert!(stderr.contains("/1") && stderr.contains("a number"), "{stderr}");
     let (code, _, stderr) = parts(run(&["call", &url, "count", "-1"]));
     assert_eq!(code, Some(1), "{stderr}");
-    assert!(stderr.contains("a number of at least 0"), "{stderr}");
+    assert!(stderr.contains("a whole number from 0 to 4294967295"), "{stderr}");
 }
