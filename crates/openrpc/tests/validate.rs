@@ -141,6 +141,8 @@ async fn all_that_a_schema_asks_for_is_told_at_once() {
     refused(choice.clone(), json!(1), "", r#"one of "x", "y""#).await;
     refused(json!({"oneOf": [choice, {"type": "null"}]}), json!(1), "", r#"one of "x", "y" or null"#).await;
     refused(json!({"oneOf": [{"const": "a"}, {"const": "b"}]}), json!("c"), "", r#"one of "a", "b""#).await;
+    let typed = json!({"oneOf": [{"type": "string", "const": "a"}, {"type": "string", "const": "b"}]});
+    refused(typed, json!(5), "", r#"one of "a", "b""#).await;
     let many = json!({"type": ["null", "integer", "string"], "minimum": 0, "maximum": 9});
     refused(many.clone(), json!([]), "", "a whole number from 0 to 9, a string or null").await;
     refused(many, json!(10), "", "a whole number from 0 to 9").await;

@@ -1,5 +1,7 @@
 //! What a schema expected, in plain words, and never what was received (SEC-E-03).
 
+use std::slice;
+
 use jsonschema::JsonType;
 use jsonschema::ValidationError as Error;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
@@ -47,12 +49,13 @@ impl<'a> Schemas<'a> {
 
     /// What was expected, without the place.
     pub(super) fn expected(self, error: &Error<'_>) -> String {
+        if let Some(choices) = self.choices(error) {
+            return values(choices);
+        }
         let nothing = Map::new();
         let schema = self.of(error).unwrap_or(&nothing);
         let length = |what, limits, parts| phrases::length(schema, what, limits, parts);
         match error.kind() {
-            Kind::Type { .. } if schema.contains_key("enum") => values(&schema["enum"]),
-            Kind::Type { .. } if schema.contains_key("const") => shown(&schema["const"]),
             Kind::Type { kind: TypeKind::Single(one) } => form(*one, schema),
             Kind::Type { kind: TypeKind::Multiple(many) } => {
                 // What stands for nothing comes last.
@@ -62,8 +65,6 @@ impl<'a> Schemas<'a> {
                 phrases::either(&kinds.into_iter().map(|kind| form(kind, schema)).collect::<Vec<_>>())
             }
             Kind::Required { .. } => "a value; this member is required".to_owned(),
-            Kind::Enum { options } => values(options),
-            Kind::Constant { expected_value } => shown(expected_value),
             Kind::Minimum { .. }
             | Kind::Maximum { .. }
             | Kind::ExclusiveMinimum { .. }
@@ -94,6 +95,24 @@ impl<'a> Schemas<'a> {
             Kind::Not { .. } => "a value that is not ruled out".to_owned(),
             Kind::FalseSchema => "nothing".to_owned(),
             other => format!("what the schema says with `{}`", other.keyword()),
+        }
+    }
+
+    /// The values that there could be, if they are listed.
+    pub(super) fn choices<'e>(self, error: &'e Error<'_>) -> Option<&'e [Value]>
+    where
+        'a: 'e,
+    {
+        match error.kind() {
+            Kind::Enum { options } => options.as_array().map(Vec::as_slice),
+            Kind::Constant { expected_value } => Some(slice::from_ref(expected_value)),
+            // Whoever gives another type wants to know the values all the same.
+            Kind::Type { .. } => {
+                let schema = self.of(error)?;
+                let options = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice);
+                options.or_else(|| schema.get("const").map(slice::from_ref))
+            }
+            _ => None,
         }
     }
 
@@ -143,19 +162,9 @@ fn members(schema: &Map<String, Value>) -> String {
 }
 
 /// The values that there could be.
-pub(super) fn values(options: &Value) -> String {
-    match options {
-        Value::Array(options) if options.len() != 1 => {
-            let all: Vec<_> = options.iter().map(Value::to_string).collect();
-            format!("one of {}", cut(&all.join(", ")))
-        }
-        Value::Array(options) => options.iter().map(shown).collect(),
-        other => shown(other),
-    }
-}
-
-fn shown(value: &Value) -> String {
-    cut(&value.to_string()).to_owned()
+pub(super) fn values(choices: &[Value]) -> String {
+    let all: Vec<_> = choices.iter().map(Value::to_string).collect();
+    format!("{}{}", if choices.len() == 1 { "" } else { "one of " }, cut(&all.join(", ")))
 }
 
 fn cut(text: &str) -> &str {

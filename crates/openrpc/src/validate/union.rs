@@ -44,17 +44,13 @@ impl<'e> Union<'e> {
             if error.instance_path() != first.get_or_insert(error).instance_path() {
                 return None;
             }
+            if let Some(values) = schemas.choices(error) {
+                choices.extend_from_slice(values);
+                continue;
+            }
             let form = match (error.kind(), self.required(errors).next()) {
                 (Kind::AdditionalProperties { .. }, Some((_, name))) => format!("an object with {name}"),
                 (Kind::AdditionalProperties { .. }, None) => "an object".to_owned(),
-                (Kind::Constant { expected_value }, _) => {
-                    choices.push((**expected_value).clone());
-                    continue;
-                }
-                (Kind::Enum { options }, _) => {
-                    choices.extend(options.as_array().cloned().unwrap_or_default());
-                    continue;
-                }
                 _ => schemas.expected(error),
             };
             if !forms.contains(&form) {
@@ -63,7 +59,7 @@ impl<'e> Union<'e> {
         }
         (forms.len() <= FORMS).then_some(())?;
         if !choices.is_empty() {
-            forms.insert(0, values(&Value::from(choices)));
+            forms.insert(0, values(&choices));
         }
         Some((first?, forms.join(" or ")))
     }
