@@ -1,19 +1,16 @@
 //! A client for Switchboard demo 0.1.0, made by `switchboard generate rust`. Make it again rather than edit it.
 //!
 //! It calls over a `switchboard::Peer` of any carrier, and needs `serde` and `serde_json` besides.
+#![allow(missing_docs)] // The document does not describe everything.
 
 use serde::{Deserialize, Serialize};
 use switchboard::{Batch, CallError, Opening, Peer, Request};
 
-/// `AiGeneratePrompt`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum AiGeneratePrompt {
-    /// A string.
     String(String),
-    /// A number.
     Number(f64),
-    /// A boolean.
     Boolean(bool),
 }
 
