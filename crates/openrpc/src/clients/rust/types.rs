@@ -5,7 +5,7 @@ use super::tags::Tags;
 use super::uses::Uses;
 use super::{STYLE, comment, definition, quoted};
 use crate::clients::names::{Scope, pascal, snake};
-use crate::clients::text::{Source, lines};
+use crate::clients::text::{Source, prose};
 use crate::clients::types::{Choice, Definition, Field, Shape, Type};
 
 /// What is known about all types, to write each of them.
@@ -24,7 +24,7 @@ impl Written<'_> {
         if self.tags.is_needless(name) {
             return;
         }
-        comment(out, &lines(&of.docs));
+        comment(out, &prose(&of.docs));
         match &of.shape {
             Shape::Record(fields) => self.write_record(out, name, &self.tags.fields(name, fields)),
             Shape::Choice(values) => write_choice(out, name, values),
@@ -78,7 +78,7 @@ impl Written<'_> {
                 };
                 let variant = scope.take(&pascal(value), &[]);
                 let is_empty = self.tags.is_needless(&branch.name);
-                comment(out, &lines(if is_empty { &branch.docs } else { "" }));
+                comment(out, &prose(if is_empty { &branch.docs } else { "" }));
                 if variant != value {
                     out.line(format!("#[serde(rename = {})]", quoted(value)));
                 }
@@ -117,7 +117,7 @@ fn write_choice(out: &mut Source, name: &str, values: &[Choice]) {
     out.indented(|out| {
         for Choice { value, docs } in values {
             let variant = scope.take(&pascal(value), &[]);
-            comment(out, &lines(docs));
+            comment(out, &prose(docs));
             if variant != *value {
                 out.line(format!("#[serde(rename = {})]", quoted(value)));
             }
@@ -136,7 +136,7 @@ struct Member<'a> {
 
 impl Member<'_> {
     fn write(&self, out: &mut Source) {
-        comment(out, &lines(&self.field.docs));
+        comment(out, &prose(&self.field.docs));
         let mut attributes = Vec::new();
         if self.name != self.field.key {
             attributes.push(format!("rename = {}", quoted(&self.field.key)));
