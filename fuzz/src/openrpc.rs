@@ -1,10 +1,10 @@
 //! Reads any bytes as a document: what is read is written so that it reads the same, its references end somewhere, it does not differ from
-//! itself, and clients can be written for it.
+//! itself, it is the same written twice in one version, and clients can be written for it.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use switchboard_openrpc::{Document, Language, Resolver, client, diff};
+use switchboard_openrpc::{Document, Language, Resolver, SpecVersion, client, diff};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(document) = Document::parse(bytes.to_vec()) else { return };
@@ -18,6 +18,10 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(resolved) = document.clone().resolved() {
         assert!(resolved.methods.iter().all(|method| method.here().is_some()));
         assert_eq!(resolved.clone().resolved().as_ref(), Ok(&resolved));
+    }
+    for version in [SpecVersion::V1_2, SpecVersion::V1_3, SpecVersion::V1_4] {
+        let written = document.clone().written_in(version);
+        assert_eq!(written.clone().written_in(version), written);
     }
     for language in [Language::TypeScript, Language::Python, Language::Rust] {
         let _ = client(&document, language);

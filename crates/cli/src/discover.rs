@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anstyle::{AnsiColor, Style};
 use clap::Args;
+use switchboard::openrpc::SpecVersion;
 use switchboard::{CallError, Json};
 use unicode_width::UnicodeWidthStr;
 
@@ -15,6 +16,7 @@ use crate::layout::visible;
 use crate::output;
 use crate::session::Session;
 use crate::source;
+use crate::spec;
 use crate::suggest;
 use crate::table::{self, Cell, Table};
 use crate::target::Target;
@@ -24,6 +26,7 @@ Examples:
   switchboard discover http://127.0.0.1:8000
   switchboard discover http://127.0.0.1:8000 math/add
   switchboard discover http://127.0.0.1:8000 --openrpc > openrpc.json
+  switchboard discover http://127.0.0.1:8000 --openrpc=1.4 > openrpc.json
   switchboard discover openrpc.json math/add           # a file, or `-` for stdin
   switchboard discover http://127.0.0.1:8000 --diff old.json
   switchboard discover new.json --diff old.json --strict
@@ -48,9 +51,17 @@ pub(crate) struct Discover {
     target: Target,
     /// The method to show in detail.
     method: Option<String>,
-    /// Print the OpenRPC document as it was received.
-    #[arg(long, conflicts_with = "method")]
-    openrpc: bool,
+    /// Print the OpenRPC document: as it was received, or with a version as a document of that one.
+    #[arg(
+        long,
+        value_name = "VERSION",
+        num_args = 0..=1,
+        require_equals = true,
+        value_parser = spec::version(),
+        conflicts_with = "method"
+    )]
+    #[expect(clippy::option_option, reason = "this is how an option with an optional value is told")]
+    openrpc: Option<Option<SpecVersion>>,
     /// Tell what is different from this older document: a file, a URL, or `-` for stdin.
     #[arg(long, value_name = "OLD", conflicts_with_all = ["method", "openrpc"])]
     diff: Option<String>,
@@ -71,6 +82,12 @@ impl Discover {
         if let Some(old) = &self.diff {
             return changes::show(&self.target, old, self.strict);
         }
+        if let Some(Some(version)) = self.openrpc {
+            let document = source::document(&self.target.url, &self.target)?.written_in(version);
+            // Its parts are JSON, so it can be written.
+            let json = Json::encode(&document).unwrap_or(Json::NULL);
+            return output::result(&json, self.target.format).map(drop);
+        }
         if !source::is_far(&self.target.url) {
             return self.show(&source::local(&self.target.url)?);
         }
@@ -88,7 +105,7 @@ impl Discover {
     fn show(&self, document: &Json) -> Result<(), Failure> {
         let format = self.target.format;
         let is_for_people = format.is_for_people();
-        if self.openrpc || (!is_for_people && self.method.is_none()) {
+        if self.openrpc.is_some() || (!is_for_people && self.method.is_none()) {
             return output::result(document, format).map(drop);
         }
         let found = discovery::read(document).ok_or_else(|| {

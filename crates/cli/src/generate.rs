@@ -18,7 +18,7 @@ Examples:
 
 const LONG: &str = "\
 The document comes from a file, from stdin, or from a far side that answers rpc.discover. The client is one file: in \
-TypeScript without dependencies, calling over HTTP and WebSocket; in Python from 3.9 on with the standard library, calling over \
+TypeScript without dependencies, calling over HTTP and WebSocket; in Python from 3.10 on with the standard library, calling over \
 HTTP; in Rust over any peer of switchboard, with serde.";
 
 /// Writes a typed client for what a far side or a document describes.

@@ -31,6 +31,7 @@ mod serve;
 mod session;
 mod signals;
 mod source;
+mod spec;
 mod suggest;
 mod table;
 mod target;

@@ -8,15 +8,15 @@ use std::time::Duration;
 use clap::Args;
 use listenfd::ListenFd;
 use switchboard::http::{Cors, Get, Hosts, Options, Origins};
-use switchboard::openrpc::Validation;
+use switchboard::openrpc::{SpecVersion, Validation};
 use switchboard::server::{ListenError, Server, ServerOptions};
 use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
-use switchboard::{Layer, Limits, Router, Service, Settings, playground};
+use switchboard::{Layer, Limits, Service, Settings, playground};
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::signals::Signals;
-use crate::{banner, demo, logs, output, units};
+use crate::{banner, demo, logs, output, spec, units};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -88,6 +88,9 @@ pub(crate) struct Serve {
     /// Check the parameters of calls by their schemas, before the methods do.
     #[arg(long)]
     validate: bool,
+    /// Describe the methods by this version of OpenRPC. Old tools know 1.2 only.
+    #[arg(long, value_name = "VERSION", default_value = "1.3", value_parser = spec::version())]
+    openrpc: SpecVersion,
     /// The most bytes of all messages above 64 KiB together, over all that is listened on. What would exceed it is refused,
     /// to be sent again later.
     #[arg(long, value_name = "BYTES", default_value = "256M", value_parser = units::bytes)]
@@ -114,11 +117,10 @@ impl Serve {
     async fn serve(self) -> Result<(), Failure> {
         let router = demo::router().map_err(|error| Failure::usage(error.to_string()))?;
         let description = router.describe();
-        let service = self.service(router)?;
         // Whatever may be called by GET on this machine may be so from others if it changes nothing.
         let get = if self.public { Get::described(&description) } else { Get::default() };
         let methods = description.methods;
-        let mut server = Server::new(service)
+        let mut server = Server::new(router)
             .with_http(Options { get, ..self.options()? })
             .with_settings(self.settings())
             .with_options(ServerOptions {
@@ -134,6 +136,8 @@ impl Serve {
             server = server.public();
         }
         let urls = self.listen(&mut server).await?;
+        // Now that it is known where they are served, they can tell.
+        let server = server.with_service(self.service(&urls)?);
         let mut signals = Signals::listen().map_err(|error| cannot_start(&error))?;
         let handle = server.handle();
         output::note(&match self.is_background(&urls) {
@@ -158,9 +162,13 @@ impl Serve {
         urls.iter().all(|url| url == "stdio") && !io::stderr().is_terminal()
     }
 
-    /// The methods, and what stands before them.
-    fn service(&self, router: Router) -> Result<Arc<dyn Service>, Failure> {
-        let validation = self.validate.then(|| Validation::new(&demo::generator().document(&router)));
+    /// The methods, described as served at these URLs, and what stands before them.
+    fn service(&self, urls: &[String]) -> Result<Arc<dyn Service>, Failure> {
+        let generator = demo::servers(urls)
+            .into_iter()
+            .fold(demo::generator().version(self.openrpc), switchboard::openrpc::Generator::server);
+        let router = demo::described(generator.clone()).map_err(|error| Failure::usage(error.to_string()))?;
+        let validation = self.validate.then(|| Validation::new(&generator.document(&router)));
         let mut service: Arc<dyn Service> = Arc::new(router);
         if let Some(validation) = validation {
             service = validation.map_err(|error| Failure::usage(error.to_string()))?.layer(service);

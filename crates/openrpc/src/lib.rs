@@ -14,8 +14,8 @@ pub use discover::{DISCOVER, Discovery};
 pub use document::{
     Components, Contact, ContentDescriptor, Document, ErrorEntry, Example, ExamplePairing, ExternalDocs,
     Info, License, Link, Method, ParamStructure, ParseError, RefError, Referable, Resolver, Schema, Server,
-    SubscriptionNames, Tag, Variable,
+    SpecVersion, SubscriptionNames, Tag, UnknownVersion, Variable,
 };
-pub use generate::{Generator, SpecVersion};
+pub use generate::Generator;
 #[cfg(feature = "validate")]
 pub use validate::{Misfit, Validation, ValidationError};

@@ -178,6 +178,38 @@ fn no_two_things_have_one_name() {
 }
 
 #[test]
+fn only_what_a_union_alone_has_is_told_apart_by_a_tag() {
+    let branch = |properties: Value| json!({"type": "object", "description": "A branch.", "required": ["kind"], "properties": properties});
+    let written = |other: Value| {
+        let branches = json!([{"$ref": "#/components/schemas/A"}, {"$ref": "#/components/schemas/B"}]);
+        let mut value = serde_json::to_value(document(json!([
+            {"name": "one", "params": [], "result": {"name": "r", "schema": {"oneOf": branches}}},
+            {"name": "two", "params": [], "result": {"name": "r", "schema": other}},
+        ])))
+        .unwrap();
+        let a = branch(json!({"kind": {"const": "a"}, "x": {}}));
+        value["components"] = json!({"schemas": {"A": a, "B": branch(json!({"kind": {"const": "b"}}))}});
+        client(&Document::from_value(value).unwrap(), Language::Rust).unwrap()
+    };
+    let text = written(json!({}));
+    let union = "
+#[serde(tag = \"kind\")]
+pub enum OneResult {
+    #[serde(rename = \"a\")]
+    A(A),
+    /// A branch.
+    #[serde(rename = \"b\")]
+    B,
+}
+";
+    assert!(text.contains(union), "{text}");
+    assert!(!text.contains("pub kind") && !text.contains("Kind {") && !text.contains("struct B "), "{text}");
+    // Whoever else has a branch needs the member that says which it is.
+    let text = written(json!({"$ref": "#/components/schemas/A"}));
+    assert!(text.contains("#[serde(untagged)]") && text.contains("pub kind: AKind"), "{text}");
+}
+
+#[test]
 fn references_that_lead_nowhere_stand_for_anything() {
     let method = json!([{"name": "m", "params": [], "result": {"name": "r", "schema": {"$ref": "https://example.com/s.json"}}}]);
     let text = client(&document(method), Language::TypeScript).unwrap();

@@ -55,16 +55,16 @@ fn a_document_comes_back_as_it_was_with_all_that_nobody_knows() {
 #[test]
 fn what_is_wrong_is_said_with_its_place() {
     let check = |value: Value, expected: &str| assert_eq!(refused(&value), expected);
-    check(json!({"openrpc": "1.3.2", "methods": []}), "missing field `info`");
+    check(json!({"openrpc": "1.3.2", "methods": []}), "the member `info` is missing");
     check(
         json!({"openrpc": "2.0.0", "info": {"title": "T", "version": "1"}, "methods": []}),
         "/openrpc: version \"2.0.0\" is not known; documents of 1.x are read",
     );
-    check(document(json!([{"Name": "a", "params": []}])), "/methods/0: missing field `name`");
-    check(document(json!([{"name": "a"}])), "/methods/0: missing field `params`");
+    check(document(json!([{"Name": "a", "params": []}])), "/methods/0: the member `name` is missing");
+    check(document(json!([{"name": "a"}])), "/methods/0: the member `params` is missing");
     check(
         document(json!([{"name": "a", "params": [], "deprecated": 1}])),
-        "/methods/0/deprecated: invalid type: integer `1`, expected a boolean",
+        "/methods/0/deprecated: expected a boolean, and it is a number",
     );
     check(
         document(json!([{"name": "a", "params": [{"name": "b", "schema": 1}]}])),
@@ -76,9 +76,19 @@ fn what_is_wrong_is_said_with_its_place() {
     );
     check(
         document(json!([{"name": "a", "params": [], "errors": [{"code": 1}]}])),
-        "/methods/0/errors/0: missing field `message`",
+        "/methods/0/errors/0: the member `message` is missing",
     );
-    check(document(json!(["a"])), "/methods/0: invalid type: string \"a\", expected an object");
+    check(document(json!(["a"])), "/methods/0: expected an object, and it is a string");
+    check(json!([1]), "expected an object, and it is an array");
+    check(document(json!({"a": 1})), "/methods: expected an array, and it is an object");
+    check(
+        document(json!([{"name": null, "params": []}])),
+        "/methods/0/name: expected a string, and it is null",
+    );
+    check(
+        document(json!([{"name": "a", "params": [], "errors": [{"code": 1.5, "message": ""}]}])),
+        "/methods/0/errors/0/code: expected a whole number, and it is a number",
+    );
     assert!(Document::parse("[".repeat(100_000)).is_err());
     let long = refused(&document(json!([{"name": "a", "params": "x".repeat(10_000)}])));
     assert!(long.len() < 300, "{}", long.len());
@@ -142,7 +152,7 @@ fn a_reference_that_leads_nowhere_is_an_error() {
         "#/methods/0/params/0",
         "the reference \"#/methods/0/params/0\" leads to more than 32 others, one after another",
     );
-    check("#/info", "what the reference \"#/info\" leads to does not fit: missing field `name`");
+    check("#/info", "what the reference \"#/info\" leads to does not fit: the member `name` is missing");
 }
 
 #[test]

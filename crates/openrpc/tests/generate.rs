@@ -238,7 +238,7 @@ fn a_variadic_param_is_an_array_by_name() {
 fn what_is_not_known_about_a_method_is_not_told() {
     let any = method("any");
     assert!(any.has_unknown_params());
-    assert_eq!(*any.result().unwrap().schema.as_value(), json!(true));
+    assert_eq!(*any.result().unwrap().schema.as_value(), json!({}));
     assert!(!method("users/find").has_unknown_params());
 }
 

@@ -99,30 +99,69 @@ async fn what_fits_passes_by_name_and_by_position() {
 
 #[tokio::test]
 async fn what_does_not_fit_is_told_by_its_place_and_what_was_expected() {
-    refused("order", json!([order(10, "a")]), "/0/count", "a number of at most 9").await;
-    refused("order", json!({"order": order(0, "a")}), "/order/count", "a number of at least 1").await;
+    refused("order", json!([order(10, "a")]), "/0/count", "a whole number from 1 to 9").await;
+    refused("order", json!({"order": order(0, "a")}), "/order/count", "a whole number from 1 to 9").await;
     refused("order", json!([order(1, "A")]), "/0/code", "a string that matches ^[a-z]+$").await;
     refused("order", json!([order(1, "abcdef")]), "/0/code", "a string of at most 5 characters").await;
     let mut nested = order(1, "a");
     nested["parts"] = json!([order(1, "a"), order(1, "b")]);
     nested["parts"][1]["count"] = json!("many");
-    refused("order", json!([nested]), "/0/parts/1/count", "an integer").await;
+    refused("order", json!([nested]), "/0/parts/1/count", "a whole number from 1 to 9").await;
     refused("order", json!([{"count": 1, "parts": []}]), "/0/code", "a value; this member is required").await;
-    refused("order", json!([order(1, "a"), 1, 5]), "/2", "null or a string").await;
+    refused("order", json!([order(1, "a"), 1, 5]), "/2", "a string or null").await;
     refused("order", json!({}), "/order", "a value; this parameter is required").await;
     refused("order", json!([]), "/0", "a value; this parameter is required").await;
-    refused("order", json!({"order": order(1, "a"), "x": 1}), "", "only the parameters order, times, note")
+    refused("order", json!({"order": order(1, "a"), "x": 1}), "/x", "only the parameters order, times, note")
         .await;
-    refused("order", json!([order(1, "a"), 1, "x", 4]), "", "at most 3 parameters").await;
-    refused("sum", json!(["x", 1, "2"]), "/2", "an integer").await;
-    refused("sum", json!({"label": "x", "numbers": [1, "2"]}), "/numbers/1", "an integer").await;
+    refused("order", json!([order(1, "a"), 1, "x", 4]), "/3", "at most 3 parameters").await;
+    refused("sum", json!(["x", 1, "2"]), "/2", "a whole number").await;
+    refused("sum", json!({"label": "x", "numbers": [1, "2"]}), "/numbers/1", "a whole number").await;
     refused("late", json!([1, 2]), "", "the parameters by name, in an object").await;
+}
+
+#[tokio::test]
+async fn all_that_a_schema_asks_for_is_told_at_once() {
+    let schemas = json!({
+        "Closed": {"type": "object", "properties": {"a": {}, "b": {}}, "additionalProperties": false},
+        "Choice": {"type": "string", "enum": ["x", "y"]},
+    });
+    let refused = async |schema: Value, given: Value, path: &str, expected: &str| {
+        let value = json!({"openrpc": "1.3.2", "info": {"title": "T", "version": "1"}, "components": {"schemas": schemas},
+            "methods": [{"name": "any", "params": [{"name": "p~/%", "schema": schema}]}]});
+        let validation = Validation::new(&Document::from_value(value).unwrap()).unwrap();
+        let answer = call(validation.layer(Arc::new(router())), "any", &json!([given])).await;
+        let expected = json!([-32602, {"path": format!("/0{path}"), "expected": expected}]);
+        assert_eq!(answer, expected, "{schema}");
+    };
+    let closed = json!({"$ref": "#/components/schemas/Closed"});
+    refused(closed.clone(), json!({"a": 1, "c": 2}), "/c", "only the members a, b").await;
+    refused(json!({"items": closed}), json!([{"c/d": 2}]), "/0/c~1d", "only the members a, b").await;
+    let choice = json!({"$ref": "#/components/schemas/Choice"});
+    refused(choice.clone(), json!("z"), "", r#"one of "x", "y""#).await;
+    refused(choice.clone(), json!(1), "", r#"one of "x", "y""#).await;
+    refused(json!({"oneOf": [choice, {"type": "null"}]}), json!(1), "", r#"one of "x", "y" or null"#).await;
+    refused(json!({"oneOf": [{"const": "a"}, {"const": "b"}]}), json!("c"), "", r#"one of "a", "b""#).await;
+    let typed = json!({"oneOf": [{"type": "string", "const": "a"}, {"type": "string", "const": "b"}]});
+    refused(typed, json!(5), "", r#"one of "a", "b""#).await;
+    let many = json!({"type": ["null", "integer", "string"], "minimum": 0, "maximum": 9});
+    refused(many.clone(), json!([]), "", "a whole number from 0 to 9, a string or null").await;
+    refused(many, json!(10), "", "a whole number from 0 to 9").await;
+    refused(
+        json!({"type": "array", "minItems": 1, "maxItems": 3}),
+        json!([]),
+        "",
+        "an array of 1 to 3 items",
+    )
+    .await;
+    let names = json!({"propertyNames": {"minLength": 2}});
+    refused(names, json!({"a": 1}), "", "names of members that are each a string of at least 2 characters")
+        .await;
 }
 
 #[tokio::test]
 async fn what_was_received_is_never_repeated() {
     for params in
-        [json!(["hunter2"]), json!([{"count": 1, "code": "hunter2", "parts": []}]), json!({"hunter2": 1})]
+        [json!(["hunter2"]), json!([{"count": 1, "code": "hunter2", "parts": []}]), json!({"x": "hunter2"})]
     {
         let answer = call(validated(), "order", &params).await.to_string();
         assert!(answer.contains("-32602") && !answer.contains("hunter2"), "{answer}");
@@ -139,7 +178,15 @@ async fn a_long_name_that_was_received_is_not_repeated() {
     for (length, shown) in [(64, "n".repeat(64)), (65, "…".to_owned())] {
         let params = json!({"map": {"n".repeat(length): [1, "2"]}});
         let answer = call(Arc::clone(&service), "any", &params).await;
-        assert_eq!(answer, json!([-32602, {"path": format!("/map/{shown}/1"), "expected": "an integer"}]));
+        assert_eq!(
+            answer,
+            json!([-32602, {"path": format!("/map/{shown}/1"), "expected": "a whole number"}])
+        );
+        let answer = call(Arc::clone(&service), "any", &json!({"n".repeat(length): 1})).await;
+        assert_eq!(
+            answer,
+            json!([-32602, {"path": format!("/{shown}"), "expected": "only the parameters map"}])
+        );
     }
 }
 
@@ -162,7 +209,7 @@ async fn every_entry_of_a_batch_is_checked_by_itself() {
     let Answer::Batch(text) = answer else { panic!("{answer:?}") };
     let answers: Value = serde_json::from_slice(&text).unwrap();
     assert_eq!(answers[0]["result"], 1);
-    assert_eq!(answers[1]["error"]["data"], json!({"path": "/1", "expected": "an integer"}));
+    assert_eq!(answers[1]["error"]["data"], json!({"path": "/1", "expected": "a whole number"}));
     assert_eq!(answers[2]["error"]["code"], -32601);
     assert_eq!(answers.as_array().unwrap().len(), 3);
 }
@@ -194,7 +241,7 @@ async fn a_result_that_does_not_fit_is_told_and_not_given() {
     let answer = call(service, "late", &json!({"second": 1})).await;
     assert_eq!(answer[0], -32603);
     assert!(!answer.to_string().contains("hunter2"), "{answer}");
-    assert_eq!(*told.lock().unwrap(), ["late: expected an integer at \"\""]);
+    assert_eq!(*told.lock().unwrap(), ["late: expected a whole number at \"\""]);
     let (service, told) = answering(|| Reply::of(&7));
     assert_eq!(call(service, "late", &json!({"second": 1})).await, 7);
     assert!(told.lock().unwrap().is_empty());
@@ -214,7 +261,7 @@ async fn each_item_of_a_stream_is_checked_when_it_comes() {
         .collect()
         .await;
     assert_eq!(codes, [json!(1), json!(-32603)]);
-    assert_eq!(*told.lock().unwrap(), ["count: expected an integer at \"\""]);
+    assert_eq!(*told.lock().unwrap(), ["count: expected a whole number from 0 to 4294967295 at \"\""]);
 }
 
 #[test]

@@ -142,6 +142,11 @@ export default async function use(check: Check, places: Places, WebSocket: new (
   await over(new Client(transport), "WebSocket", check);
   check("what the server sends by itself", pushed.includes("onUpdate"), true);
   await transport.close();
+  const has = Object.getOwnPropertyDescriptor(globalThis, "WebSocket");
+  delete (globalThis as { WebSocket?: unknown }).WebSocket;
+  const without = await failure(new Client(ws).math.add({ a: 1, b: 1 }));
+  check("a place without WebSocket", without instanceof TransportError && /package ws/.test(without.message), true);
+  if (has !== undefined) Object.defineProperty(globalThis, "WebSocket", has);
   const closed = await failure(new Client(new HttpTransport(`${http}/nothing`)).math.add({ a: 1, b: 1 }));
   check("a place where nothing is", closed instanceof TransportError || closed instanceof RpcError, true);
   await odd(check, places.odd, places.oddSocket, WebSocket);

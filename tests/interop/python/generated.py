@@ -73,6 +73,12 @@ before = client.get_status()["notices"]
 check("a notification", (client.log_event({"event": "login", "user": "ann"}), client.get_status()["notices"] - before), (None, 1))
 nowhere = failure(lambda: api.Client("http://127.0.0.1:1").math.add(1, 1))
 check("a place where nobody is", isinstance(nowhere, api.TransportError), True)
+try:
+    api.Client("ws://127.0.0.1:8000")
+except ValueError as error:
+    check("a carrier that it does not have", "write http:// or https://" in str(error), True)
+else:
+    check("a carrier that it does not have", "taken", "refused")
 
 
 check("one value", client.ai.generate("to be"), "to be")

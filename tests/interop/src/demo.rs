@@ -28,8 +28,17 @@ impl Demo {
     ///
     /// If it does not listen.
     pub async fn start() -> Demo {
+        Demo::start_with(&[]).await
+    }
+
+    /// Starts it on a free port, with these options.
+    ///
+    /// # Panics
+    ///
+    /// If it does not listen.
+    pub async fn start_with(options: &[&str]) -> Demo {
         let mut command = Command::new(Demo::program());
-        command.args(["serve", "--listen", "http://127.0.0.1:0"]).env_remove("RUST_LOG");
+        command.args(["serve", "--listen", "http://127.0.0.1:0"]).args(options).env_remove("RUST_LOG");
         command.stdin(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().expect("the program starts");
         let mut lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();

@@ -15,15 +15,32 @@ mod text;
 
 use std::sync::Arc;
 
-use switchboard::openrpc::{Discovery, Generator, Info};
+use switchboard::openrpc::{Discovery, Generator, Info, Server};
 use switchboard::{Router, RouterBuilder, RouterError};
 
 /// The router of all demo methods, which tells what they are.
 pub(crate) fn router() -> Result<Router, RouterError> {
-    Discovery::new(generator()).build(methods())
+    described(generator())
 }
 
-/// Makes the document of the demo methods. It names no server: whoever asked knows where it did.
+/// The same router, with the document that this makes.
+pub(crate) fn described(generator: Generator) -> Result<Router, RouterError> {
+    Discovery::new(generator).build(methods())
+}
+
+/// What the document says about where the methods are served. HTTP stands first, for tools that call the first one. Addresses that
+/// stand for all of a machine's are no places to call, and are left out.
+pub(crate) fn servers(urls: &[String]) -> Vec<Server> {
+    let is_place = |url: &&String| {
+        url.contains(':') && !["//0.0.0.0:", "//[::]:"].iter().any(|wildcard| url.contains(wildcard))
+    };
+    let mut urls: Vec<&String> = urls.iter().filter(is_place).collect();
+    urls.sort_by_key(|url| !url.starts_with("http"));
+    let scheme = |url: &str| url.split(':').next().unwrap_or_default().to_owned();
+    urls.into_iter().map(|url| Server::new(scheme(url), url)).collect()
+}
+
+/// Makes the document of the demo methods.
 pub(crate) fn generator() -> Generator {
     let info = Info::new("Switchboard demo", env!("CARGO_PKG_VERSION"));
     Generator::new(info.described("Methods to try JSON-RPC with, served by `switchboard serve`."))
@@ -62,6 +79,21 @@ mod tests {
                 Json::encode(&items).unwrap().to_string()
             }
         }
+    }
+
+    #[test]
+    fn the_document_names_the_places_that_can_be_called() {
+        let urls = [
+            "tcp://127.0.0.1:1?framing=lsp",
+            "http://0.0.0.0:2",
+            "https://[::]:3",
+            "http://[::1]:4",
+            "stdio",
+        ];
+        let named = servers(&urls.map(str::to_owned));
+        let named: Vec<_> = named.iter().map(|server| (server.name.as_deref(), &*server.url)).collect();
+        let expected = [(Some("http"), "http://[::1]:4"), (Some("tcp"), "tcp://127.0.0.1:1?framing=lsp")];
+        assert_eq!(named, expected);
     }
 
     #[tokio::test]

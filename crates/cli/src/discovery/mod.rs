@@ -287,7 +287,10 @@ impl<'a> Reader<'a> {
             summary: self.text(method.get("summary")),
             description: self.text(method.get("description")),
             params,
-            result: method.get("result").map(|result| self.described(self.resolve(result))),
+            result: method
+                .get("result")
+                .filter(|_| !is("x-notification"))
+                .map(|result| self.described(self.resolve(result))),
             errors: self
                 .list(method, "errors")
                 .filter_map(|error| Some((error.get("code")?.as_i64()?, self.text(error.get("message")))))

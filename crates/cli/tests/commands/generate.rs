@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use futures_util::StreamExt;
+use serde_json::json;
 use switchboard::openrpc::{Document, Language, client};
 use switchboard::{Code, Dial, Peer};
 
@@ -15,7 +16,7 @@ use crate::program::{Serving, parts, run, run_with};
 #[path = "generated/demo.rs"]
 mod demo;
 
-/// A client of a document with all that is odd. That it compiles is the test.
+/// A client of a document with all that is odd. Most of the test is that it compiles.
 #[rustfmt::skip]
 #[allow(dead_code, unreachable_pub, reason = "nobody calls with it")]
 #[path = "../../../openrpc/tests/golden/zoo.rs"]
@@ -94,6 +95,23 @@ async fn the_client_in_rust_sends_typed_batches() {
         assert_eq!(sum.read(&outcomes), Ok(5.0));
         assert_eq!(error.read(&outcomes).unwrap_err().rejection().unwrap().message, "boom");
         assert_eq!(status.read(&outcomes).unwrap().status, "ok");
+    }
+}
+
+#[test]
+fn types_are_made_with_what_they_must_have_and_unions_are_told_apart_by_their_tag() {
+    let animal = zoo::Animal {
+        parents: Some(Vec::new()),
+        ..zoo::Animal::new(zoo::AnimalKind::Fish, "Wanda".to_owned())
+    };
+    let born = zoo::Event::Born(zoo::EventBorn { animal });
+    for (event, expected) in [
+        (born, json!({"event": "born", "animal": {"kind": "fish", "name": "Wanda", "parents": []}})),
+        (zoo::Event::Closed(zoo::EventClosed::default()), json!({"event": "closed"})),
+        (zoo::Event::Fed(zoo::Event3 { when: Some(7) }), json!({"event": "fed", "when": 7})),
+    ] {
+        assert_eq!(serde_json::to_value(&event).unwrap(), expected);
+        assert_eq!(serde_json::from_value::<zoo::Event>(expected).unwrap(), event);
     }
 }
 

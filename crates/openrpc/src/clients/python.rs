@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::api::{Answer, Api, Group, Operation, Param, Params, Style};
 use super::names::snake;
-use super::text::{Source, lines};
+use super::text::{Source, lines, prose};
 use super::types::{Definition, Field, Shape, Type};
 
 pub(super) const STYLE: Style = Style {
@@ -108,7 +108,7 @@ fn write_definition(out: &mut Source, definition: &Definition) {
         Shape::OneOf(kinds) => Type::Union(kinds.clone()),
         Shape::Alias(kind) => kind.clone(),
     };
-    for line in lines(&definition.docs) {
+    for line in prose(&definition.docs) {
         out.line(format!("# {line}").trim_end());
     }
     // In quotes what is named there may stand further down. A mere name in quotes would be a string, and no type.
@@ -124,7 +124,7 @@ fn write_definition(out: &mut Source, definition: &Definition) {
 fn write_record(out: &mut Source, name: &str, docs: &str, fields: &[Field]) {
     let (must, may): (Vec<&Field>, Vec<&Field>) = fields.iter().partition(|field| field.is_required);
     let is_plain = |field: &&Field| is_identifier(&field.key);
-    let docs = lines(docs);
+    let docs = prose(docs);
     if !fields.iter().all(|field| is_plain(&field)) {
         for (suffix, fields, total) in [("Required", &must, ""), ("Optional", &may, ", total=False")] {
             let all: Vec<String> = fields
@@ -162,7 +162,7 @@ fn write_fields<'a>(out: &mut Source, docs: &[String], fields: impl Iterator<Ite
         out.line("");
     }
     for field in fields {
-        for line in lines(&field.docs) {
+        for line in prose(&field.docs) {
             out.line(format!("# {line}").trim_end());
         }
         out.line(format!("{}: {}", field.key, of(&field.kind)));

@@ -73,10 +73,52 @@ pub(super) fn lines(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// How many characters a line of documentation has at most, if it can be broken.
+const WIDTH: usize = 110;
+
+/// The [`lines`] of a text in Markdown, none of them too long to read. What means something else on two lines stays on one: code, tables
+/// and headings.
+pub(super) fn prose(text: &str) -> Vec<String> {
+    let mut fence: Option<&str> = None;
+    let mut all = Vec::new();
+    for line in lines(text) {
+        let start = line.trim_start();
+        let mark = ["```", "~~~"].into_iter().find(|mark| start.starts_with(mark));
+        let is_prose = fence.is_none() && mark.is_none() && !start.starts_with(['|', '#', '>']);
+        fence = match (fence, mark) {
+            (None, mark) => mark,
+            (Some(open), mark) => Some(open).filter(|open| mark != Some(open)),
+        };
+        if is_prose && !line.starts_with("    ") {
+            all.extend(broken(&line));
+        } else {
+            all.push(line);
+        }
+    }
+    all
+}
+
+/// A line in parts. None but the first begins with what begins a list or a heading.
+fn broken(line: &str) -> Vec<String> {
+    let (mut parts, mut part) = (Vec::new(), String::new());
+    for (at, word) in line.split(' ').enumerate() {
+        let begins_other = |c: char| !c.is_alphanumeric() && !matches!(c, '(' | '"' | '\'' | '“' | '`' | '[');
+        let is_word = !word.starts_with(begins_other) && !word.ends_with(['.', ')']) && !word.is_empty();
+        if at > 0 && is_word && part.chars().count() + word.chars().count() >= WIDTH {
+            parts.push(std::mem::replace(&mut part, word.to_owned()));
+        } else {
+            part.push_str(if at > 0 { " " } else { "" });
+            part.push_str(word);
+        }
+    }
+    parts.push(part);
+    parts
+}
+
 impl Docs {
     /// What is said about a method, and its errors, as paragraphs. What it is deprecated for is left to the language.
     pub(super) fn paragraphs(&self, wire: &str) -> Vec<String> {
-        let mut all = lines(&self.text);
+        let mut all = prose(&self.text);
         if all.is_empty() {
             all.push(format!("Calls `{}`.", lines(wire).concat()));
         }
@@ -87,5 +129,29 @@ impl Docs {
             all.extend(self.errors.iter().map(error));
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_broken_where_they_mean_the_same() {
+        let words = "word ".repeat(40);
+        let lines = prose(&words);
+        assert!(lines.len() == 2 && lines.iter().all(|line| line.chars().count() <= WIDTH), "{lines:?}");
+        assert_eq!(lines.join(" "), words.trim());
+        for kept in [
+            "- - ".repeat(50),
+            format!("| {words}|"),
+            format!("```\n{words}\n```"),
+            "x".repeat(300),
+            "1. ".repeat(99),
+        ] {
+            assert_eq!(prose(&kept), super::lines(&kept));
+        }
+        let mixed = format!("~~~\n```\n{words}\n~~~\n{words}");
+        assert_eq!(prose(&mixed).len(), 6);
     }
 }

@@ -48,6 +48,28 @@ impl Type {
             kind => std::slice::from_ref(kind),
         }
     }
+
+    /// Tells each name that stands in it, as often as it does.
+    pub(super) fn each_name<'a>(&'a self, tell: &mut dyn FnMut(&'a str)) {
+        match self {
+            Type::Named(name) => tell(name),
+            Type::List(kind) | Type::Map(kind) => kind.each_name(tell),
+            Type::Tuple(kinds) | Type::Union(kinds) => kinds.iter().for_each(|kind| kind.each_name(tell)),
+            _ => {}
+        }
+    }
+}
+
+impl Shape {
+    /// Tells each name that stands in it, as often as it does.
+    pub(super) fn each_name<'a>(&'a self, tell: &mut dyn FnMut(&'a str)) {
+        match self {
+            Shape::Record(fields) => fields.iter().for_each(|field| field.kind.each_name(tell)),
+            Shape::OneOf(kinds) => kinds.iter().for_each(|kind| kind.each_name(tell)),
+            Shape::Alias(kind) => kind.each_name(tell),
+            Shape::Choice(_) => {}
+        }
+    }
 }
 
 /// What a name stands for.

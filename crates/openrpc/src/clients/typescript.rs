@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::api::{Answer, Api, Group, Operation, Params, Style};
 use super::names::camel;
-use super::text::{Source, lines};
+use super::text::{Source, lines, prose};
 use super::types::{Definition, Field, Shape, Type};
 
 pub(super) const STYLE: Style = Style {
@@ -159,7 +159,7 @@ pub(super) fn write(api: &Api) -> String {
 
 fn write_definition(out: &mut Source, definition: &Definition) {
     let name = &definition.name;
-    comment(out, &lines(&definition.docs));
+    comment(out, &prose(&definition.docs));
     match &definition.shape {
         Shape::Record(fields) => {
             out.line(format!("export interface {name} {{"));
@@ -177,7 +177,7 @@ fn write_definition(out: &mut Source, definition: &Definition) {
 }
 
 fn write_field(out: &mut Source, field: &Field) {
-    comment(out, &lines(&field.docs));
+    comment(out, &prose(&field.docs));
     let mark = if field.is_required { "" } else { "?" };
     out.line(format!("{}{mark}: {};", key(&field.key), of(&field.kind)));
 }

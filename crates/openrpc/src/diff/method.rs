@@ -157,10 +157,11 @@ impl<'a> Appeared<'a> {
 
 /// What a method takes and gives, written out; none if it does neither.
 fn manner(method: &Method) -> Option<String> {
-    if method.params.is_empty() && method.result.is_none() {
+    if method.params.is_empty() && method.is_notification() {
         return None;
     }
-    serde_json::to_string(&(&method.params, &method.result, method.param_structure)).ok()
+    let result = method.result.as_ref().filter(|_| !method.is_notification());
+    serde_json::to_string(&(&method.params, result, method.param_structure)).ok()
 }
 
 /// To whom a method answers with a stream.

@@ -18,6 +18,8 @@ pub(crate) const DEPRECATED_REASON: &str = "x-deprecated-reason";
 /// schema; where one has it nevertheless, it is the schema itself.
 pub(crate) const DATA_SCHEMA: &str = "x-data-schema";
 
+/// Of a method that can only be notified, in versions of OpenRPC where all have a result: `true`.
+pub(crate) const NOTIFICATION: &str = "x-notification";
 /// Of a method about whose parameters nothing is known: `true`.
 pub(crate) const UNKNOWN_PARAMS: &str = "x-unknown-params";
 /// Of a parameter that by position takes all that is left: `true`. By name it is an array.
@@ -46,6 +48,12 @@ impl Method {
     #[must_use]
     pub fn is_idempotent(&self) -> bool {
         self.is_marked(IDEMPOTENT) || self.is_safe()
+    }
+
+    /// Whether it can only be notified: it has no result, or is marked so.
+    #[must_use]
+    pub fn is_notification(&self) -> bool {
+        self.result.is_none() || self.is_marked(NOTIFICATION)
     }
 
     /// The schema of an item, if it answers with a stream, whatever its names; also if it [does not have

@@ -26,7 +26,7 @@ pub struct Method {
     pub param_structure: ParamStructure,
     /// Its parameters in the order of their positions; those that must be given stand first.
     pub params: Vec<Referable<ContentDescriptor>>,
-    /// What it answers with; nothing, if it can only be notified.
+    /// What it answers with; nothing, if it can only be [notified](Method::is_notification).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Referable<ContentDescriptor>>,
     /// The errors that callers can expect, besides those of the protocol.
@@ -64,10 +64,10 @@ impl Method {
         self.params.iter().filter_map(Referable::here)
     }
 
-    /// The result, if it stands here itself.
+    /// The result, if it has one and it stands here itself.
     #[must_use]
     pub fn result(&self) -> Option<&ContentDescriptor> {
-        self.result.as_ref().and_then(Referable::here)
+        if self.is_notification() { None } else { self.result.as_ref().and_then(Referable::here) }
     }
 
     /// The errors that stand here themselves.

@@ -11,9 +11,11 @@ mod extensions;
 mod info;
 mod method;
 mod parse;
+mod plain;
 mod referable;
 mod resolve;
 mod retain;
+mod version;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -29,9 +31,11 @@ pub use info::{Contact, ExternalDocs, Info, License, Server, Variable};
 pub use method::{ErrorEntry, Link, Method, ParamStructure, Tag};
 pub use parse::ParseError;
 pub(crate) use parse::escaped;
+pub(crate) use plain::Formats;
 pub use referable::Referable;
-pub(crate) use resolve::{NODE, weight};
+pub(crate) use resolve::{NODE, decoded, weight};
 pub use resolve::{RefError, Resolver};
+pub use version::{SpecVersion, UnknownVersion};
 
 /// What an API offers.
 ///

@@ -56,8 +56,39 @@ impl Document {
 pub(super) fn read<T: DeserializeOwned>(value: Value, place: &str) -> Result<T, ParseError> {
     serde_path_to_error::deserialize(value).map_err(|error| ParseError {
         place: format!("{place}{}", pointer(error.path())),
-        reason: cut(&error.inner().to_string()).to_owned(),
+        reason: cut(&plainly(&error.inner().to_string())).to_owned(),
     })
+}
+
+/// What serde says, in the words of JSON, and without the names of our types.
+fn plainly(reason: &str) -> String {
+    if let Some(name) = reason.strip_prefix("missing field ") {
+        return format!("the member {name} is missing");
+    }
+    let kinds = [
+        ("string", "a string"),
+        ("integer", "a number"),
+        ("floating point", "a number"),
+        ("boolean", "a boolean"),
+        ("sequence", "an array"),
+        ("map", "an object"),
+        ("null", "null"),
+        ("unit", "null"),
+    ];
+    let wanted = [
+        ("a sequence", "an array"),
+        ("a map", "an object"),
+        ("struct", "an object"),
+        ("enum", "a string"),
+        ("i64", "a whole number"),
+    ];
+    let said = |words: &[(&str, &'static str)], text: &str| {
+        words.iter().find(|(word, _)| text.starts_with(word)).map(|(_, plain)| *plain)
+    };
+    let parts = reason.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "));
+    let Some((found, expected)) = parts else { return reason.to_owned() };
+    let found = said(&kinds, found).unwrap_or(found);
+    format!("expected {}, and it is {found}", said(&wanted, expected).unwrap_or(expected))
 }
 
 fn pointer(path: &Path) -> String {

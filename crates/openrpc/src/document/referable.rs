@@ -29,6 +29,13 @@ impl<T> Referable<T> {
             Referable::Ref(_) => None,
         }
     }
+
+    pub(super) fn here_mut(&mut self) -> Option<&mut T> {
+        match self {
+            Referable::Here(value) => Some(value),
+            Referable::Ref(_) => None,
+        }
+    }
 }
 
 impl<T> From<T> for Referable<T> {

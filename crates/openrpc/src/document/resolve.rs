@@ -172,7 +172,7 @@ pub(crate) fn weight(value: &Value) -> usize {
 }
 
 /// A fragment without its percent signs; one that is no text stays as it is, and leads nowhere.
-pub(super) fn decoded(fragment: &str) -> Cow<'_, str> {
+pub(crate) fn decoded(fragment: &str) -> Cow<'_, str> {
     if !fragment.contains('%') {
         return Cow::Borrowed(fragment);
     }

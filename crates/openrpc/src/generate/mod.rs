@@ -9,29 +9,7 @@ mod params;
 
 use switchboard_core::{Description, Dialect, Router};
 
-use crate::document::{Components, Document, Info, Schema, Server};
-
-/// The versions of OpenRPC that documents are written in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SpecVersion {
-    /// 1.3.2, which all tools take.
-    #[default]
-    V1_3,
-    /// 1.4.1.
-    V1_4,
-}
-
-impl SpecVersion {
-    /// The version as it stands in a document.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            SpecVersion::V1_3 => "1.3.2",
-            SpecVersion::V1_4 => "1.4.1",
-        }
-    }
-}
+use crate::document::{Components, Document, Formats, Info, Schema, Server, SpecVersion};
 
 /// Makes a document of the methods of a router.
 ///
@@ -86,13 +64,14 @@ impl Generator {
         let Description { methods, definitions, .. } = description;
         let schemas = definitions.into_iter().filter_map(|(name, value)| Some((name, Schema::new(value)?)));
         let components = Components { schemas: schemas.collect(), ..Components::default() };
-        Document {
-            openrpc: self.version.as_str().to_owned(),
+        let mut document = Document {
             info: self.info.clone(),
             servers: self.servers.clone(),
             methods: method::methods(methods).into_iter().map(Into::into).collect(),
             components: (!components.schemas.is_empty()).then_some(components),
             ..Document::default()
-        }
+        };
+        document.write_schemas_plainly(Formats::All);
+        document.written_in(self.version)
     }
 }

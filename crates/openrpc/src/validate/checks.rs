@@ -7,9 +7,9 @@ use jsonschema::{Draft, PatternOptions, Registry, Validator};
 use serde_json::{Map, Value, json};
 use switchboard_core::Json;
 
-use super::expected::misfit;
+use super::expected::{Schemas, push};
 use super::{Misfit, ValidationError};
-use crate::document::{ContentDescriptor, Document, Method, ParamStructure, Resolver};
+use crate::document::{ContentDescriptor, Document, Method, ParamStructure, Resolver, escaped};
 
 /// What the document goes by while its schemas are compiled.
 const DOCUMENT: &str = "urn:switchboard:document";
@@ -21,8 +21,14 @@ const PATTERN_BYTES: usize = 1 << 20;
 pub(super) struct Checks {
     /// None if nothing is known about them.
     params: Option<Params>,
-    result: Option<Validator>,
-    item: Option<Validator>,
+    result: Option<Schema>,
+    item: Option<Schema>,
+}
+
+/// A schema, with the document that it stands in to explain it by.
+struct Schema {
+    compiled: Validator,
+    document: Arc<Value>,
 }
 
 struct Params {
@@ -34,26 +40,28 @@ struct Param {
     name: String,
     is_required: bool,
     is_variadic: bool,
-    schema: Validator,
+    schema: Schema,
 }
 
 /// Compiles the schemas of all methods of a resolved document, by name.
-pub(super) fn compile(document: &Document) -> Result<HashMap<String, Arc<Checks>>, ValidationError> {
-    let resolver = Resolver::new(document);
+pub(super) fn compile(methods: &Document) -> Result<HashMap<String, Arc<Checks>>, ValidationError> {
+    let resolver = Resolver::new(methods);
     let unusable = |error: jsonschema::ReferencingError| ValidationError::Schema {
         place: String::new(),
         reason: error.to_string(),
     };
-    let resource = Draft::Draft7.create_resource(resolver.document().clone());
+    let document = Arc::new(resolver.document().clone());
+    let resource = Draft::Draft7.create_resource((*document).clone());
     let registry = Registry::new().draft(Draft::Draft7).add(DOCUMENT, resource).map_err(unusable)?;
     let registry = registry.prepare().map_err(unusable)?;
-    let compiler = Compiler { registry: &registry };
-    let methods = document.methods().enumerate();
+    let compiler = Compiler { registry: &registry, document: &document };
+    let methods = methods.methods().enumerate();
     methods.map(|(at, method)| Ok((method.name.clone(), Arc::new(compiler.checks(at, method)?)))).collect()
 }
 
 struct Compiler<'a> {
     registry: &'a Registry<'a>,
+    document: &'a Arc<Value>,
 }
 
 impl Compiler<'_> {
@@ -79,14 +87,15 @@ impl Compiler<'_> {
         Ok(Checks { params, result, item })
     }
 
-    fn schema(&self, place: String) -> Result<Validator, ValidationError> {
-        jsonschema::options()
+    fn schema(&self, place: String) -> Result<Schema, ValidationError> {
+        let compiled = jsonschema::options()
             .offline()
             .with_draft(Draft::Draft7)
             .with_registry(self.registry)
             .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES))
             .build(&json!({"$ref": format!("{DOCUMENT}#{place}")}))
-            .map_err(|error| ValidationError::Schema { reason: error.to_string(), place })
+            .map_err(|error| ValidationError::Schema { reason: error.to_string(), place })?;
+        Ok(Schema { compiled, document: Arc::clone(self.document) })
     }
 }
 
@@ -104,12 +113,12 @@ impl Checks {
 
     /// Checks a result.
     pub(super) fn result(&self, json: &Json) -> Result<(), Misfit> {
-        self.result.as_ref().map_or(Ok(()), |schema| check(schema, &value(json)?, ""))
+        self.result.as_ref().map_or(Ok(()), |schema| schema.check(&value(json)?, ""))
     }
 
     /// Checks an item of a stream.
     pub(super) fn item(&self, json: &Json) -> Result<(), Misfit> {
-        self.item.as_ref().map_or(Ok(()), |schema| check(schema, &value(json)?, ""))
+        self.item.as_ref().map_or(Ok(()), |schema| schema.check(&value(json)?, ""))
     }
 }
 
@@ -118,12 +127,12 @@ impl Params {
         if self.structure == ParamStructure::ByPosition && !members.is_empty() {
             return Err(misfit_at("", "the parameters by position, in an array"));
         }
-        if members.keys().any(|name| self.each.iter().all(|param| param.name != *name)) {
-            return Err(misfit_at("", &self.only_names()));
+        let is_unknown = |name: &&String| self.each.iter().all(|param| param.name != **name);
+        if let Some(name) = members.keys().find(is_unknown) {
+            return Err(misfit_at(&pointer(name), &self.only_names()));
         }
         self.each.iter().try_for_each(|param| {
-            let path = format!("/{}", param.name.replace('~', "~0").replace('/', "~1"));
-            param.check(members.get(&param.name), &path)
+            param.check(members.get(&param.name), &format!("/{}", escaped(&param.name)))
         })
     }
 
@@ -137,7 +146,7 @@ impl Params {
             param.check(values.get(at), &format!("/{at}"))?;
         }
         match (last, values.get(fixed..)) {
-            (None, Some([_, ..])) => Err(misfit_at("", &format!("at most {fixed} parameters"))),
+            (None, Some([_, ..])) => Err(misfit_at(&format!("/{fixed}"), &at_most(fixed))),
             (Some(rest), Some(values)) => rest.check_rest(values, fixed),
             _ => Ok(()),
         }
@@ -161,13 +170,13 @@ impl Param {
             // By position there is no other way to leave it out.
             None => Ok(()),
             Some(Value::Null) if !self.is_required => Ok(()),
-            Some(value) => check(&self.schema, value, path),
+            Some(value) => self.schema.check(value, path),
         }
     }
 
     /// Checks the values from this position on as the array that they would be by name.
     fn check_rest(&self, values: &[Value], from: usize) -> Result<(), Misfit> {
-        check(&self.schema, &Value::from(values.to_vec()), "").map_err(|misfit| {
+        self.schema.check(&Value::from(values.to_vec()), "").map_err(|misfit| {
             let mut parts = misfit.path.splitn(3, '/').skip(1);
             let first = parts.next().and_then(|at| at.parse::<usize>().ok());
             let rest = parts.next().map(|rest| format!("/{rest}")).unwrap_or_default();
@@ -177,8 +186,26 @@ impl Param {
     }
 }
 
-fn check(schema: &Validator, value: &Value, path: &str) -> Result<(), Misfit> {
-    schema.validate(value).map_err(|error| misfit(&error, path))
+impl Schema {
+    fn check(&self, value: &Value, path: &str) -> Result<(), Misfit> {
+        let explain = |error| Schemas { document: &self.document }.misfit(&error, path);
+        self.compiled.validate(value).map_err(explain)
+    }
+}
+
+/// The place of a member that nobody knows.
+fn pointer(name: &str) -> String {
+    let mut path = String::new();
+    push(&mut path, &escaped(name));
+    path
+}
+
+fn at_most(count: usize) -> String {
+    match count {
+        0 => "no parameters".to_owned(),
+        1 => "at most 1 parameter".to_owned(),
+        more => format!("at most {more} parameters"),
+    }
 }
 
 /// The text as a value. Numbers that are none to most programs are refused, lest they slip by.

@@ -1,12 +1,16 @@
 //! What a schema expected, in plain words, and never what was received (SEC-E-03).
 
+use std::slice;
+
 use jsonschema::JsonType;
 use jsonschema::ValidationError as Error;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Misfit;
+use super::phrases;
 use super::union::Union;
+use crate::document::{decoded, escaped};
 
 /// The most bytes of a schema's own values that an error repeats.
 const SHOWN: usize = 200;
@@ -14,86 +18,153 @@ const SHOWN: usize = 200;
 /// How many bytes of a name in a path are sent back. A longer one was made up by the caller.
 const LONGEST_SEGMENT: usize = 64;
 
-/// What an error says, with this path before its own. Of a union, what the branch says that was meant.
-pub(super) fn misfit(error: &Error<'_>, path: &str) -> Misfit {
-    if let Some(union) = Union::of(error) {
-        if let Some(meant) = union.meant() {
-            return misfit(meant, path);
+/// The schemas that errors are about, to say all that they ask for, and not only what was missed first.
+#[derive(Clone, Copy)]
+pub(super) struct Schemas<'a> {
+    /// The document that they stand in.
+    pub(super) document: &'a Value,
+}
+
+impl<'a> Schemas<'a> {
+    /// What an error says, with this path before its own. Of a union, what the branch says that was meant.
+    pub(super) fn misfit(self, error: &Error<'_>, path: &str) -> Misfit {
+        if let Some(union) = Union::of(error) {
+            if let Some(meant) = union.meant() {
+                return self.misfit(meant, path);
+            }
+            if let Some((error, expected)) = union.forms(self) {
+                return Misfit { path: located(error, path), expected };
+            }
         }
-        if let Some((error, expected)) = union.forms() {
-            return Misfit { path: located(error, path), expected };
+        let mut path = located(error, path);
+        match error.kind() {
+            Kind::Required { property: Value::String(name) } => push(&mut path, &escaped(name)),
+            Kind::AdditionalProperties { unexpected } => {
+                unexpected.iter().take(1).for_each(|name| push(&mut path, &escaped(name)));
+            }
+            _ => {}
+        }
+        Misfit { path, expected: self.expected(error) }
+    }
+
+    /// What was expected, without the place.
+    pub(super) fn expected(self, error: &Error<'_>) -> String {
+        if let Some(choices) = self.choices(error) {
+            return values(choices);
+        }
+        let nothing = Map::new();
+        let schema = self.of(error).unwrap_or(&nothing);
+        let length = |what, limits, parts| phrases::length(schema, what, limits, parts);
+        match error.kind() {
+            Kind::Type { kind: TypeKind::Single(one) } => form(*one, schema),
+            Kind::Type { kind: TypeKind::Multiple(many) } => {
+                // What stands for nothing comes last.
+                let (nulls, mut kinds): (Vec<_>, Vec<_>) =
+                    many.iter().partition(|kind| *kind == JsonType::Null);
+                kinds.extend(nulls);
+                phrases::either(&kinds.into_iter().map(|kind| form(kind, schema)).collect::<Vec<_>>())
+            }
+            Kind::Required { .. } => "a value; this member is required".to_owned(),
+            Kind::Minimum { .. }
+            | Kind::Maximum { .. }
+            | Kind::ExclusiveMinimum { .. }
+            | Kind::ExclusiveMaximum { .. }
+            | Kind::MultipleOf { .. } => phrases::number(schema),
+            Kind::MinLength { .. } | Kind::MaxLength { .. } => {
+                length("a string", ("minLength", "maxLength"), "characters")
+            }
+            Kind::MinItems { .. } | Kind::MaxItems { .. } => {
+                length("an array", ("minItems", "maxItems"), "items")
+            }
+            Kind::MinProperties { .. } | Kind::MaxProperties { .. } => {
+                length("an object", ("minProperties", "maxProperties"), "members")
+            }
+            Kind::AdditionalItems { limit } => format!("an array of at most {limit} items"),
+            Kind::Pattern { pattern } => format!("a string that matches {}", cut(pattern)),
+            Kind::Format { format } => format!("a string in the format {}", cut(format)),
+            Kind::UniqueItems => "an array without equal items".to_owned(),
+            Kind::Contains => "an array with at least one item as it is described".to_owned(),
+            Kind::AdditionalProperties { .. } => members(schema),
+            Kind::PropertyNames { error } => {
+                format!("names of members that are each {}", self.expected(error))
+            }
+            Kind::AnyOf { .. } | Kind::OneOfNotValid { .. } => {
+                "one of the forms that are described".to_owned()
+            }
+            Kind::OneOfMultipleValid { .. } => "only one of the forms that are described".to_owned(),
+            Kind::Not { .. } => "a value that is not ruled out".to_owned(),
+            Kind::FalseSchema => "nothing".to_owned(),
+            other => format!("what the schema says with `{}`", other.keyword()),
         }
     }
-    let mut path = located(error, path);
-    if let Kind::Required { property: Value::String(name) } = error.kind() {
-        path.push('/');
-        path.push_str(&name.replace('~', "~0").replace('/', "~1"));
+
+    /// The values that there could be, if they are listed.
+    pub(super) fn choices<'e>(self, error: &'e Error<'_>) -> Option<&'e [Value]>
+    where
+        'a: 'e,
+    {
+        match error.kind() {
+            Kind::Enum { options } => options.as_array().map(Vec::as_slice),
+            Kind::Constant { expected_value } => Some(slice::from_ref(expected_value)),
+            // Whoever gives another type wants to know the values all the same.
+            Kind::Type { .. } => {
+                let schema = self.of(error)?;
+                let options = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice);
+                options.or_else(|| schema.get("const").map(slice::from_ref))
+            }
+            _ => None,
+        }
     }
-    Misfit { path, expected: expected(error.kind()) }
+
+    /// The schema that was not met.
+    fn of(self, error: &Error<'_>) -> Option<&'a Map<String, Value>> {
+        let (_, keyword) = error.absolute_keyword_location()?.as_str().split_once('#')?;
+        let (schema, _) = keyword.rsplit_once('/')?;
+        self.document.pointer(&decoded(schema))?.as_object()
+    }
 }
 
 /// Where an error is, with this path before its own.
 fn located(error: &Error<'_>, path: &str) -> String {
     let mut path = path.to_owned();
-    for segment in error.instance_path().as_str().split('/').skip(1) {
-        path.push('/');
-        path.push_str(if segment.len() > LONGEST_SEGMENT { "…" } else { segment });
-    }
+    error.instance_path().as_str().split('/').skip(1).for_each(|segment| push(&mut path, segment));
     path
 }
 
-pub(super) fn expected(kind: &Kind) -> String {
-    match kind {
-        Kind::Type { kind: TypeKind::Single(one) } => article(*one).to_owned(),
-        Kind::Type { kind: TypeKind::Multiple(many) } => {
-            many.iter().map(article).collect::<Vec<_>>().join(" or ")
-        }
-        Kind::Required { .. } => "a value; this member is required".to_owned(),
-        Kind::Enum { options } => format!("one of {}", shown(options)),
-        Kind::Constant { expected_value } => shown(expected_value),
-        Kind::Minimum { limit } => format!("a number of at least {limit}"),
-        Kind::Maximum { limit } => format!("a number of at most {limit}"),
-        Kind::ExclusiveMinimum { limit } => format!("a number greater than {limit}"),
-        Kind::ExclusiveMaximum { limit } => format!("a number less than {limit}"),
-        Kind::MultipleOf { multiple_of } => format!("a multiple of {multiple_of}"),
-        Kind::MinLength { limit } => format!("a string of at least {limit} characters"),
-        Kind::MaxLength { limit } => format!("a string of at most {limit} characters"),
-        Kind::Pattern { pattern } => format!("a string that matches {}", cut(pattern)),
-        Kind::Format { format } => format!("a string in the format {}", cut(format)),
-        Kind::MinItems { limit } => format!("an array of at least {limit} items"),
-        Kind::MaxItems { limit } => format!("an array of at most {limit} items"),
-        Kind::AdditionalItems { limit } => format!("an array of at most {limit} items"),
-        Kind::UniqueItems => "an array without equal items".to_owned(),
-        Kind::MinProperties { limit } => format!("an object of at least {limit} members"),
-        Kind::MaxProperties { limit } => format!("an object of at most {limit} members"),
-        Kind::AdditionalProperties { .. } => "no members but those that are described".to_owned(),
-        Kind::AnyOf { .. } | Kind::OneOfNotValid { .. } | Kind::OneOfMultipleValid { .. } => {
-            "one of the forms that are described".to_owned()
-        }
-        Kind::FalseSchema => "nothing".to_owned(),
-        other => format!("what the schema says with `{}`", other.keyword()),
-    }
+/// Adds a name, escaped, to a path.
+pub(super) fn push(path: &mut String, segment: &str) {
+    path.push('/');
+    path.push_str(if segment.len() > LONGEST_SEGMENT { "…" } else { segment });
 }
 
-fn article(kind: JsonType) -> &'static str {
-    match kind {
+fn form(kind: JsonType, schema: &Map<String, Value>) -> String {
+    let form = match kind {
+        JsonType::Integer | JsonType::Number => return phrases::number(schema),
         JsonType::Null => "null",
         JsonType::Boolean => "a boolean",
-        JsonType::Integer => "an integer",
-        JsonType::Number => "a number",
         JsonType::String => "a string",
         JsonType::Array => "an array",
         JsonType::Object => "an object",
+    };
+    form.to_owned()
+}
+
+/// Which members a schema knows, where it takes no others.
+fn members(schema: &Map<String, Value>) -> String {
+    match (schema.get("properties").and_then(Value::as_object), schema.get("patternProperties")) {
+        (Some(known), None) if !known.is_empty() => {
+            let names: Vec<_> = known.keys().map(String::as_str).collect();
+            format!("only the members {}", cut(&names.join(", ")))
+        }
+        (_, None) => "no members".to_owned(),
+        _ => "no members but those that are described".to_owned(),
     }
 }
 
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Array(values) => {
-            cut(&values.iter().map(Value::to_string).collect::<Vec<_>>().join(", ")).to_owned()
-        }
-        other => cut(&other.to_string()).to_owned(),
-    }
+/// The values that there could be.
+pub(super) fn values(choices: &[Value]) -> String {
+    let all: Vec<_> = choices.iter().map(Value::to_string).collect();
+    format!("{}{}", if choices.len() == 1 { "" } else { "one of " }, cut(&all.join(", ")))
 }
 
 fn cut(text: &str) -> &str {

@@ -5,6 +5,7 @@
 
 mod checks;
 mod expected;
+mod phrases;
 mod union;
 
 use std::collections::HashMap;

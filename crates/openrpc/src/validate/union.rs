@@ -4,7 +4,7 @@ use jsonschema::ValidationError as Error;
 use jsonschema::error::ValidationErrorKind as Kind;
 use serde_json::Value;
 
-use super::expected::expected;
+use super::expected::{Schemas, values};
 
 /// How many forms are told.
 const FORMS: usize = 16;
@@ -35,23 +35,32 @@ impl<'e> Union<'e> {
     }
 
     /// What there could be, if the value has the form of none, and all of them tell so by the same place.
-    pub(super) fn forms(&self) -> Option<(&'e Error<'static>, String)> {
+    pub(super) fn forms(&self, schemas: Schemas<'_>) -> Option<(&'e Error<'static>, String)> {
         let mut forms: Vec<String> = Vec::new();
+        let mut choices: Vec<Value> = Vec::new();
         let mut first: Option<&Error<'static>> = None;
         for errors in self.branches {
             let error = self.other_form(errors)?;
             if error.instance_path() != first.get_or_insert(error).instance_path() {
                 return None;
             }
+            if let Some(values) = schemas.choices(error) {
+                choices.extend_from_slice(values);
+                continue;
+            }
             let form = match (error.kind(), self.required(errors).next()) {
                 (Kind::AdditionalProperties { .. }, Some((_, name))) => format!("an object with {name}"),
-                (kind, _) => expected(kind),
+                (Kind::AdditionalProperties { .. }, None) => "an object".to_owned(),
+                _ => schemas.expected(error),
             };
             if !forms.contains(&form) {
                 forms.push(form);
             }
         }
         (forms.len() <= FORMS).then_some(())?;
+        if !choices.is_empty() {
+            forms.insert(0, values(&choices));
+        }
         Some((first?, forms.join(" or ")))
     }
 

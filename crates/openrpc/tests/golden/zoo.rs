@@ -1,6 +1,7 @@
 //! A client for Zoo */ """ API 2.0.0, made by `switchboard generate rust`. Make it again rather than edit it.
 //!
 //! It calls over a `switchboard::Peer` of any carrier, and needs `serde` and `serde_json` besides.
+#![allow(missing_docs)] // The document does not describe everything.
 
 use std::collections::BTreeMap;
 
@@ -11,167 +12,109 @@ use switchboard::{Batch, CallError, Opening, Peer, Request, Subscription};
 /// One that lives in the zoo.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Animal {
-    /// `best friend`.
     #[serde(rename = "best friend", default, skip_serializing_if = "Option::is_none")]
     pub best_friend: Option<Box<Animal>>,
-    /// `home`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub home: Option<AnimalHome>,
-    /// `kind`.
     pub kind: AnimalKind,
     /// What it is called.
     pub name: String,
-    /// `parents`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parents: Option<Vec<Animal>>,
-    /// `tags`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<BTreeMap<String, String>>,
-    /// `type`.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub type_: Option<AnimalType>,
 }
 
-/// `AnimalHome`.
+impl Animal {
+    /// What it must have, and nothing else.
+    #[must_use]
+    pub fn new(kind: AnimalKind, name: String) -> Animal {
+        Animal { kind, name, best_friend: None, home: None, parents: None, tags: None, type_: None }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnimalHome {
-    /// `x`.
     pub x: f64,
-    /// `y`.
     pub y: f64,
 }
 
-/// `AnimalId`.
 pub type AnimalId = u64;
 
-/// `AnimalKind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AnimalKind {
-    /// `bird`.
     #[serde(rename = "bird")]
     Bird,
-    /// `big-cat`.
     #[serde(rename = "big-cat")]
     BigCat,
-    /// `fish`.
     #[serde(rename = "fish")]
     Fish,
 }
 
-/// `AnimalType`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum AnimalType {
-    /// A string.
     String(String),
-    /// An integer.
     Integer(i64),
 }
 
-/// `Event`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(tag = "event")]
 pub enum Event {
-    /// `EventBorn`.
+    #[serde(rename = "born")]
     Born(EventBorn),
-    /// `EventClosed`.
+    #[serde(rename = "closed")]
     Closed(EventClosed),
-    /// `Event3`.
-    Event3(Event3),
+    #[serde(rename = "fed")]
+    Fed(Event3),
 }
 
-/// `Event3`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Event3 {
-    /// `event`.
-    pub event: Event3Event,
-    /// `when`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<i64>,
 }
 
-/// `Event3Event`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Event3Event {
-    /// `fed`.
-    #[serde(rename = "fed")]
-    Fed,
-}
-
-/// `EventBorn`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EventBorn {
-    /// `animal`.
     pub animal: Animal,
-    /// `event`.
-    pub event: EventBornEvent,
 }
 
-/// `EventBornEvent`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum EventBornEvent {
-    /// `born`.
-    #[serde(rename = "born")]
-    Born,
-}
-
-/// `EventClosed`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EventClosed {
-    /// `event`.
-    pub event: EventClosedEvent,
-    /// `until`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
 }
 
-/// `EventClosedEvent`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum EventClosedEvent {
-    /// `closed`.
-    #[serde(rename = "closed")]
-    Closed,
-}
-
-/// `Path`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Path(pub Vec<Path>);
 
-/// `Tree`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tree {
-    /// `left`.
     pub left: Box<TreeLeft>,
 }
 
-/// `TreeLeft`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum TreeLeft {
-    /// `Tree`.
     Tree(Box<Tree>),
-    /// An integer.
     Integer(i64),
 }
 
-/// `ZooFindKind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ZooFindKind {
-    /// `bird`.
     #[serde(rename = "bird")]
     Bird,
-    /// `big-cat`.
     #[serde(rename = "big-cat")]
     BigCat,
-    /// `fish`.
     #[serde(rename = "fish")]
     Fish,
 }
 
-/// `ZooTellAbout`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ZooTellAbout {
-    /// `animal`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub animal: Option<String>,
 }

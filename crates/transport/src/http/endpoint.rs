@@ -100,6 +100,11 @@ impl Endpoint {
         Endpoint::from_parts(Arc::clone(&self.0.service), settings, self.0.options.clone())
     }
 
+    /// The same endpoint for this service.
+    pub(crate) fn with_service(self, service: Arc<dyn Service>) -> Endpoint {
+        Endpoint::from_parts(service, self.0.settings.clone(), self.0.options.clone())
+    }
+
     fn from_parts(service: Arc<dyn Service>, settings: Settings, options: Options) -> Endpoint {
         Endpoint(Arc::new(Parts {
             service,

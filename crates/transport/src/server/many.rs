@@ -115,6 +115,40 @@ impl Server {
         }
     }
 
+    /// The same server for this service in place of the one before: for a service that has to know where it is served.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use switchboard_core::{ErrorObject, Json, Reply, ReplyFuture, Router, service_fn};
+    /// use switchboard_transport::server::Server;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut server = Server::new(service_fn(|_| ReplyFuture::ready(Reply::Value(Json::NULL))));
+    /// server.listen("http://127.0.0.1:0").await?;
+    /// let url = server.urls().next().unwrap();
+    /// let told = url.clone();
+    /// let router = Router::builder().method("where", move |(): (), _| Ok::<_, ErrorObject>(told.clone())).build()?;
+    /// let serving = tokio::spawn(server.with_service(router).serve());
+    ///
+    /// let told: String = switchboard_transport::connect(&url).await?.call("where", ()).await?;
+    /// assert_eq!(told, url);
+    /// # serving.abort();
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_service(mut self, service: impl Service) -> Server {
+        let service: Arc<dyn Service> = Arc::new(service);
+        self.endpoint = self.endpoint.with_service(Arc::clone(&service));
+        #[cfg(feature = "stream")]
+        {
+            self.service = service;
+        }
+        self
+    }
+
     /// The same server with these limits and this dialect.
     #[must_use]
     pub fn with_settings(mut self, settings: Settings) -> Server {

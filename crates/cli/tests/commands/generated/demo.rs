@@ -1,19 +1,16 @@
 //! A client for Switchboard demo 0.1.0, made by `switchboard generate rust`. Make it again rather than edit it.
 //!
 //! It calls over a `switchboard::Peer` of any carrier, and needs `serde` and `serde_json` besides.
+#![allow(missing_docs)] // The document does not describe everything.
 
 use serde::{Deserialize, Serialize};
 use switchboard::{Batch, CallError, Opening, Peer, Request};
 
-/// `AiGeneratePrompt`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum AiGeneratePrompt {
-    /// A string.
     String(String),
-    /// A number.
     Number(f64),
-    /// A boolean.
     Boolean(bool),
 }
 
@@ -87,7 +84,8 @@ impl Client {
 
     /// Answers how the server is, and sends `onUpdate` from now on.
     ///
-    /// The notification `onUpdate` holds what the answer does. It comes when something has changed, and every five seconds in
+    /// The notification `onUpdate` holds what the answer does. It comes when something has changed, and every five
+    /// seconds in
     /// any case, until the connection ends. Over HTTP, where nothing can be pushed, it does not come.
     pub fn get_status(&self) -> Request<GetStatusResult> {
         self.peer.call("getStatus", ())
@@ -140,7 +138,9 @@ pub struct AiMethods {
 impl AiMethods {
     /// Gives the words of the prompt back; it stands in for a model, and is none.
     ///
-    /// A plain call answers with one string. Whoever reads a stream gets it token by token: a token is a word with the white space after it, so that all of them joined are the prompt. A prompt that is too long is refused with -32602, and the details "Prompt too long".
+    /// A plain call answers with one string. Whoever reads a stream gets it token by token: a token is a word with
+    /// the white space after it, so that all of them joined are the prompt. A prompt that is too long is refused with -32602,
+    /// and the details "Prompt too long".
     ///
     /// - `prompt`: What to say; at most 4000 characters.
     ///
@@ -157,7 +157,9 @@ impl AiMethods {
 
     /// Gives the words of the prompt back; it stands in for a model, and is none.
     ///
-    /// A plain call answers with one string. Whoever reads a stream gets it token by token: a token is a word with the white space after it, so that all of them joined are the prompt. A prompt that is too long is refused with -32602, and the details "Prompt too long".
+    /// A plain call answers with one string. Whoever reads a stream gets it token by token: a token is a word with
+    /// the white space after it, so that all of them joined are the prompt. A prompt that is too long is refused with -32602,
+    /// and the details "Prompt too long".
     ///
     /// - `prompt`: What to say; at most 4000 characters.
     ///

@@ -136,6 +136,8 @@ class HttpTransport:
 
     def __init__(self, url: str, *, headers: Optional[Mapping[str, str]] = None, timeout: float = 30.0) -> None:
         """The timeout, in seconds, is for connecting and for the answer; of a stream, for each part of it."""
+        if not url.lower().startswith(("http://", "https://")):
+            raise ValueError(f"{url!r} is no URL of HTTP, which this client calls over; write http:// or https://")
         self._url = url
         self._headers = dict(headers or {})
         self._timeout = timeout

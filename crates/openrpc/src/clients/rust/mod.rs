@@ -2,13 +2,18 @@
 
 mod cycles;
 mod methods;
+mod tags;
 mod types;
+mod uses;
 
 use super::api::{Api, Style};
 use super::names::snake;
 use super::text::{Source, lines};
 use super::types::Definition;
 use cycles::Cycles;
+use tags::Tags;
+use types::Written;
+use uses::Uses;
 
 pub(super) const STYLE: Style = Style {
     method: snake,
@@ -55,10 +60,10 @@ pub(super) const STYLE: Style = Style {
 
 pub(super) fn write(api: &Api) -> String {
     let mut body = Source::new("    ");
-    let cycles = Cycles::new(&api.definitions);
-    api.definitions
-        .iter()
-        .for_each(|definition| types::write(&mut body, definition, &api.definitions, &cycles));
+    let uses = Uses::new(api);
+    let (cycles, tags) = (Cycles::new(&api.definitions), Tags::new(&api.definitions, &uses));
+    let types = Written { all: &api.definitions, cycles: &cycles, tags: &tags, uses: &uses };
+    api.definitions.iter().for_each(|definition| types.write(&mut body, definition));
     methods::write_group(&mut body, &api.root);
     let mut body = body.finish();
     if body.contains("positions([") {
@@ -73,6 +78,7 @@ pub(super) fn write(api: &Api) -> String {
     out.line(
         "//! It calls over a `switchboard::Peer` of any carrier, and needs `serde` and `serde_json` besides.",
     );
+    out.line("#![allow(missing_docs)] // The document does not describe everything.");
     out.line("");
     out.raw(&imports(&body));
     out.line("");

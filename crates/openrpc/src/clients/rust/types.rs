@@ -1,92 +1,175 @@
 //! Types with serde.
 
 use super::cycles::Cycles;
+use super::tags::Tags;
+use super::uses::Uses;
 use super::{STYLE, comment, definition, quoted};
 use crate::clients::names::{Scope, pascal, snake};
-use crate::clients::text::{Source, lines};
+use crate::clients::text::{Source, prose};
 use crate::clients::types::{Choice, Definition, Field, Shape, Type};
 
-const DERIVES: &str = "#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]";
-
-pub(super) fn write(out: &mut Source, of: &Definition, all: &[Definition], cycles: &Cycles) {
-    let name = &of.name;
-    let boxed = |other: &str| match cycles.needs_box(other, name) {
-        true => format!("Box<{other}>"),
-        false => other.to_owned(),
-    };
-    let docs = lines(&of.docs);
-    let docs = if docs.is_empty() { vec![format!("`{name}`.")] } else { docs };
-    comment(out, &docs);
-    match &of.shape {
-        Shape::Record(fields) => {
-            out.line(DERIVES);
-            out.line(format!("pub struct {name} {{"));
-            let mut scope = Scope::default();
-            out.indented(|out| fields.iter().for_each(|field| write_field(out, field, &mut scope, &boxed)));
-            out.line("}");
-        }
-        Shape::Choice(values) => {
-            out.line("#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]");
-            out.line(format!("pub enum {name} {{"));
-            let mut scope = Scope::new(&["Self"]);
-            out.indented(|out| {
-                for Choice { value, docs } in values {
-                    let variant = scope.take(&pascal(value), &[]);
-                    let docs = lines(docs);
-                    let plain = || vec![format!("`{}`.", lines(value).join(" "))];
-                    comment(out, &if docs.is_empty() { plain() } else { docs });
-                    if variant != *value {
-                        out.line(format!("#[serde(rename = {})]", quoted(value)));
-                    }
-                    out.line(format!("{variant},"));
-                }
-            });
-            out.line("}");
-        }
-        Shape::OneOf(kinds) => {
-            out.line(DERIVES);
-            out.line("#[serde(untagged)]");
-            out.line(format!("pub enum {name} {{"));
-            let mut scope = Scope::new(&["Self"]);
-            out.indented(|out| {
-                for kind in ordered(kinds, all) {
-                    let variant = scope.take(&variant(kind, name), &[]);
-                    out.line(format!("/// {}.", described(kind)));
-                    out.line(format!("{variant}({}),", written(kind, &boxed)));
-                }
-            });
-            out.line("}");
-        }
-        // An alias cannot stand for itself.
-        Shape::Alias(kind) if cycles.is_endless(name) => {
-            out.line(DERIVES);
-            out.line(format!("pub struct {name}(pub {});", written(kind, &boxed)));
-        }
-        Shape::Alias(kind) => out.line(format!("pub type {name} = {};", owned(kind))),
-    }
-    out.line("");
+/// What is known about all types, to write each of them.
+#[derive(Clone, Copy)]
+pub(super) struct Written<'a> {
+    pub(super) all: &'a [Definition],
+    pub(super) cycles: &'a Cycles,
+    pub(super) tags: &'a Tags<'a>,
+    pub(super) uses: &'a Uses<'a>,
 }
 
-fn write_field(out: &mut Source, field: &Field, scope: &mut Scope, boxed: &dyn Fn(&str) -> String) {
-    let name = scope.take(&snake(&field.key), STYLE.keywords);
-    let docs = lines(&field.docs);
-    let docs = if docs.is_empty() { vec![format!("`{}`.", lines(&field.key).concat())] } else { docs };
-    comment(out, &docs);
-    let mut attributes = Vec::new();
-    if name != field.key {
-        attributes.push(format!("rename = {}", quoted(&field.key)));
+impl Written<'_> {
+    /// Writes a type.
+    pub(super) fn write(self, out: &mut Source, of: &Definition) {
+        let name = &of.name;
+        if self.tags.is_needless(name) {
+            return;
+        }
+        comment(out, &prose(&of.docs));
+        match &of.shape {
+            Shape::Record(fields) => self.write_record(out, name, &self.tags.fields(name, fields)),
+            Shape::Choice(values) => write_choice(out, name, values),
+            Shape::OneOf(kinds) => self.write_union(out, name, kinds),
+            // An alias cannot stand for itself.
+            Shape::Alias(kind) if self.cycles.is_endless(name) => {
+                derive(out, "");
+                out.line(format!("pub struct {name}(pub {});", self.held(kind, name)));
+            }
+            Shape::Alias(kind) => out.line(format!("pub type {name} = {};", owned(kind))),
+        }
+        out.line("");
     }
-    let mut kind = written(&field.kind, boxed);
-    if !field.is_required {
-        attributes.push("default, skip_serializing_if = \"Option::is_none\"".to_owned());
-        if !kind.starts_with("Option<") {
-            kind = format!("Option<{kind}>");
+
+    fn write_record(self, out: &mut Source, name: &str, fields: &[&Field]) {
+        let mut scope = Scope::default();
+        let fields: Vec<Member<'_>> = fields
+            .iter()
+            .map(|field| {
+                let kind = self.held(&field.kind, name);
+                let is_option = field.is_required || kind.starts_with("Option<");
+                let kind = if is_option { kind } else { format!("Option<{kind}>") };
+                Member { name: scope.take(&snake(&field.key), STYLE.keywords), kind, field }
+            })
+            .collect();
+        let is_optional = |member: &Member<'_>| !member.field.is_required;
+        derive(out, if fields.iter().all(is_optional) { "Default, " } else { "" });
+        out.line(format!("pub struct {name} {{"));
+        out.indented(|out| fields.iter().for_each(|member| member.write(out)));
+        out.line("}");
+        if self.uses.is_given(name) && fields.iter().any(is_optional) && !fields.iter().all(is_optional) {
+            out.line("");
+            write_new(out, name, &fields);
         }
     }
-    if !attributes.is_empty() {
-        out.line(format!("#[serde({})]", attributes.join(", ")));
+
+    fn write_union(self, out: &mut Source, name: &str, kinds: &[Type]) {
+        let tag = self.tags.of(name);
+        derive(out, "");
+        out.line(
+            tag.map_or("#[serde(untagged)]".to_owned(), |tag| format!("#[serde(tag = {})]", quoted(tag))),
+        );
+        out.line(format!("pub enum {name} {{"));
+        let mut scope = Scope::new(&["Self"]);
+        out.indented(|out| {
+            for kind in ordered(kinds, self.all) {
+                let Some((branch, value)) = self.tagged(kind) else {
+                    let variant = scope.take(&variant(kind, name), &[]);
+                    out.line(format!("{variant}({}),", self.held(kind, name)));
+                    continue;
+                };
+                let variant = scope.take(&pascal(value), &[]);
+                let is_empty = self.tags.is_needless(&branch.name);
+                comment(out, &prose(if is_empty { &branch.docs } else { "" }));
+                if variant != value {
+                    out.line(format!("#[serde(rename = {})]", quoted(value)));
+                }
+                match is_empty {
+                    true => out.line(format!("{variant},")),
+                    false => out.line(format!("{variant}({}),", self.held(kind, name))),
+                }
+            }
+        });
+        out.line("}");
     }
-    out.line(format!("pub {name}: {kind},"));
+
+    /// A branch of a union with a tag, and what that says.
+    fn tagged(&self, kind: &Type) -> Option<(&Definition, &str)> {
+        let Type::Named(name) = kind else { return None };
+        Some((definition(self.all, name)?, self.tags.value(name)?))
+    }
+
+    /// A type as one of this name holds it: in a box, if it holds that one too.
+    fn held(self, kind: &Type, by: &str) -> String {
+        written(kind, &|other| match self.cycles.needs_box(other, by) {
+            true => format!("Box<{other}>"),
+            false => other.to_owned(),
+        })
+    }
+}
+
+fn derive(out: &mut Source, more: &str) {
+    out.line(format!("#[derive(Clone, Debug, {more}PartialEq, Serialize, Deserialize)]"));
+}
+
+fn write_choice(out: &mut Source, name: &str, values: &[Choice]) {
+    out.line("#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]");
+    out.line(format!("pub enum {name} {{"));
+    let mut scope = Scope::new(&["Self"]);
+    out.indented(|out| {
+        for Choice { value, docs } in values {
+            let variant = scope.take(&pascal(value), &[]);
+            comment(out, &prose(docs));
+            if variant != *value {
+                out.line(format!("#[serde(rename = {})]", quoted(value)));
+            }
+            out.line(format!("{variant},"));
+        }
+    });
+    out.line("}");
+}
+
+/// A member of a struct.
+struct Member<'a> {
+    name: String,
+    kind: String,
+    field: &'a Field,
+}
+
+impl Member<'_> {
+    fn write(&self, out: &mut Source) {
+        comment(out, &prose(&self.field.docs));
+        let mut attributes = Vec::new();
+        if self.name != self.field.key {
+            attributes.push(format!("rename = {}", quoted(&self.field.key)));
+        }
+        if !self.field.is_required {
+            attributes.push("default, skip_serializing_if = \"Option::is_none\"".to_owned());
+        }
+        if !attributes.is_empty() {
+            out.line(format!("#[serde({})]", attributes.join(", ")));
+        }
+        out.line(format!("pub {}: {},", self.name, self.kind));
+    }
+}
+
+/// A function that takes what must be there, so that callers need not name the rest.
+fn write_new(out: &mut Source, name: &str, members: &[Member<'_>]) {
+    let (must, may): (Vec<&Member<'_>>, Vec<&Member<'_>>) =
+        members.iter().partition(|member| member.field.is_required);
+    let takes: Vec<String> = must.iter().map(|member| format!("{}: {}", member.name, member.kind)).collect();
+    let sets = must.iter().map(|member| member.name.clone());
+    let sets: Vec<String> = sets.chain(may.iter().map(|member| format!("{}: None", member.name))).collect();
+    out.line(format!("impl {name} {{"));
+    out.indented(|out| {
+        out.line("/// What it must have, and nothing else.");
+        out.line("#[must_use]");
+        if takes.len() > 7 {
+            out.line("#[allow(clippy::too_many_arguments)]");
+        }
+        out.line(format!("pub fn new({}) -> {name} {{", takes.join(", ")));
+        out.indented(|out| out.line(format!("{name} {{ {} }}", sets.join(", "))));
+        out.line("}");
+    });
+    out.line("}");
 }
 
 /// Those that need more members before those that fit more: the first that fits is taken.
@@ -116,19 +199,6 @@ fn variant(kind: &Type, of: &str) -> String {
         Type::Tuple(_) => "Tuple".to_owned(),
         Type::Map(_) => "Object".to_owned(),
         _ => "Other".to_owned(),
-    }
-}
-
-fn described(kind: &Type) -> String {
-    match kind {
-        Type::Named(name) => format!("`{name}`"),
-        Type::Boolean => "A boolean".to_owned(),
-        Type::Integer { .. } => "An integer".to_owned(),
-        Type::Number => "A number".to_owned(),
-        Type::String => "A string".to_owned(),
-        Type::List(_) | Type::Tuple(_) => "A list".to_owned(),
-        Type::Map(_) => "An object".to_owned(),
-        _ => "Anything else".to_owned(),
     }
 }
 

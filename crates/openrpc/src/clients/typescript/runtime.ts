@@ -506,7 +506,10 @@ export class WebSocketTransport implements Transport {
   #open(): Promise<Socket> {
     if (this.#lost !== undefined) return Promise.reject(this.#lost);
     this.#socket ??= new Promise((resolve, reject) => {
-      const Implementation = this.#options.WebSocket ?? (WebSocket as unknown as new (url: string) => Socket);
+      const Implementation = this.#options.WebSocket ?? (globalThis as { WebSocket?: new (url: string) => Socket }).WebSocket;
+      if (Implementation === undefined) {
+        throw new TransportError("there is no WebSocket here; give one, such as that of the package ws: new WebSocketTransport(url, { WebSocket })");
+      }
       const socket = new Implementation(this.#url);
       const lost = (event: object): void => {
         const cause = "error" in event ? event.error : undefined;
