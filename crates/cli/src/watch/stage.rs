@@ -96,13 +96,12 @@ impl News {
     /// Tells of a change; true if there is a new connection.
     pub(super) fn tell(&mut self, state: Option<State>) -> Result<bool, CallError> {
         match state {
+            // What was too long would come again. That it came may be told before the connection that it came over.
+            Some(State::Waiting { reason, .. }) if is_too_long(&CallError::Closed(reason.clone())) => {
+                Err(CallError::Closed(reason))
+            }
             Some(State::Waiting { reason, .. }) if !self.is_patient => Err(CallError::Unreachable(reason)),
             Some(State::Waiting { reason, attempt, .. }) => {
-                let broken = CallError::Closed(reason.clone());
-                // What was too long would come again.
-                if is_too_long(&broken) {
-                    return Err(broken);
-                }
                 output::note(&format!(
                     "warning: no connection: {}; attempt {attempt} follows\n",
                     visible(&reason)
