@@ -7,6 +7,7 @@ pub(crate) const HELP: &str = "\
 options:
   --only STEP    run only this step (may be repeated)
   --skip STEP    leave this step out (may be repeated)
+  --thorough     `test` only: with the steps that take too long for every change
   --fail-fast    stop at the first step that fails
   --list         list the steps and do nothing
   --help         this text";
@@ -18,6 +19,8 @@ pub(crate) struct Options {
     only: Vec<String>,
     /// Leave these out.
     skip: Vec<String>,
+    /// Run the steps too that take too long for every change.
+    pub(crate) thorough: bool,
     /// Stop at the first failed step.
     pub(crate) fail_fast: bool,
     /// Print the steps instead of running them.
@@ -35,6 +38,7 @@ impl Options {
             match arg.as_str() {
                 "--only" => options.only.push(value(arg, args.next())?),
                 "--skip" => options.skip.push(value(arg, args.next())?),
+                "--thorough" => options.thorough = true,
                 "--fail-fast" => options.fail_fast = true,
                 "--list" => options.list = true,
                 "--help" | "-h" => options.help = true,

@@ -9,11 +9,7 @@ use crate::{bench, check, examples, features, fuzz, interop, needs, playground};
 const STEPS: &[Step] = &[
     Step { name: "docs-private", about: "the documentation of private items builds too", run: docs_private },
     Step { name: "tests", about: "the tests of the workspace with all features", run: tests },
-    Step {
-        name: "tests-release",
-        about: "the tests of the core and the grammar, optimised",
-        run: tests_release,
-    },
+    Step { name: "tests-release", about: "the tests of the core, optimised", run: tests_release },
     Step { name: "doctests", about: "the examples in the documentation", run: doctests },
     Step { name: "features", about: "each feature alone, none, the defaults and all", run: features::run },
     Step { name: "examples", about: "every example builds, runs and ends well", run: examples::run },
@@ -31,6 +27,13 @@ const STEPS: &[Step] = &[
     },
 ];
 
+/// The steps that take too long for every change.
+const THOROUGH: &[Step] = &[Step {
+    name: "leaks-release",
+    about: "oracles, allocations and 100,000 connections over each carrier, optimised",
+    run: leaks_release,
+}];
+
 /// Runs the command.
 pub(crate) fn main(args: &[String]) -> Result<bool, Failure> {
     let options = Options::parse(args)?;
@@ -39,7 +42,8 @@ pub(crate) fn main(args: &[String]) -> Result<bool, Failure> {
         println!("usage: cargo xtask test [OPTIONS]\n\n{}", options::HELP);
         return Ok(true);
     }
-    step::run(&[check::STEPS, STEPS].concat(), &options)
+    let thorough = if options.thorough { THOROUGH } else { &[] };
+    step::run(&[check::STEPS, STEPS, thorough].concat(), &options)
 }
 
 /// The links in private documentation are for the people who read the code; they must not rot either.
@@ -63,18 +67,23 @@ fn tests() -> Result<Done, Failure> {
 
 /// An optimiser can be wrong too, about safe code: what the tests compare with an oracle is compared as it ships.
 fn tests_release() -> Result<Done, Failure> {
+    optimised("-p switchboard-core --lib")
+}
+
+/// What compares with an oracle, and what needs the speed to be thorough.
+fn leaks_release() -> Result<Done, Failure> {
     needs::CURL.ensure()?;
-    // What compares with an oracle, and what needs the speed to be thorough.
-    let grammar = "-p switchboard-tests --test allocations --test leaks --test properties --test vectors";
-    let selections = ["-p switchboard-core --lib", grammar];
-    step::all(selections.into_iter().map(|tests| {
-        let line = if needs::has_nextest() {
-            format!("nextest run --cargo-profile optimised {tests} --all-features --no-fail-fast")
-        } else {
-            format!("test --profile optimised {tests} --all-features --no-fail-fast")
-        };
-        Program::cargo(&line).run()
-    }))
+    optimised("-p switchboard-tests --test allocations --test leaks --test properties --test vectors")
+}
+
+fn optimised(tests: &str) -> Result<Done, Failure> {
+    let line = if needs::has_nextest() {
+        format!("nextest run --cargo-profile optimised {tests} --all-features --no-fail-fast")
+    } else {
+        format!("test --profile optimised {tests} --all-features --no-fail-fast")
+    };
+    Program::cargo(&line).run()?;
+    Ok(Done::Passed)
 }
 
 fn doctests() -> Result<Done, Failure> {

@@ -33,7 +33,9 @@ pub use parse::ParseError;
 pub(crate) use parse::escaped;
 pub(crate) use plain::Formats;
 pub use referable::Referable;
-pub(crate) use resolve::{NODE, decoded, weight};
+#[cfg(feature = "validate")]
+pub(crate) use resolve::decoded;
+pub(crate) use resolve::{NODE, weight};
 pub use resolve::{RefError, Resolver};
 pub use version::{SpecVersion, UnknownVersion};
 

@@ -77,7 +77,7 @@ type OnResult = Arc<dyn Fn(&str, &Misfit) + Send + Sync>;
 /// let peer = Peer::local(Validation::new(&document)?.layer(Arc::new(service)));
 /// let Err(CallError::Rejected(error)) = peer.call::<()>("age", [-1]).await else { panic!() };
 /// assert_eq!(error.code.0, -32602);
-/// assert_eq!(error.data.clone().unwrap().as_str(), r#"{"path":"/0","expected":"a number of at least 0"}"#);
+/// assert_eq!(error.data.clone().unwrap().as_str(), r#"{"path":"/0","expected":"a whole number from 0 on"}"#);
 /// # Ok(())
 /// # }
 /// ```
