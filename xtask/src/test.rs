@@ -9,7 +9,6 @@ use crate::{bench, check, examples, features, fuzz, interop, needs, playground};
 const STEPS: &[Step] = &[
     Step { name: "docs-private", about: "the documentation of private items builds too", run: docs_private },
     Step { name: "tests", about: "the tests of the workspace with all features", run: tests },
-    Step { name: "tests-release", about: "the tests of the core, optimised", run: tests_release },
     Step { name: "doctests", about: "the examples in the documentation", run: doctests },
     Step { name: "features", about: "each feature alone, none, the defaults and all", run: features::run },
     Step { name: "examples", about: "every example builds, runs and ends well", run: examples::run },
@@ -28,11 +27,14 @@ const STEPS: &[Step] = &[
 ];
 
 /// The steps that take too long for every change.
-const THOROUGH: &[Step] = &[Step {
-    name: "leaks-release",
-    about: "oracles, allocations and 100,000 connections over each carrier, optimised",
-    run: leaks_release,
-}];
+const THOROUGH: &[Step] = &[
+    Step { name: "tests-release", about: "the tests of the core, optimised", run: tests_release },
+    Step {
+        name: "leaks-release",
+        about: "oracles, allocations and 100,000 connections over each carrier, optimised",
+        run: leaks_release,
+    },
+];
 
 /// Runs the command.
 pub(crate) fn main(args: &[String]) -> Result<bool, Failure> {
