@@ -27,7 +27,7 @@ New inputs go to a temporary folder, crashes to fuzz/artifacts/TARGET.";
 const MANIFEST: &str = "fuzz/Cargo.toml";
 
 /// How long a target runs as part of `cargo xtask test`.
-const BRIEFLY: u32 = 8;
+const BRIEFLY: u32 = 6;
 
 /// What makes the compiler instrument the code for libFuzzer, with the checks of a debug build.
 const FLAGS: &[&str] = &[
