@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
+
 use allocation_counter::{AllocationInfo, measure};
 use bytes::Bytes;
 use futures_util::FutureExt;
-use switchboard_core::{Answer, Context, ErrorObject, Limits, Router, Settings, exchange};
+use switchboard_core::{Answer, Context, Engine, ErrorObject, Limits, Router, Settings};
 
 fn router() -> Router {
     Router::builder().method("add", |(a, b): (i64, i64), _| Ok::<_, ErrorObject>(a + b)).build().unwrap()
@@ -13,8 +15,8 @@ fn router() -> Router {
 
 /// Answers `body`, which must need no waiting, and counts what that allocates. The first time does not count.
 fn allocated(body: &Bytes, settings: &Settings) -> (Answer, AllocationInfo) {
-    let (router, cx) = (router(), Context::default());
-    let answer = |body: Bytes| exchange(&router, body, &cx, settings).now_or_never().unwrap();
+    let (engine, cx) = (Engine::new(Arc::new(router()), settings.clone()), Context::default());
+    let answer = |body: Bytes| engine.exchange(body, &cx).now_or_never().unwrap();
     let first = answer(body.clone());
     let counted = measure(|| drop(answer(body.clone())));
     (first, counted)

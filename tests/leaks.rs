@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use switchboard_core::{Connection, Json, Method, Origin, Peer, Router, Service, Settings};
+use switchboard_core::{Connection, Engine, Json, Method, Origin, Peer, Router, Service, Settings};
 use switchboard_transport::server::{Server, ServerOptions};
 use switchboard_transport::{connect, memory, running};
 use tokio::runtime::Handle;
@@ -126,7 +126,8 @@ async fn nothing_is_left_of_connections_in_memory() {
     check("memory", cycles(2_000, 100_000), async || {
         let (here, there) = memory::pair(1 << 10);
         let serve = |(source, sink), service| {
-            Connection::new(source, sink, service, Origin::new("memory"), Arc::clone(&settings)).1
+            let engine = Engine::new(service, Arc::clone(&settings));
+            Connection::new(source, sink, engine, Origin::new("memory")).1
         };
         tokio::spawn(serve(there, Arc::clone(&service)));
         use_once(running::run(serve(here, Arc::clone(&nothing)))).await;

@@ -2,11 +2,11 @@
 
 #![no_main]
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
-use switchboard_core::{Answer, Context, Profile, Router, Settings, Versions, exchange};
+use switchboard_core::{Answer, Context, Engine, Profile, Router, Settings, Versions};
 use switchboard_tests::tree::Tree;
 use switchboard_tests::{demo, shape};
 use tokio::runtime::{Builder, Runtime};
@@ -24,11 +24,13 @@ thread_local! {
 }
 
 /// A panic ends the fuzzer, so nothing here panics on purpose.
-static ROUTER: LazyLock<Router> = LazyLock::new(|| demo::calm().build().expect("the names differ"));
+static ROUTER: LazyLock<Arc<Router>> =
+    LazyLock::new(|| Arc::new(demo::calm().build().expect("the names differ")));
 
 fn answer(body: &Bytes, versions: Versions) -> Answer {
     let settings = Settings { profile: Profile::default().with_versions(versions), ..Settings::default() };
-    RUNTIME.with(|runtime| runtime.block_on(exchange(&*ROUTER, body.clone(), &Context::default(), &settings)))
+    let engine = Engine::new(ROUTER.clone(), settings);
+    RUNTIME.with(|runtime| runtime.block_on(engine.exchange(body.clone(), &Context::default())))
 }
 
 /// Nothing, or responses in a shape of the protocol, each with an identifier that was sent or none.

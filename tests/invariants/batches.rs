@@ -43,7 +43,7 @@ const BATCH: &str = r#"[
 async fn a_layer_sees_each_entry_of_a_batch_as_a_call_of_its_own() {
     let recorder = Recorder::default();
     let service = recorder.layer(Arc::new(demo::router()));
-    ask(&*service, BATCH, &Settings::default()).await.unwrap();
+    ask(service, BATCH, &Settings::default()).await.unwrap();
     let expected = [
         "add [1,2] 1 V2",
         "update {\"a\":[1]} none V2",
@@ -65,7 +65,7 @@ async fn a_layer_that_refuses_one_call_does_not_touch_the_rest_of_its_batch() {
     };
     let recorder = Recorder::default();
     let service = guard.layer(recorder.layer(Arc::new(demo::router())));
-    let answer = ask(&*service, BATCH, &Settings::default()).await.unwrap();
+    let answer = ask(service, BATCH, &Settings::default()).await.unwrap();
     let expected = r#"[
         {"jsonrpc":"2.0","id":1,"result":3},
         {"result":"one","error":null,"id":[1]},
@@ -82,7 +82,7 @@ async fn one_and_the_same_reply_gets_the_id_of_every_call() {
     let same = service_fn(|_| ReplyFuture::ready(ErrorObject::new(Code(5), "same")));
     let batch = r#"[{"jsonrpc":"2.0","method":"a","id":1},{"jsonrpc":"2.0","method":"b","id":"1"},
         {"jsonrpc":"2.0","method":"c","id":1.0}]"#;
-    let answer = ask(&same, batch, &Settings::default()).await.unwrap();
+    let answer = ask(same, batch, &Settings::default()).await.unwrap();
     let Tree::Array(responses) = Tree::read(&answer).unwrap() else { panic!("{answer}") };
     let ids: Vec<_> = responses.iter().map(|response| response.member("id").unwrap().to_string()).collect();
     assert_eq!(ids, ["1", "\"1\"", "1.0"]);

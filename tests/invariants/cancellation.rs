@@ -8,7 +8,7 @@ use std::task::{Context as Polling, Poll, Waker};
 use std::time::Duration;
 
 use futures_util::{FutureExt, stream};
-use switchboard_core::{Context, ErrorObject, Json, Limits, Method, Profile, Router, Settings, exchange};
+use switchboard_core::{Context, Engine, ErrorObject, Json, Limits, Method, Profile, Router, Settings};
 
 use crate::{ask, code};
 
@@ -66,7 +66,7 @@ fn check(body: &'static str, running: usize, settings: &Settings) {
     let router = stuck(&alive);
     let cx = Context::default();
     {
-        let mut exchange = pin!(exchange(&router, body.into(), &cx, settings));
+        let mut exchange = pin!(Engine::new(Arc::new(router), settings.clone()).exchange(body, &cx));
         let mut polling = Polling::from_waker(Waker::noop());
         assert!(matches!(exchange.as_mut().poll(&mut polling), Poll::Pending), "{body}");
         assert_eq!(alive.count(), running, "{body}");
@@ -104,7 +104,7 @@ async fn a_call_that_takes_too_long_is_dropped() {
         let limits = Limits { call_time: Duration::from_secs(1), ..Limits::default() };
         let settings = Settings { limits, ..Settings::default() };
         let body = format!(r#"{{"jsonrpc":"2.0","method":"{method}","id":1}}"#);
-        let answer = ask(&stuck(&alive), body, &settings).await;
+        let answer = ask(stuck(&alive), body, &settings).await;
         assert_eq!(code(answer.as_deref()), -32003, "{method}");
         assert_eq!(alive.count(), 0, "{method}");
     }
@@ -117,7 +117,8 @@ async fn a_deadline_of_the_caller_counts_for_the_call_and_its_stream() {
         let start = tokio::time::Instant::now();
         cx.deadline = Some(start + Duration::from_secs(2));
         let body = format!(r#"{{"jsonrpc":"2.0","method":"{method}","id":1}}"#);
-        let answer = exchange(&stuck(&Alive::default()), body.into(), &cx, &Settings::default()).await;
+        let answer =
+            Engine::new(Arc::new(stuck(&Alive::default())), Settings::default()).exchange(body, &cx).await;
         let answer = String::from_utf8(answer.body().unwrap().to_vec()).unwrap();
         assert_eq!(code(Some(&answer)), -32003, "{method}");
         assert_eq!(start.elapsed().as_secs(), 2, "{method}");
@@ -128,7 +129,7 @@ async fn a_deadline_of_the_caller_counts_for_the_call_and_its_stream() {
 async fn the_stream_of_a_notification_is_dropped_unread() {
     let alive = Alive::default();
     let body = r#"{"jsonrpc":"2.0","method":"stall"}"#;
-    let answer = ask(&stuck(&alive), body, &Settings::default()).now_or_never();
+    let answer = ask(stuck(&alive), body, &Settings::default()).now_or_never();
     assert_eq!(answer, Some(None));
     assert_eq!(alive.count(), 0);
 }

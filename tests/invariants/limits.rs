@@ -16,9 +16,9 @@ use crate::{ask, code};
 /// The first body is answered with a result under these limits, the second with an error of this code.
 async fn check(limits: Limits, fits: &str, too_much: &str, expected: i64) {
     let settings = Settings { limits, ..Settings::default() };
-    let answer = ask(&demo::router(), fits.to_owned(), &settings).await.unwrap();
+    let answer = ask(demo::router(), fits.to_owned(), &settings).await.unwrap();
     assert!(answer.contains("\"result\"") && !answer.contains("\"error\""), "{fits} gives {answer}");
-    let answer = ask(&demo::router(), too_much.to_owned(), &settings).await;
+    let answer = ask(demo::router(), too_much.to_owned(), &settings).await;
     assert_eq!(code(answer.as_deref()), expected, "{too_much} gives {answer:?}");
 }
 
@@ -77,7 +77,7 @@ async fn no_entry_of_a_batch_that_is_too_large_runs() {
         Ok::<_, ErrorObject>(())
     });
     let batch = format!("[{}]", vec![call("tick", "[]", "1"); 101].join(","));
-    ask(&router.build().unwrap(), batch, &Settings::default()).await.unwrap();
+    ask(router.build().unwrap(), batch, &Settings::default()).await.unwrap();
     assert_eq!(ran.load(Ordering::Relaxed), 0);
 }
 
@@ -152,11 +152,11 @@ async fn replies_to_a_batch_of_the_limit_pass_and_one_byte_more_is_replaced() {
     let batch = |length: usize| {
         format!("[{},{}]", call("text", "[98]", "1"), call("text", &format!("[{length}]"), "2"))
     };
-    let whole = ask(&demo::router(), batch(98), &Settings::default()).await.unwrap();
+    let whole = ask(demo::router(), batch(98), &Settings::default()).await.unwrap();
     let limits = Limits { batch_reply: whole.len(), ..Limits::default() };
     let settings = Settings { limits, ..Settings::default() };
-    assert_eq!(ask(&demo::router(), batch(98), &settings).await.unwrap(), whole);
-    let answer = ask(&demo::router(), batch(99), &settings).await.unwrap();
+    assert_eq!(ask(demo::router(), batch(98), &settings).await.unwrap(), whole);
+    let answer = ask(demo::router(), batch(99), &settings).await.unwrap();
     assert!(answer.starts_with(&whole[..100]), "the first still fits: {answer}");
     assert!(answer.contains("-32007") && answer.contains("limits.batch_reply"), "{answer}");
     assert!(!answer.contains(&"x".repeat(99)), "{answer}");
@@ -177,7 +177,7 @@ async fn most_at_once(entry: &str, profile: Profile) -> usize {
     });
     let limits = Limits { batch_concurrency: 3, ..Limits::default() };
     let batch = format!("[{}]", [entry; 10].join(","));
-    ask(&router.build().unwrap(), batch, &Settings { limits, profile, ..Settings::default() }).await;
+    ask(router.build().unwrap(), batch, &Settings { limits, profile, ..Settings::default() }).await;
     seen.load(Ordering::Relaxed)
 }
 
@@ -223,11 +223,11 @@ async fn a_call_takes_as_long_as_the_limit_and_not_longer() {
     // SEC-L-12
     let settings = Settings::default();
     for method in ["wait", "trickle"] {
-        let answer = ask(&slow(), call(method, "[29999]", "1"), &settings).await.unwrap();
+        let answer = ask(slow(), call(method, "[29999]", "1"), &settings).await.unwrap();
         assert!(answer.contains("\"result\""), "{method}: {answer}");
-        let answer = ask(&slow(), call(method, "[30001]", "1"), &settings).await;
+        let answer = ask(slow(), call(method, "[30001]", "1"), &settings).await;
         assert_eq!(code(answer.as_deref()), -32003, "{method}");
-        let answer = ask(&slow(), format!("[{}]", call(method, "[30001]", "1")), &settings).await.unwrap();
+        let answer = ask(slow(), format!("[{}]", call(method, "[30001]", "1")), &settings).await.unwrap();
         assert!(answer.contains("-32003"), "{method}: {answer}");
     }
 }
@@ -249,13 +249,13 @@ async fn a_call_that_becomes_a_stream_takes_as_long_as_the_limit_as_a_whole() {
     let settings = Settings::default();
     let start = tokio::time::Instant::now();
     for body in [call("late", "[20000,9999]", "1"), format!("[{}]", call("late", "[20000,9999]", "1"))] {
-        let answer = ask(&service, body, &settings).await.unwrap();
+        let answer = ask(service.clone(), body, &settings).await.unwrap();
         assert!(answer.contains("[9999]"), "{answer}");
     }
     assert_eq!(start.elapsed().as_millis(), 2 * 29_999);
     let start = tokio::time::Instant::now();
     for body in [call("late", "[20000,10001]", "1"), format!("[{}]", call("late", "[20000,10001]", "1"))] {
-        let answer = ask(&service, body, &settings).await.unwrap();
+        let answer = ask(service.clone(), body, &settings).await.unwrap();
         assert!(answer.contains("-32003"), "{answer}");
     }
     assert_eq!(start.elapsed().as_secs(), 60, "each is given up when its time is over");
@@ -266,7 +266,7 @@ async fn a_call_may_be_given_all_the_time_there_is() {
     let limits = Limits { call_time: Duration::MAX, ..Limits::default() };
     let settings = Settings { limits, ..Settings::default() };
     for method in ["wait", "trickle"] {
-        let answer = ask(&slow(), call(method, "[3600000]", "1"), &settings).await.unwrap();
+        let answer = ask(slow(), call(method, "[3600000]", "1"), &settings).await.unwrap();
         assert!(answer.contains("\"result\""), "{method}: {answer}");
     }
 }

@@ -9,13 +9,15 @@ mod logs;
 mod raw;
 mod sources;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
-use switchboard_core::{Context, Service, Settings, exchange};
+use switchboard_core::{Context, Engine, Service, Settings};
 use switchboard_tests::tree::Tree;
 
 /// What the service answers to one body, as text; nothing if it does not answer.
-async fn ask(service: &dyn Service, body: impl Into<Bytes>, settings: &Settings) -> Option<String> {
-    let answer = exchange(service, body.into(), &Context::default(), settings).await;
+async fn ask(service: impl Service, body: impl Into<Bytes>, settings: &Settings) -> Option<String> {
+    let answer = Engine::new(Arc::new(service), settings.clone()).exchange(body, &Context::default()).await;
     answer.body().map(|body| String::from_utf8(body.to_vec()).unwrap())
 }
 

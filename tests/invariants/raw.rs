@@ -8,7 +8,7 @@ use crate::ask;
 /// Sends these params to `echo`, which must give them back byte for byte.
 async fn check(params: &str) {
     let body = format!(r#"{{"jsonrpc":"2.0","method":"echo","params":{params},"id":1}}"#);
-    let answer = ask(&demo::router(), body, &Settings::default()).await.unwrap();
+    let answer = ask(demo::router(), body, &Settings::default()).await.unwrap();
     assert_eq!(answer, format!(r#"{{"jsonrpc":"2.0","id":1,"result":{params}}}"#));
 }
 
@@ -40,6 +40,6 @@ async fn nesting_up_to_the_limit_passes_byte_for_byte() {
 async fn members_that_nobody_knows_are_not_read_either() {
     // J2-62
     let body = r#"{"jsonrpc":"2.0","method":"add","params":[1,2],"id":1,"x":1e999999,"y":[[{"z":-0}]]}"#;
-    let answer = ask(&demo::router(), body, &Settings::default()).await.unwrap();
+    let answer = ask(demo::router(), body, &Settings::default()).await.unwrap();
     assert_eq!(answer, r#"{"jsonrpc":"2.0","id":1,"result":3}"#);
 }

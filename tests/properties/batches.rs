@@ -51,7 +51,7 @@ proptest! {
         let limits = Limits { batch_concurrency, ..Limits::default() };
         let mut settings = Settings { limits, ..Settings::default() };
         settings.profile.ordered_notifications = ordered_notifications;
-        let answer = ask(&router(), format!("[{}]", body.join(",")), &settings);
+        let answer = ask(router(), format!("[{}]", body.join(",")), &settings);
         let expected = (!expected.is_empty()).then(|| format!("[{}]", expected.join(",")));
         prop_assert_eq!(answer, expected);
     }

@@ -1,5 +1,7 @@
 //! Any bytes are answered with something valid, or not at all.
 
+use std::sync::Arc;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use switchboard_core::{Settings, Versions};
@@ -9,11 +11,11 @@ use switchboard_tests::{demo, shape};
 use crate::{ask, config, text};
 
 fn check(bytes: &[u8]) -> Result<(), TestCaseError> {
-    let router = demo::calm().build().unwrap();
+    let router = Arc::new(demo::calm().build().unwrap());
     for versions in [Versions::Both, Versions::V1, Versions::V2] {
         let mut settings = Settings::default();
         settings.profile.versions = versions;
-        if let Some(answer) = ask(&router, bytes.to_vec(), &settings) {
+        if let Some(answer) = ask(Arc::clone(&router), bytes.to_vec(), &settings) {
             let valid = Tree::read(&answer).map_err(|error| error.to_string());
             let valid = valid.and_then(|answer| shape::answer(&answer));
             prop_assert_eq!(valid, Ok(()), "{}", answer);

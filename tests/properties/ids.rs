@@ -13,7 +13,7 @@ proptest! {
     fn an_id_of_2_0_comes_back_byte_for_byte(id in prop_oneof![text::string(), text::number()]) {
         // J2-14, J2-28
         let body = format!(r#"{{"jsonrpc":"2.0","method":"false_result","id": {id} }}"#);
-        let answer = ask(&demo::router(), body, &Settings::default());
+        let answer = ask(demo::router(), body, &Settings::default());
         prop_assert_eq!(answer, Some(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":false}}"#)));
     }
 
@@ -22,7 +22,7 @@ proptest! {
         // J1-04, J1-07
         prop_assume!(id != "null" && id.len() <= 1024);
         let body = format!(r#"{{"method":"false_result","params":[],"id": {id} }}"#);
-        let answer = ask(&demo::router(), body, &Settings::default());
+        let answer = ask(demo::router(), body, &Settings::default());
         prop_assert_eq!(answer, Some(format!(r#"{{"result":false,"error":null,"id":{id}}}"#)));
     }
 }

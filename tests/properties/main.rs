@@ -10,8 +10,10 @@ mod passing;
 mod text;
 mod websocket;
 
+use std::sync::Arc;
+
 use proptest::test_runner::Config;
-use switchboard_core::{Context, Service, Settings, exchange};
+use switchboard_core::{Context, Engine, Service, Settings};
 
 /// A few hundred cases each, and no file of past failures: what fails becomes a test of its own.
 fn config(cases: u32) -> Config {
@@ -19,9 +21,10 @@ fn config(cases: u32) -> Config {
 }
 
 /// What the service answers to one body; nothing if it does not answer.
-fn ask(service: &dyn Service, body: impl Into<::bytes::Bytes>, settings: &Settings) -> Option<String> {
+fn ask(service: impl Service, body: impl Into<::bytes::Bytes>, settings: &Settings) -> Option<String> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-    let answer = runtime.block_on(exchange(service, body.into(), &Context::default(), settings));
+    let engine = Engine::new(Arc::new(service), settings.clone());
+    let answer = runtime.block_on(engine.exchange(body, &Context::default()));
     answer.body().map(|body| String::from_utf8(body.to_vec()).unwrap())
 }

@@ -44,7 +44,7 @@ proptest! {
             *keep.lock().unwrap() = Some(call.clone());
             ReplyFuture::ready(Reply::Value(Json::NULL))
         });
-        let answer = ask(&service, body, &Settings::default());
+        let answer = ask(service, body, &Settings::default());
         let call: Call = seen.lock().unwrap().take().expect("the call arrives");
         prop_assert_eq!(call.method.as_str(), method);
         prop_assert_eq!(call.params.as_ref().map(Json::as_str), params.as_deref());
@@ -61,7 +61,7 @@ proptest! {
         let service = service_fn(move |_| ReplyFuture::ready(Reply::Value(json.clone())));
         let (version, params) = if is_v1 { ("", ",\"params\":[]") } else { ("\"jsonrpc\":\"2.0\",", "") };
         let body = format!(r#"{{{version}"method":"m"{params},"id":1}}"#);
-        let answer = ask(&service, body, &Settings::default()).unwrap();
+        let answer = ask(service, body, &Settings::default()).unwrap();
         let read = decode(&answer.into(), &Settings::default()).unwrap();
         let Incoming::Single(Message::Response(response)) = read else { panic!("{read:?}") };
         prop_assert_eq!(response.id.as_str(), "1");
@@ -80,7 +80,7 @@ proptest! {
         error.data = data.map(|data| Json::parse(data).unwrap());
         let sent = error.clone();
         let service = service_fn(move |_| ReplyFuture::ready(sent.clone()));
-        let answer = ask(&service, r#"{"jsonrpc":"2.0","method":"m","id":1}"#, &Settings::default()).unwrap();
+        let answer = ask(service, r#"{"jsonrpc":"2.0","method":"m","id":1}"#, &Settings::default()).unwrap();
         let read = decode(&answer.into(), &Settings::default()).unwrap();
         let Incoming::Single(Message::Response(response)) = read else { panic!("{read:?}") };
         let Outcome::Error(found) = response.outcome else { panic!("{:?}", response.outcome) };

@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use switchboard_core::Settings;
 use switchboard_core::codec::{Incoming, Message, Outcome, decode};
 use switchboard_core::{
-    CallError, Connection, ErrorObject, FrameSink, FrameSource, Id, Json, Origin, Router,
+    CallError, Connection, Engine, ErrorObject, FrameSink, FrameSource, Id, Json, Origin, Router,
 };
 use switchboard_transport::{http, memory};
 use tokio::net::TcpListener;
@@ -105,8 +105,12 @@ impl Client for Connected {
         Box::pin(async move {
             let ((mut source, mut sink), (their_source, their_sink)) = memory::pair(1 << 10);
             let nothing = Arc::new(Router::builder().build().expect("no names, no mistakes"));
-            let (peer, connection) =
-                Connection::new(their_source, their_sink, nothing, Origin::new("memory"), Arc::default());
+            let (peer, connection) = Connection::new(
+                their_source,
+                their_sink,
+                Engine::new(nothing, Settings::default()),
+                Origin::new("memory"),
+            );
             let connection = tokio::spawn(connection);
             let call = tokio::spawn(async move { peer.call::<Json>("ask", ()).await });
             let request = poll_fn(|cx| source.poll_frame(cx)).await.expect("the call is sent").unwrap();

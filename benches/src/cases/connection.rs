@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use switchboard::{Connection, ConnectionError, FrameSink, FrameSource, Origin};
+use switchboard::{Connection, ConnectionError, Engine, FrameSink, FrameSource, Origin};
 
 use super::Case;
 use super::switchboard::{router, settings};
@@ -24,7 +24,7 @@ impl Duplex {
         let frames = Frames::default();
         let sink = Sink { frames: frames.clone(), queued: Vec::new() };
         let origin = Origin::new("bench");
-        let (_, connection) = Connection::new(frames.clone(), sink, router(), origin, Arc::new(settings()));
+        let (_, connection) = Connection::new(frames.clone(), sink, Engine::new(router(), settings()), origin);
         Self { connection: RefCell::new(connection), frames }
     }
 

@@ -1,4 +1,4 @@
-//! Switchboard in process: a `#[service]` behind the exchange driver.
+//! Switchboard in process: a `#[service]` behind the engine.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -7,18 +7,17 @@ use std::task::Poll;
 use bytes::Bytes;
 use futures_util::stream;
 use switchboard::{
-    Context, ErrorObject, Json, Limits, Method, Origin, Router, RouterBuilder, Settings, Subscription,
-    exchange, service,
+    Context, Engine, ErrorObject, Json, Limits, Method, Origin, Router, RouterBuilder, Settings,
+    Subscription, service,
 };
 
 use super::{Case, ready};
 use crate::workload;
 
-/// Switchboard's router behind its exchange driver, batch limit raised.
+/// Switchboard's router behind its engine, batch limit raised.
 pub struct Switchboard {
-    router: Arc<Router>,
+    engine: Engine,
     context: Context,
-    settings: Settings,
 }
 
 /// The methods that every peer has.
@@ -46,12 +45,12 @@ impl Switchboard {
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         let context = Context::new(Origin::new("bench"));
-        Self { router: router(), context, settings: settings() }
+        Self { engine: Engine::new(router(), settings()), context }
     }
 
     /// The answer to one body, awaited.
     pub(super) async fn exchange(&self, body: Bytes) -> Bytes {
-        let answer = exchange(&*self.router, body, &self.context, &self.settings).await;
+        let answer = self.engine.exchange(body, &self.context).await;
         answer.into_body().expect("the call is answered")
     }
 }
@@ -103,8 +102,8 @@ impl Case for Switchboard {
     }
 
     fn call(&self, body: Bytes) -> Bytes {
-        // Not by `Self::exchange`: the future around the driver's would cost a hundred instructions.
-        let answer = ready(exchange(&*self.router, body, &self.context, &self.settings));
+        // Not by `Self::exchange`: the future around the engine's would cost a hundred instructions.
+        let answer = ready(self.engine.exchange(body, &self.context));
         answer.into_body().expect("the call is answered")
     }
 }

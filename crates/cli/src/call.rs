@@ -8,7 +8,7 @@ use switchboard::{CallError, Items, Json, Reply, StreamWanted};
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::target::Target;
-use crate::{exit, output, params, wishes};
+use crate::{call_options, exit, output, params};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,7 +70,7 @@ impl Call {
             call.cx.insert(StreamWanted);
         }
         if self.stream && !self.target.extensions && !self.target.is_http() {
-            wishes::say(&mut call);
+            call_options::say(&mut call);
         }
         match line.ask(call).await {
             Ok(_) if self.notify => Ok(()),

@@ -10,6 +10,7 @@ mod banner;
 mod batch;
 mod bench;
 mod call;
+mod call_options;
 mod changes;
 mod check;
 mod completions;
@@ -40,7 +41,6 @@ mod units;
 mod usage;
 mod watch;
 mod wire;
-mod wishes;
 mod words;
 
 use std::process::ExitCode;

@@ -135,11 +135,11 @@ impl Target {
             ..default
         };
         let mut profile = Profile::default();
-        profile.wishes = self.extensions;
+        profile.call_options = self.extensions;
         if self.v1 {
             profile.versions = Versions::V1;
         }
-        Settings { limits, profile, tap: self.tap() }
+        Settings { limits, profile, tap: self.tap(), observer: None }
     }
 
     /// Whether calls go over HTTP.

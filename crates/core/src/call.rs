@@ -83,8 +83,8 @@ impl Call {
         (&mut self.method, &mut self.params, &mut self.id)
     }
 
-    pub(crate) fn received(method: Name, params: Option<Json>, id: Option<Id>, cx: Context) -> Call {
-        Call { method, params, cx, id }
+    pub(crate) fn into_parts(self) -> (Name, Option<Json>, Option<Id>) {
+        (self.method, self.params, self.id)
     }
 }
 

@@ -90,6 +90,12 @@ impl Context {
     }
 }
 
+impl From<Origin> for Context {
+    fn from(origin: Origin) -> Context {
+        Context::new(origin)
+    }
+}
+
 impl Default for Context {
     /// A call made inside the process, from nowhere in particular.
     fn default() -> Context {

@@ -43,6 +43,17 @@ pub struct ErrorFields {
     pub data: Option<Json>,
     /// Set where the error was made here and did not come from the far side; never sent.
     pub(crate) local: Option<Box<CallError>>,
+    /// Set where the engine made the error, and the service did not; never sent.
+    pub(crate) fault: Option<EngineFault>,
+}
+
+/// Why the engine answers a call in the place of its service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EngineFault {
+    TimedOut,
+    Panicked,
+    Cancelled,
+    TooLarge,
 }
 
 impl ErrorObject {
@@ -50,7 +61,7 @@ impl ErrorObject {
     #[must_use]
     pub fn new(code: impl Into<Code>, message: impl Into<Cow<'static, str>>) -> ErrorObject {
         let (code, message) = (code.into(), message.into());
-        ErrorObject(Box::new(ErrorFields { code, message, data: None, local: None }))
+        ErrorObject(Box::new(ErrorFields { code, message, data: None, local: None, fault: None }))
     }
 
     /// An error of our table with its usual sentence.
@@ -159,6 +170,11 @@ impl ErrorObject {
             incident: &'a str,
         }
         self.with_data_ref(&Incident { incident })
+    }
+
+    pub(crate) fn with_fault(mut self, fault: EngineFault) -> ErrorObject {
+        self.fault = Some(fault);
+        self
     }
 
     /// The gap that this stands for among the items of a stream; such an error does not end the stream.

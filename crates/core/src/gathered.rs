@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use crate::call::{Call, encode_params};
 use crate::call_error::CallError;
-use crate::dispatch::moment_after;
+use crate::engine::moment_after;
 use crate::json::Json;
 use crate::name::Name;
 use crate::peer::{Peer, Remote, Request, TIMEOUT, decode_result, limit, read};

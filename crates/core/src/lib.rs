@@ -1,19 +1,16 @@
 //! The core of Switchboard: values, codec, the one door and its drivers. No sockets, no HTTP, no TLS.
 
 mod arguments;
-mod assembly;
-mod batch;
 mod call;
 mod call_error;
+mod call_options;
 mod code;
 pub mod codec;
 mod connection;
 mod context;
 mod describe;
-mod dispatch;
+mod engine;
 mod error;
-mod events;
-mod exchange;
 mod expected;
 mod extensions;
 mod feed;
@@ -26,8 +23,11 @@ mod layer;
 mod limits;
 mod method;
 mod name;
+pub mod observer;
+mod partial_results;
 mod peer;
 mod profile;
+mod progress;
 mod reply;
 mod router;
 mod service;
@@ -35,8 +35,6 @@ mod subscription;
 mod tap;
 mod text;
 mod topics;
-mod watch;
-mod wishes;
 
 pub use arguments::Arguments;
 pub use call::{Call, Members, StreamWanted, encode_params};
@@ -48,9 +46,8 @@ pub use describe::{
     Description, Dialect, ExampleDescription, Marks, MethodDescription, ParamDescription, ResultDescription,
     Schemas,
 };
+pub use engine::{Answer, Cause, Delivery, Engine, Exchange, First, Output, Outputs};
 pub use error::{DeclaredError, ErrorFields, ErrorObject, IntoError};
-pub use events::{Event, Events, events};
-pub use exchange::{Answer, Exchange, exchange};
 pub use extensions::Extensions;
 pub use feed::{Feed, FeedClosed, Feeding, Overflow, SameKey};
 pub use gap::{Gap, GapReason};

@@ -17,15 +17,15 @@ use tokio::time::Instant;
 
 use crate::call::{Call, StreamWanted, encode_params};
 use crate::call_error::CallError;
-use crate::dispatch::moment_after;
+use crate::call_options::{PROGRESS_WAITING, ProgressSender};
+use crate::engine::moment_after;
 use crate::gathered::Batch;
 use crate::json::Json;
 use crate::name::Name;
+use crate::progress::{Seen, Watched};
 use crate::reply::{Items, Reply, ReplyFuture};
 use crate::service::Service;
 use crate::subscription::Subscription;
-use crate::watch::{Seen, Watched};
-use crate::wishes::{PROGRESS_WAITING, ProgressSender};
 
 /// A service on the other end of a carrier, which can also take several calls at once.
 pub trait Remote: Service {
@@ -84,7 +84,7 @@ impl Peer {
     /// The same peer, whose calls wait this long for their answers. The default is 60 s.
     ///
     /// A timeout that is set travels with each call, so that the far side stops when nobody waits any more; see
-    /// [`Profile::wishes`](crate::Profile::wishes).
+    /// [`Profile::call_options`](crate::Profile::call_options).
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Peer {
         self.timeout = Some(timeout);

@@ -1,11 +1,12 @@
 //! How a family of protocols spells what JSON-RPC itself does not define.
 
+use crate::call_options::PROGRESS_METHOD;
 use crate::code::Code;
 use crate::context::Version;
 use crate::limits::Limits;
 use crate::name::Name;
+use crate::observer::SharedObserver;
 use crate::tap::Tap;
-use crate::wishes::PROGRESS_METHOD;
 
 /// The dialect spoken: which versions, and how cancelling and streaming are written.
 ///
@@ -31,10 +32,10 @@ pub struct Profile {
     pub streams: Streams,
     /// How progress is told before the reply.
     pub progress: Progress,
-    /// Whether calls of this side say until when their caller waits, whether it wants to hear of progress and whether it
-    /// reads a stream, where it said so: as the members `timeoutMs`, `progress` and `stream` of the request, which most
-    /// peers ignore. Turn it off for peers that refuse members they do not know. What others say is always heard.
-    pub wishes: bool,
+    /// Whether calls of this side carry their options, where they have any: the members `timeoutMs`, `progress` and
+    /// `stream` of the request, which most peers ignore. Turn it off for peers that refuse members they do not know. Options
+    /// of calls that come in are always read.
+    pub call_options: bool,
 }
 
 /// Which versions of the protocol a driver understands.
@@ -132,7 +133,7 @@ impl Default for Profile {
                 partial: None,
             },
             progress: Progress { method: Name::from_static(PROGRESS_METHOD), member: "id", param: None },
-            wishes: true,
+            call_options: true,
         }
     }
 }
@@ -152,7 +153,7 @@ impl Profile {
                 member: "token",
                 param: Some("workDoneToken"),
             },
-            wishes: false,
+            call_options: false,
             ..default
         }
     }
@@ -165,7 +166,7 @@ impl Profile {
         Profile {
             versions: Versions::V2,
             streams: Streams { by_name: true, ..default.streams },
-            wishes: false,
+            call_options: false,
             ..default
         }
     }
@@ -187,4 +188,6 @@ pub struct Settings {
     pub profile: Profile,
     /// Who sees each message that a connection, or a client of HTTP, sends and receives: nobody.
     pub tap: Option<Tap>,
+    /// Who learns of every message and of how every call ended: nobody.
+    pub observer: Option<SharedObserver>,
 }

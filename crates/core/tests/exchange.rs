@@ -6,7 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
-use switchboard_core::{Answer, Context, ErrorObject, Json, Method, Router, Settings, exchange};
+use switchboard_core::{Answer, Context, Engine, ErrorObject, Json, Method, Router, Settings};
+
+fn engine(router: Router, settings: Settings) -> Engine {
+    Engine::new(Arc::new(router), settings)
+}
 
 #[tokio::test]
 async fn a_stream_that_always_has_an_item_leaves_room_for_others() {
@@ -19,7 +23,7 @@ async fn a_stream_that_always_has_an_item_leaves_room_for_others() {
     let router = Router::builder().add(endless).build().unwrap();
     let task = tokio::spawn(async move {
         let body = Bytes::from_static(br#"{"jsonrpc":"2.0","method":"endless","id":1}"#);
-        exchange(&router, body, &Context::default(), &Settings::default()).await
+        engine(router, Settings::default()).exchange(body, &Context::default()).await
     });
     tokio::task::yield_now().await;
     let first = pulled.load(Ordering::SeqCst);
@@ -41,7 +45,7 @@ async fn a_batch_leaves_room_for_others() {
     settings.limits.batch = 10_000;
     let task = tokio::spawn(async move {
         let entries = vec![r#"{"jsonrpc":"2.0","method":"work","id":1}"#; 10_000].join(",");
-        exchange(&router, format!("[{entries}]").into(), &Context::default(), &settings).await
+        engine(router, settings).exchange(format!("[{entries}]"), &Context::default()).await
     });
     tokio::task::yield_now().await;
     assert!(ran.load(Ordering::SeqCst) < 10_000);
@@ -50,14 +54,14 @@ async fn a_batch_leaves_room_for_others() {
 }
 
 #[tokio::test]
-async fn what_an_entry_of_a_batch_wishes_holds_for_that_entry() {
+async fn options_of_an_entry_of_a_batch_hold_for_that_entry() {
     let waits = Method::sync("waits", |_: Json, cx: Context| Ok::<_, ErrorObject>(cx.deadline.is_some()));
     let router = Router::builder().add(waits).build().unwrap();
     let body = Bytes::from_static(
         br#"[{"jsonrpc":"2.0","method":"waits","id":1},{"jsonrpc":"2.0","method":"waits","id":2,"timeoutMs":1000},
             {"jsonrpc":"2.0","method":"waits","id":3}]"#,
     );
-    let answer = exchange(&router, body, &Context::default(), &Settings::default()).await;
+    let answer = engine(router, Settings::default()).exchange(body, &Context::default()).await;
     let expected = [(1, false), (2, true), (3, false)]
         .map(|(id, has_deadline)| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{has_deadline}}}"#));
     assert_eq!(answer.body().unwrap(), format!("[{}]", expected.join(",")).as_str());

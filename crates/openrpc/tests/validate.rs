@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchboard::{
-    Answer, CallError, Context, ErrorObject, Json, Layer, Peer, Reply, ReplyFuture, Router, Service,
-    Settings, Stream, exchange, service, service_fn,
+    Answer, CallError, Context, Engine, ErrorObject, Json, Layer, Peer, Reply, ReplyFuture, Router, Service,
+    Settings, Stream, service, service_fn,
 };
 use switchboard_openrpc::{Document, Generator, Info, Validation, ValidationError};
 
@@ -205,7 +205,7 @@ async fn every_entry_of_a_batch_is_checked_by_itself() {
         {"jsonrpc": "2.0", "method": "sum", "params": [1]},
         {"jsonrpc": "2.0", "id": 3, "method": "nothing", "params": [1]}
     ]"#;
-    let answer = exchange(&*validated(), body.into(), &Context::default(), &Settings::default()).await;
+    let answer = Engine::new(validated(), Settings::default()).exchange(body, &Context::default()).await;
     let Answer::Batch(text) = answer else { panic!("{answer:?}") };
     let answers: Value = serde_json::from_slice(&text).unwrap();
     assert_eq!(answers[0]["result"], 1);

@@ -9,8 +9,8 @@ use futures_util::stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchboard::{
-    Code, Context, DeclaredError, ErrorObject, IntoError, Json, Origin, Router, Service, Settings, Stream,
-    exchange, service,
+    Code, Context, DeclaredError, Engine, ErrorObject, IntoError, Json, Origin, Router, Service, Settings,
+    Stream, service,
 };
 
 enum Failure {
@@ -192,19 +192,19 @@ fn router() -> Router {
     Router::builder().add(desk).add(Holder(7)).add(Slashed).add(Elsewhere).add(Numbers).build().unwrap()
 }
 
-async fn ask(service: &dyn Service, method: &str, params: &str) -> String {
+async fn ask(service: Arc<Router>, method: &str, params: &str) -> String {
     let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
     let cx = Context::new(Origin::new("test"));
-    let answer = exchange(service, body.into(), &cx, &Settings::default()).await;
+    let answer = Engine::new(service, Settings::default()).exchange(body, &cx).await;
     let body = String::from_utf8(answer.body().unwrap().to_vec()).unwrap();
     let answer = body.strip_prefix(r#"{"jsonrpc":"2.0","id":1,"#).unwrap().strip_suffix('}').unwrap();
     answer.strip_prefix(r#""result":"#).unwrap_or(answer).to_owned()
 }
 
 async fn check(method: &str, cases: &[(&str, &str)]) {
-    let router = router();
+    let router = Arc::new(router());
     for (params, expected) in cases {
-        assert_eq!(ask(&router, method, params).await, *expected, "{method} {params}");
+        assert_eq!(ask(Arc::clone(&router), method, params).await, *expected, "{method} {params}");
     }
 }
 
@@ -273,7 +273,7 @@ async fn an_error_is_mapped_by_its_trait() {
     )
     .await;
     for (method, params) in [("find", r#"["broken"]"#), ("alias", "[true]")] {
-        let answer = ask(&router(), method, params).await;
+        let answer = ask(Arc::new(router()), method, params).await;
         assert!(answer.contains("-32603") && !answer.contains("disk"), "{answer}");
     }
 }
@@ -320,7 +320,7 @@ async fn a_service_can_be_written_by_a_macro() {
 #[tokio::test]
 async fn wrong_params_are_told_by_path_and_expectation_and_never_quoted() {
     // JK-02, SEC-E-03
-    let router = router();
+    let router = Arc::new(router());
     for (method, params, told) in [
         ("subtract", r#"[1,"hunter2"]"#, r#"{"path":"/1","expected":"a whole number"}"#),
         ("subtract", r#"{"a":"hunter2","b":1}"#, r#"{"path":"/a","expected":"a whole number"}"#),
@@ -343,7 +343,7 @@ async fn wrong_params_are_told_by_path_and_expectation_and_never_quoted() {
         ("nothing", r#"["hunter2"]"#, r#"{"details":"expected at most 0 parameters, found 1"}"#),
     ] {
         let expected = format!(r#""error":{{"code":-32602,"message":"Invalid params","data":{told}}}"#);
-        assert_eq!(ask(&router, method, params).await, expected, "{method} {params}");
+        assert_eq!(ask(Arc::clone(&router), method, params).await, expected, "{method} {params}");
         assert!(!expected.contains("hunter2"));
     }
 }
@@ -351,8 +351,8 @@ async fn wrong_params_are_told_by_path_and_expectation_and_never_quoted() {
 #[tokio::test]
 async fn the_state_of_a_service_can_be_shared() {
     let desk = Arc::new(Desk::default());
-    let router = Router::builder().add(Arc::clone(&desk)).build().unwrap();
-    ask(&router, "subtract", "[1,1]").await;
+    let router = Arc::new(Router::builder().add(Arc::clone(&desk)).build().unwrap());
+    ask(Arc::clone(&router), "subtract", "[1,1]").await;
     assert_eq!(desk.count.load(Ordering::Relaxed), 1);
 }
 

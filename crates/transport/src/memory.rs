@@ -13,7 +13,7 @@ use switchboard_core::{ConnectionError, FrameSink, FrameSource};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use switchboard_core::{Connection, ErrorObject, Origin, Router, Settings};
+/// use switchboard_core::{Connection, Engine, ErrorObject, Origin, Router, Settings};
 /// use switchboard_transport::memory;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -25,7 +25,7 @@ use switchboard_core::{ConnectionError, FrameSink, FrameSource};
 ///
 /// let connect = |(source, sink), router| {
 ///     let (peer, connection) =
-///         Connection::new(source, sink, Arc::new(router), Origin::new("memory"), settings.clone());
+///         Connection::new(source, sink, Engine::new(Arc::new(router), settings.clone()), Origin::new("memory"));
 ///     tokio::spawn(connection);
 ///     peer
 /// };

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use switchboard_core::{Connection, FrameSink, FrameSource, Origin, Service, Settings};
+use switchboard_core::{Connection, Engine, FrameSink, FrameSource, Origin, Service, Settings};
 use switchboard_transport::memory;
 
 use crate::carrier::{Carrier, Heard, Kind, Line};
@@ -27,8 +27,8 @@ impl Carrier for Memory {
     fn open(&self, service: Arc<dyn Service>, settings: Settings) -> BoxFuture<'_, Box<dyn Line>> {
         Box::pin(async {
             let ((source, sink), (their_source, their_sink)) = memory::pair(1 << 20);
-            let (_, connection) =
-                Connection::new(their_source, their_sink, service, Origin::new("memory"), Arc::new(settings));
+            let engine = Engine::new(service, settings);
+            let (_, connection) = Connection::new(their_source, their_sink, engine, Origin::new("memory"));
             tokio::spawn(connection);
             Box::new(Open { source, sink }) as Box<dyn Line>
         })

@@ -20,7 +20,7 @@ use crate::discovery::BRIEFLY;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::session::{Line, Session};
-use crate::{discover, table, wishes};
+use crate::{call_options, discover, table};
 
 const HELP: &str = "\
   math/add a=2 b=3          call a method, with parameters by name
@@ -100,7 +100,7 @@ impl<'a> Talk<'a> {
         }
         if !is_notification && self.is_understood() {
             call.cx.deadline = Some(Instant::now() + self.session.target.timeout);
-            wishes::say(&mut call);
+            call_options::say(&mut call);
         }
         let error = match self.line.ask(call).await {
             Ok(Reply::Value(_)) if is_notification => return Ok(()),
@@ -127,7 +127,7 @@ impl<'a> Talk<'a> {
             let mut call = entry.call.clone();
             call.cx.deadline = Some(time.until);
             if is_understood && !call.is_notification() {
-                wishes::say(&mut call);
+                call_options::say(&mut call);
             }
             call
         });

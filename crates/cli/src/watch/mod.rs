@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::layout::{Layout, visible};
 use crate::session::{Line, Session};
 use crate::target::Target;
-use crate::{discovery, exit, output, params, units, wishes};
+use crate::{call_options, discovery, exit, output, params, units};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -102,7 +102,7 @@ impl Watch {
             match seen {
                 Seen::Learned(is_stream) => {
                     if let Some(call) = call.as_mut().filter(|_| is_stream) {
-                        wishes::say(call);
+                        call_options::say(call);
                     }
                     until = self.deadline(&states.state());
                     stage = self.begin(&peer, call.as_ref())?;

@@ -2,14 +2,84 @@
 
 use bytes::Bytes;
 
-use crate::codec::entries::Entries;
+use crate::call::Call;
+use crate::codec::entries::{Entries, Loaded, load};
 use crate::codec::envelope::{Envelope, LONGEST};
-use crate::codec::message::Incoming;
+use crate::codec::message::{Incoming, Message, Request};
 use crate::codec::reading::{Reading, Rules, not_an_object};
 use crate::codec::scan::{Fault, Refused, Scanner};
+use crate::context::Context;
 use crate::error::ErrorObject;
 use crate::json::Kind;
 use crate::profile::{Settings, Versions};
+
+/// What a frame holds, its call put into place.
+pub(crate) enum Found {
+    /// A call or a notification, which was put into place.
+    Call(Loaded),
+    /// A batch.
+    Batch(Entries),
+    /// A message that asks for no call.
+    Other(Box<Message>),
+}
+
+/// Reads one frame. A request is written into `call`, where it stays: moving it about costs more than reading it.
+///
+/// # Errors
+///
+/// As [`decode`].
+#[inline]
+pub(crate) fn decode_into(frame: &Bytes, settings: &Settings, call: &mut Call) -> Result<Found, ErrorObject> {
+    if frame.len() > LONGEST {
+        return Err(Fault::Frame(LONGEST).into());
+    }
+    let mut scanner = Scanner::new(frame, &settings.limits);
+    let start = scanner.skip_space(0);
+    if scanner.byte(start) != b'{' {
+        return decode_other(frame, settings);
+    }
+    let mut envelope = Envelope::default();
+    let end = scan_envelope(&mut envelope, &mut scanner, start, settings, 1);
+    match end.and_then(|end| scanner.finish(end)) {
+        Ok(()) => {
+            let rules = Rules::of(settings);
+            let reading = Reading { frame, envelope: &envelope, rules: &rules };
+            Ok(match load(&reading, call) {
+                Ok(loaded) => Found::Call(loaded),
+                Err(message) => Found::Other(message),
+            })
+        }
+        Err(refused) => Err(scanner.fault(refused).into()),
+    }
+}
+
+/// Reads a frame that does not begin like an object.
+#[inline(never)]
+fn decode_other(frame: &Bytes, settings: &Settings) -> Result<Found, ErrorObject> {
+    let mut scanner = Scanner::new(frame, &settings.limits);
+    let start = scanner.skip_space(0);
+    let refused = match scanner.byte(start) {
+        b'[' if settings.profile.batches && settings.profile.versions != Versions::V1 => {
+            match batch(&mut scanner, start, frame, settings) {
+                Ok(found) if found.is_empty() => {
+                    return Err(ErrorObject::invalid_request("a batch needs at least one entry"));
+                }
+                Ok(found) => {
+                    return Ok(Found::Batch(Entries::new(frame.clone(), Rules::of(settings), found)));
+                }
+                Err(refused) => refused,
+            }
+        }
+        first => match scanner.value(start).and_then(|end| scanner.finish(end)) {
+            Ok(()) => {
+                let message = not_an_object(Kind::of(first), &Rules::of(settings));
+                return Ok(Found::Other(Box::new(message)));
+            }
+            Err(refused) => refused,
+        },
+    };
+    Err(scanner.fault(refused).into())
+}
 
 /// Reads one frame.
 ///
@@ -17,46 +87,13 @@ use crate::profile::{Settings, Versions};
 ///
 /// When the frame as a whole cannot be used: it is not JSON (J2-32, J2-45), it exceeds a limit, or it is a batch
 /// without entries (J2-46). The answer is one error with a `null` identifier.
-#[inline]
 pub fn decode(frame: &Bytes, settings: &Settings) -> Result<Incoming, ErrorObject> {
-    if frame.len() > LONGEST {
-        return Err(Fault::Frame(LONGEST).into());
-    }
-    let mut scanner = Scanner::new(frame, &settings.limits);
-    let start = scanner.skip_space(0);
-    let refused = match scanner.byte(start) {
-        b'{' => {
-            let mut envelope = Envelope::default();
-            let end = scan_envelope(&mut envelope, &mut scanner, start, settings, 1);
-            match end.and_then(|end| scanner.finish(end)) {
-                Ok(()) => {
-                    let rules = Rules::of(settings);
-                    let reading = Reading { frame, envelope: &envelope, rules: &rules };
-                    return Ok(Incoming::Single(reading.message()));
-                }
-                Err(refused) => refused,
-            }
-        }
-        b'[' if settings.profile.batches && settings.profile.versions != Versions::V1 => {
-            match batch(&mut scanner, start, frame, settings) {
-                Ok(found) if found.is_empty() => {
-                    return Err(ErrorObject::invalid_request("a batch needs at least one entry"));
-                }
-                Ok(found) => {
-                    let entries = Entries::new(frame.clone(), Rules::of(settings), found);
-                    return Ok(Incoming::Batch(entries));
-                }
-                Err(refused) => refused,
-            }
-        }
-        first => match scanner.value(start).and_then(|end| scanner.finish(end)) {
-            Ok(()) => {
-                return Ok(Incoming::Single(not_an_object(Kind::of(first), &Rules::of(settings))));
-            }
-            Err(refused) => refused,
-        },
-    };
-    Err(scanner.fault(refused).into())
+    let mut call = Call::blank(Context::default());
+    Ok(match decode_into(frame, settings, &mut call)? {
+        Found::Call(loaded) => Incoming::Single(Message::Request(Request::of(call, loaded))),
+        Found::Batch(entries) => Incoming::Batch(entries),
+        Found::Other(message) => Incoming::Single(*message),
+    })
 }
 
 /// How many bytes an entry of a batch has, as a rule, at least.

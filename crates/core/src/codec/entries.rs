@@ -49,15 +49,24 @@ impl Entries {
     /// The entry, if it does not ask for a call.
     #[inline(always)]
     pub(crate) fn load(&self, index: usize, call: &mut Call) -> Result<Loaded, Box<Message>> {
-        let reading = self.reading(&self.found[index]);
-        let Some(version) = reading.version_of_request() else { return Err(Box::new(reading.other())) };
-        let (method, params, id) = call.parts();
-        let members = reading.request_into(version, Asked { method, params, id })?;
-        Ok(Loaded { version, members })
+        load(&self.reading(&self.found[index]), call)
     }
 
     #[inline(always)]
     fn reading<'a>(&'a self, envelope: &'a Envelope) -> Reading<'a> {
         Reading { frame: &self.frame, envelope, rules: &self.rules }
     }
+}
+
+/// Puts a request into the call that it asks for.
+///
+/// # Errors
+///
+/// The message that it is instead.
+#[inline(always)]
+pub(super) fn load(reading: &Reading<'_>, call: &mut Call) -> Result<Loaded, Box<Message>> {
+    let Some(version) = reading.version_of_request() else { return Err(Box::new(reading.other())) };
+    let (method, params, id) = call.parts();
+    let members = reading.request_into(version, Asked { method, params, id })?;
+    Ok(Loaded { version, members })
 }

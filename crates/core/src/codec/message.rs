@@ -1,6 +1,7 @@
 //! What a frame holds.
 
-use crate::codec::entries::Entries;
+use crate::call::Call;
+use crate::codec::entries::{Entries, Loaded};
 use crate::context::Version;
 use crate::error::ErrorObject;
 use crate::id::Id;
@@ -41,6 +42,14 @@ pub struct Request {
     pub params: Option<Json>,
     /// Members that the protocol does not define, as one object; boxed because there seldom are any.
     pub members: Option<Box<Json>>,
+}
+
+impl Request {
+    /// The request that this call was loaded from.
+    pub(super) fn of(call: Call, loaded: Loaded) -> Request {
+        let (method, params, id) = call.into_parts();
+        Request { version: loaded.version, id, method, params, members: loaded.members }
+    }
 }
 
 /// A response object.

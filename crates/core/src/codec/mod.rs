@@ -17,11 +17,13 @@ mod string;
 mod walk;
 
 pub use decode::decode;
+pub(crate) use decode::{Found, decode_into};
 pub(crate) use encode::{
     item, lone_gap, notification, request, response, result_len, stream_end, stream_start,
 };
 pub use encode::{notification as encode_notification, request as encode_request};
 pub use entries::Entries;
+pub(crate) use entries::Loaded;
 pub use message::{Incoming, Invalid, Message, Outcome, Request, Response};
 pub(crate) use reading::read_error;
 pub(crate) use scan::validate;

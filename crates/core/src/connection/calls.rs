@@ -1,38 +1,36 @@
-//! Calls of the far side: admitted or refused, started in order, run, cancelled, answered.
+//! Calls of the peer that are under way: those that run, those that wait for their turn, and the batches they belong to.
 
 use std::collections::{HashMap, VecDeque};
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context as Poller, Poll};
 
 use tokio::task::{AbortHandle, Id as TaskId, JoinSet};
 
-use crate::assembly::Assembly;
-use crate::call::StreamWanted;
-use crate::codec::Request;
-use crate::connection::partial::Tokens;
-use crate::context::{self, Version};
-use crate::dispatch::{Running, Started, call_of, start};
+use crate::call::Call;
+use crate::codec::Loaded;
+use crate::context::{Context, Version};
+use crate::engine::{Batch, CancelFlag, Engine, Running, Watch, complete};
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::Json;
-use crate::profile::Settings;
+use crate::name::Name;
 use crate::reply::{Items, Reply};
-use crate::service::Service;
 
-/// The calls that one connection has under way.
+/// The calls that one connection has under way. A plain value: what they are answered with is up to the connection.
 pub(super) struct Calls {
-    service: Arc<dyn Service>,
-    cx: context::Context,
-    settings: Arc<Settings>,
+    pub(super) engine: Engine,
+    pub(super) cx: Context,
+    /// The call that is being read. It is the same for all, because moving a call about costs more than answering it.
+    pub(super) call: Call,
+    /// Whether its context has more than that of the connection.
+    is_marked: bool,
     /// What was admitted and waits for a notification before it.
-    backlog: VecDeque<(Request, Place)>,
+    waiting: VecDeque<Waiting>,
     /// What is not done after its first step runs as a task of its own, so that reading never waits for it.
     tasks: JoinSet<Reply>,
     running: HashMap<TaskId, Task>,
     /// The notification that everything after it waits for.
     barrier: Option<TaskId>,
+    /// Batches of which some entries are under way or wait.
     batches: HashMap<u64, BatchState>,
     /// Batches that have entries waiting and a place for one.
     resumable: VecDeque<u64>,
@@ -41,24 +39,40 @@ pub(super) struct Calls {
     admitted: usize,
 }
 
+/// Something that waits for its turn.
+pub(super) enum Waiting {
+    Call(Box<Call>),
+    /// The entries of this batch that were not started.
+    Batch(u64),
+}
+
 /// A batch under way.
 pub(super) struct BatchState {
-    pub(super) assembly: Assembly,
-    /// Entries that are not answered yet.
-    open: usize,
+    pub(super) key: u64,
+    pub(super) batch: Batch,
     /// Entries that run.
-    running: usize,
-    /// Entries that wait for a place among those that run. Only they wait: calls after the batch go on.
-    waiting: VecDeque<(Request, usize)>,
+    pub(super) running: usize,
+    /// Whether messages for the session itself were taken out of what was not started.
+    pub(super) is_settled: bool,
     /// Streams that begin once the answer is written.
-    pub(super) opening: Vec<(Json, Id, Items)>,
+    pub(super) opening: Vec<OpeningStream>,
+}
+
+/// A stream whose items may be sent once the response that names it is written (ETH-07).
+pub(super) struct OpeningStream {
+    pub(super) subscription: Json,
+    pub(super) call: Id,
+    pub(super) items: Items,
+    pub(super) watch: Option<Box<Watch>>,
 }
 
 struct Task {
     version: Version,
     id: Option<Id>,
     place: Place,
+    cancel: CancelFlag,
     abort: AbortHandle,
+    watch: Option<Box<Watch>>,
 }
 
 /// Where the answer to a call belongs.
@@ -76,15 +90,17 @@ pub(super) struct Done {
     pub(super) id: Option<Id>,
     pub(super) place: Place,
     pub(super) reply: Reply,
+    pub(super) watch: Option<Box<Watch>>,
 }
 
 impl Calls {
-    pub(super) fn new(service: Arc<dyn Service>, cx: context::Context, settings: Arc<Settings>) -> Calls {
+    pub(super) fn new(engine: Engine, cx: Context) -> Calls {
         Calls {
-            service,
+            engine,
+            call: Call::blank(cx.clone()),
             cx,
-            settings,
-            backlog: VecDeque::new(),
+            is_marked: false,
+            waiting: VecDeque::new(),
             tasks: JoinSet::new(),
             running: HashMap::new(),
             barrier: None,
@@ -97,169 +113,129 @@ impl Calls {
 
     pub(super) fn attach<T: Send + Sync + 'static>(&mut self, value: T) {
         self.cx.insert(value);
+        self.is_marked = true;
+    }
+
+    /// Completes the call that was decoded last.
+    #[inline(always)]
+    pub(super) fn complete(&mut self, loaded: Loaded) {
+        if self.is_marked {
+            self.call.cx = self.cx.clone();
+        }
+        self.is_marked = complete(&mut self.call, loaded, &self.engine.settings.profile);
+    }
+
+    /// The call that was read last, given away.
+    pub(super) fn take_read(&mut self) -> Call {
+        self.is_marked = false;
+        std::mem::replace(&mut self.call, Call::blank(self.cx.clone()))
+    }
+
+    /// Lets go of the frame that the call which was read last came in, or an idle connection would keep it.
+    pub(super) fn release_frame(&mut self) {
+        let (method, params, id) = self.call.parts();
+        if params.take().is_some() || id.is_some() {
+            *id = None;
+            *method = Name::from_static("");
+        }
+    }
+
+    /// Whether a call may start at once: nothing is before it, and one more may be under way.
+    #[inline(always)]
+    pub(super) fn is_clear(&self) -> bool {
+        self.barrier.is_none() && self.waiting.is_empty() && self.has_place()
     }
 
     /// Whether one more call may be under way. If not it is refused, never parked: parking the reader would deadlock
     /// two sides that call each other.
     pub(super) fn has_place(&self) -> bool {
-        self.admitted < self.settings.limits.in_flight
+        self.admitted < self.engine.settings.limits.in_flight
+    }
+
+    pub(super) fn has_barrier(&self) -> bool {
+        self.barrier.is_some()
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.running.is_empty() && self.backlog.is_empty() && self.resumable.is_empty()
+        self.running.is_empty() && self.waiting.is_empty() && self.batches.is_empty()
     }
 
-    /// Admits one call; gives it back done if nothing stands in its way and it is ready at once.
-    #[inline]
-    pub(super) fn admit(&mut self, request: Request, cx: &mut Context<'_>) -> Option<Done> {
+    /// Admits the call that was read last to what waits.
+    pub(super) fn wait(&mut self) {
         self.admitted += 1;
-        if self.barrier.is_some() || !self.backlog.is_empty() {
-            self.backlog.push_back((request, Place::Alone));
-            return None;
-        }
-        self.start(request, Place::Alone, cx)
+        let call = self.take_read();
+        self.waiting.push_back(Waiting::Call(Box::new(call)));
     }
 
-    /// Admits a batch with this many entries, which counts as one call.
-    pub(super) fn admit_batch(&mut self, entries: usize) -> u64 {
+    /// Admits a batch, which counts as one call while it is under way.
+    pub(super) fn admit_batch(&mut self, batch: Batch) -> BatchState {
         self.admitted += 1;
         self.last_batch += 1;
-        let state = BatchState {
-            assembly: Assembly::new(entries),
-            open: entries,
-            running: 0,
-            waiting: VecDeque::new(),
-            opening: Vec::new(),
-        };
-        self.batches.insert(self.last_batch, state);
-        self.last_batch
+        BatchState { key: self.last_batch, batch, running: 0, is_settled: false, opening: Vec::new() }
     }
 
-    /// Adds an entry of a batch to what waits to be started.
-    pub(super) fn enqueue(&mut self, request: Request, batch: u64, index: usize) {
-        self.backlog.push_back((request, Place::Batch(batch, index)));
+    /// Keeps a batch of which something runs or waits.
+    pub(super) fn keep_batch(&mut self, state: BatchState) {
+        self.batches.insert(state.key, state);
     }
 
-    pub(super) fn batch(&mut self, batch: u64) -> Option<&mut BatchState> {
-        self.batches.get_mut(&batch)
+    /// Has the rest of a batch wait for the notification that is its last entry so far, before anything else.
+    pub(super) fn wait_first(&mut self, batch: u64) {
+        self.waiting.push_front(Waiting::Batch(batch));
     }
 
-    /// One entry of a batch has its outcome; gives the batch when it was the last.
-    pub(super) fn close_entry(&mut self, batch: u64) -> Option<BatchState> {
-        let state = self.batches.get_mut(&batch)?;
-        state.open -= 1;
-        if state.open > 0 {
-            return None;
-        }
-        self.admitted -= 1;
+    /// Has a batch wait behind everything that came before it.
+    pub(super) fn wait_batch(&mut self, batch: u64) {
+        self.waiting.push_back(Waiting::Batch(batch));
+    }
+
+    pub(super) fn take_batch(&mut self, batch: u64) -> Option<BatchState> {
         self.batches.remove(&batch)
     }
 
-    /// Starts what waits and can be started; gives the next that was done at once.
-    pub(super) fn advance(&mut self, cx: &mut Context<'_>) -> Option<Done> {
-        while self.barrier.is_none() {
-            let (request, place) = match self.resume() {
-                Some(entry) => entry,
-                None => self.backlog.pop_front()?,
-            };
-            if let Place::Batch(batch, index) = place
-                && self.has_to_wait(batch)
-                && let Some(state) = self.batches.get_mut(&batch)
-            {
-                state.waiting.push_back((request, index));
-                continue;
-            }
-            if let Some(done) = self.start(request, place, cx) {
-                return Some(done);
-            }
-        }
-        None
+    /// A batch has been answered.
+    pub(super) fn retire_batch(&mut self) {
+        self.admitted -= 1;
     }
 
-    /// The next entry of a batch that waited for a place and has one now.
-    fn resume(&mut self) -> Option<(Request, Place)> {
-        let concurrency = self.settings.limits.batch_concurrency.max(1);
-        while let Some(batch) = self.resumable.front().copied() {
-            let entry = match self.batches.get_mut(&batch) {
-                Some(state) if state.running < concurrency => state.waiting.pop_front(),
-                _ => None,
-            };
-            match entry {
-                Some((request, index)) => return Some((request, Place::Batch(batch, index))),
-                None => self.resumable.pop_front(),
-            };
+    /// The next that may start now; a call counts as started and not as waiting any more.
+    pub(super) fn next_waiting(&mut self) -> Option<Waiting> {
+        if self.barrier.is_some() {
+            return None;
         }
-        None
-    }
-
-    /// Whether an entry that comes up now has to wait for others of its batch. Those that were resumed do not.
-    fn has_to_wait(&self, batch: u64) -> bool {
-        let concurrency = self.settings.limits.batch_concurrency.max(1);
-        self.batches.get(&batch).is_some_and(|state| state.running >= concurrency)
-    }
-
-    #[inline]
-    fn start(&mut self, mut request: Request, place: Place, cx: &mut Context<'_>) -> Option<Done> {
-        let (version, id) = (request.version, request.id.clone());
-        let tokens = Tokens::take(&mut request, &self.settings.profile);
-        let mut call = call_of(request, &self.cx);
-        if let Some(progress) = tokens.progress.clone() {
-            call.cx.insert(progress);
+        if let Some(batch) = self.resumable.pop_front() {
+            return Some(Waiting::Batch(batch));
         }
-        if tokens.wants_parts() {
-            call.cx.insert(StreamWanted);
-        }
-        let settles = id.is_some() && self.settings.profile.streams.partial.is_some();
-        let about = settles.then(|| (call.method.clone(), call.cx.deadline));
-        let mut started = start(&*self.service, &call);
-        if let Some((method, deadline)) = about {
-            started = match started {
-                Started::Running(running) => {
-                    Started::Running(running.then(|reply| tokens.settle(reply, &self.cx, &self.settings)))
-                }
-                Started::Done(reply @ Reply::Stream(_)) => {
-                    let reply = tokens.settle(std::future::ready(reply), &self.cx, &self.settings);
-                    Started::Running(Running::of(reply, method, deadline))
-                }
-                done => done,
-            };
-        }
-        match started {
-            Started::Done(reply) => Some(self.done(version, id, place, reply)),
-            Started::Running(mut running) => match Pin::new(&mut running).poll(cx) {
-                Poll::Ready(reply) => Some(self.done(version, id, place, reply)),
-                Poll::Pending => {
-                    self.spawn(version, id, place, running);
-                    None
-                }
-            },
-        }
-    }
-
-    fn spawn(&mut self, version: Version, id: Option<Id>, place: Place, running: Running) {
-        let settings = Arc::clone(&self.settings);
-        let abort = self.tasks.spawn(async move { running.finish(&settings.limits).await });
-        if id.is_none() && self.settings.profile.ordered_notifications {
-            self.barrier = Some(abort.id());
-        }
-        if let Place::Batch(batch, _) = place
-            && let Some(state) = self.batches.get_mut(&batch)
-        {
-            state.running += 1;
-        }
-        self.running.insert(abort.id(), Task { version, id, place, abort });
-    }
-
-    #[inline]
-    fn done(&mut self, version: Version, id: Option<Id>, place: Place, reply: Reply) -> Done {
-        if place == Place::Alone {
+        let next = self.waiting.pop_front()?;
+        if let Waiting::Call(_) = &next {
             self.admitted -= 1;
         }
-        Done { version, id, place, reply }
+        Some(next)
+    }
+
+    /// Runs a call that is not done as a task.
+    pub(super) fn spawn(
+        &mut self,
+        call: &Call,
+        mut running: Running,
+        place: Place,
+        watch: Option<Box<Watch>>,
+    ) {
+        let cancel = running.cancel_flag();
+        let abort = self.tasks.spawn(running.finish());
+        let id = call.id().cloned();
+        if id.is_none() && self.engine.settings.profile.ordered_notifications {
+            self.barrier = Some(abort.id());
+        }
+        if place == Place::Alone {
+            self.admitted += 1;
+        }
+        let task = Task { version: call.cx.version, id, place, cancel, abort, watch };
+        self.running.insert(task.abort.id(), task);
     }
 
     /// The next call that has come to its end.
-    pub(super) fn poll_done(&mut self, cx: &mut Context<'_>) -> Poll<Done> {
+    pub(super) fn poll_done(&mut self, cx: &mut Poller<'_>) -> Poll<Done> {
         while let Poll::Ready(Some(joined)) = self.tasks.poll_join_next_with_id(cx) {
             let (task, reply) = match joined {
                 Ok((task, reply)) => (task, reply),
@@ -275,58 +251,65 @@ impl Calls {
     }
 
     fn retire(&mut self, task: TaskId, reply: Reply) -> Option<Done> {
-        let Task { version, id, place, .. } = self.running.remove(&task)?;
+        let Task { version, id, place, watch, .. } = self.running.remove(&task)?;
         if self.barrier == Some(task) {
             self.barrier = None;
         }
-        if let Place::Batch(batch, _) = place
-            && let Some(state) = self.batches.get_mut(&batch)
-        {
-            state.running -= 1;
-            if !state.waiting.is_empty() {
-                self.resumable.push_back(batch);
+        match place {
+            Place::Alone => self.admitted -= 1,
+            Place::Batch(batch, _) => {
+                if let Some(state) = self.batches.get_mut(&batch) {
+                    let was_full = state.running >= self.engine.settings.limits.batch_concurrency.max(1);
+                    state.running -= 1;
+                    if was_full && !state.batch.is_started() {
+                        self.resumable.push_back(batch);
+                    }
+                }
             }
         }
-        Some(self.done(version, id, place, reply))
+        Some(Done { version, id, place, reply, watch })
     }
 
-    /// Stops the call with this identifier, wherever it is; gives it back to be answered.
-    pub(super) fn cancel(&mut self, id: &Id, error: ErrorObject) -> Option<Done> {
-        let waiting = self.backlog.iter().position(|(request, _)| request.id.as_ref() == Some(id));
-        if let Some((request, place)) = waiting.and_then(|at| self.backlog.remove(at)) {
-            return Some(self.done(request.version, request.id, place, Reply::Error(error)));
-        }
-        let is_it = |(request, _): &(Request, usize)| request.id.as_ref() == Some(id);
-        for (&batch, state) in &mut self.batches {
-            if let Some((request, index)) =
-                state.waiting.iter().position(is_it).and_then(|at| state.waiting.remove(at))
-            {
-                let place = Place::Batch(batch, index);
-                return Some(self.done(request.version, request.id, place, Reply::Error(error)));
-            }
-        }
-        let mut running = self.running.iter();
-        let task = *running.find(|(_, task)| task.id.as_ref() == Some(id))?.0;
-        self.abort(task, error)
+    /// Cancels the call with this identifier if it runs; it ends by itself then.
+    pub(super) fn cancel_running(&self, id: &Id) -> bool {
+        let task = self.running.values().find(|task| task.id.as_ref() == Some(id));
+        task.map(|task| task.cancel.set()).is_some()
     }
 
-    /// Stops every call; gives back one after the other to be answered.
-    pub(super) fn cancel_next(&mut self, error: &ErrorObject) -> Option<Done> {
-        if let Some((request, place)) = self.backlog.pop_front() {
-            return Some(self.done(request.version, request.id, place, Reply::Error(error.clone())));
+    /// Takes the call with this identifier out of what waits.
+    pub(super) fn take_waiting(&mut self, id: &Id) -> Option<Box<Call>> {
+        let is_it = |waiting: &Waiting| matches!(waiting, Waiting::Call(call) if call.id() == Some(id));
+        let at = self.waiting.iter().position(is_it)?;
+        let Some(Waiting::Call(call)) = self.waiting.remove(at) else { return None };
+        self.admitted -= 1;
+        Some(call)
+    }
+
+    /// The batch under way that has an entry with this identifier which was not started, with the entry answered.
+    pub(super) fn cancel_entry(&mut self, id: &Id, error: &ErrorObject, is_answered: bool) -> Option<u64> {
+        let mut batches = self.batches.values_mut();
+        batches.find_map(|state| state.batch.cancel_unstarted(id, error, is_answered).then_some(state.key))
+    }
+
+    /// Takes the next thing that waits out, when all are given up.
+    pub(super) fn give_up_waiting(&mut self) -> Option<Waiting> {
+        self.resumable.clear();
+        let next = self.waiting.pop_front()?;
+        if let Waiting::Call(_) = &next {
+            self.admitted -= 1;
         }
-        let waiting = self.batches.iter_mut().find_map(|(batch, state)| {
-            state.waiting.pop_front().map(|(request, index)| (request, Place::Batch(*batch, index)))
-        });
-        if let Some((request, place)) = waiting {
-            return Some(self.done(request.version, request.id, place, Reply::Error(error.clone())));
-        }
+        Some(next)
+    }
+
+    /// The batches under way, when all are given up.
+    pub(super) fn batch_keys(&self) -> Vec<u64> {
+        self.batches.keys().copied().collect()
+    }
+
+    /// Stops a call that runs without waiting for it; gives it back to be answered.
+    pub(super) fn abort_next(&mut self, error: &ErrorObject) -> Option<Done> {
         let task = *self.running.keys().next()?;
-        self.abort(task, error.clone())
-    }
-
-    fn abort(&mut self, task: TaskId, error: ErrorObject) -> Option<Done> {
         self.running.get(&task)?.abort.abort();
-        self.retire(task, Reply::Error(error))
+        self.retire(task, Reply::Error(error.clone()))
     }
 }

@@ -12,20 +12,20 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::call::{Call, Members};
 use crate::call_error::CallError;
+use crate::call_options::{self, CallOptions, PROGRESS_WAITING, ProgressSender, ProgressTo};
 use crate::codec::{self, members};
 use crate::connection::inbox::inbox;
 use crate::connection::link::{Answer, Link, State, Waiter};
-use crate::connection::partial;
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::Json;
+use crate::partial_results as partial;
 use crate::peer::Remote;
+use crate::progress::{Seen, Watched};
 use crate::reply::{Items, Reply, ReplyFuture};
 use crate::service::Service;
 use crate::subscription::Subscription;
 use crate::text::Text;
-use crate::watch::{Seen, Watched};
-use crate::wishes::{self, PROGRESS_WAITING, ProgressSender, ProgressTo, Wishes};
 
 /// The far side of a connection.
 pub(super) struct FarSide {
@@ -95,23 +95,23 @@ impl FarSide {
         let wants_progress = progress.is_some();
         let id = state.pending.next_id();
         let wants_stream = call.cx.wants_stream();
-        let wishes = match profile.wishes {
-            // Whoever has names for its streams knows of them by those.
-            true => Wishes {
+        let options = match profile.call_options {
+            // A server with names for its streams knows of them by those.
+            true => CallOptions {
                 left: call.cx.time_left(),
                 progress: wants_progress,
                 stream: wants_stream && names.is_none(),
             },
-            false => Wishes::default(),
+            false => CallOptions::default(),
         };
-        let with_wishes = wishes::add(members, wishes);
+        let with_options = call_options::add(members, options);
         let member = profile.progress.param.filter(|_| wants_progress);
         let with_token = member.and_then(|member| add_token(call.params.as_ref(), member, "call", id));
         let params = with_token.as_ref().or(call.params.as_ref());
         let member = profile.streams.partial.filter(|_| wants_stream);
         let in_parts = member.and_then(|member| add_token(params, member, partial::PREFIX, id));
         let params = in_parts.as_ref().or(params);
-        codec::request(out, version, &Id::from(id), &call.method, params, with_wishes.as_ref());
+        codec::request(out, version, &Id::from(id), &call.method, params, with_options.as_ref());
         let (answer, reply) = if in_parts.is_some() { self.parts(id) } else { self.whole(id) };
         state.pending.insert(frame, Waiter { answer, names: names.clone(), progress });
         if let Some(names) = names {

@@ -15,10 +15,10 @@ use crate::json::Json;
 use crate::limits::Limits;
 
 /// The writing end, held by the connection.
-pub(super) struct Inbox(Arc<Mutex<State>>);
+pub(crate) struct Inbox(Arc<Mutex<State>>);
 
 /// The reading end. Dropping it before the stream has ended calls `on_drop`.
-pub(super) struct Reader<F: FnMut() + Send> {
+pub(crate) struct Reader<F: FnMut() + Send> {
     state: Arc<Mutex<State>>,
     on_drop: F,
 }
@@ -41,7 +41,7 @@ struct State {
 
 /// A new stream that keeps items for its reader. The backlog is told when `limits.items` are waiting; with more than
 /// `limits.outbox` bytes of them the stream ends.
-pub(super) fn inbox<F: FnMut() + Send>(
+pub(crate) fn inbox<F: FnMut() + Send>(
     limits: &Limits,
     backlog: &Arc<Backlog>,
     on_drop: F,
@@ -75,7 +75,7 @@ fn joined(earlier: Option<Gap>, later: Option<Gap>) -> Option<Gap> {
 
 impl Inbox {
     /// Adds an item; false if there is no room for it, which ends the stream.
-    pub(super) fn push(&self, gap: Option<Gap>, item: Json) -> bool {
+    pub(crate) fn push(&self, gap: Option<Gap>, item: Json) -> bool {
         locked(&self.0, |state| {
             let bytes = state.bytes + size(&item);
             let fits = bytes <= state.limit_bytes;
@@ -95,7 +95,7 @@ impl Inbox {
     }
 
     /// Takes note that items are missing after those that came.
-    pub(super) fn note_gap(&self, gap: Gap) {
+    pub(crate) fn note_gap(&self, gap: Gap) {
         locked(&self.0, |state| {
             state.gap = joined(state.gap, Some(gap));
             state.wake();
@@ -103,7 +103,7 @@ impl Inbox {
     }
 
     /// Ends the stream, if it has not ended.
-    pub(super) fn end(&self, gap: Option<Gap>, error: Option<ErrorObject>) {
+    pub(crate) fn end(&self, gap: Option<Gap>, error: Option<ErrorObject>) {
         locked(&self.0, |state| {
             if state.end.is_none() {
                 state.gap = joined(state.gap, gap);
@@ -161,7 +161,7 @@ impl State {
 
 impl<F: FnMut() + Send> Reader<F> {
     /// Drops the reader without a word to anybody.
-    pub(super) fn forget(self) {
+    pub(crate) fn forget(self) {
         locked(&self.state, |state| {
             state.end_with(None);
             state.end.as_mut().and_then(Option::take)

@@ -8,23 +8,23 @@ use std::task::Context;
 use tokio::sync::{Notify, oneshot};
 
 use crate::call_error::CallError;
+use crate::call_options::ProgressSender;
 use crate::codec::{self, Outcome, Response};
 use crate::connection::FrameSink;
 use crate::connection::backlog::Backlog;
 use crate::connection::early::{Early, Event};
 use crate::connection::inbox::{Inbox, inbox};
-use crate::connection::partial;
 use crate::connection::pending::Pending;
 use crate::context::Version;
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::{Json, Kind};
 use crate::name::Name;
+use crate::partial_results as partial;
 use crate::profile::{Settings, Versions};
 use crate::reply::{Items, Reply};
 use crate::subscription::Subscription;
 use crate::text::Text;
-use crate::wishes::ProgressSender;
 
 /// The state that calls of this side go through. Locked for moments only, never across a wait.
 pub(super) struct Link {
@@ -317,6 +317,16 @@ impl Link {
         self.locked(|state| self.pass_on(state, subscription, event));
     }
 
+    /// Whether a notification with this method belongs to a stream that goes by names of its own, or may once it is named.
+    pub(super) fn is_named(&self, method: &Name, subscription: &Json) -> bool {
+        let is_its_name = |names: &Arc<Subscription>| names.item == *method;
+        self.locked(|state| {
+            state.streams.get(subscription).is_some_and(|to| to.names.as_ref().is_some_and(is_its_name))
+                || state.expected.iter().any(|(_, names)| is_its_name(names))
+                || state.streams.values().any(|to| to.names.as_ref().is_some_and(is_its_name))
+        })
+    }
+
     /// Takes what happens to a stream that goes by names of its own to whoever reads it; gives it back if this is not
     /// the name of its notifications.
     pub(super) fn deliver_named(
@@ -338,40 +348,59 @@ impl Link {
         })
     }
 
-    /// Takes progress of a call to whoever made it; false if this is no call that wants it.
-    pub(super) fn progress(&self, token: &Json, value: Json) -> bool {
-        if let Some(id) = partial::call_of(token).filter(|_| self.settings.profile.streams.partial.is_some())
-        {
-            return self.take_part(id, value);
-        }
-        let id = match self.settings.profile.progress.param {
+    /// Whether progress with this token belongs to a call of this side that wants it.
+    pub(super) fn wants_progress(&self, token: &Json) -> bool {
+        let part = self.part(token);
+        let id = part.or_else(|| self.call_with_token(token));
+        self.locked(|state| match (part, id.and_then(|id| state.pending.waiter(id))) {
+            (_, None) => false,
+            (Some(_), Some(waiter)) => matches!(waiter.answer, Answer::Parts(_)),
+            (None, Some(waiter)) => waiter.progress.is_some(),
+        })
+    }
+
+    /// The call that a token for partial results was given with.
+    fn part(&self, token: &Json) -> Option<u64> {
+        partial::call_of(token).filter(|_| self.settings.profile.streams.partial.is_some())
+    }
+
+    /// The call that a token for progress was given with.
+    fn call_with_token(&self, token: &Json) -> Option<u64> {
+        match self.settings.profile.progress.param {
             None => Id::from_json(token).as_u64(),
             Some(_) => {
                 token.as_str().strip_prefix("\"call-").and_then(|id| id.strip_suffix('"')?.parse().ok())
             }
-        };
+        }
+    }
+
+    /// Takes progress of a call to whoever made it.
+    pub(super) fn progress(&self, token: &Json, value: Json) {
+        if let Some(id) = self.part(token) {
+            return self.take_part(id, value);
+        }
+        let id = self.call_with_token(token);
         let sender = self.locked(|state| {
             let waiter = id.and_then(|id| state.pending.waiter(id));
             waiter.and_then(|waiter| waiter.progress.clone())
         });
-        // Whoever is not fast enough does without.
-        sender.map(|sender| drop(sender.0.try_send(value))).is_some()
+        // A receiver that is not fast enough does without.
+        if let Some(sender) = sender {
+            drop(sender.0.try_send(value));
+        }
     }
 
-    /// Takes a part of an answer to whoever reads it; false if nobody asked for it.
-    fn take_part(&self, id: u64, value: Json) -> bool {
+    /// Takes a part of an answer to whoever reads it.
+    fn take_part(&self, id: u64, value: Json) {
         self.locked(|state| {
-            let Some(Waiter { answer: Answer::Parts(inbox), .. }) = state.pending.waiter(id) else {
-                return false;
-            };
+            let Some(Waiter { answer: Answer::Parts(inbox), .. }) = state.pending.waiter(id) else { return };
             if !partial::put(inbox, value) {
                 // It was read too slowly.
                 state.pending.remove(id);
                 self.settle_expected(state, Some(id));
                 self.queue_cancel(state, id);
             }
-            true
-        })
+        });
     }
 
     /// Gives up a call: nobody waits for its answer any more.

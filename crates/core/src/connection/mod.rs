@@ -16,10 +16,9 @@ mod early;
 mod far_side;
 mod frames;
 mod inbox;
-mod intake;
 mod link;
-mod partial;
 mod pending;
+mod receive;
 mod streams;
 
 use std::future::Future;
@@ -32,16 +31,17 @@ use tokio::time::Sleep;
 use self::calls::Calls;
 use self::far_side::FarSide;
 pub use self::frames::{ConnectionError, FrameSink, FrameSource};
+pub(crate) use self::inbox::Inbox;
 use self::link::Link;
 use self::streams::Outgoing;
 use crate::call_error::CallError;
 use crate::code::Code;
 use crate::codec::Fault;
-use crate::context::{self, Origin};
+use crate::context;
+use crate::engine::Engine;
 use crate::error::ErrorObject;
 use crate::peer::Peer;
 use crate::profile::Settings;
-use crate::service::Service;
 use crate::tap::{TappedSink, TappedSource};
 
 /// One duplex connection. It does nothing until it is polled; spawn it or await it.
@@ -57,6 +57,8 @@ pub struct Connection {
     calls: Calls,
     streams: Outgoing,
     scratch: Vec<u8>,
+    /// Whether a batch has more to do, once others had their turn.
+    is_paused: bool,
     /// How many streams begin once the answers to their batches are written.
     announced: usize,
     /// The longest frame since nothing was queued.
@@ -101,26 +103,27 @@ const FRAMES_BETWEEN_STALLS: usize = 4096;
 const BYTES_AT_ONCE: usize = 64 << 10;
 
 impl Connection {
-    /// A connection over these frames, which answers with `service`; and its far side, to be called.
+    /// A connection over these frames, whose calls are answered by `engine` in this context; and its peer, to be called.
     pub fn new(
         source: impl FrameSource,
         sink: impl FrameSink,
-        service: Arc<dyn Service>,
-        origin: Origin,
-        settings: Arc<Settings>,
+        engine: Engine,
+        cx: impl Into<context::Context>,
     ) -> (Peer, Connection) {
+        let settings = Arc::clone(&engine.settings);
         let link = Link::new(Arc::clone(&settings));
         let peer = Peer::new(FarSide::new(Arc::clone(&link)));
-        let cx = context::Context::new(origin.with_peer(peer.clone()));
+        let cx = cx.into().with_peer(peer.clone());
         let (source, sink) = tapped(Box::new(source), Box::new(sink), &settings);
         let connection = Connection {
             source,
             sink,
-            calls: Calls::new(service, cx, Arc::clone(&settings)),
+            calls: Calls::new(engine, cx),
             settings,
             link,
             streams: Outgoing::default(),
             scratch: Vec::new(),
+            is_paused: false,
             announced: 0,
             longest: 0,
             phase: Phase::Open,
@@ -186,6 +189,7 @@ impl Connection {
         }
         let has_more_items = self.pull_items(cx);
         self.write(cx)?;
+        let has_more_frames = std::mem::take(&mut self.is_paused) || has_more_frames;
         Ok(has_more_frames || has_more_items && self.sink.queued() < BYTES_AT_ONCE)
     }
 
@@ -207,6 +211,12 @@ impl Connection {
         if self.stall.is_some() && !self.link.backlog.is_behind() {
             self.stall = None;
         }
+        let has_more = self.read_burst(cx);
+        self.calls.release_frame();
+        has_more
+    }
+
+    fn read_burst(&mut self, cx: &mut Context<'_>) -> Result<bool, ConnectionError> {
         let before = self.sink.queued();
         for _ in 0..FRAMES_AT_ONCE {
             if self.link.backlog.is_behind() && self.is_stalled(cx) {
@@ -266,7 +276,7 @@ impl Connection {
             _ => return Err(error),
         };
         if let Some(refusal) = refusal {
-            self.refuse_frame(refusal);
+            self.refuse_frame(&refusal);
         }
         self.far_side_ended(&error.to_string());
         self.fault = Some(error);
@@ -328,9 +338,7 @@ impl Connection {
             }
             let error = ErrorObject::from_code(Code::SHUTTING_DOWN);
             self.streams.end_all(&error, &self.settings.profile.streams, &mut *self.sink);
-            while let Some(done) = self.calls.cancel_next(&error) {
-                self.finish(done);
-            }
+            self.give_up_calls(&error);
             self.link.drain_into(&mut *self.sink);
             let until = Box::pin(tokio::time::sleep(self.settings.limits.drain_time));
             self.phase = Phase::Closing { until };

@@ -8,14 +8,18 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 use futures_util::stream::{AbortHandle, Abortable, SelectAll};
 
+use crate::call::Call;
+use crate::code::Code;
 use crate::codec;
+use crate::connection::calls::OpeningStream;
+use crate::connection::receive::subscription;
 use crate::connection::{BYTES_AT_ONCE, FrameSink};
+use crate::engine::{Watch, within};
 use crate::error::ErrorObject;
-use crate::exchange::within;
 use crate::gap::Gap;
 use crate::id::Id;
 use crate::json::Json;
-use crate::name::Name;
+use crate::observer::End;
 use crate::profile::Streams;
 use crate::reply::Items;
 use crate::subscription::{Subscription, SubscriptionStyle};
@@ -38,11 +42,23 @@ struct Handle {
     items: SharedItems,
     /// The names it goes by, if not our own.
     names: Option<Arc<Subscription>>,
+    /// How many items were sent, and how many bytes they had.
+    sent: u64,
+    bytes: usize,
+    watch: Option<Box<Watch>>,
 }
 
 impl Handle {
+    /// Tells the observer that the stream has ended, with this error if it failed.
+    fn note_end(&mut self, code: Option<Code>) {
+        if let Some(watch) = self.watch.take() {
+            watch.end(End::Stream { items: self.sent, code }, self.bytes);
+        }
+    }
+
     /// Drops the items at once, and has what is left of the stream cleared away.
-    fn stop(self) {
+    fn stop(mut self) {
+        self.note_end(None);
         drop(self.items.take());
         self.stop.abort();
     }
@@ -89,7 +105,8 @@ impl Outgoing {
     }
 
     /// Starts sending items of up to `limit` bytes each. The response that names the stream must have been written before (ETH-07).
-    pub(super) fn open(&mut self, id: Json, call: Id, items: Items, limit: usize) {
+    pub(super) fn open(&mut self, opening: OpeningStream, limit: usize) {
+        let OpeningStream { subscription: id, call, items, watch } = opening;
         let (stop, registration) = AbortHandle::new_pair();
         let names = items.subscription().cloned();
         let items = SharedItems(Arc::new(Mutex::new(Some(items))));
@@ -97,7 +114,7 @@ impl Outgoing {
         let tells_gaps = names.is_none();
         let sending = Sending { id: id.clone(), limit, items: polled, gap: None, tells_gaps, is_done: false };
         self.streams.push(sending);
-        self.open.insert(id, Handle { call, stop, items, names });
+        self.open.insert(id, Handle { call, stop, items, names, sent: 0, bytes: 0, watch });
     }
 
     /// Ends a stream because its reader asked for it; false if there is none.
@@ -105,15 +122,12 @@ impl Outgoing {
         self.open.remove(id).map(Handle::stop).is_some()
     }
 
-    /// Ends a stream that goes by names of its own, if this is how it is unsubscribed.
-    pub(super) fn unsubscribe_named(&mut self, method: &Name, id: impl FnOnce() -> Option<Json>) -> bool {
+    /// Whether a call unsubscribes from a stream that goes by names of its own.
+    pub(super) fn is_unsubscribe(&self, call: &Call) -> bool {
         let is_its_name =
-            |handle: &Handle| handle.names.as_ref().is_some_and(|names| names.unsubscribe == *method);
-        if !self.open.values().any(is_its_name) {
-            return false;
-        }
-        let id = id().filter(|id| self.open.get(id).is_some_and(is_its_name));
-        id.is_some_and(|id| self.unsubscribe(&id))
+            |handle: &Handle| handle.names.as_ref().is_some_and(|names| names.unsubscribe == call.method);
+        self.open.values().any(is_its_name)
+            && subscription(call).is_some_and(|id| self.open.get(&id).is_some_and(is_its_name))
     }
 
     /// Ends the stream that this call opened; false if there is none.
@@ -124,7 +138,8 @@ impl Outgoing {
 
     /// Ends every stream with an error that its reader is told.
     pub(super) fn end_all(&mut self, error: &ErrorObject, spelling: &Streams, sink: &mut dyn FrameSink) {
-        for (id, handle) in std::mem::take(&mut self.open) {
+        for (id, mut handle) in std::mem::take(&mut self.open) {
+            handle.note_end(Some(error.code));
             self.send_end(&id, handle.names.as_deref(), None, Some(error), spelling, sink);
         }
         self.streams.clear();
@@ -144,7 +159,9 @@ impl Outgoing {
         sink: &mut dyn FrameSink,
     ) -> bool {
         let Poll::Ready(Some(turn)) = Pin::new(&mut self.streams).poll_next(cx) else { return false };
-        let Some(handle) = self.open.get(&turn.id) else { return true };
+        let Some(handle) = self.open.get_mut(&turn.id) else { return true };
+        handle.sent += turn.items.len() as u64;
+        handle.bytes += turn.items.iter().map(|(_, item)| item.as_bytes().len()).sum::<usize>();
         let method = handle.names.as_ref().map_or(&spelling.item, |names| &names.item);
         for (gap, item) in &turn.items {
             self.scratch.clear();
@@ -157,7 +174,11 @@ impl Outgoing {
             sink.push(&self.scratch);
         }
         if let Some((gap, error)) = turn.end {
-            let names = self.open.remove(&turn.id).and_then(|handle| handle.names);
+            let mut handle = self.open.remove(&turn.id);
+            if let Some(handle) = &mut handle {
+                handle.note_end(error.as_ref().map(|error| error.code));
+            }
+            let names = handle.and_then(|handle| handle.names);
             self.send_end(&turn.id, names.as_deref(), gap, error.as_ref(), spelling, sink);
         }
         true

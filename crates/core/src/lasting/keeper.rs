@@ -8,7 +8,7 @@ use futures_util::future::{Either, select};
 use tokio::time::Instant;
 
 use crate::call_error::CallError;
-use crate::dispatch::moment_after;
+use crate::engine::moment_after;
 use crate::lasting::DialError;
 use crate::lasting::backoff::Course;
 use crate::lasting::shared::Shared;

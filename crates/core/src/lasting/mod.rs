@@ -20,7 +20,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use switchboard_core::lasting::{DialError, Lasting, Options};
-//! use switchboard_core::{Connection, ErrorObject, Origin, Router, Settings};
+//! use switchboard_core::{Connection, Engine, ErrorObject, Origin, Router, Settings};
 //! use switchboard_transport::memory;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -31,7 +31,7 @@
 //!     let (here, there) = memory::pair(64 << 10);
 //!     let run = |(source, sink), service| {
 //!         let (peer, connection) =
-//!             Connection::new(source, sink, service, Origin::new("memory"), Arc::new(Settings::default()));
+//!             Connection::new(source, sink, Engine::new(service, Settings::default()), Origin::new("memory"));
 //!         tokio::spawn(connection);
 //!         peer
 //!     };

@@ -5,6 +5,7 @@
 mod barrier;
 mod batches;
 mod both_ways;
+mod call_options;
 mod cancelling;
 mod dialects;
 mod ending;
@@ -14,4 +15,3 @@ mod parts;
 mod regressions;
 mod rig;
 mod streams;
-mod wishes;

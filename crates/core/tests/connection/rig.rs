@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use switchboard_core::{
-    Connection, ConnectionError, Context, Drain, ErrorObject, FrameSink, FrameSource, Json, Limits, Method,
-    Origin, Peer, Router, RouterBuilder, Service, Settings,
+    Connection, ConnectionError, Context, Drain, Engine, ErrorObject, FrameSink, FrameSource, Json, Limits,
+    Method, Origin, Peer, Router, RouterBuilder, Service, Settings,
 };
 use switchboard_transport::memory;
 use tokio::sync::Semaphore;
@@ -36,8 +36,8 @@ impl End {
         service: Arc<dyn Service>,
         settings: Settings,
     ) -> End {
-        let (peer, connection) =
-            Connection::new(source, sink, service, Origin::new("memory"), Arc::new(settings));
+        let engine = Engine::new(service, settings);
+        let (peer, connection) = Connection::new(source, sink, engine, Origin::new("memory"));
         End { peer, drain: connection.drain(), task: tokio::spawn(connection) }
     }
 }

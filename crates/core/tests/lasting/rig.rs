@@ -9,8 +9,8 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use switchboard_core::lasting::{Backoff, DialError, Lasting, Options};
 use switchboard_core::{
-    Call, CallError, Connection, ConnectionError, Drain, FrameSink, FrameSource, Origin, Peer, Remote, Reply,
-    ReplyFuture, Router, RouterBuilder, Service,
+    Call, CallError, Connection, ConnectionError, Drain, Engine, FrameSink, FrameSource, Origin, Peer,
+    Remote, Reply, ReplyFuture, Router, RouterBuilder, Service, Settings,
 };
 use switchboard_transport::memory;
 use tokio::sync::mpsc;
@@ -58,9 +58,8 @@ impl Server {
         let (_, connection) = Connection::new(
             Cuttable(there, cut.clone()),
             Cuttable(there_sink, cut.clone()),
-            Arc::clone(&inner.router),
+            Engine::new(inner.router.clone(), Settings::default()),
             Origin::new("memory"),
-            Arc::default(),
         );
         inner.drains.lock().unwrap().push(connection.drain());
         tokio::spawn(connection);
@@ -68,9 +67,8 @@ impl Server {
         let (peer, connection) = Connection::new(
             Cuttable(here, cut.clone()),
             Cuttable(here_sink, cut.clone()),
-            nothing,
+            Engine::new(nothing, Settings::default()),
             Origin::new("memory"),
-            Arc::default(),
         );
         let task = tokio::spawn(connection).abort_handle();
         inner.cuts.lock().unwrap().push(cut);

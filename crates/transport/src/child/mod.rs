@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub(crate) use bare::Bare;
 pub use command::{BadCommand, Command};
 use switchboard_core::lasting::{self, DialError, Lasting};
-use switchboard_core::{Connection, Origin, Peer, Service};
+use switchboard_core::{Connection, Engine, Origin, Peer, Service};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::{oneshot, watch};
 
@@ -143,9 +143,8 @@ pub async fn connect(
     let (_, connection) = Connection::new(
         source,
         Sink::new(sink),
-        service,
+        Engine::new(service, Arc::clone(&options.settings)),
         Origin::new("child"),
-        Arc::clone(&options.settings),
     );
     let peer = connection.owning_peer();
     let (end, ended) = oneshot::channel::<()>();

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
 use http_body::Body as HttpBody;
-use switchboard_core::{Answer, Context, exchange};
+use switchboard_core::{Answer, Context};
 
 use super::body::{self, Begun, Body};
 use super::document;
@@ -66,7 +66,7 @@ where
                 return Ok(refuse(&held, fault, headers, closes));
             }
         };
-        let limit = rules.settings.limits.frame;
+        let limit = rules.settings().limits.frame;
         let mut share = Share::of(Some(held.budget()));
         let text = match body::begin(&mut body, limit, &mut share).await {
             Begun::Whole(text) => Ok(text),
@@ -78,7 +78,7 @@ where
             Err(unread) => return Ok(refuse(&held, Fault::unread(unread, limit), headers, is_http1)),
         };
         let answer = match kept {
-            None => exchange(&*rules.service, text, held.cx(), &rules.settings).await,
+            None => rules.engine.exchange(text, held.cx()).await,
             Some(kept) => Box::pin(with_kept(rules, text, held.cx(), *kept)).await,
         };
         Ok(respond(rules, answer, format, headers))
@@ -94,7 +94,7 @@ pub(super) fn refuse(held: &impl Held, fault: Fault, headers: HeaderMap, closes:
 
 /// Runs the calls in a context that knows what the head of the request said.
 async fn with_kept(rules: &Rules, text: Bytes, cx: &Context, kept: Kept) -> Answer {
-    exchange(&*rules.service, text, &kept.put_into(cx), &rules.settings).await
+    rules.engine.exchange(text, &kept.put_into(cx)).await
 }
 
 /// The status and the body of the response to what was called.

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::header::{self, HeaderMap};
 use http::{Response, StatusCode};
 use switchboard_core::codec::{self, Incoming, Message, Outcome};
-use switchboard_core::{Answer, Context, Json, exchange};
+use switchboard_core::{Answer, Context, Json};
 
 use super::answer::{Held, refuse};
 use super::body::Body;
@@ -33,10 +33,10 @@ pub(super) async fn answer(
 }
 
 async fn discover(rules: &Rules, cx: &Context) -> Option<Json> {
-    let Answer::Single(text, None) = exchange(&*rules.service, REQUEST, cx, &rules.settings).await else {
+    let Answer::Single(text, None) = rules.engine.exchange(REQUEST, cx).await else {
         return None;
     };
-    match codec::decode(&text, &rules.settings) {
+    match codec::decode(&text, rules.settings()) {
         Ok(Incoming::Single(Message::Response(response))) => match response.outcome {
             Outcome::Value(document) => Some(document),
             _ => None,

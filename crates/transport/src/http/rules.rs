@@ -8,7 +8,7 @@ use std::time::Duration;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Request, Uri, Version};
 use http_body::Body as HttpBody;
-use switchboard_core::{Context, Service, Settings};
+use switchboard_core::{Context, Engine, Service, Settings};
 use tokio::time::Instant;
 
 use super::cors::CorsHeaders;
@@ -22,8 +22,7 @@ use super::sse::Asked;
 
 /// All that decides how a request is answered.
 pub(crate) struct Rules {
-    pub(super) service: Arc<dyn Service>,
-    pub(super) settings: Arc<Settings>,
+    pub(super) engine: Engine,
     pub(super) options: Options,
     guard: Guard,
     cors: Option<CorsHeaders>,
@@ -112,10 +111,8 @@ impl Rules {
         let cors = options.cors.as_ref().map(|cors| CorsHeaders::new(cors, &options.origins));
         let is_loopback = address.is_some_and(|address| address.ip().is_loopback());
         let plain_paths = plain::paths(&options);
-        let settings = Arc::new(settings);
         Rules {
-            service,
-            settings,
+            engine: Engine::new(service, settings),
             options,
             guard,
             cors,
@@ -124,6 +121,10 @@ impl Rules {
             has_told_of_hosts: AtomicBool::new(false),
             has_told_of_origins: AtomicBool::new(false),
         }
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        self.engine.settings()
     }
 
     /// Checks the head of a request.

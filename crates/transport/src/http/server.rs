@@ -97,7 +97,7 @@ impl Server {
             tracing::warn!(address = %self.address, "listening beyond this machine");
         }
         let rules = endpoint.rules(Some(self.address));
-        let drain_time = rules.settings.limits.drain_time;
+        let drain_time = rules.settings().limits.drain_time;
         let (doors, budget) = (vec![Door::http(self.listener, rules)], Budget::new(self.options.buffers));
         server::run(doors, self.options, self.stop, budget, drain_time).await;
     }

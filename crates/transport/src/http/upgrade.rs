@@ -92,11 +92,10 @@ async fn serve<S: Stream>(
     let Some(options) = &rules.options.websocket else { return };
     let mut origin = cx.origin().clone();
     origin.transport = "ws";
-    let (service, settings) = (Arc::clone(&rules.service), Arc::clone(&rules.settings));
-    let limit = settings.limits.longest_frame();
+    let limit = rules.settings().limits.longest_frame();
     let (source, sink, ending) = ws::open(io, Role::Server, limit, rest, options);
     let source = source.within(budget);
-    let (_, mut connection) = Connection::new(source, sink, service, origin, settings);
+    let (_, mut connection) = Connection::new(source, sink, rules.engine.clone(), origin);
     if let Some(headers) = headers {
         connection.attach(headers);
     }

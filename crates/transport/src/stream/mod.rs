@@ -10,7 +10,7 @@ use std::time::Duration;
 
 pub use sink::Sink;
 pub use source::Source;
-use switchboard_core::{Connection, Origin, Service, Settings};
+use switchboard_core::{Connection, Engine, Origin, Service, Settings};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::budget::Budget;
@@ -117,5 +117,6 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let (source, sink) = frames(reader, writer, options);
-    Connection::new(source, sink, service, origin, Arc::clone(&options.settings)).1
+    let engine = Engine::new(service, Arc::clone(&options.settings));
+    Connection::new(source, sink, engine, origin).1
 }

@@ -27,7 +27,7 @@ mod source;
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use switchboard_core::{Connection, Origin, Peer, Service, Settings};
+use switchboard_core::{Connection, Engine, Origin, Peer, Service, Settings};
 
 pub use accept::{AcceptError, accept};
 pub use client::{ClientOptions, ConnectError, connect, connect_over};
@@ -69,6 +69,6 @@ pub(crate) fn start<S: Stream>(
     options: &Options,
 ) -> (Peer, Connection, Ending<S>) {
     let (source, sink, ending) = open(io, role, settings.limits.longest_frame(), rest, options);
-    let (peer, connection) = Connection::new(source, sink, service, origin, settings);
+    let (peer, connection) = Connection::new(source, sink, Engine::new(service, settings), origin);
     (peer, connection, ending)
 }

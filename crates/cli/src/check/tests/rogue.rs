@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::{Bytes, BytesMut};
 use switchboard::framing::{Decoder, Framing};
 use switchboard::ws::{self, Received, Role};
-use switchboard::{Context, Origin, Router, Settings, exchange};
+use switchboard::{Context, Engine, Origin, Router, Settings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
@@ -97,8 +97,9 @@ struct Guest {
 
 impl Guest {
     async fn react(&self, message: &[u8]) -> Reaction {
-        let (cx, settings) = (Context::new(Origin::new("test")), Settings::default());
-        let answer = exchange(&*self.router, Bytes::copy_from_slice(message), &cx, &settings).await;
+        let cx = Context::new(Origin::new("test"));
+        let engine = Engine::new(self.router.clone(), Settings::default());
+        let answer = engine.exchange(Bytes::copy_from_slice(message), &cx).await;
         let reaction = (self.act)(message, answer.into_body());
         if matches!(reaction, Reaction::Die) {
             self.is_dead.store(true, Ordering::Relaxed);

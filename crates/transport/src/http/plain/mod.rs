@@ -14,7 +14,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context as Task, Poll};
 
 use bytes::{Buf, Bytes, BytesMut};
-use switchboard_core::{Answer, Context, exchange};
+use switchboard_core::{Answer, Context};
 use tokio::time::Instant;
 
 pub(super) use self::request::paths;
@@ -116,7 +116,7 @@ async fn call(
         let kept = Kept { headers: None, timeout: Some((Instant::now(), timeout)) };
         kept.put_into(cx)
     });
-    let mut calls = pin!(exchange(&*rules.service, text, timed.as_ref().unwrap_or(cx), &rules.settings));
+    let mut calls = pin!(rules.engine.exchange(text, timed.as_ref().unwrap_or(cx)));
     poll_fn(|task| {
         if let Poll::Ready(answer) = calls.as_mut().poll(task) {
             return Poll::Ready(Ok(Some(answer)));

@@ -60,7 +60,7 @@ pub(super) fn read(bytes: &[u8], rules: &Rules, header_size: usize) -> Option<Pl
     let (host, content_type) = (head.host?, head.content_type?);
     let length = length(head.content_length?)?;
     let size = body.checked_add(length).filter(|size| *size <= bytes.len())?;
-    if !rules.takes_host(host) || !media::is_json(content_type) || length > rules.settings.limits.frame {
+    if !rules.takes_host(host) || !media::is_json(content_type) || length > rules.settings().limits.frame {
         return None;
     }
     let format = media::accept(head.accept).filter(|format| *format != Format::Events)?;

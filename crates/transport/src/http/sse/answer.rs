@@ -1,15 +1,10 @@
 //! From a request that wants an event stream to its response.
 
-use std::future::poll_fn;
-use std::pin::Pin;
-use std::sync::Arc;
-
 use bytes::Bytes;
-use futures_core::Stream;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
 use http_body::Body as HttpBody;
-use switchboard_core::events;
+use switchboard_core::{Delivery, First};
 
 use super::super::answer::{Held, refuse};
 use super::super::body::{self, Body};
@@ -62,7 +57,7 @@ where
     B::Data: Send,
 {
     let rules = held.rules();
-    let limit = rules.settings.limits.frame;
+    let limit = rules.settings().limits.frame;
     let share = Share::of(Some(held.budget()));
     let text = match body::read(&mut incoming, limit, rules.options.body_time, share).await {
         Ok(text) => text,
@@ -73,14 +68,13 @@ where
         Err(fault) => return refuse(&held, fault, headers, false),
     };
     let cx = kept.map_or_else(|| held.cx().clone(), |kept| kept.put_into(held.cx()));
-    let mut events = events(Arc::clone(&rules.service), &text, &cx, Arc::clone(&rules.settings));
-    drop(text);
-    if !events.is_answered() {
-        while poll_fn(|cx| Pin::new(&mut events).poll_next(cx)).await.is_some() {}
+    let mut outputs = rules.engine.outputs(text, &cx, Delivery::Parts);
+    // Only what is not answered is not an event stream.
+    if let First::Whole(_) = outputs.first().await {
         return respond(rules.options.nothing_status, headers, Body::empty());
     }
-    let drain_time = rules.settings.limits.drain_time;
-    let body = EventBody::new(events, is_query, rules.options.keep_alive, drain_time, held.stay());
+    let drain_time = rules.settings().limits.drain_time;
+    let body = EventBody::new(outputs, is_query, rules.options.keep_alive, drain_time, held.stay());
     respond(StatusCode::OK, with_stream(headers), Body::events(body))
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_core::Stream;
-use switchboard_core::{Code, ErrorObject, Event, Events};
+use switchboard_core::{Code, ErrorObject, Output, Outputs};
 use tokio::time::{Instant, Sleep};
 
 use super::super::pipe::Shared;
@@ -21,7 +21,7 @@ const AT_ONCE: usize = 16 << 10;
 
 /// Events as they become ready. They are pulled when there is room to send them, and dropping it cancels the calls.
 pub(in super::super) struct EventBody {
-    events: Events,
+    outputs: Outputs,
     /// Whether a stream is announced by an event, and not by a comment.
     has_start: bool,
     keep_alive: Option<(Duration, Pin<Box<Sleep>>)>,
@@ -33,7 +33,7 @@ pub(in super::super) struct EventBody {
 
 impl EventBody {
     pub(super) fn new(
-        events: Events,
+        outputs: Outputs,
         has_start: bool,
         keep_alive: Option<Duration>,
         drain_time: Duration,
@@ -42,7 +42,7 @@ impl EventBody {
         let keep_alive =
             keep_alive.map(|time| (time, Box::pin(tokio::time::sleep_until(after(Instant::now(), time)))));
         let closing = stay.closing(drain_time);
-        EventBody { events, has_start, keep_alive, closing, is_done: false, _stay: stay }
+        EventBody { outputs, has_start, keep_alive, closing, is_done: false, _stay: stay }
     }
 
     /// The events that are ready, as one piece; none after the last.
@@ -54,12 +54,12 @@ impl EventBody {
             && closing.as_mut().poll(cx).is_ready()
         {
             self.closing = None;
-            self.events.interrupt(&ErrorObject::from_code(Code::SHUTTING_DOWN));
+            self.outputs.interrupt(&ErrorObject::from_code(Code::SHUTTING_DOWN));
         }
         let mut out = Vec::new();
         while out.len() < AT_ONCE && !self.is_done {
-            match Pin::new(&mut self.events).poll_next(cx) {
-                Poll::Ready(Some(event)) => self.write(&mut out, event),
+            match Pin::new(&mut self.outputs).poll_next(cx) {
+                Poll::Ready(Some(output)) => self.write(&mut out, output),
                 Poll::Ready(None) => {
                     writer::event(&mut out, DONE.as_bytes());
                     self.is_done = true;
@@ -71,14 +71,14 @@ impl EventBody {
         if out.is_empty() { Poll::Pending } else { Poll::Ready(Some(Bytes::from(out))) }
     }
 
-    fn write(&self, out: &mut Vec<u8>, event: Event) {
-        match event {
-            Event::Message(text) => writer::event(out, &text),
-            Event::Started(id) if self.has_start => {
+    fn write(&self, out: &mut Vec<u8>, output: Output) {
+        match output {
+            Output::Message(text, _) => writer::event(out, &text),
+            Output::Started(id) if self.has_start => {
                 let start = format!(r#"{{"jsonrpc":"2.0","result":"","id":{id},"event":"start"}}"#);
                 writer::event(out, start.as_bytes());
             }
-            Event::Started(_) => writer::comment(out, STARTED),
+            Output::Started(_) => writer::comment(out, STARTED),
             _ => {}
         }
     }
@@ -98,7 +98,7 @@ impl EventBody {
 
 impl std::fmt::Debug for EventBody {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EventBody").field("events", &self.events).finish_non_exhaustive()
+        f.debug_struct("EventBody").field("outputs", &self.outputs).finish_non_exhaustive()
     }
 }
 

@@ -1,9 +1,9 @@
 //! What a caller may say about a call besides what it asks for: until when it waits, whether it wants to hear of
 //! progress, and whether it reads a stream.
 //!
-//! They travel as members of the request that others ignore: `timeoutMs`, a whole number of milliseconds, `progress` and
-//! `stream`, which are true. They are taken off when a call comes in, and written anew when it is passed on: with what
-//! is left of the time, and with progress going back the same way.
+//! These options travel as members of the request that others ignore: `timeoutMs`, a whole number of milliseconds, `progress`
+//! and `stream`, which are true. They are taken off when a call comes in, and written anew when it is forwarded: with the time
+//! that is left, and with progress going back the same way.
 
 use std::future::Future;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use crate::call::{Call, StreamWanted};
 use crate::codec::members;
 use crate::context::{Context, Version};
-use crate::dispatch::moment_after;
+use crate::engine::moment_after;
 use crate::id::Id;
 use crate::json::Json;
 use crate::name::Name;
@@ -33,10 +33,10 @@ pub(crate) const PROGRESS_METHOD: &str = "rpc.progress";
 /// Progress that waits for whoever called. What is more is dropped: the next says more anyway.
 pub(crate) const PROGRESS_WAITING: usize = 32;
 
-/// Takes the wishes out of the members of a request and puts them into the context; gives what is left of the members.
+/// Takes the options out of the members of a request and puts them into the context; gives what is left of the members.
 pub(crate) fn take(all: Json, id: Option<&Id>, cx: &mut Context) -> Option<Json> {
-    let is_wish = |name: &[u8]| [TIMEOUT, PROGRESS, STREAM].contains(&name);
-    if !members(all.as_bytes()).any(|(name, _)| is_wish(&name)) {
+    let is_option = |name: &[u8]| [TIMEOUT, PROGRESS, STREAM].contains(&name);
+    if !members(all.as_bytes()).any(|(name, _)| is_option(&name)) {
         return Some(all);
     }
     let mut rest = Vec::new();
@@ -76,19 +76,19 @@ pub(crate) fn take(all: Json, id: Option<&Id>, cx: &mut Context) -> Option<Json>
     Some(Json::from_text(Text::from_vec(rest)))
 }
 
-/// What the caller of a call that is sent wishes.
+/// The options of a call that is sent.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Wishes {
-    /// What is left of the time that it waits.
+pub(crate) struct CallOptions {
+    /// The time that its caller still waits.
     pub(crate) left: Option<Duration>,
-    /// To hear of progress.
+    /// Whether its caller wants to hear of progress.
     pub(crate) progress: bool,
-    /// To read a stream, where there is a choice.
+    /// Whether its caller reads a stream, where there is a choice.
     pub(crate) stream: bool,
 }
 
-/// The members of a request with these wishes among them.
-pub(crate) fn add(all: Option<&Json>, wishes: Wishes) -> Option<Json> {
+/// The members of a request with these options among them.
+pub(crate) fn add(all: Option<&Json>, options: CallOptions) -> Option<Json> {
     let mut text = match all.map(Json::as_bytes) {
         Some([inside @ .., b'}']) => inside.to_vec(),
         _ => Vec::new(),
@@ -99,13 +99,13 @@ pub(crate) fn add(all: Option<&Json>, wishes: Wishes) -> Option<Json> {
         text.extend_from_slice(b"\":");
         text.extend_from_slice(value.as_bytes());
     };
-    if let Some(left) = wishes.left {
+    if let Some(left) = options.left {
         member(TIMEOUT, &left.as_millis().to_string());
     }
-    if wishes.progress {
+    if options.progress {
         member(PROGRESS, "true");
     }
-    if wishes.stream {
+    if options.stream {
         member(STREAM, "true");
     }
     if text.is_empty() {
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn wishes_are_taken_off_and_the_rest_stays() {
+    async fn options_are_taken_off_and_the_rest_stays() {
         let (rest, cx) = taken(r#"{"a":1,"timeoutMs":1000,"b\n":[2],"progress":true,"stream":true}"#);
         assert_eq!(rest.as_deref(), Some(r#"{"a":1,"b\n":[2]}"#));
         assert_eq!(cx.time_left(), Some(Duration::from_millis(950)));
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nonsense_is_no_wish_and_goes_no_further() {
+    async fn invalid_options_are_dropped() {
         for text in
             [r#"{"timeoutMs":"soon"}"#, r#"{"timeoutMs":-1}"#, r#"{"progress":1}"#, r#"{"stream":"true"}"#]
         {
@@ -241,20 +241,20 @@ mod tests {
     }
 
     #[test]
-    fn wishes_stand_behind_the_other_members() {
+    fn options_stand_behind_the_other_members() {
         let all = Json::parse(r#"{"a":1}"#).unwrap();
-        let check = |all: Option<&Json>, wishes: Wishes, expected: Option<&str>| {
-            assert_eq!(add(all, wishes).as_ref().map(Json::as_str), expected);
+        let check = |all: Option<&Json>, options: CallOptions, expected: Option<&str>| {
+            assert_eq!(add(all, options).as_ref().map(Json::as_str), expected);
         };
-        let none = Wishes::default();
+        let none = CallOptions::default();
         let left = Some(Duration::from_millis(5));
         check(None, none, None);
         check(Some(&all), none, Some(r#"{"a":1}"#));
         check(
             Some(&all),
-            Wishes { left, progress: true, stream: true },
+            CallOptions { left, progress: true, stream: true },
             Some(r#"{"a":1,"timeoutMs":5,"progress":true,"stream":true}"#),
         );
-        check(None, Wishes { left, ..none }, Some(r#"{"timeoutMs":5}"#));
+        check(None, CallOptions { left, ..none }, Some(r#"{"timeoutMs":5}"#));
     }
 }

@@ -21,7 +21,7 @@ use crate::reply::{Reply, ReplyFuture};
 use crate::service::Service;
 
 /// What was pushed and not taken yet. Locked for moments only, never across a wait.
-pub(super) struct Outbox {
+pub(super) struct Outlet {
     version: Version,
     /// Bytes that wait before whoever pushes has to wait too.
     limit: usize,
@@ -39,9 +39,9 @@ struct State {
     is_closed: bool,
 }
 
-impl Outbox {
-    pub(super) fn new(version: Version, limit: usize) -> Arc<Outbox> {
-        Arc::new(Outbox {
+impl Outlet {
+    pub(super) fn new(version: Version, limit: usize) -> Arc<Outlet> {
+        Arc::new(Outlet {
             version,
             limit,
             state: Mutex::default(),
@@ -70,6 +70,10 @@ impl Outbox {
             self.room.notify_waiters();
         }
         Some(message)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.locked(|state| state.messages.is_empty())
     }
 
     /// Takes nothing more from now on. What was pushed before can still be taken.
@@ -127,7 +131,7 @@ impl Outbox {
 }
 
 /// The caller, as far as one answer lets it be reached: it can be told something, but not asked.
-pub(super) struct Pusher(pub(super) Arc<Outbox>);
+pub(super) struct Pusher(pub(super) Arc<Outlet>);
 
 impl Service for Pusher {
     fn call(&self, call: &Call) -> ReplyFuture {

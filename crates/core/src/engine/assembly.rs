@@ -5,11 +5,13 @@ use std::collections::VecDeque;
 use crate::code::Code;
 use crate::codec;
 use crate::context::Version;
-use crate::error::ErrorObject;
-use crate::exchange::{self, is_within};
+use crate::engine::outcome::respond;
+use crate::engine::watch::Watch;
+use crate::error::{EngineFault, ErrorObject};
 use crate::id::Id;
 use crate::json::Json;
 use crate::limits::Limits;
+use crate::observer::End;
 
 /// The answer to a batch while its entries are under way.
 ///
@@ -32,7 +34,7 @@ enum Held {
     /// It is not answered.
     Skipped,
     /// Its outcome waits for those before it.
-    Done(Version, Id, Kept),
+    Done(Version, Id, Kept, Option<Box<Watch>>),
 }
 
 /// How an entry ended.
@@ -72,7 +74,8 @@ impl Assembly {
         Assembly { out: Vec::with_capacity(entries * 48), next: 0, held: VecDeque::new(), held_bytes: 0 }
     }
 
-    /// Takes the outcome of the entry at `index`.
+    /// Takes the outcome of the entry at `index`. Says how the entry ended and with how many bytes, if that is decided now;
+    /// if not, whoever `watch` gives is told later.
     #[inline(always)]
     pub(crate) fn answer(
         &mut self,
@@ -81,13 +84,16 @@ impl Assembly {
         id: &Id,
         outcome: Outcome<'_>,
         limits: &Limits,
-    ) {
+        watch: impl FnOnce() -> Option<Box<Watch>>,
+    ) -> Option<(End, usize)> {
         if index == self.next && self.held.is_empty() {
-            self.write(version, id, outcome, limits);
+            let ended = self.write(version, id, outcome, limits);
             self.next += 1;
+            Some(ended)
         } else {
             let kept = self.keep(outcome, limits);
-            self.hold(index, Held::Done(version, id.clone(), kept), limits);
+            self.hold(index, Held::Done(version, id.clone(), kept, watch()), limits);
+            None
         }
     }
 
@@ -126,8 +132,11 @@ impl Assembly {
         self.held[place] = held;
         while let Some(Held::Skipped | Held::Done(..)) = self.held.front() {
             self.next += 1;
-            if let Some(Held::Done(version, id, kept)) = self.held.pop_front() {
-                self.write(version, &id, kept.as_outcome(), limits);
+            if let Some(Held::Done(version, id, kept, watch)) = self.held.pop_front() {
+                let (end, bytes) = self.write(version, &id, kept.as_outcome(), limits);
+                if let Some(watch) = watch {
+                    watch.end(end, bytes);
+                }
             }
         }
         if self.held.is_empty() {
@@ -136,26 +145,26 @@ impl Assembly {
     }
 
     #[inline(always)]
-    fn write(&mut self, version: Version, id: &Id, outcome: Outcome<'_>, limits: &Limits) {
+    fn write(&mut self, version: Version, id: &Id, outcome: Outcome<'_>, limits: &Limits) -> (End, usize) {
         self.out.push(if self.out.is_empty() { b'[' } else { b',' });
         let start = self.out.len();
         let outcome = match outcome {
             Outcome::Stream(subscription, flag) => {
-                return codec::stream_start(&mut self.out, id, subscription, flag);
+                codec::stream_start(&mut self.out, id, subscription, flag);
+                return (End::Value, self.out.len() - start);
             }
             Outcome::Value(json) => Ok(json),
             Outcome::Error(error) => Err(error),
         };
-        if !is_within(outcome, limits.reply) {
-            return codec::response(&mut self.out, version, id, Err(&exchange::too_large(limits.reply)));
-        }
-        codec::response(&mut self.out, version, id, outcome);
+        let mut end = respond(&mut self.out, version, id, outcome, limits.reply);
         // The bracket that closes the batch counts too. An error without data is as short as what would replace it.
         let has_content = outcome.map_or_else(|error| error.data.is_some(), |_| true);
         if has_content && self.out.len() >= limits.batch_reply {
             self.out.truncate(start);
             codec::response(&mut self.out, version, id, Err(&too_large(limits.batch_reply)));
+            end = End::TooLarge;
         }
+        (end, self.out.len() - start)
     }
 
     /// The whole answer, once every entry has its outcome; nothing if none is answered (J2-44).
@@ -171,7 +180,7 @@ impl Assembly {
 
 fn too_large(limit: usize) -> ErrorObject {
     let detail = format!("the replies to the batch have more than {limit} bytes (limits.batch_reply)");
-    ErrorObject::from_code(Code::REPLY_TOO_LARGE).with_detail(detail)
+    ErrorObject::from_code(Code::REPLY_TOO_LARGE).with_detail(detail).with_fault(EngineFault::TooLarge)
 }
 
 #[cfg(test)]
@@ -189,7 +198,8 @@ mod tests {
                     1 => assembly.skip(1, &limits),
                     _ => {
                         let id = Id::from(index as u64);
-                        assembly.answer(index, Version::V2, &id, Outcome::Value(&Json::NULL), &limits);
+                        let outcome = Outcome::Value(&Json::NULL);
+                        assembly.answer(index, Version::V2, &id, outcome, &limits, || None);
                     }
                 }
             }
@@ -215,7 +225,7 @@ mod tests {
         for index in 0..2 {
             let long = Json::encode_ref(&"x".repeat(100)).unwrap();
             let outcome = Outcome::Value(&long);
-            assembly.answer(index, Version::V2, &Id::NULL, outcome, &limits);
+            assembly.answer(index, Version::V2, &Id::NULL, outcome, &limits, || None);
         }
         let text = String::from_utf8(assembly.finish().unwrap()).unwrap();
         assert_eq!(text.matches("-32007").count(), 1, "{text}");

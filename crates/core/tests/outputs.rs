@@ -1,4 +1,4 @@
-//! The driver for one body and an answer in parts.
+//! One input and its answer in parts.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
@@ -8,22 +8,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream};
 use switchboard_core::{
-    CallError, Code, Context, ErrorObject, Event, Events, Json, Limits, Method, Reply, ReplyFuture, Router,
-    Settings, events, service_fn,
+    Answer, CallError, Cause, Code, Context, Delivery, Engine, ErrorObject, First, Json, Limits, Method,
+    Output, Outputs, Reply, ReplyFuture, Router, Settings, service_fn,
 };
 
-fn open(router: Router, body: &'static str, limits: Limits) -> Events {
+fn open(router: Router, body: &'static str, limits: Limits) -> Outputs {
     let settings = Settings { limits, ..Settings::default() };
-    events(Arc::new(router), &Bytes::from_static(body.as_bytes()), &Context::default(), Arc::new(settings))
+    Engine::new(Arc::new(router), settings).outputs(body, &Context::default(), Delivery::Parts)
 }
 
-async fn all(events: Events) -> Vec<String> {
-    let show = |event| match event {
-        Event::Started(id) => format!("started {id}"),
-        Event::Message(text) => String::from_utf8(text.to_vec()).unwrap(),
+async fn all(outputs: Outputs) -> Vec<String> {
+    let show = |output| match output {
+        Output::Started(id) => format!("started {id}"),
+        Output::Message(text, _) => String::from_utf8(text.to_vec()).unwrap(),
         other => panic!("{other:?}"),
     };
-    events.map(show).collect().await
+    outputs.map(show).collect().await
 }
 
 fn with(method: Method) -> Router {
@@ -94,10 +94,13 @@ async fn items_are_responses_and_none_is_pulled_before_it_is_asked_for() {
         stream::repeat_with(move || counter.fetch_add(1, Ordering::SeqCst)).take(3)
     }));
     let mut events = open(router, CALL, Limits::default());
-    assert_eq!(events.next().await, Some(Event::Started(1.into())));
+    assert_eq!(events.next().await, Some(Output::Started(1.into())));
     assert_eq!(pulled.load(Ordering::SeqCst), 0);
     let first = events.next().await;
-    assert_eq!(first, Some(Event::Message(Bytes::from_static(br#"{"jsonrpc":"2.0","id":1,"result":0}"#))));
+    assert_eq!(
+        first,
+        Some(Output::Message(Bytes::from_static(br#"{"jsonrpc":"2.0","id":1,"result":0}"#), Cause::Answer))
+    );
     assert_eq!(pulled.load(Ordering::SeqCst), 1);
     assert_eq!(all(events).await.len(), 2);
 }
@@ -135,7 +138,7 @@ async fn the_time_of_a_call_ends_with_its_reply_and_not_within_its_stream() {
 async fn what_is_interrupted_is_answered_with_the_error() {
     let never = with(Method::stream("m", |(): (), _| stream::pending::<u8>()));
     let mut events = open(never, CALL, Limits::default());
-    assert_eq!(events.next().await, Some(Event::Started(1.into())));
+    assert_eq!(events.next().await, Some(Output::Started(1.into())));
     assert_eq!(events.next().now_or_never(), None);
     events.interrupt(&ErrorObject::from_code(Code::SHUTTING_DOWN));
     let rest = all(events).await;
@@ -145,12 +148,12 @@ async fn what_is_interrupted_is_answered_with_the_error() {
 #[tokio::test]
 async fn notifications_alone_are_not_answered_and_a_batch_is_answered_as_one() {
     let router = || with(Method::sync("m", |(): (), _| Ok::<_, ErrorObject>(5)));
-    let silent = open(router(), r#"[{"jsonrpc":"2.0","method":"m"}]"#, Limits::default());
-    assert!(!silent.is_answered());
+    let mut silent = open(router(), r#"[{"jsonrpc":"2.0","method":"m"}]"#, Limits::default());
+    assert!(matches!(silent.first().await, First::Whole(Answer::Nothing)));
     assert_eq!(all(silent).await, [""; 0]);
     let batch = r#"[{"jsonrpc":"2.0","method":"m","id":1},{"jsonrpc":"2.0","method":"m","id":2}]"#;
-    let batch = open(router(), batch, Limits::default());
-    assert!(batch.is_answered());
+    let mut batch = open(router(), batch, Limits::default());
+    assert!(matches!(batch.first().await, First::Parts));
     let answer = all(batch).await;
     assert!(answer.len() == 1 && answer[0].starts_with('['), "{answer:?}");
 }

@@ -1,0 +1,108 @@
+//! Starting a call: hop ③.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tokio::time::Instant;
+
+use crate::call::{Call, Members};
+use crate::call_options;
+use crate::codec::Loaded;
+use crate::engine::Engine;
+use crate::engine::outcome::{end_of_notification, respond, size};
+use crate::engine::running::crashed;
+use crate::engine::watch::Began;
+use crate::error::ErrorObject;
+use crate::json::Json;
+use crate::observer::{End, Position};
+use crate::partial_results;
+use crate::profile::Profile;
+use crate::reply::{Reply, ReplyFuture};
+use crate::service::Service;
+
+/// How far a call that is a message of its own comes without waiting.
+pub(crate) enum Begun {
+    /// It ended, and its response is in the buffer.
+    Answered(End),
+    /// It ended, and is not answered.
+    Silent,
+    /// It has no reply yet, or one that takes time.
+    Pending(ReplyFuture, Option<Began>),
+}
+
+impl Engine {
+    /// Starts a call. If it is ready at once, which is the usual case and the one that must be fast, its response is
+    /// written at the end of `out`.
+    #[inline(always)]
+    pub(crate) fn begin(&self, call: &Call, out: &mut Vec<u8>) -> Begun {
+        let began = self.note_begun(call, Position::Alone);
+        let future = begin_call(&*self.service, call);
+        let (id, outcome) = match (future.as_ready(), call.id()) {
+            (Some(Reply::Value(json)), Some(id)) => (id, Ok(json)),
+            (Some(Reply::Error(error)), Some(id)) => (id, Err(error)),
+            _ => return self.begin_rest(call, future, began),
+        };
+        // With the exact size the buffer can become the answer as it is, without another allocation.
+        out.reserve_exact(size(call.cx.version, id, outcome));
+        let end = respond(out, call.cx.version, id, outcome, self.settings.limits.reply);
+        if let Some(began) = began {
+            self.note_ended(call, began, end, out.len());
+        }
+        Begun::Answered(end)
+    }
+
+    #[inline(never)]
+    fn begin_rest(&self, call: &Call, future: ReplyFuture, began: Option<Began>) -> Begun {
+        match (future.as_ready(), call.id()) {
+            (Some(reply), None) => {
+                let end = end_of_notification(reply);
+                if let Some(began) = began {
+                    self.note_ended(call, began, end, 0);
+                }
+                Begun::Silent
+            }
+            _ => Begun::Pending(future, began),
+        }
+    }
+}
+
+/// Completes a call that was decoded in place: its version, and what its request says besides what it asks for. True if
+/// its context has more than that of the message now.
+#[inline(always)]
+pub(crate) fn complete(call: &mut Call, loaded: Loaded, profile: &Profile) -> bool {
+    call.cx.version = loaded.version;
+    let has_tokens = profile.progress.param.is_some() || profile.streams.partial.is_some();
+    if loaded.members.is_none() && !has_tokens {
+        return false;
+    }
+    complete_rest(call, loaded.members, profile);
+    true
+}
+
+#[cold]
+#[inline(never)]
+fn complete_rest(call: &mut Call, members: Option<Box<Json>>, profile: &Profile) {
+    if let Some(members) = members {
+        let id = call.id().cloned();
+        if let Some(rest) = call_options::take(*members, id.as_ref(), &mut call.cx) {
+            call.cx.insert(Members(rest));
+        }
+    }
+    partial_results::take_tokens(call, profile);
+}
+
+/// What a service says to a call at once. Never panics, though a reply that is not ready may.
+#[inline(always)]
+pub(crate) fn begin_call(service: &dyn Service, call: &Call) -> ReplyFuture {
+    catch_unwind(AssertUnwindSafe(|| begin_unguarded(service, call)))
+        .unwrap_or_else(|panic| ReplyFuture::ready(crashed(&call.method, panic.as_ref())))
+}
+
+/// What a service says to a call at once; panics if it does.
+#[inline(always)]
+pub(super) fn begin_unguarded(service: &dyn Service, call: &Call) -> ReplyFuture {
+    // A caller that stopped waiting before the call begins has no use for it.
+    if call.cx.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+        return ReplyFuture::ready(ErrorObject::timed_out());
+    }
+    service.call(call)
+}

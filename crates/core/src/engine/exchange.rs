@@ -1,0 +1,359 @@
+//! One input and one answer: an HTTP POST, a request over a message queue.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context as Poller, Poll};
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use tokio::task::coop::consume_budget;
+use tokio::task::yield_now;
+
+use crate::call::Call;
+use crate::code::Code;
+use crate::codec::{self, Entries, Fault, Found, Message};
+use crate::context::{Context, Version};
+use crate::engine::Engine;
+use crate::engine::assembly::Outcome;
+use crate::engine::batch::{Batch, Stop};
+use crate::engine::begin::{Begun, complete};
+use crate::engine::outcome::{end_of_notification, refusal_of, respond, size};
+use crate::engine::running::{Running, Streaming};
+use crate::engine::watch::Watch;
+use crate::error::ErrorObject;
+use crate::id::Id;
+use crate::observer::{InputKind, Position};
+use crate::reply::{Reply, ReplyFuture};
+
+/// What goes back over a carrier that takes one answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Answer {
+    /// Nothing: there were only notifications (J2-17, J2-44).
+    Nothing,
+    /// One response object, and the code of its error if it is one.
+    Single(Bytes, Option<Code>),
+    /// The responses to a batch (J2-41).
+    Batch(Bytes),
+}
+
+impl Answer {
+    /// The text to send, if there is any.
+    #[must_use]
+    pub fn body(&self) -> Option<&Bytes> {
+        match self {
+            Answer::Nothing => None,
+            Answer::Single(body, _) | Answer::Batch(body) => Some(body),
+        }
+    }
+
+    /// The text to send, if there is any.
+    #[must_use]
+    pub fn into_body(self) -> Option<Bytes> {
+        match self {
+            Answer::Nothing => None,
+            Answer::Single(body, _) | Answer::Batch(body) => Some(body),
+        }
+    }
+
+    /// One error that answers the input as a whole, with a `null` identifier.
+    #[must_use]
+    pub fn refusal(error: &ErrorObject) -> Answer {
+        single(Version::V2, &Id::NULL, error)
+    }
+}
+
+/// The answer to one input, which may be there already. Small, so that a carrier can hold one for each request.
+///
+/// # Cancel safety
+///
+/// Dropping it cancels every call of the input that is not done.
+#[must_use = "dropping the future cancels the calls"]
+pub struct Exchange(State);
+
+enum State {
+    Done(Option<Answer>),
+    Running(Pin<Box<dyn Future<Output = Answer> + Send>>),
+}
+
+impl Engine {
+    /// Answers one input as a whole.
+    ///
+    /// The entries of a batch start in order and run concurrently, up to
+    /// [`batch_concurrency`](crate::Limits::batch_concurrency); their responses come in the order of the entries. A notification is
+    /// done before anything after it starts. A streamed reply is collected into an array.
+    ///
+    /// A single call starts, and may be done, before the future is polled.
+    #[inline]
+    pub fn exchange(&self, input: impl Into<Bytes>, cx: &Context) -> Exchange {
+        let input = input.into();
+        if input.len() > self.settings.limits.frame {
+            return Exchange::done(self.refuse_length(cx, input.len()));
+        }
+        let mut call = Call::blank(cx.clone());
+        let found = codec::decode_into(&input, &self.settings, &mut call);
+        let Ok(Found::Call(loaded)) = found else {
+            return self.exchange_other(found, cx, input.len());
+        };
+        complete(&mut call, loaded, &self.settings.profile);
+        self.note_received(&call.cx, input.len(), InputKind::Call, None);
+        drop(input);
+        let mut out = Vec::new();
+        match self.begin(&call, &mut out) {
+            Begun::Answered(end) => Exchange::done(Answer::Single(Bytes::from(out), end.code())),
+            begun => self.exchange_pending(&call, begun),
+        }
+    }
+
+    /// The rest of a call that was not answered at once.
+    #[inline(never)]
+    fn exchange_pending(&self, call: &Call, begun: Begun) -> Exchange {
+        let Begun::Pending(future, began) = begun else { return Exchange::done(Answer::Nothing) };
+        let pending = Pending::new(
+            self,
+            call,
+            future,
+            Streaming::whole(call),
+            began.and_then(|began| began.watch(self, call)),
+        );
+        Exchange(State::Running(Box::pin(pending.answer())))
+    }
+
+    /// What is not a single call.
+    #[inline(never)]
+    fn exchange_other(&self, found: Result<Found, ErrorObject>, cx: &Context, bytes: usize) -> Exchange {
+        match found {
+            Ok(Found::Batch(entries)) => {
+                let mut batch = self.batch(entries, cx, bytes);
+                match batch.advance(|_| false) {
+                    Stop::Finished if batch.is_done() => Exchange::done(batch.into_answer()),
+                    stop => Exchange(State::Running(Box::pin(run(Box::new(batch), stop)))),
+                }
+            }
+            Ok(Found::Other(message)) => Exchange::done(self.refuse_message(&message, cx, bytes)),
+            Ok(Found::Call(_)) => Exchange::done(Answer::Nothing),
+            Err(error) => Exchange::done(self.refuse_input(&error, cx, bytes)),
+        }
+    }
+
+    /// A batch that was received.
+    pub(super) fn batch(&self, entries: Entries, cx: &Context, bytes: usize) -> Batch {
+        let id = self.name_batch();
+        self.note_received(cx, bytes, InputKind::Batch(entries.len()), Some(id));
+        Batch::new(self.clone(), entries, cx.clone(), id)
+    }
+
+    /// Answers an input that is too long to be looked at.
+    #[cold]
+    pub(super) fn refuse_length(&self, cx: &Context, bytes: usize) -> Answer {
+        let error = Fault::Frame(self.settings.limits.frame).into();
+        self.note_received(cx, bytes, InputKind::Unreadable, None);
+        self.note_refused(cx, &error, Some(&Id::NULL), Position::Alone);
+        Answer::refusal(&error)
+    }
+
+    /// Answers an input of which nothing can be used.
+    pub(super) fn refuse_input(&self, error: &ErrorObject, cx: &Context, bytes: usize) -> Answer {
+        self.note_received(cx, bytes, InputKind::Unreadable, None);
+        self.note_refused(cx, error, Some(&Id::NULL), Position::Alone);
+        single(self.settings.profile.versions.unsaid(), &Id::NULL, error)
+    }
+
+    /// Answers a message that asks for no call.
+    pub(super) fn refuse_message(&self, message: &Message, cx: &Context, bytes: usize) -> Answer {
+        let is_response = matches!(message, Message::Response(_));
+        let kind = if is_response { InputKind::Response } else { InputKind::Unreadable };
+        self.note_received(cx, bytes, kind, None);
+        let Some((version, id, error)) = refusal_of(message) else { return Answer::Nothing };
+        self.note_refused(cx, &error, Some(id), Position::Alone);
+        single(version, id, &error)
+    }
+}
+
+impl Exchange {
+    #[inline(always)]
+    fn done(answer: Answer) -> Exchange {
+        Exchange(State::Done(Some(answer)))
+    }
+}
+
+impl Future for Exchange {
+    type Output = Answer;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Poller<'_>) -> Poll<Answer> {
+        match &mut self.0 {
+            State::Done(answer) => Poll::Ready(answer.take().expect("a finished future is not polled again")),
+            State::Running(future) => future.as_mut().poll(cx),
+        }
+    }
+}
+
+impl fmt::Debug for Exchange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exchange").field("is_done", &matches!(self.0, State::Done(_))).finish()
+    }
+}
+
+/// One error as an answer.
+pub(super) fn single(version: Version, id: &Id, error: &ErrorObject) -> Answer {
+    let mut out = Vec::with_capacity(size(version, id, Err(error)));
+    codec::response(&mut out, version, id, Err(error));
+    Answer::Single(Bytes::from(out), Some(error.code))
+}
+
+/// A call that is a message of its own and is not done.
+pub(super) struct Pending {
+    pub(super) version: Version,
+    pub(super) id: Option<Id>,
+    pub(super) running: Running,
+    pub(super) watch: Option<Box<Watch>>,
+    /// How many bytes a reply may have.
+    pub(super) limit: usize,
+}
+
+impl Pending {
+    pub(super) fn new(
+        engine: &Engine,
+        call: &Call,
+        future: ReplyFuture,
+        streaming: Streaming,
+        watch: Option<Box<Watch>>,
+    ) -> Pending {
+        let limits = &engine.settings.limits;
+        let running = Running::new(call, future, streaming, limits);
+        Pending { version: call.cx.version, id: call.id().cloned(), running, watch, limit: limits.reply }
+    }
+
+    /// Waits for the answer.
+    async fn answer(self) -> Answer {
+        let Pending { version, id, running, watch, limit } = self;
+        conclude(version, id.as_ref(), &running.finish().await, watch, limit)
+    }
+}
+
+/// The answer to a call with this reply.
+pub(super) fn conclude(
+    version: Version,
+    id: Option<&Id>,
+    reply: &Reply,
+    watch: Option<Box<Watch>>,
+    limit: usize,
+) -> Answer {
+    let outcome = match (id, reply) {
+        (Some(id), Reply::Value(json)) => (id, Ok(json)),
+        (Some(id), Reply::Error(error)) => (id, Err(error)),
+        // A stream was collected or taken by whoever opened it; what is left of it is dropped with a notification.
+        (None, _) | (_, Reply::Stream(_)) => {
+            let end = end_of_notification(reply);
+            if let Some(watch) = watch {
+                watch.end(end, 0);
+            }
+            return Answer::Nothing;
+        }
+    };
+    let (id, outcome) = outcome;
+    let mut out = Vec::with_capacity(size(version, id, outcome));
+    let end = respond(&mut out, version, id, outcome, limit);
+    if let Some(watch) = watch {
+        watch.end(end, out.len());
+    }
+    Answer::Single(Bytes::from(out), end.code())
+}
+
+impl Batch {
+    pub(super) fn into_answer(self) -> Answer {
+        self.finish().map_or(Answer::Nothing, |text| Answer::Batch(Bytes::from(text)))
+    }
+}
+
+/// Runs the rest of a batch in place, however long it takes: dropping the future drops its handlers at once.
+pub(super) async fn run(mut batch: Box<Batch>, mut stop: Stop) -> Answer {
+    let mut entries = RunningEntries::default();
+    loop {
+        match stop {
+            Stop::Finished => break,
+            Stop::Pause => yield_now().await,
+            Stop::Other(index, message) => batch.refuse(index, &message),
+            // No entry is for the session where there is none.
+            Stop::Control(index) => batch.skip(index),
+            Stop::Waiting(index, future, began) => {
+                let watch = batch.watch(began);
+                entries.start(&mut batch, index, future, watch).await;
+                consume_budget().await;
+            }
+        }
+        stop = batch.advance(|_| false);
+    }
+    while entries.next(&mut batch).await.is_some() {}
+    batch.into_answer()
+}
+
+/// The entries of a batch that are under way.
+#[derive(Default)]
+struct RunningEntries(FuturesUnordered<Pin<Box<dyn Future<Output = FinishedEntry> + Send>>>);
+
+struct FinishedEntry {
+    index: usize,
+    version: Version,
+    id: Option<Id>,
+    reply: Reply,
+    watch: Option<Box<Watch>>,
+}
+
+impl RunningEntries {
+    /// Lets the entry that was started last go on beside the others, until one more may be started.
+    async fn start(
+        &mut self,
+        batch: &mut Batch,
+        index: usize,
+        future: ReplyFuture,
+        watch: Option<Box<Watch>>,
+    ) {
+        let (engine, call) = (batch.engine(), batch.call());
+        let (version, id) = (call.cx.version, call.id().cloned());
+        let is_barrier = id.is_none() && engine.settings.profile.ordered_notifications;
+        let concurrency = engine.settings.limits.batch_concurrency.max(1);
+        let running = Running::new(call, future, Streaming::whole(call), &engine.settings.limits);
+        self.0.push(Box::pin(async move {
+            FinishedEntry { index, version, id, reply: running.finish().await, watch }
+        }));
+        if is_barrier {
+            while self.next(batch).await != Some(index) {}
+            return;
+        }
+        self.first_step(batch).await;
+        while self.0.len() >= concurrency {
+            self.next(batch).await;
+        }
+    }
+
+    /// Lets the entry that was just added do its first step before the next entry starts.
+    async fn first_step(&mut self, batch: &mut Batch) {
+        poll_fn(|cx| {
+            while let Poll::Ready(Some(finished)) = self.0.poll_next_unpin(cx) {
+                settle(batch, finished);
+            }
+            Poll::Ready(())
+        })
+        .await;
+    }
+
+    /// Waits until one more is done, and says which.
+    async fn next(&mut self, batch: &mut Batch) -> Option<usize> {
+        let finished = self.0.next().await?;
+        let index = finished.index;
+        settle(batch, finished);
+        Some(index)
+    }
+}
+
+fn settle(batch: &mut Batch, finished: FinishedEntry) {
+    let FinishedEntry { index, version, id, reply, watch } = finished;
+    match (&id, &reply) {
+        (Some(id), Reply::Value(json)) => batch.answer(index, version, id, Outcome::Value(json), watch),
+        (Some(id), Reply::Error(error)) => batch.answer(index, version, id, Outcome::Error(error), watch),
+        _ => batch.note_done(index, &reply, watch),
+    }
+}

@@ -1,0 +1,107 @@
+//! The engine: the one place that decodes messages, starts calls, runs batches, limits their time, cancels them, decides
+//! how they ended and reports it: hops ② to ⑥ of every call, whatever the carrier.
+//!
+//! It consists of plain values without a task, a channel or a socket. Two owners drive it:
+//!
+//! - [`Exchange`]: one input and its answer, as a whole or in parts ([`Outputs`]). An HTTP POST, a request over a message
+//!   queue.
+//! - [`Connection`](crate::Connection): many inputs and one sink. Every duplex carrier.
+//!
+//! A call that is ready at once is decoded where it stays and answered into the owner's buffer. Everything else leaves that
+//! path through a function that is not inlined.
+
+mod assembly;
+mod batch;
+mod begin;
+mod cancel;
+mod exchange;
+mod outcome;
+mod outlet;
+mod outputs;
+mod running;
+mod watch;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub(crate) use self::assembly::Outcome;
+pub(crate) use self::batch::{Batch, Stop};
+pub(crate) use self::begin::{Begun, complete};
+pub(crate) use self::cancel::CancelFlag;
+pub use self::exchange::{Answer, Exchange};
+pub(crate) use self::outcome::{end_of_notification, respond, within};
+pub use self::outputs::{Cause, Delivery, First, Output, Outputs};
+pub(crate) use self::running::{Running, Streaming, moment_after};
+pub(crate) use self::watch::{Began, Watch};
+use crate::name::Name;
+use crate::profile::{Profile, Settings};
+use crate::service::Service;
+
+/// A service and the settings it is served with: what all sessions of one endpoint share. Cheap to clone.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use switchboard_core::{Context, Engine, ErrorObject, Router, Settings};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let add = |(a, b): (i64, i64), _| Ok::<_, ErrorObject>(a + b);
+/// let router = Router::builder().method("add", add).build()?;
+/// let engine = Engine::new(Arc::new(router), Settings::default());
+///
+/// let body = r#"{"jsonrpc":"2.0","method":"add","params":[2,3],"id":1}"#;
+/// let answer = engine.exchange(body, &Context::default()).await;
+/// assert!(answer.body().is_some());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) service: Arc<dyn Service>,
+    pub(crate) settings: Arc<Settings>,
+    /// The first bytes of methods that are for the session itself, each as the bit of its last six bits.
+    control: u64,
+}
+
+impl Engine {
+    /// An engine that answers with this service.
+    #[must_use]
+    pub fn new(service: Arc<dyn Service>, settings: impl Into<Arc<Settings>>) -> Engine {
+        let settings = settings.into();
+        let Profile { cancel, streams, progress, .. } = &settings.profile;
+        let names = [&cancel.method, &streams.unsubscribe, &streams.item, &streams.end, &progress.method];
+        let control = names.into_iter().fold(0, |bits, name| bits | first_bit(name));
+        Engine { service, settings, control }
+    }
+
+    /// Whether the method may be one for the session itself. Nearly all others are told apart by their first byte.
+    #[inline(always)]
+    pub(crate) fn may_be_control(&self, method: &Name) -> bool {
+        self.control & first_bit(method) != 0
+    }
+
+    /// What answers the calls.
+    #[must_use]
+    pub fn service(&self) -> &Arc<dyn Service> {
+        &self.service
+    }
+
+    /// Limits, dialect, and who watches.
+    #[must_use]
+    pub fn settings(&self) -> &Arc<Settings> {
+        &self.settings
+    }
+}
+
+#[inline(always)]
+fn first_bit(name: &Name) -> u64 {
+    name.as_bytes().first().map_or(0, |first| 1 << (first & 63))
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}

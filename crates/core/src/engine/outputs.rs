@@ -1,0 +1,416 @@
+//! One input and its answer in parts: an event stream over HTTP.
+//!
+//! It is an [`Exchange`](crate::Exchange) with two differences. The items of a streamed reply are messages of their own,
+//! each a response with the identifier of the call, pulled one by one when the carrier asks for the next. And a handler
+//! can push notifications through [`Context::peer`]: they go out before whatever the handler gives after them.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as Poller, Poll};
+
+use bytes::Bytes;
+use futures_core::Stream;
+
+use crate::call::{Call, StreamWanted};
+use crate::code::Code;
+use crate::codec::{self, Entries, Found, Message};
+use crate::context::{Context, Version};
+use crate::engine::Engine;
+use crate::engine::begin::{Begun, complete};
+use crate::engine::exchange::{Answer, Pending, conclude, run, single};
+use crate::engine::outcome::{respond, size};
+use crate::engine::outlet::{Outlet, Pusher};
+use crate::engine::running::Streaming;
+use crate::engine::watch::Watch;
+use crate::error::ErrorObject;
+use crate::id::Id;
+use crate::json::Json;
+use crate::observer::{End, InputKind};
+use crate::peer::Peer;
+use crate::reply::{Items, Reply};
+
+/// How an answer that may come in parts is delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Delivery {
+    /// In parts, even if there is only one.
+    Parts,
+    /// As a whole, unless something is pushed or streamed before the answer is there: then in parts.
+    Either {
+        /// Whether a method that can give one value or a stream is to stream.
+        wants_stream: bool,
+    },
+}
+
+/// A part of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Output {
+    /// The call with this identifier answers with a stream, whose items follow. Comes once, before the first item, and
+    /// never for a plain result.
+    Started(Id),
+    /// One message, and why it is sent.
+    Message(Bytes, Cause),
+}
+
+/// Why a message is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cause {
+    /// It answers the input: a response, an item of a stream, the responses to a batch.
+    Answer,
+    /// A handler sent it while it worked on the input.
+    During,
+}
+
+/// What the answer to an input turned out to be.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum First {
+    /// It is there as a whole.
+    Whole(Answer),
+    /// It comes in parts.
+    Parts,
+}
+
+impl Engine {
+    /// Answers one input with a stream of messages, or as a whole; see [`Delivery`].
+    ///
+    /// - A streamed reply gives one response for each item, all with the call's identifier. An error is a response too, and
+    ///   the last one. An item may be as long as a [`reply`](crate::Limits::reply).
+    /// - A plain reply gives one response.
+    /// - A batch gives one message, the list of its responses, as [`exchange`](Engine::exchange) has it; streams in it are
+    ///   collected.
+    /// - What a handler sends with [`notify`](Peer::notify) comes before its reply, or between the items. When half of
+    ///   [`outbox`](crate::Limits::outbox) waits to be taken, `notify` waits. Calls of the caller fail with
+    ///   [`Unsupported`](crate::CallError::Unsupported): it cannot answer here.
+    ///
+    /// [`call_time`](crate::Limits::call_time) limits how long the reply may take to come. A stream may last longer.
+    ///
+    /// A single call starts, and may be done, before the stream is polled.
+    pub fn outputs(&self, input: impl Into<Bytes>, cx: &Context, delivery: Delivery) -> Outputs {
+        let input = input.into();
+        if input.len() > self.settings.limits.frame {
+            let refusal = self.refuse_length(cx, input.len());
+            return Outputs::new(self, Job::answered(refusal), None, delivery);
+        }
+        let mut call = Call::blank(cx.clone());
+        let job = match codec::decode_into(&input, &self.settings, &mut call) {
+            Ok(Found::Call(loaded)) => {
+                complete(&mut call, loaded, &self.settings.profile);
+                self.note_received(&call.cx, input.len(), InputKind::Call, None);
+                drop(input);
+                return self.begin_outputs(&mut call, delivery);
+            }
+            Ok(Found::Batch(entries)) => return self.batch_outputs(entries, cx, input.len(), delivery),
+            Ok(Found::Other(message)) => Job::answered(self.refuse_message(&message, cx, input.len())),
+            Err(error) => Job::answered(self.refuse_input(&error, cx, input.len())),
+        };
+        Outputs::new(self, job, None, delivery)
+    }
+
+    /// Starts a single call or notification.
+    fn begin_outputs(&self, call: &mut Call, delivery: Delivery) -> Outputs {
+        let outlet = (!call.is_notification()).then(|| self.outlet(call.cx.version, &mut call.cx));
+        if outlet.is_some() && matches!(delivery, Delivery::Parts | Delivery::Either { wants_stream: true }) {
+            call.cx.insert(StreamWanted);
+        }
+        let mut out = Vec::new();
+        let job = match self.begin(call, &mut out) {
+            Begun::Answered(end) => Job::answered(Answer::Single(Bytes::from(out), end.code())),
+            Begun::Silent => Job::answered(Answer::Nothing),
+            Begun::Pending(future, began) => {
+                let watch = began.and_then(|began| began.watch(self, call));
+                let Pending { version, id, running, watch, .. } =
+                    Pending::new(self, call, future, Streaming::Open, watch);
+                Job::Call { version, id, reply: Box::pin(running.finish()), watch }
+            }
+        };
+        Outputs::new(self, job, outlet, delivery)
+    }
+
+    fn batch_outputs(&self, entries: Entries, cx: &Context, bytes: usize, delivery: Delivery) -> Outputs {
+        let mut cx = cx.clone();
+        let is_answered = entries.iter().any(|entry| is_answered(&entry));
+        let outlet = is_answered.then(|| self.outlet(Version::V2, &mut cx));
+        let mut batch = Box::new(self.batch(entries, &cx, bytes));
+        let stop = batch.advance(|_| false);
+        Outputs::new(self, Job::Whole(Box::pin(run(batch, stop))), outlet, delivery)
+    }
+
+    /// An outlet that handlers with this context push into.
+    fn outlet(&self, version: Version, cx: &mut Context) -> Arc<Outlet> {
+        let outlet = Outlet::new(version, self.settings.limits.outbox / 2);
+        *cx = cx.with_peer(Peer::new(Pusher(Arc::clone(&outlet))));
+        outlet
+    }
+}
+
+fn is_answered(entry: &Message) -> bool {
+    match entry {
+        Message::Request(request) => request.id.is_some(),
+        Message::Invalid(invalid) => invalid.id.is_some(),
+        Message::Response(_) => true,
+    }
+}
+
+/// The answer to one input, in parts. Made by [`Engine::outputs`].
+///
+/// Nothing runs on and no item is pulled unless it is polled.
+///
+/// # Cancel safety
+///
+/// Dropping it cancels every call of the input that is not done.
+#[must_use = "dropping the stream cancels the calls"]
+pub struct Outputs {
+    engine: Engine,
+    job: Job,
+    delivery: Delivery,
+    /// What the job gave last. What was pushed before goes out first.
+    given: Option<Given>,
+    /// None if nothing can be pushed.
+    outlet: Option<Arc<Outlet>>,
+}
+
+type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// What is still to be done.
+enum Job {
+    /// All at once: a batch, or an answer that is there.
+    Whole(Boxed<Answer>),
+    /// A call without a reply.
+    Call {
+        version: Version,
+        id: Option<Id>,
+        reply: Boxed<Reply>,
+        watch: Option<Box<Watch>>,
+    },
+    /// A call that streams.
+    Stream(Box<Streamed>),
+    Done,
+}
+
+/// A stream whose items are sent as responses.
+struct Streamed {
+    version: Version,
+    id: Id,
+    items: Items,
+    sent: u64,
+    bytes: usize,
+    watch: Option<Box<Watch>>,
+}
+
+impl Streamed {
+    fn end(self, code: Option<Code>) {
+        if let Some(watch) = self.watch {
+            watch.end(End::Stream { items: self.sent, code }, self.bytes);
+        }
+    }
+}
+
+/// What a job gives.
+enum Given {
+    Answer(Answer),
+    Started(Id),
+    Item(Bytes),
+}
+
+impl Job {
+    fn answered(answer: Answer) -> Job {
+        Job::Whole(Box::pin(std::future::ready(answer)))
+    }
+}
+
+impl Outputs {
+    fn new(engine: &Engine, job: Job, outlet: Option<Arc<Outlet>>, delivery: Delivery) -> Outputs {
+        Outputs { engine: engine.clone(), job, delivery, given: None, outlet }
+    }
+
+    /// Waits until it is known whether the answer comes as a whole or in parts. With [`Delivery::Parts`] it is a whole only
+    /// if there is nothing to answer, because only notifications came; they are done then.
+    pub async fn first(&mut self) -> First {
+        if self.delivery == Delivery::Parts && self.outlet.is_some() {
+            return First::Parts;
+        }
+        poll_fn(|cx| self.poll_first(cx)).await
+    }
+
+    fn poll_first(&mut self, cx: &mut Poller<'_>) -> Poll<First> {
+        if let Some(outlet) = &self.outlet {
+            outlet.register(cx);
+        }
+        if self.given.is_none() {
+            match self.poll_job(cx) {
+                Poll::Ready(given) => self.given = Some(given.unwrap_or(Given::Answer(Answer::Nothing))),
+                Poll::Pending if self.has_pushed() => return Poll::Ready(First::Parts),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        let is_whole = self.delivery != Delivery::Parts || !self.is_in_parts();
+        match self.given.take() {
+            Some(Given::Answer(answer)) if is_whole && !self.has_pushed() => {
+                self.close();
+                Poll::Ready(First::Whole(answer))
+            }
+            given => {
+                self.given = given;
+                Poll::Ready(First::Parts)
+            }
+        }
+    }
+
+    /// Whether there is an answer that is to come in parts.
+    fn is_in_parts(&self) -> bool {
+        !matches!(&self.given, Some(Given::Answer(Answer::Nothing)))
+    }
+
+    fn has_pushed(&self) -> bool {
+        self.outlet.as_ref().is_some_and(|outlet| !outlet.is_empty())
+    }
+
+    /// Cancels what is not done, and answers it with this error. What was pushed still goes out.
+    pub fn interrupt(&mut self, error: &ErrorObject) {
+        let (version, id) = match std::mem::replace(&mut self.job, Job::Done) {
+            Job::Done => return,
+            Job::Whole(_) => (self.engine.settings.profile.versions.unsaid(), Id::NULL),
+            Job::Call { version, id, watch, .. } => {
+                if let Some(watch) = watch {
+                    watch.end(End::Error(error.code), 0);
+                }
+                (version, id.unwrap_or(Id::NULL))
+            }
+            Job::Stream(streamed) => {
+                let at = (streamed.version, streamed.id.clone());
+                streamed.end(Some(error.code));
+                at
+            }
+        };
+        self.close();
+        self.given = Some(Given::Answer(single(version, &id, error)));
+    }
+
+    /// Goes on with the job until it gives something or has to wait; nothing once it is done.
+    fn poll_job(&mut self, cx: &mut Poller<'_>) -> Poll<Option<Given>> {
+        let limit = self.engine.settings.limits.reply;
+        match &mut self.job {
+            Job::Done => Poll::Ready(None),
+            Job::Whole(whole) => {
+                let Poll::Ready(answer) = whole.as_mut().poll(cx) else { return Poll::Pending };
+                self.job = Job::Done;
+                Poll::Ready(Some(Given::Answer(answer)))
+            }
+            Job::Call { version, id, reply, watch } => {
+                let Poll::Ready(reply) = reply.as_mut().poll(cx) else { return Poll::Pending };
+                let (version, id, watch) = (*version, id.take(), watch.take());
+                let given = match (reply, id) {
+                    (Reply::Stream(items), Some(id)) => {
+                        let started = Given::Started(id.clone());
+                        let streamed = Streamed { version, id, items, sent: 0, bytes: 0, watch };
+                        self.job = Job::Stream(Box::new(streamed));
+                        return Poll::Ready(Some(started));
+                    }
+                    (reply, id) => conclude(version, id.as_ref(), &reply, watch, limit),
+                };
+                self.job = Job::Done;
+                Poll::Ready(Some(Given::Answer(given)))
+            }
+            Job::Stream(streamed) => {
+                let Poll::Ready(item) = Pin::new(&mut streamed.items).poll_next(cx) else {
+                    return Poll::Pending;
+                };
+                let (given, end) = match item {
+                    Some(item) => streamed.write(item.as_ref(), limit),
+                    None => (None, Some(None)),
+                };
+                if let Some(code) = end
+                    && let Job::Stream(streamed) = std::mem::replace(&mut self.job, Job::Done)
+                {
+                    streamed.end(code);
+                }
+                Poll::Ready(given)
+            }
+        }
+    }
+
+    fn close(&self) {
+        if let Some(outlet) = &self.outlet {
+            outlet.close();
+        }
+    }
+
+    fn pop(&self) -> Option<Output> {
+        let message = self.outlet.as_ref()?.pop()?;
+        Some(Output::Message(message, Cause::During))
+    }
+}
+
+impl Streamed {
+    /// The response with one item; and how the stream ended, if it has.
+    fn write(
+        &mut self,
+        item: Result<&Json, &ErrorObject>,
+        limit: usize,
+    ) -> (Option<Given>, Option<Option<Code>>) {
+        let mut out = Vec::with_capacity(size(self.version, &self.id, item));
+        let end = respond(&mut out, self.version, &self.id, item, limit);
+        self.bytes += out.len();
+        // A gap is told like an error, and the stream goes on.
+        let goes_on = end == End::Value || item.is_err_and(|error| error.gap().is_some());
+        self.sent += u64::from(end == End::Value);
+        (Some(Given::Item(Bytes::from(out))), (!goes_on).then_some(end.code()))
+    }
+}
+
+impl Stream for Outputs {
+    type Item = Output;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Poller<'_>) -> Poll<Option<Output>> {
+        let this = self.get_mut();
+        if let Some(outlet) = &this.outlet {
+            outlet.register(cx);
+        }
+        loop {
+            if let Some(message) = this.pop() {
+                return Poll::Ready(Some(message));
+            }
+            match this.given.take() {
+                Some(Given::Started(id)) => return Poll::Ready(Some(Output::Started(id))),
+                Some(Given::Item(text)) => return Poll::Ready(Some(Output::Message(text, Cause::Answer))),
+                Some(Given::Answer(answer)) => {
+                    if let Some(text) = answer.into_body() {
+                        return Poll::Ready(Some(Output::Message(text, Cause::Answer)));
+                    }
+                }
+                None => {}
+            }
+            if matches!(this.job, Job::Done) {
+                // Whoever still holds the peer is told that it is too late. What came in between is not lost.
+                this.close();
+                return Poll::Ready(this.pop());
+            }
+            match this.poll_job(cx) {
+                Poll::Ready(given) => this.given = given,
+                Poll::Pending => {
+                    return match this.pop() {
+                        Some(message) => Poll::Ready(Some(message)),
+                        None => Poll::Pending,
+                    };
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Outputs {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl fmt::Debug for Outputs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outputs").field("is_done", &matches!(self.job, Job::Done)).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,169 @@
+//! What the observer is told: nothing of this runs without one.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use tokio::time::Instant;
+
+use crate::call::Call;
+use crate::context::Context;
+use crate::engine::Engine;
+use crate::error::ErrorObject;
+use crate::id::Id;
+use crate::observer::{BatchId, Begun, End, Ended, InputKind, Position, Received, Refused, SharedObserver};
+
+/// A call that is seen to its end. Dropping it before says that nobody waits for the call any more.
+pub(crate) struct Watch {
+    observer: SharedObserver,
+    /// Without its parameters, which would keep the frame they came in.
+    call: Call,
+    began: Instant,
+    at: Position,
+    bytes_in: usize,
+    is_over: bool,
+}
+
+impl Watch {
+    /// The call has ended like this, with a response or items of so many bytes.
+    pub(crate) fn end(mut self: Box<Self>, end: End, bytes_out: usize) {
+        self.is_over = true;
+        self.tell(end, bytes_out);
+    }
+
+    fn tell(&self, end: End, bytes_out: usize) {
+        let ended = Ended {
+            method: &self.call.method,
+            id: self.call.id(),
+            cx: &self.call.cx,
+            end,
+            began: self.began,
+            at: self.at,
+            bytes_in: self.bytes_in,
+            bytes_out,
+        };
+        guarded(|| self.observer.ended(&ended));
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.tell(End::Abandoned, 0);
+        }
+    }
+}
+
+/// A call that is about to run and may be done at once.
+#[derive(Clone, Copy)]
+pub(crate) struct Began {
+    began: Instant,
+    at: Position,
+}
+
+impl Began {
+    /// Keeps seeing a call that is not done.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn watch(self, engine: &Engine, call: &Call) -> Option<Box<Watch>> {
+        let observer = engine.settings.observer.clone()?;
+        let bytes_in = params_len(call);
+        let mut kept = call.clone();
+        kept.params = None;
+        Some(Box::new(Watch {
+            observer,
+            call: kept,
+            began: self.began,
+            at: self.at,
+            bytes_in,
+            is_over: false,
+        }))
+    }
+}
+
+fn params_len(call: &Call) -> usize {
+    call.params.as_ref().map_or(0, |params| params.as_bytes().len())
+}
+
+impl Engine {
+    /// Says that a message was received.
+    #[inline(always)]
+    pub(crate) fn note_received(&self, cx: &Context, bytes: usize, kind: InputKind, batch: Option<BatchId>) {
+        if let Some(observer) = &self.settings.observer {
+            tell_received(observer, cx, Received { bytes, kind, batch });
+        }
+    }
+
+    /// Says that a call is about to run. None if nobody wants to know.
+    #[inline(always)]
+    pub(crate) fn note_begun(&self, call: &Call, at: Position) -> Option<Began> {
+        let observer = self.settings.observer.as_ref()?;
+        Some(tell_begun(observer, call, at))
+    }
+
+    /// Says that a call which was ready at once has ended.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn note_ended(&self, call: &Call, began: Began, end: End, bytes_out: usize) {
+        let Some(observer) = &self.settings.observer else { return };
+        let ended = Ended {
+            method: &call.method,
+            id: call.id(),
+            cx: &call.cx,
+            end,
+            began: began.began,
+            at: began.at,
+            bytes_in: params_len(call),
+            bytes_out,
+        };
+        guarded(|| observer.ended(&ended));
+    }
+
+    /// Says that something was refused before it became a call.
+    pub(crate) fn note_refused(&self, cx: &Context, error: &ErrorObject, id: Option<&Id>, at: Position) {
+        let Some(observer) = &self.settings.observer else { return };
+        let refused = Refused { error, id, method: None, status: None, at };
+        guarded(|| observer.refused(cx, &refused));
+    }
+
+    /// Says that a call was refused for this reason.
+    pub(crate) fn note_refused_call(&self, call: &Call, error: &ErrorObject, at: Position) {
+        let Some(observer) = &self.settings.observer else { return };
+        let refused = Refused { error, id: call.id(), method: Some(&call.method), status: None, at };
+        guarded(|| observer.refused(&call.cx, &refused));
+    }
+
+    /// Tells the observer that a carrier refused a request with this status before it reached the engine.
+    pub fn refused_by_carrier(&self, cx: &Context, error: &ErrorObject, status: u16) {
+        let Some(observer) = &self.settings.observer else { return };
+        let refused = Refused { error, id: None, method: None, status: Some(status), at: Position::Alone };
+        guarded(|| observer.refused(cx, &refused));
+    }
+
+    /// A name for a batch, if somebody wants to know.
+    pub(crate) fn name_batch(&self) -> BatchId {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        BatchId(if self.settings.observer.is_some() { LAST.fetch_add(1, Relaxed) + 1 } else { 0 })
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn tell_received(observer: &SharedObserver, cx: &Context, received: Received) {
+    guarded(|| observer.received(cx, &received));
+}
+
+#[cold]
+#[inline(never)]
+fn tell_begun(observer: &SharedObserver, call: &Call, at: Position) -> Began {
+    let began = Began { began: Instant::now(), at };
+    guarded(|| observer.begun(&Begun { method: &call.method, id: call.id(), cx: &call.cx, at }));
+    began
+}
+
+/// Runs the observer. What it does wrong is no fault of the call.
+fn guarded(tell: impl FnOnce()) {
+    static HAS_PANICKED: AtomicBool = AtomicBool::new(false);
+    if catch_unwind(AssertUnwindSafe(tell)).is_err() && !HAS_PANICKED.swap(true, Relaxed) {
+        tracing::error!("the observer panicked; it is told of later calls all the same");
+    }
+}
