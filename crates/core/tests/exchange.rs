@@ -59,6 +59,6 @@ async fn what_an_entry_of_a_batch_wishes_holds_for_that_entry() {
     );
     let answer = exchange(&router, body, &Context::default(), &Settings::default()).await;
     let expected = [(1, false), (2, true), (3, false)]
-        .map(|(id, has_deadline)| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{has_deadline}}}"#));
+        .map(|(id, has_deadline)| format!(r#"{{"jsonrpc":"2.0","result":{has_deadline},"id":{id}}}"#));
     assert_eq!(answer.body().unwrap(), format!("[{}]", expected.join(",")).as_str());
 }

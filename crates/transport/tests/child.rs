@@ -26,7 +26,7 @@ async fn start(script: &str) -> Peer {
 const LOOP: &str = r#"
 while read -r line; do
   id=${line##*\"id\":}; id=${id%%[,\}]*}
-  printf '{"jsonrpc":"2.0","id":%s,"result":"%s"}\n' "$id" "$answer"
+  printf '{"jsonrpc":"2.0","result":"%s","id":%s}\n' "$answer" "$id"
 done
 "#;
 

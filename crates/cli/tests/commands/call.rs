@@ -120,7 +120,7 @@ fn what_is_no_json_rpc_has_a_code_of_its_own() {
     check("HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n{\"a\": 1}", address);
     check("SSH-2.0-OpenSSH_9.2\r\n\r\n", "is not HTTP");
     // J2-66
-    let both = "HTTP/1.1 200 OK\r\ncontent-length: 49\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":5,\"error\":null} ";
+    let both = "HTTP/1.1 200 OK\r\ncontent-length: 49\r\n\r\n{\"jsonrpc\":\"2.0\",\"result\":5,\"error\":null,\"id\":1} ";
     check(both, "JSON-RPC 2.0 (section 5) has one of them only");
 }
 
