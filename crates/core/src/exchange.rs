@@ -240,7 +240,7 @@ pub(crate) async fn settle(reply: Reply, until: Instant, limits: &Limits) -> Res
         // A subscription goes on until it is ended, which takes a connection (ETH-05).
         Reply::Stream(items) if items.subscription().is_some() => {
             let detail = "a subscription needs a carrier that stays open, such as WebSocket";
-            Err(ErrorObject::method_not_found().with_detail(detail))
+            Err(ErrorObject::from_code(Code::METHOD_NOT_FOUND).with_detail(detail))
         }
         Reply::Stream(items) => {
             let collected = tokio::time::timeout_at(until, collect(items, limits.reply)).await;

@@ -302,9 +302,11 @@ async fn the_names_of_arguments_do_not_meet_those_of_the_expansion() {
 
 #[tokio::test]
 async fn a_function_that_is_skipped_or_left_out_is_no_method() {
-    let missing = r#""error":{"code":-32601,"message":"Method not found"}"#;
-    check("helper", &[("[]", missing)]).await;
-    check("absent", &[("[]", missing)]).await;
+    for name in ["helper", "absent"] {
+        let missing =
+            format!(r#""error":{{"code":-32601,"message":"Method not found","data":{{"method":"{name}"}}}}"#);
+        check(name, &[("[]", &missing)]).await;
+    }
 }
 
 #[tokio::test]

@@ -52,7 +52,7 @@ check "1.0, a notification" "$(post /jsonrpc '{"method":"add","params":[2,3],"id
 check "subtract" "$(post / '{"jsonrpc":"2.0","method":"subtract","params":[42,23],"id":1}')" \
   '{"jsonrpc":"2.0","result":19,"id":1} 200'
 check "foobar" "$(post / '{"jsonrpc":"2.0","method":"foobar","id":"1"}')" \
-  '{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":"1"} 200'
+  '{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found","data":{"method":"foobar"}},"id":"1"} 200'
 check "update" "$(post / '{"jsonrpc":"2.0","method":"update","params":[1,2,3,4,5]}')" ' 204'
 check "a batch of notifications" \
   "$(post / '[{"jsonrpc":"2.0","method":"notify_hello","params":[7]},{"jsonrpc":"2.0","method":"update"}]')" ' 204'

@@ -57,7 +57,12 @@ fn one_failure_among_many_is_exit_code_1() {
         assert_eq!(code, Some(1), "{stderr}");
         assert_eq!(stderr, "error: 2 of 3 calls failed\n");
         assert!(stdout.starts_with(r#"[{"jsonrpc":"2.0","result":1,"id":1},{"jsonrpc":"2.0","error":{"#));
-        assert!(stdout.contains(r#""error":{"code":-32601,"message":"Method not found"}"#), "{stdout}");
+        assert!(
+            stdout.contains(
+                r#""error":{"code":-32601,"message":"Method not found","data":{"method":"no/such"}}"#
+            ),
+            "{stdout}"
+        );
     }
 }
 

@@ -43,7 +43,10 @@ fn an_error_of_the_far_side_is_one_line_of_json_on_stderr() {
         assert_eq!((code, stdout.as_str()), (Some(1), ""), "{arguments:?}");
         assert_eq!(stderr, expected, "{arguments:?}");
     };
-    check(&["no/such"], "{\"code\":-32601,\"message\":\"Method not found\"}\n");
+    check(
+        &["no/such"],
+        "{\"code\":-32601,\"message\":\"Method not found\",\"data\":{\"method\":\"no/such\"}}\n",
+    );
     check(
         &["math/sqrt", "-1"],
         "{\"code\":-32001,\"message\":\"Validation failed\",\"data\":{\"details\":\"x must not be negative\"}}\n",

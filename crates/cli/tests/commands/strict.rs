@@ -38,7 +38,7 @@ fn web_socket() -> String {
             ReplyFuture::ready(ErrorObject::from_code(Code::INVALID_REQUEST))
         }
         "ping" => ReplyFuture::ready(Reply::Value(Json::parse("\"pong\"").unwrap())),
-        _ => ReplyFuture::ready(ErrorObject::method_not_found()),
+        _ => ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str())),
     });
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {

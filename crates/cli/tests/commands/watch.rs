@@ -210,7 +210,10 @@ fn an_error_of_the_far_side_ends_it() {
     let serving = Serving::start(&[]);
     let (code, stdout, stderr) = parts(run(&["watch", &serving.url(), "no/such"]));
     assert_eq!((code, stdout.as_str()), (Some(1), ""));
-    assert_eq!(stderr, "{\"code\":-32601,\"message\":\"Method not found\"}\n");
+    assert_eq!(
+        stderr,
+        "{\"code\":-32601,\"message\":\"Method not found\",\"data\":{\"method\":\"no/such\"}}\n"
+    );
     let (code, _, stderr) = parts(run(&["watch", &serving.url()]));
     assert_eq!(code, Some(2), "{stderr}");
     assert!(stderr.contains("METHOD"), "{stderr}");
