@@ -26,7 +26,7 @@ fn allocated(body: &Bytes, settings: &Settings) -> (Answer, AllocationInfo) {
 fn a_call_that_is_answered_at_once_allocates_its_answer_and_nothing_else() {
     let body = Bytes::from_static(br#"{"jsonrpc":"2.0","method":"add","params":[2,3],"id":1}"#);
     let (answer, counted) = allocated(&body, &Settings::default());
-    assert_eq!(answer.body().unwrap(), r#"{"jsonrpc":"2.0","id":1,"result":5}"#);
+    assert_eq!(answer.body().unwrap(), r#"{"jsonrpc":"2.0","result":5,"id":1}"#);
     assert_eq!(counted.count_total, 1, "{counted:?}");
 }
 

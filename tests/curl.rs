@@ -65,7 +65,7 @@ fn read(output: &Output) -> Printed {
 async fn a_call_is_answered_with_its_result() {
     // JH-22, JH-25
     let printed = curl(&[&JSON[..], &["--data-binary", CALL]].concat()).await;
-    assert_eq!((printed.status, &*printed.body), (200, r#"{"jsonrpc":"2.0","id":1,"result":5}"#));
+    assert_eq!((printed.status, &*printed.body), (200, r#"{"jsonrpc":"2.0","result":5,"id":1}"#));
     assert!(printed.head.contains("\r\ncontent-type: application/json"), "{}", printed.head);
     assert!(printed.head.contains("\r\ncontent-length: 35"), "{}", printed.head);
 }
@@ -83,7 +83,7 @@ async fn over_tls_a_call_is_answered_in_either_version_of_http_and_the_certifica
     for version in ["--http1.1", "--http2"] {
         let args = ["--cacert", &file_name, version, "--data-binary", CALL];
         let printed = read(&run(&[&JSON[..], &args].concat(), &url).await);
-        assert_eq!((printed.status, &*printed.body), (200, r#"{"jsonrpc":"2.0","id":1,"result":5}"#));
+        assert_eq!((printed.status, &*printed.body), (200, r#"{"jsonrpc":"2.0","result":5,"id":1}"#));
         let expected = if version == "--http2" { "http/2 " } else { "http/1.1 " };
         assert!(printed.head.starts_with(expected), "{version}: {}", printed.head);
     }
@@ -100,7 +100,7 @@ async fn a_call_by_name_is_answered_with_its_result() {
     // J2-08
     let call = r#"{"jsonrpc":"2.0","id":"x","method":"subtract","params":{"subtrahend":23,"minuend":42}}"#;
     let printed = curl(&[&JSON[..], &["--data-binary", call]].concat()).await;
-    assert_eq!((printed.status, &*printed.body), (200, r#"{"jsonrpc":"2.0","id":"x","result":19}"#));
+    assert_eq!((printed.status, &*printed.body), (200, r#"{"jsonrpc":"2.0","result":19,"id":"x"}"#));
 }
 
 #[tokio::test]
@@ -111,7 +111,7 @@ async fn an_error_of_a_method_is_answered_with_200() {
     let error = r#"{"code":1234,"message":"boom","data":{"x":1}}"#;
     assert_eq!(
         (printed.status, printed.body),
-        (200, format!(r#"{{"jsonrpc":"2.0","id":1,"error":{error}}}"#))
+        (200, format!(r#"{{"jsonrpc":"2.0","error":{error},"id":1}}"#))
     );
 }
 
@@ -120,7 +120,7 @@ async fn a_batch_is_answered_with_a_list() {
     // J2-41
     let batch = format!("[{CALL},{NOTIFICATION},{CALL}]");
     let printed = curl(&[&JSON[..], &["--data-binary", &batch]].concat()).await;
-    let sum = r#"{"jsonrpc":"2.0","id":1,"result":5}"#;
+    let sum = r#"{"jsonrpc":"2.0","result":5,"id":1}"#;
     assert_eq!((printed.status, printed.body), (200, format!("[{sum},{sum}]")));
 }
 
@@ -154,7 +154,7 @@ async fn a_stream_path_is_called_with_a_query() {
     let printed = curl_at("rpc/stream?method=greet&id=7&name=J%C3%BCrg", &["--no-buffer"]).await;
     assert_eq!(printed.status, 200);
     assert!(printed.head.contains("\r\ncontent-type: text/event-stream"), "{}", printed.head);
-    let reply = r#"{"jsonrpc":"2.0","id":7,"result":"Hello, Jürg!"}"#;
+    let reply = r#"{"jsonrpc":"2.0","result":"Hello, Jürg!","id":7}"#;
     assert_eq!(printed.body, format!("data: {reply}\n\ndata: [DONE]\n\n"));
 }
 
@@ -163,8 +163,8 @@ async fn a_stream_that_is_called_with_a_query_begins_with_a_start() {
     // LLM-01, LLM-07
     let printed = curl_at("rpc/stream?method=count_and_break", &["--no-buffer"]).await;
     let start = r#"data: {"jsonrpc":"2.0","result":"","id":1,"event":"start"}"#;
-    let item = r#"data: {"jsonrpc":"2.0","id":1,"result":1}"#;
-    let error = r#"data: {"jsonrpc":"2.0","id":1,"error":{"code":7,"message":"the stream broke"}}"#;
+    let item = r#"data: {"jsonrpc":"2.0","result":1,"id":1}"#;
+    let error = r#"data: {"jsonrpc":"2.0","error":{"code":7,"message":"the stream broke"},"id":1}"#;
     assert_eq!(printed.body, format!("{start}\n\n{item}\n\n{error}\n\ndata: [DONE]\n\n"));
 }
 
@@ -173,6 +173,6 @@ async fn a_post_that_accepts_events_gets_them() {
     // LLM-01
     let accept = ["--header", "accept: text/event-stream", "--data-binary", CALL];
     let printed = curl(&[&JSON[..], &accept].concat()).await;
-    let reply = r#"{"jsonrpc":"2.0","id":1,"result":5}"#;
+    let reply = r#"{"jsonrpc":"2.0","result":5,"id":1}"#;
     assert_eq!((printed.status, printed.body), (200, format!("data: {reply}\n\ndata: [DONE]\n\n")));
 }

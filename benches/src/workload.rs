@@ -129,5 +129,5 @@ fn request(method: &str, params: &str) -> String {
 }
 
 fn response(id: usize, result: &Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "result": result})
+    json!({"jsonrpc": "2.0", "result": result, "id": id})
 }

@@ -77,7 +77,7 @@ async fn who_reads_slowly_gets_everything(duplex: Duplex) {
     }
     for id in 0..50 {
         let answer = within(client.receiving.receive()).await.unwrap();
-        assert!(answer.starts_with(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},").as_bytes()));
+        assert!(answer.ends_with(format!(",\"id\":{id}}}").as_bytes()));
         tokio::time::timeout(Duration::from_millis(1), std::future::pending::<()>()).await.unwrap_err();
     }
 }

@@ -67,11 +67,11 @@ async fn a_layer_that_refuses_one_call_does_not_touch_the_rest_of_its_batch() {
     let service = guard.layer(recorder.layer(Arc::new(demo::router())));
     let answer = ask(service, BATCH, &Settings::default()).await.unwrap();
     let expected = r#"[
-        {"jsonrpc":"2.0","id":1,"result":3},
+        {"jsonrpc":"2.0","result":3,"id":1},
         {"result":"one","error":null,"id":[1]},
-        {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request","data":"<any>"}},
-        {"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"Method not found"}},
-        {"jsonrpc":"2.0","id":null,"error":{"code":-32002,"message":"Not authorised"}}
+        {"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":"<any>"},"id":null},
+        {"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found","data":{"method":"nobody"}},"id":"x"},
+        {"jsonrpc":"2.0","error":{"code":-32002,"message":"Not authorised"},"id":null}
     ]"#;
     assert!(Tree::read(&answer).unwrap().matches(&Tree::read(expected).unwrap()), "{answer}");
     assert_eq!(recorder.seen().len(), 3, "what is refused outside is not seen inside");

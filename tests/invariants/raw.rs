@@ -9,7 +9,7 @@ use crate::ask;
 async fn check(params: &str) {
     let body = format!(r#"{{"jsonrpc":"2.0","method":"echo","params":{params},"id":1}}"#);
     let answer = ask(demo::router(), body, &Settings::default()).await.unwrap();
-    assert_eq!(answer, format!(r#"{{"jsonrpc":"2.0","id":1,"result":{params}}}"#));
+    assert_eq!(answer, format!(r#"{{"jsonrpc":"2.0","result":{params},"id":1}}"#));
 }
 
 #[tokio::test]
@@ -41,5 +41,5 @@ async fn members_that_nobody_knows_are_not_read_either() {
     // J2-62
     let body = r#"{"jsonrpc":"2.0","method":"add","params":[1,2],"id":1,"x":1e999999,"y":[[{"z":-0}]]}"#;
     let answer = ask(demo::router(), body, &Settings::default()).await.unwrap();
-    assert_eq!(answer, r#"{"jsonrpc":"2.0","id":1,"result":3}"#);
+    assert_eq!(answer, r#"{"jsonrpc":"2.0","result":3,"id":1}"#);
 }

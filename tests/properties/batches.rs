@@ -43,7 +43,7 @@ proptest! {
                 0 => format!("\"result\":{millis}"),
                 _ => r#""error":{"code":1,"message":"odd"}"#.to_owned(),
             };
-            is_call.then(|| format!(r#"{{"jsonrpc":"2.0","id":{n},{outcome}}}"#))
+            is_call.then(|| format!(r#"{{"jsonrpc":"2.0",{outcome},"id":{n}}}"#))
         };
         let body: Vec<_> = entries.iter().enumerate().map(entry).collect();
         let expected: Vec<_> = entries.iter().enumerate().filter_map(answered).collect();

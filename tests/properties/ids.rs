@@ -14,7 +14,7 @@ proptest! {
         // J2-14, J2-28
         let body = format!(r#"{{"jsonrpc":"2.0","method":"false_result","id": {id} }}"#);
         let answer = ask(demo::router(), body, &Settings::default());
-        prop_assert_eq!(answer, Some(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":false}}"#)));
+        prop_assert_eq!(answer, Some(format!(r#"{{"jsonrpc":"2.0","result":false,"id":{id}}}"#)));
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub fn v2(found: &Tree) -> Result<(), String> {
     let has = |name: &str| names.contains(&name);
     let is_v2 = matches!(found.member("jsonrpc"), Some(Tree::String(version)) if version == "2.0");
     let fits = names.len() == 3 && is_v2 && has("id") && has("result") != has("error");
+    order(found)?;
     match found.member("error") {
         _ if !fits => Err(format!("{found} is not in the shape of 2.0")),
         Some(failure) => error(failure),
@@ -45,7 +46,23 @@ pub fn v1(found: &Tree) -> Result<(), String> {
     let is_null = |name| matches!(found.member(name), Some(Tree::Null));
     let all = ["result", "error", "id"].iter().all(|name| found.member(name).is_some());
     let fits = found.members().len() == 3 && all && (is_null("result") || is_null("error"));
+    order(found)?;
     if fits { Ok(()) } else { Err(format!("{found} is not in the shape of 1.0")) }
+}
+
+/// The members of every response in this message stand in the order in which the specification prints them.
+///
+/// # Errors
+///
+/// That they do not.
+pub fn order(found: &Tree) -> Result<(), String> {
+    const ORDER: [&str; 5] = ["jsonrpc", "result", "error", "stream", "id"];
+    if let Tree::Array(messages) = found {
+        return messages.iter().try_for_each(order);
+    }
+    let place = |(name, _): &(String, Tree)| ORDER.iter().position(|known| known == name);
+    let places: Vec<_> = found.members().iter().filter_map(place).collect();
+    if places.is_sorted() { Ok(()) } else { Err(format!("{found} is not in the order {ORDER:?}")) }
 }
 
 /// An integer code, a string message, and perhaps data (J2-38).

@@ -5,18 +5,19 @@
 //! // carriers: one-answer duplex      only over these kinds; over all of them without this line
 //! // settings: versions=v2 depth=4    from here on, over a new connection; what is not named has its default
 //! --> {"jsonrpc": "2.0", "method": "add", "params": [1, 2], "id": 1}
-//! <-- {"jsonrpc": "2.0", "id": 1, "result": 3}
+//! <-- {"jsonrpc": "2.0", "result": 3, "id": 1}
 //! --> {"jsonrpc": "2.0", "method": "update"}
 //! <-- !
 //! ```
 //!
 //! `-->` sends one message. Each `<--` is one message that comes back, in this order, and `<-- !` says that none does.
-//! Messages are compared as JSON: member order and white space do not count, the spelling of numbers does, and `"<any>"`
-//! stands for any value.
+//! Messages are compared as JSON: white space does not count, the spelling of numbers does, and `"<any>"` stands for any
+//! value. The members of a response must stand in the order of the specification; that of other members does not count.
 
 use switchboard_core::{Profile, Settings, Versions};
 
 use crate::carrier::{Heard, Kind};
+use crate::shape;
 use crate::tree::Tree;
 
 /// One file.
@@ -112,6 +113,7 @@ impl Step {
         let Heard::Messages(messages) = heard else { return Err(format!("the carrier gave {heard:?}")) };
         for (place, message) in messages.iter().enumerate() {
             let found = Tree::of_message(message)?;
+            shape::order(&found)?;
             match self.expected.get(place) {
                 Some(expected) if found.matches(expected) => {}
                 Some(expected) => return Err(format!("expected {expected}\n  found    {found}")),

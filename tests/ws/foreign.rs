@@ -28,7 +28,7 @@ async fn a_foreign_client_is_answered_in_the_kind_it_uses() {
     tasks.spawn(server.serve(demo::router()));
     let (mut client, _) = tokio_tungstenite::connect_async(&url).await.unwrap();
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"add","params":[2,3]}"#;
-    let sum = r#"{"jsonrpc":"2.0","id":1,"result":5}"#;
+    let sum = r#"{"jsonrpc":"2.0","result":5,"id":1}"#;
     client.send(Message::text(call)).await.unwrap();
     assert_eq!(client.next().await.unwrap().unwrap(), Message::text(sum));
     client.send(Message::binary(call.as_bytes().to_vec())).await.unwrap();

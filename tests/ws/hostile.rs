@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 const ADD: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"add","params":[2,3]}"#;
-const SUM: &[u8] = br#"{"jsonrpc":"2.0","id":1,"result":5}"#;
+const SUM: &[u8] = br#"{"jsonrpc":"2.0","result":5,"id":1}"#;
 
 struct Serving {
     address: std::net::SocketAddr,

@@ -26,7 +26,7 @@ pub fn answer(body: &[u8]) -> Vec<u8> {
     if all(body, &mut out).is_err() {
         out.clear();
         out.extend_from_slice(
-            br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
+            br#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}"#,
         );
     }
     out
@@ -93,8 +93,7 @@ impl<'a> Request<'a> {
     }
 
     fn answer(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-        out.extend_from_slice(self.id);
+        out.extend_from_slice(br#"{"jsonrpc":"2.0","#);
         let settled = match self.method {
             b"add" => self.add(out),
             b"ignore" => self.result(out, b"true"),
@@ -103,23 +102,25 @@ impl<'a> Request<'a> {
             _ => Err(r#"{"code":-32601,"message":"Method not found"}"#),
         };
         if let Err(error) = settled {
-            out.extend_from_slice(br#","error":"#);
+            out.extend_from_slice(br#""error":"#);
             out.extend_from_slice(error.as_bytes());
         }
+        out.extend_from_slice(br#","id":"#);
+        out.extend_from_slice(self.id);
         out.push(b'}');
     }
 
     fn add(&self, out: &mut Vec<u8>) -> Result<(), &'static str> {
         let invalid = |_| r#"{"code":-32602,"message":"Invalid params"}"#;
         let (left, right) = pair(self.params).map_err(invalid)?;
-        out.extend_from_slice(br#","result":"#);
+        out.extend_from_slice(br#""result":"#);
         write_integer(out, left.wrapping_add(right));
         Ok(())
     }
 
     fn text(&self, out: &mut Vec<u8>) -> Result<(), &'static str> {
         out.reserve(TEXT.len() + 16);
-        out.extend_from_slice(br#","result":""#);
+        out.extend_from_slice(br#""result":""#);
         assert_eq!(plain_prefix(TEXT.as_bytes()), TEXT.len(), "the floor writes no escapes");
         out.extend_from_slice(TEXT.as_bytes());
         out.push(b'"');
@@ -128,7 +129,7 @@ impl<'a> Request<'a> {
 
     fn result(&self, out: &mut Vec<u8>, json: &[u8]) -> Result<(), &'static str> {
         out.reserve(json.len() + 16);
-        out.extend_from_slice(br#","result":"#);
+        out.extend_from_slice(br#""result":"#);
         out.extend_from_slice(json);
         Ok(())
     }

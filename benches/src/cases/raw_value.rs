@@ -38,8 +38,8 @@ struct Request<'a> {
 #[derive(Serialize)]
 struct Response<'a, T> {
     jsonrpc: &'static str,
-    id: &'a Raw,
     result: T,
+    id: &'a Raw,
 }
 
 /// Answers one request or one batch.
@@ -50,7 +50,7 @@ pub fn answer(body: &[u8]) -> Vec<u8> {
     if settled.is_err() {
         out.clear();
         out.extend_from_slice(
-            br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
+            br#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}"#,
         );
     }
     out
@@ -85,10 +85,10 @@ fn dispatch(request: &Request<'_>, out: &mut Vec<u8>) -> serde_json::Result<()> 
         "ignore" => succeed(request, out, true),
         "text" => succeed(request, out, TEXT.as_str()),
         "document" => {
-            out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-            out.extend_from_slice(request.id.get().as_bytes());
-            out.extend_from_slice(br#","result":"#);
+            out.extend_from_slice(br#"{"jsonrpc":"2.0","result":"#);
             out.extend_from_slice(DOCUMENT.as_bytes());
+            out.extend_from_slice(br#","id":"#);
+            out.extend_from_slice(request.id.get().as_bytes());
             out.push(b'}');
             Ok(())
         }
@@ -97,10 +97,10 @@ fn dispatch(request: &Request<'_>, out: &mut Vec<u8>) -> serde_json::Result<()> 
 }
 
 fn succeed(request: &Request<'_>, out: &mut Vec<u8>, result: impl Serialize) -> serde_json::Result<()> {
-    serde_json::to_writer(out, &Response { jsonrpc: "2.0", id: request.id, result })
+    serde_json::to_writer(out, &Response { jsonrpc: "2.0", result, id: request.id })
 }
 
 fn fail(request: &Request<'_>, out: &mut Vec<u8>, code: i32, message: &str) -> serde_json::Result<()> {
     let error = serde_json::json!({"code": code, "message": message});
-    serde_json::to_writer(out, &serde_json::json!({"jsonrpc": "2.0", "id": request.id, "error": error}))
+    serde_json::to_writer(out, &serde_json::json!({"jsonrpc": "2.0", "error": error, "id": request.id}))
 }

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use bytes::Bytes;
 
 /// What it answers, whatever was asked: the right answer to one `add`.
-pub const ANSWER: &[u8] = br#"{"jsonrpc":"2.0","id":1,"result":107}"#;
+pub const ANSWER: &[u8] = br#"{"jsonrpc":"2.0","result":107,"id":1}"#;
 
 /// Serves on `listener`.
 ///

@@ -75,7 +75,7 @@ where
 
 /// Sends the same item without end, as fast as it is read; its buffer decides when to write.
 async fn feed(socket: &mut WebSocketStream<TcpStream>) -> Result<(), Error> {
-    socket.send(Message::text(r#"{"jsonrpc":"2.0","id":1,"result":1234567890123456}"#)).await?;
+    socket.send(Message::text(r#"{"jsonrpc":"2.0","result":1234567890123456,"id":1}"#)).await?;
     let item = format!(
         r#"{{"jsonrpc":"2.0","method":"{ITEM}","params":{{"subscription":1234567890123456,"result":107}}}}"#
     );

@@ -272,7 +272,7 @@ mod tests {
         check(refused.clone(), Some(Loss::Unsent(refused)));
         check(CallError::TimedOut, None);
         check(CallError::Protocol("odd".into()), None);
-        check(CallError::Rejected(ErrorObject::method_not_found()), None);
+        check(CallError::Rejected(ErrorObject::from_code(Code::METHOD_NOT_FOUND)), None);
         assert_eq!(loss(&Reply::Value(Json::NULL)), None);
     }
 

@@ -48,7 +48,7 @@ mod tests {
             let theirs = CallError::Rejected(ErrorObject::from_code(Code::TIMED_OUT));
             let expected = if is_ours { CallError::TimedOut } else { theirs.clone() };
             assert_eq!(allowance.judge(theirs), expected, "{passed} of {time} ms");
-            let other = CallError::Rejected(ErrorObject::method_not_found());
+            let other = CallError::Rejected(ErrorObject::from_code(Code::METHOD_NOT_FOUND));
             assert_eq!(allowance.judge(other.clone()), other);
         };
         check(30_000, 29_950, true).await;

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
 use clap::Args;
-use serde::Serialize;
-use switchboard::{ErrorObject, Json};
+use serde::{Deserialize, Serialize};
+use switchboard::{Code, ErrorObject, Json};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -125,15 +125,28 @@ pub(crate) fn described(failure: &Failure) -> String {
 
 /// An error object for a person.
 fn rejection(error: &ErrorObject, advice: Option<&str>) -> String {
-    let mut text = format!("{ERROR}error {}{ERROR:#} {}\n", error.code, visible(&error.message));
-    if let Some(data) = &error.data {
-        text.push_str(&Layout::Page.of(data));
-        text.push('\n');
+    let mut text = format!("{ERROR}error {}{ERROR:#} {}", error.code, visible(&error.message));
+    match (unknown_method(error), &error.data) {
+        (Some(method), _) => text.push_str(&format!(": {}", visible(&method))),
+        (None, Some(data)) => text.push_str(&format!("\n{}", Layout::Page.of(data))),
+        (None, None) => {}
     }
+    text.push('\n');
     if let Some(advice) = advice {
         text.push_str(&format!("{ADVICE}{}{ADVICE:#}\n", shown(advice)));
     }
     text
+}
+
+/// The name of an unknown method, if `data` holds nothing else.
+fn unknown_method(error: &ErrorObject) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Data {
+        method: String,
+    }
+    let data = error.data.as_ref().filter(|_| error.code == Code::METHOD_NOT_FOUND)?;
+    data.decode::<Data>().ok().map(|data| data.method)
 }
 
 /// Text of several lines, in which nothing else commands the terminal.
@@ -158,7 +171,6 @@ fn line(error: &ErrorObject) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchboard::Code;
 
     #[test]
     fn an_error_is_one_line_for_programs_and_a_page_for_people() {
@@ -167,6 +179,16 @@ mod tests {
         let shown = rejection(&error, Some("try\n  this\u{1b}"));
         let shown = anstream::adapter::strip_str(&shown).to_string();
         assert_eq!(shown, "error 7 no\\u001b[2J\n[\n  1,\n  2\n]\ntry\n  this\\u001b\n");
+    }
+
+    #[test]
+    fn the_name_of_an_unknown_method_stands_beside_the_error() {
+        let check = |error: ErrorObject, expected: &str| {
+            assert_eq!(anstream::adapter::strip_str(&rejection(&error, None)).to_string(), expected);
+        };
+        let unknown = ErrorObject::method_not_found("a\u{1b}");
+        check(unknown, "error -32601 Method not found: a\\u001b\n");
+        check(ErrorObject::from_code(Code::METHOD_NOT_FOUND), "error -32601 Method not found\n");
     }
 
     #[test]

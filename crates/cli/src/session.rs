@@ -95,7 +95,8 @@ fn cannot_start(error: &std::io::Error) -> Failure {
 impl Session<'_> {
     /// Opens a line to the far side, which finds no methods here.
     pub(crate) async fn open(&self) -> Result<Line, Failure> {
-        self.open_for(service_fn(|_: &Call| ReplyFuture::ready(ErrorObject::method_not_found()))).await
+        let nothing = |call: &Call| ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str()));
+        self.open_for(service_fn(nothing)).await
     }
 
     /// Opens a line to the far side, which may call this service, or send it notifications.

@@ -82,10 +82,16 @@ impl ErrorObject {
         ErrorObject::from_code(Code::INVALID_REQUEST).with_detail(detail)
     }
 
-    /// -32601.
+    /// -32601 with the name that the caller used as `data.method`.
+    ///
+    /// A layer that hides methods answers with this too, so that a hidden method cannot be told from one that does not exist.
     #[must_use]
-    pub fn method_not_found() -> ErrorObject {
-        ErrorObject::from_code(Code::METHOD_NOT_FOUND)
+    pub fn method_not_found(method: &str) -> ErrorObject {
+        #[derive(Serialize)]
+        struct Data<'a> {
+            method: &'a str,
+        }
+        ErrorObject::from_code(Code::METHOD_NOT_FOUND).with_data_ref(&Data { method })
     }
 
     /// -32602, saying what is wrong with the parameters. Never quote what was received: it may be a secret.

@@ -155,7 +155,7 @@ impl RouterBuilder {
         self
     }
 
-    /// Sets what answers calls of unknown methods, which is otherwise -32601.
+    /// Sets what answers calls of unknown methods, which is otherwise -32601 with the name as `data.method`.
     pub fn fallback(mut self, service: impl Service) -> RouterBuilder {
         self.fallback = Some(Arc::new(service));
         self
@@ -205,9 +205,13 @@ impl RouterBuilder {
             services.entry(key).or_insert_with(|| Arc::new(names.unknown()));
         }
         methods.sort_by(|a, b| a.name.cmp(&b.name));
-        let unknown = || Arc::new(service_fn(|_| ReplyFuture::ready(ErrorObject::method_not_found()))) as _;
-        Ok(Router { services, fallback: self.fallback.unwrap_or_else(unknown), methods })
+        let fallback = self.fallback.unwrap_or_else(|| Arc::new(service_fn(unknown)));
+        Ok(Router { services, fallback, methods })
     }
+}
+
+fn unknown(call: &Call) -> ReplyFuture {
+    ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str()))
 }
 
 /// What answers a method, with the names of its subscription on its streams.

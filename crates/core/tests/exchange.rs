@@ -63,6 +63,6 @@ async fn options_of_an_entry_of_a_batch_hold_for_that_entry() {
     );
     let answer = engine(router, Settings::default()).exchange(body, &Context::default()).await;
     let expected = [(1, false), (2, true), (3, false)]
-        .map(|(id, has_deadline)| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{has_deadline}}}"#));
+        .map(|(id, has_deadline)| format!(r#"{{"jsonrpc":"2.0","result":{has_deadline},"id":{id}}}"#));
     assert_eq!(answer.body().unwrap(), format!("[{}]", expected.join(",")).as_str());
 }

@@ -43,7 +43,7 @@ async fn what_a_handler_pushes_comes_before_its_reply_in_order() {
     let expected = [
         r#"{"jsonrpc":"2.0","method":"progress","params":[1]}"#,
         r#"{"jsonrpc":"2.0","method":"progress","params":[2]}"#,
-        r#"{"jsonrpc":"2.0","id":1,"result":"done"}"#,
+        r#"{"jsonrpc":"2.0","result":"done","id":1}"#,
     ];
     assert_eq!(all(open(router, CALL, Limits::default())).await, expected);
 }
@@ -60,7 +60,7 @@ async fn the_caller_cannot_be_asked_and_cannot_be_told_when_it_is_too_late() {
         }
     }));
     let answer = all(open(router, CALL, Limits::default())).await;
-    assert_eq!(answer, [r#"{"jsonrpc":"2.0","id":1,"result":true}"#]);
+    assert_eq!(answer, [r#"{"jsonrpc":"2.0","result":true,"id":1}"#]);
     let late = peers.recv().await.unwrap().notify("late", ()).await;
     assert!(matches!(late, Err(CallError::Closed(_))), "{late:?}");
 }
@@ -97,10 +97,8 @@ async fn items_are_responses_and_none_is_pulled_before_it_is_asked_for() {
     assert_eq!(events.next().await, Some(Output::Started(1.into())));
     assert_eq!(pulled.load(Ordering::SeqCst), 0);
     let first = events.next().await;
-    assert_eq!(
-        first,
-        Some(Output::Message(Bytes::from_static(br#"{"jsonrpc":"2.0","id":1,"result":0}"#), Cause::Answer))
-    );
+    let text = Bytes::from_static(br#"{"jsonrpc":"2.0","result":0,"id":1}"#);
+    assert_eq!(first, Some(Output::Message(text, Cause::Answer)));
     assert_eq!(pulled.load(Ordering::SeqCst), 1);
     assert_eq!(all(events).await.len(), 2);
 }
@@ -113,7 +111,7 @@ async fn an_error_is_the_last_of_a_stream_and_an_item_too_long_is_one() {
     });
     let answer = all(open(with(Method::new("m", broken)), CALL, Limits::default())).await;
     assert_eq!(answer.len(), 3, "{answer:?}");
-    assert_eq!(answer[2], r#"{"jsonrpc":"2.0","id":1,"error":{"code":7,"message":"broke"}}"#);
+    assert_eq!(answer[2], r#"{"jsonrpc":"2.0","error":{"code":7,"message":"broke"},"id":1}"#);
 
     let long = with(Method::stream("m", |(): (), _| stream::iter(["ok", "much too long"])));
     let answer = all(open(long, CALL, Limits { reply: 8, ..Limits::default() })).await;
@@ -142,7 +140,7 @@ async fn what_is_interrupted_is_answered_with_the_error() {
     assert_eq!(events.next().now_or_never(), None);
     events.interrupt(&ErrorObject::from_code(Code::SHUTTING_DOWN));
     let rest = all(events).await;
-    assert_eq!(rest, [r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32006,"message":"Shutting down"}}"#]);
+    assert_eq!(rest, [r#"{"jsonrpc":"2.0","error":{"code":-32006,"message":"Shutting down"},"id":1}"#]);
 }
 
 #[tokio::test]

@@ -113,7 +113,9 @@ impl Service for Discover {
         if !call.params.as_ref().is_none_or(is_empty) {
             return ReplyFuture::ready(ErrorObject::invalid_params("expected no parameters"));
         }
-        let Some(told) = self.told.get() else { return ReplyFuture::ready(ErrorObject::method_not_found()) };
+        let Some(told) = self.told.get() else {
+            return ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str()));
+        };
         let Some(is_visible) = &self.is_visible else {
             return ReplyFuture::ready(Reply::Value(told.json.clone()));
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::HeaderMap;
-use switchboard_core::{Call, ErrorObject, Peer, Reply, ReplyFuture, Service, Settings, Version, service_fn};
+use switchboard_core::{Call, ErrorObject, Peer, ReplyFuture, Service, Settings, Version, service_fn};
 
 #[cfg(any(feature = "tcp", feature = "ws"))]
 use crate::address::Place;
@@ -71,7 +71,7 @@ impl Dial {
     ///
     /// When it is none.
     pub fn new(url: &str) -> Result<Dial, DialError> {
-        let nothing = |_: &Call| ReplyFuture::ready(Reply::Error(ErrorObject::method_not_found()));
+        let nothing = |call: &Call| ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str()));
         Ok(Dial {
             address: url.parse()?,
             service: Arc::new(service_fn(nothing)),

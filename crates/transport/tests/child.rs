@@ -26,7 +26,7 @@ async fn start(script: &str) -> Peer {
 const LOOP: &str = r#"
 while read -r line; do
   id=${line##*\"id\":}; id=${id%%[,\}]*}
-  printf '{"jsonrpc":"2.0","id":%s,"result":"%s"}\n' "$id" "$answer"
+  printf '{"jsonrpc":"2.0","result":"%s","id":%s}\n' "$answer" "$id"
 done
 "#;
 
@@ -64,9 +64,9 @@ async fn a_child_that_ignores_everything_is_killed_with_what_it_started() {
 /// longer to end than any test.
 async fn ended(script: &str) {
     let (held, mut over) = tokio::sync::mpsc::channel::<()>(1);
-    let service = service_fn(move |_: &Call| {
+    let service = service_fn(move |call: &Call| {
         let _ = &held;
-        ReplyFuture::ready(ErrorObject::method_not_found())
+        ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str()))
     });
     let command = Command::new("/bin/sh").args(["-c", script]).grace(Duration::from_secs(10_000));
     let peer = child::connect(&command, Arc::new(service), &Options::new(Framing::Lines)).await.unwrap();

@@ -37,7 +37,7 @@ async fn pipelined_requests_are_answered_in_their_order() {
     raw.send(requests).await;
     for id in 0..100 {
         let body = raw.response().await.unwrap().body;
-        assert_eq!(body, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"{id}"}}"#));
+        assert_eq!(body, format!(r#"{{"jsonrpc":"2.0","result":"{id}","id":{id}}}"#));
     }
     server.stop().await;
 }
@@ -62,7 +62,7 @@ async fn a_large_answer_arrives_whole() {
     for _ in 0..2 {
         raw.send(post(server.address, "", &call)).await;
         let body = raw.response().await.unwrap().body;
-        assert_eq!(body, format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{text}"}}"#));
+        assert_eq!(body, format!(r#"{{"jsonrpc":"2.0","result":"{text}","id":1}}"#));
     }
     server.stop().await;
 }

@@ -93,7 +93,7 @@ async fn text(endpoint: &mut Endpoint, body: &str) -> String {
 async fn a_stream_is_one_event_an_item_and_done() {
     let (mut endpoint, _) = endpoint();
     let streamed = text(&mut endpoint, &call("count", "[2]")).await;
-    let item = |item| format!("data: {{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{item}}}\n\n");
+    let item = |item| format!("data: {{\"jsonrpc\":\"2.0\",\"result\":{item},\"id\":7}}\n\n");
     assert_eq!(streamed, format!(": stream\n\n{}{}data: [DONE]\n\n", item(1), item(2)));
     let plain = text(&mut endpoint, &call("add", "[2,3]")).await;
     assert_eq!(plain, format!("{}data: [DONE]\n\n", item(5)));
@@ -229,7 +229,7 @@ async fn read(events: &str) -> Result<Vec<Result<Json, CallError>>, CallError> {
 // LLM-04
 #[tokio::test]
 async fn a_stream_that_ends_without_saying_so_was_cut_off() {
-    let item = |item: u8| format!("data: {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{item}}}\r\n\r\n");
+    let item = |item: u8| format!("data: {{\"jsonrpc\":\"2.0\",\"result\":{item},\"id\":1}}\r\n\r\n");
     let whole = read(&format!("{}: x\n\n{}data: [DONE]\n\n", item(1), item(2))).await.unwrap();
     assert_eq!(whole, [Ok(Json::encode(&1).unwrap()), Ok(Json::encode(&2).unwrap())]);
     let cut = read(&item(1)).await.unwrap();

@@ -171,7 +171,7 @@ async fn a_half_closed_socket_still_gets_its_answers() {
     here.shutdown().await.unwrap();
     let mut answer = String::new();
     here.read_to_string(&mut answer).await.unwrap();
-    assert_eq!(answer, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":5}\n");
+    assert_eq!(answer, "{\"jsonrpc\":\"2.0\",\"result\":5,\"id\":1}\n");
     server.await.unwrap().unwrap();
 }
 

@@ -44,7 +44,7 @@ async fn each_message_is_seen_once_in_its_direction() {
         assert_eq!(peer.call::<i64>("add", [2, 3]).await.unwrap(), 5);
         let expected = [
             (Direction::Sent, r#"{"jsonrpc":"2.0","method":"add","params":[2,3],"id":1}"#.to_owned()),
-            (Direction::Received, r#"{"jsonrpc":"2.0","id":1,"result":5}"#.to_owned()),
+            (Direction::Received, r#"{"jsonrpc":"2.0","result":5,"id":1}"#.to_owned()),
         ];
         assert_eq!(*messages.lock().unwrap(), expected, "{url}");
         let heads = carrier.lock().unwrap();

@@ -181,6 +181,6 @@ export class Link {
   private refuse(message: Incoming): void {
     if (message.kind !== 'call' || message.id === undefined) return;
     const error = '{"code":-32601,"message":"Method not found","data":"the playground serves no methods"}';
-    this.socket?.send(`{"jsonrpc":"2.0","id":${message.id},"error":${error}}`);
+    this.socket?.send(`{"jsonrpc":"2.0","error":${error},"id":${message.id}}`);
   }
 }

@@ -27,7 +27,7 @@ visit('request and response are shown as they went over the wire, with time and 
   const text = await page.getByRole('region', { name: 'Text of the request' }).innerText();
   assert.equal(text, request.postData());
   const { id } = JSON.parse(text) as { id: number };
-  const answer = `{"jsonrpc":"2.0","id":${id},"result":5}`;
+  const answer = `{"jsonrpc":"2.0","result":5,"id":${id}}`;
   assert.equal(await page.getByRole('region', { name: 'Text of the response' }).innerText(), answer);
   const head = await page.getByRole('region', { name: 'Head of the request' }).innerText();
   assert.match(head, new RegExp(`^POST /\nHost: ${new URL(url).host}\nContent-Type: application/json\n`));

@@ -131,7 +131,7 @@ visit(
 visit('a server that does not describe itself can still be called', async ({ page, url }) => {
   await page.route(url, (route) => {
     const isAsked = route.request().postData()?.includes('rpc.discover') === true;
-    const error = '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}';
+    const error = '{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}';
     return isAsked ? route.fulfill({ contentType: 'application/json', body: error }) : route.continue();
   });
   await page.reload();

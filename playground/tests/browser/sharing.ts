@@ -86,7 +86,7 @@ visit('a batch is written down whole', async ({ page }) => {
   await page.getByRole('button', { name: 'Add to batch' }).click();
   await page.getByRole('button', { name: 'Add to batch' }).click();
   const printed = await execute('curl', await code(page, 'curl'));
-  assert.equal(printed, '[{"jsonrpc":"2.0","id":1,"result":5},{"jsonrpc":"2.0","id":2,"result":5}]');
+  assert.equal(printed, '[{"jsonrpc":"2.0","result":5,"id":1},{"jsonrpc":"2.0","result":5,"id":2}]');
 });
 
 visit('Rust is written for every transport', async ({ page, url }) => {

@@ -49,7 +49,7 @@ visit('the events are shown as they came', async ({ page }) => {
   await ended(page);
   await page.getByRole('tab', { name: 'Wire' }).click();
   const text = await page.getByRole('region', { name: 'Text of the response' }).innerText();
-  assert.match(text, /data: \{"jsonrpc":"2\.0","id":\d+,"result":1\}\n\ndata: .*"result":2\}\n\ndata: \[DONE\]/);
+  assert.match(text, /data: \{"jsonrpc":"2\.0","result":1,"id":\d+\}\n\ndata: .*"result":2,"id":\d+\}\n\ndata: \[DONE\]/);
 });
 
 visit('what the server pushes arrives live', async ({ page }) => {

@@ -16,7 +16,7 @@ test('there are twenty cases and more, each with a name and a rule of its own', 
 });
 
 test('an answer is right or wrong by its code, its identifier and its shape', () => {
-  const error = (code: number, id: string) => `{"jsonrpc":"2.0","id":${id},"error":{"code":${code},"message":"m"}}`;
+  const error = (code: number, id: string) => `{"jsonrpc":"2.0","error":{"code":${code},"message":"m"},"id":${id}}`;
   const check = (isRight: boolean, expected: Parameters<typeof judge>[0], text: string) =>
     assert.equal(judge(expected, text).isRight, isRight, text);
   const invalid = { kind: 'error' as const, codes: [-32600], ids: ['null'] };
@@ -24,7 +24,7 @@ test('an answer is right or wrong by its code, its identifier and its shape', ()
   check(false, invalid, error(-32600, '1'));
   check(false, invalid, error(-32700, 'null'));
   check(false, invalid, `[${error(-32600, 'null')}]`);
-  check(false, invalid, '{"jsonrpc":"2.0","id":null,"result":1}');
+  check(false, invalid, '{"jsonrpc":"2.0","result":1,"id":null}');
   check(false, invalid, '');
   check(false, invalid, '<html>');
   const three = { kind: 'errors' as const, code: -32600, count: 2 };

@@ -23,7 +23,7 @@ test('1.0 has a list and an identifier, which is null for a notification', () =>
 
 test('messages are told apart by their members', () => {
   const kinds = (text: string) => readMessage(text).kind;
-  assert.equal(kinds('{"jsonrpc":"2.0","id":1,"result":null}'), 'response');
+  assert.equal(kinds('{"jsonrpc":"2.0","result":null,"id":1}'), 'response');
   assert.equal(kinds('{"result":null,"error":{"code":1,"message":"m"},"id":1}'), 'response');
   assert.equal(kinds('{"method":"m"}'), 'call');
   assert.equal(kinds('[{"method":"m"}]'), 'batch');

@@ -19,7 +19,7 @@ const clients = {
 
 for (const [carrier, client] of Object.entries(clients)) {
   const positional = await client.request("subtract", [42, 23], 1);
-  check(`${carrier}: a call by position`, positional, { jsonrpc: "2.0", id: 1, result: 19 });
+  check(`${carrier}: a call by position`, positional, { jsonrpc: "2.0", result: 19, id: 1 });
 
   const named = await client.request("subtract", { subtrahend: 23, minuend: 42 });
   check(`${carrier}: a call by name, with an identifier of jayson's own`, named.result, 19);

@@ -18,7 +18,7 @@ async function ask(message, options = {}) {
 }
 
 const subtract = { jsonrpc: "2.0", method: "subtract", params: [42, 23], id: 1 };
-const difference = { isBinary: false, jsonrpc: "2.0", id: 1, result: 19 };
+const difference = { isBinary: false, jsonrpc: "2.0", result: 19, id: 1 };
 check("a call in a text frame is answered in one", await ask(subtract), difference);
 check("a call in a binary frame is answered", { ...(await ask(subtract, { binary: true })), isBinary: false }, difference);
 

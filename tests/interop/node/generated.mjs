@@ -21,7 +21,7 @@ function answer(request, response) {
   request.on("end", () => {
     const asked = JSON.parse(Buffer.concat(chunks));
     const send = (value) => response.setHeader("content-type", "application/json").end(JSON.stringify(value));
-    const respond = ({ id, params }) => ({ jsonrpc: "2.0", id, result: params.a });
+    const respond = ({ id, params }) => ({ jsonrpc: "2.0", result: params.a, id });
     switch (request.url) {
       case "/cut":
         response.writeHead(200, { "content-type": "application/json", "content-length": 1000 });
@@ -33,9 +33,9 @@ function answer(request, response) {
       case "/empty":
         return send(Array.isArray(asked) ? {} : { jsonrpc: "2.0", id: asked.id });
       case "/mixed":
-        return send([{ jsonrpc: "2.0", id: "other", result: 0 }, respond(asked[2]), respond(asked[0]), null]);
+        return send([{ jsonrpc: "2.0", result: 0, id: "other" }, respond(asked[2]), respond(asked[0]), null]);
       case "/refused":
-        return send({ jsonrpc: "2.0", id: null, error: { code: -32600, message: "no batches" } });
+        return send({ jsonrpc: "2.0", error: { code: -32600, message: "no batches" }, id: null });
     }
   });
 }
@@ -71,7 +71,7 @@ try {
   const server = createServer(answer);
   const sockets = new WebSocketServer({ server });
   sockets.on("connection", (socket, { url: path }) => {
-    const refusal = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32600, message: "no batches" } });
+    const refusal = JSON.stringify({ jsonrpc: "2.0", error: { code: -32600, message: "no batches" }, id: null });
     socket.on("message", () => (path === "/cut" ? socket.terminate() : path === "/refused" ? socket.send(refusal) : undefined));
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));

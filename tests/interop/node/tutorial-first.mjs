@@ -25,7 +25,7 @@ async function items(response) {
   return data.map((line) => JSON.parse(line.slice("data: ".length)).result);
 }
 
-check("math/add", await ask("math/add", { a: 2, b: 3 }), { jsonrpc: "2.0", id: 1, result: 5 });
+check("math/add", await ask("math/add", { a: 2, b: 3 }), { jsonrpc: "2.0", result: 5, id: 1 });
 check("paritosh/echo", (await ask("paritosh/echo", ["hi"])).result, "[Paritosh] hi");
 check("an error", (await ask("math/sqrt", [-1])).error.code, -32001);
 const notified = await post({ jsonrpc: "2.0", method: "logEvent", params: ["login"] });

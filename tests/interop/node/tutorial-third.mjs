@@ -21,8 +21,8 @@ function plain(answer) {
 }
 
 const request = (method, params, id) => ({ jsonrpc: "2.0", method, params, id });
-const result = (result, id) => ({ jsonrpc: "2.0", id, result });
-const error = (code, message, id) => ({ jsonrpc: "2.0", id, error: { code, message } });
+const result = (result, id) => ({ jsonrpc: "2.0", result, id });
+const error = (code, message, id) => ({ jsonrpc: "2.0", error: { code, message }, id });
 const invalid = error(-32600, "Invalid Request", null);
 
 check("params by position", await post(request("subtract", [42, 23], 1)), result(19, 1));

@@ -21,10 +21,10 @@ def one_after_the_other(version, client):
     response = client.post(RPC, json=call("subtract", [42, 23]))
     check(f"{version}: the version", response.http_version, version)
     check(f"{version}: the status and the type", (response.status_code, response.headers["content-type"]), (200, "application/json"))
-    check(f"{version}: a call by position", response.json(), {"jsonrpc": "2.0", "id": 1, "result": 19})
+    check(f"{version}: a call by position", response.json(), {"jsonrpc": "2.0", "result": 19, "id": 1})
 
     response = client.post(RPC, json=call("subtract", {"minuend": 42, "subtrahend": 23}, "é"))
-    check(f"{version}: a call by name, with a string as its identifier", response.json(), {"jsonrpc": "2.0", "id": "é", "result": 19})
+    check(f"{version}: a call by name, with a string as its identifier", response.json(), {"jsonrpc": "2.0", "result": 19, "id": "é"})
 
     big = {"text": "\N{GRINNING FACE}" * 50_000, "number": 12345678901234567890123}
     check(f"{version}: something big", client.post(RPC, json=call("echo", [big])).json()["result"], big)
@@ -67,7 +67,7 @@ def event_streams(client):
 
     with client.stream("POST", RPC, json=call("get_data"), headers=accept) as response:
         events = list(data(response))
-    check("events: a method with one answer", events, [{"jsonrpc": "2.0", "id": 1, "result": ["hello", 5]}])
+    check("events: a method with one answer", events, [{"jsonrpc": "2.0", "result": ["hello", 5], "id": 1}])
 
     with client.stream("GET", f"{RPC}/stream", params={"method": "count", "id": 7, "to": 2}) as response:
         start, *items = data(response)

@@ -20,7 +20,7 @@ async def messages(socket):
         await socket.send(message)
         return json.loads(await socket.recv())
 
-    difference = {"jsonrpc": "2.0", "id": 1, "result": 19}
+    difference = {"jsonrpc": "2.0", "result": 19, "id": 1}
     text = json.dumps(call("subtract", (42, 23)))
     check("a call by position, in text", await ask(text), difference)
     check("a call in binary", await ask(text.encode()), difference)

@@ -137,14 +137,14 @@ class Odd(BaseHTTPRequestHandler):
         if name == "empty":
             body = json.dumps({} if isinstance(asked, list) else {"jsonrpc": "2.0", "id": asked["id"]}).encode()
         elif name == "other":
-            body = b'{"jsonrpc": "2.0", "id": 77, "result": 1}'
+            body = b'{"jsonrpc": "2.0", "result": 1, "id": 77}'
         elif name == "deep":
             body = b"[" * 200_000
         elif name == "mixed":
-            one, _, three = ({"jsonrpc": "2.0", "id": one["id"], "result": one["params"]["a"]} for one in asked)
-            body = json.dumps([{"jsonrpc": "2.0", "id": [], "result": 0}, three, one, None]).encode()
+            one, _, three = ({"jsonrpc": "2.0", "result": one["params"]["a"], "id": one["id"]} for one in asked)
+            body = json.dumps([{"jsonrpc": "2.0", "result": 0, "id": []}, three, one, None]).encode()
         elif name == "refused":
-            body = b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "no batches"}}'
+            body = b'{"jsonrpc": "2.0", "error": {"code": -32600, "message": "no batches"}, "id": null}'
         self.send_response({"moved": 302, "failed": 502}.get(name, 200))
         self.send_header("Location", "/elsewhere")
         if name == "chunks":

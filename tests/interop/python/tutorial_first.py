@@ -36,7 +36,7 @@ def stream(**params):
 
 
 for path in ("/", "/rpc", "/jsonrpc"):
-    answer = {"jsonrpc": "2.0", "id": 1, "result": 5}
+    answer = {"jsonrpc": "2.0", "result": 5, "id": 1}
     check(f"math/add by position at {path}", ask("math/add", [2, 3], path), answer)
     check(f"math/add by name at {path}", ask("math/add", {"a": 2, "b": 3}, path), answer)
 check("math/subtract", ask("math/subtract", {"a": 10, "b": 4})["result"], 6)

@@ -29,8 +29,8 @@ def ask(method, params, id=1):
     return json.loads(server.stdout.readline())
 
 
-check("math/add", ask("math/add", {"a": 2, "b": 3}), {"jsonrpc": "2.0", "id": 1, "result": 5})
-check("paritosh/echo", ask("paritosh/echo", {"message": "é"}, "x"), {"jsonrpc": "2.0", "id": "x", "result": "[Paritosh] é"})
+check("math/add", ask("math/add", {"a": 2, "b": 3}), {"jsonrpc": "2.0", "result": 5, "id": 1})
+check("paritosh/echo", ask("paritosh/echo", {"message": "é"}, "x"), {"jsonrpc": "2.0", "result": "[Paritosh] é", "id": "x"})
 check("an error", ask("math/sqrt", [-1])["error"]["code"], -32001)
 send({"jsonrpc": "2.0", "method": "logEvent", "params": {"event": "login"}})
 check("a notification has no answer", ask("getStatus", [])["result"]["notices"], 1)

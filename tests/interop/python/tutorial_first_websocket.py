@@ -54,7 +54,7 @@ class Client:
 async def main():
     async with connect(f"{url('ws')}/rpc/ws", proxy=None) as socket:
         client = Client(socket)
-        check("math/add", await client.ask("math/add", {"a": 2, "b": 3}), {"jsonrpc": "2.0", "id": 1, "result": 5})
+        check("math/add", await client.ask("math/add", {"a": 2, "b": 3}), {"jsonrpc": "2.0", "result": 5, "id": 1})
         check("paritosh/echo", (await client.ask("paritosh/echo", ["hi"]))["result"], "[Paritosh] hi")
         check("an error", (await client.ask("math/sqrt", [-1]))["error"]["code"], -32001)
 

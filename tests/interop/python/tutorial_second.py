@@ -27,17 +27,17 @@ def ask_1_0(method, params, id=1):
 
 # 2.0
 for message in ("text", 1.5, None, True, [1, [2]], {"a": {"b": "é"}}):
-    check(f"echo of {message!r}", ask("echo", {"message": message}), {"jsonrpc": "2.0", "id": 1, "result": message})
+    check(f"echo of {message!r}", ask("echo", {"message": message}), {"jsonrpc": "2.0", "result": message, "id": 1})
     check(f"echo of {message!r} by position", ask("echo", [message])["result"], message)
 check("add", ask("add", [5, 3])["result"], 8)
-check("add by name", ask("add", {"a": 5, "b": 3}, "x"), {"jsonrpc": "2.0", "id": "x", "result": 8})
+check("add by name", ask("add", {"a": 5, "b": 3}, "x"), {"jsonrpc": "2.0", "result": 8, "id": "x"})
 check("subtract", ask("subtract", {"subtrahend": 23, "minuend": 42})["result"], 19)
 time = datetime.fromisoformat(ask("get_server_time")["result"].replace("Z", "+00:00"))
 check("get_server_time", abs((datetime.now(timezone.utc) - time).total_seconds()) < 3600, True)
 check("get_server_time with no params", set(ask("get_server_time", [])), {"jsonrpc", "id", "result"})
 
 error = {"code": -32000, "message": "the disk is full"}
-check("trigger_error says what it was given, and nothing else", ask("trigger_error", {"message": "the disk is full"}), {"jsonrpc": "2.0", "id": 1, "error": error})
+check("trigger_error says what it was given, and nothing else", ask("trigger_error", {"message": "the disk is full"}), {"jsonrpc": "2.0", "error": error, "id": 1})
 check("trigger_error without a message", ask("trigger_error")["error"], {"code": -32000, "message": "Server error"})
 check("a method that is not there", ask("nothing")["error"]["code"], -32601)
 check("a parameter too many", ask("add", [1, 2, 3])["error"]["code"], -32602)

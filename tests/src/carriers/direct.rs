@@ -70,8 +70,8 @@ async fn call(service: &dyn Service, request: Request) -> Heard {
 
 fn response(version: Version, id: &Id, result: &str, error: Option<&str>) -> Heard {
     let text = match (version, error) {
-        (Version::V2, None) => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#),
-        (Version::V2, Some(error)) => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#),
+        (Version::V2, None) => format!(r#"{{"jsonrpc":"2.0","result":{result},"id":{id}}}"#),
+        (Version::V2, Some(error)) => format!(r#"{{"jsonrpc":"2.0","error":{error},"id":{id}}}"#),
         (Version::V1, error) => {
             format!(r#"{{"result":{result},"error":{},"id":{id}}}"#, error.unwrap_or("null"))
         }

@@ -50,13 +50,13 @@ impl Outcome {
         struct Object<'a> {
             #[serde(skip_serializing_if = "Option::is_none")]
             jsonrpc: Option<&'static str>,
-            id: &'a Json,
             #[serde(skip_serializing_if = "Option::is_none")]
             result: Option<&'a Json>,
             #[serde(skip_serializing_if = "Option::is_none")]
             error: Option<Error<'a>>,
             #[serde(skip_serializing_if = "Option::is_none")]
             failure: Option<Local>,
+            id: &'a Json,
         }
         #[derive(Serialize)]
         struct Error<'a> {
@@ -71,7 +71,7 @@ impl Outcome {
             message: String,
         }
         let mut object =
-            Object { jsonrpc: Some("2.0"), id: &self.id, result: None, error: None, failure: None };
+            Object { jsonrpc: Some("2.0"), result: None, error: None, failure: None, id: &self.id };
         match &self.result {
             Ok(json) => object.result = Some(json),
             Err(CallError::Rejected(error)) => {
@@ -194,23 +194,23 @@ mod tests {
         };
         check(
             rejected(Code::UPSTREAM_FAILED),
-            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32004,"message":"Upstream failed"}}"#,
+            r#"{"jsonrpc":"2.0","error":{"code":-32004,"message":"Upstream failed"},"id":1}"#,
         );
         check(
             CallError::Protocol("odd".into()),
-            r#"{"id":1,"failure":{"kind":"protocol","message":"the answer breaks the protocol: odd"}}"#,
+            r#"{"failure":{"kind":"protocol","message":"the answer breaks the protocol: odd"},"id":1}"#,
         );
         check(
             CallError::TimedOut,
-            r#"{"id":1,"failure":{"kind":"timeout","message":"no answer came within the time given"}}"#,
+            r#"{"failure":{"kind":"timeout","message":"no answer came within the time given"},"id":1}"#,
         );
         check(
             CallError::Unreachable("gone".into()),
-            r#"{"id":1,"failure":{"kind":"connection","message":"gone"}}"#,
+            r#"{"failure":{"kind":"connection","message":"gone"},"id":1}"#,
         );
         check(
             CallError::Unsupported("odd".into()),
-            r#"{"id":1,"failure":{"kind":"unsupported","message":"nothing was sent: odd"}}"#,
+            r#"{"failure":{"kind":"unsupported","message":"nothing was sent: odd"},"id":1}"#,
         );
     }
 

@@ -78,7 +78,7 @@ impl Voice {
             voice.pushed(call);
             match call.is_notification() {
                 true => ReplyFuture::ready(Reply::Value(Json::NULL)),
-                false => ReplyFuture::ready(ErrorObject::method_not_found()),
+                false => ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str())),
             }
         })
     }

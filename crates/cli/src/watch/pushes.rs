@@ -93,7 +93,7 @@ pub(super) struct Pushes {
 impl Service for Pushes {
     fn call(&self, call: &Call) -> ReplyFuture {
         let Some(sender) = self.sender.as_ref().filter(|_| call.is_notification()) else {
-            return ReplyFuture::ready(ErrorObject::method_not_found());
+            return ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str()));
         };
         let push = Push { method: call.method.to_string(), params: call.params.clone() };
         let is_kept = self.queue.enter(&push)

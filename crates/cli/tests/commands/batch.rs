@@ -12,9 +12,9 @@ const CALLS: &str = "# three calls and a notification\n\
     {\"method\": \"sum\", \"params\": [1, 2], \"id\": \"mine\"}\n";
 
 const ANSWERS: [&str; 3] = [
-    r#"{"jsonrpc":"2.0","id":1,"result":5}"#,
-    r#"{"jsonrpc":"2.0","id":3,"result":"two words"}"#,
-    r#"{"jsonrpc":"2.0","id":"mine","result":3}"#,
+    r#"{"jsonrpc":"2.0","result":5,"id":1}"#,
+    r#"{"jsonrpc":"2.0","result":"two words","id":3}"#,
+    r#"{"jsonrpc":"2.0","result":3,"id":"mine"}"#,
 ];
 
 #[test]
@@ -56,10 +56,13 @@ fn one_failure_among_many_is_exit_code_1() {
             parts(run_with("sum 1\nmath/sqrt -1\nno/such\n", &[&["batch", &url], more].concat()));
         assert_eq!(code, Some(1), "{stderr}");
         assert_eq!(stderr, "error: 2 of 3 calls failed\n");
+        assert!(stdout.starts_with(r#"[{"jsonrpc":"2.0","result":1,"id":1},{"jsonrpc":"2.0","error":{"#));
         assert!(
-            stdout.starts_with(r#"[{"jsonrpc":"2.0","id":1,"result":1},{"jsonrpc":"2.0","id":2,"error":{"#)
+            stdout.contains(
+                r#""error":{"code":-32601,"message":"Method not found","data":{"method":"no/such"}}"#
+            ),
+            "{stdout}"
         );
-        assert!(stdout.contains(r#""error":{"code":-32601,"message":"Method not found"}"#), "{stdout}");
     }
 }
 
@@ -68,13 +71,13 @@ fn a_call_without_an_answer_is_no_error_of_the_far_side() {
     // The answer leaves the second call out.
     let url = answering(
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 37\r\n\r\n\
-         [{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":5}]",
+         [{\"jsonrpc\":\"2.0\",\"result\":5,\"id\":1}]",
     );
     let (code, stdout, stderr) = parts(run_with("a\nb\n", &["batch", &url, "--lines"]));
     assert_eq!(code, Some(5), "{stderr}");
-    let expected = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":5}\n\
-        {\"id\":2,\"failure\":{\"kind\":\"protocol\",\"message\":\"the answer breaks the protocol: \
-        the answer to the batch leaves this call out\"}}\n";
+    let expected = "{\"jsonrpc\":\"2.0\",\"result\":5,\"id\":1}\n\
+        {\"failure\":{\"kind\":\"protocol\",\"message\":\"the answer breaks the protocol: \
+        the answer to the batch leaves this call out\"},\"id\":2}\n";
     assert_eq!(stdout, expected);
     assert!(
         stderr.starts_with("error: 1 of 2 calls failed, 1 of them without a valid answer: the answer breaks"),
@@ -95,8 +98,8 @@ fn a_time_that_is_over_is_told_as_such_and_has_its_exit_code() {
         };
         let (stdout, stderr) = send("--concurrent");
         let lines: Vec<&str> = stdout.lines().collect();
-        assert!(lines[0].starts_with(r#"{"id":1,"failure":{"kind":"timeout","#), "{stdout}");
-        assert_eq!(lines[1], r#"{"jsonrpc":"2.0","id":2,"result":1}"#);
+        assert!(lines[0].starts_with(r#"{"failure":{"kind":"timeout","#), "{stdout}");
+        assert_eq!(lines[1], r#"{"jsonrpc":"2.0","result":1,"id":2}"#);
         assert!(stderr.contains("2 of 3 calls failed, 1 of them without a valid answer"), "{stderr}");
         // One message answers all of them, or none.
         let (stdout, _) = send("--json");
@@ -116,9 +119,7 @@ fn a_connection_that_breaks_is_told_as_such_and_has_its_exit_code() {
     far.hang_up();
     let (code, stdout, stderr) = parts(child.wait_with_output().unwrap());
     assert_eq!(code, Some(3), "{stderr}");
-    assert!(
-        stdout.starts_with(r#"[{"jsonrpc":"2.0","id":1,"result":5},{"id":2,"failure":{"kind":"connection","#)
-    );
+    assert!(stdout.starts_with(r#"[{"jsonrpc":"2.0","result":5,"id":1},{"failure":{"kind":"connection","#));
 }
 
 #[test]
@@ -140,7 +141,7 @@ fn a_mark_at_the_start_of_the_input_is_left_out() {
     let serving = Serving::start(&[]);
     for text in ["\u{feff}sum 1\n", "\u{feff}[{\"method\":\"sum\",\"params\":[1],\"id\":1}]"] {
         let output = parts(run_with(text, &["batch", &serving.url()]));
-        let expected = "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1}]\n".to_owned();
+        let expected = "[{\"jsonrpc\":\"2.0\",\"result\":1,\"id\":1}]\n".to_owned();
         assert_eq!(output, (Some(0), expected, String::new()));
     }
 }
@@ -150,7 +151,7 @@ fn a_json_array_is_sent_as_it_is_with_its_own_identifiers() {
     let serving = Serving::start(&[]);
     let text = r#"[{"jsonrpc":"2.0","id":7,"method":"sum","params":[1]},{"method":"echo","params":["x"]}]"#;
     let output = parts(run_with(text, &["batch", &serving.url()]));
-    let expected = "[{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":1}]\n".to_owned();
+    let expected = "[{\"jsonrpc\":\"2.0\",\"result\":1,\"id\":7}]\n".to_owned();
     assert_eq!(output, (Some(0), expected, String::new()));
 }
 
@@ -167,7 +168,7 @@ fn the_items_of_a_stream_are_one_answer() {
     for url in serving.urls() {
         for more in [&[][..], &["--concurrent"]] {
             let output = parts(run_with("count 3\n", &[&["batch", &url, "--lines"], more].concat()));
-            let expected = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[1,2,3]}\n".to_owned();
+            let expected = "{\"jsonrpc\":\"2.0\",\"result\":[1,2,3],\"id\":1}\n".to_owned();
             assert_eq!(output, (Some(0), expected, String::new()), "{url} {more:?}");
         }
     }

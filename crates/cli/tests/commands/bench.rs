@@ -80,7 +80,7 @@ fn the_wire_is_shown() {
     let (code, _, stderr) = parts(run(&arguments));
     assert_eq!(code, Some(0));
     assert_eq!(stderr.matches("--> {\"jsonrpc\":\"2.0\",\"method\":\"math/add\"").count(), 2, "{stderr}");
-    assert_eq!(stderr.matches("\"result\":5}").count(), 2, "{stderr}");
+    assert_eq!(stderr.matches("\"result\":5,\"id\":").count(), 2, "{stderr}");
 }
 
 #[test]

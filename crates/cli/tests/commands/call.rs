@@ -43,7 +43,10 @@ fn an_error_of_the_far_side_is_one_line_of_json_on_stderr() {
         assert_eq!((code, stdout.as_str()), (Some(1), ""), "{arguments:?}");
         assert_eq!(stderr, expected, "{arguments:?}");
     };
-    check(&["no/such"], "{\"code\":-32601,\"message\":\"Method not found\"}\n");
+    check(
+        &["no/such"],
+        "{\"code\":-32601,\"message\":\"Method not found\",\"data\":{\"method\":\"no/such\"}}\n",
+    );
     check(
         &["math/sqrt", "-1"],
         "{\"code\":-32001,\"message\":\"Validation failed\",\"data\":{\"details\":\"x must not be negative\"}}\n",
@@ -120,7 +123,7 @@ fn what_is_no_json_rpc_has_a_code_of_its_own() {
     check("HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n{\"a\": 1}", address);
     check("SSH-2.0-OpenSSH_9.2\r\n\r\n", "is not HTTP");
     // J2-66
-    let both = "HTTP/1.1 200 OK\r\ncontent-length: 49\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":5,\"error\":null} ";
+    let both = "HTTP/1.1 200 OK\r\ncontent-length: 49\r\n\r\n{\"jsonrpc\":\"2.0\",\"result\":5,\"error\":null,\"id\":1} ";
     check(both, "JSON-RPC 2.0 (section 5) has one of them only");
 }
 

@@ -144,7 +144,7 @@ fn over_stdio_there_is_nothing_but_messages_on_stdout_and_the_program_ends_with_
     assert_eq!(code, Some(0), "{stderr}");
     assert_eq!(
         stdout,
-        "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":0}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":0.1}\n"
+        "{\"jsonrpc\":\"2.0\",\"result\":0,\"id\":2}\n{\"jsonrpc\":\"2.0\",\"result\":0.1,\"id\":1}\n"
     );
     // Whoever started it in a pipe needs no more.
     assert_eq!(stderr, "Listening on stdio\n");

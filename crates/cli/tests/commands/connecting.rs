@@ -158,7 +158,7 @@ fn connecting_is_tried_again() {
     let listener = UnixListener::bind(&path).unwrap();
     let mut far = BufReader::new(listener.accept().unwrap().0);
     far.read_line(&mut line).unwrap();
-    far.get_mut().write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":7}\n").unwrap();
+    far.get_mut().write_all(b"{\"jsonrpc\":\"2.0\",\"result\":7,\"id\":1}\n").unwrap();
     let mut stdout = String::new();
     child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
     std::fs::remove_file(path).unwrap();
@@ -231,7 +231,7 @@ fn times_sent(document: &'static str, more: &[&str]) -> usize {
             if body.contains("the-end") {
                 return calls;
             } else if body.contains("rpc.discover") {
-                let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{document}}}");
+                let answer = format!("{{\"jsonrpc\":\"2.0\",\"result\":{document},\"id\":1}}");
                 let length = answer.len();
                 let kind = "content-type: application/json\r\nconnection: close";
                 write!(stream, "HTTP/1.1 200 OK\r\n{kind}\r\ncontent-length: {length}\r\n\r\n{answer}")
@@ -284,7 +284,7 @@ fn a_call_that_broke_off_goes_again_over_a_new_connection() {
         far.hang_up();
         if is_again {
             let id = far.receive("wait")["id"].clone();
-            far.send(&serde_json::json!({"jsonrpc": "2.0", "id": id, "result": 7}));
+            far.send(&serde_json::json!({"jsonrpc": "2.0", "result": 7, "id": id}));
         }
         let (code, stdout, stderr) = parts(child.wait_with_output().unwrap());
         let expected = if is_again { (Some(0), "7\n") } else { (Some(3), "") };

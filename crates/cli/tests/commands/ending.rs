@@ -26,7 +26,7 @@ impl Pending {
         );
         stream.write_all(calls.as_bytes()).unwrap();
         let mut pending = Pending { lines: BufReader::new(stream) };
-        assert_eq!(pending.line(), "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":0}\n");
+        assert_eq!(pending.line(), "{\"jsonrpc\":\"2.0\",\"result\":0,\"id\":2}\n");
         pending
     }
 
@@ -56,7 +56,7 @@ fn a_call_under_way_is_answered_and_later_ones_find_nobody() {
         let mut answer = String::new();
         let _ = BufReader::new(late).read_line(&mut answer);
     }
-    assert_eq!(pending.line(), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":0.5}\n");
+    assert_eq!(pending.line(), "{\"jsonrpc\":\"2.0\",\"result\":0.5,\"id\":1}\n");
     assert_eq!(pending.line(), "", "the connection closes");
     assert_eq!(serving.wait().0.code(), Some(0));
 }

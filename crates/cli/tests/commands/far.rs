@@ -82,7 +82,7 @@ fn answer(stream: &TcpStream, connection: &Mutex<Option<TcpStream>>, sender: &Se
                 continue;
             }
         };
-        write(connection, &json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
+        write(connection, &json!({"jsonrpc": "2.0", "result": result, "id": message["id"]}));
         let _ = sender.send(message);
     }
 }

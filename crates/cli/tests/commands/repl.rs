@@ -124,7 +124,7 @@ fn a_script_prints_results_and_ends_with_the_code_of_its_first_error() {
     let serving = Serving::start(&[]);
     let script = "# adds\nmath/add a=2 b=3\nmath/add {\n  \"a\": 4,\n  \"b\": 5\n}\n[{\"method\":\"sum\",\"params\":[1,2],\"id\":\"x\"}]\nnothing\nmath/add a=\n.quit\nmath/add 1 1\n";
     let (code, stdout, stderr) = parts(run_with(script, &["repl", &serving.url()]));
-    let batch = r#"[{"jsonrpc":"2.0","id":"x","result":3}]"#;
+    let batch = r#"[{"jsonrpc":"2.0","result":3,"id":"x"}]"#;
     assert_eq!(stdout, format!("5\n9\n{batch}\n"), "{stderr}");
     assert_eq!(code, Some(1), "{stderr}");
     assert!(stderr.contains("-32601") && stderr.contains("2 of the script's lines failed: 8, 9"), "{stderr}");

@@ -103,7 +103,7 @@ fn a_call_under_way_is_finished_after_the_signal() {
     stream.write_all(body.as_bytes()).unwrap();
     let mut answer = String::new();
     lines.read_to_string(&mut answer).unwrap();
-    assert!(answer.ends_with(r#"{"jsonrpc":"2.0","id":1,"result":5}"#), "{answer}");
+    assert!(answer.ends_with(r#"{"jsonrpc":"2.0","result":5,"id":1}"#), "{answer}");
     let (status, stdout) = serving.wait();
     assert_eq!((status.code(), stdout.as_str()), (Some(0), ""));
 }

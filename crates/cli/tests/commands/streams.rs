@@ -115,7 +115,7 @@ fn those_who_watch_are_told_of_ticks() {
     let lines: Vec<String> = BufReader::new(stream).lines().take(3).map(Result::unwrap).collect();
     let tick = |number| format!(r#"{{"jsonrpc":"2.0","method":"onTick","params":[{number}]}}"#);
     // The answer first, so that nobody takes a tick for it.
-    assert_eq!(lines, [r#"{"jsonrpc":"2.0","id":1,"result":null}"#.to_owned(), tick(0), tick(1)]);
+    assert_eq!(lines, [r#"{"jsonrpc":"2.0","result":null,"id":1}"#.to_owned(), tick(0), tick(1)]);
     // Where there is no way to tell anybody, that is said.
     let plain = ["-H", "Accept: application/json", "watch"];
     let (code, _, stderr) = parts(run(&[&["call", &serving.url()], &plain[..]].concat()));

@@ -38,7 +38,7 @@ fn web_socket() -> String {
             ReplyFuture::ready(ErrorObject::from_code(Code::INVALID_REQUEST))
         }
         "ping" => ReplyFuture::ready(Reply::Value(Json::parse("\"pong\"").unwrap())),
-        _ => ReplyFuture::ready(ErrorObject::method_not_found()),
+        _ => ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str())),
     });
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
@@ -64,7 +64,7 @@ fn program() -> std::path::PathBuf {
                 *) outcome='"error":{"code":-32601,"message":"unknown"}' ;;
             esac
             id=${line##*'"id":'}
-            answer="{\"jsonrpc\":\"2.0\",\"id\":${id%%[!0-9]*},$outcome}"
+            answer="{\"jsonrpc\":\"2.0\",$outcome,\"id\":${id%%[!0-9]*}}"
             case $line in
                 '['*) printf '[%s]\n' "$answer" ;;
                 *) printf '%s\n' "$answer" ;;
@@ -86,7 +86,7 @@ fn every_command_calls_servers_that_refuse_what_they_do_not_know() {
         };
         check("", &["call", &url, "ping"], "\"pong\"\n");
         check("", &["watch", &url, "ping"], "\"pong\"\n");
-        let answers = "[{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"pong\"}]\n";
+        let answers = "[{\"jsonrpc\":\"2.0\",\"result\":\"pong\",\"id\":1}]\n";
         check("ping", &["batch", &url], answers);
         check("ping", &["batch", &url, "--concurrent"], answers);
         check("ping\n[{\"method\":\"ping\",\"id\":1}]\n", &["repl", &url], &format!("\"pong\"\n{answers}"));

@@ -69,7 +69,9 @@ fn json_and_raw_are_for_programs() {
     check("--json", "[1,\"\\u009b\"]\n");
     check("--raw", "[1, \"\u{9b}\"]\n");
     for more in ["--json", "--raw"] {
-        let expected = "{\"code\":-32601,\"message\":\"Method not found\"}\n".to_owned();
+        let expected =
+            "{\"code\":-32601,\"message\":\"Method not found\",\"data\":{\"method\":\"nothing\"}}\n"
+                .to_owned();
         assert_eq!(shown(&["call", &url, "nothing", more], &[]), (Some(1), expected), "{more}");
     }
 }
@@ -110,12 +112,14 @@ fn a_method_that_is_not_there_is_told_with_one_that_is() {
     let far = Describing::start();
     let (code, text) = plain(&["call", &far.url, "math/ad", "1", "2"]);
     assert_eq!(code, Some(1));
-    assert_eq!(text, "error -32601 Method not found\ndid you mean `math/add`?\n");
+    assert_eq!(text, "error -32601 Method not found: math/ad\ndid you mean `math/add`?\n");
     let (code, text) = plain(&["watch", &far.url, "math/ad"]);
     assert_eq!((code, text.contains("did you mean `math/add`?")), (Some(1), true), "{text}");
     let (_, text) = plain(&["call", &far.url, "zzz"]);
-    let expected =
-        format!("error -32601 Method not found\n`switchboard discover {}` shows what there is\n", far.url);
+    let expected = format!(
+        "error -32601 Method not found: zzz\n`switchboard discover {}` shows what there is\n",
+        far.url
+    );
     assert_eq!(text, expected);
 }
 
@@ -132,5 +136,5 @@ fn parameters_that_are_wrong_are_told_with_what_they_should_be() {
 fn a_far_side_that_does_not_describe_itself_is_left_alone() {
     let far = Describing::silent();
     let output = plain(&["call", &far.url, "no/such"]);
-    assert_eq!(output, (Some(1), "error -32601 Method not found\n".to_owned()));
+    assert_eq!(output, (Some(1), "error -32601 Method not found: no/such\n".to_owned()));
 }

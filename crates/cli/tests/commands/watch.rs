@@ -81,7 +81,7 @@ impl Far {
         let mut far = Far::accept(listener);
         let id = far.expect_call("rpc.discover");
         far.send(&format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"Method not found"}}}}"#
+            r#"{{"jsonrpc":"2.0","error":{{"code":-32601,"message":"Method not found"}},"id":{id}}}"#
         ));
         far
     }
@@ -113,7 +113,7 @@ impl Far {
     /// Answers the call with a stream of this item.
     fn stream(&mut self, item: &str) {
         let id = self.expect_call("news");
-        self.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"s","stream":true}}"#));
+        self.send(&format!(r#"{{"jsonrpc":"2.0","result":"s","stream":true,"id":{id}}}"#));
         self.send(&format!(
             r#"{{"jsonrpc":"2.0","method":"rpc.item","params":{{"subscription":"s","result":{item}}}}}"#
         ));
@@ -152,7 +152,7 @@ fn what_pushes_is_asked_again_over_the_next_connection() {
     for number in 1..=2 {
         let mut far = if number == 1 { Far::accept_first(&listener) } else { Far::accept(&listener) };
         let id = far.expect_call("subscribe");
-        far.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":true}}"#));
+        far.send(&format!(r#"{{"jsonrpc":"2.0","result":true,"id":{id}}}"#));
         assert_eq!(watching.line(), "true\n");
         far.send(&format!(r#"{{"jsonrpc":"2.0","method":"news","params":[{number}]}}"#));
         assert_eq!(watching.line(), format!("{{\"method\":\"news\",\"params\":[{number}]}}\n"));
@@ -184,7 +184,7 @@ fn subscriptions_of_other_families_are_read_by_their_names() {
     let mut watching = Watching::start(&[&[url.as_str(), "subscribeHeads"], &more[..]].concat());
     let mut far = Far::accept(&listener);
     far.expect(r#""method":"subscribeHeads""#);
-    far.send(r#"{"jsonrpc":"2.0","id":1,"result":7}"#);
+    far.send(r#"{"jsonrpc":"2.0","result":7,"id":1}"#);
     far.send(r#"{"jsonrpc":"2.0","method":"newHead","params":{"subscription":7,"result":{"number":1}}}"#);
     assert_eq!(watching.line(), "{\"number\":1}\n");
     let id = watching.child.id().to_string();
@@ -210,7 +210,10 @@ fn an_error_of_the_far_side_ends_it() {
     let serving = Serving::start(&[]);
     let (code, stdout, stderr) = parts(run(&["watch", &serving.url(), "no/such"]));
     assert_eq!((code, stdout.as_str()), (Some(1), ""));
-    assert_eq!(stderr, "{\"code\":-32601,\"message\":\"Method not found\"}\n");
+    assert_eq!(
+        stderr,
+        "{\"code\":-32601,\"message\":\"Method not found\",\"data\":{\"method\":\"no/such\"}}\n"
+    );
     let (code, _, stderr) = parts(run(&["watch", &serving.url()]));
     assert_eq!(code, Some(2), "{stderr}");
     assert!(stderr.contains("METHOD"), "{stderr}");
@@ -230,7 +233,7 @@ fn over_http_a_stream_that_is_cut_off_is_asked_for_again() {
         while !head.ends_with("\r\n\r\n") {
             assert!(lines.read_line(&mut head).unwrap() > 0, "{head}");
         }
-        let event = format!("data: {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{number}}}\n\n");
+        let event = format!("data: {{\"jsonrpc\":\"2.0\",\"result\":{number},\"id\":1}}\n\n");
         write!(
             stream,
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n: stream\n\n{event}"
@@ -256,7 +259,7 @@ fn a_call_that_is_never_answered_is_given_up() {
 
 #[test]
 fn over_http_an_error_ends_it_whatever_carries_it() {
-    const ERROR: &str = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"Unauthorized"}}"#;
+    const ERROR: &str = r#"{"jsonrpc":"2.0","error":{"code":-32002,"message":"Unauthorized"},"id":1}"#;
     let check = |status: &str, kind: &str, body: &str, code: i32, expected: &str| {
         let (listener, url) = listener();
         let (head, body) = (format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\n"), body.to_owned());
@@ -306,7 +309,7 @@ fn a_subscription_of_an_unknown_family_is_told_how_to_be_read() {
     let mut watching = Watching::start(&[&url, "subscribeNews"]);
     let mut far = Far::accept_first(&listener);
     let id = far.expect_call("subscribeNews");
-    far.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"0x1"}}"#));
+    far.send(&format!(r#"{{"jsonrpc":"2.0","result":"0x1","id":{id}}}"#));
     assert_eq!(watching.line(), "\"0x1\"\n");
     let (code, said) = watching.end();
     assert_eq!(code, Some(0), "{said}");

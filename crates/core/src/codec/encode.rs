@@ -9,21 +9,19 @@ use crate::id::Id;
 use crate::json::Json;
 use crate::name::Name;
 
-/// Writes a response.
+/// Writes a response, its members in the order in which the specification prints them.
 #[inline]
 pub(crate) fn response(out: &mut Vec<u8>, version: Version, id: &Id, outcome: Result<&Json, &ErrorObject>) {
     match (version, outcome) {
         (Version::V2, Ok(result)) => {
-            before_outcome(out, id);
-            out.extend_from_slice(b",\"result\":");
+            out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"result\":");
             result.append_to(out);
-            out.push(b'}');
+            after_outcome(out, id);
         }
         (Version::V2, Err(failure)) => {
-            before_outcome(out, id);
-            out.extend_from_slice(b",\"error\":");
+            out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"error\":");
             error(out, failure);
-            out.push(b'}');
+            after_outcome(out, id);
         }
         (Version::V1, outcome) => response_v1(out, id, outcome),
     }
@@ -41,15 +39,13 @@ fn response_v1(out: &mut Vec<u8>, id: &Id, outcome: Result<&Json, &ErrorObject>)
             error(out, failure);
         }
     }
-    out.extend_from_slice(b",\"id\":");
-    id.append_to(out);
-    out.push(b'}');
+    after_outcome(out, id);
 }
 
 /// How long a response with this result is.
 pub(crate) fn result_len(version: Version, id: &Id, result: &Json) -> usize {
     let frame = match version {
-        Version::V2 => b"{\"jsonrpc\":\"2.0\",\"id\":,\"result\":}".len(),
+        Version::V2 => b"{\"jsonrpc\":\"2.0\",\"result\":,\"id\":}".len(),
         Version::V1 => b"{\"result\":,\"error\":null,\"id\":}".len(),
     };
     frame + id.as_bytes().len() + result.as_bytes().len()
@@ -59,12 +55,11 @@ pub(crate) fn result_len(version: Version, id: &Id, result: &Json) -> usize {
 ///
 /// `flag` is the value of the member `stream`: true, or the names that the stream goes by.
 pub(crate) fn stream_start(out: &mut Vec<u8>, id: &Id, subscription: &Json, flag: &Json) {
-    before_outcome(out, id);
-    out.extend_from_slice(b",\"result\":");
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"result\":");
     out.extend_from_slice(subscription.as_bytes());
     out.extend_from_slice(b",\"stream\":");
     out.extend_from_slice(flag.as_bytes());
-    out.push(b'}');
+    after_outcome(out, id);
 }
 
 /// Writes a call in this version at the end of `out`, with members that the protocol does not define.
@@ -145,9 +140,10 @@ fn about_stream(out: &mut Vec<u8>, method: &Name, subscription: &Json, gap: Opti
 }
 
 #[inline(always)]
-fn before_outcome(out: &mut Vec<u8>, id: &Id) {
-    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+fn after_outcome(out: &mut Vec<u8>, id: &Id) {
+    out.extend_from_slice(b",\"id\":");
     id.append_to(out);
+    out.push(b'}');
 }
 
 fn before_method(out: &mut Vec<u8>, version: Version) {

@@ -92,17 +92,31 @@ impl Reading<'_> {
         };
         match (version, has_method, answers) {
             (version, false, true) => self.response(version),
-            (Err(detail), ..) => self.refuse(self.shape(), detail),
-            (Ok(version), true, _) => {
-                self.refuse(version, "`method` cannot stand beside `result` or `error`")
-            }
-            (Ok(version), false, false) => self.refuse(version, "`method` is missing"),
+            (Err(detail), ..) => self.refuse(detail),
+            (Ok(_), true, _) => self.refuse("`method` cannot stand beside `result` or `error`"),
+            (Ok(_), false, false) => self.refuse("`method` is missing"),
         }
     }
 
-    /// The version in whose shape a message is answered that cannot be used.
+    /// The version in whose shape an invalid message is answered: that of 2.0, unless it is a whole message of 1.0
+    /// otherwise, or nothing but 1.0 is spoken (J1-30, J1-36).
     fn shape(&self) -> Version {
-        self.version().unwrap_or(Version::V2)
+        match self.version() {
+            Ok(Version::V1) if self.rules.versions == Versions::V1 || self.is_whole_v1() => Version::V1,
+            _ => Version::V2,
+        }
+    }
+
+    /// Whether all members of a request or a response of 1.0 are there (J1-01, J1-06). One that lacks some says nothing about
+    /// its version: whoever wrote it may as well have forgotten `jsonrpc`.
+    fn is_whole_v1(&self) -> bool {
+        let e = self.envelope;
+        let starts_with = |place, first| self.bytes(place).first() == Some(&first);
+        let (has_result, has_error) = (e.result.is_present(), e.error.is_present());
+        let is_request =
+            starts_with(e.method, b'"') && starts_with(e.params, b'[') && !has_result && !has_error;
+        let is_response = has_result && has_error && !e.method.is_present();
+        (is_request || is_response) && e.id.is_present() && !e.has_duplicate
     }
 
     /// Which rules the message goes by (J1-30, J1-32).
@@ -147,7 +161,7 @@ impl Reading<'_> {
         asked: Asked<'_>,
     ) -> Result<Option<Box<Json>>, Box<Message>> {
         let Asked { method, params, id } = asked;
-        let refused = |detail| Err(Box::new(self.refuse(version, detail)));
+        let refused = |detail| Err(Box::new(self.refuse_request(version, detail)));
         if !self.method_into(method) {
             return refused("`method` must be a string");
         }
@@ -214,7 +228,7 @@ impl Reading<'_> {
 
     /// A response, however broken: it is never taken for a request, which would be answered (J2-50, J2-66).
     fn response(&self, version: Result<Version, &'static str>) -> Message {
-        let shape = version.unwrap_or_else(|_| self.shape());
+        let shape = self.shape();
         let (id, is_usable) = match self.id_is_unusable(shape) {
             true => (Id::NULL, false),
             false => (Id::from_text(self.text(self.envelope.id)), true),
@@ -259,10 +273,23 @@ impl Reading<'_> {
         follows.then(|| Json::from_text(Text::slice(self.frame, flag.start, flag.end)))
     }
 
-    fn refuse(&self, version: Version, detail: &'static str) -> Message {
+    /// Refuses a request that breaks a rule of this version.
+    #[cold]
+    fn refuse_request(&self, version: Version, detail: &'static str) -> Message {
+        if version == Version::V1 && self.shape() == Version::V2 {
+            return self.refuse(
+                "`jsonrpc` is missing; send \"2.0\", or a whole 1.0 request: \
+                 a string `method`, an array `params` and an `id`",
+            );
+        }
+        self.refuse(detail)
+    }
+
+    fn refuse(&self, detail: &'static str) -> Message {
+        let shape = self.shape();
         let id =
-            if self.id_is_unusable(version) { Id::NULL } else { Id::from_text(self.text(self.envelope.id)) };
-        invalid(version, Some(id), ErrorObject::invalid_request(detail))
+            if self.id_is_unusable(shape) { Id::NULL } else { Id::from_text(self.text(self.envelope.id)) };
+        invalid(shape, Some(id), ErrorObject::invalid_request(detail))
     }
 
     /// Whether there is no identifier that an answer could carry (J2-29).

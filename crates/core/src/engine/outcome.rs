@@ -80,7 +80,7 @@ pub(crate) async fn collect(mut items: Items, limit: usize) -> Result<Json, Erro
     // A subscription goes on until it is ended, which takes a connection (ETH-05).
     if items.subscription().is_some() {
         let detail = "a subscription needs a carrier that stays open, such as WebSocket";
-        return Err(ErrorObject::method_not_found().with_detail(detail));
+        return Err(ErrorObject::from_code(Code::METHOD_NOT_FOUND).with_detail(detail));
     }
     let mut array = vec![b'['];
     while let Some(item) = items.next().await {

@@ -15,10 +15,10 @@ async fn a_notification_is_done_before_anything_after_it_starts() {
     raw.send(r#"{"jsonrpc":"2.0","method":"echo","params":[2],"id":2}"#).await;
     gate.entered().await;
     gate.let_pass(1);
-    raw.expect(r#"{"jsonrpc":"2.0","id":1,"result":[1]}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":[1],"id":1}"#).await;
     gate.entered().await;
     gate.let_pass(1);
-    raw.expect(r#"{"jsonrpc":"2.0","id":2,"result":[2]}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":[2],"id":2}"#).await;
 }
 
 #[tokio::test]
@@ -30,7 +30,7 @@ async fn a_service_may_do_without_that_order() {
     let (mut raw, _server) = Raw::against(router, Settings { profile, ..Settings::default() });
     raw.send(r#"{"jsonrpc":"2.0","method":"wait"}"#).await;
     raw.send(r#"{"jsonrpc":"2.0","method":"echo","params":[1],"id":1}"#).await;
-    raw.expect(r#"{"jsonrpc":"2.0","id":1,"result":[1]}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":[1],"id":1}"#).await;
     gate.entered().await;
 }
 

@@ -50,7 +50,7 @@ async fn a_batch_of_notifications_is_not_answered() {
     let (mut raw, _server) = Raw::against(Router::builder().add(echo()), Settings::default());
     raw.send(r#"[{"jsonrpc":"2.0","method":"echo"},{"jsonrpc":"2.0","method":"unknown"}]"#).await;
     raw.send(r#"{"jsonrpc":"2.0","method":"echo","params":[],"id":1}"#).await;
-    raw.expect(r#"{"jsonrpc":"2.0","id":1,"result":[]}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":[],"id":1}"#).await;
 }
 
 #[tokio::test]

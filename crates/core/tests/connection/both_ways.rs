@@ -40,7 +40,7 @@ async fn what_a_handler_sends_before_it_returns_comes_before_its_reply() {
     for step in 0..3 {
         raw.expect(&format!(r#"{{"jsonrpc":"2.0","method":"progress","params":[{step}]}}"#)).await;
     }
-    raw.expect(r#"{"jsonrpc":"2.0","id":1,"result":"done"}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":"done","id":1}"#).await;
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn a_notification_is_executed_and_not_answered() {
     raw.send(r#"{"jsonrpc":"2.0","method":"hello","params":[7]}"#).await;
     raw.send(r#"{"jsonrpc":"2.0","method":"unknown"}"#).await;
     raw.send(r#"{"jsonrpc":"2.0","method":"echo","params":[],"id":1}"#).await;
-    raw.expect(r#"{"jsonrpc":"2.0","id":1,"result":[]}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":[],"id":1}"#).await;
     assert_eq!(hears.recv().await.as_deref(), Some("[7]"));
 }
 
@@ -68,7 +68,7 @@ async fn what_cannot_be_understood_is_said_and_the_connection_goes_on() {
     raw.send("[]").await;
     assert!(raw.receive().await.unwrap().contains("-32600"));
     raw.send(r#"{"jsonrpc":"2.0","method":"echo","params":[1],"id":"é"}"#).await;
-    raw.expect(r#"{"jsonrpc":"2.0","id":"é","result":[1]}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":[1],"id":"é"}"#).await;
 }
 
 #[tokio::test]
@@ -163,5 +163,5 @@ async fn members_that_the_protocol_does_not_define_are_sent_on() {
     raw.send(r#"{"jsonrpc":"2.0","method":"forward","params":[1],"id":"a","meta":{"x":[1]},"y":2}"#).await;
     raw.expect(r#"{"jsonrpc":"2.0","method":"there","params":[1],"meta":{"x":[1]},"y":2,"id":1}"#).await;
     raw.send(r#"{"jsonrpc":"2.0","result":{"big":12345678901234567890},"id":1}"#).await;
-    raw.expect(r#"{"jsonrpc":"2.0","id":"a","result":{"big":12345678901234567890}}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":{"big":12345678901234567890},"id":"a"}"#).await;
 }

@@ -89,7 +89,7 @@ async fn progress_comes_before_the_reply_also_through_others() {
 async fn progress_is_told_to_those_only_who_ask() {
     let (mut raw, _server) = Raw::against(Router::builder().add(steps(&open_gate())), Settings::default());
     raw.send(r#"{"jsonrpc":"2.0","id":1,"method":"work"}"#).await;
-    raw.expect(r#"{"jsonrpc":"2.0","id":1,"result":"done"}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":"done","id":1}"#).await;
     raw.send(r#"{"jsonrpc":"2.0","id":"a","method":"work","progress":true}"#).await;
     for step in 1..=3 {
         raw.expect(&format!(
@@ -97,7 +97,7 @@ async fn progress_is_told_to_those_only_who_ask() {
         ))
         .await;
     }
-    raw.expect(r#"{"jsonrpc":"2.0","id":"a","result":"done"}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":"done","id":"a"}"#).await;
 }
 
 #[tokio::test]
@@ -150,9 +150,9 @@ async fn partial_results_go_by_their_token_and_the_response_is_empty() {
     let (mut raw, _server) = Raw::against(references(), lsp());
     raw.send(r#"{"jsonrpc":"2.0","id":1,"method":"references","params":{"partialResultToken":"t"}}"#).await;
     raw.expect(r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":"t","value":["a","b"]}}"#).await;
-    raw.expect(r#"{"jsonrpc":"2.0","id":1,"result":[]}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":[],"id":1}"#).await;
     raw.send(r#"{"jsonrpc":"2.0","id":2,"method":"references","params":{}}"#).await;
-    raw.expect(r#"{"jsonrpc":"2.0","id":2,"result":["a","b"]}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":["a","b"],"id":2}"#).await;
 }
 
 #[tokio::test]
@@ -166,7 +166,7 @@ async fn a_language_server_tells_work_done_by_the_callers_token() {
         ))
         .await;
     }
-    raw.expect(r#"{"jsonrpc":"2.0","id":1,"result":"done"}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":"done","id":1}"#).await;
 }
 
 #[tokio::test]
@@ -251,9 +251,9 @@ async fn a_token_for_partial_results_asks_for_a_stream_and_is_all_that_is_said()
     raw.send(r#"{"jsonrpc":"2.0","id":1,"method":"say","params":{"partialResultToken":7}}"#).await;
     let told = r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":7,"value":["a","b"]}}"#;
     assert_eq!(raw.receive().await.unwrap(), told);
-    assert_eq!(raw.receive().await.unwrap(), r#"{"jsonrpc":"2.0","id":1,"result":[]}"#);
+    assert_eq!(raw.receive().await.unwrap(), r#"{"jsonrpc":"2.0","result":[],"id":1}"#);
     raw.send(r#"{"jsonrpc":"2.0","id":2,"method":"say"}"#).await;
-    assert_eq!(raw.receive().await.unwrap(), r#"{"jsonrpc":"2.0","id":2,"result":"ab"}"#);
+    assert_eq!(raw.receive().await.unwrap(), r#"{"jsonrpc":"2.0","result":"ab","id":2}"#);
 
     let call = tokio::spawn(server.peer.stream::<String>("other", ()).into_future());
     let sent = raw.receive().await.unwrap();

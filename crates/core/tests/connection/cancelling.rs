@@ -49,7 +49,7 @@ async fn check_cancel(profile: Profile, cancel: &str, answer: &str) {
 #[tokio::test]
 async fn a_call_cancelled_by_message_is_answered_as_the_profile_says() {
     // J2-24, JK-05
-    let answer = r#"{"jsonrpc":"2.0","id":"x","error":{"code":-32800,"message":"Cancelled"}}"#;
+    let answer = r#"{"jsonrpc":"2.0","error":{"code":-32800,"message":"Cancelled"},"id":"x"}"#;
     let ours = r#"{"jsonrpc":"2.0","method":"rpc.cancel","params":{"id":"x"}}"#;
     check_cancel(Profile::default(), ours, answer).await;
     let lsp = r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"x"}}"#;
@@ -79,7 +79,7 @@ async fn an_entry_of_a_batch_can_be_cancelled_alone() {
     raw.send(r#"{"jsonrpc":"2.0","method":"rpc.cancel","params":{"id":2}}"#).await;
     gate.let_pass(1);
     let answer = raw.receive().await.unwrap();
-    assert!(answer.contains(r#""id":1,"result":true"#) && answer.contains("-32800"), "{answer}");
+    assert!(answer.contains(r#""result":true,"id":1"#) && answer.contains("-32800"), "{answer}");
 }
 
 #[tokio::test]
@@ -90,7 +90,7 @@ async fn cancelling_what_does_not_run_does_nothing() {
     }
     raw.send(r#"{"jsonrpc":"2.0","method":"rpc.cancel"}"#).await;
     raw.send(r#"{"jsonrpc":"2.0","method":"echo","params":[],"id":1}"#).await;
-    raw.expect(r#"{"jsonrpc":"2.0","id":1,"result":[]}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":[],"id":1}"#).await;
 }
 
 #[tokio::test(start_paused = true)]

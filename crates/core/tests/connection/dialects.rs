@@ -43,7 +43,7 @@ async fn ethereum_has_its_names_identifiers_and_answers() {
     let unsubscribe =
         |call| format!(r#"{{"jsonrpc":"2.0","id":{call},"method":"eth_unsubscribe","params":["{id}"]}}"#);
     raw.send(&unsubscribe(2)).await;
-    raw.expect(r#"{"jsonrpc":"2.0","id":2,"result":true}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":true,"id":2}"#).await;
     raw.send(&unsubscribe(3)).await;
     let unknown = raw.receive().await.unwrap();
     assert!(unknown.contains("-32601") && unknown.contains("subscription not found"), "{unknown}");
@@ -66,7 +66,7 @@ async fn a_triple_of_names_ends_with_its_error_under_the_name_of_items() {
     ))
     .await;
     raw.send(&format!(r#"{{"jsonrpc":"2.0","id":2,"method":"unsubscribe_ticks","params":[{id}]}}"#)).await;
-    raw.expect(r#"{"jsonrpc":"2.0","id":2,"result":false}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":false,"id":2}"#).await;
 }
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn a_namespace_goes_before_every_name_of_a_subscription() {
     opened(&mut raw).await;
     assert!(raw.receive().await.unwrap().contains(r#""method":"my_ticks""#));
     raw.send(r#"{"jsonrpc":"2.0","id":2,"method":"my_unsubscribe_ticks","params":[0]}"#).await;
-    raw.expect(r#"{"jsonrpc":"2.0","id":2,"result":false}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":false,"id":2}"#).await;
 }
 
 #[tokio::test]
@@ -112,9 +112,9 @@ async fn nobody_ends_a_subscription_of_another_connection_or_under_another_name(
         one.receive().await.unwrap();
     }
     one.send(&json!({"jsonrpc":"2.0","id":2,"method":"unsubscribe_ticks","params":[id]}).to_string()).await;
-    one.expect(r#"{"jsonrpc":"2.0","id":2,"result":false}"#).await;
+    one.expect(r#"{"jsonrpc":"2.0","result":false,"id":2}"#).await;
     one.send(&json!({"jsonrpc":"2.0","id":3,"method":"eth_unsubscribe","params":[id]}).to_string()).await;
-    one.expect(r#"{"jsonrpc":"2.0","id":3,"result":true}"#).await;
+    one.expect(r#"{"jsonrpc":"2.0","result":true,"id":3}"#).await;
 }
 
 /// Our end reads a server of another family, which is the test.
@@ -128,14 +128,14 @@ async fn a_reader_takes_items_that_come_before_the_answer_and_unsubscribes_by_ca
     raw.expect(r#"{"jsonrpc":"2.0","method":"watch","params":[7],"id":1}"#).await;
     raw.send(r#"{"jsonrpc":"2.0","method":"ticks","params":{"subscription":9,"result":1}}"#).await;
     raw.send(r#"{"jsonrpc":"2.0","method":"ticks","params":{"subscription":8,"result":100}}"#).await;
-    raw.send(r#"{"jsonrpc":"2.0","id":1,"result":9}"#).await;
+    raw.send(r#"{"jsonrpc":"2.0","result":9,"id":1}"#).await;
     raw.send(r#"{"jsonrpc":"2.0","method":"ticks","params":{"subscription":9,"result":2}}"#).await;
     let mut ticks = opening.await.unwrap().unwrap();
     assert_eq!((ticks.next().await, ticks.next().await), (Some(Ok(1)), Some(Ok(2))));
     assert!(ticks.next().now_or_never().is_none());
     drop(ticks);
     raw.expect(r#"{"jsonrpc":"2.0","method":"stop_ticks","params":[9],"id":2}"#).await;
-    raw.send(r#"{"jsonrpc":"2.0","id":2,"result":true}"#).await;
+    raw.send(r#"{"jsonrpc":"2.0","result":true,"id":2}"#).await;
 }
 
 #[tokio::test]
@@ -149,7 +149,7 @@ async fn items_that_come_too_early_are_kept_up_to_a_bound() {
         let params = format!(r#"{{"subscription":"0x1","result":{n}}}"#);
         raw.send(&format!(r#"{{"jsonrpc":"2.0","method":"eth_subscription","params":{params}}}"#)).await;
     }
-    raw.send(r#"{"jsonrpc":"2.0","id":1,"result":"0x1"}"#).await;
+    raw.send(r#"{"jsonrpc":"2.0","result":"0x1","id":1}"#).await;
     let items = opening.await.unwrap().unwrap();
     assert_eq!(items.take(3).collect::<Vec<_>>().await, [Ok(0), Ok(1), Ok(2)]);
 }
@@ -300,6 +300,6 @@ async fn an_ethereum_link_opens_subscriptions_for_whoever_calls() {
     let call = switchboard_core::Call::new("eth_subscribe", None);
     let reply = tokio::spawn(async move { switchboard_core::Service::call(&peer, &call).await });
     raw.receive().await.unwrap();
-    raw.send(r#"{"jsonrpc":"2.0","id":1,"result":"0x1"}"#).await;
+    raw.send(r#"{"jsonrpc":"2.0","result":"0x1","id":1}"#).await;
     assert!(matches!(reply.await.unwrap(), Reply::Stream(_)));
 }

@@ -36,7 +36,7 @@ async fn what_was_asked_before_the_far_side_stopped_sending_is_still_answered() 
     server.task.await.unwrap().unwrap();
     let mut source = source;
     let frame = std::future::poll_fn(|cx| switchboard_core::FrameSource::poll_frame(&mut source, cx)).await;
-    assert_eq!(&frame.unwrap().unwrap()[..], br#"{"jsonrpc":"2.0","id":1,"result":true}"#);
+    assert_eq!(&frame.unwrap().unwrap()[..], br#"{"jsonrpc":"2.0","result":true,"id":1}"#);
 }
 
 #[tokio::test]
@@ -51,7 +51,7 @@ async fn draining_finishes_what_is_under_way_and_refuses_the_rest() {
     let refused = raw.receive().await.unwrap();
     assert!(refused.contains("-32006") && refused.contains(r#""id":2"#), "{refused}");
     gate.let_pass(1);
-    raw.expect(r#"{"jsonrpc":"2.0","id":1,"result":true}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":true,"id":1}"#).await;
     assert_eq!(raw.receive().await, None);
     server.task.await.unwrap().unwrap();
 }

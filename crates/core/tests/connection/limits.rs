@@ -42,7 +42,7 @@ async fn calls_that_are_answered_at_once_take_no_place_however_many_are_pipeline
         raw.send(&format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":[{id}],"id":{id}}}"#)).await;
     }
     for id in 0..256 {
-        raw.expect(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":[{id}]}}"#)).await;
+        raw.expect(&format!(r#"{{"jsonrpc":"2.0","result":[{id}],"id":{id}}}"#)).await;
     }
 }
 

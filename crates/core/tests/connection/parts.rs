@@ -29,7 +29,7 @@ fn progress(value: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"$/progress","params":{{"token":"part-1","value":{value}}}}}"#)
 }
 
-const DONE: &str = r#"{"jsonrpc":"2.0","id":1,"result":[]}"#;
+const DONE: &str = r#"{"jsonrpc":"2.0","result":[],"id":1}"#;
 
 // LSP-P-01, LSP-P-05
 #[tokio::test]
@@ -52,7 +52,7 @@ async fn partial_results_are_items_and_the_response_is_the_end() {
 async fn a_server_without_partial_results_answers_with_all_items_at_once() {
     for (result, expected) in [("[1,2]", vec![1, 2]), ("[]", vec![]), ("null", vec![]), ("7", vec![7])] {
         let (mut raw, _end, call) = ask(lsp()).await;
-        raw.send(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#)).await;
+        raw.send(&format!(r#"{{"jsonrpc":"2.0","result":{result},"id":1}}"#)).await;
         let items: Vec<u8> = call.await.unwrap().unwrap().map(Result::unwrap).collect().await;
         assert_eq!(items, expected, "{result}");
     }
@@ -60,7 +60,7 @@ async fn a_server_without_partial_results_answers_with_all_items_at_once() {
 
 #[tokio::test]
 async fn an_error_is_the_answer_or_the_end() {
-    const ERROR: &str = r#"{"jsonrpc":"2.0","id":1,"error":{"code":7,"message":"no"}}"#;
+    const ERROR: &str = r#"{"jsonrpc":"2.0","error":{"code":7,"message":"no"},"id":1}"#;
     let (mut raw, _end, call) = ask(lsp()).await;
     raw.send(ERROR).await;
     assert_eq!(call.await.unwrap().unwrap_err().rejection().unwrap().code, Code(7));

@@ -27,7 +27,7 @@ async fn a_call_longer_than_a_frame_may_be_is_refused_and_the_connection_goes_on
         .await;
     assert!(raw.receive().await.unwrap().contains("limits.frame"));
     raw.send(r#"{"jsonrpc":"2.0","method":"echo","params":[],"id":2}"#).await;
-    raw.expect(r#"{"jsonrpc":"2.0","id":2,"result":[]}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":[],"id":2}"#).await;
 }
 
 #[tokio::test]
@@ -97,16 +97,16 @@ async fn a_batch_that_is_refused_is_refused_entry_by_entry() {
         "{refused}"
     );
     gate.let_pass(1);
-    raw.expect(r#"{"jsonrpc":"2.0","id":1,"result":true}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":true,"id":1}"#).await;
 }
 
 #[tokio::test]
 async fn a_broken_response_fails_its_call_and_is_never_answered() {
     // J2-50, J2-66, J2-73
     for broken in [
-        r#"{"jsonrpc":"2.0","id":1,"result":1,"x":1,"x":2}"#,
-        r#"{"jsonrpc":"2.1","id":1,"result":1}"#,
-        r#"{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"x"}}"#,
+        r#"{"jsonrpc":"2.0","result":1,"x":1,"x":2,"id":1}"#,
+        r#"{"jsonrpc":"2.1","result":1,"id":1}"#,
+        r#"{"jsonrpc":"2.0","result":1,"error":{"code":1,"message":"x"},"id":1}"#,
     ] {
         let (mut raw, server) = Raw::against(Router::builder().add(echo()), Settings::default());
         let call = tokio::spawn(async move { server.peer.call::<Json>("ask", ()).await });
@@ -114,7 +114,7 @@ async fn a_broken_response_fails_its_call_and_is_never_answered() {
         raw.send(broken).await;
         raw.send(r#"{"jsonrpc":"2.0","error":{"code":1,"message":"x"}}"#).await;
         raw.send(r#"{"jsonrpc":"2.0","method":"echo","params":[],"id":1}"#).await;
-        raw.expect(r#"{"jsonrpc":"2.0","id":1,"result":[]}"#).await;
+        raw.expect(r#"{"jsonrpc":"2.0","result":[],"id":1}"#).await;
         let error = call.await.unwrap().unwrap_err();
         assert!(matches!(error, CallError::Protocol(_)), "{broken}: {error}");
     }
@@ -130,7 +130,7 @@ async fn a_subscription_named_twice_leaves_no_stream_without_an_end() {
     });
     for id in 1..=2 {
         raw.receive().await.unwrap();
-        raw.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"s","stream":true}}"#)).await;
+        raw.send(&format!(r#"{{"jsonrpc":"2.0","result":"s","stream":true,"id":{id}}}"#)).await;
     }
     let (first, second) = calls.await.unwrap();
     assert!(matches!(second, Err(CallError::Protocol(_))), "{second:?}");
@@ -148,7 +148,7 @@ async fn a_batch_that_waits_for_itself_holds_up_nobody_else() {
     raw.send(r#"[{"jsonrpc":"2.0","method":"wait","id":1},{"jsonrpc":"2.0","method":"wait","id":2}]"#).await;
     gate.entered().await;
     raw.send(r#"{"jsonrpc":"2.0","method":"echo","params":[],"id":3}"#).await;
-    raw.expect(r#"{"jsonrpc":"2.0","id":3,"result":[]}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":[],"id":3}"#).await;
     gate.let_pass(2);
     assert_eq!(raw.receive().await.unwrap().matches("true").count(), 2);
 }
@@ -176,9 +176,9 @@ async fn what_the_protocol_itself_answers_is_answered_in_its_place() {
     let gate = Gate::new();
     let (mut raw, _server) = Raw::against(Router::builder().add(gate.method("wait")), Settings::default());
     raw.send(r#"{"jsonrpc":"2.0","method":"rpc.cancel","params":{"id":5},"id":1}"#).await;
-    raw.expect(r#"{"jsonrpc":"2.0","id":1,"result":null}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":null,"id":1}"#).await;
     raw.send(r#"[{"jsonrpc":"2.0","method":"rpc.unsubscribe","params":["s"],"id":2}]"#).await;
-    raw.expect(r#"[{"jsonrpc":"2.0","id":2,"result":false}]"#).await;
+    raw.expect(r#"[{"jsonrpc":"2.0","result":false,"id":2}]"#).await;
     let cancel = r#"{"jsonrpc":"2.0","method":"rpc.cancel","params":{"id":7}}"#;
     raw.send(&format!(r#"[{{"jsonrpc":"2.0","method":"wait","id":7}},{cancel}]"#)).await;
     assert!(raw.receive().await.unwrap().contains("-32800"));
@@ -197,5 +197,5 @@ async fn streams_end_as_soon_as_a_drain_begins_though_calls_are_under_way() {
     server.drain.start();
     assert!(raw.receive().await.unwrap().contains("rpc.end"));
     gate.let_pass(1);
-    raw.expect(r#"{"jsonrpc":"2.0","id":2,"result":true}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":true,"id":2}"#).await;
 }

@@ -61,7 +61,7 @@ async fn items_keep_their_order_and_the_end_comes_once() {
     ))
     .await;
     raw.send(r#"{"jsonrpc":"2.0","method":"echo","params":[],"id":2}"#).await;
-    raw.expect(r#"{"jsonrpc":"2.0","id":2,"result":[]}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":[],"id":2}"#).await;
 }
 
 #[tokio::test]
@@ -107,9 +107,9 @@ async fn unsubscribing_by_call_says_whether_there_was_a_stream() {
         format!(r#"{{"jsonrpc":"2.0","method":"rpc.unsubscribe","params":[{}],"id":{id}}}"#, opened["result"])
     };
     raw.send(&unsubscribe(2)).await;
-    raw.expect(r#"{"jsonrpc":"2.0","id":2,"result":true}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":true,"id":2}"#).await;
     raw.send(&unsubscribe(3)).await;
-    raw.expect(r#"{"jsonrpc":"2.0","id":3,"result":false}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":false,"id":3}"#).await;
 }
 
 #[tokio::test]
@@ -225,7 +225,7 @@ async fn a_connection_whose_reader_is_behind_still_reads_now_and_then() {
     let (mut raw, end) = Raw::against(Router::builder(), Settings { limits, ..Settings::default() });
     let opening = tokio::spawn(async move { end.peer.stream::<u32>("x", ()).await });
     raw.receive().await.unwrap();
-    raw.send(r#"{"jsonrpc":"2.0","id":1,"result":"s","stream":true}"#).await;
+    raw.send(r#"{"jsonrpc":"2.0","result":"s","stream":true,"id":1}"#).await;
     let items = opening.await.unwrap().unwrap();
     // Nobody reads, but all of this is taken, in time.
     for n in 0..10_000 {
@@ -247,7 +247,7 @@ async fn a_stream_that_there_is_no_place_for_is_ended_on_the_far_side() {
     });
     for id in [1, 2] {
         raw.receive().await.unwrap();
-        raw.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"s{id}","stream":true}}"#)).await;
+        raw.send(&format!(r#"{{"jsonrpc":"2.0","result":"s{id}","stream":true,"id":{id}}}"#)).await;
     }
     raw.expect(r#"{"jsonrpc":"2.0","method":"rpc.unsubscribe","params":["s2"]}"#).await;
     let (one, two) = opening.await.unwrap();

@@ -167,27 +167,27 @@ mod tests {
             let reply = received(status, body).single(7, &Settings::default());
             assert_eq!(show(reply.unwrap_or_else(failure)), expected, "{status} {body}");
         };
-        check(200, r#"{"jsonrpc":"2.0","id":7,"result":5}"#, "5");
-        check(200, r#"{"jsonrpc":"2.0","id":7.0,"result":5}"#, "5");
+        check(200, r#"{"jsonrpc":"2.0","result":5,"id":7}"#, "5");
+        check(200, r#"{"jsonrpc":"2.0","result":5,"id":7.0}"#, "5");
         check(200, r#"{"result":5,"error":null,"id":7}"#, "5");
-        check(200, r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"x"}}"#, "rejected -32601");
-        check(404, r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"x"}}"#, "rejected -32601");
-        check(413, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}"#, "rejected -32600");
+        check(200, r#"{"jsonrpc":"2.0","error":{"code":-32601,"message":"x"},"id":7}"#, "rejected -32601");
+        check(404, r#"{"jsonrpc":"2.0","error":{"code":-32601,"message":"x"},"id":7}"#, "rejected -32601");
+        check(413, r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"x"},"id":null}"#, "rejected -32600");
         check(502, "<html>Bad Gateway</html>", "transport");
         check(502, "", "transport");
         check(503, r#"{"error":"overloaded"}"#, "transport");
-        check(500, r#"{"jsonrpc":"2.0","id":7,"result":5}"#, "transport");
+        check(500, r#"{"jsonrpc":"2.0","result":5,"id":7}"#, "transport");
         check(200, "", "protocol");
         check(204, "", "protocol");
         check(200, "<html>hello</html>", "protocol");
-        check(200, r#"{"jsonrpc":"2.0","id":8,"result":5}"#, "protocol");
-        check(200, r#"{"jsonrpc":"2.0","id":"7","result":5}"#, "protocol");
-        check(200, r#"{"jsonrpc":"2.0","id":null,"result":5}"#, "protocol");
-        check(200, r#"{"jsonrpc":"2.0","id":7,"result":5,"error":null}"#, "protocol");
+        check(200, r#"{"jsonrpc":"2.0","result":5,"id":8}"#, "protocol");
+        check(200, r#"{"jsonrpc":"2.0","result":5,"id":"7"}"#, "protocol");
+        check(200, r#"{"jsonrpc":"2.0","result":5,"id":null}"#, "protocol");
+        check(200, r#"{"jsonrpc":"2.0","result":5,"error":null,"id":7}"#, "protocol");
         check(200, r#"{"jsonrpc":"2.0","id":7}"#, "protocol");
-        check(200, r#"{"jsonrpc":"2.0","id":7,"error":{"code":"x","message":"x"}}"#, "protocol");
-        check(200, r#"[{"jsonrpc":"2.0","id":7,"result":5}]"#, "protocol");
-        check(200, r#"{"jsonrpc":"2.0","id":7,"result":"s","stream":true}"#, "protocol");
+        check(200, r#"{"jsonrpc":"2.0","error":{"code":"x","message":"x"},"id":7}"#, "protocol");
+        check(200, r#"[{"jsonrpc":"2.0","result":5,"id":7}]"#, "protocol");
+        check(200, r#"{"jsonrpc":"2.0","result":"s","stream":true,"id":7}"#, "protocol");
         check(200, "5", "protocol");
     }
 
@@ -201,7 +201,7 @@ mod tests {
         check(202, "", "null");
         check(200, "", "null");
         check(200, "thanks", "null");
-        check(403, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32002,"message":"x"}}"#, "rejected -32002");
+        check(403, r#"{"jsonrpc":"2.0","error":{"code":-32002,"message":"x"},"id":null}"#, "rejected -32002");
         check(500, "", "transport");
     }
 
@@ -212,17 +212,17 @@ mod tests {
             let replies = received(status, body).batch(7, &[true, false, true], &Settings::default());
             assert_eq!(replies.into_iter().map(show).collect::<Vec<_>>(), expected, "{status} {body}");
         };
-        let (a, c) = (r#"{"jsonrpc":"2.0","id":7,"result":"a"}"#, r#"{"jsonrpc":"2.0","id":9,"result":"c"}"#);
+        let (a, c) = (r#"{"jsonrpc":"2.0","result":"a","id":7}"#, r#"{"jsonrpc":"2.0","result":"c","id":9}"#);
         let list = |entries: &[&str]| &*format!("[{}]", entries.join(",")).leak();
         check(200, list(&[a, c]), &["\"a\"", "null", "\"c\""]);
         check(200, list(&[c, a]), &["\"a\"", "null", "\"c\""]);
         check(200, list(&[c]), &["protocol", "null", "\"c\""]);
         check(200, list(&[a, a, c, "5"]), &["\"a\"", "null", "\"c\""]);
-        let surplus = r#"{"jsonrpc":"2.0","id":10,"result":"d"}"#;
-        let early = r#"{"jsonrpc":"2.0","id":1,"result":"d"}"#;
-        let unasked = r#"{"jsonrpc":"2.0","id":8,"result":"d"}"#;
+        let surplus = r#"{"jsonrpc":"2.0","result":"d","id":10}"#;
+        let early = r#"{"jsonrpc":"2.0","result":"d","id":1}"#;
+        let unasked = r#"{"jsonrpc":"2.0","result":"d","id":8}"#;
         check(200, list(&[early, surplus, unasked, a, c]), &["\"a\"", "null", "\"c\""]);
-        let error = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}"#;
+        let error = r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"x"},"id":null}"#;
         check(200, error, &["rejected -32600", "null", "rejected -32600"]);
         check(413, error, &["rejected -32600", "null", "rejected -32600"]);
         check(200, a, &["protocol", "null", "protocol"]);

@@ -161,4 +161,4 @@ pub async fn ask(address: SocketAddr, request: impl AsRef<[u8]>) -> Received {
 }
 
 pub const ADD: &str = r#"{"jsonrpc":"2.0","method":"add","params":[2,3],"id":1}"#;
-pub const SUM: &str = r#"{"jsonrpc":"2.0","id":1,"result":5}"#;
+pub const SUM: &str = r#"{"jsonrpc":"2.0","result":5,"id":1}"#;
