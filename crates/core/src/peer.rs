@@ -15,10 +15,10 @@ use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::batch_builder::BatchBuilder;
 use crate::call::{Call, StreamWanted, encode_params};
 use crate::call_error::CallError;
 use crate::dispatch::moment_after;
-use crate::gathered::Batch;
 use crate::json::Json;
 use crate::name::Name;
 use crate::reply::{Items, Reply, ReplyFuture};
@@ -115,10 +115,10 @@ impl Peer {
     ///
     /// A method called `ns_subscribe` is taken as a subscription in Ethereum's manner. For other names that a server
     /// of another family uses, see [`subscribe`](Peer::subscribe).
-    pub fn stream<T>(&self, method: impl Into<Name>, params: impl Serialize) -> Opening<T> {
+    pub fn stream<T>(&self, method: impl Into<Name>, params: impl Serialize) -> StreamRequest<T> {
         let method = method.into();
         let names = Subscription::by_name(&method);
-        Opening { request: self.call(method, params), names }
+        StreamRequest { request: self.call(method, params), names }
     }
 
     /// Calls a method that opens a subscription whose items come under these names.
@@ -127,8 +127,8 @@ impl Peer {
         method: impl Into<Name>,
         params: impl Serialize,
         names: Subscription,
-    ) -> Opening<T> {
-        Opening { request: self.call(method, params), names: Some(names) }
+    ) -> StreamRequest<T> {
+        StreamRequest { request: self.call(method, params), names: Some(names) }
     }
 
     /// Sends a notification. That it was sent says nothing about whether it was understood (J2-19).
@@ -145,9 +145,9 @@ impl Peer {
         }
     }
 
-    /// Collects calls to send as one batch.
-    pub fn batch(&self) -> Batch {
-        Batch::new(self.clone(), self.timeout)
+    /// Begins a batch: calls that are collected and sent as one message.
+    pub fn batch(&self) -> BatchBuilder {
+        BatchBuilder::new(self.clone(), self.timeout)
     }
 
     /// Whether both lead to the same far side by the same way: over one connection, for instance.
@@ -332,34 +332,34 @@ impl<T: DeserializeOwned + 'static> IntoFuture for Request<T> {
     }
 }
 
-/// A call for a stream, which is sent when it is awaited.
+/// A call of a method that answers with a stream. It is sent when it is awaited, and then gives the [`Values`].
 #[must_use = "a call is sent when it is awaited"]
-pub struct Opening<T> {
+pub struct StreamRequest<T> {
     request: Request<T>,
     names: Option<Subscription>,
 }
 
-impl<T> Opening<T> {
+impl<T> StreamRequest<T> {
     /// Waits this long for the stream to begin.
-    pub fn timeout(mut self, timeout: Duration) -> Opening<T> {
+    pub fn timeout(mut self, timeout: Duration) -> StreamRequest<T> {
         self.request = self.request.timeout(timeout);
         self
     }
 
     /// Says that the call may reach the far side twice without harm, see [`Call::repeatable`].
-    pub fn repeatable(mut self) -> Opening<T> {
+    pub fn repeatable(mut self) -> StreamRequest<T> {
         self.request = self.request.repeatable();
         self
     }
 }
 
-impl<T: 'static> IntoFuture for Opening<T> {
+impl<T: 'static> IntoFuture for StreamRequest<T> {
     type Output = Result<Values<T>, CallError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let Opening { request, names } = self;
+            let StreamRequest { request, names } = self;
             let mut call = request.to_call()?;
             call.cx.insert(StreamWanted);
             if let Some(names) = names {
