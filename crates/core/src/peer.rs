@@ -22,7 +22,8 @@ use crate::dispatch::moment_after;
 use crate::json::Json;
 use crate::name::Name;
 use crate::reply::{Items, Reply, ReplyFuture};
-use crate::service::Service;
+use crate::router::Router;
+use crate::service::{Service, ServiceFn};
 use crate::subscription::Subscription;
 use crate::watch::{Seen, Watched};
 use crate::wishes::{PROGRESS_WAITING, ProgressSender};
@@ -69,7 +70,8 @@ impl Peer {
         Peer { remote: Some(Arc::new(remote)), timeout: None }
     }
 
-    /// A service of this process as if it were far away: to test it, or to call it with a typed client.
+    /// A peer that calls a service of this process directly, without a transport: to test it, or to call it with a typed
+    /// client. Routers, functions and services in an `Arc` can be converted with `into()` too.
     #[must_use]
     pub fn local(service: impl Service) -> Peer {
         Peer::new(Local(service))
@@ -94,10 +96,6 @@ impl Peer {
     /// Calls a method and reads its result.
     ///
     /// A tuple or array gives parameters by position, a struct or map by name, `()` none.
-    ///
-    /// # Cancel safety
-    ///
-    /// Dropping the future cancels the call on the far side, where the carrier can say so.
     pub fn call<T>(&self, method: impl Into<Name>, params: impl Serialize) -> Request<T> {
         Request {
             peer: self.clone(),
@@ -250,13 +248,55 @@ fn nobody() -> CallError {
     CallError::Unsupported("the caller cannot be called back over this carrier".into())
 }
 
+impl From<Router> for Peer {
+    fn from(router: Router) -> Peer {
+        Peer::local(router)
+    }
+}
+
+impl<S: Service + ?Sized> From<Arc<S>> for Peer {
+    fn from(service: Arc<S>) -> Peer {
+        Peer::local(service)
+    }
+}
+
+impl<F> From<ServiceFn<F>> for Peer
+where
+    F: Fn(&Call) -> ReplyFuture + Send + Sync + 'static,
+{
+    fn from(service: ServiceFn<F>) -> Peer {
+        Peer::local(service)
+    }
+}
+
 impl fmt::Debug for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Peer").field("is_absent", &self.remote.is_none()).finish_non_exhaustive()
     }
 }
 
-/// A call that is sent when it is awaited.
+/// A call that is sent when it is awaited, and gives its result. [`Peer::call`] and the methods of typed clients return it.
+///
+/// Options of the call are set before:
+///
+/// ```
+/// # use std::time::Duration;
+/// # use switchboard_core::{CallError, Peer};
+/// # async fn example(peer: Peer) -> Result<(), CallError> {
+/// let sum: i64 = peer
+///     .call("slow/add", [2, 3])
+///     .timeout(Duration::from_secs(5))
+///     .on_progress(|percent: u8| println!("{percent} %"))
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// It is an [`IntoFuture`]: write `request.into_future()` where a future itself is needed, as `tokio::spawn` does.
+///
+/// # Cancel safety
+///
+/// Dropping the future cancels the call on the server, if the transport can send cancellations.
 #[must_use = "a call is sent when it is awaited"]
 pub struct Request<T> {
     peer: Peer,
@@ -270,15 +310,17 @@ pub struct Request<T> {
 }
 
 impl<T> Request<T> {
-    /// Waits this long for the answer. The far side is told, see [`Peer::with_timeout`].
+    /// Fails with [`CallError::TimedOut`] if the answer takes longer than this. The server is told, see
+    /// [`Peer::with_timeout`].
     pub fn timeout(mut self, timeout: Duration) -> Request<T> {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Asks for progress, and calls this with each that comes before the answer. What is no `P` is left out.
+    /// Asks for progress, and calls `see` with each value that arrives before the answer. Values that are not a `P` are
+    /// skipped.
     ///
-    /// It runs where the call is awaited. While it takes its time a few more wait, and what is more is dropped.
+    /// `see` runs in the task that awaits the call. While it is busy a few values are kept; further ones are dropped.
     pub fn on_progress<P: DeserializeOwned + 'static>(
         mut self,
         mut see: impl FnMut(P) + Send + 'static,
@@ -290,14 +332,14 @@ impl<T> Request<T> {
         self
     }
 
-    /// Asks for progress, and begins to wait anew for the [timeout](Request::timeout) with each that comes; but the whole
-    /// takes no longer than `cap`. The far side is told the cap.
+    /// Asks for progress, and restarts the [timeout](Request::timeout) with each value that arrives. The call as a whole
+    /// takes no longer than `cap`, which is what the server is told.
     pub fn reset_on_progress(mut self, cap: Duration) -> Request<T> {
         self.cap = Some(cap);
         self
     }
 
-    /// Says that the call may reach the far side twice without harm, see [`Call::repeatable`].
+    /// Marks the call as [repeatable](Call::repeatable).
     pub fn repeatable(mut self) -> Request<T> {
         self.is_repeatable = true;
         self
@@ -314,6 +356,12 @@ impl<T> Request<T> {
     fn to_call(&self) -> Result<Call, CallError> {
         let call = Call::new(self.method.clone(), self.params.clone()?);
         Ok(if self.is_repeatable { call.repeatable() } else { call })
+    }
+}
+
+impl<T> fmt::Debug for Request<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request").field("method", &self.method).finish_non_exhaustive()
     }
 }
 
@@ -340,16 +388,22 @@ pub struct StreamRequest<T> {
 }
 
 impl<T> StreamRequest<T> {
-    /// Waits this long for the stream to begin.
+    /// Fails with [`CallError::TimedOut`] if the stream takes longer than this to begin.
     pub fn timeout(mut self, timeout: Duration) -> StreamRequest<T> {
         self.request = self.request.timeout(timeout);
         self
     }
 
-    /// Says that the call may reach the far side twice without harm, see [`Call::repeatable`].
+    /// Marks the call as [repeatable](Call::repeatable).
     pub fn repeatable(mut self) -> StreamRequest<T> {
         self.request = self.request.repeatable();
         self
+    }
+}
+
+impl<T> fmt::Debug for StreamRequest<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamRequest").field("method", &self.request.method).finish_non_exhaustive()
     }
 }
 

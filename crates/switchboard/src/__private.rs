@@ -3,18 +3,18 @@
 //! Every function here only passes on to the public API. They exist for their bounds: a type that does not fit is then
 //! reported in plain words, at the place where the user wrote it.
 
-use std::future::{Future, IntoFuture};
-use std::pin::Pin;
+use std::future::Future;
 use std::sync::Arc;
 
 use futures_core::Stream;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde::ser::Error;
 use serde::{Serialize, Serializer};
 pub use serde_json::json;
 use switchboard_core::{
-    Arguments, CallError, DeclaredError, ErrorObject, IntoError, Json, Name, ParamDescription, Peer, Reply,
-    ReplyFuture, Schemas, Values,
+    Arguments, DeclaredError, ErrorObject, IntoError, Json, Name, ParamDescription, Peer, Reply, ReplyFuture,
+    Request, Schemas, StreamRequest,
 };
 
 #[diagnostic::on_unimplemented(
@@ -155,22 +155,19 @@ pub fn with_default<T: Writable>(param: ParamDescription, default: T) -> ParamDe
     param.with_default(&default)
 }
 
-/// The arguments of a call by name.
+/// The arguments of a call by name. An argument that cannot be written as JSON fails the request.
 #[derive(Default)]
-pub struct Named(Vec<(&'static str, Json)>);
+pub struct Named(Vec<(&'static str, Encoded)>);
 
 impl Named {
-    pub fn insert<T: Writable>(&mut self, name: &'static str, value: &T) -> Result<(), CallError> {
-        self.0.push((name, encoded(value)?));
-        Ok(())
+    pub fn insert<T: Writable>(&mut self, name: &'static str, value: &T) {
+        self.0.push((name, Encoded::new(value)));
     }
 
-    pub fn insert_some<T: Writable>(
-        &mut self,
-        name: &'static str,
-        value: &Option<T>,
-    ) -> Result<(), CallError> {
-        value.as_ref().map_or(Ok(()), |value| self.insert(name, value))
+    pub fn insert_some<T: Writable>(&mut self, name: &'static str, value: &Option<T>) {
+        if let Some(value) = value {
+            self.insert(name, value);
+        }
     }
 }
 
@@ -180,26 +177,55 @@ impl Serialize for Named {
     }
 }
 
-pub fn encoded<T: Writable>(value: &T) -> Result<Json, CallError> {
-    Json::encode(value).map_err(|error| CallError::Params(error.to_string().into()))
+/// The arguments of a call by position. An argument that cannot be written as JSON fails the request.
+#[derive(Default)]
+pub struct Positional(Vec<Encoded>);
+
+impl Positional {
+    pub fn push<T: Writable>(&mut self, value: &T) {
+        self.0.push(Encoded::new(value));
+    }
 }
 
-pub fn call<T: Readable>(
+impl Serialize for Positional {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(&self.0)
+    }
+}
+
+struct Encoded(Result<Json, serde_json::Error>);
+
+impl Encoded {
+    fn new<T: Writable>(value: &T) -> Encoded {
+        Encoded(Json::encode(value))
+    }
+}
+
+impl Serialize for Encoded {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Ok(json) => json.serialize(serializer),
+            Err(error) => Err(S::Error::custom(error)),
+        }
+    }
+}
+
+pub fn request<T: Readable>(
     peer: &Peer,
     method: &'static str,
     params: impl Serialize,
     is_repeatable: bool,
-) -> Pin<Box<dyn Future<Output = Result<T, CallError>> + Send>> {
+) -> Request<T> {
     let request = peer.call(Name::from_static(method), params);
-    if is_repeatable { request.repeatable().into_future() } else { request.into_future() }
+    if is_repeatable { request.repeatable() } else { request }
 }
 
-pub fn open<T: Readable>(
+pub fn stream_request<T: Readable>(
     peer: &Peer,
     method: &'static str,
     params: impl Serialize,
     is_repeatable: bool,
-) -> Pin<Box<dyn Future<Output = Result<Values<T>, CallError>> + Send>> {
-    let opening = peer.stream(Name::from_static(method), params);
-    if is_repeatable { opening.repeatable().into_future() } else { opening.into_future() }
+) -> StreamRequest<T> {
+    let request = peer.stream(Name::from_static(method), params);
+    if is_repeatable { request.repeatable() } else { request }
 }
