@@ -74,12 +74,11 @@ pub(crate) struct Argument {
 
 /// When a value must be given, and how.
 pub(crate) enum Kind {
-    Required,
-    /// `Option` of this type.
-    Optional(Type),
+    /// It must be given, unless its type is an `Option`.
+    Plain,
     Default(DefaultValue),
     /// All values that are left, each of this type.
-    Rest(Type),
+    Rest(Box<Type>),
 }
 
 /// What an argument is when it is left out.
@@ -91,23 +90,34 @@ pub(crate) enum DefaultValue {
     Expression(Box<Expr>),
 }
 
-/// What the function gives back.
-pub(crate) struct Output {
-    pub(crate) success: Success,
-    /// The `E` of `Result<_, E>`.
-    pub(crate) failure: Option<Type>,
+/// What the function returns.
+pub(crate) enum Output {
+    /// One value.
+    Value(Returned),
+    /// A stream. `failure` is the `E` of `Result<impl Stream, E>`.
+    Stream { item: Returned, failure: Option<Box<Type>> },
 }
 
 impl Output {
+    /// The value, or an item of the stream.
+    pub(crate) fn returned(&self) -> &Returned {
+        match self {
+            Output::Value(returned) | Output::Stream { item: returned, .. } => returned,
+        }
+    }
+
     /// Whether a success says nothing.
     pub(crate) fn is_nothing(&self) -> bool {
-        matches!(&self.success, Success::Value(Type::Tuple(tuple)) if tuple.elems.is_empty())
+        matches!(self, Output::Value(Returned { success: Type::Tuple(tuple), .. }) if tuple.elems.is_empty())
     }
 }
 
-pub(crate) enum Success {
-    /// One value of this type.
-    Value(Type),
-    /// A stream of items of this type; each may fail with `failure`.
-    Stream { item: Type, failure: Option<Box<Type>> },
+/// A value that is sent.
+pub(crate) struct Returned {
+    /// Its type as it is written. It may be a `Result`, by that or another name.
+    pub(crate) ty: Type,
+    /// What a client gets: the `T` of `Result<T, E>`.
+    pub(crate) success: Type,
+    /// Whether the type is written as a `Result`.
+    pub(crate) is_result: bool,
 }

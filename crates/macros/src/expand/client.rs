@@ -2,10 +2,11 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{ItemTrait, Type, Visibility};
+use syn::spanned::Spanned;
+use syn::{Ident, ItemTrait, Visibility};
 
-use crate::expand::mixed;
-use crate::model::{Argument, Kind, Method, Success};
+use crate::expand::{mixed, private_at};
+use crate::model::{Argument, Kind, Method, Output, Returned};
 use crate::options::Options;
 
 /// The functions that every client has besides its methods.
@@ -21,7 +22,7 @@ pub(crate) fn client(declared: &ItemTrait, methods: &[Method], options: &Options
     quote_spanned! {mixed()=>
         #[doc = #docs]
         #[allow(dead_code)]
-        #[derive(Clone, Debug)]
+        #[derive(::core::clone::Clone, ::core::fmt::Debug)]
         #vis struct #client {
             peer: #krate::Peer,
         }
@@ -62,17 +63,28 @@ fn function(method: &Method, vis: &Visibility, options: &Options) -> TokenStream
     let docs = docs(method);
     let deprecated = method.deprecated.as_ref().map(|note| quote!(#[deprecated(note = #note)]));
     let params = if method.is_variadic() { by_position(method, options) } else { by_name(method, options) };
-    let (make, request) = match &method.output.success {
-        Success::Value(ty) => (quote!(request::<#ty>), quote!(Request<#ty>)),
-        Success::Stream { item, .. } => (quote!(stream_request::<#item>), quote!(StreamRequest<#item>)),
+    let Returned { ty, success, is_result } = method.output.returned();
+    let (request, make) = match &method.output {
+        Output::Value(_) => ("Request", "request"),
+        Output::Stream { .. } => ("StreamRequest", "stream_request"),
+    };
+    let (request, make) = (Ident::new(request, mixed()), Ident::new(make, ty.span()));
+    let private = private_at(ty.span(), options);
+    let make = match is_result {
+        true => quote_spanned!(ty.span()=> #private::#make::<#success>),
+        // The compiler knows whether it is a `Result` by another name.
+        false => quote_spanned!(ty.span()=> #private::Returned::<#ty>::#make),
     };
     quote_spanned! {mixed()=>
         #(#conditions)*
         #[doc = #docs]
         #deprecated
-        #vis fn #function(&self, #(#inputs),*) -> #krate::#request {
+        #vis fn #function(&self, #(#inputs),*) -> #krate::#request<#success> {
+            #[allow(unused_imports)]
+            use #krate::__private::{PlainArgument as _, PlainReturned as _};
             let params = { #params };
-            #krate::__private::#make(&self.peer, #name, params, #repeatable)
+            let request = #make;
+            request(&self.peer, #name, params, #repeatable)
         }
     }
 }
@@ -99,15 +111,19 @@ fn by_name(method: &Method, options: &Options) -> TokenStream {
         return quote!(());
     }
     let krate = &options.krate;
-    let insert_some = |ty: &Type, Argument { variable, name, .. }: &Argument| quote_spanned!(mixed()=> params.insert_some::<#ty>(#name, &#variable););
     let inserts = method.arguments().map(|argument| {
         let Argument { variable, name, ty, .. } = argument;
         match &argument.kind {
-            Kind::Optional(ty) => insert_some(ty, argument),
-            Kind::Default(_) => insert_some(ty, argument),
-            Kind::Required | Kind::Rest(_) => {
-                quote_spanned!(mixed()=> params.insert::<#ty>(#name, &#variable);)
+            Kind::Plain => {
+                let private = private_at(ty.span(), options);
+                let insert = quote_spanned!(ty.span()=> #private::Argument::<#ty>::insert);
+                quote_spanned! {mixed()=>
+                    let insert = #insert;
+                    insert(&mut params, #name, &#variable);
+                }
             }
+            Kind::Default(_) => quote_spanned!(mixed()=> params.insert_some::<#ty>(#name, &#variable);),
+            Kind::Rest(_) => quote_spanned!(mixed()=> params.insert::<#ty>(#name, &#variable);),
         }
     });
     quote_spanned! {mixed()=>

@@ -91,7 +91,7 @@ fn kind(ty: &Type, attribute: &ArgAttribute, faults: &mut Faults) -> Option<Kind
                 let message = "`rest` collects values, so its type must be `Vec<T>`";
                 faults.at(ty, message);
             }
-            element.map(|element| Kind::Rest(element.clone()))
+            element.map(|element| Kind::Rest(Box::new(element.clone())))
         }
         (None, Some((span, _))) if option.is_some() => {
             let inner = option.map(types::written).unwrap_or_default();
@@ -103,6 +103,6 @@ fn kind(ty: &Type, attribute: &ArgAttribute, faults: &mut Faults) -> Option<Kind
             None
         }
         (None, Some((_, default))) => Some(Kind::Default(default.clone())),
-        (None, None) => Some(option.map_or(Kind::Required, |inner| Kind::Optional(inner.clone()))),
+        (None, None) => Some(Kind::Plain),
     }
 }

@@ -6,7 +6,7 @@ use syn::{Attribute, FnArg, GenericParam, PatType, ReceiverKind, Safety, Signatu
 
 use crate::attributes::{self, ArgAttribute, MethodAttribute};
 use crate::faults::Faults;
-use crate::model::{Input, Kind, Method, Success};
+use crate::model::{Input, Kind, Method, Output};
 use crate::options::Options;
 use crate::parse::{Place, argument, output};
 
@@ -33,7 +33,7 @@ pub(crate) fn method(
     check_inputs(sig, &inputs, faults);
     let output = output::output(&sig.output, place, options, faults)?;
     let name = full_name(sig, &attribute, options, faults);
-    if let (Some(names), Success::Value(_)) = (&attribute.subscription, &output.success) {
+    if let (Some(names), Output::Value(_)) = (&attribute.subscription, &output) {
         faults.at(&names.item, "only a method that gives back a stream can have the names of a subscription");
     }
     if let (Some(span), false) = (attribute.notification, output.is_nothing()) {
