@@ -55,6 +55,8 @@ pub struct MethodDescription {
     pub examples: Vec<ExampleDescription>,
     /// The names that its stream goes by on a connection, if not our own.
     pub subscription: Option<Subscription>,
+    /// Extensions: members of the method's entry in an OpenRPC document, whose names begin with `x-`.
+    pub others: Map<String, Value>,
 }
 
 /// A call and what it is answered with.
@@ -255,6 +257,14 @@ impl MethodDescription {
         result: Option<Value>,
     ) -> MethodDescription {
         self.examples.push(ExampleDescription { name: name.into(), params, result });
+        self
+    }
+
+    /// Adds an extension: a member of the method's entry in an OpenRPC document. A name that does not begin with `x-` is
+    /// left out there.
+    #[must_use]
+    pub fn extension(mut self, name: impl Into<String>, value: impl Into<Value>) -> MethodDescription {
+        self.others.insert(name.into(), value.into());
         self
     }
 

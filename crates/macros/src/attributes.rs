@@ -6,7 +6,7 @@ use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Token};
 
-use crate::model::{DefaultValue, Example};
+use crate::model::{DefaultValue, Example, Extension};
 use crate::options::{key, text, unknown_key};
 
 /// What `#[method(…)]` says.
@@ -20,6 +20,7 @@ pub(crate) struct MethodAttribute {
     pub(crate) subscription: Option<Subscription>,
     pub(crate) notification: Option<Span>,
     pub(crate) examples: Vec<Example>,
+    pub(crate) extensions: Vec<Extension>,
 }
 
 /// What `subscription(…)` says inside `#[method(…)]`: the names that a stream goes by.
@@ -66,6 +67,24 @@ impl Example {
     }
 }
 
+impl Extension {
+    fn read(meta: &ParseNestedMeta<'_>) -> syn::Result<Extension> {
+        let written = "write a name and a value, as in `extension(\"x-cost\" = 5)`";
+        let content;
+        syn::parenthesized!(content in meta.input);
+        let name: LitStr = content.parse().map_err(|_| meta.error(written))?;
+        if !name.value().starts_with("x-") {
+            return Err(syn::Error::new_spanned(&name, "the name of an extension begins with `x-`"));
+        }
+        content.parse::<Token![=]>().map_err(|_| meta.error(written))?;
+        let value: TokenStream = content.parse()?;
+        if value.is_empty() {
+            return Err(meta.error(written));
+        }
+        Ok(Extension { name, value })
+    }
+}
+
 /// An array or an object.
 fn params_value(meta: &ParseNestedMeta<'_>) -> syn::Result<TokenStream> {
     let value = json_value(meta)?;
@@ -105,8 +124,10 @@ impl MethodAttribute {
                 "subscription" => method.subscription = Some(Subscription::read(meta)?),
                 "notification" => method.notification = Some(meta.path.span()),
                 "example" => method.examples.push(Example::read(meta)?),
+                "extension" => method.extensions.push(Extension::read(meta)?),
                 _ => {
-                    let known = "`name`, `safe`, `idempotent`, `tag`, `example`, `notification`, `subscription` and `skip`";
+                    let known = "`name`, `safe`, `idempotent`, `tag`, `example`, `extension`, `notification`, \
+                                 `subscription` and `skip`";
                     return Err(unknown_key(meta, "method", known));
                 }
             }

@@ -21,6 +21,7 @@ pub(crate) struct Method {
     /// Whether it is there to be notified.
     pub(crate) is_notification: bool,
     pub(crate) examples: Vec<Example>,
+    pub(crate) extensions: Vec<Extension>,
     pub(crate) is_async: bool,
     /// What the function takes after `&self`, in its order.
     pub(crate) inputs: Vec<Input>,
@@ -31,13 +32,17 @@ impl Method {
     /// The arguments in the order of their positions.
     pub(crate) fn arguments(&self) -> impl Iterator<Item = &Argument> {
         self.inputs.iter().filter_map(|input| match input {
-            Input::Context => None,
+            Input::Borrowed(_) => None,
             Input::Argument(argument) => Some(&**argument),
         })
     }
 
-    pub(crate) fn wants_context(&self) -> bool {
-        self.inputs.iter().any(|input| matches!(input, Input::Context))
+    /// What comes from the context, with the position of each among the inputs.
+    pub(crate) fn borrowed(&self) -> impl Iterator<Item = (usize, &Borrowed)> {
+        self.inputs.iter().enumerate().filter_map(|(position, input)| match input {
+            Input::Borrowed(borrowed) => Some((position, &**borrowed)),
+            Input::Argument(_) => None,
+        })
     }
 
     pub(crate) fn is_variadic(&self) -> bool {
@@ -52,12 +57,24 @@ pub(crate) struct Example {
     pub(crate) result: Option<TokenStream>,
 }
 
+/// A member of the method's entry in an OpenRPC document, as it is written for `json!`.
+pub(crate) struct Extension {
+    pub(crate) name: LitStr,
+    pub(crate) value: TokenStream,
+}
+
 /// Something the function takes.
 pub(crate) enum Input {
-    /// `&Context`.
-    Context,
+    /// A value from the context of the call.
+    Borrowed(Box<Borrowed>),
     /// A value the caller gives.
     Argument(Box<Argument>),
+}
+
+/// `&T`, or `Option<&T>`.
+pub(crate) struct Borrowed {
+    pub(crate) ty: Type,
+    pub(crate) is_optional: bool,
 }
 
 /// A value the caller gives.

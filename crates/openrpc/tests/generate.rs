@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchboard::{
     Code, DeclaredError, ErrorObject, IntoError, Json, MethodDescription, ResultDescription, Router,
-    RouterBuilder, Stream, service,
+    RouterBuilder, Schemas, Stream, service,
 };
 use switchboard_openrpc::{Document, Generator, Info, Method, ParamStructure, Server, SpecVersion};
 
@@ -240,6 +240,24 @@ fn what_is_not_known_about_a_method_is_not_told() {
     assert!(any.has_unknown_params());
     assert_eq!(*any.result().unwrap().schema.as_value(), json!({}));
     assert!(!method("users/find").has_unknown_params());
+}
+
+#[test]
+fn extensions_of_a_method_stand_in_its_entry() {
+    let described = |_: &mut Schemas| {
+        MethodDescription::documented("Buys.")
+            .safe()
+            .extension("x-cost", 5)
+            .extension("x-safe", "no")
+            .extension("name", "y")
+    };
+    let buy = switchboard::Method::sync("buy", |(): (), _| Ok::<_, ErrorObject>(())).described(described);
+    let router = Router::builder().add(buy).build().unwrap();
+    let document = Generator::new(Info::new("Shop", "1")).document(&router);
+    let buy = document.method("buy").unwrap();
+    assert_eq!(buy.others["x-cost"], 5);
+    assert!(buy.is_safe(), "our own members go before");
+    assert_eq!(buy.others.get("name"), None);
 }
 
 // OR-12, OR-43

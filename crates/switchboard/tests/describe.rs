@@ -67,6 +67,9 @@ impl Users {
         user.filter(|_| count > 0)
     }
 
+    #[method(extension("x-cost" = 5), extension("x-limits" = {"daily": [1, 2]}))]
+    fn buy(&self) {}
+
     #[method(idempotent)]
     #[deprecated(since = "1.2.0", note = "use `find`")]
     fn remove(&self) {}
@@ -173,6 +176,12 @@ fn marks_and_tags_are_told() {
     assert_eq!(marks("users/remove"), (false, true));
     assert_eq!(marks("users/watch"), (false, false));
     assert_eq!(method("users/find").tags, ["search", "people"]);
+}
+
+#[test]
+fn extensions_are_told_as_they_are_written() {
+    let others = method("users/buy").others;
+    assert_eq!(Value::from(others), json!({"x-cost": 5, "x-limits": {"daily": [1, 2]}}));
 }
 
 #[test]

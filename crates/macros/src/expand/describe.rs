@@ -7,7 +7,7 @@ use syn::{Ident, Type};
 
 use crate::expand::server::default_value;
 use crate::expand::{mixed, private_at};
-use crate::model::{Argument, Example, Kind, Method, Output};
+use crate::model::{Argument, Example, Extension, Kind, Method, Output};
 use crate::options::Options;
 
 /// An expression that makes the `MethodDescription`, with `schemas` in scope.
@@ -27,6 +27,9 @@ pub(crate) fn description(method: &Method, options: &Options) -> TokenStream {
     let idempotent = method.idempotent.then(|| quote_spanned!(mixed()=> .idempotent()));
     let tags = &method.tags;
     let deprecated = method.deprecated.iter();
+    let extensions = method.extensions.iter().map(|Extension { name, value }| {
+        quote_spanned!(mixed()=> .extension(#name, #krate::__private::json!(#value)))
+    });
     let examples = method.examples.iter().map(|example| self::example(example, options));
     quote_spanned! {mixed()=>
         let errors = #errors;
@@ -41,6 +44,7 @@ pub(crate) fn description(method: &Method, options: &Options) -> TokenStream {
             #(.tag(#tags))*
             #(.deprecated(#deprecated))*
             #(#examples)*
+            #(#extensions)*
     }
 }
 

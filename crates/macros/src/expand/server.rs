@@ -1,12 +1,12 @@
 //! The methods as services: parameters are read, the function is called, its result is the reply.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use crate::expand::describe::description;
 use crate::expand::{Host, mixed, mixed_at, private_at};
-use crate::model::{Argument, DefaultValue, Input, Kind, Method, Output};
+use crate::model::{Argument, Borrowed, DefaultValue, Input, Kind, Method, Output};
 use crate::options::Options;
 
 /// Implements `SharedMethods` and `Methods` for the host.
@@ -82,35 +82,64 @@ fn answer(method: &Method, host: &Host, this: &Ident, options: &Options) -> Toke
     let variables: Vec<_> = method.arguments().map(|argument| &argument.variable).collect();
     let Host { functions, receiver, .. } = host;
     let (function, receiver) = (&method.function, receiver(this));
-    let inputs = method.inputs.iter().map(|input| match input {
-        Input::Context if method.is_async => quote_spanned!(site=> &cx),
-        Input::Context => quote_spanned!(site=> cx),
+    let inputs = method.inputs.iter().enumerate().map(|(position, input)| match input {
+        Input::Borrowed(_) => borrowed_variable(position).into_token_stream(),
         Input::Argument(argument) => argument.variable.to_token_stream(),
     });
     let called = quote_spanned!(site=> #functions::#function(#receiver, #(#inputs),*));
-    let context = method.wants_context().then(|| match method.is_async {
-        true => quote_spanned!(site=> let cx = ::core::clone::Clone::clone(&call.cx);),
-        false => quote_spanned!(site=> let cx = &call.cx;),
-    });
+    let borrows = method.borrowed().map(|(position, borrowed)| borrow(borrowed, position, options));
     let answer = if method.is_async {
         let reply = reply(method, &quote_spanned!(site=> #called.await), options);
+        let context = method
+            .borrowed()
+            .next()
+            .is_some()
+            .then(|| quote_spanned!(site=> let cx = ::core::clone::Clone::clone(&call.cx);));
         quote_spanned! {site=>
             let #this = ::std::sync::Arc::clone(&#this);
-            #krate::__private::pending(async move { #reply })
+            #context
+            #krate::__private::pending(async move {
+                #(#borrows)*
+                #reply
+            })
         }
     } else {
         let reply = reply(method, &called, options);
-        quote_spanned!(site=> #krate::ReplyFuture::ready(#reply))
+        quote_spanned! {site=>
+            #[allow(unused_variables)]
+            let cx = &call.cx;
+            #(#borrows)*
+            #krate::ReplyFuture::ready(#reply)
+        }
     };
     quote_spanned! {site=>
         let read = || { #reading };
         match read() {
             ::core::result::Result::Ok((#(#variables,)*)) => {
-                #context
                 #answer
             }
             ::core::result::Result::Err(error) => #krate::ReplyFuture::ready(error),
         }
+    }
+}
+
+fn borrowed_variable(position: usize) -> Ident {
+    format_ident!("borrowed_{position}", span = mixed())
+}
+
+/// Takes a value from the context, `cx`. Without it, the call is answered with an error.
+fn borrow(Borrowed { ty, is_optional }: &Borrowed, position: usize, options: &Options) -> TokenStream {
+    let (private, variable) = (private_at(ty.span(), options), borrowed_variable(position));
+    if *is_optional {
+        let borrow = quote_spanned!(ty.span()=> #private::borrow_some::<#ty>);
+        return quote_spanned!(mixed()=> let #variable = #borrow(&cx););
+    }
+    let borrow = quote_spanned!(ty.span()=> #private::borrow::<#ty>);
+    quote_spanned! {mixed()=>
+        let #variable = match #borrow(&cx) {
+            ::core::result::Result::Ok(value) => value,
+            ::core::result::Result::Err(reply) => return ::core::convert::Into::into(reply),
+        };
     }
 }
 

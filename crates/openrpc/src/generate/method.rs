@@ -44,9 +44,10 @@ fn method(description: MethodDescription) -> Method {
     }
 }
 
-/// What is left to be said in members of our own.
+/// The extensions of the method, and what is left to be said in members of our own.
 fn extensions(description: &MethodDescription) -> Map<String, Value> {
-    let mut members = Map::new();
+    let chosen = description.others.iter().filter(|(name, _)| name.starts_with("x-"));
+    let mut members: Map<String, Value> = chosen.map(|(name, value)| (name.clone(), value.clone())).collect();
     let mut add = |name: &str, value: Value| members.insert(name.to_owned(), value);
     if description.marks.safe {
         add(SAFE, Value::Bool(true));

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use serde_json::Value;
-use switchboard_core::{Arguments, Context, ErrorObject, ParamDescription, Schemas};
+use switchboard_core::{Arguments, Context, ErrorObject, FromContext, ParamDescription, Reply, Schemas};
 
 use super::{Described, Named, Readable, Writable};
 
@@ -119,6 +119,14 @@ pub trait OwnsContext {}
 
 /// A call with this number of arguments.
 pub struct CallWith<const N: usize>;
+
+pub fn borrow<T: FromContext>(cx: &Context) -> Result<&T, Reply> {
+    T::from_context(cx).ok_or_else(|| T::missing().into())
+}
+
+pub fn borrow_some<T: FromContext>(cx: &Context) -> Option<&T> {
+    T::from_context(cx)
+}
 
 pub fn with_default<T: Writable>(param: ParamDescription, default: T) -> ParamDescription {
     param.with_default(&default)

@@ -12,7 +12,9 @@ mod returned;
 use std::future::Future;
 use std::sync::Arc;
 
-pub use argument::{Argument, CallWith, OwnsContext, PlainArgument, defaulted, rest, with_default};
+pub use argument::{
+    Argument, CallWith, OwnsContext, PlainArgument, borrow, borrow_some, defaulted, rest, with_default,
+};
 pub use bounds::{Described, Failure, Readable, Shareable, Writable};
 pub use client::{Named, Positional, request, stream_request};
 pub use returned::{Alias, Fallible, PlainReturned, Returned, Seen, error, errors};
