@@ -15,6 +15,7 @@ pub(crate) struct MethodAttribute {
     pub(crate) skip: bool,
     pub(crate) safe: bool,
     pub(crate) idempotent: bool,
+    pub(crate) allow_unknown_params: bool,
     pub(crate) name: Option<LitStr>,
     pub(crate) tags: Vec<LitStr>,
     pub(crate) subscription: Option<Subscription>,
@@ -119,6 +120,7 @@ impl MethodAttribute {
                 "skip" => method.skip = true,
                 "safe" => method.safe = true,
                 "idempotent" => method.idempotent = true,
+                "allow_unknown_params" => method.allow_unknown_params = true,
                 "name" => method.name = Some(text(meta)?),
                 "tag" => method.tags.push(text(meta)?),
                 "subscription" => method.subscription = Some(Subscription::read(meta)?),
@@ -127,7 +129,7 @@ impl MethodAttribute {
                 "extension" => method.extensions.push(Extension::read(meta)?),
                 _ => {
                     let known = "`name`, `safe`, `idempotent`, `tag`, `example`, `extension`, `notification`, \
-                                 `subscription` and `skip`";
+                                 `subscription`, `allow_unknown_params` and `skip`";
                     return Err(unknown_key(meta, "method", known));
                 }
             }

@@ -15,6 +15,8 @@ pub(crate) struct Method {
     pub(crate) deprecated: Option<String>,
     pub(crate) safe: bool,
     pub(crate) idempotent: bool,
+    /// Whether it ignores named params that it does not know.
+    pub(crate) allows_unknown_params: bool,
     pub(crate) tags: Vec<LitStr>,
     /// The full names that its stream goes by: of items, and to unsubscribe.
     pub(crate) subscription: Option<(String, String)>,

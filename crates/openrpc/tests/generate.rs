@@ -243,6 +243,16 @@ fn what_is_not_known_about_a_method_is_not_told() {
 }
 
 #[test]
+fn a_method_says_that_it_ignores_unknown_params() {
+    let described = |_: &mut Schemas| MethodDescription::default().no_more_params().allow_unknown_params();
+    let open = switchboard::Method::sync("open", |_: Json, _| Ok::<_, ErrorObject>(())).described(described);
+    let router = Router::builder().add(open).build().unwrap();
+    let document = Generator::new(Info::new("Open", "1")).document(&router);
+    assert!(document.method("open").unwrap().allows_additional_params());
+    assert!(!method("users/find").allows_additional_params());
+}
+
+#[test]
 fn extensions_of_a_method_stand_in_its_entry() {
     let described = |_: &mut Schemas| {
         MethodDescription::documented("Buys.")

@@ -178,6 +178,60 @@ fn marks_and_tags_are_told() {
     assert_eq!(method("users/find").tags, ["search", "people"]);
 }
 
+struct Open;
+
+#[service(namespace = "open", allow_unknown_params)]
+impl Open {
+    fn one(&self, a: u8, #[arg(default = 2)] b: u8, #[arg(rest)] more: Vec<u8>) -> u8 {
+        a + b + more.iter().sum::<u8>()
+    }
+}
+
+struct Closed;
+
+#[service(namespace = "closed")]
+impl Closed {
+    fn one(&self, user: User) -> User {
+        user
+    }
+
+    #[method(allow_unknown_params)]
+    fn two(&self) {}
+}
+
+#[test]
+fn the_schema_of_all_params_says_whether_unknown_names_are_allowed() {
+    let described = Router::builder().add(Open).add(Closed).build().unwrap().describe();
+    let schema = |name: &str| {
+        described.methods.iter().find(|method| method.name == name).unwrap().params_schema().unwrap()
+    };
+    let byte = |default: Value| json!({"type": "integer", "format": "uint8", "minimum": 0, "maximum": 255, "default": default});
+    let mut a = byte(json!(null));
+    a.as_object_mut().unwrap().remove("default");
+    assert_eq!(
+        schema("open/one"),
+        json!({
+            "type": "object",
+            "properties": {"a": a, "b": byte(json!(2)), "more": {"type": "array", "items": a}},
+            "required": ["a"],
+            "additionalProperties": true,
+        })
+    );
+    assert_eq!(
+        schema("closed/one"),
+        json!({
+            "type": "object",
+            "properties": {"user": {"$ref": "#/$defs/User"}},
+            "required": ["user"],
+            "additionalProperties": false,
+        })
+    );
+    assert_eq!(
+        schema("closed/two"),
+        json!({"type": "object", "properties": {}, "additionalProperties": true})
+    );
+}
+
 #[test]
 fn extensions_are_told_as_they_are_written() {
     let others = method("users/buy").others;

@@ -23,6 +23,7 @@ pub(crate) fn description(method: &Method, options: &Options) -> TokenStream {
     };
     let failure =
         failure.map(|error| quote_spanned!(mixed()=> .errors(#krate::__private::errors::<#error>())));
+    let unknown = method.allows_unknown_params.then(|| quote_spanned!(mixed()=> .allow_unknown_params()));
     let safe = method.safe.then(|| quote_spanned!(mixed()=> .safe()));
     let idempotent = method.idempotent.then(|| quote_spanned!(mixed()=> .idempotent()));
     let tags = &method.tags;
@@ -36,6 +37,7 @@ pub(crate) fn description(method: &Method, options: &Options) -> TokenStream {
         #krate::MethodDescription::documented(#docs)
             #(.param(#params))*
             .no_more_params()
+            #unknown
             .result(#result)
             #failure
             .errors(errors())

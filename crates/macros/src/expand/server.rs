@@ -151,8 +151,9 @@ fn reading(method: &Method, options: &Options) -> TokenStream {
     let fill = if method.is_variadic() { "fill_variadic" } else { "fill" };
     let fill = Ident::new(fill, site);
     let values = method.arguments().enumerate().map(|(index, argument)| value(argument, index, options));
+    let allow_unknown = method.allows_unknown_params.then(|| quote_spanned!(site=> .allow_unknown()));
     quote_spanned! {site=>
-        let mut arguments = #krate::Arguments::new(call.params.as_ref(), &[#(#names),*]);
+        let mut arguments = #krate::Arguments::new(call.params.as_ref(), &[#(#names),*])#allow_unknown;
         arguments.#fill()?;
         ::core::result::Result::Ok::<_, #krate::ErrorObject>((#(#values,)*))
     }

@@ -52,6 +52,7 @@ pub(crate) fn method(
         deprecated: attributes::deprecation(attrs),
         safe: attribute.safe,
         idempotent: attribute.idempotent,
+        allows_unknown_params: attribute.allow_unknown_params || options.allow_unknown_params,
         tags: attribute.tags,
         subscription,
         is_notification: attribute.notification.is_some(),

@@ -9,8 +9,8 @@ use switchboard_core::{
 
 use super::{examples, params};
 use crate::document::{
-    ContentDescriptor, DATA_SCHEMA, DEPRECATED_REASON, ErrorEntry, IDEMPOTENT, Method, ParamStructure,
-    Referable, SAFE, STREAM, SUBSCRIPTION, Schema, Tag, UNKNOWN_PARAMS,
+    ADDITIONAL_PARAMS, ContentDescriptor, DATA_SCHEMA, DEPRECATED_REASON, ErrorEntry, IDEMPOTENT, Method,
+    ParamStructure, Referable, SAFE, STREAM, SUBSCRIPTION, Schema, Tag, UNKNOWN_PARAMS,
 };
 
 /// The methods that are described, and those that end their subscriptions; in the order of their names.
@@ -57,6 +57,8 @@ fn extensions(description: &MethodDescription) -> Map<String, Value> {
     }
     if description.params.is_none() {
         add(UNKNOWN_PARAMS, Value::Bool(true));
+    } else if description.allows_unknown_params {
+        add(ADDITIONAL_PARAMS, Value::Bool(true));
     }
     match (&description.result, &description.subscription) {
         (ResultDescription::Stream(item), Some(names)) => {
