@@ -3,8 +3,9 @@
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::meta::ParseNestedMeta;
+use syn::parse::ParseBuffer;
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Token};
+use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Token, Type};
 
 use crate::model::{DefaultValue, Example, Extension};
 use crate::options::{key, text, unknown_key};
@@ -20,6 +21,7 @@ pub(crate) struct MethodAttribute {
     pub(crate) tags: Vec<LitStr>,
     pub(crate) subscription: Option<Subscription>,
     pub(crate) notification: Option<Span>,
+    pub(crate) result_schema: Option<Type>,
     pub(crate) examples: Vec<Example>,
     pub(crate) extensions: Vec<Extension>,
 }
@@ -124,12 +126,13 @@ impl MethodAttribute {
                 "name" => method.name = Some(text(meta)?),
                 "tag" => method.tags.push(text(meta)?),
                 "subscription" => method.subscription = Some(Subscription::read(meta)?),
+                "result_schema" => method.result_schema = Some(schema_type(meta)?),
                 "notification" => method.notification = Some(meta.path.span()),
                 "example" => method.examples.push(Example::read(meta)?),
                 "extension" => method.extensions.push(Extension::read(meta)?),
                 _ => {
                     let known = "`name`, `safe`, `idempotent`, `tag`, `example`, `extension`, `notification`, \
-                                 `subscription`, `allow_unknown_params` and `skip`";
+                                 `subscription`, `allow_unknown_params`, `result_schema` and `skip`";
                     return Err(unknown_key(meta, "method", known));
                 }
             }
@@ -145,6 +148,7 @@ pub(crate) struct ArgAttribute {
     pub(crate) name: Option<LitStr>,
     pub(crate) default: Option<(Span, DefaultValue)>,
     pub(crate) rest: Option<Span>,
+    pub(crate) schema: Option<Type>,
 }
 
 impl ArgAttribute {
@@ -155,12 +159,20 @@ impl ArgAttribute {
                 "name" => arg.name = Some(text(meta)?),
                 "default" => arg.default = Some((meta.path.span(), default_value(meta)?)),
                 "rest" => arg.rest = Some(meta.path.span()),
-                _ => return Err(unknown_key(meta, "arg", "`name`, `default` and `rest`")),
+                "schema" => arg.schema = Some(schema_type(meta)?),
+                _ => return Err(unknown_key(meta, "arg", "`name`, `default`, `rest` and `schema`")),
             }
             Ok(())
         })?;
         Ok(arg)
     }
+}
+
+/// The type whose schema stands for another's.
+fn schema_type(meta: &ParseNestedMeta<'_>) -> syn::Result<Type> {
+    let key = key(meta);
+    let ty = meta.value().and_then(ParseBuffer::parse::<Type>);
+    ty.map_err(|_| meta.error(format_args!("write a type that has a JSON Schema, as in `{key} = String`")))
 }
 
 fn default_value(meta: &ParseNestedMeta<'_>) -> syn::Result<DefaultValue> {

@@ -28,6 +28,8 @@ pub(crate) struct Method {
     /// What the function takes after `&self`, in its order.
     pub(crate) inputs: Vec<Input>,
     pub(crate) output: Output,
+    /// The type that the result is described by, if not its own.
+    pub(crate) result_schema: Option<Type>,
 }
 
 impl Method {
@@ -88,6 +90,8 @@ pub(crate) struct Argument {
     pub(crate) docs: String,
     /// Its type, as it is written.
     pub(crate) ty: Type,
+    /// The type that it is described by, if not its own.
+    pub(crate) schema: Option<Type>,
     pub(crate) kind: Kind,
 }
 

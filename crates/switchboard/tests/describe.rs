@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchboard::{
-    Code, Context, DeclaredError, Description, ErrorObject, IntoError, MethodDescription, ResultDescription,
-    Router, Stream, service,
+    Code, Context, DeclaredError, Description, ErrorObject, IntoError, Json, MethodDescription,
+    ResultDescription, Router, Stream, SubscriptionStyle, service,
 };
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -230,6 +230,60 @@ fn the_schema_of_all_params_says_whether_unknown_names_are_allowed() {
         schema("closed/two"),
         json!({"type": "object", "properties": {}, "additionalProperties": true})
     );
+}
+
+/// Of another crate, with serde and without a schema: `SubscriptionStyle`.
+struct Foreign;
+
+/// How a foreign type looks.
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+#[serde(rename_all = "snake_case")]
+enum Style {
+    Ethereum,
+    Named,
+}
+
+#[service(namespace = "foreign")]
+impl Foreign {
+    #[method(result_schema = Style)]
+    fn described(
+        &self,
+        #[arg(schema = Style)] style: SubscriptionStyle,
+        #[arg(schema = Option<Style>)] other: Option<SubscriptionStyle>,
+        #[arg(schema = Style, rest)] more: Vec<SubscriptionStyle>,
+    ) -> Result<SubscriptionStyle, Failure> {
+        let _ = more;
+        Ok(other.unwrap_or(style))
+    }
+
+    #[method(result_schema = Json)]
+    fn any(
+        &self,
+        #[arg(schema = Json, default)] style: SubscriptionStyle,
+    ) -> impl Stream<Item = SubscriptionStyle> + Send + 'static {
+        futures_util::stream::iter([style])
+    }
+}
+
+#[test]
+fn a_type_without_a_schema_can_be_described_by_another() {
+    let described = Router::builder().add(Foreign).build().unwrap().describe();
+    let style = json!({"$ref": "#/$defs/Style"});
+    let [any, named] = &described.methods[..] else { panic!("{described:?}") };
+    let schemas: Vec<_> = named.params.iter().flatten().map(|param| param.schema.clone()).collect();
+    assert_eq!(schemas, [style.clone(), json!({"anyOf": [style, {"type": "null"}]}), style.clone()]);
+    assert!(matches!(&named.result, ResultDescription::Value(schema) if *schema == style));
+    assert_eq!(any.params.as_ref().unwrap()[0].schema, json!(true));
+    assert_eq!(any.params.as_ref().unwrap()[0].default, Some(json!("named")));
+    assert!(matches!(&any.result, ResultDescription::Stream(schema) if *schema == json!(true)));
+}
+
+#[tokio::test]
+async fn a_foreign_type_is_read_and_written_by_serde() {
+    let peer = switchboard::Peer::local(Router::builder().add(Foreign).build().unwrap());
+    assert_eq!(peer.call::<String>("foreign/described", ["ethereum"]).await.as_deref(), Ok("ethereum"));
+    assert!(peer.call::<String>("foreign/described", [5]).await.is_err());
 }
 
 #[test]

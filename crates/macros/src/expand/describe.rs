@@ -16,7 +16,7 @@ pub(crate) fn description(method: &Method, options: &Options) -> TokenStream {
     let docs = &method.docs;
     let params = method.arguments().map(|argument| param(argument, options));
     let result = result(method, options);
-    let errors = returned("errors", method, options);
+    let errors = returned("errors", &method.output.returned().ty, options);
     let failure = match &method.output {
         Output::Stream { failure, .. } => failure.as_ref(),
         Output::Value(_) => None,
@@ -54,6 +54,7 @@ fn param(argument: &Argument, options: &Options) -> TokenStream {
     let krate = &options.krate;
     let Argument { name, docs, ty, .. } = argument;
     let schema = |ty: &Type| {
+        let ty = argument.schema.as_ref().unwrap_or(ty);
         let private = private_at(ty.span(), options);
         let schema = quote_spanned!(ty.span()=> #private::Argument::<#ty>::schema);
         quote_spanned!(mixed()=> #schema(schemas))
@@ -98,7 +99,8 @@ fn result(method: &Method, options: &Options) -> TokenStream {
     if method.is_notification {
         return quote_spanned!(mixed()=> #krate::ResultDescription::Nothing);
     }
-    let schema = returned("schema", method, options);
+    let ty = method.result_schema.as_ref().unwrap_or(&method.output.returned().ty);
+    let schema = returned("schema", ty, options);
     let schema = quote_spanned!(mixed()=> #schema(schemas));
     match &method.output {
         Output::Value(_) => quote_spanned!(mixed()=> #krate::ResultDescription::Value(#schema)),
@@ -106,9 +108,8 @@ fn result(method: &Method, options: &Options) -> TokenStream {
     }
 }
 
-/// A function that knows the type which the method returns.
-fn returned(function: &str, method: &Method, options: &Options) -> TokenStream {
-    let ty = &method.output.returned().ty;
+/// A function that knows a type which a method returns.
+fn returned(function: &str, ty: &Type, options: &Options) -> TokenStream {
     let (private, function) = (private_at(ty.span(), options), Ident::new(function, ty.span()));
     quote_spanned!(ty.span()=> #private::Returned::<#ty>::#function)
 }

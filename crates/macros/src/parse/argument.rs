@@ -32,8 +32,8 @@ pub(crate) fn input(
     let name = attribute
         .name
         .map_or_else(|| options.arguments.apply(&variable.unraw().to_string()), |name| name.value());
-    let ty = types::plain(&typed.ty).clone();
-    Some(Input::Argument(Box::new(Argument { variable, name, docs, ty, kind })))
+    let (ty, schema) = (types::plain(&typed.ty).clone(), attribute.schema);
+    Some(Input::Argument(Box::new(Argument { variable, name, docs, ty, schema, kind })))
 }
 
 /// What is borrowed comes from the context of the call. Texts and lists are meant to be sent by callers.

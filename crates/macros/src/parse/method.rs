@@ -61,6 +61,7 @@ pub(crate) fn method(
         is_async: sig.asyncness.is_some(),
         inputs,
         output,
+        result_schema: attribute.result_schema,
     })
 }
 

@@ -28,8 +28,9 @@ impl<T: Serialize + 'static> Writable for T {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no JSON Schema",
     label = "callers cannot be told what this type looks like",
-    note = "put `#[derive(schemars::JsonSchema)]` on `{Self}` if it is yours, or use `switchboard::Json`, which can be \
-            anything"
+    note = "put `#[derive(schemars::JsonSchema)]` on `{Self}` if it is yours; otherwise describe it by another type, with \
+            `#[arg(schema = …)]` on the argument or `#[method(result_schema = …)]` on the method: `switchboard::Json` \
+            stands for any value"
 )]
 pub trait Described: JsonSchema {}
 
