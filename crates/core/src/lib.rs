@@ -50,7 +50,7 @@ pub use describe::{
     Description, Dialect, ExampleDescription, Marks, MethodDescription, ParamDescription, ResultDescription,
     Schemas,
 };
-pub use error::{DeclaredError, ErrorFields, ErrorObject, IntoError};
+pub use error::{DeclaredError, ErrorFields, ErrorObject, FromError, IntoError};
 pub use events::{Event, Events, events};
 pub use exchange::{Answer, Exchange, exchange};
 pub use extensions::Extensions;

@@ -5,7 +5,7 @@ pub use schemars::{self, JsonSchema};
 pub use serde;
 pub use switchboard_core::*;
 #[cfg(feature = "macros")]
-pub use switchboard_macros::service;
+pub use switchboard_macros::{RpcError, service};
 
 #[cfg(feature = "macros")]
 #[doc(hidden)]

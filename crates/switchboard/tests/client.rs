@@ -10,8 +10,8 @@ use futures_util::{StreamExt, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchboard::{
-    CallError, Code, Context, ErrorObject, IntoError, Json, Layer, Peer, Reply, ReplyFuture, Router, Service,
-    Stream, service, service_fn,
+    CallError, Code, Context, Json, Layer, Peer, Reply, ReplyFuture, Router, RpcError, Service, Stream,
+    service, service_fn,
 };
 
 /// A user.
@@ -23,14 +23,9 @@ pub struct User {
 }
 
 /// There is no such user.
-#[derive(Debug)]
+#[derive(Debug, RpcError)]
+#[error_code(1001, "no such user")]
 pub struct Failure;
-
-impl IntoError for Failure {
-    fn into_error(self) -> ErrorObject {
-        ErrorObject::new(Code(1001), "no such user")
-    }
-}
 
 /// Users and numbers.
 #[service(namespace = "users")]

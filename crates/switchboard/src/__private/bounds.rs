@@ -51,7 +51,8 @@ impl<T: Send + Sync + 'static> Shareable for T {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a method",
     label = "this error type does not say what goes over the wire",
-    note = "implement `switchboard::IntoError` for `{Self}`, or return `switchboard::ErrorObject` as the error"
+    note = "put `#[derive(switchboard::RpcError)]` on `{Self}`, implement `switchboard::IntoError` for it, or return \
+            `switchboard::ErrorObject` as the error"
 )]
 pub trait Failure: IntoError + 'static {}
 
