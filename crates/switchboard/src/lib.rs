@@ -17,6 +17,7 @@ pub use switchboard_openrpc as openrpc;
 pub use switchboard_playground as playground;
 #[cfg(all(feature = "child", unix))]
 pub use switchboard_transport::child;
+pub use switchboard_transport::memory;
 #[cfg(all(feature = "stdio", unix))]
 pub use switchboard_transport::stdio;
 #[cfg(feature = "tcp")]
