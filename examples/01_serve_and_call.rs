@@ -7,7 +7,14 @@
 
 use std::error::Error;
 
-use switchboard::{Code, ErrorObject, Router, http, service};
+use switchboard::{Router, RpcError, http, service};
+
+/// Why a division fails.
+#[derive(Debug, RpcError)]
+enum DivisionError {
+    #[error_code(1001, "cannot divide by zero")]
+    ByZero { dividend: f64 },
+}
 
 /// What can be asked.
 #[service(namespace = "math")]
@@ -18,7 +25,7 @@ trait Math {
 
     /// Divides one number by another.
     #[method(safe)]
-    async fn divide(&self, a: f64, b: f64) -> Result<f64, ErrorObject>;
+    async fn divide(&self, a: f64, b: f64) -> Result<f64, DivisionError>;
 }
 
 /// Who answers.
@@ -29,9 +36,9 @@ impl Math for Calculator {
         a + b
     }
 
-    async fn divide(&self, a: f64, b: f64) -> Result<f64, ErrorObject> {
+    async fn divide(&self, a: f64, b: f64) -> Result<f64, DivisionError> {
         if b == 0.0 {
-            return Err(ErrorObject::new(Code(1001), "nothing can be divided by zero"));
+            return Err(DivisionError::ByZero { dividend: a });
         }
         Ok(a / b)
     }
@@ -48,7 +55,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let math = MathClient::new(http::connect(&url)?);
     println!("2 + 3 = {}", math.add(2, 3).await?);
     println!("1 / 4 = {}", math.divide(1.0, 4.0).await?);
-    println!("1 / 0 : {}", math.divide(1.0, 0.0).await.expect_err("it is refused"));
+    let error = math.divide(1.0, 0.0).await.expect_err("it is refused");
+    if let Some(DivisionError::ByZero { dividend }) = error.typed() {
+        println!("{dividend} / 0 : {error}");
+    }
 
     // Without the trait: names and parameters as they come, several at once.
     let peer = http::connect(&url)?;

@@ -39,7 +39,7 @@ impl Agent for Haggler {
         }
         println!("{} is offered {price} and says {own}", self.name);
         // Whoever called is somebody to call, over the same connection, while they wait for this answer.
-        Ok(AgentClient::from_peer(cx.peer().clone()).offer(own).await?)
+        Ok(AgentClient::new(cx.peer().clone()).offer(own).await?)
     }
 }
 
@@ -54,7 +54,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let buyer = Haggler { name: "the buyer", price: AtomicI32::new(50), step: 10 };
     let methods = Router::builder().add(AgentService(buyer)).build()?;
     let peer = Dial::new(&url)?.with_service(methods).connect().await?;
-    let price = AgentClient::from_peer(peer).offer(40).await?;
+    let price = AgentClient::new(peer).offer(40).await?;
     println!("they agree on {price}");
 
     handle.shutdown();

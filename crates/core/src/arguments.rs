@@ -1,6 +1,7 @@
 //! Typed parameters from raw ones, and errors that say what was expected where.
 
 use std::any::TypeId;
+use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde::de::value::U64Deserializer;
@@ -31,14 +32,20 @@ pub struct Arguments<'a, const N: usize> {
     slots: [Option<&'a [u8]>; N],
     /// Arguments by position beyond the last parameter.
     surplus: Vec<&'a [u8]>,
+    allows_unknown: bool,
 }
 
+/// The member of params by name that is metadata in several protocols on top of JSON-RPC. Every method accepts it.
+const META: &[u8] = b"_meta";
+
 impl<'a, const N: usize> Arguments<'a, N> {
-    /// Matches arguments to parameters of these names, and to no others.
+    /// Matches arguments to parameters of these names.
+    ///
+    /// The member `_meta` is ignored unless a parameter has that name.
     ///
     /// # Errors
     ///
-    /// -32602 when there are more arguments than parameters, or one with a name that no parameter has (J2-12).
+    /// -32602 when there are more arguments than parameters, or one with an unknown name (J2-12).
     pub fn read(params: Option<&'a Json>, names: &'a [&'a str; N]) -> Result<Self, ErrorObject> {
         let mut arguments = Arguments::new(params, names);
         arguments.fill()?;
@@ -50,14 +57,23 @@ impl<'a, const N: usize> Arguments<'a, N> {
     #[inline(always)]
     #[must_use]
     pub fn new(params: Option<&'a Json>, names: &'a [&'a str; N]) -> Self {
-        Arguments { params: params.unwrap_or(&NOTHING), names, slots: [None; N], surplus: Vec::new() }
+        let params = params.unwrap_or(&NOTHING);
+        Arguments { params, names, slots: [None; N], surplus: Vec::new(), allows_unknown: false }
     }
 
-    /// Matches the arguments to their parameters, and to no others.
+    /// Ignores arguments with unknown names from here on, instead of refusing them.
+    #[inline(always)]
+    #[must_use]
+    pub fn allow_unknown(mut self) -> Self {
+        self.allows_unknown = true;
+        self
+    }
+
+    /// Matches the arguments to their parameters.
     ///
     /// # Errors
     ///
-    /// As [`read`](Arguments::read) has them.
+    /// Those of [`read`](Arguments::read).
     #[inline]
     pub fn fill(&mut self) -> Result<(), ErrorObject> {
         self.fill_variadic()?;
@@ -73,7 +89,7 @@ impl<'a, const N: usize> Arguments<'a, N> {
     ///
     /// # Errors
     ///
-    /// -32602 when an argument has a name that no parameter has.
+    /// -32602 when an argument has an unknown name.
     #[inline]
     pub fn fill_variadic(&mut self) -> Result<(), ErrorObject> {
         match self.params.kind() {
@@ -100,6 +116,7 @@ impl<'a, const N: usize> Arguments<'a, N> {
         for (name, value) in members(self.params.as_bytes()) {
             match self.names.iter().position(|expected| expected.as_bytes() == &*name) {
                 Some(position) => self.slots[position] = Some(value),
+                None if self.allows_unknown || &*name == META => {}
                 None => return Err(unknown_name(self.names)),
             }
         }
@@ -199,12 +216,26 @@ pub(crate) fn decode_params<P: DeserializeOwned + 'static>(params: Option<&Json>
     if let Some(decoded) = empty.iter().find_map(|text| serde_json::from_str(text).ok()) {
         return Ok(decoded);
     }
+    // A type that refuses unknown members does not know of `_meta`.
+    if let Some(rest) = without_meta(given) {
+        return decode_params(Some(&rest));
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(given.as_bytes());
     let located = serde_path_to_error::deserialize::<_, P>(&mut deserializer).err();
     Err(match located {
         Some(located) => fault(pointer(located.path()), &expectation(&located.inner().to_string())),
         None => fault(String::new(), &expectation(&error.to_string())),
     })
+}
+
+/// The same params without the member `_meta`, if they have it.
+fn without_meta(params: &Json) -> Option<Json> {
+    if params.kind() != Kind::Object || !members(params.as_bytes()).any(|(name, _)| &*name == META) {
+        return None;
+    }
+    let others = members(params.as_bytes()).filter(|(name, _)| &**name != META);
+    let others = others.map(|(name, value)| (String::from_utf8_lossy(&name).into_owned(), params.sub(value)));
+    Json::encode(&others.collect::<BTreeMap<String, Json>>()).ok()
 }
 
 /// Reads `value`, a part of `params`; on failure reads it again to find out where exactly it fails.
@@ -309,6 +340,36 @@ mod tests {
         let unknown = json(r#"{"hunter2":1}"#);
         let error = Arguments::read(Some(&unknown), &["a", "b"]).unwrap_err();
         assert_eq!(data(&error), r#"{"details":"expected only the parameters a, b"}"#);
+    }
+
+    #[test]
+    fn unknown_names_can_be_allowed() {
+        let params = json(r#"{"b":1,"a":2,"_meta":{}}"#);
+        let mut args = Arguments::new(Some(&params), &["a"]).allow_unknown();
+        args.fill().unwrap();
+        assert_eq!(args.required::<u8>(0).unwrap(), 2);
+        let three = json("[1,2,3]");
+        assert!(Arguments::new(Some(&three), &["a"]).allow_unknown().fill().is_err());
+    }
+
+    #[test]
+    fn the_member_meta_is_no_argument_unless_it_is_declared() {
+        let params = json(r#"{"_meta":{"token":1},"a":2}"#);
+        let args = Arguments::read(Some(&params), &["a"]).unwrap();
+        assert_eq!(args.required::<u8>(0).unwrap(), 2);
+        let args = Arguments::read(Some(&params), &["_meta", "a"]).unwrap();
+        assert_eq!(args.required::<Json>(0).unwrap().as_str(), r#"{"token":1}"#);
+
+        #[derive(Deserialize, Debug, PartialEq)]
+        #[serde(deny_unknown_fields)]
+        struct Strict {
+            a: u8,
+        }
+        assert_eq!(decode_params::<Strict>(Some(&params)), Ok(Strict { a: 2 }));
+        let wrong = decode_params::<Strict>(Some(&json(r#"{"_meta":1,"a":"x"}"#))).unwrap_err();
+        assert_eq!(data(&wrong), r#"{"path":"/a","expected":"a whole number from 0 to 255"}"#);
+        decode_params::<()>(Some(&json(r#"{"_meta":1}"#))).unwrap();
+        assert!(decode_params::<Strict>(Some(&json(r#"{"a":2,"meta":1}"#))).is_err());
     }
 
     #[test]

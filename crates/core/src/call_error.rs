@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::code::Code;
-use crate::error::ErrorObject;
+use crate::error::{ErrorObject, FromError};
 use crate::gap::Gap;
 
 /// Why one call gave no result.
@@ -62,6 +62,13 @@ impl CallError {
             CallError::Rejected(error) => Some(error),
             _ => None,
         }
+    }
+
+    /// The error of a method that the server answered with, by its code and data. None if it answered with another error,
+    /// or did not answer.
+    #[must_use]
+    pub fn typed<E: FromError>(&self) -> Option<E> {
+        self.rejection().and_then(E::from_error)
     }
 
     /// The code this failure has when it is passed on to another caller.

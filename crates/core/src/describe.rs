@@ -4,7 +4,7 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::error::DeclaredError;
 use crate::method::Method;
@@ -41,6 +41,8 @@ pub struct MethodDescription {
     pub description: String,
     /// Its parameters in the order of their positions. None if nothing is known about them.
     pub params: Option<Vec<ParamDescription>>,
+    /// Whether it ignores named parameters that it does not know, instead of refusing them.
+    pub allows_unknown_params: bool,
     /// What it answers with.
     pub result: ResultDescription,
     /// The errors that callers can expect.
@@ -55,6 +57,8 @@ pub struct MethodDescription {
     pub examples: Vec<ExampleDescription>,
     /// The names that its stream goes by on a connection, if not our own.
     pub subscription: Option<Subscription>,
+    /// Extensions: members of the method's entry in an OpenRPC document, whose names begin with `x-`.
+    pub others: Map<String, Value>,
 }
 
 /// A call and what it is answered with.
@@ -211,6 +215,30 @@ impl MethodDescription {
         self
     }
 
+    /// Says that it ignores named parameters that it does not know.
+    #[must_use]
+    pub fn allow_unknown_params(mut self) -> MethodDescription {
+        self.allows_unknown_params = true;
+        self
+    }
+
+    /// The JSON Schema of its parameters by name, as one object. Its `additionalProperties` say whether unknown names are
+    /// allowed. None if nothing is known about the parameters.
+    #[must_use]
+    pub fn params_schema(&self) -> Option<Value> {
+        let params = self.params.as_ref()?;
+        let properties: Map<String, Value> =
+            params.iter().map(|param| (param.name.clone(), param.schema_by_name())).collect();
+        let required: Vec<&str> =
+            params.iter().filter(|param| param.is_required).map(|param| param.name.as_str()).collect();
+        let mut schema = json!({"type": "object", "properties": properties});
+        if !required.is_empty() {
+            schema["required"] = json!(required);
+        }
+        schema["additionalProperties"] = Value::Bool(self.allows_unknown_params);
+        Some(schema)
+    }
+
     /// Sets what it answers with.
     #[must_use]
     pub fn result(mut self, result: ResultDescription) -> MethodDescription {
@@ -258,6 +286,14 @@ impl MethodDescription {
         self
     }
 
+    /// Adds an extension: a member of the method's entry in an OpenRPC document. A name that does not begin with `x-` is
+    /// left out there.
+    #[must_use]
+    pub fn extension(mut self, name: impl Into<String>, value: impl Into<Value>) -> MethodDescription {
+        self.others.insert(name.into(), value.into());
+        self
+    }
+
     /// Says why it should not be used any more.
     #[must_use]
     pub fn deprecated(mut self, reason: impl Into<String>) -> MethodDescription {
@@ -290,6 +326,27 @@ impl ParamDescription {
     #[must_use]
     pub fn variadic(name: impl Into<String>, schema: Value) -> ParamDescription {
         ParamDescription { is_variadic: true, ..ParamDescription::optional(name, schema) }
+    }
+
+    /// The JSON Schema of its value if it is given by name: an array for a variadic parameter, and with its default.
+    #[must_use]
+    pub fn schema_by_name(&self) -> Value {
+        let schema = match self.is_variadic {
+            true => json!({"type": "array", "items": self.schema}),
+            false => self.schema.clone(),
+        };
+        let Some(default) = &self.default else { return schema };
+        let mut members = match schema {
+            // In draft 7, members beside a reference are ignored.
+            Value::Object(members) if members.contains_key("$ref") => {
+                Map::from_iter([("allOf".to_owned(), json!([members]))])
+            }
+            Value::Object(members) => members,
+            Value::Bool(false) => Map::from_iter([("not".to_owned(), json!({}))]),
+            _ => Map::new(),
+        };
+        members.insert("default".to_owned(), default.clone());
+        Value::Object(members)
     }
 
     /// Sets its documentation.

@@ -192,6 +192,12 @@ impl ErrorObject {
         }
     }
 
+    /// The error of a method that this object stands for, by its code and data. None if it is another error.
+    #[must_use]
+    pub fn typed<E: FromError>(&self) -> Option<E> {
+        E::from_error(self)
+    }
+
     /// Whether this error was made on this side, by a closed connection or a timeout for instance, and was not
     /// answered by the far side.
     #[must_use]
@@ -228,10 +234,11 @@ impl fmt::Display for ErrorObject {
 
 impl Error for ErrorObject {}
 
-/// Turns the error of a method into what goes over the wire: the one place where the two meet.
+/// Turns the error of a method into what goes over the wire.
 ///
-/// Implement it for the error type of your methods. The text of an error that you do not know must not leave the
-/// process: answer it with [`ErrorObject::internal`].
+/// `#[derive(RpcError)]` of the crate `switchboard` implements it, and [`FromError`] too. Implement it by hand if codes or
+/// messages depend on the value. The text of an error that you do not know must not leave the process: answer it with
+/// [`ErrorObject::internal`].
 ///
 /// # Examples
 ///
@@ -259,7 +266,8 @@ impl Error for ErrorObject {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a method",
     label = "this error type does not say what goes over the wire",
-    note = "implement `switchboard::IntoError` for `{Self}`, or return `switchboard::ErrorObject` as the error"
+    note = "put `#[derive(switchboard::RpcError)]` on `{Self}`, implement `switchboard::IntoError` for it, or return \
+            `switchboard::ErrorObject` as the error"
 )]
 pub trait IntoError {
     /// The error as the caller sees it.
@@ -273,6 +281,20 @@ pub trait IntoError {
     {
         Vec::new()
     }
+}
+
+/// Reads an error object back into the error type of a method, by its code and data: the way back from [`IntoError`].
+///
+/// `#[derive(RpcError)]` of the crate `switchboard` implements both. Use it with [`ErrorObject::typed`] and
+/// [`CallError::typed`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read from an error object",
+    note = "put `#[derive(switchboard::RpcError)]` on `{Self}`, or implement `switchboard::FromError` for it"
+)]
+pub trait FromError: Sized {
+    /// The error that this object stands for. None if it is another error.
+    #[must_use]
+    fn from_error(error: &ErrorObject) -> Option<Self>;
 }
 
 /// An error that a method's description promises.

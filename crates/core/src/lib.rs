@@ -1,6 +1,7 @@
 //! The core of Switchboard: values, codec, the one door and its drivers. No sockets, no HTTP, no TLS.
 
 mod arguments;
+mod batch_builder;
 mod call;
 mod call_error;
 mod call_options;
@@ -14,8 +15,8 @@ mod error;
 mod expected;
 mod extensions;
 mod feed;
+mod from_context;
 mod gap;
-mod gathered;
 mod id;
 mod json;
 pub mod lasting;
@@ -37,6 +38,7 @@ mod text;
 mod topics;
 
 pub use arguments::Arguments;
+pub use batch_builder::{BatchBuilder, BatchResult};
 pub use call::{Call, Members, StreamWanted, encode_params};
 pub use call_error::CallError;
 pub use code::Code;
@@ -47,18 +49,18 @@ pub use describe::{
     Schemas,
 };
 pub use engine::{Answer, Cause, Delivery, Engine, Exchange, First, Output, Outputs};
-pub use error::{DeclaredError, ErrorFields, ErrorObject, IntoError};
+pub use error::{DeclaredError, ErrorFields, ErrorObject, FromError, IntoError};
 pub use extensions::Extensions;
 pub use feed::{Feed, FeedClosed, Feeding, Overflow, SameKey};
+pub use from_context::FromContext;
 pub use gap::{Gap, GapReason};
-pub use gathered::{Batch, Place};
 pub use id::Id;
 pub use json::{Json, Kind, NotJson};
 pub use layer::Layer;
 pub use limits::Limits;
 pub use method::{Method, Methods, SharedMethods};
 pub use name::Name;
-pub use peer::{Opening, Peer, Remote, Request, Values};
+pub use peer::{Peer, Remote, Request, StreamRequest, Values};
 pub use profile::{Cancel, Profile, Progress, Settings, Streams, Versions};
 pub use reply::{Items, Reply, ReplyFuture};
 pub use router::{Router, RouterBuilder, RouterError};

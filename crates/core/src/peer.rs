@@ -15,16 +15,17 @@ use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::batch_builder::BatchBuilder;
 use crate::call::{Call, StreamWanted, encode_params};
 use crate::call_error::CallError;
 use crate::call_options::{PROGRESS_WAITING, ProgressSender};
 use crate::engine::moment_after;
-use crate::gathered::Batch;
 use crate::json::Json;
 use crate::name::Name;
 use crate::progress::{Seen, Watched};
 use crate::reply::{Items, Reply, ReplyFuture};
-use crate::service::Service;
+use crate::router::Router;
+use crate::service::{Service, ServiceFn};
 use crate::subscription::Subscription;
 
 /// A service on the other end of a carrier, which can also take several calls at once.
@@ -69,7 +70,8 @@ impl Peer {
         Peer { remote: Some(Arc::new(remote)), timeout: None }
     }
 
-    /// A service of this process as if it were far away: to test it, or to call it with a typed client.
+    /// A peer that calls a service of this process directly, without a transport: to test it, or to call it with a typed
+    /// client. Routers, functions and services in an `Arc` can be converted with `into()` too.
     #[must_use]
     pub fn local(service: impl Service) -> Peer {
         Peer::new(Local(service))
@@ -94,10 +96,6 @@ impl Peer {
     /// Calls a method and reads its result.
     ///
     /// A tuple or array gives parameters by position, a struct or map by name, `()` none.
-    ///
-    /// # Cancel safety
-    ///
-    /// Dropping the future cancels the call on the far side, where the carrier can say so.
     pub fn call<T>(&self, method: impl Into<Name>, params: impl Serialize) -> Request<T> {
         Request {
             peer: self.clone(),
@@ -115,10 +113,10 @@ impl Peer {
     ///
     /// A method called `ns_subscribe` is taken as a subscription in Ethereum's manner. For other names that a server
     /// of another family uses, see [`subscribe`](Peer::subscribe).
-    pub fn stream<T>(&self, method: impl Into<Name>, params: impl Serialize) -> Opening<T> {
+    pub fn stream<T>(&self, method: impl Into<Name>, params: impl Serialize) -> StreamRequest<T> {
         let method = method.into();
         let names = Subscription::by_name(&method);
-        Opening { request: self.call(method, params), names }
+        StreamRequest { request: self.call(method, params), names }
     }
 
     /// Calls a method that opens a subscription whose items come under these names.
@@ -127,8 +125,8 @@ impl Peer {
         method: impl Into<Name>,
         params: impl Serialize,
         names: Subscription,
-    ) -> Opening<T> {
-        Opening { request: self.call(method, params), names: Some(names) }
+    ) -> StreamRequest<T> {
+        StreamRequest { request: self.call(method, params), names: Some(names) }
     }
 
     /// Sends a notification. That it was sent says nothing about whether it was understood (J2-19).
@@ -145,9 +143,9 @@ impl Peer {
         }
     }
 
-    /// Collects calls to send as one batch.
-    pub fn batch(&self) -> Batch {
-        Batch::new(self.clone(), self.timeout)
+    /// Begins a batch: calls that are collected and sent as one message.
+    pub fn batch(&self) -> BatchBuilder {
+        BatchBuilder::new(self.clone(), self.timeout)
     }
 
     /// Whether both lead to the same far side by the same way: over one connection, for instance.
@@ -250,13 +248,55 @@ fn nobody() -> CallError {
     CallError::Unsupported("the caller cannot be called back over this carrier".into())
 }
 
+impl From<Router> for Peer {
+    fn from(router: Router) -> Peer {
+        Peer::local(router)
+    }
+}
+
+impl<S: Service + ?Sized> From<Arc<S>> for Peer {
+    fn from(service: Arc<S>) -> Peer {
+        Peer::local(service)
+    }
+}
+
+impl<F> From<ServiceFn<F>> for Peer
+where
+    F: Fn(&Call) -> ReplyFuture + Send + Sync + 'static,
+{
+    fn from(service: ServiceFn<F>) -> Peer {
+        Peer::local(service)
+    }
+}
+
 impl fmt::Debug for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Peer").field("is_absent", &self.remote.is_none()).finish_non_exhaustive()
     }
 }
 
-/// A call that is sent when it is awaited.
+/// A call that is sent when it is awaited, and gives its result. [`Peer::call`] and the methods of typed clients return it.
+///
+/// Options of the call are set before:
+///
+/// ```
+/// # use std::time::Duration;
+/// # use switchboard_core::{CallError, Peer};
+/// # async fn example(peer: Peer) -> Result<(), CallError> {
+/// let sum: i64 = peer
+///     .call("slow/add", [2, 3])
+///     .timeout(Duration::from_secs(5))
+///     .on_progress(|percent: u8| println!("{percent} %"))
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// It is an [`IntoFuture`]: write `request.into_future()` where a future itself is needed, as `tokio::spawn` does.
+///
+/// # Cancel safety
+///
+/// Dropping the future cancels the call on the server, if the transport can send cancellations.
 #[must_use = "a call is sent when it is awaited"]
 pub struct Request<T> {
     peer: Peer,
@@ -270,15 +310,17 @@ pub struct Request<T> {
 }
 
 impl<T> Request<T> {
-    /// Waits this long for the answer. The far side is told, see [`Peer::with_timeout`].
+    /// Fails with [`CallError::TimedOut`] if the answer takes longer than this. The server is told, see
+    /// [`Peer::with_timeout`].
     pub fn timeout(mut self, timeout: Duration) -> Request<T> {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Asks for progress, and calls this with each that comes before the answer. What is no `P` is left out.
+    /// Asks for progress, and calls `see` with each value that arrives before the answer. Values that are not a `P` are
+    /// skipped.
     ///
-    /// It runs where the call is awaited. While it takes its time a few more wait, and what is more is dropped.
+    /// `see` runs in the task that awaits the call. While it is busy a few values are kept; further ones are dropped.
     pub fn on_progress<P: DeserializeOwned + 'static>(
         mut self,
         mut see: impl FnMut(P) + Send + 'static,
@@ -290,14 +332,14 @@ impl<T> Request<T> {
         self
     }
 
-    /// Asks for progress, and begins to wait anew for the [timeout](Request::timeout) with each that comes; but the whole
-    /// takes no longer than `cap`. The far side is told the cap.
+    /// Asks for progress, and restarts the [timeout](Request::timeout) with each value that arrives. The call as a whole
+    /// takes no longer than `cap`, which is what the server is told.
     pub fn reset_on_progress(mut self, cap: Duration) -> Request<T> {
         self.cap = Some(cap);
         self
     }
 
-    /// Says that the call may reach the far side twice without harm, see [`Call::repeatable`].
+    /// Marks the call as [repeatable](Call::repeatable).
     pub fn repeatable(mut self) -> Request<T> {
         self.is_repeatable = true;
         self
@@ -317,6 +359,12 @@ impl<T> Request<T> {
     }
 }
 
+impl<T> fmt::Debug for Request<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request").field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
 impl<T: DeserializeOwned + 'static> IntoFuture for Request<T> {
     type Output = Result<T, CallError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
@@ -332,34 +380,40 @@ impl<T: DeserializeOwned + 'static> IntoFuture for Request<T> {
     }
 }
 
-/// A call for a stream, which is sent when it is awaited.
+/// A call of a method that answers with a stream. It is sent when it is awaited, and then gives the [`Values`].
 #[must_use = "a call is sent when it is awaited"]
-pub struct Opening<T> {
+pub struct StreamRequest<T> {
     request: Request<T>,
     names: Option<Subscription>,
 }
 
-impl<T> Opening<T> {
-    /// Waits this long for the stream to begin.
-    pub fn timeout(mut self, timeout: Duration) -> Opening<T> {
+impl<T> StreamRequest<T> {
+    /// Fails with [`CallError::TimedOut`] if the stream takes longer than this to begin.
+    pub fn timeout(mut self, timeout: Duration) -> StreamRequest<T> {
         self.request = self.request.timeout(timeout);
         self
     }
 
-    /// Says that the call may reach the far side twice without harm, see [`Call::repeatable`].
-    pub fn repeatable(mut self) -> Opening<T> {
+    /// Marks the call as [repeatable](Call::repeatable).
+    pub fn repeatable(mut self) -> StreamRequest<T> {
         self.request = self.request.repeatable();
         self
     }
 }
 
-impl<T: 'static> IntoFuture for Opening<T> {
+impl<T> fmt::Debug for StreamRequest<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamRequest").field("method", &self.request.method).finish_non_exhaustive()
+    }
+}
+
+impl<T: 'static> IntoFuture for StreamRequest<T> {
     type Output = Result<Values<T>, CallError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let Opening { request, names } = self;
+            let StreamRequest { request, names } = self;
             let mut call = request.to_call()?;
             call.cx.insert(StreamWanted);
             if let Some(names) = names {

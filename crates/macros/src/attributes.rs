@@ -3,10 +3,11 @@
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::meta::ParseNestedMeta;
+use syn::parse::ParseBuffer;
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Token};
+use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Token, Type};
 
-use crate::model::{DefaultValue, Example};
+use crate::model::{DefaultValue, Example, Extension};
 use crate::options::{key, text, unknown_key};
 
 /// What `#[method(…)]` says.
@@ -15,11 +16,14 @@ pub(crate) struct MethodAttribute {
     pub(crate) skip: bool,
     pub(crate) safe: bool,
     pub(crate) idempotent: bool,
+    pub(crate) allow_unknown_params: bool,
     pub(crate) name: Option<LitStr>,
     pub(crate) tags: Vec<LitStr>,
     pub(crate) subscription: Option<Subscription>,
     pub(crate) notification: Option<Span>,
+    pub(crate) result_schema: Option<Type>,
     pub(crate) examples: Vec<Example>,
+    pub(crate) extensions: Vec<Extension>,
 }
 
 /// What `subscription(…)` says inside `#[method(…)]`: the names that a stream goes by.
@@ -66,6 +70,24 @@ impl Example {
     }
 }
 
+impl Extension {
+    fn read(meta: &ParseNestedMeta<'_>) -> syn::Result<Extension> {
+        let written = "write a name and a value, as in `extension(\"x-cost\" = 5)`";
+        let content;
+        syn::parenthesized!(content in meta.input);
+        let name: LitStr = content.parse().map_err(|_| meta.error(written))?;
+        if !name.value().starts_with("x-") {
+            return Err(syn::Error::new_spanned(&name, "the name of an extension begins with `x-`"));
+        }
+        content.parse::<Token![=]>().map_err(|_| meta.error(written))?;
+        let value: TokenStream = content.parse()?;
+        if value.is_empty() {
+            return Err(meta.error(written));
+        }
+        Ok(Extension { name, value })
+    }
+}
+
 /// An array or an object.
 fn params_value(meta: &ParseNestedMeta<'_>) -> syn::Result<TokenStream> {
     let value = json_value(meta)?;
@@ -100,13 +122,17 @@ impl MethodAttribute {
                 "skip" => method.skip = true,
                 "safe" => method.safe = true,
                 "idempotent" => method.idempotent = true,
+                "allow_unknown_params" => method.allow_unknown_params = true,
                 "name" => method.name = Some(text(meta)?),
                 "tag" => method.tags.push(text(meta)?),
                 "subscription" => method.subscription = Some(Subscription::read(meta)?),
+                "result_schema" => method.result_schema = Some(schema_type(meta)?),
                 "notification" => method.notification = Some(meta.path.span()),
                 "example" => method.examples.push(Example::read(meta)?),
+                "extension" => method.extensions.push(Extension::read(meta)?),
                 _ => {
-                    let known = "`name`, `safe`, `idempotent`, `tag`, `example`, `notification`, `subscription` and `skip`";
+                    let known = "`name`, `safe`, `idempotent`, `tag`, `example`, `extension`, `notification`, \
+                                 `subscription`, `allow_unknown_params`, `result_schema` and `skip`";
                     return Err(unknown_key(meta, "method", known));
                 }
             }
@@ -122,6 +148,7 @@ pub(crate) struct ArgAttribute {
     pub(crate) name: Option<LitStr>,
     pub(crate) default: Option<(Span, DefaultValue)>,
     pub(crate) rest: Option<Span>,
+    pub(crate) schema: Option<Type>,
 }
 
 impl ArgAttribute {
@@ -132,12 +159,20 @@ impl ArgAttribute {
                 "name" => arg.name = Some(text(meta)?),
                 "default" => arg.default = Some((meta.path.span(), default_value(meta)?)),
                 "rest" => arg.rest = Some(meta.path.span()),
-                _ => return Err(unknown_key(meta, "arg", "`name`, `default` and `rest`")),
+                "schema" => arg.schema = Some(schema_type(meta)?),
+                _ => return Err(unknown_key(meta, "arg", "`name`, `default`, `rest` and `schema`")),
             }
             Ok(())
         })?;
         Ok(arg)
     }
+}
+
+/// The type whose schema stands for another's.
+fn schema_type(meta: &ParseNestedMeta<'_>) -> syn::Result<Type> {
+    let key = key(meta);
+    let ty = meta.value().and_then(ParseBuffer::parse::<Type>);
+    ty.map_err(|_| meta.error(format_args!("write a type that has a JSON Schema, as in `{key} = String`")))
 }
 
 fn default_value(meta: &ParseNestedMeta<'_>) -> syn::Result<DefaultValue> {

@@ -1,6 +1,6 @@
-//! The `#[service]` macro of Switchboard. Use it through the `switchboard` crate, which exports it.
+//! The macros of Switchboard: `#[service]` and `#[derive(RpcError)]`. Use them through the `switchboard` crate, which exports them.
 //!
-//! `parse` reads what was written into the `model` and finds mistakes; `expand` writes the code. Neither knows
+//! Of `#[service]`, `parse` reads what was written into the `model` and finds mistakes; `expand` writes the code. Neither knows
 //! more of Switchboard than its public API.
 
 mod attributes;
@@ -11,9 +11,16 @@ mod item;
 mod model;
 mod options;
 mod parse;
+mod rpc_error;
 
 #[doc = include_str!("../docs/service.md")]
 #[proc_macro_attribute]
 pub fn service(options: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     item::service(options.into(), item.into()).into()
+}
+
+#[doc = include_str!("../docs/rpc_error.md")]
+#[proc_macro_derive(RpcError, attributes(error_code, serde, schemars))]
+pub fn rpc_error(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    rpc_error::derive(item.into()).into()
 }

@@ -15,29 +15,38 @@ pub(crate) struct Method {
     pub(crate) deprecated: Option<String>,
     pub(crate) safe: bool,
     pub(crate) idempotent: bool,
+    /// Whether it ignores named params that it does not know.
+    pub(crate) allows_unknown_params: bool,
     pub(crate) tags: Vec<LitStr>,
     /// The full names that its stream goes by: of items, and to unsubscribe.
     pub(crate) subscription: Option<(String, String)>,
     /// Whether it is there to be notified.
     pub(crate) is_notification: bool,
     pub(crate) examples: Vec<Example>,
+    pub(crate) extensions: Vec<Extension>,
     pub(crate) is_async: bool,
     /// What the function takes after `&self`, in its order.
     pub(crate) inputs: Vec<Input>,
     pub(crate) output: Output,
+    /// The type that the result is described by, if not its own.
+    pub(crate) result_schema: Option<Type>,
 }
 
 impl Method {
     /// The arguments in the order of their positions.
     pub(crate) fn arguments(&self) -> impl Iterator<Item = &Argument> {
         self.inputs.iter().filter_map(|input| match input {
-            Input::Context => None,
+            Input::Borrowed(_) => None,
             Input::Argument(argument) => Some(&**argument),
         })
     }
 
-    pub(crate) fn wants_context(&self) -> bool {
-        self.inputs.iter().any(|input| matches!(input, Input::Context))
+    /// What comes from the context, with the position of each among the inputs.
+    pub(crate) fn borrowed(&self) -> impl Iterator<Item = (usize, &Borrowed)> {
+        self.inputs.iter().enumerate().filter_map(|(position, input)| match input {
+            Input::Borrowed(borrowed) => Some((position, &**borrowed)),
+            Input::Argument(_) => None,
+        })
     }
 
     pub(crate) fn is_variadic(&self) -> bool {
@@ -52,12 +61,24 @@ pub(crate) struct Example {
     pub(crate) result: Option<TokenStream>,
 }
 
+/// A member of the method's entry in an OpenRPC document, as it is written for `json!`.
+pub(crate) struct Extension {
+    pub(crate) name: LitStr,
+    pub(crate) value: TokenStream,
+}
+
 /// Something the function takes.
 pub(crate) enum Input {
-    /// `&Context`.
-    Context,
+    /// A value from the context of the call.
+    Borrowed(Box<Borrowed>),
     /// A value the caller gives.
     Argument(Box<Argument>),
+}
+
+/// `&T`, or `Option<&T>`.
+pub(crate) struct Borrowed {
+    pub(crate) ty: Type,
+    pub(crate) is_optional: bool,
 }
 
 /// A value the caller gives.
@@ -69,17 +90,18 @@ pub(crate) struct Argument {
     pub(crate) docs: String,
     /// Its type, as it is written.
     pub(crate) ty: Type,
+    /// The type that it is described by, if not its own.
+    pub(crate) schema: Option<Type>,
     pub(crate) kind: Kind,
 }
 
 /// When a value must be given, and how.
 pub(crate) enum Kind {
-    Required,
-    /// `Option` of this type.
-    Optional(Type),
+    /// It must be given, unless its type is an `Option`.
+    Plain,
     Default(DefaultValue),
     /// All values that are left, each of this type.
-    Rest(Type),
+    Rest(Box<Type>),
 }
 
 /// What an argument is when it is left out.
@@ -91,23 +113,34 @@ pub(crate) enum DefaultValue {
     Expression(Box<Expr>),
 }
 
-/// What the function gives back.
-pub(crate) struct Output {
-    pub(crate) success: Success,
-    /// The `E` of `Result<_, E>`.
-    pub(crate) failure: Option<Type>,
+/// What the function returns.
+pub(crate) enum Output {
+    /// One value.
+    Value(Returned),
+    /// A stream. `failure` is the `E` of `Result<impl Stream, E>`.
+    Stream { item: Returned, failure: Option<Box<Type>> },
 }
 
 impl Output {
+    /// The value, or an item of the stream.
+    pub(crate) fn returned(&self) -> &Returned {
+        match self {
+            Output::Value(returned) | Output::Stream { item: returned, .. } => returned,
+        }
+    }
+
     /// Whether a success says nothing.
     pub(crate) fn is_nothing(&self) -> bool {
-        matches!(&self.success, Success::Value(Type::Tuple(tuple)) if tuple.elems.is_empty())
+        matches!(self, Output::Value(Returned { success: Type::Tuple(tuple), .. }) if tuple.elems.is_empty())
     }
 }
 
-pub(crate) enum Success {
-    /// One value of this type.
-    Value(Type),
-    /// A stream of items of this type; each may fail with `failure`.
-    Stream { item: Type, failure: Option<Box<Type>> },
+/// A value that is sent.
+pub(crate) struct Returned {
+    /// Its type as it is written. It may be a `Result`, by that or another name.
+    pub(crate) ty: Type,
+    /// What a client gets: the `T` of `Result<T, E>`.
+    pub(crate) success: Type,
+    /// Whether the type is written as a `Result`.
+    pub(crate) is_result: bool,
 }

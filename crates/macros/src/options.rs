@@ -15,6 +15,8 @@ pub(crate) struct Options {
     pub(crate) methods: Case,
     /// The case of argument names.
     pub(crate) arguments: Case,
+    /// Whether all methods ignore named params that they do not know.
+    pub(crate) allow_unknown_params: bool,
     namespace: Option<LitStr>,
     separator: Option<LitStr>,
 }
@@ -25,6 +27,7 @@ impl Default for Options {
             krate: parse_quote!(::switchboard),
             methods: Case::default(),
             arguments: Case::default(),
+            allow_unknown_params: false,
             namespace: None,
             separator: None,
         }
@@ -55,9 +58,10 @@ impl Options {
             "separator" => self.separator = Some(text(meta)?),
             "rename_all" => self.methods = Case::parse(&text(meta)?)?,
             "rename_args" => self.arguments = Case::parse(&text(meta)?)?,
+            "allow_unknown_params" => self.allow_unknown_params = true,
             "crate" => self.krate = text(meta)?.parse_with(Path::parse_mod_style)?,
             _ => {
-                let known = "`namespace`, `separator`, `rename_all`, `rename_args` and `crate`";
+                let known = "`namespace`, `separator`, `rename_all`, `rename_args`, `allow_unknown_params` and `crate`";
                 return Err(unknown_key(meta, "service", known));
             }
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::json;
 use switchboard_core::{
-    Call, Context, Dialect, ErrorObject, Json, Kind, Method, MethodDescription, Reply, ReplyFuture,
+    Arguments, Call, Context, Dialect, ErrorObject, Json, Method, MethodDescription, Reply, ReplyFuture,
     ResultDescription, Router, RouterBuilder, RouterError, Service,
 };
 
@@ -110,8 +110,8 @@ struct Told {
 
 impl Service for Discover {
     fn call(&self, call: &Call) -> ReplyFuture {
-        if !call.params.as_ref().is_none_or(is_empty) {
-            return ReplyFuture::ready(ErrorObject::invalid_params("expected no parameters"));
+        if let Err(error) = Arguments::read(call.params.as_ref(), &[]) {
+            return ReplyFuture::ready(error);
         }
         let Some(told) = self.told.get() else {
             return ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str()));
@@ -122,13 +122,5 @@ impl Service for Discover {
         let mut document = told.document.clone();
         document.retain_methods(|method| is_visible(&call.cx, &method.name));
         ReplyFuture::ready(Reply::of(&document))
-    }
-}
-
-/// Whether these parameters hold nothing. There may be space between the brackets.
-fn is_empty(params: &Json) -> bool {
-    match params.as_bytes() {
-        [b'[' | b'{', inside @ .., _] => inside.iter().all(u8::is_ascii_whitespace),
-        _ => params.kind() == Kind::Null,
     }
 }

@@ -61,6 +61,13 @@ fn methods_come_and_go() {
     );
 }
 
+#[test]
+fn unknown_parameters_may_be_allowed_or_refused() {
+    let (open, closed) = (json!({"x-additional-params": true}), json!({}));
+    check(closed.clone(), open.clone(), &["harmless: unknown parameters are ignored now"]);
+    check(open, closed, &["breaking: unknown parameters are refused now"]);
+}
+
 // OR-51
 #[test]
 fn parameters_come_go_move_and_change_their_names() {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchboard::{
     Code, DeclaredError, ErrorObject, IntoError, Json, MethodDescription, ResultDescription, Router,
-    RouterBuilder, Stream, service,
+    RouterBuilder, Schemas, Stream, service,
 };
 use switchboard_openrpc::{Document, Generator, Info, Method, ParamStructure, Server, SpecVersion};
 
@@ -240,6 +240,34 @@ fn what_is_not_known_about_a_method_is_not_told() {
     assert!(any.has_unknown_params());
     assert_eq!(*any.result().unwrap().schema.as_value(), json!({}));
     assert!(!method("users/find").has_unknown_params());
+}
+
+#[test]
+fn a_method_says_that_it_ignores_unknown_params() {
+    let described = |_: &mut Schemas| MethodDescription::default().no_more_params().allow_unknown_params();
+    let open = switchboard::Method::sync("open", |_: Json, _| Ok::<_, ErrorObject>(())).described(described);
+    let router = Router::builder().add(open).build().unwrap();
+    let document = Generator::new(Info::new("Open", "1")).document(&router);
+    assert!(document.method("open").unwrap().allows_additional_params());
+    assert!(!method("users/find").allows_additional_params());
+}
+
+#[test]
+fn extensions_of_a_method_stand_in_its_entry() {
+    let described = |_: &mut Schemas| {
+        MethodDescription::documented("Buys.")
+            .safe()
+            .extension("x-cost", 5)
+            .extension("x-safe", "no")
+            .extension("name", "y")
+    };
+    let buy = switchboard::Method::sync("buy", |(): (), _| Ok::<_, ErrorObject>(())).described(described);
+    let router = Router::builder().add(buy).build().unwrap();
+    let document = Generator::new(Info::new("Shop", "1")).document(&router);
+    let buy = document.method("buy").unwrap();
+    assert_eq!(buy.others["x-cost"], 5);
+    assert!(buy.is_safe(), "our own members go before");
+    assert_eq!(buy.others.get("name"), None);
 }
 
 // OR-12, OR-43

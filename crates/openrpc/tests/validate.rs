@@ -38,6 +38,11 @@ impl Shop {
         numbers.iter().sum()
     }
 
+    #[method(allow_unknown_params)]
+    fn open(&self, number: u8) -> u8 {
+        number
+    }
+
     fn late(&self, #[arg(default = 1)] first: i64, second: i64) -> i64 {
         first + second
     }
@@ -95,6 +100,8 @@ async fn what_fits_passes_by_name_and_by_position() {
     check("sum", json!(["x"]), json!(0)).await;
     check("late", json!({"second": 2}), json!(3)).await;
     check("any", json!([1, "what", {"ever": true}]), json!(true)).await;
+    check("open", json!({"other": [], "number": 7}), json!(7)).await;
+    check("late", json!({"second": 2, "_meta": {"token": 1}}), json!(3)).await;
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ pub use schemars::{self, JsonSchema};
 pub use serde;
 pub use switchboard_core::*;
 #[cfg(feature = "macros")]
-pub use switchboard_macros::service;
+pub use switchboard_macros::{RpcError, service};
 
 #[cfg(feature = "macros")]
 #[doc(hidden)]
@@ -17,6 +17,7 @@ pub use switchboard_openrpc as openrpc;
 pub use switchboard_playground as playground;
 #[cfg(all(feature = "child", unix))]
 pub use switchboard_transport::child;
+pub use switchboard_transport::memory;
 #[cfg(all(feature = "stdio", unix))]
 pub use switchboard_transport::stdio;
 #[cfg(feature = "tcp")]

@@ -10,8 +10,8 @@ use futures_util::{StreamExt, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use switchboard::{
-    CallError, Code, Context, ErrorObject, IntoError, Json, Layer, Peer, ReplyFuture, Router, Service,
-    Stream, service, service_fn,
+    CallError, Code, Context, Json, Layer, Peer, Reply, ReplyFuture, Router, RpcError, Service, Stream,
+    service, service_fn,
 };
 
 /// A user.
@@ -23,14 +23,9 @@ pub struct User {
 }
 
 /// There is no such user.
-#[derive(Debug)]
+#[derive(Debug, RpcError)]
+#[error_code(1001, "no such user")]
 pub struct Failure;
-
-impl IntoError for Failure {
-    fn into_error(self) -> ErrorObject {
-        ErrorObject::new(Code(1001), "no such user")
-    }
-}
 
 /// Users and numbers.
 #[service(namespace = "users")]
@@ -161,9 +156,66 @@ async fn a_client_calls_the_router_itself() -> Result<(), CallError> {
 
 #[tokio::test]
 async fn a_client_calls_a_peer() -> Result<(), CallError> {
-    let client = UsersClient::from_peer(Peer::local(router()));
+    let client = UsersClient::new(Peer::local(router()));
     assert_eq!(client.clone().add(2, 3).await?, 5);
     Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_takes_options_before_it_is_awaited() -> Result<(), CallError> {
+    let service = service_fn(|call| {
+        drop(call.cx.progress(&50));
+        let left = call.cx.deadline.unwrap().duration_since(tokio::time::Instant::now());
+        ReplyFuture::ready(Reply::of(&left.as_secs()))
+    });
+    let client = UsersClient::new(service);
+    let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let progress = Arc::clone(&seen);
+    let seconds = client
+        .add(1, 2)
+        .timeout(Duration::from_secs(20))
+        .on_progress(move |percent: u8| progress.lock().unwrap().push(percent))
+        .await?;
+    assert_eq!((seconds, &*seen.lock().unwrap()), (20, &vec![50]));
+    assert!(client.ticks(1).timeout(Duration::from_secs(20)).await.is_ok());
+    Ok(())
+}
+
+#[tokio::test]
+async fn requests_of_a_client_go_out_as_one_batch() -> Result<(), CallError> {
+    let (client, calls) = recorded();
+    let mut batch = client.batch();
+    let sum = batch.add(client.add(2, 3));
+    let failed = batch.add(client.find("nobody".into(), None, None));
+    let outcomes = batch.send().await?;
+    assert_eq!(sum.read(&outcomes)?, 5);
+    assert!(failed.read(&outcomes).is_err());
+    assert_eq!(calls.lock().unwrap().len(), 2);
+    Ok(())
+}
+
+/// A value that cannot be written as JSON.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Unwritable;
+
+impl Serialize for Unwritable {
+    fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom("has no JSON form"))
+    }
+}
+
+#[service]
+trait Odd {
+    fn named(&self, value: Unwritable);
+    fn placed(&self, #[arg(rest)] values: Vec<Unwritable>);
+}
+
+#[tokio::test]
+async fn an_argument_that_cannot_be_written_fails_the_request() {
+    let client = OddClient::new(Peer::absent());
+    let expected = Err(CallError::Params("has no JSON form".into()));
+    assert_eq!(client.named(Unwritable).await, expected);
+    assert_eq!(client.placed(vec![Unwritable]).await, expected);
 }
 
 #[tokio::test]
@@ -224,10 +276,19 @@ async fn a_client_reads_a_stream() -> Result<(), CallError> {
 #[tokio::test(start_paused = true)]
 async fn a_client_waits_as_long_as_it_is_told() {
     let silent = service_fn(|_| ReplyFuture::pending(std::future::pending()));
-    let client = UsersClient::new(silent).with_timeout(Duration::from_secs(5));
+    let five = Duration::from_secs(5);
+    let peer = Peer::local(silent).with_timeout(five);
+    for (client, expected) in [
+        (UsersClient::new(peer.clone()), five),
+        (UsersClient::new(peer.clone()).with_timeout(2 * five), 2 * five),
+    ] {
+        let start = tokio::time::Instant::now();
+        assert_eq!(client.add(1, 2).await, Err(CallError::TimedOut));
+        assert_eq!(start.elapsed(), expected);
+    }
     let start = tokio::time::Instant::now();
-    assert_eq!(client.add(1, 2).await, Err(CallError::TimedOut));
-    assert_eq!(start.elapsed(), Duration::from_secs(5));
+    assert_eq!(UsersClient::new(peer).add(1, 2).timeout(3 * five).await, Err(CallError::TimedOut));
+    assert_eq!(start.elapsed(), 3 * five);
 }
 
 #[tokio::test]
@@ -242,7 +303,7 @@ async fn the_implementation_can_be_shared() -> Result<(), CallError> {
 #[tokio::test]
 async fn the_calls_of_a_client_can_be_spawned() {
     let client = UsersClient::new(router());
-    let sum = tokio::spawn(async move { client.sum(1.0, None, vec![1.0]).await });
+    let sum = tokio::spawn(client.sum(1.0, None, vec![1.0]).into_future());
     assert_eq!(sum.await.unwrap(), Ok(2.0));
 }
 

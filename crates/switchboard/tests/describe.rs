@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchboard::{
-    Code, Context, DeclaredError, Description, ErrorObject, IntoError, MethodDescription, ResultDescription,
-    Router, Stream, service,
+    Code, Context, DeclaredError, Description, ErrorObject, IntoError, Json, MethodDescription,
+    ResultDescription, Router, Stream, SubscriptionStyle, service,
 };
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -66,6 +66,9 @@ impl Users {
     fn pick(&self, count: i64, user: Option<User>) -> Option<User> {
         user.filter(|_| count > 0)
     }
+
+    #[method(extension("x-cost" = 5), extension("x-limits" = {"daily": [1, 2]}))]
+    fn buy(&self) {}
 
     #[method(idempotent)]
     #[deprecated(since = "1.2.0", note = "use `find`")]
@@ -173,6 +176,120 @@ fn marks_and_tags_are_told() {
     assert_eq!(marks("users/remove"), (false, true));
     assert_eq!(marks("users/watch"), (false, false));
     assert_eq!(method("users/find").tags, ["search", "people"]);
+}
+
+struct Open;
+
+#[service(namespace = "open", allow_unknown_params)]
+impl Open {
+    fn one(&self, a: u8, #[arg(default = 2)] b: u8, #[arg(rest)] more: Vec<u8>) -> u8 {
+        a + b + more.iter().sum::<u8>()
+    }
+}
+
+struct Closed;
+
+#[service(namespace = "closed")]
+impl Closed {
+    fn one(&self, user: User) -> User {
+        user
+    }
+
+    #[method(allow_unknown_params)]
+    fn two(&self) {}
+}
+
+#[test]
+fn the_schema_of_all_params_says_whether_unknown_names_are_allowed() {
+    let described = Router::builder().add(Open).add(Closed).build().unwrap().describe();
+    let schema = |name: &str| {
+        described.methods.iter().find(|method| method.name == name).unwrap().params_schema().unwrap()
+    };
+    let byte = |default: Value| json!({"type": "integer", "format": "uint8", "minimum": 0, "maximum": 255, "default": default});
+    let mut a = byte(json!(null));
+    a.as_object_mut().unwrap().remove("default");
+    assert_eq!(
+        schema("open/one"),
+        json!({
+            "type": "object",
+            "properties": {"a": a, "b": byte(json!(2)), "more": {"type": "array", "items": a}},
+            "required": ["a"],
+            "additionalProperties": true,
+        })
+    );
+    assert_eq!(
+        schema("closed/one"),
+        json!({
+            "type": "object",
+            "properties": {"user": {"$ref": "#/$defs/User"}},
+            "required": ["user"],
+            "additionalProperties": false,
+        })
+    );
+    assert_eq!(
+        schema("closed/two"),
+        json!({"type": "object", "properties": {}, "additionalProperties": true})
+    );
+}
+
+/// Of another crate, with serde and without a schema: `SubscriptionStyle`.
+struct Foreign;
+
+/// How a foreign type looks.
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+#[serde(rename_all = "snake_case")]
+enum Style {
+    Ethereum,
+    Named,
+}
+
+#[service(namespace = "foreign")]
+impl Foreign {
+    #[method(result_schema = Style)]
+    fn described(
+        &self,
+        #[arg(schema = Style)] style: SubscriptionStyle,
+        #[arg(schema = Option<Style>)] other: Option<SubscriptionStyle>,
+        #[arg(schema = Style, rest)] more: Vec<SubscriptionStyle>,
+    ) -> Result<SubscriptionStyle, Failure> {
+        let _ = more;
+        Ok(other.unwrap_or(style))
+    }
+
+    #[method(result_schema = Json)]
+    fn any(
+        &self,
+        #[arg(schema = Json, default)] style: SubscriptionStyle,
+    ) -> impl Stream<Item = SubscriptionStyle> + Send + 'static {
+        futures_util::stream::iter([style])
+    }
+}
+
+#[test]
+fn a_type_without_a_schema_can_be_described_by_another() {
+    let described = Router::builder().add(Foreign).build().unwrap().describe();
+    let style = json!({"$ref": "#/$defs/Style"});
+    let [any, named] = &described.methods[..] else { panic!("{described:?}") };
+    let schemas: Vec<_> = named.params.iter().flatten().map(|param| param.schema.clone()).collect();
+    assert_eq!(schemas, [style.clone(), json!({"anyOf": [style, {"type": "null"}]}), style.clone()]);
+    assert!(matches!(&named.result, ResultDescription::Value(schema) if *schema == style));
+    assert_eq!(any.params.as_ref().unwrap()[0].schema, json!(true));
+    assert_eq!(any.params.as_ref().unwrap()[0].default, Some(json!("named")));
+    assert!(matches!(&any.result, ResultDescription::Stream(schema) if *schema == json!(true)));
+}
+
+#[tokio::test]
+async fn a_foreign_type_is_read_and_written_by_serde() {
+    let peer = switchboard::Peer::local(Router::builder().add(Foreign).build().unwrap());
+    assert_eq!(peer.call::<String>("foreign/described", ["ethereum"]).await.as_deref(), Ok("ethereum"));
+    assert!(peer.call::<String>("foreign/described", [5]).await.is_err());
+}
+
+#[test]
+fn extensions_are_told_as_they_are_written() {
+    let others = method("users/buy").others;
+    assert_eq!(Value::from(others), json!({"x-cost": 5, "x-limits": {"daily": [1, 2]}}));
 }
 
 #[test]

@@ -126,6 +126,15 @@ impl Desk {
 
     fn nothing(&self) {}
 
+    #[method(allow_unknown_params)]
+    fn open(&self, a: u8) -> u8 {
+        a
+    }
+
+    fn meta(&self, #[arg(name = "_meta")] meta: Json) -> Json {
+        meta
+    }
+
     #[cfg(any())]
     fn absent(&self, a: NoSuchType) {}
 
@@ -288,6 +297,21 @@ async fn a_stream_is_a_reply() {
 #[tokio::test]
 async fn a_method_without_result_answers_null() {
     check("nothing", &[("[]", "null"), ("{}", "null"), ("null", "null")]).await;
+}
+
+#[tokio::test]
+async fn unknown_names_are_ignored_where_they_are_allowed() {
+    check("open", &[(r#"{"b":[],"a":1}"#, "1"), ("[1]", "1")]).await;
+    let router = Arc::new(router());
+    assert!(ask(Arc::clone(&router), "open", "[1,2]").await.contains("-32602"));
+    assert!(ask(Arc::clone(&router), "subtract", r#"{"a":1,"b":1,"c":1}"#).await.contains("-32602"));
+}
+
+#[tokio::test]
+async fn every_method_accepts_meta_and_gets_it_if_it_declares_it() {
+    check("nothing", &[(r#"{"_meta":{}}"#, "null")]).await;
+    check("subtract", &[(r#"{"a":3,"_meta":{"a":9},"b":1}"#, "2")]).await;
+    check("meta", &[(r#"{"_meta":{"token":1}}"#, r#"{"token":1}"#)]).await;
 }
 
 #[tokio::test]

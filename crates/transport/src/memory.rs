@@ -1,40 +1,58 @@
-//! Frames inside the process: for tests, and for services that live side by side. Part of hops ① and ⑥.
+//! The in-memory transport: connections inside the process, for tests and for services in one program. Part of hops ① and ⑥.
+//!
+//! Messages are encoded and decoded as over any other duplex transport. To call a service without that, use
+//! [`Peer::local`](switchboard_core::Peer::local).
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use switchboard_core::{ConnectionError, FrameSink, FrameSource};
+use switchboard_core::{
+    Connection, ConnectionError, Engine, FrameSink, FrameSource, Origin, Peer, Service, Settings,
+};
 
-/// Two connected ends, each of which holds up to `capacity` bytes that the other has not read.
+use crate::running;
+
+/// How many bytes each end of [`connect`] holds that the other has not read.
+const CAPACITY: usize = 64 << 10;
+
+/// Connects a client to a server in this process, and returns the peer that calls the server. `client` answers the calls
+/// that the server makes with [`Context::peer`](switchboard_core::Context::peer).
+///
+/// The connection lasts as long as the peer does, see [`running::run`].
 ///
 /// # Examples
 ///
 /// ```
-/// use std::sync::Arc;
-/// use switchboard_core::{Connection, Engine, ErrorObject, Origin, Router, Settings};
+/// use switchboard_core::{ErrorObject, Router};
 /// use switchboard_transport::memory;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let (here, there) = memory::pair(64 << 10);
-/// let settings = Arc::new(Settings::default());
 /// let server = Router::builder().method("add", |(a, b): (i64, i64), _| Ok::<_, ErrorObject>(a + b)).build()?;
 /// let client = Router::builder().build()?;
-///
-/// let connect = |(source, sink), router| {
-///     let (peer, connection) =
-///         Connection::new(source, sink, Engine::new(Arc::new(router), settings.clone()), Origin::new("memory"));
-///     tokio::spawn(connection);
-///     peer
-/// };
-/// let _ = connect(there, server);
-/// let sum: i64 = connect(here, client).call("add", [2, 3]).await?;
-/// assert_eq!(sum, 5);
+/// let peer = memory::connect(server, client);
+/// assert_eq!(peer.call::<i64>("add", [2, 3]).await?, 5);
 /// # Ok(())
 /// # }
 /// ```
+///
+/// # Panics
+///
+/// Outside of a tokio runtime.
+#[must_use = "the connection ends when its peer is dropped"]
+pub fn connect(server: impl Service, client: impl Service) -> Peer {
+    let (near, far) = pair(CAPACITY);
+    let connection = |(source, sink): (Source, Sink), service: Arc<dyn Service>| {
+        Connection::new(source, sink, Engine::new(service, Settings::default()), Origin::new("memory")).1
+    };
+    tokio::spawn(running::log_end(connection(far, Arc::new(server))));
+    running::run(connection(near, Arc::new(client)))
+}
+
+/// Two connected ends, for a [`Connection`] with settings of your own. Each holds up to `capacity` bytes that the other has
+/// not read.
 #[must_use]
 pub fn pair(capacity: usize) -> ((Source, Sink), (Source, Sink)) {
     let (there, back) = (Pipe::new(capacity), Pipe::new(capacity));

@@ -2,48 +2,48 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{ItemTrait, Type, Visibility};
+use syn::spanned::Spanned;
+use syn::{Ident, ItemTrait, Visibility};
 
-use crate::expand::mixed;
-use crate::model::{Argument, Kind, Method, Success};
+use crate::expand::{mixed, private_at};
+use crate::model::{Argument, Kind, Method, Output, Returned};
 use crate::options::Options;
 
 /// The functions that every client has besides its methods.
-pub(crate) const CLIENT_FUNCTIONS: [&str; 3] = ["new", "from_peer", "with_timeout"];
+pub(crate) const CLIENT_FUNCTIONS: [&str; 3] = ["new", "with_timeout", "batch"];
 
 /// The client's type and its functions.
 pub(crate) fn client(declared: &ItemTrait, methods: &[Method], options: &Options) -> TokenStream {
     let krate = &options.krate;
     let (vis, name) = (&declared.vis, &declared.ident);
     let client = format_ident!("{name}Client");
-    let docs = format!("Calls the methods of [`{name}`], wherever they are. Cheap to clone.");
+    let docs = format!("Calls the methods of [`{name}`]. Cheap to clone.");
     let functions = methods.iter().map(|method| function(method, vis, options));
     quote_spanned! {mixed()=>
         #[doc = #docs]
         #[allow(dead_code)]
-        #[derive(Clone, Debug)]
+        #[derive(::core::clone::Clone, ::core::fmt::Debug)]
         #vis struct #client {
             peer: #krate::Peer,
         }
 
         #[allow(dead_code, unused_qualifications, clippy::all, clippy::pedantic)]
         impl #client {
-            /// A client of any service: a router, a layered one, or a peer.
+            /// A client that calls over this peer, with the peer's timeout; or one that calls a router directly.
             #[must_use]
-            #vis fn new(service: impl #krate::Service) -> Self {
-                Self::from_peer(#krate::Peer::local(service))
+            #vis fn new(peer: impl ::core::convert::Into<#krate::Peer>) -> Self {
+                Self { peer: ::core::convert::Into::into(peer) }
             }
 
-            /// A client of the far side. Unlike `new` it keeps the peer's timeout.
-            #[must_use]
-            #vis fn from_peer(peer: #krate::Peer) -> Self {
-                Self { peer }
-            }
-
-            /// The same client, whose calls wait this long for their answers.
+            /// The same client with this timeout for its calls.
             #[must_use]
             #vis fn with_timeout(self, timeout: ::core::time::Duration) -> Self {
-                Self::from_peer(self.peer.with_timeout(timeout))
+                Self { peer: self.peer.with_timeout(timeout) }
+            }
+
+            /// Begins a batch, for requests of this client: `let sum = batch.add(client.add(1, 2));`.
+            #vis fn batch(&self) -> #krate::BatchBuilder {
+                self.peer.batch()
             }
 
             #(#functions)*
@@ -63,29 +63,37 @@ fn function(method: &Method, vis: &Visibility, options: &Options) -> TokenStream
     let docs = docs(method);
     let deprecated = method.deprecated.as_ref().map(|note| quote!(#[deprecated(note = #note)]));
     let params = if method.is_variadic() { by_position(method, options) } else { by_name(method, options) };
-    let (call, result) = match &method.output.success {
-        Success::Value(ty) => (quote_spanned!(mixed()=> call::<#ty>), ty.to_token_stream()),
-        Success::Stream { item, .. } => {
-            (quote_spanned!(mixed()=> open::<#item>), quote_spanned!(mixed()=> #krate::Values<#item>))
-        }
+    let Returned { ty, success, is_result } = method.output.returned();
+    let (request, make) = match &method.output {
+        Output::Value(_) => ("Request", "request"),
+        Output::Stream { .. } => ("StreamRequest", "stream_request"),
+    };
+    let (request, make) = (Ident::new(request, mixed()), Ident::new(make, ty.span()));
+    let private = private_at(ty.span(), options);
+    let make = match is_result {
+        true => quote_spanned!(ty.span()=> #private::#make::<#success>),
+        // The compiler knows whether it is a `Result` by another name.
+        false => quote_spanned!(ty.span()=> #private::Returned::<#ty>::#make),
     };
     quote_spanned! {mixed()=>
         #(#conditions)*
         #[doc = #docs]
         #deprecated
-        #vis async fn #function(&self, #(#inputs),*) -> ::core::result::Result<#result, #krate::CallError> {
+        #vis fn #function(&self, #(#inputs),*) -> #krate::#request<#success> {
+            #[allow(unused_imports)]
+            use #krate::__private::{PlainArgument as _, PlainReturned as _};
             let params = { #params };
-            #krate::__private::#call(&self.peer, #name, params, #repeatable).await
+            let request = #make;
+            request(&self.peer, #name, params, #repeatable)
         }
     }
 }
 
 fn docs(method: &Method) -> String {
-    let docs = match method.docs.as_str() {
+    match method.docs.as_str() {
         "" => format!("Calls `{}`.", method.name),
         docs => docs.to_owned(),
-    };
-    format!("{docs}\n\n# Errors\n\nWhen the call fails, or gives back something else than expected.")
+    }
 }
 
 /// The type that the client takes: what has a default may be left out.
@@ -100,18 +108,22 @@ fn sent_type(argument: &Argument) -> TokenStream {
 /// An object of the arguments, without those that are left out.
 fn by_name(method: &Method, options: &Options) -> TokenStream {
     if method.arguments().next().is_none() {
-        return TokenStream::new();
+        return quote!(());
     }
     let krate = &options.krate;
-    let insert_some = |ty: &Type, Argument { variable, name, .. }: &Argument| quote_spanned!(mixed()=> params.insert_some::<#ty>(#name, &#variable)?;);
     let inserts = method.arguments().map(|argument| {
         let Argument { variable, name, ty, .. } = argument;
         match &argument.kind {
-            Kind::Optional(ty) => insert_some(ty, argument),
-            Kind::Default(_) => insert_some(ty, argument),
-            Kind::Required | Kind::Rest(_) => {
-                quote_spanned!(mixed()=> params.insert::<#ty>(#name, &#variable)?;)
+            Kind::Plain => {
+                let private = private_at(ty.span(), options);
+                let insert = quote_spanned!(ty.span()=> #private::Argument::<#ty>::insert);
+                quote_spanned! {mixed()=>
+                    let insert = #insert;
+                    insert(&mut params, #name, &#variable);
+                }
             }
+            Kind::Default(_) => quote_spanned!(mixed()=> params.insert_some::<#ty>(#name, &#variable);),
+            Kind::Rest(_) => quote_spanned!(mixed()=> params.insert::<#ty>(#name, &#variable);),
         }
     });
     quote_spanned! {mixed()=>
@@ -129,14 +141,14 @@ fn by_position(method: &Method, options: &Options) -> TokenStream {
         match &argument.kind {
             Kind::Rest(element) => quote_spanned! {mixed()=>
                 for value in &#variable {
-                    params.push(#krate::__private::encoded::<#element>(value)?);
+                    params.push::<#element>(value);
                 }
             },
-            _ => quote_spanned!(mixed()=> params.push(#krate::__private::encoded::<#ty>(&#variable)?);),
+            _ => quote_spanned!(mixed()=> params.push::<#ty>(&#variable);),
         }
     });
     quote_spanned! {mixed()=>
-        let mut params = ::std::vec::Vec::new();
+        let mut params = #krate::__private::Positional::default();
         #(#pushes)*
         params
     }

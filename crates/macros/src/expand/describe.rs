@@ -2,10 +2,12 @@
 
 use proc_macro2::TokenStream;
 use quote::quote_spanned;
+use syn::spanned::Spanned;
+use syn::{Ident, Type};
 
-use crate::expand::mixed;
 use crate::expand::server::default_value;
-use crate::model::{Argument, Example, Kind, Method, Success};
+use crate::expand::{mixed, private_at};
+use crate::model::{Argument, Example, Extension, Kind, Method, Output};
 use crate::options::Options;
 
 /// An expression that makes the `MethodDescription`, with `schemas` in scope.
@@ -14,43 +16,54 @@ pub(crate) fn description(method: &Method, options: &Options) -> TokenStream {
     let docs = &method.docs;
     let params = method.arguments().map(|argument| param(argument, options));
     let result = result(method, options);
-    let item_failure = match &method.output.success {
-        Success::Stream { failure, .. } => failure.as_deref(),
-        Success::Value(_) => None,
+    let errors = returned("errors", &method.output.returned().ty, options);
+    let failure = match &method.output {
+        Output::Stream { failure, .. } => failure.as_ref(),
+        Output::Value(_) => None,
     };
-    let failures = method.output.failure.iter().chain(item_failure);
+    let failure =
+        failure.map(|error| quote_spanned!(mixed()=> .errors(#krate::__private::errors::<#error>())));
+    let unknown = method.allows_unknown_params.then(|| quote_spanned!(mixed()=> .allow_unknown_params()));
     let safe = method.safe.then(|| quote_spanned!(mixed()=> .safe()));
     let idempotent = method.idempotent.then(|| quote_spanned!(mixed()=> .idempotent()));
     let tags = &method.tags;
     let deprecated = method.deprecated.iter();
+    let extensions = method.extensions.iter().map(|Extension { name, value }| {
+        quote_spanned!(mixed()=> .extension(#name, #krate::__private::json!(#value)))
+    });
     let examples = method.examples.iter().map(|example| self::example(example, options));
     quote_spanned! {mixed()=>
+        let errors = #errors;
         #krate::MethodDescription::documented(#docs)
             #(.param(#params))*
             .no_more_params()
+            #unknown
             .result(#result)
-            #(.errors(#krate::__private::declared::<#failures>()))*
+            #failure
+            .errors(errors())
             #safe
             #idempotent
             #(.tag(#tags))*
             #(.deprecated(#deprecated))*
             #(#examples)*
+            #(#extensions)*
     }
 }
 
 fn param(argument: &Argument, options: &Options) -> TokenStream {
     let krate = &options.krate;
     let Argument { name, docs, ty, .. } = argument;
-    let schema = |ty| quote_spanned!(mixed()=> #krate::__private::schema::<#ty>(schemas));
+    let schema = |ty: &Type| {
+        let ty = argument.schema.as_ref().unwrap_or(ty);
+        let private = private_at(ty.span(), options);
+        let schema = quote_spanned!(ty.span()=> #private::Argument::<#ty>::schema);
+        quote_spanned!(mixed()=> #schema(schemas))
+    };
     let documented = (!docs.is_empty()).then(|| quote_spanned!(mixed()=> .documented(#docs)));
     let described = match &argument.kind {
-        Kind::Required => {
+        Kind::Plain => {
             let schema = schema(ty);
-            quote_spanned!(mixed()=> #krate::ParamDescription::required(#name, #schema))
-        }
-        Kind::Optional(_) => {
-            let schema = schema(ty);
-            quote_spanned!(mixed()=> #krate::ParamDescription::optional(#name, #schema))
+            quote_spanned!(mixed()=> #krate::__private::Argument::<#ty>::describe(#name, #schema))
         }
         Kind::Default(default) => {
             let (schema, default) = (schema(ty), default_value(default));
@@ -83,15 +96,20 @@ fn example(example: &Example, options: &Options) -> TokenStream {
 
 fn result(method: &Method, options: &Options) -> TokenStream {
     let krate = &options.krate;
-    match &method.output.success {
-        Success::Value(_) if method.is_notification => {
-            quote_spanned!(mixed()=> #krate::ResultDescription::Nothing)
-        }
-        Success::Value(ty) => quote_spanned! {mixed()=>
-            #krate::ResultDescription::Value(#krate::__private::schema::<#ty>(schemas))
-        },
-        Success::Stream { item, .. } => quote_spanned! {mixed()=>
-            #krate::ResultDescription::Stream(#krate::__private::schema::<#item>(schemas))
-        },
+    if method.is_notification {
+        return quote_spanned!(mixed()=> #krate::ResultDescription::Nothing);
     }
+    let ty = method.result_schema.as_ref().unwrap_or(&method.output.returned().ty);
+    let schema = returned("schema", ty, options);
+    let schema = quote_spanned!(mixed()=> #schema(schemas));
+    match &method.output {
+        Output::Value(_) => quote_spanned!(mixed()=> #krate::ResultDescription::Value(#schema)),
+        Output::Stream { .. } => quote_spanned!(mixed()=> #krate::ResultDescription::Stream(#schema)),
+    }
+}
+
+/// A function that knows a type which a method returns.
+fn returned(function: &str, ty: &Type, options: &Options) -> TokenStream {
+    let (private, function) = (private_at(ty.span(), options), Ident::new(function, ty.span()));
+    quote_spanned!(ty.span()=> #private::Returned::<#ty>::#function)
 }

@@ -38,10 +38,10 @@ impl Host {
     pub(crate) fn of_trait(declared: &ItemTrait) -> Host {
         let (name, wrapper) = (&declared.ident, wrapper_name(declared));
         Host {
-            parameters: quote_spanned!(mixed()=> <T: #name>),
-            ty: quote_spanned!(mixed()=> #wrapper<T>),
+            parameters: quote_spanned!(mixed()=> <__Implementation: #name>),
+            ty: quote_spanned!(mixed()=> #wrapper<__Implementation>),
             conditions: TokenStream::new(),
-            functions: quote_spanned!(mixed()=> <T as #name>),
+            functions: quote_spanned!(mixed()=> <__Implementation as #name>),
             receiver: |this| quote_spanned!(mixed()=> &#this.0),
             is_unproven: false,
         }
@@ -55,8 +55,10 @@ pub(crate) fn wrapper(declared: &ItemTrait) -> TokenStream {
     quote_spanned! {mixed()=>
         #[doc = #docs]
         #[allow(dead_code)]
-        #[derive(Clone, Copy, Debug, Default)]
-        #vis struct #wrapper<T>(#vis T);
+        #[derive(
+            ::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug, ::core::default::Default
+        )]
+        #vis struct #wrapper<__Implementation>(#vis __Implementation);
     }
 }
 

@@ -1,11 +1,12 @@
 //! The methods as services: parameters are read, the function is called, its result is the reply.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
 
 use crate::expand::describe::description;
-use crate::expand::{Host, mixed, mixed_at};
-use crate::model::{Argument, DefaultValue, Input, Kind, Method, Success};
+use crate::expand::{Host, mixed, mixed_at, private_at};
+use crate::model::{Argument, Borrowed, DefaultValue, Input, Kind, Method, Output};
 use crate::options::Options;
 
 /// Implements `SharedMethods` and `Methods` for the host.
@@ -17,11 +18,16 @@ pub(crate) fn server(host: &Host, methods: &[Method], options: &Options) -> Toke
     let this_is_fit = host
         .is_unproven
         .then(|| quote_spanned!(mixed()=> let this = #krate::__private::shareable::<#ty>(this);));
+    let only_block = host.is_unproven.then(|| only_block(host));
     quote_spanned! {mixed()=>
+        #only_block
+
         #[automatically_derived]
         #[allow(deprecated, unused_qualifications, clippy::all, clippy::pedantic)]
         impl #parameters #krate::SharedMethods for #ty #conditions {
             fn shared_methods(self: ::std::sync::Arc<Self>) -> ::std::vec::Vec<#krate::Method> {
+                #[allow(unused_imports)]
+                use #krate::__private::{PlainArgument as _, PlainReturned as _};
                 let this = self;
                 #this_is_fit
                 ::std::vec::Vec::from([#(#methods),*])
@@ -33,6 +39,17 @@ pub(crate) fn server(host: &Host, methods: &[Method], options: &Options) -> Toke
             fn methods(self) -> ::std::vec::Vec<#krate::Method> {
                 #krate::SharedMethods::shared_methods(::std::sync::Arc::new(self))
             }
+        }
+    }
+}
+
+/// A name that a second block would define again. The compiler's error about that names it, so it says what to do.
+fn only_block(Host { parameters, ty, conditions, .. }: &Host) -> TokenStream {
+    quote_spanned! {mixed()=>
+        #[allow(dead_code, non_upper_case_globals)]
+        impl #parameters #ty #conditions {
+            #[doc(hidden)]
+            const a_type_has_one_service_block_so_move_the_functions_of_both_into_one: () = ();
         }
     }
 }
@@ -65,35 +82,64 @@ fn answer(method: &Method, host: &Host, this: &Ident, options: &Options) -> Toke
     let variables: Vec<_> = method.arguments().map(|argument| &argument.variable).collect();
     let Host { functions, receiver, .. } = host;
     let (function, receiver) = (&method.function, receiver(this));
-    let inputs = method.inputs.iter().map(|input| match input {
-        Input::Context if method.is_async => quote_spanned!(site=> &cx),
-        Input::Context => quote_spanned!(site=> cx),
+    let inputs = method.inputs.iter().enumerate().map(|(position, input)| match input {
+        Input::Borrowed(_) => borrowed_variable(position).into_token_stream(),
         Input::Argument(argument) => argument.variable.to_token_stream(),
     });
     let called = quote_spanned!(site=> #functions::#function(#receiver, #(#inputs),*));
-    let context = method.wants_context().then(|| match method.is_async {
-        true => quote_spanned!(site=> let cx = ::core::clone::Clone::clone(&call.cx);),
-        false => quote_spanned!(site=> let cx = &call.cx;),
-    });
+    let borrows = method.borrowed().map(|(position, borrowed)| borrow(borrowed, position, options));
     let answer = if method.is_async {
         let reply = reply(method, &quote_spanned!(site=> #called.await), options);
+        let context = method
+            .borrowed()
+            .next()
+            .is_some()
+            .then(|| quote_spanned!(site=> let cx = ::core::clone::Clone::clone(&call.cx);));
         quote_spanned! {site=>
             let #this = ::std::sync::Arc::clone(&#this);
-            #krate::__private::pending(async move { #reply })
+            #context
+            #krate::__private::pending(async move {
+                #(#borrows)*
+                #reply
+            })
         }
     } else {
         let reply = reply(method, &called, options);
-        quote_spanned!(site=> #krate::ReplyFuture::ready(#reply))
+        quote_spanned! {site=>
+            #[allow(unused_variables)]
+            let cx = &call.cx;
+            #(#borrows)*
+            #krate::ReplyFuture::ready(#reply)
+        }
     };
     quote_spanned! {site=>
         let read = || { #reading };
         match read() {
             ::core::result::Result::Ok((#(#variables,)*)) => {
-                #context
                 #answer
             }
             ::core::result::Result::Err(error) => #krate::ReplyFuture::ready(error),
         }
+    }
+}
+
+fn borrowed_variable(position: usize) -> Ident {
+    format_ident!("borrowed_{position}", span = mixed())
+}
+
+/// Takes a value from the context, `cx`. Without it, the call is answered with an error.
+fn borrow(Borrowed { ty, is_optional }: &Borrowed, position: usize, options: &Options) -> TokenStream {
+    let (private, variable) = (private_at(ty.span(), options), borrowed_variable(position));
+    if *is_optional {
+        let borrow = quote_spanned!(ty.span()=> #private::borrow_some::<#ty>);
+        return quote_spanned!(mixed()=> let #variable = #borrow(&cx););
+    }
+    let borrow = quote_spanned!(ty.span()=> #private::borrow::<#ty>);
+    quote_spanned! {mixed()=>
+        let #variable = match #borrow(&cx) {
+            ::core::result::Result::Ok(value) => value,
+            ::core::result::Result::Err(reply) => return ::core::convert::Into::into(reply),
+        };
     }
 }
 
@@ -105,8 +151,9 @@ fn reading(method: &Method, options: &Options) -> TokenStream {
     let fill = if method.is_variadic() { "fill_variadic" } else { "fill" };
     let fill = Ident::new(fill, site);
     let values = method.arguments().enumerate().map(|(index, argument)| value(argument, index, options));
+    let allow_unknown = method.allows_unknown_params.then(|| quote_spanned!(site=> .allow_unknown()));
     quote_spanned! {site=>
-        let mut arguments = #krate::Arguments::new(call.params.as_ref(), &[#(#names),*]);
+        let mut arguments = #krate::Arguments::new(call.params.as_ref(), &[#(#names),*])#allow_unknown;
         arguments.#fill()?;
         ::core::result::Result::Ok::<_, #krate::ErrorObject>((#(#values,)*))
     }
@@ -117,11 +164,10 @@ fn value(argument: &Argument, index: usize, options: &Options) -> TokenStream {
     let krate = &options.krate;
     let ty = &argument.ty;
     match &argument.kind {
-        Kind::Required => {
-            quote_spanned!(site=> #krate::__private::required::<#ty, _>(&arguments, #index)?)
-        }
-        Kind::Optional(inner) => {
-            quote_spanned!(site=> #krate::__private::optional::<#inner, _>(&arguments, #index)?)
+        Kind::Plain => {
+            let private = private_at(ty.span(), options);
+            let read = quote_spanned!(ty.span()=> #private::Argument::<#ty>::read);
+            quote_spanned!(site=> #read(&arguments, #index)?)
         }
         Kind::Default(default) => {
             let default = default_value(default);
@@ -148,25 +194,26 @@ pub(crate) fn default_value(default: &DefaultValue) -> TokenStream {
 fn reply(method: &Method, given: &TokenStream, options: &Options) -> TokenStream {
     let site = mixed_at(method.function.span());
     let krate = &options.krate;
-    let streamed = |values: &TokenStream, item, failure: &Option<_>| match failure {
-        None => quote_spanned!(site=> #krate::__private::stream::<#item>(#values)),
-        Some(error) => quote_spanned!(site=> #krate::__private::try_stream::<#item, #error>(#values)),
+    let ty = &method.output.returned().ty;
+    let private = private_at(ty.span(), options);
+    let reply = match &method.output {
+        Output::Value(_) => quote_spanned!(ty.span()=> #private::Returned::<#ty>::reply),
+        Output::Stream { .. } => quote_spanned!(ty.span()=> #private::Returned::<#ty>::stream),
     };
-    match (&method.output.success, &method.output.failure) {
-        (Success::Value(ty), None) => quote_spanned!(site=> #krate::__private::value::<#ty>(#given)),
-        (Success::Value(ty), Some(error)) => {
-            quote_spanned!(site=> #krate::__private::result::<#ty, #error>(#given))
-        }
-        (Success::Stream { item, failure }, None) => streamed(given, item, failure),
-        (Success::Stream { item, failure }, Some(error)) => {
-            let values = quote_spanned!(site=> values);
-            let streamed = streamed(&values, item, failure);
-            quote_spanned! {site=>
-                match #given {
-                    ::core::result::Result::Ok(values) => #streamed,
-                    ::core::result::Result::Err(error) => #krate::__private::error::<#error>(error),
-                }
+    let replied = match &method.output {
+        Output::Stream { failure: Some(error), .. } => quote_spanned! {site=>
+            match #given {
+                ::core::result::Result::Ok(values) => reply(values),
+                ::core::result::Result::Err(error) => #krate::__private::error::<#error>(error),
             }
+        },
+        _ => quote_spanned!(site=> reply(#given)),
+    };
+    // By way of a variable, or the compiler would show its errors at what is given.
+    quote_spanned! {site=>
+        {
+            let reply = #reply;
+            #replied
         }
     }
 }

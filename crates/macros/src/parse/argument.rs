@@ -1,11 +1,11 @@
 //! What a function takes.
 
 use syn::ext::IdentExt;
-use syn::{Ident, Pat, PatIdent, PatType, Type};
+use syn::{Ident, Pat, PatIdent, PatType, Type, TypeReference};
 
 use crate::attributes::ArgAttribute;
 use crate::faults::Faults;
-use crate::model::{Argument, Input, Kind};
+use crate::model::{Argument, Borrowed, Input, Kind};
 use crate::options::Options;
 use crate::parse::{Place, types};
 
@@ -21,9 +21,10 @@ pub(crate) fn input(
     for attr in typed.attrs.iter().filter(|attr| attr.path().is_ident("cfg")) {
         faults.at(attr, "an argument cannot depend on `cfg`: put it on the whole method");
     }
-    if types::is_context(&typed.ty) {
-        check_context(typed, faults);
-        return Some(Input::Context);
+    if let Some((reference, is_optional)) = types::reference(&typed.ty) {
+        check_reference(reference, faults)?;
+        let ty = types::plain(&reference.elem).clone();
+        return Some(Input::Borrowed(Box::new(Borrowed { ty, is_optional })));
     }
     let variable = variable(&typed.pat, faults);
     let kind = check_type(&typed.ty, place, faults).and_then(|()| kind(&typed.ty, &attribute, faults));
@@ -31,16 +32,32 @@ pub(crate) fn input(
     let name = attribute
         .name
         .map_or_else(|| options.arguments.apply(&variable.unraw().to_string()), |name| name.value());
-    let ty = types::plain(&typed.ty).clone();
-    Some(Input::Argument(Box::new(Argument { variable, name, docs, ty, kind })))
+    let (ty, schema) = (types::plain(&typed.ty).clone(), attribute.schema);
+    Some(Input::Argument(Box::new(Argument { variable, name, docs, ty, schema, kind })))
 }
 
-fn check_context(typed: &PatType, faults: &mut Faults) {
-    if let Type::Reference(reference) = types::plain(&typed.ty)
-        && reference.mutability.is_some()
-    {
-        faults.at(&typed.ty, "the context of a call cannot be changed by its method: write `&Context`");
+/// What is borrowed comes from the context of the call. Texts and lists are meant to be sent by callers.
+fn check_reference(reference: &TypeReference, faults: &mut Faults) -> Option<()> {
+    if types::is_unsized(&reference.elem) {
+        faults.at(reference, borrowing(reference));
+        return None;
     }
+    if reference.mutability.is_some() {
+        let message = format!(
+            "a method cannot change the context of its call: write `&{}`",
+            types::written(&reference.elem)
+        );
+        faults.at(reference, message);
+        return None;
+    }
+    Some(())
+}
+
+fn borrowing(reference: &TypeReference) -> String {
+    format!(
+        "an argument cannot borrow, as it is made from what was received: use `{}`",
+        types::owned_instead(reference)
+    )
 }
 
 fn variable(pat: &Pat, faults: &mut Faults) -> Option<Ident> {
@@ -57,11 +74,7 @@ fn variable(pat: &Pat, faults: &mut Faults) -> Option<Ident> {
 
 fn check_type(ty: &Type, place: Place, faults: &mut Faults) -> Option<()> {
     if let Some(reference) = types::borrowed(ty) {
-        let message = format!(
-            "an argument cannot borrow, as it is made from what was received: use `{}`",
-            types::owned_instead(reference)
-        );
-        faults.at(reference, message);
+        faults.at(reference, borrowing(reference));
         return None;
     }
     if let Some(opaque) = types::opaque(ty) {
@@ -91,7 +104,7 @@ fn kind(ty: &Type, attribute: &ArgAttribute, faults: &mut Faults) -> Option<Kind
                 let message = "`rest` collects values, so its type must be `Vec<T>`";
                 faults.at(ty, message);
             }
-            element.map(|element| Kind::Rest(element.clone()))
+            element.map(|element| Kind::Rest(Box::new(element.clone())))
         }
         (None, Some((span, _))) if option.is_some() => {
             let inner = option.map(types::written).unwrap_or_default();
@@ -103,6 +116,6 @@ fn kind(ty: &Type, attribute: &ArgAttribute, faults: &mut Faults) -> Option<Kind
             None
         }
         (None, Some((_, default))) => Some(Kind::Default(default.clone())),
-        (None, None) => Some(option.map_or(Kind::Required, |inner| Kind::Optional(inner.clone()))),
+        (None, None) => Some(Kind::Plain),
     }
 }

@@ -6,7 +6,7 @@ use syn::{Attribute, FnArg, GenericParam, PatType, ReceiverKind, Safety, Signatu
 
 use crate::attributes::{self, ArgAttribute, MethodAttribute};
 use crate::faults::Faults;
-use crate::model::{Input, Kind, Method, Success};
+use crate::model::{Input, Kind, Method, Output};
 use crate::options::Options;
 use crate::parse::{Place, argument, output};
 
@@ -30,10 +30,10 @@ pub(crate) fn method(
         .into_iter()
         .filter_map(|(typed, arg, docs)| argument::input(&typed, arg, docs, place, options, faults))
         .collect();
-    check_inputs(sig, &inputs, faults);
+    check_inputs(&inputs, faults);
     let output = output::output(&sig.output, place, options, faults)?;
     let name = full_name(sig, &attribute, options, faults);
-    if let (Some(names), Success::Value(_)) = (&attribute.subscription, &output.success) {
+    if let (Some(names), Output::Value(_)) = (&attribute.subscription, &output) {
         faults.at(&names.item, "only a method that gives back a stream can have the names of a subscription");
     }
     if let (Some(span), false) = (attribute.notification, output.is_nothing()) {
@@ -52,13 +52,16 @@ pub(crate) fn method(
         deprecated: attributes::deprecation(attrs),
         safe: attribute.safe,
         idempotent: attribute.idempotent,
+        allows_unknown_params: attribute.allow_unknown_params || options.allow_unknown_params,
         tags: attribute.tags,
         subscription,
         is_notification: attribute.notification.is_some(),
         examples: attribute.examples,
+        extensions: attribute.extensions,
         is_async: sig.asyncness.is_some(),
         inputs,
         output,
+        result_schema: attribute.result_schema,
     })
 }
 
@@ -111,7 +114,7 @@ fn check_qualifiers(sig: &Signature, faults: &mut Faults) {
     }
 }
 
-/// Lifetimes are fine, as they can only be those of `&self` and `&Context`.
+/// Lifetimes are fine, as they can only be those of `&self` and of what the context holds.
 fn check_generics(sig: &Signature, faults: &mut Faults) {
     for param in &sig.generics.params {
         if !matches!(param, GenericParam::Lifetime(_)) {
@@ -124,15 +127,12 @@ fn check_generics(sig: &Signature, faults: &mut Faults) {
     }
 }
 
-fn check_inputs(sig: &Signature, inputs: &[Input], faults: &mut Faults) {
-    if inputs.iter().filter(|input| matches!(input, Input::Context)).count() > 1 {
-        faults.at(&sig.ident, "a method takes `&Context` only once: remove the others");
-    }
+fn check_inputs(inputs: &[Input], faults: &mut Faults) {
     let arguments: Vec<_> = inputs
         .iter()
         .filter_map(|input| match input {
             Input::Argument(argument) => Some(argument),
-            Input::Context => None,
+            Input::Borrowed(_) => None,
         })
         .collect();
     for (position, argument) in arguments.iter().enumerate() {

@@ -3,7 +3,7 @@
 mod argument;
 mod method;
 mod output;
-mod types;
+pub(crate) mod types;
 
 pub(crate) use method::method;
 

@@ -1,13 +1,14 @@
 //! What a function gives back.
 
 use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
 use syn::{
     GenericArgument, PathArguments, PathSegment, ReturnType, Token, Type, TypeImplTrait, TypeParamBound,
-    parse_quote,
+    parse_quote, parse_quote_spanned,
 };
 
 use crate::faults::Faults;
-use crate::model::{Output, Success};
+use crate::model::{Output, Returned};
 use crate::options::Options;
 use crate::parse::{Place, types};
 
@@ -20,21 +21,22 @@ pub(crate) fn output(
 ) -> Option<Output> {
     let ty = match written {
         ReturnType::Default => {
-            return Some(Output { success: Success::Value(parse_quote!(())), failure: None });
+            return Some(Output::Value(returned(&parse_quote!(()), options)));
         }
         ReturnType::Type(_, ty) => types::plain(ty),
     };
     check_borrows(ty, place, faults)?;
-    let result = Fallible::read(ty, options);
-    let (success, failure) = result.map_or((ty.clone(), None), |result| (result.value, Some(result.error)));
-    let success = match types::plain(&success) {
-        Type::ImplTrait(opaque) => stream(opaque, options, faults)?,
-        value => {
-            check_opaque(value, faults)?;
-            Success::Value(value.clone())
-        }
-    };
-    Some(Output { success, failure })
+    if let Type::ImplTrait(opaque) = ty {
+        return Some(Output::Stream { item: item(opaque, options, faults)?, failure: None });
+    }
+    if let Some(opaque) = result_arguments(ty).and_then(|arguments| arguments.first().copied())
+        && let Type::ImplTrait(opaque) = types::plain(opaque)
+    {
+        let failure = Some(Box::new(failure(ty, options)));
+        return Some(Output::Stream { item: item(opaque, options, faults)?, failure });
+    }
+    check_opaque(ty, faults)?;
+    Some(Output::Value(returned(ty, options)))
 }
 
 fn check_borrows(ty: &Type, place: Place, faults: &mut Faults) -> Option<()> {
@@ -61,26 +63,34 @@ fn check_opaque(ty: &Type, faults: &mut Faults) -> Option<()> {
     None
 }
 
-/// The two types of a `Result`.
-struct Fallible {
-    value: Type,
-    error: Type,
+/// The types between the brackets of a type that is written as a `Result`.
+fn result_arguments(ty: &Type) -> Option<Vec<&Type>> {
+    types::last_segment(ty).filter(|segment| segment.ident == "Result").map(types::type_arguments)
 }
 
-impl Fallible {
-    /// Reads `Result<T, E>`, and aliases such as `io::Result<T>` whose error only the compiler knows.
-    fn read(ty: &Type, options: &Options) -> Option<Fallible> {
-        let segment = types::last_segment(ty).filter(|segment| segment.ident == "Result")?;
-        let krate = &options.krate;
-        // An `impl Stream` cannot stand in a path, and the error of an alias does not depend on it.
-        let named = without_opaque(ty);
-        let error = parse_quote!(<#named as #krate::__private::Fallible>::Error);
-        Some(match types::type_arguments(segment)[..] {
-            [value, error, ..] => Fallible { value: value.clone(), error: error.clone() },
-            [value] => Fallible { value: value.clone(), error },
-            [] => Fallible { value: parse_quote!(<#ty as #krate::__private::Fallible>::Value), error },
-        })
+/// A value of this type. A type that is only called `Result` may be of the user's own, so it is one where nothing shows the
+/// opposite; the compiler is asked then.
+fn returned(ty: &Type, options: &Options) -> Returned {
+    let krate = &options.krate;
+    let success = match result_arguments(ty).unwrap_or_default()[..] {
+        [success, _, ..] => Some(success.clone()),
+        // An alias such as `io::Result<T>`.
+        [_] => Some(parse_quote_spanned!(ty.span()=> <#ty as #krate::__private::Fallible>::Value)),
+        [] => None,
+    };
+    let is_result = success.is_some();
+    Returned { ty: ty.clone(), success: success.unwrap_or_else(|| ty.clone()), is_result }
+}
+
+/// The error of a `Result` around a stream.
+fn failure(ty: &Type, options: &Options) -> Type {
+    let krate = &options.krate;
+    if let Some([_, error, ..]) = result_arguments(ty).as_deref() {
+        return (*error).clone();
     }
+    // An `impl Stream` cannot stand in a path, and the error of an alias does not depend on it.
+    let named = without_opaque(ty);
+    parse_quote!(<#named as #krate::__private::Fallible>::Error)
 }
 
 fn without_opaque(ty: &Type) -> Type {
@@ -98,8 +108,9 @@ fn without_opaque(ty: &Type) -> Type {
     named
 }
 
-fn stream(opaque: &TypeImplTrait, options: &Options, faults: &mut Faults) -> Option<Success> {
-    let Some(item) = item(&opaque.bounds) else {
+/// An item of this stream.
+fn item(opaque: &TypeImplTrait, options: &Options, faults: &mut Faults) -> Option<Returned> {
+    let Some(item) = item_type(&opaque.bounds) else {
         let message = "a method gives back a value or a stream: write a type, or `impl Stream<Item = T> + Send + \
                        'static`; for a future, write `async fn`";
         faults.at(opaque, message);
@@ -118,15 +129,11 @@ fn stream(opaque: &TypeImplTrait, options: &Options, faults: &mut Faults) -> Opt
         return None;
     }
     check_opaque(item, faults)?;
-    let result = Fallible::read(item, options);
-    Some(match result {
-        Some(result) => Success::Stream { item: result.value, failure: Some(Box::new(result.error)) },
-        None => Success::Stream { item: types::plain(item).clone(), failure: None },
-    })
+    Some(returned(types::plain(item), options))
 }
 
 /// The `T` of `Stream<Item = T>`.
-fn item(bounds: &Punctuated<TypeParamBound, Token![+]>) -> Option<&Type> {
+fn item_type(bounds: &Punctuated<TypeParamBound, Token![+]>) -> Option<&Type> {
     let segment = bounds.iter().find_map(|bound| bound_named(bound, "Stream"))?;
     let PathArguments::AngleBracketed(list) = &segment.arguments else { return None };
     list.args.iter().find_map(|argument| match argument {

@@ -44,9 +44,19 @@ pub(crate) fn only_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     }
 }
 
-/// Whether the type is `&Context`.
-pub(crate) fn is_context(ty: &Type) -> bool {
-    matches!(plain(ty), Type::Reference(reference) if is_named(&reference.elem, "Context"))
+/// The reference that a type is, or of which it is an `Option`.
+pub(crate) fn reference(ty: &Type) -> Option<(&TypeReference, bool)> {
+    let inner = only_argument(ty, "Option");
+    match plain(inner.unwrap_or(ty)) {
+        Type::Reference(reference) => Some((reference, inner.is_some())),
+        _ => None,
+    }
+}
+
+/// Whether values of this type are only ever seen behind a reference.
+pub(crate) fn is_unsized(ty: &Type) -> bool {
+    matches!(plain(ty), Type::Slice(_))
+        || ["str", "Path", "OsStr", "CStr"].iter().any(|name| is_named(ty, name))
 }
 
 /// The first reference in a type.

@@ -14,13 +14,11 @@ impl Math {
 
     fn list(&self, list: &[u8]) {}
 
-    fn user(&self, user: &std::collections::HashMap<String, u8>) {}
+    fn option(&self, bytes: Option<&[u8]>) {}
 
     fn any(&self, text: impl Into<String>) {}
 
     fn context(&self, cx: &mut Context) {}
-
-    fn contexts(&self, cx: &Context, again: &Context) {}
 
     fn sometimes(&self, #[cfg(unix)] a: u8) {}
 }

@@ -24,6 +24,12 @@ impl Math {
     #[method(example(name = "x", answer = 1))]
     fn four(&self) {}
 
+    #[method(extension("cost" = 5))]
+    fn extended(&self) {}
+
+    #[method(extension("x-cost"))]
+    fn extended_by_nothing(&self) {}
+
     #[method(notification)]
     fn five(&self) -> i64 {
         5

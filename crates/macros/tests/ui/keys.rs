@@ -15,6 +15,9 @@ impl Math {
     #[method(name)]
     fn three(&self) {}
 
+    #[method(result_schema = "Text")]
+    fn schema(&self, #[arg(schema)] a: i64) {}
+
     #[method = "four"]
     fn four(&self, #[arg(rename = "x")] a: i64) {}
 }

@@ -22,6 +22,11 @@ impl Changes {
                 );
             }
         }
+        match (old.allows_additional_params(), new.allows_additional_params()) {
+            (true, false) => self.add(Severity::Breaking, place, "unknown parameters are refused now"),
+            (false, true) => self.add(Severity::Harmless, place, "unknown parameters are ignored now"),
+            _ => {}
+        }
         self.structure(old.param_structure, new.param_structure, &below(place, "paramStructure"));
         let (before, after): (Vec<_>, Vec<_>) = (old.params().collect(), new.params().collect());
         let place = below(place, "params");

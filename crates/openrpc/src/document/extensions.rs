@@ -22,6 +22,8 @@ pub(crate) const DATA_SCHEMA: &str = "x-data-schema";
 pub(crate) const NOTIFICATION: &str = "x-notification";
 /// Of a method about whose parameters nothing is known: `true`.
 pub(crate) const UNKNOWN_PARAMS: &str = "x-unknown-params";
+/// Of a method that ignores named parameters which it does not describe: `true`.
+pub(crate) const ADDITIONAL_PARAMS: &str = "x-additional-params";
 /// Of a parameter that by position takes all that is left: `true`. By name it is an array.
 pub(crate) const VARIADIC: &str = "x-variadic";
 
@@ -84,6 +86,12 @@ impl Method {
     #[must_use]
     pub fn has_unknown_params(&self) -> bool {
         self.is_marked(UNKNOWN_PARAMS)
+    }
+
+    /// Whether it ignores named parameters that are not described, instead of refusing them.
+    #[must_use]
+    pub fn allows_additional_params(&self) -> bool {
+        self.is_marked(ADDITIONAL_PARAMS)
     }
 
     /// Why it should not be used any more.

@@ -25,7 +25,8 @@ pub use content::{ContentDescriptor, Schema};
 pub use example::{Example, ExamplePairing};
 pub use extensions::SubscriptionNames;
 pub(crate) use extensions::{
-    DATA_SCHEMA, DEPRECATED_REASON, IDEMPOTENT, SAFE, STREAM, SUBSCRIPTION, UNKNOWN_PARAMS, VARIADIC,
+    ADDITIONAL_PARAMS, DATA_SCHEMA, DEPRECATED_REASON, IDEMPOTENT, SAFE, STREAM, SUBSCRIPTION,
+    UNKNOWN_PARAMS, VARIADIC,
 };
 pub use info::{Contact, ExternalDocs, Info, License, Server, Variable};
 pub use method::{ErrorEntry, Link, Method, ParamStructure, Tag};

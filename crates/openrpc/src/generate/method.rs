@@ -9,8 +9,8 @@ use switchboard_core::{
 
 use super::{examples, params};
 use crate::document::{
-    ContentDescriptor, DATA_SCHEMA, DEPRECATED_REASON, ErrorEntry, IDEMPOTENT, Method, ParamStructure,
-    Referable, SAFE, STREAM, SUBSCRIPTION, Schema, Tag, UNKNOWN_PARAMS,
+    ADDITIONAL_PARAMS, ContentDescriptor, DATA_SCHEMA, DEPRECATED_REASON, ErrorEntry, IDEMPOTENT, Method,
+    ParamStructure, Referable, SAFE, STREAM, SUBSCRIPTION, Schema, Tag, UNKNOWN_PARAMS,
 };
 
 /// The methods that are described, and those that end their subscriptions; in the order of their names.
@@ -44,9 +44,10 @@ fn method(description: MethodDescription) -> Method {
     }
 }
 
-/// What is left to be said in members of our own.
+/// The extensions of the method, and what is left to be said in members of our own.
 fn extensions(description: &MethodDescription) -> Map<String, Value> {
-    let mut members = Map::new();
+    let chosen = description.others.iter().filter(|(name, _)| name.starts_with("x-"));
+    let mut members: Map<String, Value> = chosen.map(|(name, value)| (name.clone(), value.clone())).collect();
     let mut add = |name: &str, value: Value| members.insert(name.to_owned(), value);
     if description.marks.safe {
         add(SAFE, Value::Bool(true));
@@ -56,6 +57,8 @@ fn extensions(description: &MethodDescription) -> Map<String, Value> {
     }
     if description.params.is_none() {
         add(UNKNOWN_PARAMS, Value::Bool(true));
+    } else if description.allows_unknown_params {
+        add(ADDITIONAL_PARAMS, Value::Bool(true));
     }
     match (&description.result, &description.subscription) {
         (ResultDescription::Stream(item), Some(names)) => {

@@ -1,6 +1,6 @@
 //! The parameters of a method (OR-11, OR-41, OR-42).
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use switchboard_core::ParamDescription;
 
 use crate::document::{ContentDescriptor, ParamStructure, Schema, VARIADIC};
@@ -25,32 +25,14 @@ pub(super) fn params(described: Option<&[ParamDescription]>) -> Params {
 }
 
 fn descriptor(param: &ParamDescription) -> ContentDescriptor {
-    let mut schema = param.schema.clone();
     let mut others = Map::new();
     if param.is_variadic {
-        schema = json!({"type": "array", "items": schema});
         others.insert(VARIADIC.to_owned(), Value::Bool(true));
-    }
-    if let Some(default) = &param.default {
-        schema = with_default(schema, default.clone());
     }
     ContentDescriptor {
         description: (!param.description.is_empty()).then(|| param.description.clone()),
         required: param.is_required,
         others,
-        ..ContentDescriptor::new(param.name.as_str(), Schema::new(schema).unwrap_or_default())
+        ..ContentDescriptor::new(param.name.as_str(), Schema::new(param.schema_by_name()).unwrap_or_default())
     }
-}
-
-/// The schema with what is taken when nothing is given. What stands beside a reference does not count in draft 7, so a reference is
-/// wrapped.
-fn with_default(schema: Value, default: Value) -> Value {
-    let mut members = match schema {
-        Value::Object(members) if !members.contains_key("$ref") => members,
-        Value::Object(members) => Map::from_iter([("allOf".to_owned(), json!([members]))]),
-        Value::Bool(false) => Map::from_iter([("not".to_owned(), json!({}))]),
-        _ => Map::new(),
-    };
-    members.insert("default".to_owned(), default);
-    Value::Object(members)
 }

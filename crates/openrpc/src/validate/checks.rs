@@ -34,7 +34,11 @@ struct Schema {
 struct Params {
     each: Vec<Param>,
     structure: ParamStructure,
+    allows_unknown: bool,
 }
+
+/// The named parameter that every method accepts: metadata of protocols on top of JSON-RPC.
+const META: &str = "_meta";
 
 struct Param {
     name: String,
@@ -82,8 +86,11 @@ impl Compiler<'_> {
             (Some(_), Some(_)) => Some(self.schema(format!("{place}/x-subscription/item"))?),
         };
         let result = method.result().map(|_| self.schema(format!("{place}/result/schema"))).transpose()?;
-        let params =
-            (!method.has_unknown_params()).then_some(Params { each, structure: method.param_structure });
+        let params = (!method.has_unknown_params()).then_some(Params {
+            each,
+            structure: method.param_structure,
+            allows_unknown: method.allows_additional_params(),
+        });
         Ok(Checks { params, result, item })
     }
 
@@ -124,10 +131,12 @@ impl Checks {
 
 impl Params {
     fn by_name(&self, members: &Map<String, Value>) -> Result<(), Misfit> {
-        if self.structure == ParamStructure::ByPosition && !members.is_empty() {
+        if self.structure == ParamStructure::ByPosition && members.keys().any(|name| name != META) {
             return Err(misfit_at("", "the parameters by position, in an array"));
         }
-        let is_unknown = |name: &&String| self.each.iter().all(|param| param.name != **name);
+        let is_unknown = |name: &&String| {
+            !self.allows_unknown && *name != META && self.each.iter().all(|param| param.name != **name)
+        };
         if let Some(name) = members.keys().find(is_unknown) {
             return Err(misfit_at(&pointer(name), &self.only_names()));
         }

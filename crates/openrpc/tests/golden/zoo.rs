@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use switchboard::{Batch, CallError, Opening, Peer, Request, Subscription};
+use switchboard::{BatchBuilder, CallError, Peer, Request, StreamRequest, Subscription};
 
 /// One that lives in the zoo.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -132,9 +132,9 @@ impl Client {
         Client { peer }
     }
 
-    /// Collects calls of this client to send as one batch: `let one = batch.add(client.one())`. What [`Batch::send`] gives is
-    /// read with `one.read(&outcomes)`.
-    pub fn batch(&self) -> Batch {
+    /// Collects calls to send as one batch: `let one = batch.add(client.one())`. After [`BatchBuilder::send`],
+    /// `one.read(&outcomes)` gives the result.
+    pub fn batch(&self) -> BatchBuilder {
         self.peer.batch()
     }
 
@@ -160,7 +160,7 @@ impl Client {
     }
 
     /// Calls `zoo_subscribe`.
-    pub fn zoo_subscribe(&self) -> Opening<String> {
+    pub fn zoo_subscribe(&self) -> StreamRequest<String> {
         self.peer.subscribe("zoo_subscribe", (), Subscription::named("zoo_subscription", "zoo_unsubscribe"))
     }
 }
@@ -231,7 +231,7 @@ impl ZooMethods {
     }
 
     /// Calls `zoo/tell`.
-    pub fn tell_stream2(&self, about: &ZooTellAbout) -> Opening<String> {
+    pub fn tell_stream2(&self, about: &ZooTellAbout) -> StreamRequest<String> {
         #[derive(Serialize)]
         struct Params<'a> {
             about: &'a ZooTellAbout,
@@ -250,7 +250,7 @@ impl ZooMethods {
     }
 
     /// Calls `zoo/watch`.
-    pub fn watch(&self) -> Opening<Event> {
+    pub fn watch(&self) -> StreamRequest<Event> {
         self.peer.stream("zoo/watch", ())
     }
 }

@@ -4,7 +4,7 @@
 #![allow(missing_docs)] // The document does not describe everything.
 
 use serde::{Deserialize, Serialize};
-use switchboard::{Batch, CallError, Opening, Peer, Request};
+use switchboard::{BatchBuilder, CallError, Peer, Request, StreamRequest};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -58,9 +58,9 @@ impl Client {
         Client { peer }
     }
 
-    /// Collects calls of this client to send as one batch: `let one = batch.add(client.one())`. What [`Batch::send`] gives is
-    /// read with `one.read(&outcomes)`.
-    pub fn batch(&self) -> Batch {
+    /// Collects calls to send as one batch: `let one = batch.add(client.one())`. After [`BatchBuilder::send`],
+    /// `one.read(&outcomes)` gives the result.
+    pub fn batch(&self) -> BatchBuilder {
         self.peer.batch()
     }
 
@@ -166,7 +166,7 @@ impl AiMethods {
     /// # Errors
     ///
     /// - -32602: Invalid params
-    pub fn generate_stream(&self, prompt: &AiGeneratePrompt) -> Opening<String> {
+    pub fn generate_stream(&self, prompt: &AiGeneratePrompt) -> StreamRequest<String> {
         #[derive(Serialize)]
         struct Params<'a> {
             prompt: &'a AiGeneratePrompt,
@@ -231,7 +231,7 @@ impl MathMethods {
     /// # Errors
     ///
     /// - -32001: Validation failed
-    pub fn add_stream(&self, a: i64, b: i64) -> Opening<i64> {
+    pub fn add_stream(&self, a: i64, b: i64) -> StreamRequest<i64> {
         #[derive(Serialize)]
         struct Params {
             a: i64,

@@ -7,9 +7,9 @@ use crate::clients::text::{Source, lines};
 use crate::clients::types::Type;
 
 const BATCH: &str = "\
-/// Collects calls of this client to send as one batch: `let one = batch.add(client.one())`. What [`Batch::send`] gives is
-/// read with `one.read(&outcomes)`.
-pub fn batch(&self) -> Batch {
+/// Collects calls to send as one batch: `let one = batch.add(client.one())`. After [`BatchBuilder::send`],
+/// `one.read(&outcomes)` gives the result.
+pub fn batch(&self) -> BatchBuilder {
     self.peer.batch()
 }";
 
@@ -81,7 +81,7 @@ fn write_method(out: &mut Source, method: &Operation) {
     let (mark, gives) = match &method.answer {
         Answer::Nothing => ("async ", "Result<(), CallError>".to_owned()),
         Answer::Value(kind) => ("", format!("Request<{}>", owned(kind))),
-        Answer::Stream { item, .. } => ("", format!("Opening<{}>", owned(item))),
+        Answer::Stream { item, .. } => ("", format!("StreamRequest<{}>", owned(item))),
     };
     let (name, wire) = (&method.name, quoted(&method.wire));
     out.line(format!("pub {mark}fn {name}(&self{}) -> {gives} {{", takes.concat()));

@@ -27,7 +27,7 @@ pub(super) const STYLE: Style = Style {
     ],
     types: &[
         "BTreeMap",
-        "Batch",
+        "BatchBuilder",
         "Box",
         "CallError",
         "Client",
@@ -37,7 +37,6 @@ pub(super) const STYLE: Style = Style {
         "Err",
         "None",
         "Ok",
-        "Opening",
         "Option",
         "Params",
         "PartialEq",
@@ -47,6 +46,7 @@ pub(super) const STYLE: Style = Style {
         "Self",
         "Serialize",
         "Some",
+        "StreamRequest",
         "String",
         "Subscription",
         "Value",
@@ -108,7 +108,7 @@ fn imports(body: &str) -> String {
     if has("Value") {
         text.push_str("use serde_json::Value;\n");
     }
-    let own = ["Batch", "CallError", "Opening", "Peer", "Request", "Subscription"]
+    let own = ["BatchBuilder", "CallError", "Peer", "Request", "StreamRequest", "Subscription"]
         .into_iter()
         .filter(|name| has(name));
     match own.collect::<Vec<_>>()[..] {

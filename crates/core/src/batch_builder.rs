@@ -1,4 +1,4 @@
-//! Calls of this side that go out as one batch.
+//! Building a batch: several calls, sent as one message.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,7 +14,7 @@ use crate::json::Json;
 use crate::name::Name;
 use crate::peer::{Peer, Remote, Request, TIMEOUT, decode_result, limit, read};
 
-/// Calls that go out as one batch.
+/// Collects calls and sends them as one batch. [`Peer::batch`] creates one.
 ///
 /// # Examples
 ///
@@ -30,54 +30,55 @@ use crate::peer::{Peer, Remote, Request, TIMEOUT, decode_result, limit, read};
 /// # }
 /// ```
 #[must_use = "a batch is sent by `send`"]
-pub struct Batch {
+pub struct BatchBuilder {
     peer: Peer,
     calls: Vec<Call>,
     fault: Option<CallError>,
     timeout: Option<Duration>,
 }
 
-impl Batch {
-    pub(crate) fn new(peer: Peer, timeout: Option<Duration>) -> Batch {
-        Batch { peer, calls: Vec::new(), fault: None, timeout }
+impl BatchBuilder {
+    pub(crate) fn new(peer: Peer, timeout: Option<Duration>) -> BatchBuilder {
+        BatchBuilder { peer, calls: Vec::new(), fault: None, timeout }
     }
 
-    /// Adds a call that was made but not awaited, such as those of typed clients. What it gives reads the call's result from what
-    /// the batch is answered with.
+    /// Adds a request that was not awaited, for instance one of a typed client. The returned [`BatchResult`] reads its
+    /// result from the outcomes of [`send`](BatchBuilder::send).
     ///
-    /// The batch's timeout counts, not that of the call; and a batch tells no progress. A call of another peer fails the batch.
-    pub fn add<T>(&mut self, request: Request<T>) -> Place<T> {
+    /// The timeout of the batch applies, not the request's, and there is no progress. The request must have been made
+    /// with the same peer; otherwise `send` fails.
+    pub fn add<T>(&mut self, request: Request<T>) -> BatchResult<T> {
         let at = self.calls.iter().filter(|call| !call.is_notification()).count();
         match request.into_call_over(&self.peer) {
             Ok(call) => self.calls.push(call),
             Err(error) => self.fault = self.fault.take().or(Some(error)),
         }
-        Place { at, result: PhantomData }
+        BatchResult { at, result: PhantomData }
     }
 
     /// Adds a call.
-    pub fn call(self, method: impl Into<Name>, params: impl Serialize) -> Batch {
+    pub fn call(self, method: impl Into<Name>, params: impl Serialize) -> BatchBuilder {
         self.push(&params, |params| Call::new(method, params))
     }
 
     /// Adds a notification.
-    pub fn notify(self, method: impl Into<Name>, params: impl Serialize) -> Batch {
+    pub fn notify(self, method: impl Into<Name>, params: impl Serialize) -> BatchBuilder {
         self.push(&params, |params| Call::notification(method, params))
     }
 
     /// Waits this long for the answers.
-    pub fn timeout(mut self, timeout: Duration) -> Batch {
+    pub fn timeout(mut self, timeout: Duration) -> BatchBuilder {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Says that all that was added so far may reach the far side twice without harm, see [`Call::repeatable`].
-    pub fn repeatable(mut self) -> Batch {
+    /// Marks all calls added so far as [repeatable](Call::repeatable).
+    pub fn repeatable(mut self) -> BatchBuilder {
         self.calls = self.calls.into_iter().map(Call::repeatable).collect();
         self
     }
 
-    fn push(mut self, params: &impl Serialize, call: impl FnOnce(Option<Json>) -> Call) -> Batch {
+    fn push(mut self, params: &impl Serialize, call: impl FnOnce(Option<Json>) -> Call) -> BatchBuilder {
         match encode_params(params) {
             Ok(params) => self.calls.push(call(params)),
             Err(error) => self.fault = self.fault.or(Some(error)),
@@ -85,12 +86,12 @@ impl Batch {
         self
     }
 
-    /// Sends the batch. Gives the outcome of each call in the order they were added; notifications have none. Of an empty one
-    /// nothing is sent.
+    /// Sends the batch. Returns the outcome of each call, in the order in which they were added; notifications have none.
+    /// An empty batch sends nothing.
     ///
     /// # Errors
     ///
-    /// When nothing could be sent, or the answer did not come in time. What happens to one call stands in its place.
+    /// When the batch could not be sent, or was not answered in time. The failure of one call is its outcome.
     pub async fn send(mut self) -> Result<Vec<Result<Json, CallError>>, CallError> {
         if let Some(fault) = self.fault {
             return Err(fault);
@@ -107,18 +108,18 @@ impl Batch {
     }
 }
 
-/// The place of a call among the outcomes of its batch.
-pub struct Place<T> {
+/// Reads the result of one call from the outcomes of its batch.
+pub struct BatchResult<T> {
     at: usize,
     result: PhantomData<fn() -> T>,
 }
 
-impl<T: DeserializeOwned + 'static> Place<T> {
-    /// The result of the call, from what [`Batch::send`] gave.
+impl<T: DeserializeOwned + 'static> BatchResult<T> {
+    /// The result of the call. `outcomes` is what [`BatchBuilder::send`] returned.
     ///
     /// # Errors
     ///
-    /// When the call failed, or its result is no `T`.
+    /// When the call failed, or its result is not a `T`.
     pub fn read(&self, outcomes: &[Result<Json, CallError>]) -> Result<T, CallError> {
         match outcomes.get(self.at) {
             Some(Ok(json)) => decode_result(json),
@@ -128,9 +129,9 @@ impl<T: DeserializeOwned + 'static> Place<T> {
     }
 }
 
-impl<T> fmt::Debug for Place<T> {
+impl<T> fmt::Debug for BatchResult<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Place").field(&self.at).finish()
+        f.debug_tuple("BatchResult").field(&self.at).finish()
     }
 }
 
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_call_finds_its_own_outcome() {
+    async fn each_result_is_that_of_its_own_call() {
         let peer = peer();
         let mut batch = peer.batch().call("echo", [0]).notify("echo", [9]);
         let number = batch.add(peer.call::<u8>("echo", [1]));
