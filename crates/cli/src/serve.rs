@@ -159,7 +159,7 @@ impl Serve {
 
     /// Whether another program started this one to talk to it, and nobody reads along.
     fn is_background(&self, urls: &[String]) -> bool {
-        urls.iter().all(|url| url == "stdio") && !io::stderr().is_terminal()
+        urls.iter().all(|url| url.starts_with("stdio")) && !io::stderr().is_terminal()
     }
 
     /// The methods, described as served at these URLs, and what stands before them.
@@ -186,12 +186,10 @@ impl Serve {
         if self.stdio {
             listen.push("stdio".to_owned());
         }
-        let mut is_stdio = false;
         for url in &listen {
-            is_stdio |= url.starts_with("stdio");
             server.listen(url).await.map_err(explain)?;
         }
-        Ok(server.urls().chain(is_stdio.then(|| "stdio".to_owned())).collect())
+        Ok(server.urls().collect())
     }
 
     fn tls(&self) -> Result<Option<ServerTls>, Failure> {

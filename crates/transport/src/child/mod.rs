@@ -6,8 +6,8 @@
 //!
 //! A child that [`connect`] started and that ends is gone. One that [`lasting()`] started is started again.
 
-#[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
 mod bare;
+mod carrier;
 mod command;
 mod group;
 mod members;
@@ -18,8 +18,8 @@ mod stderr;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-#[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
 pub(crate) use bare::Bare;
+pub(crate) use carrier::ChildCarrier;
 pub use command::{BadCommand, Command};
 use switchboard_core::lasting::{self, DialError, Lasting};
 use switchboard_core::{Connection, Origin, Peer, Service};

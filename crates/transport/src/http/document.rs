@@ -6,24 +6,24 @@ use http::{Response, StatusCode};
 use switchboard_core::codec::{self, Incoming, Message, Outcome};
 use switchboard_core::{Answer, Context, Json, exchange};
 
-use super::answer::{Held, refuse};
+use super::answer::{RequestScope, refuse};
 use super::body::Body;
 use super::fault::Fault;
 use super::media::Format;
-use super::rules::{Kept, Rules};
+use super::rules::{RequestOptions, Rules};
 
 const REQUEST: Bytes = Bytes::from_static(br#"{"jsonrpc":"2.0","id":0,"method":"rpc.discover"}"#);
 
 /// Calls `rpc.discover`, through all layers like any call, and gives what it answers. Whoever gets no answer is told that nothing is
 /// here: whether there is a document may be a secret too.
 pub(super) async fn answer(
-    held: impl Held,
+    scope: impl RequestScope,
     mut headers: HeaderMap,
-    kept: Option<Box<Kept>>,
+    requested: Option<Box<RequestOptions>>,
 ) -> Response<Body> {
-    let cx = kept.map_or_else(|| held.cx().clone(), |kept| kept.put_into(held.cx()));
-    let Some(document) = discover(held.rules(), &cx).await else {
-        return refuse(&held, Fault::NotFound, headers, false);
+    let cx = requested.map_or_else(|| scope.cx().clone(), |requested| requested.put_into(scope.cx()));
+    let Some(document) = discover(scope.rules(), &cx).await else {
+        return refuse(&scope, Fault::NotFound, headers, false);
     };
     headers.insert(header::CONTENT_TYPE, Format::Json.value());
     let mut response = Response::new(Body::new(Bytes::copy_from_slice(document.as_bytes())));

@@ -16,7 +16,7 @@ use switchboard_core::{Context, Origin, Service, Settings};
 #[cfg(feature = "ws")]
 use tokio::task::JoinSet;
 
-use super::answer::{Held, answer};
+use super::answer::{RequestScope, answer};
 use super::body::Body;
 use super::options::Options;
 use super::rules::Rules;
@@ -60,7 +60,7 @@ struct Mounted {
     cx: Context,
 }
 
-impl Held for Mounted {
+impl RequestScope for Mounted {
     fn rules(&self) -> &Rules {
         &self.rules
     }
@@ -98,11 +98,6 @@ impl Endpoint {
     #[must_use]
     pub fn with_settings(self, settings: Settings) -> Endpoint {
         Endpoint::from_parts(Arc::clone(&self.0.service), settings, self.0.options.clone())
-    }
-
-    /// The same endpoint for this service.
-    pub(crate) fn with_service(self, service: Arc<dyn Service>) -> Endpoint {
-        Endpoint::from_parts(service, self.0.settings.clone(), self.0.options.clone())
     }
 
     fn from_parts(service: Arc<dyn Service>, settings: Settings, options: Options) -> Endpoint {
@@ -163,8 +158,8 @@ where
             upgraded.spawn(upgrade.go_on_mounted(rules, budget, cx.clone()));
         }
         let (rules, budget) = (Arc::clone(&mounted.rules), Arc::clone(&mounted.budget));
-        let held = Mounted { rules, budget, cx };
-        Answering(Box::pin(answer(held, admitted)))
+        let scope = Mounted { rules, budget, cx };
+        Answering(Box::pin(answer(scope, admitted)))
     }
 }
 

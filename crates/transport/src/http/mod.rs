@@ -41,6 +41,7 @@
 
 mod answer;
 mod body;
+pub(crate) mod carrier;
 mod client;
 mod connection;
 mod connector;
@@ -58,19 +59,20 @@ mod outcome;
 mod page;
 mod pipe;
 mod plain;
+pub(crate) mod redact;
+mod refusal;
 mod rules;
-mod sent;
 mod server;
-pub(crate) mod shown;
 pub mod sse;
+mod tapped_body;
+mod timeouts;
 #[cfg(feature = "ws")]
 mod upgrade;
 mod url;
-mod watch;
 
 pub use body::Body;
+pub(crate) use carrier::{HttpCarrier, HttpListener};
 pub use client::{Client, ClientOptions, connect};
-pub(crate) use connection::serve;
 pub use cors::Cors;
 pub use endpoint::{Answering, Endpoint};
 pub use get::Get;
@@ -78,9 +80,5 @@ pub use guard::{GuardError, Hosts, Origins};
 pub use head::TIMEOUT;
 pub use options::{Options, RequestHeaders, StatusMapping};
 pub use page::Page;
-pub(crate) use pipe::linger;
-pub(crate) use rules::Rules;
 pub use server::Server;
 pub use url::UrlError;
-#[cfg(feature = "tls")]
-pub(crate) use watch::after;

@@ -37,24 +37,24 @@ pub(crate) struct Rules {
 /// A request whose head was looked at.
 pub(super) struct Admitted<B> {
     pub(super) body: B,
-    pub(super) verdict: Verdict,
+    pub(super) decision: Decision,
     /// The headers of the response, as far as they are known. They are in the map that held the request's, because
     /// making a new one would cost more than filling it.
     pub(super) headers: HeaderMap,
-    pub(super) kept: Option<Box<Kept>>,
+    pub(super) requested: Option<Box<RequestOptions>>,
     /// How it asks for an event stream, if it does.
     pub(super) asked: Option<Box<Asked>>,
     pub(super) is_http1: bool,
 }
 
 /// What the calls of a request are to know of its head, if that is anything.
-pub(super) struct Kept {
+pub(super) struct RequestOptions {
     pub(super) headers: Option<RequestHeaders>,
     /// How long the caller waits, and since when: the time goes on while the body is read.
     pub(super) timeout: Option<(Instant, Duration)>,
 }
 
-impl Kept {
+impl RequestOptions {
     /// A context that knows it.
     pub(super) fn put_into(self, cx: &Context) -> Context {
         let mut cx = cx.clone();
@@ -70,7 +70,7 @@ impl Kept {
 
 /// What the head of a request comes to.
 #[derive(Clone, Copy)]
-pub(super) enum Verdict {
+pub(super) enum Decision {
     /// Its body holds calls, to be answered in this format.
     Calls(Format),
     /// It wants an event stream.
@@ -104,7 +104,7 @@ impl Rules {
     /// The rules of an endpoint that is reached at this address, if it is known.
     pub(super) fn new(
         service: Arc<dyn Service>,
-        settings: Settings,
+        settings: impl Into<Arc<Settings>>,
         options: Options,
         address: Option<SocketAddr>,
     ) -> Rules {
@@ -112,7 +112,7 @@ impl Rules {
         let cors = options.cors.as_ref().map(|cors| CorsHeaders::new(cors, &options.origins));
         let is_loopback = address.is_some_and(|address| address.ip().is_loopback());
         let plain_paths = plain::paths(&options);
-        let settings = Arc::new(settings);
+        let settings = settings.into();
         Rules {
             service,
             settings,
@@ -139,33 +139,34 @@ impl Rules {
         let has_origin = head.origin.is_some();
         let mut asked = None;
         let timeout = head.timeout().map(|timeout| (Instant::now(), timeout));
-        let verdict = match self.judge(&parts.method, &parts.uri, parts.version, &headers, &head) {
-            Ok(Wanted::Answer(format)) => Verdict::Calls(format),
+        let decision = match self.judge(&parts.method, &parts.uri, parts.version, &headers, &head) {
+            Ok(Wanted::Answer(format)) => Decision::Calls(format),
             Ok(Wanted::Events(how)) => {
                 asked = Some(how);
-                Verdict::Events
+                Decision::Events
             }
-            Ok(Wanted::Document) => Verdict::Document,
-            Ok(Wanted::Page(index)) => Verdict::Page(index),
+            Ok(Wanted::Document) => Decision::Document,
+            Ok(Wanted::Page(index)) => Decision::Page(index),
             Err(Fault::Method(_)) if self.cors.is_some() && parts.method == Method::OPTIONS => {
-                Verdict::Preflight
+                Decision::Preflight
             }
-            Err(fault) => Verdict::Refused(fault),
+            Err(fault) => Decision::Refused(fault),
         };
-        let is_call = matches!(verdict, Verdict::Calls(_) | Verdict::Events | Verdict::Document);
+        let is_call = matches!(decision, Decision::Calls(_) | Decision::Events | Decision::Document);
         let origin = self.cors.as_ref().and_then(|_| headers.get(header::ORIGIN).cloned());
-        let is_preflight = matches!(verdict, Verdict::Preflight)
+        let is_preflight = matches!(decision, Decision::Preflight)
             && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
         let keeps = is_call && self.options.keep_headers;
-        let kept = keeps.then(|| RequestHeaders(std::mem::take(&mut headers)));
-        let kept = (kept.is_some() || timeout.is_some()).then(|| Box::new(Kept { headers: kept, timeout }));
+        let requested = keeps.then(|| RequestHeaders(std::mem::take(&mut headers)));
+        let requested = (requested.is_some() || timeout.is_some())
+            .then(|| Box::new(RequestOptions { headers: requested, timeout }));
         // A browser says by `Origin` that a page calls. It says nothing when it fetches by itself, for the address bar or an image.
         restart(&mut headers, has_origin || !is_call || parts.method != Method::POST);
-        match (&self.cors, verdict) {
-            (None, _) | (Some(_), Verdict::Refused(_)) => {}
+        match (&self.cors, decision) {
+            (None, _) | (Some(_), Decision::Refused(_)) => {}
             (Some(cors), _) => cors.add(&mut headers, origin, is_preflight),
         }
-        Admitted { body, verdict, headers, kept, asked, is_http1 }
+        Admitted { body, decision, headers, requested, asked, is_http1 }
     }
 
     /// The methods that are allowed, except on stream paths.

@@ -16,9 +16,9 @@ use super::fault::Fault;
 use super::head::{Head, restart};
 use super::options::RequestHeaders;
 use super::pipe::{Pipe, Shared};
-use super::rules::{Admitted, Kept, Rules, Verdict};
+use super::rules::{Admitted, Decision, RequestOptions, Rules};
 use crate::budget::Budget;
-use crate::server::{Guest, Stop};
+use crate::server::{ConnectionPermit, Shutdown};
 use crate::ws::{self, Agreement, HandshakeError, Role, Stream, asks_for_websocket};
 
 /// Where a WebSocket is always to be found, besides the paths of calls.
@@ -38,20 +38,26 @@ impl Upgrade {
 
     /// The promise, if the request was admitted.
     pub(super) fn of<B>(on: Option<OnUpgrade>, admitted: &mut Admitted<B>) -> Option<Upgrade> {
-        let on = on.filter(|_| matches!(admitted.verdict, Verdict::Switch))?;
-        Some(Upgrade { on, headers: admitted.kept.take().and_then(|kept| kept.headers) })
+        let on = on.filter(|_| matches!(admitted.decision, Decision::Switch))?;
+        Some(Upgrade { on, headers: admitted.requested.take().and_then(|requested| requested.headers) })
     }
 
-    /// Goes on in a task of its own, so that nothing of HTTP is kept. It keeps the seat of the connection.
-    pub(super) async fn go_on(self, socket: Arc<Shared>, rules: Arc<Rules>, cx: Context, guest: Guest) {
+    /// Goes on in a task of its own, so that nothing of HTTP is kept. It keeps the permit of the connection.
+    pub(super) async fn go_on(
+        self,
+        socket: Arc<Shared>,
+        rules: Arc<Rules>,
+        cx: Context,
+        permit: ConnectionPermit,
+    ) {
         let Ok(upgraded) = self.on.await else { return };
         let Ok(parts) = upgraded.downcast::<TokioIo<Pipe>>() else { return };
         drop(socket);
         let Some((socket, prefix, unsent)) = parts.io.into_inner().into_socket() else { return };
         let unread = joined(prefix, &parts.read_buf);
         let headers = self.headers;
-        guest.spawn(|guest| async move {
-            let (stop, budget) = (Some(&**guest.stop()), guest.budget());
+        permit.spawn(|permit| async move {
+            let (stop, budget) = (Some(&**permit.shutdown()), permit.budget());
             serve(socket, (unread, unsent), &rules, &cx, headers, stop, budget).await;
         });
     }
@@ -86,7 +92,7 @@ async fn serve<S: Stream>(
     rules: &Rules,
     cx: &Context,
     headers: Option<RequestHeaders>,
-    stop: Option<&Stop>,
+    stop: Option<&Shutdown>,
     budget: &Arc<Budget>,
 ) {
     let Some(options) = &rules.options.websocket else { return };
@@ -103,7 +109,7 @@ async fn serve<S: Stream>(
     let outcome = {
         let drain = connection.drain();
         let mut connection = pin!(connection);
-        let mut signal = pin!(stop.map(Stop::signal));
+        let mut signal = pin!(stop.map(Shutdown::signal));
         let mut is_first = true;
         poll_fn(|cx| {
             // The signal wakes this task, which is all that is wanted of it.
@@ -112,7 +118,7 @@ async fn serve<S: Stream>(
             {
                 let _ = signal.poll(cx);
             }
-            if stop.is_some_and(Stop::is_given) {
+            if stop.is_some_and(Shutdown::is_requested) {
                 drain.start();
             }
             connection.as_mut().poll(cx)
@@ -158,23 +164,23 @@ impl Rules {
         mut headers: HeaderMap,
         is_http1: bool,
     ) -> Admitted<B> {
-        let (verdict, kept) = match outcome {
+        let (decision, requested) = match outcome {
             Ok(agreement) => {
                 let keeps = self.options.keep_headers;
-                let kept = keeps.then(|| {
+                let requested = keeps.then(|| {
                     let headers = RequestHeaders(std::mem::take(&mut headers));
-                    Box::new(Kept { headers: Some(headers), timeout: None })
+                    Box::new(RequestOptions { headers: Some(headers), timeout: None })
                 });
                 headers.clear();
                 agreement.add_to(&mut headers);
-                (Verdict::Switch, kept)
+                (Decision::Switch, requested)
             }
             Err(fault) => {
                 restart(&mut headers, true);
-                (Verdict::Refused(fault), None)
+                (Decision::Refused(fault), None)
             }
         };
-        Admitted { body, verdict, headers, kept, asked: None, is_http1 }
+        Admitted { body, decision, headers, requested, asked: None, is_http1 }
     }
 }
 

@@ -6,6 +6,7 @@
 //! Files and the like are read by a thread, which does not keep
 //! the process from ending.
 
+mod carrier;
 mod descriptor;
 mod thread;
 
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use switchboard_core::{Connection, ConnectionError, Origin, Service};
 
+pub(crate) use self::carrier::StdioCarrier;
 use self::descriptor::{Input, Output};
 use crate::framing::Framing;
 use crate::stream::{self, Options};

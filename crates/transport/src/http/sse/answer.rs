@@ -11,11 +11,11 @@ use http::{Response, StatusCode};
 use http_body::Body as HttpBody;
 use switchboard_core::events;
 
-use super::super::answer::{Held, refuse};
+use super::super::answer::{RequestScope, refuse};
 use super::super::body::{self, Body};
 use super::super::fault::Fault;
 use super::super::media::Format;
-use super::super::rules::Kept;
+use super::super::rules::RequestOptions;
 use super::body::EventBody;
 use super::query;
 use crate::budget::Share;
@@ -50,29 +50,29 @@ impl Asked {
 
 /// Reads the body and begins the answer.
 pub(in super::super) async fn answer<B>(
-    held: impl Held,
+    scope: impl RequestScope,
     mut incoming: B,
     asked: Asked,
     headers: HeaderMap,
-    kept: Option<Box<Kept>>,
+    requested: Option<Box<RequestOptions>>,
     is_http1: bool,
 ) -> Response<Body>
 where
     B: HttpBody + Unpin + Send,
     B::Data: Send,
 {
-    let rules = held.rules();
+    let rules = scope.rules();
     let limit = rules.settings.limits.frame;
-    let share = Share::of(Some(held.budget()));
+    let share = Share::of(Some(scope.budget()));
     let text = match body::read(&mut incoming, limit, rules.options.body_time, share).await {
         Ok(text) => text,
-        Err(unread) => return refuse(&held, Fault::unread(unread, limit), headers, is_http1),
+        Err(unread) => return refuse(&scope, Fault::unread(unread, limit), headers, is_http1),
     };
     let (text, is_query) = match asked.body(text) {
         Ok(body) => body,
-        Err(fault) => return refuse(&held, fault, headers, false),
+        Err(fault) => return refuse(&scope, fault, headers, false),
     };
-    let cx = kept.map_or_else(|| held.cx().clone(), |kept| kept.put_into(held.cx()));
+    let cx = requested.map_or_else(|| scope.cx().clone(), |requested| requested.put_into(scope.cx()));
     let mut events = events(Arc::clone(&rules.service), &text, &cx, Arc::clone(&rules.settings));
     drop(text);
     if !events.is_answered() {
@@ -80,7 +80,7 @@ where
         return respond(rules.options.nothing_status, headers, Body::empty());
     }
     let drain_time = rules.settings.limits.drain_time;
-    let body = EventBody::new(events, is_query, rules.options.keep_alive, drain_time, held.stay());
+    let body = EventBody::new(events, is_query, rules.options.keep_alive, drain_time, scope.stream_guard());
     respond(StatusCode::OK, with_stream(headers), Body::events(body))
 }
 

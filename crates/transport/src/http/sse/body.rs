@@ -12,9 +12,9 @@ use switchboard_core::{Code, ErrorObject, Event, Events};
 use tokio::time::{Instant, Sleep};
 
 use super::super::pipe::Shared;
-use super::super::watch::after;
+use super::super::timeouts::after;
 use super::{DONE, STARTED, writer};
-use crate::server::Stop;
+use crate::server::Shutdown;
 
 /// How many bytes of events that are there at once go out as one piece.
 const AT_ONCE: usize = 16 << 10;
@@ -28,7 +28,7 @@ pub(in super::super) struct EventBody {
     /// Comes to its end when the stream has to.
     closing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     is_done: bool,
-    _stay: Stay,
+    _guard: StreamGuard,
 }
 
 impl EventBody {
@@ -37,12 +37,12 @@ impl EventBody {
         has_start: bool,
         keep_alive: Option<Duration>,
         drain_time: Duration,
-        stay: Stay,
+        guard: StreamGuard,
     ) -> EventBody {
         let keep_alive =
             keep_alive.map(|time| (time, Box::pin(tokio::time::sleep_until(after(Instant::now(), time)))));
-        let closing = stay.closing(drain_time);
-        EventBody { events, has_start, keep_alive, closing, is_done: false, _stay: stay }
+        let closing = guard.closing(drain_time);
+        EventBody { events, has_start, keep_alive, closing, is_done: false, _guard: guard }
     }
 
     /// The events that are ready, as one piece; none after the last.
@@ -104,12 +104,12 @@ impl std::fmt::Debug for EventBody {
 
 /// The connection that an event stream goes over, as far as it is ours: it is told that the answer is not at its end.
 #[derive(Default)]
-pub(in super::super) struct Stay(Option<(Arc<Shared>, Arc<Stop>)>);
+pub(in super::super) struct StreamGuard(Option<(Arc<Shared>, Arc<Shutdown>)>);
 
-impl Stay {
-    pub(in super::super) fn new(socket: Arc<Shared>, stop: Arc<Stop>) -> Stay {
+impl StreamGuard {
+    pub(in super::super) fn new(socket: Arc<Shared>, stop: Arc<Shutdown>) -> StreamGuard {
         socket.activity.begin_stream();
-        Stay(Some((socket, stop)))
+        StreamGuard(Some((socket, stop)))
     }
 
     /// Waits until the server stops, and then for most of the time that it gives: the last words of the stream have to be
@@ -123,7 +123,7 @@ impl Stay {
     }
 }
 
-impl Drop for Stay {
+impl Drop for StreamGuard {
     fn drop(&mut self) {
         if let Some((socket, _)) = &self.0 {
             socket.activity.end_stream();

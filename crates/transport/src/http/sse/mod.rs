@@ -28,7 +28,7 @@ mod query;
 mod writer;
 
 pub(super) use self::answer::{Asked, answer};
-pub(super) use self::body::{EventBody, Stay};
+pub(super) use self::body::{EventBody, StreamGuard};
 pub(super) use self::items::{Reading, open};
 pub use self::parser::{Event, Parser, Piece, TooLong};
 
