@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use listenfd::ListenFd;
-use switchboard::http::{Cors, Get, Hosts, Options, Origins};
+use switchboard::http::{Cors, DocumentRoute, Get, Hosts, Options, Origins};
 use switchboard::openrpc::{SpecVersion, Validation};
 use switchboard::server::{ListenError, Server, ServerOptions};
 use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
@@ -213,15 +213,10 @@ impl Serve {
             origins if has_any(origins) => Origins::any(),
             origins => Origins::only(origins).map_err(wrong)?,
         };
-        let pages = if self.no_playground { Vec::new() } else { vec![playground::page()] };
-        Ok(Options {
-            hosts,
-            origins,
-            pages,
-            cors: self.cors.then(Cors::default),
-            document_path: Some("/openrpc.json".to_owned()),
-            ..Options::default()
-        })
+        let cors = self.cors.then(Cors::default);
+        let options = Options { hosts, origins, cors, ..Options::default() };
+        let options = options.route("/openrpc.json", DocumentRoute);
+        Ok(if self.no_playground { options } else { options.route("/", playground::page()) })
     }
 
     fn settings(&self) -> Settings {

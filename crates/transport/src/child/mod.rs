@@ -1,4 +1,4 @@
-//! A child process as a server: its standard input and output carry the messages.
+//! A child process as a server: its standard input and output carry the messages. Unix only.
 //!
 //! The child and whatever it starts are one process group, which ends with the connection: its input is closed, then it
 //! is asked to end, then it is killed. A small process beside it, the guard, does the last even if this process is

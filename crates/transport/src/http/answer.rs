@@ -11,14 +11,14 @@ use http_body::Body as HttpBody;
 use switchboard_core::{Answer, Context, exchange};
 
 use super::body::{self, Begun, Body};
-use super::document;
 use super::fault::Fault;
 use super::media::Format;
+use super::routes;
 use super::rules::{Admitted, Decision, RequestOptions, Rules};
-use super::sse::{self, StreamGuard};
+use super::sse::StreamGuard;
 use crate::budget::{Budget, Share};
 
-/// What an answer on its way holds on to.
+/// What a request under way holds on to: the rules it follows, its context, and its share of what the server bounds.
 pub(super) trait RequestScope: Send + Sync {
     /// The rules it follows.
     fn rules(&self) -> &Rules;
@@ -39,26 +39,25 @@ pub(super) trait RequestScope: Send + Sync {
 /// Written as one flat block over the parts of the request: what is moved into an inner future is kept, and copied,
 /// twice. This one is copied for every request.
 pub(super) fn answer<B>(
-    scope: impl RequestScope,
+    scope: impl RequestScope + 'static,
     admitted: Admitted<B>,
 ) -> impl Future<Output = Result<Response<Body>, Infallible>> + Send
 where
-    B: HttpBody + Unpin + Send,
+    B: HttpBody + Unpin + Send + 'static,
     B::Data: Send,
 {
-    let Admitted { mut body, decision, headers, requested, asked, is_http1 } = admitted;
+    let Admitted { mut body, decision, headers, requested, route, is_http1 } = admitted;
     async move {
         let rules = scope.rules();
         let format = match decision {
             Decision::Calls(format) => format,
-            Decision::Events => {
-                let asked = *asked.expect("whoever wants events says how");
-                return Ok(Box::pin(sse::answer(scope, body, asked, headers, requested, is_http1)).await);
+            Decision::Route => {
+                let route = *route.expect("the decision for a route names it");
+                let answering = routes::answer(scope, body, route, headers, requested, is_http1);
+                return Ok(Box::pin(answering).await);
             }
             #[cfg(feature = "ws")]
             Decision::Switch => return Ok(switch(headers)),
-            Decision::Document => return Ok(Box::pin(document::answer(scope, headers, requested)).await),
-            Decision::Page(index) => return Ok(rules.options.pages[index].respond(headers)),
             Decision::Preflight => return Ok(preflight(rules, headers)),
             Decision::Refused(fault) => {
                 let is_suspect = matches!(fault, Fault::BadRequest(_) | Fault::Forbidden(_) | Fault::Connect);

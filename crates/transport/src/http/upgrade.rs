@@ -17,8 +17,7 @@ use super::head::{Head, restart};
 use super::options::RequestHeaders;
 use super::pipe::{Pipe, Shared};
 use super::rules::{Admitted, Decision, RequestOptions, Rules};
-use crate::budget::Budget;
-use crate::server::{ConnectionPermit, Shutdown};
+use crate::server::ConnectionPermit;
 use crate::ws::{self, Agreement, HandshakeError, Role, Stream, asks_for_websocket};
 
 /// Where a WebSocket is always to be found, besides the paths of calls.
@@ -57,23 +56,22 @@ impl Upgrade {
         let unread = joined(prefix, &parts.read_buf);
         let headers = self.headers;
         permit.spawn(|permit| async move {
-            let (stop, budget) = (Some(&**permit.shutdown()), permit.budget());
-            serve(socket, (unread, unsent), &rules, &cx, headers, stop, budget).await;
+            serve(socket, (unread, unsent), &rules, &cx, headers, &permit).await;
         });
     }
 
     /// Goes on within another server, over whatever that reads from.
-    pub(super) async fn go_on_mounted(self, rules: Arc<Rules>, budget: Arc<Budget>, cx: Context) {
+    pub(super) async fn go_on_mounted(self, rules: Arc<Rules>, cx: Context, permit: ConnectionPermit) {
         let Ok(upgraded) = self.on.await else { return };
         match upgraded.downcast::<TokioIo<TcpStream>>() {
             Ok(parts) => {
                 let rest = (joined(Bytes::new(), &parts.read_buf), Vec::new());
-                serve(parts.io.into_inner(), rest, &rules, &cx, self.headers, None, &budget).await;
+                serve(parts.io.into_inner(), rest, &rules, &cx, self.headers, &permit).await;
             }
             Err(other) => {
                 let io: TokioIo<Upgraded> = TokioIo::new(other);
                 let rest = (BytesMut::new(), Vec::new());
-                serve(io, rest, &rules, &cx, self.headers, None, &budget).await;
+                serve(io, rest, &rules, &cx, self.headers, &permit).await;
             }
         }
     }
@@ -85,23 +83,24 @@ fn joined(first: Bytes, second: &[u8]) -> BytesMut {
     all
 }
 
-/// Serves a WebSocket until it ends, or is told to stop and has answered what it took on.
+/// Serves a WebSocket until it ends, or the server shuts down and the calls under way are answered.
 async fn serve<S: Stream>(
     io: S,
     rest: (BytesMut, Vec<u8>),
     rules: &Rules,
     cx: &Context,
     headers: Option<RequestHeaders>,
-    stop: Option<&Shutdown>,
-    budget: &Arc<Budget>,
+    permit: &ConnectionPermit,
 ) {
     let Some(options) = &rules.options.websocket else { return };
     let mut origin = cx.origin().clone();
     origin.transport = "ws";
+    // What middleware attached to the request holds for all calls of the connection.
+    origin.extensions = cx.extensions().clone();
     let (service, settings) = (Arc::clone(&rules.service), Arc::clone(&rules.settings));
     let limit = settings.limits.longest_frame();
     let (source, sink, ending) = ws::open(io, Role::Server, limit, rest, options);
-    let source = source.within(budget);
+    let source = source.within(permit.budget());
     let (_, mut connection) = Connection::new(source, sink, service, origin, settings);
     if let Some(headers) = headers {
         connection.attach(headers);
@@ -109,16 +108,15 @@ async fn serve<S: Stream>(
     let outcome = {
         let drain = connection.drain();
         let mut connection = pin!(connection);
-        let mut signal = pin!(stop.map(Shutdown::signal));
+        let shutdown = permit.shutdown();
+        let mut signal = pin!(shutdown.signal());
         let mut is_first = true;
         poll_fn(|cx| {
             // The signal wakes this task, which is all that is wanted of it.
-            if std::mem::take(&mut is_first)
-                && let Some(signal) = signal.as_mut().as_pin_mut()
-            {
-                let _ = signal.poll(cx);
+            if std::mem::take(&mut is_first) {
+                let _ = signal.as_mut().poll(cx);
             }
-            if stop.is_some_and(Shutdown::is_requested) {
+            if shutdown.is_requested() {
                 drain.start();
             }
             connection.as_mut().poll(cx)
@@ -180,7 +178,7 @@ impl Rules {
                 (Decision::Refused(fault), None)
             }
         };
-        Admitted { body, decision, headers, requested, asked: None, is_http1 }
+        Admitted { body, decision, headers, requested, route: None, is_http1 }
     }
 }
 

@@ -20,7 +20,7 @@ const REFUSALS: usize = 64;
 const LATE_CONNECTIONS: usize = 1024;
 
 /// How much longer than its calls a connection may take, to answer that they were cancelled.
-const CANCEL_TIME: Duration = Duration::from_millis(500);
+pub(crate) const CANCEL_TIME: Duration = Duration::from_millis(500);
 
 /// Accepts connections until shutdown is requested, then waits for those under way, for
 /// [`drain_time`](switchboard_core::Limits::drain_time) at most.

@@ -18,7 +18,7 @@ mod tasks;
 use std::sync::Arc;
 
 #[cfg(feature = "http")]
-pub(crate) use self::accept::run;
+pub(crate) use self::accept::{CANCEL_TIME, run};
 pub use self::error::ListenError;
 pub use self::listener::{Accepted, BoxFuture, Listener};
 pub use self::options::ServerOptions;

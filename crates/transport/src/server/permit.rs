@@ -54,13 +54,29 @@ impl ServerState {
     }
 
     /// A permit for a connection from this address, if there is room for one more.
-    pub(super) fn admit(self: &Arc<ServerState>, address: Option<IpAddr>) -> Option<ConnectionPermit> {
+    pub(crate) fn admit(self: &Arc<ServerState>, address: Option<IpAddr>) -> Option<ConnectionPermit> {
         let slot = self.limit.take(address)?;
         Some(ConnectionPermit { state: Arc::clone(self), _slot: slot })
     }
 
     pub(super) fn tasks(&self) -> &Tasks {
         &self.tasks
+    }
+
+    /// Cancels every connection, and accepts no more.
+    #[cfg(feature = "http")]
+    pub(crate) fn cancel_all(&self) {
+        self.tasks.close();
+    }
+
+    /// Frees what finished tasks have left behind.
+    #[cfg(feature = "ws")]
+    pub(crate) fn forget_finished(&self) {
+        self.tasks.forget_finished();
+    }
+
+    pub(crate) fn budget(&self) -> &Arc<Budget> {
+        &self.budget
     }
 }
 
@@ -111,7 +127,7 @@ impl ConnectionPermit {
     }
 
     pub(crate) fn budget(&self) -> &Arc<Budget> {
-        &self.state.budget
+        self.state.budget()
     }
 
     /// Runs a connection to its end. When the server shuts down, the connection is drained: it finishes the calls under way

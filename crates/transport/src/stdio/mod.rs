@@ -1,4 +1,4 @@
-//! Standard input and output as a connection: a server that another program starts.
+//! Standard input and output as a connection: a server that another program starts. Unix only.
 //!
 //! Nothing but messages may be written to standard output; log to standard error. Both ends are waited for by the
 //! runtime where the system can do that (pipes, sockets, terminals), so that no thread sits in a read when the program

@@ -11,6 +11,7 @@ use futures_core::Stream;
 use switchboard_core::{Code, ErrorObject, Event, Events};
 use tokio::time::{Instant, Sleep};
 
+use super::super::in_flight::InFlight;
 use super::super::pipe::Shared;
 use super::super::timeouts::after;
 use super::{DONE, STARTED, writer};
@@ -32,7 +33,7 @@ pub(in super::super) struct EventBody {
 }
 
 impl EventBody {
-    pub(super) fn new(
+    pub(in super::super) fn new(
         events: Events,
         has_start: bool,
         keep_alive: Option<Duration>,
@@ -102,22 +103,33 @@ impl std::fmt::Debug for EventBody {
     }
 }
 
-/// The connection that an event stream goes over, as far as it is ours: it is told that the answer is not at its end.
+/// What a response holds on to while it is being sent as a stream: the connection is told that the answer has not ended, and the
+/// stream is told when the server shuts down.
 #[derive(Default)]
-pub(in super::super) struct StreamGuard(Option<(Arc<Shared>, Arc<Shutdown>)>);
+pub(in super::super) struct StreamGuard {
+    socket: Option<Arc<Shared>>,
+    shutdown: Option<Arc<Shutdown>>,
+    _in_flight: Option<InFlight>,
+}
 
 impl StreamGuard {
-    pub(in super::super) fn new(socket: Arc<Shared>, stop: Arc<Shutdown>) -> StreamGuard {
+    /// For a stream over a connection of ours.
+    pub(in super::super) fn new(socket: Arc<Shared>, shutdown: Arc<Shutdown>) -> StreamGuard {
         socket.activity.begin_stream();
-        StreamGuard(Some((socket, stop)))
+        StreamGuard { socket: Some(socket), shutdown: Some(shutdown), _in_flight: None }
     }
 
-    /// Waits until the server stops, and then for most of the time that it gives: the last words of the stream have to be
-    /// out when that is over.
+    /// For a stream of an endpoint that is mounted into another server.
+    pub(in super::super) fn mounted(shutdown: Arc<Shutdown>, in_flight: InFlight) -> StreamGuard {
+        StreamGuard { socket: None, shutdown: Some(shutdown), _in_flight: Some(in_flight) }
+    }
+
+    /// Waits until the server shuts down, and then for most of the drain time: the stream's last event has to be sent when that
+    /// is over.
     fn closing(&self, drain_time: Duration) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
-        let stop = Arc::clone(&self.0.as_ref()?.1);
+        let shutdown = Arc::clone(self.shutdown.as_ref()?);
         Some(Box::pin(async move {
-            stop.wait().await;
+            shutdown.wait().await;
             tokio::time::sleep_until(after(Instant::now(), drain_time - drain_time / 8)).await;
         }))
     }
@@ -125,7 +137,7 @@ impl StreamGuard {
 
 impl Drop for StreamGuard {
     fn drop(&mut self) {
-        if let Some((socket, _)) = &self.0 {
+        if let Some(socket) = &self.socket {
             socket.activity.end_stream();
         }
     }
