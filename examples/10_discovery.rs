@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use switchboard::http::Options;
+use switchboard::http::{DocumentRoute, Options};
 use switchboard::openrpc::{DISCOVER, Discovery, Document, Generator, Info, Validation};
 use switchboard::server::Server;
 use switchboard::{Json, Layer, Router, connect, schemars, serde, service};
@@ -50,7 +50,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let router = Discovery::new(generator.clone()).build(Router::builder().add(Restaurant))?;
     let checked = Validation::new(&generator.document(&router))?.layer(Arc::new(router));
 
-    let options = Options { document_path: Some("/openrpc.json".to_owned()), ..Options::default() };
+    let options = Options::default().route("/openrpc.json", DocumentRoute);
     let mut server = Server::new(checked).with_http(options);
     server.listen("http://127.0.0.1:0").await?;
     let (url, handle) = (server.urls().next().ok_or("it listens")?, server.handle());

@@ -14,7 +14,15 @@ pub(crate) fn run() -> Result<Done, Failure> {
     if selections.is_empty() {
         return Ok(Done::Skipped("no crate has features".to_owned()));
     }
-    step::all(selections.iter().map(lint))
+    step::all(selections.iter().map(lint).chain(std::iter::once_with(test_alone)))
+}
+
+/// Runs the tests of one transport without any other: what all share must not need them.
+fn test_alone() -> Result<(), Failure> {
+    let tests = "--test tcp_alone --test outside_listener";
+    Program::cargo("test --quiet --package switchboard-transport --no-default-features --features tcp")
+        .args(tests.split_whitespace())
+        .run()
 }
 
 fn lint(Selection { package, flags }: &Selection) -> Result<(), Failure> {

@@ -1,12 +1,12 @@
 //! What a failed call means, and what to do about it.
 
 use http::Uri;
-use switchboard::address::{Address, Scheme};
+use switchboard::carrier::Url;
 use switchboard::{CallError, Code, ErrorObject};
 
 use crate::exit::is_too_long;
 use crate::failure::Failure;
-use crate::target::Target;
+use crate::target::{Target, is_secure};
 
 impl Target {
     /// What a failure means, with advice where there is any.
@@ -34,21 +34,21 @@ impl Target {
 
     fn unreachable(&self, what: &str) -> Option<String> {
         let has = |part: &str| what.contains(part);
-        let advice = match self.scheme() {
+        let advice = match self.scheme().as_deref() {
             _ if has("nothing listens") => self.start_advice(),
             _ if has("issuer that is not trusted") => "or use `--cacert FILE`".to_owned(),
             _ if has("which no server may show") => AUTHORITY.to_owned(),
             _ if has(CERTIFICATE_WANTED) => CERTIFICATE.to_owned(),
-            Some(Scheme::Ws) if has("speaks TLS") => format!("call `{}`", self.with("wss")),
+            Some("ws") if has("speaks TLS") => format!("call `{}`", self.with("wss")),
             _ if has("ertificate") || has("TLS") => return None,
             _ if has("status 401") => self.token_advice(),
-            Some(Scheme::Ws | Scheme::Wss) if has("status 404") || has("status 405") => {
+            Some("ws" | "wss") if has("status 404") || has("status 405") => {
                 "check the path; WebSockets are mostly at `/`, `/ws` or `/rpc/ws`".to_owned()
             }
-            Some(Scheme::Ws | Scheme::Wss) if has("is no WebSocket server") => {
+            Some("ws" | "wss") if has("is no WebSocket server") => {
                 format!("check the port; if it speaks JSON-RPC without HTTP, call `{}`", self.with("tcp"))
             }
-            Some(Scheme::Exec) => "check the command".to_owned(),
+            Some("exec") => "check the command".to_owned(),
             _ if has("in time") || has(" within ") => {
                 "check the host and the port, or give it more with `--timeout SECONDS`".to_owned()
             }
@@ -64,9 +64,9 @@ impl Target {
             return Some(CERTIFICATE.to_owned());
         }
         let is_odd = ["closed the connection", "framing"].iter().any(|part| what.contains(part));
-        match self.scheme() {
-            Some(Scheme::Tcp | Scheme::Tls) if is_odd => {
-                let is_secure = self.scheme().is_some_and(Scheme::is_secure);
+        match self.scheme().as_deref() {
+            Some(scheme @ ("tcp" | "tls")) if is_odd => {
+                let is_secure = is_secure(scheme);
                 let web = if is_secure { "https" } else { "http" };
                 let or_tls = match is_secure {
                     true => String::new(),
@@ -74,10 +74,10 @@ impl Target {
                 };
                 Some(format!("if it speaks HTTP, call `{}`{or_tls}; {FRAMINGS}", self.with(web)))
             }
-            Some(Scheme::Exec) if is_odd || what.contains(" ended (") => Some(
+            Some("exec") if is_odd || what.contains(" ended (") => Some(
                 "run it by itself to see what it says: it must speak JSON-RPC on its standard input and output".to_owned(),
             ),
-            Some(Scheme::Unix) if what.contains("framing") => Some(FRAMINGS.to_owned()),
+            Some("unix") if what.contains("framing") => Some(FRAMINGS.to_owned()),
             _ => None,
         }
     }
@@ -85,8 +85,8 @@ impl Target {
     /// On a connection something may come that answers nothing: to another identifier, for instance.
     fn late(&self) -> String {
         let more = format!("it was {:?}; give it more with `--timeout SECONDS`", self.timeout);
-        match self.scheme() {
-            Some(Scheme::Http | Scheme::Https) => more,
+        match self.scheme().as_deref() {
+            Some("http" | "https") => more,
             _ if self.url.contains("framing=") => format!("{more}; {FRAMINGS}"),
             _ if self.tap().is_some() => more,
             _ => more + ", or see with `-v` what comes",
@@ -129,7 +129,7 @@ impl Target {
             Code::INVALID_REQUEST if says("nothing is served at this path") => {
                 Some("check the path; calls are mostly taken at `/`, `/rpc` or `/jsonrpc`".to_owned())
             }
-            Code::PARSE_ERROR if matches!(self.scheme(), Some(Scheme::Tcp | Scheme::Tls | Scheme::Unix)) => {
+            Code::PARSE_ERROR if matches!(self.scheme().as_deref(), Some("tcp" | "tls" | "unix")) => {
                 Some(FRAMINGS.to_owned())
             }
             _ => None,
@@ -137,23 +137,24 @@ impl Target {
     }
 
     fn token_advice(&self) -> String {
-        match self.scheme() {
-            Some(Scheme::Http | Scheme::Https | Scheme::Ws | Scheme::Wss) | None => TOKEN.to_owned(),
+        match self.scheme().as_deref() {
+            Some("http" | "https" | "ws" | "wss") | None => TOKEN.to_owned(),
             Some(scheme) => {
-                format!("{} carries no token; call over http or ws, if it is served there", scheme.name())
+                format!("{} carries no token; call over http or ws, if it is served there", scheme)
             }
         }
     }
 
-    fn scheme(&self) -> Option<Scheme> {
-        self.url.parse::<Address>().ok().map(|address| address.scheme())
+    fn scheme(&self) -> Option<String> {
+        self.url.parse::<Url>().ok().map(|url| url.scheme().to_owned())
     }
 
     /// The same place by another carrier.
     fn with(&self, scheme: &str) -> String {
-        match self.url.parse() {
-            Ok(Address::Web { place, .. } | Address::Socket { place, .. }) => format!("{scheme}://{place}"),
-            _ => format!("{scheme}://…"),
+        let url = self.url.parse::<Url>().ok();
+        match url.as_ref().and_then(Url::place) {
+            Some(place) => format!("{scheme}://{place}"),
+            None => format!("{scheme}://…"),
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use listenfd::ListenFd;
-use switchboard::http::{Cors, Get, Hosts, Options, Origins};
+use switchboard::http::{Cors, DocumentRoute, Get, Hosts, Options, Origins};
 use switchboard::openrpc::{SpecVersion, Validation};
 use switchboard::server::{ListenError, Server, ServerOptions};
 use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
@@ -159,7 +159,7 @@ impl Serve {
 
     /// Whether another program started this one to talk to it, and nobody reads along.
     fn is_background(&self, urls: &[String]) -> bool {
-        urls.iter().all(|url| url == "stdio") && !io::stderr().is_terminal()
+        urls.iter().all(|url| url.starts_with("stdio")) && !io::stderr().is_terminal()
     }
 
     /// The methods, described as served at these URLs, and what stands before them.
@@ -186,12 +186,10 @@ impl Serve {
         if self.stdio {
             listen.push("stdio".to_owned());
         }
-        let mut is_stdio = false;
         for url in &listen {
-            is_stdio |= url.starts_with("stdio");
             server.listen(url).await.map_err(explain)?;
         }
-        Ok(server.urls().chain(is_stdio.then(|| "stdio".to_owned())).collect())
+        Ok(server.urls().collect())
     }
 
     fn tls(&self) -> Result<Option<ServerTls>, Failure> {
@@ -215,15 +213,10 @@ impl Serve {
             origins if has_any(origins) => Origins::any(),
             origins => Origins::only(origins).map_err(wrong)?,
         };
-        let pages = if self.no_playground { Vec::new() } else { vec![playground::page()] };
-        Ok(Options {
-            hosts,
-            origins,
-            pages,
-            cors: self.cors.then(Cors::default),
-            document_path: Some("/openrpc.json".to_owned()),
-            ..Options::default()
-        })
+        let cors = self.cors.then(Cors::default);
+        let options = Options { hosts, origins, cors, ..Options::default() };
+        let options = options.route("/openrpc.json", DocumentRoute);
+        Ok(if self.no_playground { options } else { options.route("/", playground::page()) })
     }
 
     fn settings(&self) -> Settings {

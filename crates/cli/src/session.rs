@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use switchboard::address::{Address, Scheme};
 use switchboard::lasting::{self, Lasting};
 use switchboard::{
     Call, CallError, Dial, DialError, ErrorObject, Peer, Reply, ReplyFuture, Service, service_fn,
@@ -18,7 +17,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::logs;
 use crate::signals::Signals;
-use crate::target::Target;
+use crate::target::{Target, is_http, is_websocket, port};
 
 /// What a command has while it works with a far side.
 pub(crate) struct Session<'a> {
@@ -136,7 +135,7 @@ impl Session<'_> {
 /// A far side whose connection is made again. What has none of its own is lost when a call does not reach it, after it was
 /// there, or from the start for whoever is patient.
 fn last(dial: Dial, options: lasting::Options, is_patient: bool) -> Lasting {
-    let is_http = matches!(dial.address().scheme(), Scheme::Http | Scheme::Https);
+    let is_http = is_http(dial.url().scheme());
     // Nobody waits for what was never there.
     let was_there = Arc::new(AtomicBool::new(is_patient));
     let connect = move || {
@@ -159,8 +158,11 @@ fn last(dial: Dial, options: lasting::Options, is_patient: bool) -> Lasting {
 
 /// Whether somebody is there, for a carrier that connects with each call.
 async fn reach(dial: &Dial) -> Result<(), DialError> {
-    let Address::Web { scheme, place, .. } = dial.address() else { return Ok(()) };
-    let port = place.port.unwrap_or(if scheme.is_secure() { 443 } else { 80 });
+    let url = dial.url();
+    if !is_http(url.scheme()) && !is_websocket(url.scheme()) {
+        return Ok(());
+    }
+    let (Some(place), Some(port)) = (url.place(), port(url)) else { return Ok(()) };
     match TcpStream::connect((place.host.as_str(), port)).await {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use switchboard::address::{Address, Scheme};
+use switchboard::carrier::Url;
 use switchboard::lasting::Backoff;
 use switchboard::tls::{ClientFiles, ClientTls, Trust};
 use switchboard::{Dial, DialError, Limits, Profile, Settings, Tap, Version, Versions};
@@ -107,13 +107,13 @@ impl Target {
     pub(crate) fn dial(&self) -> Result<Dial, Failure> {
         let wrong = |error: DialError| Failure::usage(error.to_string());
         let mut dial = Dial::new(&self.url).map_err(wrong)?.with_connect_time(self.timeout);
-        let scheme = dial.address().scheme();
-        if scheme == Scheme::Stdio {
+        let scheme = dial.url().scheme().to_owned();
+        if scheme == "stdio" {
             return Err(Failure::usage("\"stdio\" is for `serve` and cannot be called")
                 .advise("name the program to be started and called, as in `exec:COMMAND`"));
         }
-        self.check_credentials(scheme)?;
-        if scheme.is_secure() {
+        self.check_credentials(&scheme)?;
+        if is_secure(&scheme) {
             dial = dial.with_tls(self.tls()?);
         }
         let version = if self.v1 { Version::V1 } else { Version::V2 };
@@ -144,14 +144,12 @@ impl Target {
 
     /// Whether calls go over HTTP.
     pub(crate) fn is_http(&self) -> bool {
-        let scheme = self.url.parse::<Address>().ok().map(|address| address.scheme());
-        matches!(scheme, Some(Scheme::Http | Scheme::Https))
+        self.url.parse::<Url>().is_ok_and(|url| is_http(url.scheme()))
     }
 
     /// Whoever gives credentials counts on it that they are sent, so they are refused where they cannot be.
-    fn check_credentials(&self, scheme: Scheme) -> Result<(), Failure> {
-        let name = scheme.name();
-        let is_web = matches!(scheme, Scheme::Http | Scheme::Https | Scheme::Ws | Scheme::Wss);
+    fn check_credentials(&self, name: &str) -> Result<(), Failure> {
+        let is_web = is_http(name) || is_websocket(name);
         if !is_web && !self.headers.is_empty() {
             return Err(Failure::usage(format!("{name} carries no headers"))
                 .advise(format!("leave `--header` out, or call {HEADED}")));
@@ -166,7 +164,7 @@ impl Target {
             let warning = format!("warning: {name} carries no headers, so {TOKEN} is not sent\n");
             TOLD.call_once(|| output::note(&warning));
         }
-        if self.cert.is_some() && !scheme.is_secure() {
+        if self.cert.is_some() && !is_secure(name) {
             return Err(Failure::usage(format!("{name} speaks no TLS, so nobody sees a certificate"))
                 .advise("leave `--cert` and `--key` out, or call an https, wss or tls URL"));
         }
@@ -235,16 +233,34 @@ impl Target {
     }
 }
 
+/// Whether calls over this scheme are HTTP requests.
+pub(crate) fn is_http(scheme: &str) -> bool {
+    matches!(scheme, "http" | "https")
+}
+
+/// Whether calls over this scheme are WebSocket messages.
+pub(crate) fn is_websocket(scheme: &str) -> bool {
+    matches!(scheme, "ws" | "wss")
+}
+
+/// Whether this scheme uses TLS.
+pub(crate) fn is_secure(scheme: &str) -> bool {
+    matches!(scheme, "https" | "wss" | "tls")
+}
+
+/// The port of a URL over a network, the scheme's own if none is given.
+pub(crate) fn port(url: &Url) -> Option<u16> {
+    let usual = || if is_secure(url.scheme()) { 443 } else { 80 };
+    url.place().map(|place| place.port.unwrap_or_else(usual))
+}
+
 /// Whether two URLs have the same scheme, host and port.
 fn is_same_origin(one: &str, other: &str) -> bool {
-    let origin = |url: &str| match url.parse().ok()? {
-        Address::Web { scheme, place, .. } => {
-            let port = place.port.unwrap_or(if scheme.is_secure() { 443 } else { 80 });
-            Some((scheme, place.host.to_ascii_lowercase(), port))
-        }
-        Address::Socket { scheme, place, .. } => Some((scheme, place.host.to_ascii_lowercase(), place.port?)),
-        // What else there is takes no credentials.
-        _ => None,
+    let origin = |text: &str| {
+        let url: Url = text.parse().ok()?;
+        // URLs without a host take no credentials.
+        let host = url.place()?.host.to_ascii_lowercase();
+        Some((url.scheme().to_owned(), host, port(&url)))
     };
     one == other || origin(one).is_some_and(|one| Some(one) == origin(other))
 }

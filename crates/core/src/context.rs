@@ -84,6 +84,12 @@ impl Context {
         self.extensions.get()
     }
 
+    /// All values that a layer or the transport attached.
+    #[must_use]
+    pub fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
     /// Attaches a value for whoever handles the call further in.
     pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
         self.extensions.insert(value);

@@ -9,8 +9,7 @@
 //! ```
 //! use switchboard_transport::http::Options;
 //!
-//! let options = Options { pages: vec![switchboard_playground::page()], ..Options::default() };
-//! assert_eq!(options.pages[0].path(), "/");
+//! let options = Options::default().route("/", switchboard_playground::page());
 //! ```
 
 use http::header::{self, HeaderName, HeaderValue};
@@ -22,18 +21,12 @@ const HTML: &[u8] = include_bytes!("../built/playground.html.gz");
 /// What it may do: run the one script and use the one style sheet in it, by their hashes, and call servers.
 const POLICY: &str = include_str!("../built/content-security-policy.txt");
 
-/// The playground, to be shown at `/`.
+/// The playground, to be shown at a path of calls: it calls its own path with POST.
 #[must_use]
 pub fn page() -> Page {
-    page_at("/")
-}
-
-/// The playground, to be shown at this path. It calls the same path with POST.
-#[must_use]
-pub fn page_at(path: &str) -> Page {
     let policy = HeaderValue::from_static(POLICY.trim_ascii_end());
     let isolation = HeaderName::from_static("cross-origin-opener-policy");
-    Page::gzip(path, HTML)
+    Page::gzip(HTML)
         .with_header(header::CONTENT_SECURITY_POLICY, policy)
         .with_header(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
         .with_header(isolation, HeaderValue::from_static("same-origin"))

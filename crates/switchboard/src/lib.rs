@@ -17,6 +17,8 @@ pub use switchboard_openrpc as openrpc;
 pub use switchboard_playground as playground;
 #[cfg(all(feature = "child", unix))]
 pub use switchboard_transport::child;
+#[cfg(feature = "http")]
+pub use switchboard_transport::http;
 pub use switchboard_transport::memory;
 #[cfg(all(feature = "stdio", unix))]
 pub use switchboard_transport::stdio;
@@ -28,10 +30,7 @@ pub use switchboard_transport::tls;
 pub use switchboard_transport::unix;
 #[cfg(feature = "ws")]
 pub use switchboard_transport::ws;
-#[cfg(feature = "http")]
-pub use switchboard_transport::{Dial, DialError, address, connect, http, server};
-#[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
-pub use switchboard_transport::{Ended, Raw};
+pub use switchboard_transport::{Dial, DialError, Ended, Raw, carrier, connect, server};
 #[cfg(feature = "stream")]
 pub use switchboard_transport::{framing, stream};
 

@@ -1,8 +1,8 @@
-//! A bound on what all connections of a server hold of long messages, together.
+//! A bound on the memory that long messages of all connections of a server take together.
 //!
-//! Each message has a limit of its own, and there is a limit on connections; their product is more memory than a machine
-//! may have. Here long messages are counted while they come in and for as long as anything of them is used. Short ones
-//! are not, so that they cost nothing: what they may add up to is the number of connections times [`FREE`].
+//! Each message has a limit, and there is a limit on connections; their product is more memory than a machine may have. So long
+//! messages are counted while they arrive and for as long as any part of them is in use. Short ones are not, so they cost
+//! nothing: they add up to the number of connections times [`FREE`] at most.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -18,9 +18,11 @@ pub(crate) struct Budget {
     left: AtomicUsize,
 }
 
-/// What one message has of a budget. It goes back when this is dropped. Without a budget it covers anything.
+/// The memory that one message takes of a server's budget ([`ServerOptions::buffers`](crate::server::ServerOptions::buffers)).
+///
+/// Dropping it gives the memory back. Messages of up to 64 KiB are not counted. The default has no budget and covers anything.
 #[derive(Debug, Default)]
-pub(crate) struct Share {
+pub struct Share {
     budget: Option<Arc<Budget>>,
     taken: usize,
 }
@@ -32,7 +34,6 @@ struct Sealed {
 }
 
 impl Budget {
-    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only servers have one"))]
     pub(crate) fn new(bytes: usize) -> Arc<Budget> {
         Arc::new(Budget { left: AtomicUsize::new(bytes) })
     }
@@ -48,9 +49,9 @@ impl Share {
         Share { budget: budget.cloned(), taken: 0 }
     }
 
-    /// Sees that a message of so many bytes is covered; false if there is no room for it.
+    /// Covers a message of so many bytes, as far as it is known by now; false if the budget has no room for it.
     #[inline]
-    pub(crate) fn cover(&mut self, bytes: usize) -> bool {
+    pub fn cover(&mut self, bytes: usize) -> bool {
         bytes <= FREE || bytes <= self.taken || self.grow(bytes)
     }
 
@@ -63,9 +64,9 @@ impl Share {
         is_there
     }
 
-    /// Hands what was taken over to the message: it goes back when the last part of it is dropped.
+    /// Ties the memory to the message: it is given back when the last part of the message is dropped.
     #[inline]
-    pub(crate) fn seal(&mut self, bytes: Bytes) -> Bytes {
+    pub fn seal(&mut self, bytes: Bytes) -> Bytes {
         if self.taken == 0 {
             return bytes;
         }
@@ -88,7 +89,7 @@ impl AsRef<[u8]> for Sealed {
     }
 }
 
-#[cfg(all(test, feature = "http"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

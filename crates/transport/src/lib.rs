@@ -1,21 +1,19 @@
 //! The transports of Switchboard: each yields frames or bodies, and nothing else.
 
-pub mod address;
-#[cfg(any(feature = "http", feature = "stream"))]
 mod budget;
+pub mod carrier;
 #[cfg(all(feature = "child", unix))]
 pub mod child;
-#[cfg(feature = "http")]
 mod dial;
 #[cfg(feature = "stream")]
 pub mod framing;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod memory;
-#[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
+#[cfg(any(feature = "http", feature = "tcp"))]
+mod net;
 mod raw;
 pub mod running;
-#[cfg(feature = "http")]
 pub mod server;
 #[cfg(feature = "http")]
 mod socket;
@@ -32,7 +30,5 @@ pub mod unix;
 #[cfg(feature = "ws")]
 pub mod ws;
 
-#[cfg(feature = "http")]
 pub use dial::{Dial, DialError, connect};
-#[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
 pub use raw::{Ended, Raw};

@@ -1,4 +1,4 @@
-//! The bytes of a connection, before anything frames them: for tools that see how the far side takes what is wrong.
+//! The bytes of a connection, before anything frames them: for tools that test how servers treat invalid input.
 
 use std::fmt;
 use std::io;
@@ -11,8 +11,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 #[cfg(all(feature = "child", unix))]
 use crate::child::Bare;
 
-/// An open connection that carries bytes and means nothing by them. Dropping it closes it, and ends the program behind it
-/// if there is one.
+/// An open connection that carries bytes without interpreting them. Dropping it closes it, and ends the program behind it if
+/// there is one.
 ///
 /// [`Dial::raw`](crate::Dial::raw) opens it.
 pub struct Raw(Inner);
@@ -39,7 +39,8 @@ trait Both: AsyncRead + AsyncWrite + Send + Sync {}
 impl<T: AsyncRead + AsyncWrite + Send + Sync> Both for T {}
 
 impl Raw {
-    pub(crate) fn new(io: impl AsyncRead + AsyncWrite + Send + Sync + 'static) -> Raw {
+    /// A connection over this stream.
+    pub fn new(io: impl AsyncRead + AsyncWrite + Send + Sync + 'static) -> Raw {
         Raw(Inner::Socket(Box::pin(io)))
     }
 

@@ -6,7 +6,7 @@ mod support;
 
 use support::{ADD, Running, SUM, ask, post_to, serve_with};
 use switchboard_core::{Context, ErrorObject, Json, Method, Router};
-use switchboard_transport::http::{Endpoint, Options, RequestHeaders};
+use switchboard_transport::http::{DocumentRoute, Endpoint, Options, RequestHeaders};
 use switchboard_transport::server::ServerOptions;
 
 /// Tells of itself to who comes with a name.
@@ -24,12 +24,10 @@ fn router() -> Router {
 }
 
 async fn serve(router: Router, path: Option<&str>) -> Running {
-    let options = Options {
-        document_path: path.map(str::to_owned),
-        keep_headers: true,
-        paths: Vec::new(),
-        ..Options::default()
-    };
+    let mut options = Options { keep_headers: true, paths: Vec::new(), ..Options::default() };
+    if let Some(path) = path {
+        options = options.route(path, DocumentRoute);
+    }
     serve_with(Endpoint::new(router).with_options(options), ServerOptions::default()).await
 }
 

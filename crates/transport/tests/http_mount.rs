@@ -4,12 +4,15 @@
 
 mod support;
 
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
 use axum::extract::Request;
 use axum::middleware::{self, Next};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use support::{ADD, SUM, router, within};
-use switchboard_core::{Context, ErrorObject, Origin, Router};
+use switchboard_core::{Context, ErrorObject, Limits, Method, Origin, Router, Settings};
 use switchboard_transport::http::{self, Endpoint};
 use tower_service::Service;
 
@@ -71,6 +74,48 @@ async fn an_endpoint_is_a_tower_service_for_any_body() {
         .body(Full::new(Bytes::new()))
         .unwrap();
     assert_eq!(endpoint.call(foreign).await.unwrap().status(), 403);
+}
+
+#[tokio::test]
+async fn each_request_has_a_context_of_its_own() {
+    let seen: Arc<Mutex<Vec<Context>>> = Arc::default();
+    let kept = Arc::clone(&seen);
+    let keep = move |(): (), cx: Context| {
+        kept.lock().unwrap().push(cx);
+        Ok::<_, ErrorObject>(())
+    };
+    let endpoint = Endpoint::mounted(Router::builder().method("keep", keep).build().unwrap());
+    let address = serve(axum::Router::new().route_service("/rpc", endpoint)).await;
+    let peer = http::connect(&format!("http://{address}/rpc")).unwrap();
+    for _ in 0..2 {
+        within(peer.call::<()>("keep", ())).await.unwrap();
+    }
+    let seen = seen.lock().unwrap();
+    assert!(!std::ptr::eq(seen[0].origin(), seen[1].origin()), "callers that share a proxy are not one");
+}
+
+#[tokio::test]
+async fn shutting_an_endpoint_down_waits_for_requests_and_ends_streams_with_an_error() {
+    let limits = Limits { drain_time: Duration::from_millis(200), ..Limits::default() };
+    let endless = Method::stream("endless", |(): (), _| futures_util::stream::pending::<u8>());
+    let mut endpoint = Endpoint::mounted(Router::builder().add(endless).build().unwrap())
+        .with_settings(Settings { limits, ..Settings::default() });
+    let handle = endpoint.handle();
+    let request = || {
+        let body = Bytes::from_static(br#"{"jsonrpc":"2.0","method":"endless","id":1}"#);
+        ::http::Request::post("/")
+            .header("host", "localhost")
+            .header("content-type", "application/json")
+            .header("accept", "text/event-stream")
+            .body(Full::new(body))
+            .unwrap()
+    };
+    let stream = endpoint.call(request()).await.unwrap();
+    handle.shutdown();
+    assert_eq!(endpoint.call(request()).await.unwrap().status(), 503);
+    let events = within(stream.into_body().collect()).await.unwrap().to_bytes();
+    assert!(String::from_utf8_lossy(&events).contains("-32006"), "{events:?}");
+    within(handle.finished()).await;
 }
 
 #[tokio::test]

@@ -13,11 +13,10 @@ const BROWSER: &str = "accept: text/html,application/xhtml+xml,application/xml;q
 
 async fn serve() -> Running {
     let policy = HeaderValue::from_static("default-src 'self'");
-    let pages = vec![
-        Page::new("/", "<p>hello").with_header(CONTENT_SECURITY_POLICY, policy),
-        Page::gzip("/small", &b"(gzip)"[..]),
-    ];
-    let endpoint = Endpoint::new(router()).with_options(Options { pages, ..Options::default() });
+    let options = Options::default()
+        .route("/", Page::new("<p>hello").with_header(CONTENT_SECURITY_POLICY, policy))
+        .route("/small", Page::gzip(&b"(gzip)"[..]));
+    let endpoint = Endpoint::new(router()).with_options(options);
     serve_with(endpoint, ServerOptions::default()).await
 }
 

@@ -14,7 +14,7 @@ use crate::check::wire::{Carrier as Spoken, Endpoint, websocket};
 
 /// Makes connections to this address, each within this time.
 pub(crate) fn connect(dial: Dial, headers: HeaderMap, http2: bool, time: Duration) -> Connect {
-    let url = dial.address().to_string();
+    let url = dial.url().to_string();
     let dial = if http2 { dial.with_http2() } else { dial };
     let endpoint = Arc::new(Endpoint::new(dial, headers, LIMIT));
     let (host, path) = endpoint.target();

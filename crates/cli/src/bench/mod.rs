@@ -38,7 +38,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use switchboard::address::Scheme;
 use switchboard::{CallError, Json, Version};
 use tokio::time::Instant;
 
@@ -50,7 +49,7 @@ use self::work::Work;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::signals::Signals;
-use crate::target::Target;
+use crate::target::{Target, is_http};
 use crate::{logs, output, params, units};
 
 const EXAMPLES: &str = "\
@@ -132,10 +131,10 @@ impl Bench {
         let work = Work { method: self.method.clone(), params: params::read(&self.params)?, version };
         let before = self.baseline.as_deref().map(baseline::read).transpose()?;
         let dial = self.target.dial()?;
-        let scheme = dial.address().scheme();
-        let plan = self.plan(scheme)?;
+        let is_http = is_http(dial.url().scheme());
+        let plan = self.plan(is_http)?;
         let connect = connecting::connect(dial, self.target.headers()?, self.http2, self.target.timeout);
-        let is_spread = matches!(scheme, Scheme::Http | Scheme::Https) && !self.http2 && !self.pipeline;
+        let is_spread = is_http && !self.http2 && !self.pipeline;
         let spread = if is_spread { plan.spread() } else { plan.clone() };
         let tap = self.target.tap();
         let cannot = |error| Failure::new(Exit::Unreachable, format!("cannot start: {error}"));
@@ -153,8 +152,7 @@ impl Bench {
         self.judge(&report)
     }
 
-    fn plan(&self, scheme: Scheme) -> Result<Plan, Failure> {
-        let is_http = matches!(scheme, Scheme::Http | Scheme::Https);
+    fn plan(&self, is_http: bool) -> Result<Plan, Failure> {
         if !is_http && (self.http2 || self.pipeline) {
             let option = if self.http2 { "--http2" } else { "--pipeline" };
             return Err(Failure::usage(format!("`{option}` is for http and https URLs")));

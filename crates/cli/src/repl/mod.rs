@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use clap::Args;
 use switchboard::CallError;
-use switchboard::address::{Address, Scheme};
+use switchboard::carrier::Url;
 use switchboard::lasting::{self, Backoff, Lasting, State, Watch};
 
 use self::completion::Known;
@@ -153,8 +153,7 @@ impl Repl {
 
     /// Opens a line to the far side. It is opened again when it breaks, where it can.
     async fn open(&self, session: &Session<'_>, voice: &Voice) -> Result<(Line, Option<Lasting>), Failure> {
-        let scheme = self.target.url.parse::<Address>().ok().map(|address| address.scheme());
-        if matches!(scheme, Some(Scheme::Http | Scheme::Https)) {
+        if self.target.is_http() {
             return Ok((session.open_for(voice.listener()).await?, None));
         }
         let (dial_time, patience) = (self.target.timeout, self.target.timeout);
@@ -207,11 +206,9 @@ impl Repl {
 
     /// What the prompt begins with: where the far side is, in short.
     fn name(&self) -> String {
-        let name = match self.target.url.parse() {
-            Ok(Address::Web { place, .. } | Address::Socket { place, .. }) => place.to_string(),
-            Ok(Address::Exec { .. }) => "exec".to_owned(),
-            Ok(Address::Unix { .. }) => "unix".to_owned(),
-            _ => String::new(),
+        let name = match self.target.url.parse::<Url>() {
+            Ok(url) => url.place().map_or_else(|| url.scheme().to_owned(), ToString::to_string),
+            Err(_) => String::new(),
         };
         visible(&name)
     }

@@ -105,7 +105,6 @@ impl Group {
     }
 
     /// How the child has ended, if it has.
-    #[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
     pub(super) fn has_exited(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }

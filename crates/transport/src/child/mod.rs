@@ -1,4 +1,4 @@
-//! A child process as a server: its standard input and output carry the messages.
+//! A child process as a server: its standard input and output carry the messages. Unix only.
 //!
 //! The child and whatever it starts are one process group, which ends with the connection: its input is closed, then it
 //! is asked to end, then it is killed. A small process beside it, the guard, does the last even if this process is
@@ -6,8 +6,8 @@
 //!
 //! A child that [`connect`] started and that ends is gone. One that [`lasting()`] started is started again.
 
-#[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
 mod bare;
+mod carrier;
 mod command;
 mod group;
 mod members;
@@ -18,8 +18,8 @@ mod stderr;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-#[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
 pub(crate) use bare::Bare;
+pub(crate) use carrier::ChildCarrier;
 pub use command::{BadCommand, Command};
 use switchboard_core::lasting::{self, DialError, Lasting};
 use switchboard_core::{Connection, Engine, Origin, Peer, Service};

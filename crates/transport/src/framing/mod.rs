@@ -14,6 +14,8 @@ use std::str::FromStr;
 use bytes::{Bytes, BytesMut};
 use switchboard_core::ConnectionError;
 
+use crate::carrier::{Suggestion, Url, UrlError};
+
 /// How messages are told apart on a stream of bytes.
 ///
 /// # Examples
@@ -54,6 +56,19 @@ impl Framing {
     /// Every framing.
     pub const ALL: [Framing; 4] =
         [Framing::JsonStream, Framing::Lines, Framing::ContentLength, Framing::LengthPrefix];
+
+    /// The framing that a URL asks for with its option `framing`, if it does.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such framing.
+    pub fn of(url: &Url) -> Result<Option<Framing>, UrlError> {
+        let Some(name) = url.option("framing") else { return Ok(None) };
+        name.parse().map(Some).map_err(|UnknownFraming(name)| {
+            let suggestion = Suggestion::of(&name, Framing::ALL.into_iter().map(Framing::name));
+            UrlError::Framing(name, suggestion)
+        })
+    }
 
     /// The name, as it stands in URLs.
     #[must_use]

@@ -11,15 +11,15 @@ use http_body::Body as HttpBody;
 use switchboard_core::{Answer, Context};
 
 use super::body::{self, Begun, Body};
-use super::document;
 use super::fault::Fault;
 use super::media::Format;
-use super::rules::{Admitted, Kept, Rules, Verdict};
-use super::sse::{self, Stay};
+use super::routes;
+use super::rules::{Admitted, Decision, RequestOptions, Rules};
+use super::sse::StreamGuard;
 use crate::budget::{Budget, Share};
 
-/// What an answer on its way holds on to.
-pub(super) trait Held: Send + Sync {
+/// What a request under way holds on to: the rules it follows, its context, and its share of what the server bounds.
+pub(super) trait RequestScope: Send + Sync {
     /// The rules it follows.
     fn rules(&self) -> &Rules;
     /// The context of its calls.
@@ -29,8 +29,8 @@ pub(super) trait Held: Send + Sync {
     /// What bounds the bodies of all connections together.
     fn budget(&self) -> &Arc<Budget>;
     /// What an answer that is not done with its response holds on to.
-    fn stay(&self) -> Stay {
-        Stay::default()
+    fn stream_guard(&self) -> StreamGuard {
+        StreamGuard::default()
     }
 }
 
@@ -39,35 +39,34 @@ pub(super) trait Held: Send + Sync {
 /// Written as one flat block over the parts of the request: what is moved into an inner future is kept, and copied,
 /// twice. This one is copied for every request.
 pub(super) fn answer<B>(
-    held: impl Held,
+    scope: impl RequestScope + 'static,
     admitted: Admitted<B>,
 ) -> impl Future<Output = Result<Response<Body>, Infallible>> + Send
 where
-    B: HttpBody + Unpin + Send,
+    B: HttpBody + Unpin + Send + 'static,
     B::Data: Send,
 {
-    let Admitted { mut body, verdict, headers, kept, asked, is_http1 } = admitted;
+    let Admitted { mut body, decision, headers, requested, route, is_http1 } = admitted;
     async move {
-        let rules = held.rules();
-        let format = match verdict {
-            Verdict::Calls(format) => format,
-            Verdict::Events => {
-                let asked = *asked.expect("whoever wants events says how");
-                return Ok(Box::pin(sse::answer(held, body, asked, headers, kept, is_http1)).await);
+        let rules = scope.rules();
+        let format = match decision {
+            Decision::Calls(format) => format,
+            Decision::Route => {
+                let route = *route.expect("the decision for a route names it");
+                let answering = routes::answer(scope, body, route, headers, requested, is_http1);
+                return Ok(Box::pin(answering).await);
             }
             #[cfg(feature = "ws")]
-            Verdict::Switch => return Ok(switch(headers)),
-            Verdict::Document => return Ok(Box::pin(document::answer(held, headers, kept)).await),
-            Verdict::Page(index) => return Ok(rules.options.pages[index].respond(headers)),
-            Verdict::Preflight => return Ok(preflight(rules, headers)),
-            Verdict::Refused(fault) => {
+            Decision::Switch => return Ok(switch(headers)),
+            Decision::Preflight => return Ok(preflight(rules, headers)),
+            Decision::Refused(fault) => {
                 let is_suspect = matches!(fault, Fault::BadRequest(_) | Fault::Forbidden(_) | Fault::Connect);
                 let closes = is_http1 && (is_suspect || !body.is_end_stream());
-                return Ok(refuse(&held, fault, headers, closes));
+                return Ok(refuse(&scope, fault, headers, closes));
             }
         };
         let limit = rules.settings().limits.frame;
-        let mut share = Share::of(Some(held.budget()));
+        let mut share = Share::of(Some(scope.budget()));
         let text = match body::begin(&mut body, limit, &mut share).await {
             Begun::Whole(text) => Ok(text),
             Begun::Part(begun) => body::finish(body, begun, limit, rules.options.body_time, share).await,
@@ -75,26 +74,31 @@ where
         };
         let text = match text {
             Ok(text) => text,
-            Err(unread) => return Ok(refuse(&held, Fault::unread(unread, limit), headers, is_http1)),
+            Err(unread) => return Ok(refuse(&scope, Fault::unread(unread, limit), headers, is_http1)),
         };
-        let answer = match kept {
-            None => rules.engine.exchange(text, held.cx()).await,
-            Some(kept) => Box::pin(with_kept(rules, text, held.cx(), *kept)).await,
+        let answer = match requested {
+            None => rules.engine.exchange(text, scope.cx()).await,
+            Some(requested) => Box::pin(with_options(rules, text, scope.cx(), *requested)).await,
         };
         Ok(respond(rules, answer, format, headers))
     }
 }
 
-pub(super) fn refuse(held: &impl Held, fault: Fault, headers: HeaderMap, closes: bool) -> Response<Body> {
+pub(super) fn refuse(
+    scope: &impl RequestScope,
+    fault: Fault,
+    headers: HeaderMap,
+    closes: bool,
+) -> Response<Body> {
     if closes {
-        held.note_closing();
+        scope.note_closing();
     }
     fault.respond(headers, closes)
 }
 
 /// Runs the calls in a context that knows what the head of the request said.
-async fn with_kept(rules: &Rules, text: Bytes, cx: &Context, kept: Kept) -> Answer {
-    rules.engine.exchange(text, &kept.put_into(cx)).await
+async fn with_options(rules: &Rules, text: Bytes, cx: &Context, requested: RequestOptions) -> Answer {
+    rules.engine.exchange(text, &requested.put_into(cx)).await
 }
 
 /// The status and the body of the response to what was called.

@@ -1,6 +1,7 @@
 //! Bodies: the one we send, and reading the one that comes.
 
-use std::convert::Infallible;
+use std::error::Error;
+use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -9,30 +10,59 @@ use std::time::Duration;
 use bytes::{Buf, Bytes, BytesMut};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
-use super::sse::EventBody;
+use super::sse::{EventBody, StreamGuard};
 use crate::budget::Share;
 
-/// The body of a response: there at once and of known length, or a stream of events.
-#[derive(Debug)]
+/// The body of a response: whole and of known length, or a stream.
 pub struct Body(Content);
 
-#[derive(Debug)]
 enum Content {
     Whole(Bytes),
     Events(Box<EventBody>),
+    Stream(Box<Streamed>),
 }
 
+/// A body of others.
+struct Streamed {
+    body: Pin<Box<dyn HttpBody<Data = Bytes, Error = BoxError> + Send>>,
+    _guard: Option<StreamGuard>,
+}
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
 impl Body {
-    pub(super) fn new(text: Bytes) -> Body {
-        Body(Content::Whole(text))
+    /// A body of these bytes.
+    pub fn new(bytes: impl Into<Bytes>) -> Body {
+        Body(Content::Whole(bytes.into()))
     }
 
-    pub(super) fn empty() -> Body {
+    /// A body without bytes.
+    #[must_use]
+    pub fn empty() -> Body {
         Body::default()
+    }
+
+    /// A body that is sent piece by piece. If it fails, the connection breaks off.
+    pub fn stream<B>(body: B) -> Body
+    where
+        B: HttpBody<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let body = Box::pin(Fallible(Box::pin(body)));
+        Body(Content::Stream(Box::new(Streamed { body, _guard: None })))
     }
 
     pub(super) fn events(events: EventBody) -> Body {
         Body(Content::Events(Box::new(events)))
+    }
+
+    /// Keeps the connection while a stream is being sent.
+    pub(super) fn hold(&mut self, guard: impl FnOnce() -> StreamGuard) {
+        if let Content::Stream(streamed) = &mut self.0
+            && !streamed.body.is_end_stream()
+        {
+            streamed._guard = Some(guard());
+        }
     }
 }
 
@@ -42,45 +72,88 @@ impl Default for Body {
     }
 }
 
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Body").field("size", &self.size_hint()).finish_non_exhaustive()
+    }
+}
+
 impl HttpBody for Body {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = BoxError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match &mut self.0 {
             Content::Whole(text) if text.is_empty() => Poll::Ready(None),
             Content::Whole(text) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(text))))),
             Content::Events(events) => {
                 events.poll_piece(cx).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
             }
+            Content::Stream(streamed) => streamed.body.as_mut().poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.0, Content::Whole(text) if text.is_empty())
+        match &self.0 {
+            Content::Whole(text) => text.is_empty(),
+            Content::Events(_) => false,
+            Content::Stream(streamed) => streamed.body.is_end_stream(),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             Content::Whole(text) => SizeHint::with_exact(text.len() as u64),
             Content::Events(_) => SizeHint::default(),
+            Content::Stream(streamed) => streamed.body.size_hint(),
         }
     }
 }
 
+/// A body whose error is boxed.
+struct Fallible<B>(Pin<Box<B>>);
+
+impl<B> HttpBody for Fallible<B>
+where
+    B: HttpBody<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        self.0.as_mut().poll_frame(cx).map(|frame| frame.map(|frame| frame.map_err(Into::into)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}
+
 /// Why a body could not be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unread {
     /// It has more bytes than allowed. What was announced counts: nothing is read then.
+    #[error("it is too long")]
     TooLarge,
     /// It did not come in time.
+    #[error("it did not arrive in time")]
     TooSlow,
     /// There is no room for it beside what others send.
+    #[error("too much is being received at once")]
     NoRoom,
     /// The connection broke, or the body's own framing is wrong.
+    #[error("it breaks off, or its framing is wrong")]
     Broken,
 }
 
@@ -203,6 +276,8 @@ fn append(text: &mut BytesMut, mut data: impl Buf) {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use super::*;
     use crate::budget::Budget;
 

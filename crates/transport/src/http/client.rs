@@ -33,11 +33,11 @@ use super::head::TIMEOUT;
 use super::interim;
 use super::media;
 use super::outcome::{Received, failure};
-use super::sent::Sent;
-use super::shown;
+use super::redact;
 use super::sse::{self, Reading};
+use super::tapped_body::Sent;
+use super::timeouts::after;
 use super::url::{self, UrlError};
-use super::watch::after;
 use crate::budget::Share;
 #[cfg(feature = "tls")]
 use crate::tls::{self, ClientFiles, ClientTls};
@@ -340,7 +340,7 @@ impl Inner {
         if let Some(tap) = &self.options.tap {
             self.add_known(&mut request);
             let path = self.uri.path_and_query().map_or("/", |path| path.as_str());
-            let head = shown::request(request.method(), path, request.headers());
+            let head = redact::request(request.method(), path, request.headers());
             request.body_mut().show(tap, head);
         }
         let answered = match self.options.http2 {
@@ -354,7 +354,7 @@ impl Inner {
         };
         let response = response.map_err(|error| self.explain(&error))?;
         if let Some(tap) = &self.options.tap {
-            let head = shown::response(response.status(), response.headers());
+            let head = redact::response(response.status(), response.headers());
             tap.show(Direction::Received, Wire::Carrier(&head));
         }
         Ok(response)

@@ -17,22 +17,23 @@ use tokio::io::AsyncReadExt;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::answer::{Held, answer};
+use super::answer::{RequestScope, answer};
 use super::body::Body;
 use super::pipe::{Pipe, Shared};
 use super::plain::{self, Short};
+use super::refusal;
 use super::rules::Rules;
-use super::sse::Stay;
+use super::sse::StreamGuard;
+use super::timeouts::{Clock, Decision, after};
 #[cfg(feature = "ws")]
 use super::upgrade::Upgrade;
-use super::watch::{Clock, Verdict, after};
 use crate::budget::Budget;
-use crate::server::{Guest, ServerOptions, Stop, http_refusal, say_and_close};
+use crate::server::{ConnectionPermit, ServerOptions, Shutdown, refuse_and_close};
 use crate::socket::Socket;
 
 /// Serves one connection until it ends, is idle for too long, or is told to stop and has answered what it took on.
-pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>, guest: Guest) {
-    let (options, stop) = (guest.options(), guest.stop());
+pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>, permit: ConnectionPermit) {
+    let (options, stop) = (permit.options(), permit.shutdown());
     let begun = Instant::now();
     let mut read = BytesMut::with_capacity(plain::SIZE);
     let sniffed = sniff(&mut socket, &mut read, stop);
@@ -46,7 +47,7 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
         rules,
         socket: Arc::clone(&socket),
         stop: Arc::clone(stop),
-        budget: Arc::clone(guest.budget()),
+        budget: Arc::clone(permit.budget()),
         cx: Context::new(origin),
         #[cfg(feature = "ws")]
         upgrade: Mutex::default(),
@@ -62,7 +63,7 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
     if let Some(upgrade) = upgrade {
         let (rules, cx) = (Arc::clone(&caller.rules), caller.cx.clone());
         drop(caller);
-        upgrade.go_on(socket, rules, cx, guest).await;
+        upgrade.go_on(socket, rules, cx, permit).await;
         return;
     }
     // Lingering takes the socket, so that nobody else may hold it.
@@ -128,13 +129,13 @@ enum End {
     SlowHead,
 }
 
-async fn refuse_slow_head(socket: Socket, stop: &Stop) {
+async fn refuse_slow_head(socket: Socket, stop: &Shutdown) {
     let error = ErrorObject::timed_out().with_detail("the head of the request did not come in time");
-    say_and_close(socket, &http_refusal("408 Request Timeout", &error), stop).await;
+    refuse_and_close(socket, &refusal::response("408 Request Timeout", &error), stop).await;
 }
 
 /// Reads the first bytes, which tell HTTP/2 from HTTP/1. Nothing if the connection ends or is told to stop before.
-async fn sniff(socket: &mut Socket, read: &mut BytesMut, stop: &Stop) -> Option<bool> {
+async fn sniff(socket: &mut Socket, read: &mut BytesMut, stop: &Shutdown) -> Option<bool> {
     // No request of HTTP/1 begins like this.
     const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n";
     let mut stopped = pin!(stop.wait());
@@ -200,20 +201,20 @@ where
 }
 
 /// Polls hyper, then writes what it left to be written, then looks at the clock.
-async fn drive(connection: impl Conversation, socket: &Shared, clock: &mut Clock, stop: &Stop) -> End {
+async fn drive(connection: impl Conversation, socket: &Shared, clock: &mut Clock, stop: &Shutdown) -> End {
     let mut connection = pin!(connection);
     let mut signal = pin!(stop.signal());
     let mut timer = pin!(tokio::time::sleep_until(clock.due()));
     let mut is_first = true;
     let mut is_leaving = false;
     poll_fn(|cx| {
-        // Signal and timer wake this task, which is all that is wanted of them. Once polled they stay registered, for
+        // Signal and timer wake this task, which is all that is wanted of them. Once polled they guard registered, for
         // this is the task's only future, so that later steps look at what they stand for and need not poll them.
         if std::mem::take(&mut is_first) {
             let _ = signal.as_mut().poll(cx);
             let _ = timer.as_mut().poll(cx);
         }
-        if !is_leaving && stop.is_given() {
+        if !is_leaving && stop.is_requested() {
             // A request that has arrived is taken before the connection takes no more.
             if connection.as_mut().poll(cx).is_ready() {
                 let _ = socket.poll_flush(cx);
@@ -230,23 +231,23 @@ async fn drive(connection: impl Conversation, socket: &Shared, clock: &mut Clock
         match socket.poll_flush(cx) {
             Poll::Ready(Err(_)) => return Poll::Ready(End::Usual),
             // A request that is not there in full yet was not accepted.
-            Poll::Ready(Ok(())) if stop.is_given() && socket.activity.is_cut_off() => {
+            Poll::Ready(Ok(())) if stop.is_requested() && socket.activity.is_cut_off() => {
                 return Poll::Ready(End::Usual);
             }
             _ => {}
         }
         let mut due = clock.notice(&socket.activity);
         while due.is_some() || timer.is_elapsed() {
-            match due.take().map_or_else(|| clock.decide(&socket.activity, Instant::now()), Verdict::Until) {
-                Verdict::Until(time) => timer.as_mut().reset(time),
-                Verdict::Leave(time) => {
+            match due.take().map_or_else(|| clock.decide(&socket.activity, Instant::now()), Decision::Until) {
+                Decision::Until(time) => timer.as_mut().reset(time),
+                Decision::Leave(time) => {
                     timer.as_mut().reset(time);
                     is_leaving = true;
                     connection.as_mut().leave();
                     cx.waker().wake_by_ref();
                 }
-                Verdict::Refuse => return Poll::Ready(End::SlowHead),
-                Verdict::Close => return Poll::Ready(End::Usual),
+                Decision::Refuse => return Poll::Ready(End::SlowHead),
+                Decision::Close => return Poll::Ready(End::Usual),
             }
             let _ = timer.as_mut().poll(cx);
         }
@@ -259,7 +260,7 @@ async fn drive(connection: impl Conversation, socket: &Shared, clock: &mut Clock
 struct Caller {
     rules: Arc<Rules>,
     socket: Arc<Shared>,
-    stop: Arc<Stop>,
+    stop: Arc<Shutdown>,
     budget: Arc<Budget>,
     cx: Context,
     /// Set when the connection is to go on as a WebSocket.
@@ -289,7 +290,7 @@ impl Caller {
 /// A request under way.
 struct Running(Arc<Caller>);
 
-impl Held for Running {
+impl RequestScope for Running {
     fn rules(&self) -> &Rules {
         &self.0.rules
     }
@@ -306,8 +307,8 @@ impl Held for Running {
         &self.0.budget
     }
 
-    fn stay(&self) -> Stay {
-        Stay::new(Arc::clone(&self.0.socket), Arc::clone(&self.0.stop))
+    fn stream_guard(&self) -> StreamGuard {
+        StreamGuard::new(Arc::clone(&self.0.socket), Arc::clone(&self.0.stop))
     }
 }
 

@@ -106,11 +106,18 @@ impl tower_service::Service<Uri> for Connector {
             #[cfg(feature = "tls")]
             if let Some(tls) = tls {
                 let greeted = tokio::time::timeout(time, tls.connect(tcp, &host)).await;
-                let socket = greeted.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
-                return Ok(TokioIo::new(Wire { socket, refusal: Some(refusal) }));
+                let tls = greeted.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+                let is_http2 = tls.is_http2();
+                return Ok(TokioIo::new(Wire {
+                    socket: Socket::buffered(tls),
+                    is_http2,
+                    refusal: Some(refusal),
+                }));
             }
             Ok(TokioIo::new(Wire {
-                socket: tcp.into(),
+                socket: Socket::new(tcp),
+                #[cfg(feature = "tls")]
+                is_http2: false,
                 #[cfg(feature = "tls")]
                 refusal: None,
             }))
@@ -122,6 +129,9 @@ impl tower_service::Service<Uri> for Connector {
 #[derive(Debug)]
 pub(super) struct Wire {
     socket: Socket,
+    /// Whether the TLS handshake decided for HTTP/2.
+    #[cfg(feature = "tls")]
+    is_http2: bool,
     /// Where to say why TLS broke.
     #[cfg(feature = "tls")]
     refusal: Option<Refusal>,
@@ -141,9 +151,7 @@ impl Wire {
 impl Connection for Wire {
     fn connected(&self) -> Connected {
         #[cfg(feature = "tls")]
-        if let Socket::Candid(tls) = &self.socket
-            && tls.is_http2()
-        {
+        if self.is_http2 {
             return Connected::new().negotiated_h2();
         }
         Connected::new()

@@ -2,27 +2,28 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, ready};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-#[cfg(feature = "ws")]
-use std::sync::{Mutex, PoisonError};
 use std::task::Poll;
 
-use http::{Request, Response};
+use http::{Request, Response, Version};
 use http_body::Body as HttpBody;
-use switchboard_core::{Context, Origin, Service, Settings};
-#[cfg(feature = "ws")]
-use tokio::task::JoinSet;
+use switchboard_core::{Context, Extensions, Origin, Service, Settings};
 
-use super::answer::{Held, answer};
+use super::answer::{RequestScope, answer};
 use super::body::Body;
+use super::fault::Fault;
+use super::head::restart;
+use super::in_flight::{InFlight, InFlightCount};
 use super::options::Options;
 use super::rules::Rules;
+use super::sse::StreamGuard;
 #[cfg(feature = "ws")]
 use super::upgrade::Upgrade;
 use crate::budget::Budget;
+use crate::server::{CANCEL_TIME, ServerOptions, ServerState};
 
 /// Answers HTTP requests with a service. Cheap to clone.
 ///
@@ -35,11 +36,12 @@ use crate::budget::Budget;
 /// let app: axum::Router = axum::Router::new().route_service("/rpc", Endpoint::mounted(router));
 /// ```
 ///
-/// A layer in front of it can say who calls: a [`Context`] among the extensions of a request becomes the context of
-/// its calls. Without one, their origin is `http` without an address.
+/// Middleware in front of it can say who calls: a [`Context`] among the extensions of a request becomes the context of its calls,
+/// and of those of the WebSocket that it may become. Without one, each request has a context of its own, whose origin is `http`
+/// without an address.
 ///
-/// It sees to bodies only. What belongs to connections (their number, idle ones, slow heads) is the surrounding
-/// server's.
+/// It handles bodies and WebSockets. The surrounding server handles connections: their number, idle ones, slow heads. Shut it
+/// down with a [handle](Endpoint::handle).
 #[derive(Clone)]
 pub struct Endpoint(Arc<Parts>);
 
@@ -48,19 +50,89 @@ struct Parts {
     settings: Settings,
     options: Options,
     mounted: OnceLock<Mounted>,
-    /// The WebSocket connections of a mounted endpoint, which end with it.
-    #[cfg(feature = "ws")]
-    upgraded: Mutex<JoinSet<()>>,
 }
 
 /// What a mounted endpoint needs, made when it is first used.
 struct Mounted {
     rules: Arc<Rules>,
-    budget: Arc<Budget>,
-    cx: Context,
+    state: Arc<ServerState>,
+    in_flight: Arc<InFlightCount>,
 }
 
-impl Held for Mounted {
+impl Drop for Parts {
+    fn drop(&mut self) {
+        // Connections hold on to the state that holds them, so nothing else ends them.
+        if let Some(mounted) = self.mounted.get() {
+            mounted.state.cancel_all();
+        }
+    }
+}
+
+/// Shuts down an endpoint that is mounted into another server. Cheap to clone.
+///
+/// The surrounding server does not know of WebSockets: once upgraded, they are no connections of its own. This drains them. They
+/// last as long as the endpoint or a handle does.
+///
+/// # Examples
+///
+/// ```no_run
+/// # use switchboard_core::Router;
+/// # use switchboard_transport::http::Endpoint;
+/// # async fn example(router: Router, listener: tokio::net::TcpListener, signal: tokio::sync::oneshot::Receiver<()>) {
+/// let endpoint = Endpoint::mounted(router);
+/// let handle = endpoint.handle();
+/// let app: axum::Router = axum::Router::new().route_service("/rpc", endpoint);
+/// let stopping = handle.clone();
+/// let stopped = async move {
+///     let _ = signal.await;
+///     stopping.shutdown();
+/// };
+/// axum::serve(listener, app).with_graceful_shutdown(stopped).await.unwrap();
+/// handle.finished().await;
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct EndpointHandle(Endpoint);
+
+impl EndpointHandle {
+    /// Asks the endpoint to shut down: new requests get 503, event streams end with an error after most of
+    /// [`drain_time`](switchboard_core::Limits::drain_time), and WebSockets are drained and end with a close frame.
+    pub fn shutdown(&self) {
+        self.0.mount().state.shutdown.request();
+    }
+
+    /// Waits until the endpoint was asked to shut down and everything under way is done. WebSockets that take longer than
+    /// [`drain_time`](switchboard_core::Limits::drain_time) are cut off; requests that do are left to the surrounding server.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost if the future is dropped.
+    pub async fn finished(&self) {
+        let Mounted { state, in_flight, .. } = self.0.mount();
+        state.shutdown.wait().await;
+        let time = state.engine.settings().limits.drain_time.saturating_add(CANCEL_TIME);
+        if tokio::time::timeout(time, in_flight.wait_for_none()).await.is_err() {
+            tracing::warn!("calls are cancelled: they took longer than limits.drain_time");
+            state.cancel_all();
+        }
+    }
+}
+
+impl fmt::Debug for EndpointHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EndpointHandle(..)")
+    }
+}
+
+/// A request of a mounted endpoint.
+struct MountedRequest {
+    rules: Arc<Rules>,
+    state: Arc<ServerState>,
+    cx: Context,
+    in_flight: InFlight,
+}
+
+impl RequestScope for MountedRequest {
     fn rules(&self) -> &Rules {
         &self.rules
     }
@@ -70,7 +142,11 @@ impl Held for Mounted {
     }
 
     fn budget(&self) -> &Arc<Budget> {
-        &self.budget
+        self.state.budget()
+    }
+
+    fn stream_guard(&self) -> StreamGuard {
+        StreamGuard::mounted(Arc::clone(&self.state.shutdown), self.in_flight.clone())
     }
 }
 
@@ -100,20 +176,26 @@ impl Endpoint {
         Endpoint::from_parts(Arc::clone(&self.0.service), settings, self.0.options.clone())
     }
 
-    /// The same endpoint for this service.
-    pub(crate) fn with_service(self, service: Arc<dyn Service>) -> Endpoint {
-        Endpoint::from_parts(service, self.0.settings.clone(), self.0.options.clone())
+    fn from_parts(service: Arc<dyn Service>, settings: Settings, options: Options) -> Endpoint {
+        Endpoint(Arc::new(Parts { service, settings, options, mounted: OnceLock::new() }))
     }
 
-    fn from_parts(service: Arc<dyn Service>, settings: Settings, options: Options) -> Endpoint {
-        Endpoint(Arc::new(Parts {
-            service,
-            settings,
-            options,
-            mounted: OnceLock::new(),
-            #[cfg(feature = "ws")]
-            upgraded: Mutex::default(),
-        }))
+    /// What shuts down this endpoint where it is mounted into another server.
+    #[must_use]
+    pub fn handle(&self) -> EndpointHandle {
+        EndpointHandle(self.clone())
+    }
+
+    fn mount(&self) -> &Mounted {
+        self.0.mounted.get_or_init(|| {
+            let rules = self.rules(None);
+            let engine = rules.engine.clone();
+            // The surrounding server counts connections.
+            let buffers = self.0.options.buffers;
+            let options = ServerOptions { connections: usize::MAX, buffers, ..ServerOptions::default() };
+            let state = ServerState::new(engine, options, Extensions::default(), Arc::default());
+            Mounted { rules, state, in_flight: Arc::default() }
+        })
     }
 
     /// The rules of this endpoint where it is reached at this address, if that is known.
@@ -144,27 +226,34 @@ where
 
     #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]
     fn call(&mut self, mut request: Request<B>) -> Answering {
-        let make = || Mounted {
-            rules: self.rules(None),
-            budget: Budget::new(self.0.options.buffers),
-            cx: Context::new(Origin::new("http")),
-        };
-        let mounted = self.0.mounted.get_or_init(make);
-        let cx = request.extensions().get::<Context>().unwrap_or(&mounted.cx).clone();
+        let Mounted { rules, state, in_flight } = self.mount();
+        let in_flight = in_flight.begin();
+        if state.shutdown.is_requested() {
+            let mut headers = std::mem::take(request.headers_mut());
+            restart(&mut headers, true);
+            let response = Fault::ShuttingDown.respond(headers, request.version() <= Version::HTTP_11);
+            return Answering(Box::pin(ready(Ok(response))));
+        }
+        // Without middleware that says who calls, each request stands for itself: the server may sit behind a proxy.
+        let given = request.extensions().get::<Context>().cloned();
+        let cx = given.unwrap_or_else(|| Context::new(Origin::new("http")));
         #[cfg(feature = "ws")]
         let on = Upgrade::watch(&mut request);
         #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]
-        let mut admitted = mounted.rules.admit(request.map(Box::pin));
+        let mut admitted = rules.admit(request.map(Box::pin));
         #[cfg(feature = "ws")]
-        if let Some(upgrade) = Upgrade::of(on, &mut admitted) {
-            let mut upgraded = self.0.upgraded.lock().unwrap_or_else(PoisonError::into_inner);
-            while upgraded.try_join_next().is_some() {}
-            let (rules, budget) = (Arc::clone(&mounted.rules), Arc::clone(&mounted.budget));
-            upgraded.spawn(upgrade.go_on_mounted(rules, budget, cx.clone()));
+        if let Some(upgrade) = Upgrade::of(on, &mut admitted)
+            && let Some(permit) = state.admit(None)
+        {
+            let (rules, cx, in_flight) = (Arc::clone(rules), cx.clone(), in_flight.clone());
+            state.forget_finished();
+            permit.spawn(|permit| async move {
+                upgrade.go_on_mounted(rules, cx, permit).await;
+                drop(in_flight);
+            });
         }
-        let (rules, budget) = (Arc::clone(&mounted.rules), Arc::clone(&mounted.budget));
-        let held = Mounted { rules, budget, cx };
-        Answering(Box::pin(answer(held, admitted)))
+        let (rules, state) = (Arc::clone(rules), Arc::clone(state));
+        Answering(Box::pin(answer(MountedRequest { rules, state, cx, in_flight }, admitted)))
     }
 }
 

@@ -36,6 +36,8 @@ pub(super) enum Fault {
     TooSlow,
     /// There is no room for the body beside those of others: 503.
     NoRoom,
+    /// The endpoint shuts down: 503.
+    ShuttingDown,
     /// The body is longer than this limit: 413.
     TooLarge(usize),
     /// Another media type: 415.
@@ -73,7 +75,7 @@ impl Fault {
                 headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
                 headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
             }
-            Fault::NoRoom => {
+            Fault::NoRoom | Fault::ShuttingDown => {
                 headers.insert(header::RETRY_AFTER, const { HeaderValue::from_static("1") });
             }
             Fault::Encoding => {
@@ -101,7 +103,7 @@ impl Fault {
             Fault::TooSlow => StatusCode::REQUEST_TIMEOUT,
             #[cfg(feature = "ws")]
             Fault::Upgrade(_) => StatusCode::UPGRADE_REQUIRED,
-            Fault::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
+            Fault::NoRoom | Fault::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
             Fault::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Fault::MediaType | Fault::Encoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         }
@@ -126,6 +128,7 @@ impl Fault {
             Fault::NoRoom => {
                 ErrorObject::over_limit("buffers", "too much is being received at once; try again later")
             }
+            Fault::ShuttingDown => ErrorObject::from_code(Code::SHUTTING_DOWN),
             Fault::TooLarge(limit) => codec::Fault::Frame(limit).into(),
             Fault::MediaType => invalid("`Content-Type` must be application/json, in UTF-8"),
             Fault::Encoding => invalid("compressed bodies are not accepted"),

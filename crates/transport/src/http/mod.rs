@@ -41,46 +41,45 @@
 
 mod answer;
 mod body;
+pub(crate) mod carrier;
 mod client;
 mod connection;
 mod connector;
 mod cors;
-mod document;
 mod endpoint;
 mod fault;
-mod get;
 mod guard;
 mod head;
+mod in_flight;
 mod interim;
 mod media;
 mod options;
 mod outcome;
-mod page;
 mod pipe;
 mod plain;
+pub(crate) mod redact;
+mod refusal;
+mod routes;
 mod rules;
-mod sent;
 mod server;
-pub(crate) mod shown;
 pub mod sse;
+mod tapped_body;
+mod timeouts;
 #[cfg(feature = "ws")]
 mod upgrade;
 mod url;
-mod watch;
 
 pub use body::Body;
+pub(crate) use carrier::{HttpCarrier, HttpListener};
 pub use client::{Client, ClientOptions, connect};
-pub(crate) use connection::serve;
 pub use cors::Cors;
-pub use endpoint::{Answering, Endpoint};
-pub use get::Get;
+pub use endpoint::{Answering, Endpoint, EndpointHandle};
 pub use guard::{GuardError, Hosts, Origins};
 pub use head::TIMEOUT;
 pub use options::{Options, RequestHeaders, StatusMapping};
-pub use page::Page;
-pub(crate) use pipe::linger;
-pub(crate) use rules::Rules;
+pub use routes::{
+    DocumentRoute, Get, Guarded, Page, RequestBody, Route, RouteFuture, Routes, StreamRoute, Tower, Unread,
+    tower,
+};
 pub use server::Server;
 pub use url::UrlError;
-#[cfg(feature = "tls")]
-pub(crate) use watch::after;

@@ -1,14 +1,14 @@
 //! What an endpoint can be told.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, StatusCode};
 use switchboard_core::Code;
 
 use super::cors::Cors;
-use super::get::Get;
 use super::guard::{Hosts, Origins};
-use super::page::Page;
+use super::routes::{Get, Route, Routes, StreamRoute};
 
 /// How an [`Endpoint`](super::Endpoint) treats requests.
 ///
@@ -26,17 +26,12 @@ use super::page::Page;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The paths that are answered: `/`, `/rpc` and `/jsonrpc`. An empty list means every path.
+    /// The paths where calls are answered: `/`, `/rpc` and `/jsonrpc`. An empty list means every path.
     pub paths: Vec<String>,
-    /// The paths whose answers are event streams, by POST or by GET: `/rpc/stream`. They go before [`paths`](Options::paths).
-    pub stream_paths: Vec<String>,
-    /// What may be called by GET there: anything on a loopback address, nothing elsewhere.
+    /// What is answered at other paths: a [`StreamRoute`] at `/rpc/stream`. Add more with [`route`](Options::route).
+    pub routes: Routes,
+    /// What may be called by GET, at the path of a [`StreamRoute`]: anything on a loopback address, nothing elsewhere.
     pub get: Get,
-    /// The path where a GET is answered with the document of the API, by calling `rpc.discover`: none. The usual one is
-    /// `/openrpc.json`. It is called by pages of other sites too, which cannot read what it answers.
-    pub document_path: Option<String>,
-    /// The pages that browsers are shown at some paths, where others call: none.
-    pub pages: Vec<Page>,
     /// How long an event stream is silent before a comment shows that it is alive: 15 s. Must be less than
     /// [`idle_time`](crate::server::ServerOptions::idle_time), after which a silent connection is closed.
     pub keep_alive: Option<Duration>,
@@ -98,10 +93,8 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             paths: ["/", "/rpc", "/jsonrpc"].map(str::to_owned).to_vec(),
-            stream_paths: vec!["/rpc/stream".to_owned()],
+            routes: Routes::default(),
             get: Get::default(),
-            document_path: None,
-            pages: Vec::new(),
             keep_alive: Some(Duration::from_secs(15)),
             nothing_status: StatusCode::NO_CONTENT,
             status: StatusMapping::default(),
@@ -114,6 +107,27 @@ impl Default for Options {
             #[cfg(feature = "ws")]
             websocket: Some(crate::ws::Options::default()),
         }
+        .route("/rpc/stream", StreamRoute)
+    }
+}
+
+impl Options {
+    /// Answers requests at this path with a route: a page, a document, or anything else of HTTP, see [`tower`](super::tower).
+    ///
+    /// - A route goes before calls at the same path, unless it does not [take](Route::takes) the request. Of several routes at one
+    ///   path, the one that was added last goes first.
+    /// - A path that ends in `/*` stands for everything below, except for paths that are listed otherwise.
+    #[must_use]
+    pub fn route(mut self, path: impl Into<String>, route: impl Route) -> Options {
+        self.routes.add(path.into(), Arc::new(route));
+        self
+    }
+
+    /// The same options without routes, the one for event streams included.
+    #[must_use]
+    pub fn without_routes(mut self) -> Options {
+        self.routes = Routes::default();
+        self
     }
 }
 

@@ -9,13 +9,12 @@ use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 
-use super::watch::Activity;
-use crate::server::Stop;
+use super::timeouts::Activity;
+use crate::server::{Shutdown, linger};
 use crate::socket::Socket;
 
 /// A write of this size or more is not worth a copy.
@@ -126,7 +125,7 @@ impl Shared {
 
     /// Reads what still comes and drops it, for a while, so that the far side reads our last words before it learns
     /// that nobody listens.
-    pub(super) async fn linger(self: Arc<Shared>, stop: &Stop) {
+    pub(super) async fn linger(self: Arc<Shared>, stop: &Shutdown) {
         if let Some(shared) = Arc::into_inner(self) {
             let inner = shared.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
             linger(inner.socket, stop).await;
@@ -251,27 +250,4 @@ impl AsyncWrite for Pipe {
         ready!(self.0.poll_flush(cx))?;
         Pin::new(&mut self.0.lock().socket).poll_shutdown(cx)
     }
-}
-
-/// Reads and drops what comes, up to a time and an amount, and until the signal to stop.
-pub(crate) async fn linger(mut socket: Socket, stop: &Stop) {
-    const TIME: Duration = Duration::from_secs(2);
-    const AMOUNT: usize = 16 << 20;
-    let mut stopped = pin!(stop.wait());
-    let mut drain = pin!(async {
-        let mut dropped = vec![0; 16 << 10];
-        let mut total = 0;
-        while total < AMOUNT {
-            match socket.read(&mut dropped).await {
-                Ok(1..) => total += dropped.len(),
-                _ => break,
-            }
-        }
-    });
-    let either = poll_fn(|cx| match stopped.as_mut().poll(cx) {
-        Poll::Ready(()) => Poll::Ready(()),
-        Poll::Pending => drain.as_mut().poll(cx),
-    });
-    // However it ends, the connection is closed by dropping it.
-    let _ = tokio::time::timeout(TIME, either).await;
 }

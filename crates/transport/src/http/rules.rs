@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use http::header::{self, HeaderMap, HeaderValue};
+use http::request::Parts;
 use http::{Method, Request, Uri, Version};
 use http_body::Body as HttpBody;
 use switchboard_core::{Context, Engine, Service, Settings};
@@ -18,7 +19,7 @@ use super::head::{Head, restart};
 use super::media::{self, Format};
 use super::options::{Options, RequestHeaders};
 use super::plain;
-use super::sse::Asked;
+use super::routes::{PreferredEvents, Route, RouteRequest};
 
 /// All that decides how a request is answered.
 pub(crate) struct Rules {
@@ -26,7 +27,9 @@ pub(crate) struct Rules {
     pub(super) options: Options,
     guard: Guard,
     cors: Option<CorsHeaders>,
-    is_loopback: bool,
+    pub(super) is_loopback: bool,
+    /// Answers calls to those who prefer events.
+    events: Arc<dyn Route>,
     /// The paths of requests that may take the short way.
     pub(super) plain_paths: Vec<String>,
     has_told_of_hosts: AtomicBool,
@@ -36,24 +39,24 @@ pub(crate) struct Rules {
 /// A request whose head was looked at.
 pub(super) struct Admitted<B> {
     pub(super) body: B,
-    pub(super) verdict: Verdict,
+    pub(super) decision: Decision,
     /// The headers of the response, as far as they are known. They are in the map that held the request's, because
     /// making a new one would cost more than filling it.
     pub(super) headers: HeaderMap,
-    pub(super) kept: Option<Box<Kept>>,
-    /// How it asks for an event stream, if it does.
-    pub(super) asked: Option<Box<Asked>>,
+    pub(super) requested: Option<Box<RequestOptions>>,
+    /// What answers it other than with calls, if something does.
+    pub(super) route: Option<Box<RouteRequest>>,
     pub(super) is_http1: bool,
 }
 
 /// What the calls of a request are to know of its head, if that is anything.
-pub(super) struct Kept {
+pub(super) struct RequestOptions {
     pub(super) headers: Option<RequestHeaders>,
     /// How long the caller waits, and since when: the time goes on while the body is read.
     pub(super) timeout: Option<(Instant, Duration)>,
 }
 
-impl Kept {
+impl RequestOptions {
     /// A context that knows it.
     pub(super) fn put_into(self, cx: &Context) -> Context {
         let mut cx = cx.clone();
@@ -67,20 +70,16 @@ impl Kept {
     }
 }
 
-/// What the head of a request comes to.
+/// How a request is answered, decided by its head.
 #[derive(Clone, Copy)]
-pub(super) enum Verdict {
+pub(super) enum Decision {
     /// Its body holds calls, to be answered in this format.
     Calls(Format),
-    /// It wants an event stream.
-    Events,
+    /// A route answers it.
+    Route,
     /// It goes on as a WebSocket; headers say it all.
     #[cfg(feature = "ws")]
     Switch,
-    /// It fetches the document of the API.
-    Document,
-    /// A browser wants the page with this index.
-    Page(usize),
     /// It asks what is allowed; headers say it all.
     Preflight,
     /// It is refused.
@@ -91,19 +90,15 @@ pub(super) enum Verdict {
 enum Wanted {
     /// One answer in this format.
     Answer(Format),
-    /// The answer as events.
-    Events(Box<Asked>),
-    /// The document of the API.
-    Document,
-    /// The page with this index.
-    Page(usize),
+    /// What this route gives.
+    Route(Arc<dyn Route>),
 }
 
 impl Rules {
     /// The rules of an endpoint that is reached at this address, if it is known.
     pub(super) fn new(
         service: Arc<dyn Service>,
-        settings: Settings,
+        settings: impl Into<Arc<Settings>>,
         options: Options,
         address: Option<SocketAddr>,
     ) -> Rules {
@@ -117,6 +112,7 @@ impl Rules {
             guard,
             cors,
             is_loopback,
+            events: Arc::new(PreferredEvents),
             plain_paths,
             has_told_of_hosts: AtomicBool::new(false),
             has_told_of_origins: AtomicBool::new(false),
@@ -129,44 +125,57 @@ impl Rules {
 
     /// Checks the head of a request.
     pub(super) fn admit<B: HttpBody>(&self, request: Request<B>) -> Admitted<B> {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         let is_http1 = parts.version <= Version::HTTP_11;
-        let mut headers = parts.headers;
-        let head = Head::read(&headers);
+        let head = Head::read(&parts.headers);
         #[cfg(feature = "ws")]
-        if let Some(outcome) = self.judge_upgrade(&parts.method, &parts.uri, parts.version, &headers, &head) {
-            return self.admit_upgrade(outcome, body, headers, is_http1);
+        if let Some(outcome) =
+            self.judge_upgrade(&parts.method, &parts.uri, parts.version, &parts.headers, &head)
+        {
+            return self.admit_upgrade(outcome, body, parts.headers, is_http1);
         }
         let has_origin = head.origin.is_some();
-        let mut asked = None;
         let timeout = head.timeout().map(|timeout| (Instant::now(), timeout));
-        let verdict = match self.judge(&parts.method, &parts.uri, parts.version, &headers, &head) {
-            Ok(Wanted::Answer(format)) => Verdict::Calls(format),
-            Ok(Wanted::Events(how)) => {
-                asked = Some(how);
-                Verdict::Events
+        let mut route = None;
+        let decision = match self.judge(&parts, &head) {
+            Ok(Wanted::Route(_)) if self.cors.is_some() && parts.method == Method::OPTIONS => {
+                Decision::Preflight
             }
-            Ok(Wanted::Document) => Verdict::Document,
-            Ok(Wanted::Page(index)) => Verdict::Page(index),
             Err(Fault::Method(_)) if self.cors.is_some() && parts.method == Method::OPTIONS => {
-                Verdict::Preflight
+                Decision::Preflight
             }
-            Err(fault) => Verdict::Refused(fault),
+            Ok(Wanted::Answer(format)) => Decision::Calls(format),
+            Ok(Wanted::Route(found)) => {
+                route = Some(found);
+                Decision::Route
+            }
+            Err(fault) => Decision::Refused(fault),
         };
-        let is_call = matches!(verdict, Verdict::Calls(_) | Verdict::Events | Verdict::Document);
-        let origin = self.cors.as_ref().and_then(|_| headers.get(header::ORIGIN).cloned());
-        let is_preflight = matches!(verdict, Verdict::Preflight)
-            && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-        let keeps = is_call && self.options.keep_headers;
-        let kept = keeps.then(|| RequestHeaders(std::mem::take(&mut headers)));
-        let kept = (kept.is_some() || timeout.is_some()).then(|| Box::new(Kept { headers: kept, timeout }));
+        let is_call = matches!(decision, Decision::Calls(_) | Decision::Route);
+        let origin = self.cors.as_ref().and_then(|_| parts.headers.get(header::ORIGIN).cloned());
+        let is_preflight = matches!(decision, Decision::Preflight)
+            && parts.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+        let kept = (is_call && self.options.keep_headers).then(|| match &route {
+            None => RequestHeaders(std::mem::take(&mut parts.headers)),
+            Some(_) => RequestHeaders(parts.headers.clone()),
+        });
+        let requested = (kept.is_some() || timeout.is_some())
+            .then(|| Box::new(RequestOptions { headers: kept, timeout }));
         // A browser says by `Origin` that a page calls. It says nothing when it fetches by itself, for the address bar or an image.
-        restart(&mut headers, has_origin || !is_call || parts.method != Method::POST);
-        match (&self.cors, verdict) {
-            (None, _) | (Some(_), Verdict::Refused(_)) => {}
+        let is_for_browser = has_origin || !is_call || parts.method != Method::POST;
+        let mut headers = match &route {
+            None => std::mem::take(&mut parts.headers),
+            Some(_) => HeaderMap::new(),
+        };
+        if !route.as_ref().is_some_and(|route| route.sets_all_headers()) {
+            restart(&mut headers, is_for_browser);
+        }
+        match (&self.cors, decision) {
+            (None, _) | (Some(_), Decision::Refused(_)) => {}
             (Some(cors), _) => cors.add(&mut headers, origin, is_preflight),
         }
-        Admitted { body, verdict, headers, kept, asked, is_http1 }
+        let route = route.map(|route| Box::new(RouteRequest { head: parts, route }));
+        Admitted { body, decision, headers, requested, route, is_http1 }
     }
 
     /// The methods that are allowed, except on stream paths.
@@ -174,37 +183,24 @@ impl Rules {
         if self.cors.is_some() { "POST, OPTIONS" } else { "POST" }
     }
 
-    /// The format in which a request is to be answered, or why it is refused.
-    fn judge(
-        &self,
-        method: &Method,
-        uri: &Uri,
-        version: Version,
-        headers: &HeaderMap,
-        head: &Head<'_>,
-    ) -> Result<Wanted, Fault> {
-        self.check_caller(head, uri, version)?;
-        if method == Method::CONNECT {
+    /// What a request wants, or why it is refused.
+    fn judge(&self, parts: &Parts, head: &Head<'_>) -> Result<Wanted, Fault> {
+        self.check_caller(head, &parts.uri, parts.version)?;
+        if parts.method == Method::CONNECT {
             return Err(Fault::Connect);
         }
-        if self.options.stream_paths.iter().any(|path| path == uri.path()) {
-            return self.judge_stream(method, uri, headers, head).map(Wanted::Events);
-        }
-        if let Some(page) = self.judge_page(method, uri, headers) {
-            return page.map(Wanted::Page);
-        }
-        let is_fetch = matches!(*method, Method::GET | Method::HEAD);
-        if is_fetch && self.options.document_path.as_deref() == Some(uri.path()) {
-            return Ok(Wanted::Document);
+        if let Some(route) = self.options.routes.exact(parts) {
+            return Ok(Wanted::Route(Arc::clone(route)));
         }
         let paths = &self.options.paths;
-        if !paths.is_empty() && !paths.iter().any(|path| path == uri.path()) {
-            return Err(Fault::NotFound);
+        if !paths.is_empty() && !paths.iter().any(|path| path == parts.uri.path()) {
+            let route = self.options.routes.below(parts).ok_or(Fault::NotFound)?;
+            return Ok(Wanted::Route(Arc::clone(route)));
         }
-        if method != Method::POST {
+        if parts.method != Method::POST {
             return Err(Fault::Method(self.allowed()));
         }
-        let format = head.format(headers).ok_or(Fault::NotAcceptable)?;
+        let format = head.format(&parts.headers).ok_or(Fault::NotAcceptable)?;
         if head.is_compressed {
             return Err(Fault::Encoding);
         }
@@ -213,61 +209,9 @@ impl Rules {
             return Err(Fault::MediaType);
         }
         Ok(match format {
-            Format::Events => Wanted::Events(Box::new(Asked { query: None, is_in_query: false })),
+            Format::Events => Wanted::Route(Arc::clone(&self.events)),
             format => Wanted::Answer(format),
         })
-    }
-
-    /// The page that a browser wants to show, if there is one at this path.
-    fn judge_page(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<Result<usize, Fault>> {
-        let pages = &self.options.pages;
-        if pages.is_empty() || !matches!(*method, Method::GET | Method::HEAD) {
-            return None;
-        }
-        let index = pages.iter().position(|page| page.path() == uri.path())?;
-        let lines = |name| headers.get_all(name).iter().map(HeaderValue::as_bytes);
-        if !media::prefers_html(lines(header::ACCEPT)) {
-            return None;
-        }
-        let is_readable = !pages[index].is_gzip() || media::takes_gzip(lines(header::ACCEPT_ENCODING));
-        Some(if is_readable { Ok(index) } else { Err(Fault::NotGzip) })
-    }
-
-    /// How a request on a stream path asks, or why it is refused.
-    fn judge_stream(
-        &self,
-        method: &Method,
-        uri: &Uri,
-        headers: &HeaderMap,
-        head: &Head<'_>,
-    ) -> Result<Box<Asked>, Fault> {
-        let is_get = method == Method::GET && !self.options.get.is_off(self.is_loopback);
-        if !is_get && method != Method::POST {
-            return Err(Fault::Method(
-                match (self.options.get.is_off(self.is_loopback), self.cors.is_some()) {
-                    (true, _) => self.allowed(),
-                    (false, false) => "GET, POST",
-                    (false, true) => "GET, POST, OPTIONS",
-                },
-            ));
-        }
-        if !head.takes_events(headers) {
-            return Err(Fault::NotEvents);
-        }
-        if head.is_compressed {
-            return Err(Fault::Encoding);
-        }
-        let is_json = head.content_type.map(|value| media::is_json(value.as_bytes()));
-        // A form of another site has a type; a script's POST has an `Origin`, which was looked at.
-        if head.has_repeated_type || !is_get && is_json == Some(false) {
-            return Err(Fault::MediaType);
-        }
-        let query = Some(uri.query().unwrap_or_default().to_owned());
-        let asked = Asked { query, is_in_query: is_get || is_json.is_none() };
-        if is_get {
-            self.options.get.check(asked.method().as_deref(), headers)?;
-        }
-        Ok(Box::new(asked))
     }
 
     /// Whether this host, and pages of this origin, are answered at all.

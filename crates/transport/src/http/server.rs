@@ -4,12 +4,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use switchboard_core::Service;
+use switchboard_core::{Extensions, Service};
 use tokio::net::{TcpListener, ToSocketAddrs};
 
+use super::carrier::HttpListener;
 use super::endpoint::Endpoint;
-use crate::budget::Budget;
-use crate::server::{self, Door, Handle, ServerOptions, Stop};
+use crate::net::Port;
+use crate::server::{self, Handle, ServerOptions, ServerState, Shutdown};
 
 /// Listens for HTTP/1.1 and HTTP/2 on one port.
 ///
@@ -35,7 +36,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     options: ServerOptions,
-    stop: Arc<Stop>,
+    shutdown: Arc<Shutdown>,
 }
 
 impl Server {
@@ -60,7 +61,7 @@ impl Server {
 
     fn from_tokio(listener: TcpListener) -> io::Result<Server> {
         let address = listener.local_addr()?;
-        Ok(Server { listener, address, options: ServerOptions::default(), stop: Arc::default() })
+        Ok(Server { listener, address, options: ServerOptions::default(), shutdown: Arc::default() })
     }
 
     /// The same server with these options.
@@ -79,7 +80,7 @@ impl Server {
     /// What stops this server.
     #[must_use]
     pub fn handle(&self) -> Handle {
-        Handle::new(&self.stop)
+        Handle::new(&self.shutdown)
     }
 
     /// Serves calls with this service, as [`Endpoint::new`] does, until it is told to stop.
@@ -93,12 +94,14 @@ impl Server {
 
     /// Serves this endpoint until it is told to stop, see [`serve`](Server::serve).
     pub async fn serve_endpoint(self, endpoint: Endpoint) {
-        if !self.address.ip().is_loopback() {
-            tracing::warn!(address = %self.address, "listening beyond this machine");
-        }
+        let port = match Port::new(self.listener) {
+            Ok(port) => port,
+            Err(error) => return tracing::error!(%error, "the listener cannot be used"),
+        };
         let rules = endpoint.rules(Some(self.address));
-        let drain_time = rules.settings().limits.drain_time;
-        let (doors, budget) = (vec![Door::http(self.listener, rules)], Budget::new(self.options.buffers));
-        server::run(doors, self.options, self.stop, budget, drain_time).await;
+        let engine = rules.engine.clone();
+        let state = ServerState::new(engine, self.options, Extensions::default(), self.shutdown);
+        let listener = HttpListener::new("http", port).with_rules(rules);
+        server::run(vec![Box::new(listener)], state).await;
     }
 }

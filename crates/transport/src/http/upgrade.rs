@@ -16,9 +16,8 @@ use super::fault::Fault;
 use super::head::{Head, restart};
 use super::options::RequestHeaders;
 use super::pipe::{Pipe, Shared};
-use super::rules::{Admitted, Kept, Rules, Verdict};
-use crate::budget::Budget;
-use crate::server::{Guest, Stop};
+use super::rules::{Admitted, Decision, RequestOptions, Rules};
+use crate::server::ConnectionPermit;
 use crate::ws::{self, Agreement, HandshakeError, Role, Stream, asks_for_websocket};
 
 /// Where a WebSocket is always to be found, besides the paths of calls.
@@ -38,36 +37,41 @@ impl Upgrade {
 
     /// The promise, if the request was admitted.
     pub(super) fn of<B>(on: Option<OnUpgrade>, admitted: &mut Admitted<B>) -> Option<Upgrade> {
-        let on = on.filter(|_| matches!(admitted.verdict, Verdict::Switch))?;
-        Some(Upgrade { on, headers: admitted.kept.take().and_then(|kept| kept.headers) })
+        let on = on.filter(|_| matches!(admitted.decision, Decision::Switch))?;
+        Some(Upgrade { on, headers: admitted.requested.take().and_then(|requested| requested.headers) })
     }
 
-    /// Goes on in a task of its own, so that nothing of HTTP is kept. It keeps the seat of the connection.
-    pub(super) async fn go_on(self, socket: Arc<Shared>, rules: Arc<Rules>, cx: Context, guest: Guest) {
+    /// Goes on in a task of its own, so that nothing of HTTP is kept. It keeps the permit of the connection.
+    pub(super) async fn go_on(
+        self,
+        socket: Arc<Shared>,
+        rules: Arc<Rules>,
+        cx: Context,
+        permit: ConnectionPermit,
+    ) {
         let Ok(upgraded) = self.on.await else { return };
         let Ok(parts) = upgraded.downcast::<TokioIo<Pipe>>() else { return };
         drop(socket);
         let Some((socket, prefix, unsent)) = parts.io.into_inner().into_socket() else { return };
         let unread = joined(prefix, &parts.read_buf);
         let headers = self.headers;
-        guest.spawn(|guest| async move {
-            let (stop, budget) = (Some(&**guest.stop()), guest.budget());
-            serve(socket, (unread, unsent), &rules, &cx, headers, stop, budget).await;
+        permit.spawn(|permit| async move {
+            serve(socket, (unread, unsent), &rules, &cx, headers, &permit).await;
         });
     }
 
     /// Goes on within another server, over whatever that reads from.
-    pub(super) async fn go_on_mounted(self, rules: Arc<Rules>, budget: Arc<Budget>, cx: Context) {
+    pub(super) async fn go_on_mounted(self, rules: Arc<Rules>, cx: Context, permit: ConnectionPermit) {
         let Ok(upgraded) = self.on.await else { return };
         match upgraded.downcast::<TokioIo<TcpStream>>() {
             Ok(parts) => {
                 let rest = (joined(Bytes::new(), &parts.read_buf), Vec::new());
-                serve(parts.io.into_inner(), rest, &rules, &cx, self.headers, None, &budget).await;
+                serve(parts.io.into_inner(), rest, &rules, &cx, self.headers, &permit).await;
             }
             Err(other) => {
                 let io: TokioIo<Upgraded> = TokioIo::new(other);
                 let rest = (BytesMut::new(), Vec::new());
-                serve(io, rest, &rules, &cx, self.headers, None, &budget).await;
+                serve(io, rest, &rules, &cx, self.headers, &permit).await;
             }
         }
     }
@@ -79,22 +83,23 @@ fn joined(first: Bytes, second: &[u8]) -> BytesMut {
     all
 }
 
-/// Serves a WebSocket until it ends, or is told to stop and has answered what it took on.
+/// Serves a WebSocket until it ends, or the server shuts down and the calls under way are answered.
 async fn serve<S: Stream>(
     io: S,
     rest: (BytesMut, Vec<u8>),
     rules: &Rules,
     cx: &Context,
     headers: Option<RequestHeaders>,
-    stop: Option<&Stop>,
-    budget: &Arc<Budget>,
+    permit: &ConnectionPermit,
 ) {
     let Some(options) = &rules.options.websocket else { return };
     let mut origin = cx.origin().clone();
     origin.transport = "ws";
+    // What middleware attached to the request holds for all calls of the connection.
+    origin.extensions = cx.extensions().clone();
     let limit = rules.settings().limits.longest_frame();
     let (source, sink, ending) = ws::open(io, Role::Server, limit, rest, options);
-    let source = source.within(budget);
+    let source = source.within(permit.budget());
     let (_, mut connection) = Connection::new(source, sink, rules.engine.clone(), origin);
     if let Some(headers) = headers {
         connection.attach(headers);
@@ -102,16 +107,15 @@ async fn serve<S: Stream>(
     let outcome = {
         let drain = connection.drain();
         let mut connection = pin!(connection);
-        let mut signal = pin!(stop.map(Stop::signal));
+        let shutdown = permit.shutdown();
+        let mut signal = pin!(shutdown.signal());
         let mut is_first = true;
         poll_fn(|cx| {
             // The signal wakes this task, which is all that is wanted of it.
-            if std::mem::take(&mut is_first)
-                && let Some(signal) = signal.as_mut().as_pin_mut()
-            {
-                let _ = signal.poll(cx);
+            if std::mem::take(&mut is_first) {
+                let _ = signal.as_mut().poll(cx);
             }
-            if stop.is_some_and(Stop::is_given) {
+            if shutdown.is_requested() {
                 drain.start();
             }
             connection.as_mut().poll(cx)
@@ -157,23 +161,23 @@ impl Rules {
         mut headers: HeaderMap,
         is_http1: bool,
     ) -> Admitted<B> {
-        let (verdict, kept) = match outcome {
+        let (decision, requested) = match outcome {
             Ok(agreement) => {
                 let keeps = self.options.keep_headers;
-                let kept = keeps.then(|| {
+                let requested = keeps.then(|| {
                     let headers = RequestHeaders(std::mem::take(&mut headers));
-                    Box::new(Kept { headers: Some(headers), timeout: None })
+                    Box::new(RequestOptions { headers: Some(headers), timeout: None })
                 });
                 headers.clear();
                 agreement.add_to(&mut headers);
-                (Verdict::Switch, kept)
+                (Decision::Switch, requested)
             }
             Err(fault) => {
                 restart(&mut headers, true);
-                (Verdict::Refused(fault), None)
+                (Decision::Refused(fault), None)
             }
         };
-        Admitted { body, verdict, headers, kept, asked: None, is_http1 }
+        Admitted { body, decision, headers, requested, route: None, is_http1 }
     }
 }
 

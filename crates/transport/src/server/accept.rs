@@ -1,4 +1,4 @@
-//! The loop that accepts at every door, and ends in good order.
+//! The loop that accepts connections from every listener, and the orderly shutdown.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -7,45 +7,38 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use switchboard_core::ErrorObject;
 use tokio::sync::Semaphore;
 
-use super::door::{Arrival, Door};
-use super::guest::House;
-use super::options::ServerOptions;
-use super::stop::Stop;
-use crate::budget::Budget;
+use super::listener::{Accepted, BoxFuture, Listener};
+use super::permit::ServerState;
 
-/// How many refused connections are told so at once; others are closed without a word.
+/// How many connections are being refused with a message at once; others are closed without one.
 const REFUSALS: usize = 64;
 
-/// How many connections are accepted after the signal to stop: as many as a listener usually keeps waiting.
-const LATE_COMERS: usize = 1024;
+/// How many connections are accepted after shutdown was requested: as many as a listener usually queues.
+const LATE_CONNECTIONS: usize = 1024;
 
-/// How much longer than its calls a connection may take, to say that they were cancelled.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+/// How much longer than its calls a connection may take, to answer that they were cancelled.
+pub(crate) const CANCEL_TIME: Duration = Duration::from_millis(500);
 
-/// Accepts at these doors until the signal to stop, then waits for what is under way, that long at most.
+/// Accepts connections until shutdown is requested, then waits for those under way, for
+/// [`drain_time`](switchboard_core::Limits::drain_time) at most.
 ///
 /// # Cancel safety
 ///
 /// Dropping the future ends every connection.
-pub(crate) async fn run(
-    doors: Vec<Door>,
-    options: ServerOptions,
-    stop: Arc<Stop>,
-    budget: Arc<Budget>,
-    drain_time: Duration,
-) {
-    let owner = Owner(House::new(options, stop, budget));
-    let house = &owner.0;
-    #[cfg(feature = "tls")]
-    for tls in doors.iter().filter_map(Door::tls) {
-        house.tasks().spawn(watch(tls.clone(), Arc::clone(house)));
+pub(crate) async fn run(listeners: Vec<Box<dyn Listener>>, state: Arc<ServerState>) {
+    let owner = Owner(state);
+    let state = &owner.0;
+    for work in listeners.iter().filter_map(|listener| listener.background()) {
+        state.tasks().spawn(until_shutdown(work, Arc::clone(state)));
     }
-    accept(&doors, house).await;
-    drop(doors);
-    let tasks = house.tasks();
-    if tokio::time::timeout(drain_time.saturating_add(LAST_WORDS), tasks.finish()).await.is_err() {
+    accept(&listeners, state).await;
+    drop(listeners);
+    let tasks = state.tasks();
+    let drain_time = state.engine.settings().limits.drain_time;
+    if tokio::time::timeout(drain_time.saturating_add(CANCEL_TIME), tasks.finish()).await.is_err() {
         tracing::warn!(
             connections = tasks.count(),
             "calls are cancelled: they took longer than limits.drain_time"
@@ -54,20 +47,17 @@ pub(crate) async fn run(
     tasks.cancel().await;
 }
 
-/// Looks after a certificate's files until the signal to stop.
-#[cfg(feature = "tls")]
-async fn watch(tls: crate::tls::ServerTls, house: Arc<House>) {
-    let mut stopped = pin!(house.stop().wait());
-    let mut watching = pin!(tls.watch());
-    poll_fn(|cx| match watching.as_mut().poll(cx) {
+async fn until_shutdown(mut work: BoxFuture<'static, ()>, state: Arc<ServerState>) {
+    let mut requested = pin!(state.shutdown.wait());
+    poll_fn(|cx| match work.as_mut().poll(cx) {
         Poll::Ready(()) => Poll::Ready(()),
-        Poll::Pending => stopped.as_mut().poll(cx),
+        Poll::Pending => requested.as_mut().poll(cx),
     })
     .await;
 }
 
 /// Ends the connections when the server is dropped.
-struct Owner(Arc<House>);
+struct Owner(Arc<ServerState>);
 
 impl Drop for Owner {
     fn drop(&mut self) {
@@ -75,61 +65,66 @@ impl Drop for Owner {
     }
 }
 
-async fn accept(doors: &[Door], house: &Arc<House>) {
-    let mut stopped = pin!(house.stop().wait());
+async fn accept(listeners: &[Box<dyn Listener>], state: &Arc<ServerState>) {
+    let mut requested = pin!(state.shutdown.wait());
     let refusals = Arc::new(Semaphore::new(REFUSALS));
     let (mut late, mut turn) = (0, 0);
     loop {
-        let arrived = poll_fn(|cx| {
-            house.tasks().reap(cx);
-            // Connections that have arrived are taken, even if the signal came first; but not without end.
-            if late < LATE_COMERS
-                && let Poll::Ready(arrived) = poll_doors(doors, &mut turn, cx)
+        let accepted = poll_fn(|cx| {
+            state.tasks().reap(cx);
+            // Connections that have arrived are accepted, even if shutdown was requested first; but not without end.
+            if late < LATE_CONNECTIONS
+                && let Poll::Ready(accepted) = poll_listeners(listeners, &mut turn, cx)
             {
-                return Poll::Ready(Some(arrived));
+                return Poll::Ready(Some(accepted));
             }
-            stopped.as_mut().poll(cx).map(|()| None)
+            requested.as_mut().poll(cx).map(|()| None)
         });
-        let arrived = arrived.await;
-        if house.stop().is_given() {
+        let accepted = accepted.await;
+        if state.shutdown.is_requested() {
             late += 1;
         }
-        match arrived {
+        match accepted {
             None => return,
-            Some(Ok(arrival)) => admit(arrival, house, &refusals),
+            Some(Ok(accepted)) => admit(accepted, state, &refusals),
             Some(Err(error)) => pause_after(&error).await,
         }
     }
 }
 
-/// Who comes in at any door; each has its turn to be asked first, so that no crowd at one keeps another shut.
-fn poll_doors(doors: &[Door], turn: &mut usize, cx: &mut Context<'_>) -> Poll<io::Result<Arrival>> {
-    for offset in 0..doors.len() {
-        let index = (*turn + offset) % doors.len();
-        if let Poll::Ready(arrived) = doors[index].poll_accept(cx) {
+/// The next connection of any listener. Listeners are asked in turn, so that a busy one does not starve the others.
+fn poll_listeners(
+    listeners: &[Box<dyn Listener>],
+    turn: &mut usize,
+    cx: &mut Context<'_>,
+) -> Poll<io::Result<Box<dyn Accepted>>> {
+    for offset in 0..listeners.len() {
+        let index = (*turn + offset) % listeners.len();
+        if let Poll::Ready(accepted) = listeners[index].poll_accept(cx) {
             *turn = index + 1;
-            return Poll::Ready(arrived);
+            return Poll::Ready(accepted);
         }
     }
     Poll::Pending
 }
 
-fn admit(arrival: Arrival, house: &Arc<House>, refusals: &Arc<Semaphore>) {
-    match house.receive(arrival.address.map(|address| address.ip())) {
-        Some(guest) => guest.spawn(|guest| arrival.serve(guest)),
+fn admit(accepted: Box<dyn Accepted>, state: &Arc<ServerState>, refusals: &Arc<Semaphore>) {
+    match state.admit(accepted.address().map(|address| address.ip())) {
+        Some(permit) => permit.spawn(|permit| accepted.serve(permit)),
         None => {
-            let Ok(permit) = Arc::clone(refusals).try_acquire_owned() else { return };
-            let there = Arc::clone(house);
-            house.tasks().spawn(async move {
-                arrival.refuse(there.stop()).await;
-                drop(permit);
+            let Ok(turn) = Arc::clone(refusals).try_acquire_owned() else { return };
+            let error = ErrorObject::over_limit("connections", "too many connections; try again later");
+            let refused = accepted.refuse(&error, Arc::clone(&state.shutdown));
+            state.tasks().spawn(async move {
+                refused.await;
+                drop(turn);
             });
         }
     }
 }
 
-/// A connection that broke before it was accepted is nothing to wait for; when there are no more file descriptors, some
-/// connection has to end first.
+/// A connection that broke before it was accepted needs no pause. When the system has no more file descriptors, some connection
+/// has to end first.
 async fn pause_after(error: &io::Error) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {

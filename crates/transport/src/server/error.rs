@@ -1,20 +1,20 @@
-//! Why a URL cannot be listened at.
+//! Why a server cannot listen at a URL.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::address::AddressError;
+use crate::carrier::UrlError;
 
-/// Why a URL cannot be listened at.
+/// Why a server cannot listen at a URL.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListenError {
-    /// It is no URL of a carrier.
+    /// It is not a URL, or not one of a transport in this build.
     #[error(transparent)]
-    Address(#[from] AddressError),
-    /// This build does not have its carrier, or nobody can listen there.
-    #[error("{0:?} URLs cannot be listened at by this build")]
-    Unsupported(&'static str),
+    Url(#[from] UrlError),
+    /// Servers cannot listen at URLs of this scheme.
+    #[error("servers cannot listen at {0:?} URLs; they are for clients")]
+    Unsupported(String),
     /// It has no port.
     #[error("{0:?} has no port; add one, or 0 for any free one")]
     Port(String),
@@ -27,7 +27,7 @@ pub enum ListenError {
     /// No address has its name.
     #[error("no address has the name {0:?}; give an address, such as 127.0.0.1")]
     Unresolved(String),
-    /// Other machines can reach it, and it was not said that they may (SEC-O-05).
+    /// Other machines can reach it, which was not allowed (SEC-O-05).
     #[error("{0} can be reached from other machines")]
     Public(IpAddr),
     /// The system does not let us.
@@ -38,7 +38,7 @@ pub enum ListenError {
         /// Why not.
         error: io::Error,
     },
-    /// The file of a Unix socket cannot be listened at.
+    /// A file, such as a Unix socket's, cannot be listened at.
     #[error("cannot listen on {0}")]
     Unix(io::Error),
     /// A listener that was made elsewhere cannot be used.

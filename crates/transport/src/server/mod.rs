@@ -1,45 +1,50 @@
-//! Listening: accepts connections at any number of doors, refuses those that are too many, and ends in good order.
+//! One server for any number of listeners: it accepts connections, enforces limits on them, and shuts down gracefully.
 //!
-//! Whatever is accepted has a seat, sees the signal to stop, and runs in a task that the server owns. What is said over
-//! a connection is the business of its protocol.
+//! [`Server`] listens at URLs, or takes a [`Listener`] of yours. Every connection holds a [`ConnectionPermit`], sees the request
+//! to [shut down](Shutdown), and runs in a task that the server owns. What is said over a connection is up to its transport.
 
 mod accept;
-mod door;
 mod error;
-mod guest;
-#[cfg(feature = "tls")]
-mod handshake;
-mod many;
+mod limit;
+mod listener;
 mod options;
-mod seats;
-mod stop;
-#[cfg(feature = "stream")]
-mod streams;
+mod permit;
+mod refuse;
+#[expect(clippy::module_inception, reason = "the server is what this module is about")]
+mod server;
+mod shutdown;
 mod tasks;
 
 use std::sync::Arc;
 
-pub(crate) use self::accept::run;
-pub(crate) use self::door::{Door, http_refusal, say_and_close};
+#[cfg(feature = "http")]
+pub(crate) use self::accept::{CANCEL_TIME, run};
 pub use self::error::ListenError;
-pub(crate) use self::guest::Guest;
-pub use self::many::{Server, serve};
+pub use self::listener::{Accepted, BoxFuture, Listener};
 pub use self::options::ServerOptions;
-pub(crate) use self::stop::Stop;
+pub use self::permit::ConnectionPermit;
+#[cfg(feature = "http")]
+pub(crate) use self::permit::ServerState;
+#[cfg(feature = "http")]
+pub(crate) use self::refuse::linger;
+pub use self::refuse::refuse_and_close;
+pub use self::server::{Server, serve};
+pub use self::shutdown::Shutdown;
+pub use crate::budget::Share;
 
-/// Stops a server. Cheap to clone.
+/// Shuts a server down. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Handle(Arc<Stop>);
+pub struct Handle(Arc<Shutdown>);
 
 impl Handle {
-    pub(crate) fn new(stop: &Arc<Stop>) -> Handle {
-        Handle(Arc::clone(stop))
+    pub(crate) fn new(shutdown: &Arc<Shutdown>) -> Handle {
+        Handle(Arc::clone(shutdown))
     }
 
-    /// Tells the server to stop. Requests and connections that have arrived are still taken, later ones are not; what
-    /// was taken may finish within [`drain_time`](switchboard_core::Limits::drain_time), and is cancelled then. The future
-    /// that serves ends when all that is done.
+    /// Asks the server to shut down. Requests and connections that have arrived are still accepted, later ones are not. Calls
+    /// under way may finish within [`drain_time`](switchboard_core::Limits::drain_time) and are cancelled then. The future that
+    /// serves ends when all of that is done.
     pub fn shutdown(&self) {
-        self.0.give();
+        self.0.request();
     }
 }

@@ -31,6 +31,14 @@ impl Tasks {
         }
     }
 
+    /// Forgets those that are done, where nothing polls for them.
+    #[cfg(feature = "ws")]
+    pub(super) fn forget_finished(&self) {
+        if let Some(tasks) = &mut *self.lock() {
+            while tasks.try_join_next().is_some() {}
+        }
+    }
+
     /// Waits until all are done, those too that others start meanwhile.
     pub(super) async fn finish(&self) {
         let next = |cx: &mut Context<'_>| match &mut *self.lock() {

@@ -1,4 +1,4 @@
-//! Standard input and output as a connection: a server that another program starts.
+//! Standard input and output as a connection: a server that another program starts. Unix only.
 //!
 //! Nothing but messages may be written to standard output; log to standard error. Both ends are waited for by the
 //! runtime where the system can do that (pipes, sockets, terminals), so that no thread sits in a read when the program
@@ -6,6 +6,7 @@
 //! Files and the like are read by a thread, which does not keep
 //! the process from ending.
 
+mod carrier;
 mod descriptor;
 mod thread;
 
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use switchboard_core::{Connection, ConnectionError, Origin, Service};
 
+pub(crate) use self::carrier::StdioCarrier;
 use self::descriptor::{Input, Output};
 use crate::framing::Framing;
 use crate::stream::{self, Options};

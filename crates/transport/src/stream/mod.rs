@@ -10,11 +10,12 @@ use std::time::Duration;
 
 pub use sink::Sink;
 pub use source::Source;
-use switchboard_core::{Connection, Engine, Origin, Service, Settings};
+use switchboard_core::{Answer, Connection, Engine, ErrorObject, Origin, Service, Settings};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::budget::Budget;
 use crate::framing::Framing;
+use crate::server::{BoxFuture, ConnectionPermit, Shutdown, refuse_and_close};
 
 /// What is to be known about a stream before it can carry messages.
 #[derive(Clone, Debug)]
@@ -85,10 +86,13 @@ impl Options {
 }
 
 impl Options {
-    /// The same options for a connection of a server with this budget.
-    #[cfg(feature = "http")]
-    pub(crate) fn within(mut self, budget: &Arc<Budget>) -> Options {
-        self.budget = Some(Arc::clone(budget));
+    /// The same options for a connection of a server: with its limits and dialect, its idle time, and its budget for long
+    /// messages.
+    #[must_use]
+    pub fn within(mut self, permit: &ConnectionPermit) -> Options {
+        self.settings = Arc::clone(permit.settings());
+        self.idle_time = permit.options().stream_idle_time;
+        self.budget = Some(Arc::clone(permit.budget()));
         self
     }
 }
@@ -119,4 +123,18 @@ where
     let (source, sink) = frames(reader, writer, options);
     let engine = Engine::new(service, Arc::clone(&options.settings));
     Connection::new(source, sink, engine, origin).1
+}
+
+/// Sends an error and closes, for [`Accepted::refuse`](crate::server::Accepted::refuse) of transports over streams of bytes.
+pub fn refuse(
+    io: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    error: &ErrorObject,
+    framing: Framing,
+    shutdown: Arc<Shutdown>,
+) -> BoxFuture<'static, ()> {
+    let mut message = Vec::new();
+    if let Some(body) = Answer::refusal(error).body() {
+        framing.encode(body, &mut message);
+    }
+    Box::pin(async move { refuse_and_close(io, &message, &shutdown).await })
 }

@@ -11,11 +11,12 @@ use rustls_platform_verifier::Verifier;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::candid::Candid;
+#[cfg(feature = "http")]
+use super::HTTP;
+use super::client_stream::TlsClientStream;
 use super::error::TlsError;
 use super::explain::{Explained, explain};
-use super::{HTTP, files, provider};
-use crate::socket::Socket;
+use super::{files, provider};
 
 /// Whom a client trusts and who it says it is. All files are PEM.
 #[derive(Clone, Debug, Default)]
@@ -88,6 +89,7 @@ impl ClientTls {
     }
 
     /// The same for HTTP, whose version the handshake decides, unless it is to be one only.
+    #[cfg(feature = "http")]
     pub(crate) fn for_http(mut self, http2_only: bool) -> ClientTls {
         let config = Arc::make_mut(&mut self.config);
         let versions = if http2_only { &HTTP[..1] } else { &HTTP[..] };
@@ -95,15 +97,15 @@ impl ClientTls {
         self
     }
 
-    /// Greets the server of this name over a socket.
-    pub(crate) async fn connect(&self, tcp: TcpStream, host: &str) -> Result<Socket, Explained> {
+    /// Does the handshake with the server of this name.
+    pub(crate) async fn connect(&self, tcp: TcpStream, host: &str) -> Result<TlsClientStream, Explained> {
         let name = match &self.server_name {
             Some(name) => name.clone(),
             None => parse_name(host).map_err(|error| Explained(error.to_string()))?,
         };
         let connector = TlsConnector::from(Arc::clone(&self.config));
         let stream = connector.connect(name, tcp).await.map_err(|error| explain(&error, host))?;
-        Ok(Socket::Candid(Box::new(Candid::new(stream, host))))
+        Ok(TlsClientStream::new(stream, host))
     }
 }
 

@@ -6,8 +6,9 @@
 //!
 //! TLS 1.2 and 1.3 (SEC-H-07), with the cryptography of aws-lc. No process-wide default is installed or looked at.
 
-mod candid;
+mod accept;
 mod client;
+mod client_stream;
 mod der;
 mod error;
 mod explain;
@@ -19,9 +20,11 @@ use std::sync::{Arc, LazyLock};
 
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 
-pub(crate) use self::candid::Candid;
+pub(crate) use self::accept::accept;
 pub use self::client::{ClientFiles, ClientTls, Trust};
+pub(crate) use self::client_stream::TlsClientStream;
 pub use self::error::TlsError;
+#[cfg(feature = "http")]
 pub(crate) use self::explain::Explained;
 pub use self::identity::PeerCertificate;
 pub use self::server::{CallerProof, ServerFiles, ServerTls};

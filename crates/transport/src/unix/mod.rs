@@ -1,5 +1,6 @@
 //! Unix sockets: any framing over a socket in the file system, with the caller's credentials in every call.
 
+mod carrier;
 mod credentials;
 mod listener;
 
@@ -7,6 +8,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+pub(crate) use carrier::UnixCarrier;
 pub use credentials::PeerCredentials;
 pub use listener::Listener;
 use switchboard_core::{Connection, Origin, Peer, Service};

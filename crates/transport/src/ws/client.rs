@@ -18,7 +18,7 @@ use super::masks::Masks;
 use super::options::Options;
 use super::shared::Stream;
 use super::start;
-use crate::http::shown;
+use crate::http::redact;
 
 /// How a client opens a connection.
 #[derive(Clone, Debug)]
@@ -250,7 +250,7 @@ async fn shake_hands<S: Stream>(
     io.write_all(&request(place.path(), &own, &options.headers)).await.map_err(broken)?;
     io.flush().await.map_err(broken)?;
     if let Some(tap) = tap {
-        let head = shown::handshake(place.path(), &own, &options.headers);
+        let head = redact::handshake(place.path(), &own, &options.headers);
         tap.show(Direction::Sent, Wire::Carrier(&head));
     }
     let mut unread = BytesMut::with_capacity(1 << 10);
@@ -270,7 +270,7 @@ async fn shake_hands<S: Stream>(
         }
     };
     if let Some(tap) = tap {
-        tap.show(Direction::Received, Wire::Carrier(&shown::response(status, &headers)));
+        tap.show(Direction::Received, Wire::Carrier(&redact::response(status, &headers)));
     }
     if status != StatusCode::SWITCHING_PROTOCOLS {
         let body = excerpt(&mut io, &headers, unread).await;

@@ -11,6 +11,7 @@
 //! What this does not do: compression, or WebSocket over HTTP/2.
 
 mod accept;
+mod carrier;
 mod client;
 mod clock;
 mod close;
@@ -30,6 +31,7 @@ use bytes::BytesMut;
 use switchboard_core::{Connection, Engine, Origin, Peer, Service, Settings};
 
 pub use accept::{AcceptError, accept};
+pub(crate) use carrier::WsCarrier;
 pub use client::{ClientOptions, ConnectError, connect, connect_over};
 pub use close::{Close, CloseCode, Violation};
 pub use decoder::{Decoder, Received};

@@ -9,9 +9,10 @@ pub(crate) mod line;
 pub(crate) mod websocket;
 
 use ::http::HeaderMap;
-use switchboard::address::{Address, Scheme};
 use switchboard::framing::Framing;
 use switchboard::{Dial, DialError, Raw, Tap};
+
+use crate::target::{is_http, is_websocket};
 
 pub(crate) use deaths::Deaths;
 pub(crate) use http::{Head, Length, Request};
@@ -47,24 +48,19 @@ impl Endpoint {
     }
 
     pub(crate) fn carrier(&self) -> Carrier {
-        let parse = |framing: &Option<String>, default: Framing| {
-            framing.as_deref().and_then(|name| name.parse().ok()).unwrap_or(default)
-        };
-        match self.dial.address() {
-            Address::Web { scheme: Scheme::Ws | Scheme::Wss, .. } => Carrier::WebSocket,
-            Address::Socket { framing, .. } | Address::Unix { framing, .. } => {
-                Carrier::Stream(parse(framing, Framing::default()))
-            }
-            Address::Exec { framing, .. } | Address::Stdio { framing } => {
-                Carrier::Stream(parse(framing, Framing::Lines))
-            }
-            _ => Carrier::Http,
+        let url = self.dial.url();
+        let framing = |default| Framing::of(url).ok().flatten().unwrap_or(default);
+        match url.scheme() {
+            scheme if is_http(scheme) => Carrier::Http,
+            scheme if is_websocket(scheme) => Carrier::WebSocket,
+            "exec" => Carrier::Stream(framing(Framing::Lines)),
+            _ => Carrier::Stream(framing(Framing::default())),
         }
     }
 
     /// Whether others can connect to the same server.
     pub(crate) fn is_shared(&self) -> bool {
-        !matches!(self.dial.address(), Address::Exec { .. })
+        self.dial.url().scheme() != "exec"
     }
 
     /// Opens a connection.
@@ -74,17 +70,15 @@ impl Endpoint {
 
     /// The URL of the same place, with another carrier.
     pub(crate) fn with_scheme(&self, scheme: &str) -> String {
-        match self.dial.address() {
-            Address::Web { place, .. } | Address::Socket { place, .. } => format!("{scheme}://{place}"),
-            other => other.to_string(),
+        match self.dial.url().place() {
+            Some(place) => format!("{scheme}://{place}"),
+            None => self.dial.url().to_string(),
         }
     }
 
     /// The host and the path that HTTP asks for.
     pub(crate) fn target(&self) -> (String, String) {
-        match self.dial.address() {
-            Address::Web { place, path, .. } => (place.to_string(), path.clone()),
-            other => (other.to_string(), "/".to_owned()),
-        }
+        let url = self.dial.url();
+        (url.place().map_or_else(|| url.to_string(), ToString::to_string), url.path_and_query().into_owned())
     }
 }

@@ -21,8 +21,8 @@ pub(super) use self::request::paths;
 use self::request::{Plain, read};
 use super::answer::outcome;
 use super::pipe::Shared;
-use super::rules::{Kept, Rules};
-use super::watch::Activity;
+use super::rules::{RequestOptions, Rules};
+use super::timeouts::Activity;
 
 /// As much as is read at a time. What does not fit is not plain.
 pub(super) const SIZE: usize = 8 << 10;
@@ -113,8 +113,8 @@ async fn call(
     bytes: &mut BytesMut,
 ) -> io::Result<Option<Answer>> {
     let timed = plain.timeout.map(|timeout| {
-        let kept = Kept { headers: None, timeout: Some((Instant::now(), timeout)) };
-        kept.put_into(cx)
+        let requested = RequestOptions { headers: None, timeout: Some((Instant::now(), timeout)) };
+        requested.put_into(cx)
     });
     let mut calls = pin!(rules.engine.exchange(text, timed.as_ref().unwrap_or(cx)));
     poll_fn(|task| {

@@ -36,7 +36,7 @@ pub(in crate::http) fn paths(options: &Options) -> Vec<String> {
         let is_for_websockets = *path == crate::http::upgrade::PATH;
         #[cfg(not(feature = "ws"))]
         let is_for_websockets = false;
-        !options.stream_paths.contains(path) && !is_for_websockets && !path.contains(['?', '#'])
+        !options.routes.takes_post(path) && !is_for_websockets && !path.contains(['?', '#'])
     };
     options.paths.iter().filter(is_plain).cloned().collect()
 }
@@ -119,7 +119,7 @@ mod tests {
     use switchboard_core::{Router, Settings};
 
     use super::*;
-    use crate::http::Cors;
+    use crate::http::{Cors, StreamRoute};
 
     fn rules(options: Options) -> Rules {
         let router = Arc::new(Router::builder().build().unwrap());
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(paths(&Options::default()), ["/", "/rpc", "/jsonrpc"]);
         assert!(paths(&Options { keep_headers: true, ..Options::default() }).is_empty());
         assert!(paths(&Options { cors: Some(Cors::default()), ..Options::default() }).is_empty());
-        let streaming = Options { stream_paths: vec!["/rpc".to_owned()], ..Options::default() };
+        let streaming = Options::default().route("/rpc", StreamRoute);
         assert_eq!(paths(&streaming), ["/", "/jsonrpc"]);
     }
 }

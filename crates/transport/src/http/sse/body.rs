@@ -11,10 +11,11 @@ use futures_core::Stream;
 use switchboard_core::{Code, ErrorObject, Output, Outputs};
 use tokio::time::{Instant, Sleep};
 
+use super::super::in_flight::InFlight;
 use super::super::pipe::Shared;
-use super::super::watch::after;
+use super::super::timeouts::after;
 use super::{DONE, STARTED, writer};
-use crate::server::Stop;
+use crate::server::Shutdown;
 
 /// How many bytes of events that are there at once go out as one piece.
 const AT_ONCE: usize = 16 << 10;
@@ -28,21 +29,21 @@ pub(in super::super) struct EventBody {
     /// Comes to its end when the stream has to.
     closing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     is_done: bool,
-    _stay: Stay,
+    _guard: StreamGuard,
 }
 
 impl EventBody {
-    pub(super) fn new(
+    pub(in super::super) fn new(
         outputs: Outputs,
         has_start: bool,
         keep_alive: Option<Duration>,
         drain_time: Duration,
-        stay: Stay,
+        guard: StreamGuard,
     ) -> EventBody {
         let keep_alive =
             keep_alive.map(|time| (time, Box::pin(tokio::time::sleep_until(after(Instant::now(), time)))));
-        let closing = stay.closing(drain_time);
-        EventBody { outputs, has_start, keep_alive, closing, is_done: false, _stay: stay }
+        let closing = guard.closing(drain_time);
+        EventBody { outputs, has_start, keep_alive, closing, is_done: false, _guard: guard }
     }
 
     /// The events that are ready, as one piece; none after the last.
@@ -102,30 +103,41 @@ impl std::fmt::Debug for EventBody {
     }
 }
 
-/// The connection that an event stream goes over, as far as it is ours: it is told that the answer is not at its end.
+/// What a response holds on to while it is being sent as a stream: the connection is told that the answer has not ended, and the
+/// stream is told when the server shuts down.
 #[derive(Default)]
-pub(in super::super) struct Stay(Option<(Arc<Shared>, Arc<Stop>)>);
+pub(in super::super) struct StreamGuard {
+    socket: Option<Arc<Shared>>,
+    shutdown: Option<Arc<Shutdown>>,
+    _in_flight: Option<InFlight>,
+}
 
-impl Stay {
-    pub(in super::super) fn new(socket: Arc<Shared>, stop: Arc<Stop>) -> Stay {
+impl StreamGuard {
+    /// For a stream over a connection of ours.
+    pub(in super::super) fn new(socket: Arc<Shared>, shutdown: Arc<Shutdown>) -> StreamGuard {
         socket.activity.begin_stream();
-        Stay(Some((socket, stop)))
+        StreamGuard { socket: Some(socket), shutdown: Some(shutdown), _in_flight: None }
     }
 
-    /// Waits until the server stops, and then for most of the time that it gives: the last words of the stream have to be
-    /// out when that is over.
+    /// For a stream of an endpoint that is mounted into another server.
+    pub(in super::super) fn mounted(shutdown: Arc<Shutdown>, in_flight: InFlight) -> StreamGuard {
+        StreamGuard { socket: None, shutdown: Some(shutdown), _in_flight: Some(in_flight) }
+    }
+
+    /// Waits until the server shuts down, and then for most of the drain time: the stream's last event has to be sent when that
+    /// is over.
     fn closing(&self, drain_time: Duration) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
-        let stop = Arc::clone(&self.0.as_ref()?.1);
+        let shutdown = Arc::clone(self.shutdown.as_ref()?);
         Some(Box::pin(async move {
-            stop.wait().await;
+            shutdown.wait().await;
             tokio::time::sleep_until(after(Instant::now(), drain_time - drain_time / 8)).await;
         }))
     }
 }
 
-impl Drop for Stay {
+impl Drop for StreamGuard {
     fn drop(&mut self) {
-        if let Some((socket, _)) = &self.0 {
+        if let Some(socket) = &self.socket {
             socket.activity.end_stream();
         }
     }

@@ -18,7 +18,7 @@ use switchboard_core::{
 };
 use tokio::time::{Instant, Sleep};
 
-use super::super::watch::after;
+use super::super::timeouts::after;
 use super::{DONE, Parser, Piece, STARTED};
 
 /// How a stream is read.

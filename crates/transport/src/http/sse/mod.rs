@@ -8,8 +8,7 @@
 //!
 //! - **POST with `Accept: text/event-stream`**, on every path. Where `Accept` takes JSON as well, the higher quality
 //!   decides, then what is named rather than covered by a range, then what stands first.
-//! - **A stream path**, `/rpc/stream` unless [`Options::stream_paths`](super::Options::stream_paths) says otherwise, by POST,
-//!   or by GET with the call in the query: `?method=count&id=7&to=3`. See [`Get`](super::Get) for who may do that.
+//! - **A path of a [`StreamRoute`](super::StreamRoute)**, by default `/rpc/stream`, by POST, or by GET with the call in the query: `?method=count&id=7&to=3`. See [`Get`](super::Get) for who may do that.
 //!
 //! In a query `method` names the method and `id` is the identifier, 1 if it is left out. Every other pair is a parameter
 //! by name: JSON if it can be read as JSON, otherwise a string. What looks like a number and is to be a string is put in
@@ -20,15 +19,13 @@
 //! ([`Options::keep_alive`](super::Options::keep_alive)). A reader that goes away cancels the call. A server that shuts down lets streams go
 //! on for most of [`drain_time`](switchboard_core::Limits::drain_time), and ends them with error -32006.
 
-mod answer;
 mod body;
 mod items;
 mod parser;
-mod query;
+pub(super) mod query;
 mod writer;
 
-pub(super) use self::answer::{Asked, answer};
-pub(super) use self::body::{EventBody, Stay};
+pub(super) use self::body::{EventBody, StreamGuard};
 pub(super) use self::items::{Reading, open};
 pub use self::parser::{Event, Parser, Piece, TooLong};
 

@@ -7,7 +7,7 @@ use switchboard_core::{Id, Json};
 /// # Errors
 ///
 /// What is wrong with the query.
-pub(super) fn request(query: &str) -> Result<Vec<u8>, &'static str> {
+pub(in super::super) fn request(query: &str) -> Result<Vec<u8>, &'static str> {
     let (mut method, mut id) = (None, None);
     let mut params = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -41,7 +41,7 @@ pub(super) fn request(query: &str) -> Result<Vec<u8>, &'static str> {
 }
 
 /// The name of the method that a query calls, if it is well formed.
-pub(super) fn method(query: &str) -> Option<String> {
+pub(in super::super) fn method(query: &str) -> Option<String> {
     let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     pairs.find(|(name, _)| decode(name).as_deref() == Ok("method")).and_then(|(_, value)| decode(value).ok())
 }

@@ -1,5 +1,7 @@
 //! TCP: any framing over a socket.
 
+mod carrier;
+
 use std::io;
 use std::sync::Arc;
 
@@ -7,6 +9,7 @@ use switchboard_core::{Connection, Origin, Peer, Service};
 use tokio::net::{TcpStream, ToSocketAddrs};
 use tokio::time::timeout;
 
+pub(crate) use self::carrier::TcpCarrier;
 use crate::running;
 use crate::stream::{self, Options};
 

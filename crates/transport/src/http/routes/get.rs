@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::HeaderMap;
 use switchboard_core::{Description, ResultDescription};
 
-use super::fault::Fault;
+use super::super::fault::Fault;
 
 /// Which methods may be called by GET, on a stream path.
 ///
@@ -61,7 +61,7 @@ impl Get {
     }
 
     /// Whether nothing at all may be called where the server listens like this.
-    pub(super) fn is_off(&self, is_loopback: bool) -> bool {
+    pub(in super::super) fn is_off(&self, is_loopback: bool) -> bool {
         match &self.0 {
             Rule::ByAddress => !is_loopback,
             Rule::Any => false,
@@ -70,7 +70,7 @@ impl Get {
     }
 
     /// Whether this method may be called by a request with these headers, whose `Origin` has passed if it has one.
-    pub(super) fn check(&self, method: Option<&str>, headers: &HeaderMap) -> Result<(), Fault> {
+    pub(in super::super) fn check(&self, method: Option<&str>, headers: &HeaderMap) -> Result<(), Fault> {
         let mut sites = headers.get_all("sec-fetch-site").iter();
         let is_foreign = sites.any(|site| !matches!(site.as_bytes(), b"same-origin" | b"none"));
         if is_foreign && !headers.contains_key(http::header::ORIGIN) {

@@ -1,4 +1,4 @@
-//! An open connection of a client that says in plain words why it broke.
+//! The client's end of a TLS connection, which explains errors in plain words.
 //!
 //! With TLS 1.3 a server judges the client's certificate after the handshake, from the client's point of view: its refusal
 //! comes instead of the first answer, or while something is being written.
@@ -15,7 +15,7 @@ use super::explain::explain;
 
 /// The client's end of a connection to a host.
 #[derive(Debug)]
-pub(crate) struct Candid {
+pub(crate) struct TlsClientStream {
     tls: TlsStream<TcpStream>,
     host: String,
     /// A write failed like this, and what the far side said last is awaited.
@@ -24,12 +24,13 @@ pub(crate) struct Candid {
     unread: Vec<u8>,
 }
 
-impl Candid {
-    pub(super) fn new(tls: TlsStream<TcpStream>, host: &str) -> Candid {
-        Candid { tls, host: host.to_owned(), failed: None, unread: Vec::new() }
+impl TlsClientStream {
+    pub(super) fn new(tls: TlsStream<TcpStream>, host: &str) -> TlsClientStream {
+        TlsClientStream { tls, host: host.to_owned(), failed: None, unread: Vec::new() }
     }
 
     /// Whether the handshake decided for HTTP/2.
+    #[cfg(feature = "http")]
     pub(crate) fn is_http2(&self) -> bool {
         self.tls.get_ref().1.alpn_protocol() == Some(b"h2")
     }
@@ -76,7 +77,7 @@ impl Candid {
     }
 }
 
-impl AsyncRead for Candid {
+impl AsyncRead for TlsClientStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -93,7 +94,7 @@ impl AsyncRead for Candid {
     }
 }
 
-impl AsyncWrite for Candid {
+impl AsyncWrite for TlsClientStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.poll_writing(cx, |tls, cx| tls.poll_write(cx, buf))
     }

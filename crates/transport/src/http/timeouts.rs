@@ -127,7 +127,7 @@ impl Activity {
 
 /// What the clock says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Decision {
     /// Go on, and look again at that time.
     Until(Instant),
     /// The connection is idle: end it in good order, at that time in any case.
@@ -210,26 +210,26 @@ impl Clock {
     }
 
     /// Decides, at a time that was given before.
-    pub(super) fn decide(&mut self, activity: &Activity, now: Instant) -> Verdict {
+    pub(super) fn decide(&mut self, activity: &Activity, now: Instant) -> Decision {
         match self.phase {
-            Phase::Head(due) if now >= due && self.is_first && !activity.is_http2 => Verdict::Refuse,
-            Phase::Head(due) if now >= due => Verdict::Close,
-            Phase::Head(due) => Verdict::Until(due),
+            Phase::Head(due) if now >= due && self.is_first && !activity.is_http2 => Decision::Refuse,
+            Phase::Head(due) if now >= due => Decision::Close,
+            Phase::Head(due) => Decision::Until(due),
             // A request that came in while we were leaving was accepted, and is answered.
-            Phase::Leaving if activity.running.load(Relaxed) > 0 => Verdict::Until(after(now, LEAVE_TIME)),
-            Phase::Leaving => Verdict::Close,
+            Phase::Leaving if activity.running.load(Relaxed) > 0 => Decision::Until(after(now, LEAVE_TIME)),
+            Phase::Leaving => Decision::Close,
             Phase::Quiet(since) => {
                 let moved = activity.moved.swap(false, Relaxed);
                 if moved || activity.running.load(Relaxed) > 0 {
                     self.phase = Phase::Quiet(now);
-                    return Verdict::Until(after(now, (self.idle_time / 4).max(SHORTEST_WAIT)));
+                    return Decision::Until(after(now, (self.idle_time / 4).max(SHORTEST_WAIT)));
                 }
                 let due = after(since, self.idle_time);
                 if now < due {
-                    return Verdict::Until(due);
+                    return Decision::Until(due);
                 }
                 self.phase = Phase::Leaving;
-                Verdict::Leave(now + LEAVE_TIME.min(self.idle_time))
+                Decision::Leave(now + LEAVE_TIME.min(self.idle_time))
             }
         }
     }
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(clock.notice(&activity), None);
         activity.note_read();
         assert_eq!(clock.notice(&activity), None, "bytes that trickle in do not set the clock back");
-        assert_eq!(clock.decide(&activity, now + 10 * SECOND), Verdict::Refuse);
+        assert_eq!(clock.decide(&activity, now + 10 * SECOND), Decision::Refuse);
     }
 
     #[tokio::test(start_paused = true)]
@@ -269,10 +269,10 @@ mod tests {
         request(&activity);
         assert_eq!(clock.notice(&activity), Some(now + 15 * SECOND));
         // There was a request since the clock last looked: it does not know when.
-        assert_eq!(clock.decide(&activity, now + 15 * SECOND), Verdict::Until(now + 30 * SECOND));
-        assert_eq!(clock.decide(&activity, now + 30 * SECOND), Verdict::Until(now + 75 * SECOND));
-        assert_eq!(clock.decide(&activity, now + 75 * SECOND), Verdict::Leave(now + 80 * SECOND));
-        assert_eq!(clock.decide(&activity, now + 80 * SECOND), Verdict::Close);
+        assert_eq!(clock.decide(&activity, now + 15 * SECOND), Decision::Until(now + 30 * SECOND));
+        assert_eq!(clock.decide(&activity, now + 30 * SECOND), Decision::Until(now + 75 * SECOND));
+        assert_eq!(clock.decide(&activity, now + 75 * SECOND), Decision::Leave(now + 80 * SECOND));
+        assert_eq!(clock.decide(&activity, now + 80 * SECOND), Decision::Close);
     }
 
     #[tokio::test(start_paused = true)]
@@ -281,7 +281,7 @@ mod tests {
         activity.begin();
         clock.notice(&activity);
         let later = now + 1000 * SECOND;
-        assert_eq!(clock.decide(&activity, later), Verdict::Until(later + 15 * SECOND));
+        assert_eq!(clock.decide(&activity, later), Decision::Until(later + 15 * SECOND));
     }
 
     #[tokio::test(start_paused = true)]
@@ -291,7 +291,7 @@ mod tests {
         clock.notice(&activity);
         activity.note_read();
         assert_eq!(clock.notice(&activity), Some(now + 10 * SECOND));
-        assert_eq!(clock.decide(&activity, now + 10 * SECOND), Verdict::Close);
+        assert_eq!(clock.decide(&activity, now + 10 * SECOND), Decision::Close);
     }
 
     #[tokio::test(start_paused = true)]
@@ -323,7 +323,7 @@ mod tests {
         activity.note_read();
         activity.note_written(100);
         assert_eq!(clock.notice(&activity), None);
-        assert_eq!(clock.decide(&activity, now + 10 * SECOND), Verdict::Close);
+        assert_eq!(clock.decide(&activity, now + 10 * SECOND), Decision::Close);
     }
 
     #[tokio::test(start_paused = true)]
@@ -334,8 +334,8 @@ mod tests {
         clock.notice(&activity);
         clock.decide(&activity, now + 15 * SECOND);
         activity.note_written(17);
-        assert_eq!(clock.decide(&activity, now + 30 * SECOND), Verdict::Until(now + 75 * SECOND));
+        assert_eq!(clock.decide(&activity, now + 30 * SECOND), Decision::Until(now + 75 * SECOND));
         activity.note_written(16 << 10);
-        assert_eq!(clock.decide(&activity, now + 75 * SECOND), Verdict::Until(now + 90 * SECOND));
+        assert_eq!(clock.decide(&activity, now + 75 * SECOND), Decision::Until(now + 90 * SECOND));
     }
 }

@@ -1,0 +1,75 @@
+//! What a transport needs to listen and to connect.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use switchboard_core::{Call, ErrorObject, ReplyFuture, Service, Settings, Version, service_fn};
+
+#[cfg(feature = "tls")]
+use crate::tls::{ClientTls, ServerTls};
+
+/// What a transport needs to listen. Everything else comes with the [permit](crate::server::ConnectionPermit) of each
+/// connection.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ListenSetup {
+    /// Whether other machines may reach the listener: no.
+    pub is_public: bool,
+    /// The certificate for URLs whose scheme uses TLS.
+    #[cfg(feature = "tls")]
+    pub tls: Option<ServerTls>,
+}
+
+/// What a transport needs to connect.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct ConnectSetup {
+    /// Answers what the server calls, where the transport lets it. Unless set, there are no methods.
+    pub service: Arc<dyn Service>,
+    /// Limits, dialect and tap.
+    pub settings: Arc<Settings>,
+    /// How long connecting may take: 10 s.
+    pub connect_time: Duration,
+    /// The version of JSON-RPC, over HTTP.
+    pub version: Version,
+    /// The headers of every request or handshake, where the transport has any.
+    #[cfg(feature = "http")]
+    pub headers: http::HeaderMap,
+    /// How TLS is used, for URLs whose scheme uses TLS; by default, certificates that this machine trusts are.
+    #[cfg(feature = "tls")]
+    pub tls: Option<ClientTls>,
+}
+
+impl Default for ConnectSetup {
+    fn default() -> ConnectSetup {
+        let nothing = |call: &Call| ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str()));
+        ConnectSetup {
+            service: Arc::new(service_fn(nothing)),
+            settings: Arc::default(),
+            connect_time: Duration::from_secs(10),
+            version: Version::V2,
+            #[cfg(feature = "http")]
+            headers: http::HeaderMap::new(),
+            #[cfg(feature = "tls")]
+            tls: None,
+        }
+    }
+}
+
+#[cfg(feature = "stream")]
+impl ConnectSetup {
+    /// The options of a connection over a stream of bytes with this framing.
+    #[must_use]
+    pub fn stream_options(&self, framing: crate::framing::Framing) -> crate::stream::Options {
+        crate::stream::Options::new(framing)
+            .with_settings(Arc::clone(&self.settings))
+            .with_connect_time(self.connect_time)
+    }
+}
+
+impl fmt::Debug for ConnectSetup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConnectSetup").field("connect_time", &self.connect_time).finish_non_exhaustive()
+    }
+}

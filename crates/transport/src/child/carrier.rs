@@ -1,0 +1,74 @@
+//! `exec` URLs: messages with a program that is started.
+
+use std::fmt;
+
+use switchboard_core::Peer;
+
+use super::{Bare, Command};
+use crate::carrier::{Carrier, ConnectSetup, Url, UrlError};
+use crate::dial::DialError;
+use crate::framing::Framing;
+use crate::raw::Raw;
+use crate::server::BoxFuture;
+
+/// Messages over standard input and output of a child process.
+#[derive(Debug)]
+pub(crate) struct ChildCarrier;
+
+impl Carrier for ChildCarrier {
+    fn schemes(&self) -> &'static [&'static str] {
+        &["exec"]
+    }
+
+    fn check(&self, url: &Url) -> Result<(), UrlError> {
+        command(url).and_then(|_| Framing::of(url)).map(drop)
+    }
+
+    fn connect(&self, url: Url, setup: ConnectSetup) -> BoxFuture<'static, Result<Peer, DialError>> {
+        Box::pin(async move {
+            let command: Command = command(&url)?.parse().map_err(|error| unreachable(&error))?;
+            // Programs that talk over standard input and output mostly write one message a line.
+            let options = setup.stream_options(Framing::of(&url)?.unwrap_or(Framing::Lines));
+            let peer = super::connect(&command, setup.service, &options).await;
+            peer.map_err(|error| unreachable(&error))
+        })
+    }
+
+    fn open(&self, url: Url, _: ConnectSetup) -> BoxFuture<'static, Result<Raw, DialError>> {
+        Box::pin(async move {
+            let command: Command = command(&url)?.parse().map_err(|error| unreachable(&error))?;
+            Ok(Raw::child(Bare::start(&command).map_err(|error| unreachable(&error))?))
+        })
+    }
+}
+
+fn unreachable(error: &dyn fmt::Display) -> DialError {
+    DialError::Unreachable(error.to_string())
+}
+
+fn command(url: &Url) -> Result<String, UrlError> {
+    match url.text_without("framing") {
+        Some(command) if command.trim().is_empty() => {
+            Err(UrlError::Empty(url.to_string(), "command; write it as \"exec:program argument\""))
+        }
+        Some(command) => Ok(command),
+        None => Err(UrlError::UnexpectedHost(url.to_string(), url.scheme().to_owned(), "COMMAND")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_must_name_a_command() {
+        let check = |url: &str, expected: &str| {
+            let error = ChildCarrier.check(&url.parse().unwrap()).expect_err(url).to_string();
+            assert!(error.contains(expected), "{url}: {error}");
+        };
+        check("exec:", "names no command");
+        check("exec:  ?framing=lsp", "names no command");
+        check("exec://server", "write it as \"exec:COMMAND\"");
+        assert!(ChildCarrier.check(&"exec:get http://a/?x=1".parse().unwrap()).is_ok());
+    }
+}

@@ -1,0 +1,214 @@
+//! A request that has passed the guard, and its body.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as Task, Poll};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use http::request::Parts;
+use http::{HeaderMap, Request, Response};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use switchboard_core::Context;
+use tokio::time::Sleep;
+
+use super::super::answer::RequestScope;
+use super::super::body::{self, Body};
+use super::super::fault::Fault;
+use crate::budget::Share;
+
+/// A request whose `Host` and `Origin` have passed, for a [`Route`](super::Route).
+pub struct Guarded {
+    /// Its head.
+    pub head: Parts,
+    /// The context of calls that are made for it: with the connection it came over, its timeout, and what middleware attached.
+    pub cx: Context,
+    body: RequestBody,
+}
+
+/// Why the body of a request was not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the body of the request was not read: {why}")]
+pub struct Unread {
+    why: body::Unread,
+    limit: usize,
+    closes: bool,
+}
+
+impl Unread {
+    /// The response that says so: 413, 408, 503 or 400.
+    #[must_use]
+    pub fn response(self) -> Response<Body> {
+        Fault::unread(self.why, self.limit).respond(HeaderMap::new(), self.closes)
+    }
+}
+
+impl Guarded {
+    pub(super) fn new<B>(
+        head: Parts,
+        cx: Context,
+        body: B,
+        scope: Arc<dyn RequestScope>,
+        is_http1: bool,
+    ) -> Guarded
+    where
+        B: HttpBody + Unpin + Send + 'static,
+        B::Data: Send,
+    {
+        let rules = scope.rules();
+        let (limit, time) = (rules.settings().limits.frame, rules.options.body_time);
+        let share = Share::of(Some(scope.budget()));
+        let stream = Box::pin(Adapted(body));
+        let body = RequestBody { stream, limit, time, share, read: 0, timer: None, scope, is_http1 };
+        Guarded { head, cx, body }
+    }
+
+    /// Reads the body, of at most `limit` bytes, which [`limits.frame`](switchboard_core::Limits::frame) bounds too. It has to
+    /// arrive within [`body_time`](crate::http::Options::body_time), and counts towards the memory for long messages as long as
+    /// it is in use.
+    ///
+    /// # Errors
+    ///
+    /// When it is too long, too slow, finds no room, or breaks off. [`Unread::response`] is the answer to that.
+    pub async fn read(self, limit: usize) -> Result<Bytes, Unread> {
+        self.body.read_all(limit).await
+    }
+
+    /// The request with its body, which has the same limits.
+    #[must_use]
+    pub fn into_request(self) -> Request<RequestBody> {
+        Request::from_parts(self.head, self.body)
+    }
+
+    /// What decides about requests of this endpoint.
+    pub(super) fn scope(&self) -> &Arc<dyn RequestScope> {
+        &self.body.scope
+    }
+
+    /// Refuses the request. If its body is unread, the connection closes, for what follows is not known to be a request.
+    pub(super) fn refuse(self, fault: Fault) -> Response<Body> {
+        let closes = self.body.is_http1 && !self.body.is_end_stream();
+        if closes {
+            self.body.scope.note_closing();
+        }
+        fault.respond(HeaderMap::new(), closes)
+    }
+
+    pub(super) fn into_parts(self) -> (Parts, Context, RequestBody) {
+        (self.head, self.cx, self.body)
+    }
+}
+
+impl fmt::Debug for Guarded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guarded").field("method", &self.head.method).finish_non_exhaustive()
+    }
+}
+
+/// The body of a request that has passed the guard. It fails when it exceeds a limit of size, time or memory.
+pub struct RequestBody {
+    stream: Pin<Box<dyn HttpBody<Data = Bytes, Error = Broken> + Send>>,
+    limit: usize,
+    time: Duration,
+    /// Covers what was read.
+    share: Share,
+    read: usize,
+    /// Started when the body is waited for.
+    timer: Option<Pin<Box<Sleep>>>,
+    pub(super) scope: Arc<dyn RequestScope>,
+    is_http1: bool,
+}
+
+impl RequestBody {
+    pub(super) async fn read_all(mut self, limit: usize) -> Result<Bytes, Unread> {
+        let limit = limit.min(self.limit);
+        let share = std::mem::take(&mut self.share);
+        match body::read(&mut self.stream, limit, self.time, share).await {
+            Ok(text) => Ok(text),
+            Err(why) => Err(self.unread(why, limit)),
+        }
+    }
+
+    fn unread(&self, why: body::Unread, limit: usize) -> Unread {
+        if self.is_http1 {
+            self.scope.note_closing();
+        }
+        Unread { why, limit, closes: self.is_http1 }
+    }
+
+    /// Whether the time for the body is over.
+    fn poll_time(&mut self, cx: &mut Task<'_>) -> Poll<()> {
+        let time = self.time;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(time)));
+        timer.as_mut().poll(cx)
+    }
+
+    /// Counts what was read.
+    fn count(&mut self, bytes: usize) -> Result<(), body::Unread> {
+        self.read += bytes;
+        match self.read {
+            read if read > self.limit => Err(body::Unread::TooLarge),
+            read if !self.share.cover(read) => Err(body::Unread::NoRoom),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl HttpBody for RequestBody {
+    type Data = Bytes;
+    type Error = Unread;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Task<'_>) -> Poll<Option<Result<Frame<Bytes>, Unread>>> {
+        let frame = match self.stream.as_mut().poll_frame(cx) {
+            Poll::Ready(Some(frame)) => frame.map_err(|Broken| body::Unread::Broken),
+            Poll::Ready(None) => return Poll::Ready(None),
+            Poll::Pending if self.poll_time(cx).is_pending() => return Poll::Pending,
+            Poll::Pending => Err(body::Unread::TooSlow),
+        };
+        let length = |frame: &Frame<Bytes>| frame.data_ref().map_or(0, Bytes::len);
+        let frame = frame.and_then(|frame| self.count(length(&frame)).map(|()| frame));
+        Poll::Ready(Some(frame.map_err(|why| self.unread(why, self.limit))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.stream.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.stream.size_hint()
+    }
+}
+
+impl fmt::Debug for RequestBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestBody").field("read", &self.read).finish_non_exhaustive()
+    }
+}
+
+/// The connection broke, or the body's framing is wrong.
+#[derive(Debug)]
+struct Broken;
+
+/// Any body, as one of bytes.
+struct Adapted<B>(B);
+
+impl<B: HttpBody + Unpin> HttpBody for Adapted<B> {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Task<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        let frame = Pin::new(&mut self.0).poll_frame(cx);
+        let whole = |frame: Frame<B::Data>| frame.map_data(|mut data| data.copy_to_bytes(data.remaining()));
+        frame.map(|frame| frame.map(|frame| frame.map(whole).map_err(|_| Broken)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}

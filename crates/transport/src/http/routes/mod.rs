@@ -1,0 +1,199 @@
+//! What an endpoint answers besides calls: event streams, documents, pages, and services of others, at paths of their own.
+//!
+//! Requests reach a route behind the same guard as calls: `Host` and `Origin` have passed. Bodies have the same limits of size,
+//! time and memory, and the server waits for the response when it shuts down.
+
+mod document;
+mod get;
+mod guarded;
+mod page;
+mod stream;
+mod tower;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as Task, Poll};
+
+use http::header::HeaderMap;
+use http::request::Parts;
+use http::{Method, Response};
+use http_body::Body as HttpBody;
+
+pub use self::document::DocumentRoute;
+pub use self::get::Get;
+pub use self::guarded::{Guarded, RequestBody, Unread};
+pub use self::page::Page;
+pub(super) use self::stream::PreferredEvents;
+pub use self::stream::StreamRoute;
+pub use self::tower::{Tower, tower};
+use super::answer::RequestScope;
+use super::body::Body;
+use super::rules::RequestOptions;
+
+/// Answers HTTP requests at a path, see [`Options::route`](super::Options::route).
+///
+/// Responses get the headers that every response of the endpoint has, unless the route has set them: `cache-control: no-store`,
+/// and what keeps browsers from using the content in other ways than intended.
+///
+/// # Examples
+///
+/// ```
+/// use http::Response;
+/// use switchboard_transport::http::{Body, Guarded, Options, Route, RouteFuture};
+///
+/// struct Health;
+///
+/// impl Route for Health {
+///     fn answer(&self, _: Guarded) -> RouteFuture {
+///         RouteFuture::ready(Response::new(Body::new("well")))
+///     }
+/// }
+///
+/// let options = Options::default().route("/health", Health);
+/// ```
+pub trait Route: Send + Sync + 'static {
+    /// Whether it answers a request with this head. Other requests are treated as if there were no such route.
+    fn takes(&self, head: &Parts) -> bool {
+        let _ = head;
+        true
+    }
+
+    /// Whether it answers POST requests. If it does not, its path can be one of calls as well.
+    fn takes_post(&self) -> bool {
+        true
+    }
+
+    /// Whether it decides about all headers of its responses, as an application does that brings its own pages.
+    fn sets_all_headers(&self) -> bool {
+        false
+    }
+
+    /// Answers a request that has passed the guard. Dropping the future cancels it.
+    fn answer(&self, request: Guarded) -> RouteFuture;
+}
+
+/// A response on its way: ready, or a future.
+pub struct RouteFuture(State);
+
+enum State {
+    Ready(Option<Box<Response<Body>>>),
+    Pending(Pin<Box<dyn Future<Output = Response<Body>> + Send>>),
+}
+
+impl RouteFuture {
+    /// A response that is there already.
+    #[must_use]
+    pub fn ready(response: Response<Body>) -> RouteFuture {
+        RouteFuture(State::Ready(Some(Box::new(response))))
+    }
+
+    /// A response that is to be awaited.
+    #[must_use]
+    pub fn new(response: impl Future<Output = Response<Body>> + Send + 'static) -> RouteFuture {
+        RouteFuture(State::Pending(Box::pin(response)))
+    }
+}
+
+impl Future for RouteFuture {
+    type Output = Response<Body>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Task<'_>) -> Poll<Response<Body>> {
+        match &mut self.0 {
+            State::Ready(response) => Poll::Ready(*response.take().expect("it is polled until it is ready")),
+            State::Pending(response) => response.as_mut().poll(cx),
+        }
+    }
+}
+
+impl fmt::Debug for RouteFuture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RouteFuture(..)")
+    }
+}
+
+/// The routes of an endpoint. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Routes(Vec<(String, Arc<dyn Route>)>);
+
+impl Routes {
+    pub(super) fn add(&mut self, path: String, route: Arc<dyn Route>) {
+        self.0.push((path, route));
+    }
+
+    /// The route for this head at exactly its path; of several, the one that was added last.
+    pub(super) fn exact(&self, head: &Parts) -> Option<&Arc<dyn Route>> {
+        self.find(head, |path, asked| path == asked)
+    }
+
+    /// The route that covers the path of this head and all others below the same prefix; the longest prefix goes first.
+    pub(super) fn below(&self, head: &Parts) -> Option<&Arc<dyn Route>> {
+        let covers =
+            |path: &str, asked: &str| path.strip_suffix('*').is_some_and(|start| asked.starts_with(start));
+        let found = self.matching(head, covers);
+        found.max_by_key(|(path, _)| path.len()).map(|(_, route)| route)
+    }
+
+    /// Whether a POST to this path may be for a route.
+    pub(super) fn takes_post(&self, path: &str) -> bool {
+        self.0.iter().any(|(own, route)| own == path && route.takes_post())
+    }
+
+    fn find(&self, head: &Parts, is_at: impl Fn(&str, &str) -> bool) -> Option<&Arc<dyn Route>> {
+        self.matching(head, is_at).last().map(|(_, route)| route)
+    }
+
+    fn matching(
+        &self,
+        head: &Parts,
+        is_at: impl Fn(&str, &str) -> bool,
+    ) -> impl Iterator<Item = &(String, Arc<dyn Route>)> {
+        self.0.iter().filter(move |(path, route)| {
+            is_at(path, head.uri.path())
+                && (head.method != Method::POST || route.takes_post())
+                && route.takes(head)
+        })
+    }
+}
+
+impl fmt::Debug for Routes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(path, _)| path)).finish()
+    }
+}
+
+/// A request for a route.
+pub(super) struct RouteRequest {
+    pub(super) head: Parts,
+    pub(super) route: Arc<dyn Route>,
+}
+
+/// Lets a route answer, and adds the headers that every response has.
+pub(super) async fn answer<B>(
+    scope: impl RequestScope + 'static,
+    body: B,
+    request: RouteRequest,
+    headers: HeaderMap,
+    requested: Option<Box<RequestOptions>>,
+    is_http1: bool,
+) -> Response<Body>
+where
+    B: HttpBody + Unpin + Send + 'static,
+    B::Data: Send,
+{
+    let RouteRequest { head, route } = request;
+    let cx = requested.map_or_else(|| scope.cx().clone(), |requested| requested.put_into(scope.cx()));
+    // Kept until there is a response, whatever the route does with its request.
+    let scope: Arc<dyn RequestScope> = Arc::new(scope);
+    let guarded = Guarded::new(head, cx, body, Arc::clone(&scope), is_http1);
+    let mut response = route.answer(guarded).await;
+    let own = response.headers_mut();
+    for (name, value) in &headers {
+        if !own.contains_key(name) {
+            own.append(name, value.clone());
+        }
+    }
+    response.body_mut().hold(|| scope.stream_guard());
+    response
+}

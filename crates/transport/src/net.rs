@@ -1,0 +1,160 @@
+//! TCP sockets, with TLS where a URL asks for it: what the transports over a network share.
+
+use std::io;
+use std::net::SocketAddr;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::carrier::{ConnectSetup, ListenSetup, Place, Url};
+use crate::dial::DialError;
+use crate::server::{BoxFuture, ListenError};
+#[cfg(feature = "tls")]
+use crate::tls::{self, ServerTls};
+
+/// A listening TCP socket, and the certificate if TLS is used there.
+#[derive(Debug)]
+pub(crate) struct Port {
+    listener: TcpListener,
+    pub(crate) address: SocketAddr,
+    #[cfg(feature = "tls")]
+    tls: Option<ServerTls>,
+}
+
+/// A connection that was accepted, before its TLS handshake.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    pub(crate) tcp: TcpStream,
+    pub(crate) address: SocketAddr,
+    #[cfg(feature = "tls")]
+    pub(crate) tls: Option<ServerTls>,
+}
+
+impl Port {
+    /// Listens where a URL says, with TLS if that is what its scheme means.
+    pub(crate) async fn bind(url: &Url, is_secure: bool, setup: &ListenSetup) -> Result<Port, ListenError> {
+        #[cfg(feature = "tls")]
+        let has_certificate = setup.tls.is_some();
+        #[cfg(not(feature = "tls"))]
+        let has_certificate = false;
+        if is_secure && !has_certificate {
+            return Err(ListenError::Certificate(url.to_string()));
+        }
+        let addresses = resolve(url, setup.is_public).await?;
+        let listener = TcpListener::bind(&addresses[..]).await;
+        let listener = listener.map_err(|error| ListenError::Bind { address: addresses[0], error })?;
+        let port = Port::new(listener).map_err(ListenError::Listener)?;
+        #[cfg(feature = "tls")]
+        let port = Port { tls: setup.tls.clone().filter(|_| is_secure), ..port };
+        Ok(port)
+    }
+
+    /// Listens with a socket that was made elsewhere, without TLS.
+    pub(crate) fn new(listener: TcpListener) -> io::Result<Port> {
+        let address = listener.local_addr()?;
+        if !address.ip().is_loopback() {
+            tracing::warn!(%address, "other machines can reach this server");
+        }
+        Ok(Port {
+            listener,
+            address,
+            #[cfg(feature = "tls")]
+            tls: None,
+        })
+    }
+
+    /// The same port with TLS, if there is a certificate.
+    #[cfg(all(feature = "http", feature = "tls"))]
+    pub(crate) fn with_tls(mut self, tls: Option<ServerTls>) -> Port {
+        self.tls = tls;
+        self
+    }
+
+    pub(crate) fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Incoming>> {
+        self.listener.poll_accept(cx).map_ok(|(tcp, address)| {
+            // Messages are written whole, so waiting for more to send only delays them.
+            let _ = tcp.set_nodelay(true);
+            Incoming {
+                tcp,
+                address,
+                #[cfg(feature = "tls")]
+                tls: self.tls.clone(),
+            }
+        })
+    }
+
+    /// Reloads the certificate when its file changes.
+    #[cfg_attr(
+        not(feature = "tls"),
+        expect(clippy::unused_self, reason = "only certificates need to be looked after")
+    )]
+    pub(crate) fn background(&self) -> Option<BoxFuture<'static, ()>> {
+        #[cfg(feature = "tls")]
+        return self.tls.clone().map(|tls| Box::pin(tls.watch()) as BoxFuture<'static, ()>);
+        #[cfg(not(feature = "tls"))]
+        None
+    }
+}
+
+async fn resolve(url: &Url, is_public: bool) -> Result<Vec<SocketAddr>, ListenError> {
+    let place = url.place().ok_or_else(|| ListenError::Port(url.to_string()))?;
+    let port = place.port.ok_or_else(|| ListenError::Port(url.to_string()))?;
+    let found = tokio::net::lookup_host((place.host.as_str(), port)).await;
+    let addresses: Vec<SocketAddr> = found.map(Iterator::collect).unwrap_or_default();
+    if addresses.is_empty() {
+        return Err(ListenError::Unresolved(place.host.clone()));
+    }
+    match addresses.iter().find(|address| !address.ip().is_loopback()) {
+        Some(public) if !is_public => Err(ListenError::Public(public.ip())),
+        _ => Ok(addresses),
+    }
+}
+
+/// Connects to this place over TCP, within the time that `setup` gives.
+pub(crate) async fn connect(place: &Place, port: u16, setup: &ConnectSetup) -> Result<TcpStream, DialError> {
+    within(setup.connect_time, place, async {
+        let tcp = TcpStream::connect((place.host.as_str(), port)).await;
+        let tcp = tcp.map_err(|error| match is_refused(&error) {
+            true => DialError::Unreachable(format!("nothing listens on {place}")),
+            false => DialError::Unreachable(format!("cannot connect to {place}: {error}")),
+        })?;
+        let _ = tcp.set_nodelay(true);
+        Ok(tcp)
+    })
+    .await
+}
+
+/// The same with TLS.
+#[cfg(feature = "tls")]
+pub(crate) async fn connect_tls(
+    place: &Place,
+    port: u16,
+    setup: &ConnectSetup,
+) -> Result<tls::TlsClientStream, DialError> {
+    let config = match &setup.tls {
+        Some(tls) => tls.clone(),
+        None => tls::ClientTls::load(&tls::ClientFiles::default())
+            .map_err(|error| DialError::Setup(error.to_string()))?,
+    };
+    within(setup.connect_time, place, async {
+        let tcp = connect(place, port, setup).await?;
+        let greeted = config.connect(tcp, &place.host).await;
+        greeted.map_err(|error| DialError::Unreachable(error.to_string()))
+    })
+    .await
+}
+
+async fn within<T>(
+    time: Duration,
+    place: &Place,
+    connecting: impl Future<Output = Result<T, DialError>>,
+) -> Result<T, DialError> {
+    let late = |_| Err(DialError::Unreachable(format!("no connection to {place} within {time:?}")));
+    tokio::time::timeout(time, connecting).await.unwrap_or_else(late)
+}
+
+/// Whether nothing listens there.
+pub(crate) fn is_refused(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::ConnectionRefused
+}

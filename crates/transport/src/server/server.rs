@@ -1,0 +1,233 @@
+//! One server with any number of listeners.
+
+use std::fmt;
+use std::sync::Arc;
+
+use switchboard_core::{Engine, Extensions, Service, Settings};
+
+use super::Handle;
+use super::accept::run;
+use super::error::ListenError;
+use super::listener::Listener;
+use super::options::ServerOptions;
+use super::permit::ServerState;
+use super::shutdown::Shutdown;
+use crate::carrier::{Carrier, Carriers, ListenSetup, Url};
+#[cfg(feature = "tls")]
+use crate::tls::ServerTls;
+
+/// Serves one service at any number of URLs, with limits for all of them together.
+///
+/// # Examples
+///
+/// ```
+/// # #[cfg(feature = "http")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use switchboard_core::{ErrorObject, Router};
+/// use switchboard_transport::server::Server;
+///
+/// let router = Router::builder()
+///     .method("add", |(a, b): (i64, i64), _| Ok::<_, ErrorObject>(a + b))
+///     .build()?;
+/// let mut server = Server::new(router);
+/// server.listen("http://127.0.0.1:0").await?;
+/// server.listen("http://localhost:0").await?;
+/// let (url, handle) = (server.urls().next().unwrap(), server.handle());
+/// let serving = tokio::spawn(server.serve());
+///
+/// let sum: i64 = switchboard_transport::connect(&url).await?.call("add", [2, 3]).await?;
+/// assert_eq!(sum, 5);
+///
+/// handle.shutdown();
+/// serving.await?;
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "http"))]
+/// # fn main() {}
+/// ```
+pub struct Server {
+    service: Arc<dyn Service>,
+    settings: Settings,
+    options: ServerOptions,
+    extensions: Extensions,
+    carriers: Carriers,
+    setup: ListenSetup,
+    listeners: Vec<Box<dyn Listener>>,
+    shutdown: Arc<Shutdown>,
+}
+
+/// Serves this service at these URLs, until the future is dropped. [`Server`] does it with options.
+///
+/// # Errors
+///
+/// When the server cannot listen at one of the URLs; none is served then.
+pub async fn serve<T: AsRef<str>>(
+    urls: impl IntoIterator<Item = T>,
+    service: impl Service,
+) -> Result<(), ListenError> {
+    let mut server = Server::new(service);
+    for url in urls {
+        server.listen(url.as_ref()).await?;
+    }
+    server.serve().await;
+    Ok(())
+}
+
+impl Server {
+    /// A server for this service, which does not listen yet.
+    #[must_use]
+    pub fn new(service: impl Service) -> Server {
+        Server {
+            service: Arc::new(service),
+            settings: Settings::default(),
+            options: ServerOptions::default(),
+            extensions: Extensions::default(),
+            carriers: Carriers::of_this_build(),
+            setup: ListenSetup::default(),
+            listeners: Vec::new(),
+            shutdown: Arc::default(),
+        }
+    }
+
+    /// Replaces the service: for one that has to know the URLs it is served at.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "http")]
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use switchboard_core::{ErrorObject, Json, Reply, ReplyFuture, Router, service_fn};
+    /// use switchboard_transport::server::Server;
+    ///
+    /// let mut server = Server::new(service_fn(|_| ReplyFuture::ready(Reply::Value(Json::NULL))));
+    /// server.listen("http://127.0.0.1:0").await?;
+    /// let url = server.urls().next().unwrap();
+    /// let told = url.clone();
+    /// let router = Router::builder().method("where", move |(): (), _| Ok::<_, ErrorObject>(told.clone())).build()?;
+    /// let serving = tokio::spawn(server.with_service(router).serve());
+    ///
+    /// let told: String = switchboard_transport::connect(&url).await?.call("where", ()).await?;
+    /// assert_eq!(told, url);
+    /// # serving.abort();
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "http"))]
+    /// # fn main() {}
+    /// ```
+    #[must_use]
+    pub fn with_service(mut self, service: impl Service) -> Server {
+        self.service = Arc::new(service);
+        self
+    }
+
+    /// Sets limits and dialect.
+    #[must_use]
+    pub fn with_settings(mut self, settings: Settings) -> Server {
+        self.settings = settings;
+        self
+    }
+
+    /// Sets the options for connections.
+    #[must_use]
+    pub fn with_options(mut self, options: ServerOptions) -> Server {
+        self.options = options;
+        self
+    }
+
+    /// Sets the options for HTTP.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn with_http(self, options: crate::http::Options) -> Server {
+        self.with_extension(options)
+    }
+
+    /// Sets options of a transport, which finds them by their type, see [`ConnectionPermit::extension`](super::ConnectionPermit::extension).
+    #[must_use]
+    pub fn with_extension<T: Send + Sync + 'static>(mut self, options: T) -> Server {
+        self.extensions.insert(options);
+        self
+    }
+
+    /// Adds a transport, for the URLs of its schemes. It takes precedence over those of this build.
+    #[must_use]
+    pub fn with_carrier(mut self, carrier: impl Carrier) -> Server {
+        self.carriers = self.carriers.with(carrier);
+        self
+    }
+
+    /// Sets the certificate for URLs whose scheme uses TLS. It must be set before [`listen`](Server::listen).
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn with_tls(mut self, tls: ServerTls) -> Server {
+        self.setup.tls = Some(tls);
+        self
+    }
+
+    /// Allows the server to listen where other machines can reach it. It must be allowed before [`listen`](Server::listen).
+    #[must_use]
+    pub fn public(mut self) -> Server {
+        self.setup.is_public = true;
+        self
+    }
+
+    /// Listens at this URL too. Port 0 finds a free one. With `stdio`, the server ends when its input does.
+    ///
+    /// # Errors
+    ///
+    /// When the server cannot listen there.
+    pub async fn listen(&mut self, url: &str) -> Result<(), ListenError> {
+        let url: Url = url.parse()?;
+        let carrier = self.carriers.find(&url)?;
+        let listener = carrier.listen(url, self.setup.clone()).await?;
+        self.listeners.push(listener);
+        Ok(())
+    }
+
+    /// Listens with this listener too, whose transport need not be one of this crate.
+    pub fn add_listener(&mut self, listener: impl Listener) {
+        self.listeners.push(Box::new(listener));
+    }
+
+    /// Listens with a listener that was made elsewhere, by a supervisor for instance: for `https` if there is a
+    /// certificate, for `http` otherwise. Whoever made it decided who can reach it.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be used.
+    #[cfg(feature = "http")]
+    pub fn adopt(&mut self, listener: std::net::TcpListener) -> Result<(), ListenError> {
+        self.listeners.push(Box::new(crate::http::HttpListener::adopt(listener, &self.setup)?));
+        Ok(())
+    }
+
+    /// Where it listens, with the ports that were found where none were given.
+    pub fn urls(&self) -> impl Iterator<Item = String> {
+        self.listeners.iter().map(|listener| listener.url())
+    }
+
+    /// What shuts this server down.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        Handle::new(&self.shutdown)
+    }
+
+    /// Serves until the server is shut down.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future ends every connection and cancels their calls.
+    pub async fn serve(self) {
+        let engine = Engine::new(self.service, self.settings);
+        let state = ServerState::new(engine, self.options, self.extensions, self.shutdown);
+        run(self.listeners, state).await;
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let urls: Vec<String> = self.urls().collect();
+        f.debug_struct("Server").field("urls", &urls).field("options", &self.options).finish_non_exhaustive()
+    }
+}
