@@ -20,6 +20,7 @@ use crate::call::{Call, StreamWanted, encode_params};
 use crate::call_error::CallError;
 use crate::dispatch::moment_after;
 use crate::json::Json;
+use crate::layered::Layered;
 use crate::name::Name;
 use crate::reply::{Items, Reply, ReplyFuture};
 use crate::router::Router;
@@ -251,6 +252,12 @@ fn nobody() -> CallError {
 impl From<Router> for Peer {
     fn from(router: Router) -> Peer {
         Peer::local(router)
+    }
+}
+
+impl From<Layered> for Peer {
+    fn from(service: Layered) -> Peer {
+        Peer::local(service)
     }
 }
 
