@@ -6,14 +6,13 @@
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use switchboard::http::{DocumentRoute, Options};
 use switchboard::openrpc::{DISCOVER, Discovery, Document, Generator, Info, Validation};
 use switchboard::server::Server;
-use switchboard::{Json, Layer, Router, connect, schemars, serde, service};
+use switchboard::{Json, Router, connect, schemars, serde, service};
 
 /// A table for some people.
 #[derive(Deserialize, JsonSchema)]
@@ -48,7 +47,8 @@ impl Restaurant {
 async fn main() -> Result<(), Box<dyn Error>> {
     let generator = Generator::new(Info::new("Restaurant", "1.0.0"));
     let router = Discovery::new(generator.clone()).build(Router::builder().add(Restaurant))?;
-    let checked = Validation::new(&generator.document(&router))?.layer(Arc::new(router));
+    let validation = Validation::new(&generator.document(&router))?;
+    let checked = router.layered(validation);
 
     let options = Options::default().route("/openrpc.json", DocumentRoute);
     let mut server = Server::new(checked).with_http(options);

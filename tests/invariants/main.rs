@@ -4,6 +4,7 @@
 
 mod batches;
 mod cancellation;
+mod layers;
 mod limits;
 mod logs;
 mod raw;

@@ -1,16 +1,37 @@
 //! What methods look like from outside: all that OpenRPC documents, tool lists and documentation are made from.
 
-use schemars::generate::SchemaSettings;
-use schemars::transform::RecursiveTransform;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::error::DeclaredError;
-use crate::method::Method;
+use crate::schemas::{Dialect, Schemas};
+use crate::service::Service;
 use crate::subscription::Subscription;
 
-/// The methods of a router.
+/// A service that says which methods it has, such as a [`Router`](crate::Router) with or without layers around it.
+///
+/// OpenRPC documents are made of it, and a router that [mounts](crate::RouterBuilder::mount_described) such a service
+/// describes its methods too.
+pub trait Describe: Service {
+    /// The methods, in the order of their names. Types that appear in several services are defined once if all use the
+    /// same `schemas`.
+    fn describe_methods(&self, schemas: &mut Schemas) -> Vec<MethodDescription>;
+
+    /// The methods and the schemas of their types, in this dialect.
+    fn describe_in(&self, dialect: Dialect) -> Description {
+        Description::of(dialect, |schemas| self.describe_methods(schemas))
+    }
+}
+
+impl<S: Describe + ?Sized> Describe for Arc<S> {
+    fn describe_methods(&self, schemas: &mut Schemas) -> Vec<MethodDescription> {
+        (**self).describe_methods(schemas)
+    }
+}
+
+/// The methods of a service that [describes](Describe) itself.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Description {
@@ -21,10 +42,13 @@ pub struct Description {
 }
 
 impl Description {
-    /// What these methods look like.
-    pub(crate) fn of(methods: &[Method], dialect: Dialect) -> Description {
+    /// The methods that a function describes with these schemas.
+    pub(crate) fn of(
+        dialect: Dialect,
+        describe: impl FnOnce(&mut Schemas) -> Vec<MethodDescription>,
+    ) -> Description {
         let mut schemas = Schemas::new(dialect);
-        let methods = methods.iter().map(|method| method.describe(&mut schemas)).collect();
+        let methods = describe(&mut schemas);
         Description { methods, definitions: schemas.into_definitions() }
     }
 }
@@ -121,72 +145,6 @@ pub struct Marks {
     pub safe: bool,
     /// Calling it twice does the same as calling it once.
     pub idempotent: bool,
-}
-
-/// The kinds of JSON Schema that schemas can be written in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Dialect {
-    /// The 2020-12 draft, with definitions under `$defs`.
-    #[default]
-    Draft2020,
-    /// Draft 7 as OpenRPC wants it, with definitions under `components/schemas`.
-    OpenRpc,
-}
-
-/// Makes JSON Schemas of types, and collects the definitions that they share.
-#[derive(Debug)]
-pub struct Schemas(SchemaGenerator);
-
-impl Schemas {
-    pub(crate) fn new(dialect: Dialect) -> Schemas {
-        let settings = match dialect {
-            Dialect::Draft2020 => SchemaSettings::draft2020_12(),
-            Dialect::OpenRpc => {
-                SchemaSettings::draft07().with(|s| s.definitions_path = "/components/schemas".into())
-            }
-        };
-        let settings = settings.with(|s| s.meta_schema = None).with_transform(RecursiveTransform(bound));
-        Schemas(settings.into_generator())
-    }
-
-    /// The schema of `T`.
-    pub fn of<T: JsonSchema>(&mut self) -> Value {
-        let mut schema = self.0.subschema_for::<T>();
-        // What the dialect spells otherwise, such as tuples; definitions get the same when they are taken.
-        for transform in self.0.transforms_mut() {
-            transform.transform(&mut schema);
-        }
-        schema.to_value()
-    }
-
-    pub(crate) fn into_definitions(mut self) -> Map<String, Value> {
-        self.0.take_definitions(true)
-    }
-}
-
-/// Says which integers of 32 bits there are, where nothing else does: without that a schema lets pass what no method takes. Those of
-/// 64 bits have their format alone: many who read JSON cannot hold their bounds.
-fn bound(schema: &mut Schema) {
-    let bounds: Option<(Value, Value)> = match schema.get("format").and_then(Value::as_str) {
-        Some("int32") => Some((i32::MIN.into(), i32::MAX.into())),
-        Some("uint32") => Some((u32::MIN.into(), u32::MAX.into())),
-        _ => None,
-    };
-    let is_integer = |kind: &Value| match kind {
-        Value::Array(kinds) => kinds.iter().any(|kind| kind == "integer"),
-        kind => kind == "integer",
-    };
-    let Some((least, most)) = bounds.filter(|_| schema.get("type").is_some_and(is_integer)) else { return };
-    let has_any = |keywords: [&str; 2]| keywords.iter().any(|keyword| schema.get(*keyword).is_some());
-    let (has_least, has_most) =
-        (has_any(["minimum", "exclusiveMinimum"]), has_any(["maximum", "exclusiveMaximum"]));
-    if !has_least {
-        schema.insert("minimum".to_owned(), least);
-    }
-    if !has_most {
-        schema.insert("maximum".to_owned(), most);
-    }
 }
 
 impl MethodDescription {

@@ -12,9 +12,9 @@ use serde_json::Value;
 
 use crate::call_error::CallError;
 use crate::code::Code;
-use crate::describe::Schemas;
 use crate::gap::Gap;
 use crate::json::Json;
+use crate::schemas::Schemas;
 
 /// A failed call as the protocol says it: a code, one sentence, and optional details.
 ///

@@ -21,8 +21,10 @@ mod id;
 mod json;
 pub mod lasting;
 mod layer;
+mod layered;
 mod limits;
 mod method;
+mod mount;
 mod name;
 pub mod observer;
 mod partial_results;
@@ -31,6 +33,7 @@ mod profile;
 mod progress;
 mod reply;
 mod router;
+mod schemas;
 mod service;
 mod subscription;
 mod tap;
@@ -45,8 +48,7 @@ pub use code::Code;
 pub use connection::{Connection, ConnectionError, Drain, FrameSink, FrameSource};
 pub use context::{Context, Origin, Version};
 pub use describe::{
-    Description, Dialect, ExampleDescription, Marks, MethodDescription, ParamDescription, ResultDescription,
-    Schemas,
+    Describe, Description, ExampleDescription, Marks, MethodDescription, ParamDescription, ResultDescription,
 };
 pub use engine::{Answer, Cause, Delivery, Engine, Exchange, First, Output, Outputs};
 pub use error::{DeclaredError, ErrorFields, ErrorObject, FromError, IntoError};
@@ -56,7 +58,8 @@ pub use from_context::FromContext;
 pub use gap::{Gap, GapReason};
 pub use id::Id;
 pub use json::{Json, Kind, NotJson};
-pub use layer::Layer;
+pub use layer::{Layer, LayerFn, Next, layer_fn};
+pub use layered::Layered;
 pub use limits::Limits;
 pub use method::{Method, Methods, SharedMethods};
 pub use name::Name;
@@ -64,6 +67,7 @@ pub use peer::{Peer, Remote, Request, StreamRequest, Values};
 pub use profile::{Cancel, Profile, Progress, Settings, Streams, Versions};
 pub use reply::{Items, Reply, ReplyFuture};
 pub use router::{Router, RouterBuilder, RouterError};
+pub use schemas::{Dialect, Schemas};
 pub use service::{Service, ServiceFn, service_fn};
 pub use subscription::{Subscription, SubscriptionStyle};
 pub use tap::{Direction, Tap, Wire};

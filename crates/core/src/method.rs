@@ -10,20 +10,21 @@ use serde::de::DeserializeOwned;
 
 use crate::arguments::decode_params;
 use crate::context::Context;
-use crate::describe::{MethodDescription, Schemas};
+use crate::describe::MethodDescription;
 use crate::error::IntoError;
 use crate::reply::{Reply, ReplyFuture};
+use crate::schemas::Schemas;
 use crate::service::{Service, service_fn};
 use crate::subscription::Subscription;
 
-type Describe = Arc<dyn Fn(&mut Schemas) -> MethodDescription + Send + Sync>;
+type DescribeMethod = Arc<dyn Fn(&mut Schemas) -> MethodDescription + Send + Sync>;
 
 /// A method that a router can be given.
 #[derive(Clone)]
 pub struct Method {
     pub(crate) name: String,
     pub(crate) service: Arc<dyn Service>,
-    describe: Option<Describe>,
+    describe: Option<DescribeMethod>,
     /// How its streams are spelled, if not in our own dialect.
     pub(crate) subscription: Option<Subscription>,
 }

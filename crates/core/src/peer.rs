@@ -21,6 +21,7 @@ use crate::call_error::CallError;
 use crate::call_options::{PROGRESS_WAITING, ProgressSender};
 use crate::engine::moment_after;
 use crate::json::Json;
+use crate::layered::Layered;
 use crate::name::Name;
 use crate::progress::{Seen, Watched};
 use crate::reply::{Items, Reply, ReplyFuture};
@@ -251,6 +252,12 @@ fn nobody() -> CallError {
 impl From<Router> for Peer {
     fn from(router: Router) -> Peer {
         Peer::local(router)
+    }
+}
+
+impl From<Layered> for Peer {
+    fn from(service: Layered) -> Peer {
+        Peer::local(service)
     }
 }
 

@@ -10,11 +10,14 @@ use serde::de::DeserializeOwned;
 
 use crate::call::Call;
 use crate::context::Context;
-use crate::describe::{Description, Dialect};
+use crate::describe::{Describe, Description, MethodDescription};
 use crate::error::{ErrorObject, IntoError};
 use crate::layer::Layer;
+use crate::layered::Layered;
 use crate::method::{Method, Methods};
+use crate::mount::Mount;
 use crate::reply::{Reply, ReplyFuture};
+use crate::schemas::{Dialect, Schemas};
 use crate::service::{Service, service_fn};
 
 /// Finds the method that a call names. Made by a [`RouterBuilder`], then frozen.
@@ -37,6 +40,8 @@ use crate::service::{Service, service_fn};
 pub struct Router {
     /// Frozen, and filled with our own names only: nobody can flood it, so a fixed hash will do.
     services: HashMap<Box<[u8]>, Arc<dyn Service>, foldhash::fast::FixedState>,
+    /// Those with longer prefixes first.
+    mounts: Vec<Mount>,
     fallback: Arc<dyn Service>,
     methods: Vec<Method>,
 }
@@ -47,22 +52,43 @@ impl Router {
         RouterBuilder::default()
     }
 
+    /// Wraps the whole router in a layer: known and unknown methods, mounted services and extensions such as
+    /// `rpc.discover`. The result still [describes](Describe) the methods.
+    ///
+    /// Of several layers, the one added last is the outermost.
+    #[must_use]
+    pub fn layered(self, layer: impl Layer) -> Layered {
+        Layered::new(self, layer)
+    }
+
     /// All that is known about the methods, with schemas of the 2020-12 draft.
     #[must_use]
     pub fn describe(&self) -> Description {
         self.describe_in(Dialect::default())
     }
 
-    /// All that is known about the methods, with schemas in this dialect.
-    #[must_use]
-    pub fn describe_in(&self, dialect: Dialect) -> Description {
-        Description::of(&self.methods, dialect)
+    /// Answers a method that is not in the table.
+    #[inline(never)]
+    fn call_other(&self, call: &Call) -> ReplyFuture {
+        match self.mounts.iter().find(|mount| mount.has(call.method.as_str())) {
+            Some(mount) => mount.service().call(call),
+            None => self.fallback.call(call),
+        }
     }
 }
 
 impl Service for Router {
     fn call(&self, call: &Call) -> ReplyFuture {
-        self.services.get(call.method.as_bytes()).unwrap_or(&self.fallback).call(call)
+        match self.services.get(call.method.as_bytes()) {
+            Some(service) => service.call(call),
+            None => self.call_other(call),
+        }
+    }
+}
+
+impl Describe for Router {
+    fn describe_methods(&self, schemas: &mut Schemas) -> Vec<MethodDescription> {
+        describe(&self.methods, &self.mounts, schemas)
     }
 }
 
@@ -79,6 +105,7 @@ impl fmt::Debug for Router {
 pub struct RouterBuilder {
     methods: Vec<Method>,
     extensions: Vec<Method>,
+    mounts: Vec<Mount>,
     fallback: Option<Arc<dyn Service>>,
 }
 
@@ -94,6 +121,9 @@ pub enum RouterError {
         "the method {0:?} begins with \"rpc.\", which is kept for extensions of the protocol; rename it, or add it with `extension`"
     )]
     Reserved(String),
+    /// Two services have one prefix.
+    #[error("two services are mounted at {0:?}; give one of them another prefix")]
+    DuplicateMount(String),
     /// A name is empty.
     #[error("a method has an empty name; give it one")]
     Unnamed,
@@ -143,15 +173,50 @@ impl RouterBuilder {
     pub fn merge(mut self, other: RouterBuilder) -> RouterBuilder {
         self.methods.extend(other.methods);
         self.extensions.extend(other.extensions);
+        self.mounts.extend(other.mounts);
         self.fallback = self.fallback.or(other.fallback);
         self
     }
 
-    /// Adds the methods of another builder with `prefix` before their names, as in `admin/` or `eth_`.
+    /// Adds the methods and mounted services of another builder with `prefix` before their names, as in `admin/` or `eth_`.
     ///
-    /// Only its methods: a fallback or an extension has no namespace.
+    /// Its fallback and its extensions are left out: they have no namespace.
     pub fn namespace(mut self, prefix: &str, other: RouterBuilder) -> RouterBuilder {
         self.methods.extend(other.methods.into_iter().map(|method| method.prefixed(prefix)));
+        self.mounts.extend(other.mounts.into_iter().map(|mount| mount.prefixed(prefix)));
+        self
+    }
+
+    /// Passes all methods that begin with `prefix` on to a service, without the prefix. The names of the service's
+    /// subscriptions get the prefix.
+    ///
+    /// Methods of the router go before, and of several prefixes the longest. The router does not describe the service's
+    /// methods; see [`mount_described`](RouterBuilder::mount_described).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use switchboard_core::{ErrorObject, Peer, Router};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let weather = Peer::from(Router::builder().method("today", |(): (), _| Ok::<_, ErrorObject>("rain")).build()?);
+    /// // `weather` is a peer that is connected to another server.
+    /// let router = Router::builder().mount("weather/", weather).build()?;
+    /// assert_eq!(Peer::from(router).call::<String>("weather/today", ()).await?, "rain");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn mount(mut self, prefix: impl Into<String>, service: impl Service) -> RouterBuilder {
+        self.mounts.push(Mount::new(prefix.into(), Arc::new(service), None));
+        self
+    }
+
+    /// As [`mount`](RouterBuilder::mount), for a service that describes itself: its methods are part of the router's
+    /// description.
+    pub fn mount_described(mut self, prefix: impl Into<String>, service: impl Describe) -> RouterBuilder {
+        let service = Arc::new(service);
+        self.mounts.push(Mount::new(prefix.into(), Arc::clone(&service) as _, Some(service)));
         self
     }
 
@@ -161,33 +226,43 @@ impl RouterBuilder {
         self
     }
 
-    /// Wraps every method added so far. To wrap the router itself, unknown methods included, use the layer on it.
-    pub fn layer(mut self, layer: &impl Layer) -> RouterBuilder {
+    /// Wraps every method and every mounted service added so far, each on its own.
+    ///
+    /// Unknown methods and all that is added later stay outside, such as the `rpc.discover` that a discovery adds when it
+    /// builds the router. To wrap everything, use [`Router::layered`].
+    #[expect(clippy::needless_pass_by_value, reason = "a layer is mostly made where it is used")]
+    pub fn layer_methods(mut self, layer: impl Layer) -> RouterBuilder {
         for method in self.methods.iter_mut().chain(&mut self.extensions) {
             method.service = layer.layer(Arc::clone(&method.service));
         }
+        self.mounts = self.mounts.into_iter().map(|mount| mount.layered(&layer)).collect();
         self
     }
 
     /// All that is known about the methods added so far, with schemas in this dialect.
     #[must_use]
     pub fn describe_in(&self, dialect: Dialect) -> Description {
-        let mut methods: Vec<Method> = self.methods.iter().chain(&self.extensions).cloned().collect();
-        methods.sort_by(|a, b| a.name.cmp(&b.name));
-        Description::of(&methods, dialect)
+        let methods: Vec<Method> = self.methods.iter().chain(&self.extensions).cloned().collect();
+        let mounts = longest_first(self.mounts.clone());
+        Description::of(dialect, |schemas| describe(&methods, &mounts, schemas))
     }
 
     /// Freezes the router.
     ///
     /// # Errors
     ///
-    /// When a name is given twice, is empty, or is kept for extensions.
+    /// When a name or a prefix is given twice, a name is empty, or one is kept for extensions.
     pub fn build(self) -> Result<Router, RouterError> {
         let mut services = HashMap::with_hasher(foldhash::fast::FixedState::default());
-        for method in &self.methods {
-            if method.name.starts_with("rpc.") {
-                return Err(RouterError::Reserved(method.name.clone()));
-            }
+        let names = self.methods.iter().map(|method| &method.name);
+        if let Some(name) =
+            names.chain(self.mounts.iter().map(|mount| &mount.prefix)).find(|name| name.starts_with("rpc."))
+        {
+            return Err(RouterError::Reserved(name.clone()));
+        }
+        let mounts = longest_first(self.mounts);
+        if let Some(pair) = mounts.windows(2).find(|pair| pair[0].prefix == pair[1].prefix) {
+            return Err(RouterError::DuplicateMount(pair[0].prefix.clone()));
         }
         let mut methods = self.methods;
         methods.extend(self.extensions);
@@ -204,14 +279,33 @@ impl RouterBuilder {
             let key = names.unsubscribe.as_bytes().into();
             services.entry(key).or_insert_with(|| Arc::new(names.unknown()));
         }
-        methods.sort_by(|a, b| a.name.cmp(&b.name));
         let fallback = self.fallback.unwrap_or_else(|| Arc::new(service_fn(unknown)));
-        Ok(Router { services, fallback, methods })
+        Ok(Router { services, mounts, fallback, methods })
     }
 }
 
 fn unknown(call: &Call) -> ReplyFuture {
     ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str()))
+}
+
+/// The longest prefix counts, so it stands first; beside it an equal one.
+fn longest_first(mut mounts: Vec<Mount>) -> Vec<Mount> {
+    mounts.sort_by(|a, b| b.prefix.len().cmp(&a.prefix.len()).then_with(|| a.prefix.cmp(&b.prefix)));
+    mounts
+}
+
+/// The methods that can be called, in the order of their names. What others hide is left out.
+fn describe(methods: &[Method], mounts: &[Mount], schemas: &mut Schemas) -> Vec<MethodDescription> {
+    let mut described: Vec<_> = methods.iter().map(|method| method.describe(schemas)).collect();
+    for (position, mount) in mounts.iter().enumerate() {
+        let is_hidden = |name: &str| {
+            mounts[..position].iter().any(|longer| longer.has(name))
+                || methods.iter().any(|method| method.name == name)
+        };
+        described.extend(mount.describe(schemas).into_iter().filter(|method| !is_hidden(&method.name)));
+    }
+    described.sort_by(|a, b| a.name.cmp(&b.name));
+    described
 }
 
 /// What answers a method, with the names of its subscription on its streams.

@@ -5,8 +5,8 @@
 use std::sync::{Arc, Mutex};
 
 use switchboard_core::{
-    Call, CallError, Code, ErrorObject, Json, Layer, Method, Peer, Reply, ReplyFuture, Router, RouterBuilder,
-    RouterError, Service, service_fn,
+    Call, CallError, Code, Dialect, ErrorObject, Json, Layer, Method, MethodDescription, Peer, Reply,
+    ReplyFuture, Router, RouterBuilder, RouterError, Service, Subscription, layer_fn, service_fn,
 };
 
 /// A method that answers its own name.
@@ -86,26 +86,149 @@ impl Layer for Recorder {
 }
 
 #[tokio::test]
-async fn a_layer_wraps_what_was_added_before_it() {
+async fn layered_methods_are_those_added_before_and_nothing_else() {
     let recorder = Recorder::default();
-    let router =
-        Router::builder().add(named("inside")).layer(&recorder).add(named("outside")).build().unwrap();
-    let peer = Peer::local(router);
-    for method in ["inside", "outside", "unknown"] {
+    let router = Router::builder()
+        .add(named("inside"))
+        .mount("m/", Router::builder().add(named("inside")).build().unwrap())
+        .layer_methods(recorder.clone())
+        .add(named("outside"))
+        .extension(named("rpc.discover"))
+        .build()
+        .unwrap();
+    let peer = Peer::from(router);
+    for method in ["inside", "m/inside", "outside", "unknown", "rpc.discover"] {
         let _ = peer.call::<String>(method, ()).await;
     }
-    assert_eq!(*recorder.0.lock().unwrap(), ["inside"]);
+    assert_eq!(*recorder.0.lock().unwrap(), ["inside", "m/inside"]);
 }
 
 #[tokio::test]
-async fn a_layer_on_the_router_sees_unknown_methods_too() {
+async fn a_layered_router_is_wrapped_whole_and_still_describes_itself() {
     let recorder = Recorder::default();
-    let layered = recorder.layer(Arc::new(Router::builder().add(named("known")).build().unwrap()));
-    let peer = Peer::local(layered);
-    for method in ["known", "unknown"] {
+    let router = Router::builder().add(named("known")).extension(named("rpc.discover")).build().unwrap();
+    let layered = router.layered(recorder.clone());
+    let names: Vec<_> = layered.describe().methods.into_iter().map(|method| method.name).collect();
+    assert_eq!(names, ["known", "rpc.discover"]);
+    let peer = Peer::from(layered);
+    for method in ["known", "unknown", "rpc.discover"] {
         let _ = peer.call::<String>(method, ()).await;
     }
-    assert_eq!(*recorder.0.lock().unwrap(), ["known", "unknown"]);
+    assert_eq!(*recorder.0.lock().unwrap(), ["known", "unknown", "rpc.discover"]);
+}
+
+#[tokio::test]
+async fn the_layer_added_last_is_the_outermost() {
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let note = |word: &'static str| {
+        let order = Arc::clone(&order);
+        layer_fn(move |call, next| {
+            let order = Arc::clone(&order);
+            async move {
+                order.lock().unwrap().push(word);
+                next.run(&call).await
+            }
+        })
+    };
+    let router = Router::builder().add(named("a")).build().unwrap();
+    let peer = Peer::from(router.layered(note("inner")).layered(note("outer")));
+    assert_eq!(peer.call::<String>("a", ()).await.as_deref(), Ok("a"));
+    assert_eq!(*order.lock().unwrap(), ["outer", "inner"]);
+}
+
+#[tokio::test]
+async fn a_layer_can_be_a_function_that_changes_calls_and_replies() {
+    let shout = layer_fn(async |mut call, next| {
+        call.method = call.method.as_str().to_lowercase().into();
+        match next.run(&call).await {
+            Reply::Error(_) => Reply::of(&format!("no {}", call.method)),
+            other => other,
+        }
+    });
+    let peer = Peer::from(Router::builder().add(named("a")).build().unwrap().layered(shout.clone()));
+    assert_eq!(peer.call::<String>("A", ()).await.as_deref(), Ok("a"));
+    assert_eq!(peer.call::<String>("B", ()).await.as_deref(), Ok("no b"));
+}
+
+/// A service that answers with the method it was called by.
+fn echo(tag: &'static str) -> impl Service {
+    service_fn(move |call: &Call| ReplyFuture::ready(Reply::of(&format!("{tag}:{}", call.method))))
+}
+
+#[tokio::test]
+async fn a_mounted_service_gets_methods_without_their_prefix() {
+    let router = || {
+        Router::builder()
+            .mount("a/", echo("a"))
+            .mount("a/b/", echo("ab"))
+            .mount("c.", echo("c"))
+            .add(named("a/known"))
+            .namespace("deep/", Router::builder().mount("deep/", echo("deep")))
+            .merge(Router::builder().mount("merged_", echo("merged")))
+    };
+    for (method, answer) in [
+        ("a/x", "a:x"),
+        ("a/b/x", "ab:x"),
+        ("a/b", "a:b"),
+        ("a/a/x", "a:a/x"),
+        ("a/known", "a/known"),
+        ("a/known2", "a:known2"),
+        ("c.rpc.discover", "c:rpc.discover"),
+        ("deep/deep/deep/x", "deep:deep/x"),
+        ("merged_x", "merged:x"),
+    ] {
+        assert_eq!(ask(router(), method).await.as_deref(), Ok(answer), "{method}");
+    }
+    for unknown in ["a", "a/", "b/x", "A/x", "deep/x", "rpc.discover"] {
+        assert_eq!(ask(router(), unknown).await, Err(Code::METHOD_NOT_FOUND), "{unknown}");
+    }
+    let fallback = router().fallback(echo("fallback"));
+    assert_eq!(ask(fallback, "a/").await.as_deref(), Ok("fallback:a/"));
+}
+
+#[test]
+fn mounts_are_checked_when_building() {
+    let twice = Router::builder().mount("a/", echo("1")).mount("b/", echo("2")).mount("a/", echo("3"));
+    let error = twice.build().unwrap_err();
+    assert_eq!(error, RouterError::DuplicateMount("a/".into()));
+    assert!(error.to_string().contains("a/"), "{error}");
+    let reserved = Router::builder().mount("rpc.x/", echo("1")).build().unwrap_err();
+    assert_eq!(reserved, RouterError::Reserved("rpc.x/".into()));
+}
+
+#[test]
+fn a_router_describes_what_it_mounts_unless_it_is_hidden() {
+    let inner = |names: &[&'static str]| {
+        let builder = names.iter().fold(Router::builder(), |builder, name| builder.add(named(name)));
+        builder.build().unwrap()
+    };
+    let names = Subscription::named("item", "stop");
+    let ticks = Method::stream("ticks", |_: Json, _| futures_util::stream::empty::<u8>()).subscription(names);
+    let router = Router::builder()
+        .add(named("z"))
+        .add(named("a/known"))
+        .mount_described("a/", inner(&["known", "other", "b/hidden"]).layered(Recorder::default()))
+        .mount_described("a/b/", Router::builder().add(ticks).build().unwrap())
+        .mount("silent/", inner(&["x"]));
+    let described =
+        |methods: Vec<MethodDescription>| methods.into_iter().map(|method| method.name).collect::<Vec<_>>();
+    let expected = ["a/b/ticks", "a/known", "a/other", "z"];
+    assert_eq!(described(router.describe_in(Dialect::default()).methods), expected);
+    let router = router.build().unwrap();
+    let subscription = router.describe().methods.swap_remove(0).subscription.unwrap();
+    assert_eq!((subscription.item.as_str(), subscription.unsubscribe.as_str()), ("a/b/item", "a/b/stop"));
+    assert_eq!(described(router.layered(Recorder::default()).describe().methods), expected);
+}
+
+#[tokio::test]
+async fn the_subscriptions_of_a_mounted_service_have_its_prefix() {
+    let names = Subscription::named("item", "stop");
+    let ticks = Method::stream("ticks", |_: Json, _| futures_util::stream::empty::<u8>()).subscription(names);
+    let router =
+        Router::builder().mount("m/", Router::builder().add(ticks).build().unwrap()).build().unwrap();
+    let Reply::Stream(items) = router.call(&Call::new("m/ticks", None)).await else { panic!("no stream") };
+    let names = items.subscription().unwrap();
+    assert_eq!((names.item.as_str(), names.unsubscribe.as_str()), ("m/item", "m/stop"));
 }
 
 #[test]

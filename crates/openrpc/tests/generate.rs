@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchboard::{
     Code, DeclaredError, ErrorObject, IntoError, Json, MethodDescription, ResultDescription, Router,
-    RouterBuilder, Schemas, Stream, service,
+    RouterBuilder, Schemas, Stream, layer_fn, service,
 };
 use switchboard_openrpc::{Document, Generator, Info, Method, ParamStructure, Server, SpecVersion};
 
@@ -250,6 +250,23 @@ fn a_method_says_that_it_ignores_unknown_params() {
     let document = Generator::new(Info::new("Open", "1")).document(&router);
     assert!(document.method("open").unwrap().allows_additional_params());
     assert!(!method("users/find").allows_additional_params());
+}
+
+#[test]
+fn mounted_and_layered_services_are_part_of_the_document() {
+    let inner = routes().build().unwrap().layered(layer_fn(async |call, next| next.run(&call).await));
+    let router = routes().mount_described("more/", inner).build().unwrap();
+    let generator = Generator::new(Info::new("Users", "1"));
+    let document = generator.document(&router.layered(layer_fn(async |call, next| next.run(&call).await)));
+    let once = generator.document(&routes().build().unwrap());
+    assert_eq!(
+        document.method("more/users/find").unwrap().params,
+        document.method("users/find").unwrap().params
+    );
+    assert_eq!(document.methods().count(), 2 * once.methods().count());
+    let schemas =
+        |document: Document| document.components.unwrap().schemas.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(schemas(document), schemas(once), "types that both have are defined once");
 }
 
 #[test]

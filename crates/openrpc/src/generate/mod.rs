@@ -7,7 +7,7 @@ mod examples;
 mod method;
 mod params;
 
-use switchboard_core::{Description, Dialect, Router};
+use switchboard_core::{Describe, Description, Dialect};
 
 use crate::document::{Components, Document, Formats, Info, Schema, Server, SpecVersion};
 
@@ -53,10 +53,10 @@ impl Generator {
         self
     }
 
-    /// The document of this router.
+    /// The document of a router, or of another service that describes itself.
     #[must_use]
-    pub fn document(&self, router: &Router) -> Document {
-        self.describe(router.describe_in(Dialect::OpenRpc))
+    pub fn document(&self, service: &(impl Describe + ?Sized)) -> Document {
+        self.describe(service.describe_in(Dialect::OpenRpc))
     }
 
     /// The document of what is described, with schemas in the dialect of OpenRPC.
