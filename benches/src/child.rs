@@ -1,6 +1,6 @@
 //! Servers in processes of their own, and how much CPU time and memory they use.
 
-use std::io::{self, BufRead, BufReader, Error};
+use std::io::{self, BufRead, BufReader, Error, Read};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -34,11 +34,13 @@ impl Process {
     /// # Errors
     /// When it is not built or cannot be started.
     pub fn start(binary: &str, name: &str, workers: usize) -> io::Result<Self> {
-        let child = Command::new(sibling(binary)?)
-            .args([name, &workers.to_string()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
+        let mut command = Command::new(sibling(binary)?);
+        command.args([name, &workers.to_string()]);
+        Self::spawn(command)
+    }
+
+    fn spawn(mut command: Command) -> io::Result<Self> {
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let pid = i32::try_from(child.id()).map_err(Error::other)?;
         Ok(Self { clock: clock_getcpuclockid(Pid::from_raw(pid))?, child })
     }
@@ -83,13 +85,36 @@ impl Server {
     /// # Errors
     /// When the binary is not built, or the server does not say where it listens.
     pub fn start(name: &str, workers: usize) -> io::Result<Self> {
-        let mut process = Process::start("server", name, workers)?;
+        let mut command = Command::new(sibling("server")?);
+        command.args([name, &workers.to_string()]);
+        Self::spawn(command)
+    }
+
+    /// Runs a command that starts such a server.
+    ///
+    /// # Errors
+    /// When it does not start, or does not say where it listens.
+    pub fn spawn(command: Command) -> io::Result<Self> {
+        let mut process = Process::spawn(command)?;
         let mut line = String::new();
         let stdout = process.child.stdout.take().ok_or_else(|| Error::other("the server has no output"))?;
         BufReader::new(stdout).read_line(&mut line)?;
-        let address =
-            line.trim().parse().map_err(|_| Error::other(format!("server {name} said {line:?}")))?;
+        let address = line.trim().parse().map_err(|_| Error::other(format!("a server said {line:?}")))?;
         Ok(Self { process, address })
+    }
+
+    /// Lets it end by itself. Says whether it did so well, and what it wrote to its standard error, if that was piped.
+    ///
+    /// # Errors
+    /// When it cannot be waited for.
+    pub fn finish(mut self) -> io::Result<(bool, Vec<u8>)> {
+        let child = &mut self.process.child;
+        drop(child.stdin.take());
+        let mut said = Vec::new();
+        if let Some(mut stderr) = child.stderr.take() {
+            stderr.read_to_end(&mut said)?;
+        }
+        Ok((child.wait()?.success(), said))
     }
 }
 

@@ -29,6 +29,8 @@ pub struct Goal {
     pub what: String,
     /// How it has to be.
     pub limit: Limit,
+    /// Where it shall get to, if the limit only keeps it from getting worse.
+    pub target: Option<f64>,
     /// What we reach; none while we are not part of the run.
     pub ours: Option<Samples>,
     /// What the floor reaches, for orientation.
@@ -38,20 +40,32 @@ pub struct Goal {
 impl Goal {
     /// A goal on a ratio of `section`.
     pub fn on_ratio(section: &Section, ratio: Ratio, limit: Limit) -> Self {
+        Self::on_ratio_of(OURS, section, ratio, limit)
+    }
+
+    /// A goal on a ratio of `section` for another subject of ours.
+    pub fn on_ratio_of(name: &str, section: &Section, ratio: Ratio, limit: Limit) -> Self {
         Self {
-            what: format!("{}: {} x {}", section.title, ratio.column, ratio.base),
+            what: format!("{}: {}{} x {}", section.title, prefix(name), ratio.column, ratio.base),
             limit,
-            ours: section.ratio(OURS, ratio),
+            target: None,
+            ours: section.ratio(name, ratio),
             floor: section.ratio(FLOOR, ratio),
         }
     }
 
     /// A goal on a figure of `section` itself.
     pub fn on_figure(section: &Section, column: &'static str, limit: Limit) -> Self {
+        Self::on_figure_of(OURS, section, column, limit)
+    }
+
+    /// A goal on a figure of `section` for another subject of ours.
+    pub fn on_figure_of(name: &str, section: &Section, column: &'static str, limit: Limit) -> Self {
         Self {
-            what: format!("{}: {column}", section.title),
+            what: format!("{}: {}{column}", section.title, prefix(name)),
             limit,
-            ours: section.figure(OURS, column).cloned(),
+            target: None,
+            ours: section.figure(name, column).cloned(),
             floor: section.figure(FLOOR, column).cloned(),
         }
     }
@@ -80,6 +94,7 @@ impl Goal {
         vec![
             self.what.clone(),
             limit,
+            number(self.target.unwrap_or(f64::NAN)),
             median(&self.ours),
             self.ours.as_ref().map_or("-".to_owned(), range),
             median(&self.floor),
@@ -88,13 +103,19 @@ impl Goal {
     }
 }
 
+/// What a goal says before its figure, when it is not about [`OURS`].
+fn prefix(name: &str) -> String {
+    if name == OURS { String::new() } else { format!("{name}, ") }
+}
+
 /// Goals, printed as a table with a verdict a line.
 #[derive(Clone, Copy, Debug)]
 pub struct Verdicts<'a>(pub &'a [Goal]);
 
 impl fmt::Display for Verdicts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let header = ["goal", "limit", OURS, "min..max", FLOOR, "verdict"].map(str::to_owned).to_vec();
+        let header =
+            ["goal", "limit", "target", OURS, "min..max", FLOOR, "verdict"].map(str::to_owned).to_vec();
         write_table(f, &std::iter::once(header).chain(self.0.iter().map(Goal::cells)).collect::<Vec<_>>())
     }
 }
@@ -104,7 +125,7 @@ mod tests {
     use super::{Goal, Limit};
 
     fn check(limit: Limit, ours: Option<f64>, expected: Option<bool>) {
-        let goal = Goal { what: String::new(), limit, ours: ours.map(Into::into), floor: None };
+        let goal = Goal { what: String::new(), limit, target: None, ours: ours.map(Into::into), floor: None };
         assert_eq!(goal.is_met(), expected, "{goal:?}");
     }
 

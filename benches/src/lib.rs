@@ -5,10 +5,12 @@
 //! `by_hand` is the floor: what a minimal server with a validating [`scanner`] and no framework costs.
 
 pub mod allocations;
+pub mod callgrind;
 pub mod cases;
 pub mod child;
 pub mod compare;
 pub mod findings;
+pub mod gates;
 pub mod goal;
 pub mod load;
 pub mod options;

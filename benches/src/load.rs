@@ -37,17 +37,19 @@ pub struct Run {
 }
 
 impl Load {
-    /// Opens `count` connections, sends `body` once on each, and keeps the answers for comparison.
+    /// Opens `count` connections, sends `body` once on each behind a head with these `headers` beside the necessary ones, and
+    /// keeps the answers for comparison.
     ///
     /// # Errors
     /// When a connection fails or `is_right` refuses an answer.
     pub async fn open(
         address: SocketAddr,
         count: usize,
+        headers: &str,
         body: &[u8],
         is_right: impl Fn(&[u8]) -> bool,
     ) -> io::Result<Self> {
-        let request = Bytes::from(http_request(body));
+        let request = Bytes::from(http_request(headers, body));
         let mut connections = Vec::with_capacity(count);
         for _ in 0..count {
             let stream = TcpStream::connect(address).await?;
@@ -67,6 +69,19 @@ impl Load {
             connections.push(connection);
         }
         Ok(Self { connections })
+    }
+
+    /// Sends `count` requests on each connection, one connection after the other.
+    ///
+    /// # Errors
+    /// When a connection fails, an answer differs from the first one, or the server hangs.
+    pub async fn repeat(&mut self, count: u32) -> io::Result<()> {
+        for connection in &mut self.connections {
+            for _ in 0..count {
+                timeout(GRACE, connection.exchange_again()).await??;
+            }
+        }
+        Ok(())
     }
 
     /// Keeps every connection busy for `duration`.
@@ -109,16 +124,19 @@ struct Shape {
 
 impl Connection {
     async fn run(mut self, stop: Arc<AtomicBool>) -> io::Result<(Self, u64)> {
-        let expected = self.answer.clone();
         let mut count = 0;
         while !stop.load(Ordering::Relaxed) {
-            let body = self.exchange().await?;
-            if *body != *expected {
-                return Err(wrong(body));
-            }
+            self.exchange_again().await?;
             count += 1;
         }
         Ok((self, count))
+    }
+
+    /// Sends the request; its answer has to be the one that came first.
+    async fn exchange_again(&mut self) -> io::Result<()> {
+        let expected = self.answer.clone();
+        let body = self.exchange().await?;
+        if *body == *expected { Ok(()) } else { Err(wrong(body)) }
     }
 
     /// Sends the request and returns the body of the answer.
@@ -177,9 +195,9 @@ impl Shape {
     }
 }
 
-fn http_request(body: &[u8]) -> Vec<u8> {
+fn http_request(headers: &str, body: &[u8]) -> Vec<u8> {
     let head = format!(
-        "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{headers}\r\n",
         body.len()
     );
     [head.as_bytes(), body].concat()

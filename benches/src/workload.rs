@@ -12,6 +12,11 @@ pub const SUBSCRIBE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"subscribe_sums"
 /// The notification that carries an item of it.
 pub const ITEM: &str = "sum";
 
+/// Headers that production traffic has beside the necessary ones.
+pub const USUAL_HEADERS: &str = "Authorization: Bearer 3f9c1b7e-52d4-4d0a-9b1e-7c2f6a8d0e41\r\n\
+    traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n\
+    User-Agent: python-httpx/0.28.1\r\nAccept: application/json\r\n";
+
 /// About how many bytes the large workloads carry.
 pub const LARGE: usize = 1 << 20;
 
@@ -48,6 +53,8 @@ pub enum Workload {
     Add,
     /// As many calls of `add [100, 7]` in one array.
     Batch(usize),
+    /// One call of `add_later [100, 7]`, which is not ready when it is first polled.
+    Pending,
     /// 1 MB of nested JSON as params, for the method `ignore`, which does not read them.
     NestedParams,
     /// A string of 1 MB as params, for the method `ignore`.
@@ -63,6 +70,7 @@ impl Workload {
     pub fn body(self) -> Bytes {
         let text = match self {
             Self::Add => add(1),
+            Self::Pending => request("add_later", "[100,7]"),
             Self::Batch(count) => format!("[{}]", (1..=count).map(add).collect::<Vec<_>>().join(",")),
             Self::NestedParams => request("ignore", &DOCUMENT),
             Self::StringParams => request("ignore", &format!("[\"{}\"]", *TEXT)),
@@ -90,6 +98,7 @@ impl Workload {
     pub fn title(self) -> String {
         match self {
             Self::Add => "add, one call".to_owned(),
+            Self::Pending => "add, pending at first".to_owned(),
             Self::Batch(count) => format!("add, batch of {count}"),
             Self::NestedParams => "1 MB of nested params, not read".to_owned(),
             Self::StringParams => "1 MB string in params, not read".to_owned(),
@@ -100,7 +109,7 @@ impl Workload {
 
     fn expected(self) -> Value {
         match self {
-            Self::Add => response(1, &json!(107)),
+            Self::Add | Self::Pending => response(1, &json!(107)),
             Self::Batch(count) => (1..=count).map(|id| response(id, &json!(107))).collect(),
             Self::NestedParams | Self::StringParams => response(1, &json!(true)),
             Self::TextResult => response(1, &json!(*TEXT)),

@@ -1,33 +1,23 @@
-//! `instructions [--gate] [--json]`: counts the instructions, with valgrind, and the allocations of one call of every case.
+//! `instructions [--gate] [--json]`: counts the instructions, with valgrind, and the allocations of one call of every case,
+//! and the instructions of one HTTP request of our server.
 //!
-//! The count is the difference of two runs of the binary `case`, so starting and warming up cancel out. Unlike a time it is
-//! the same on a busy machine, which makes it fit to gate a change on.
+//! Unlike a time, a count is the same on a busy machine, which makes it fit to gate a change on.
 
-use std::io::{self, Error};
-use std::process::{Command, ExitCode};
+use std::io;
+use std::process::ExitCode;
 
 use switchboard_benches::allocations::{ALLOCATIONS, Allocations, output_buffer_only};
-use switchboard_benches::cases;
-use switchboard_benches::child::sibling;
 use switchboard_benches::compare::in_process::base;
 use switchboard_benches::findings::Findings;
+use switchboard_benches::gates::{self, INSTRUCTIONS, WORKLOADS};
 use switchboard_benches::goal::{FLOOR, Goal, Limit};
 use switchboard_benches::report::{Ratio, Row, Section};
+use switchboard_benches::servers::CONSTANT;
 use switchboard_benches::workload::Workload;
+use switchboard_benches::{callgrind, cases};
 
-const COUNT: &str = "instructions";
-
-/// What our own case may cost.
-const BUDGETS: [(Workload, Budget); 2] =
-    [(Workload::Add, Budget::Instructions(2_800.0)), (Workload::Batch(100), Budget::OfJsonrpsee(0.2))];
-
-/// A budget for one workload.
-enum Budget {
-    /// So many instructions a call, and no allocation but the output buffer.
-    Instructions(f64),
-    /// Such a part of what jsonrpsee needs.
-    OfJsonrpsee(f64),
-}
+/// The servers whose instructions are counted.
+const SERVERS: [&str; 2] = ["switchboard", CONSTANT];
 
 fn main() -> ExitCode {
     let has = |flag: &str| std::env::args().skip(1).any(|argument| argument == flag);
@@ -50,55 +40,48 @@ fn main() -> ExitCode {
 fn measure() -> io::Result<Findings> {
     let allocations = Allocations::count()?;
     let mut findings = Findings::default();
-    for (workload, budget) in BUDGETS {
-        let to_jsonrpsee = Ratio { column: COUNT, base: base(workload) };
-        let mut rows = Vec::new();
-        for case in cases::all().into_iter().filter(|case| case.takes(workload)) {
-            let count = instructions(case.name(), workload)?;
-            rows.push(Row {
-                name: case.name().to_owned(),
-                figures: vec![count.into(), allocations.of(case.name(), workload)],
-            });
-        }
-        let section = Section {
-            title: format!("in process, {}", workload.title()),
-            columns: vec![COUNT, ALLOCATIONS],
-            ratios: vec![to_jsonrpsee, Ratio { base: FLOOR, ..to_jsonrpsee }],
-            rows,
-        };
-        let goals = match budget {
-            Budget::Instructions(limit) => {
-                vec![Goal::on_figure(&section, COUNT, Limit::AtMost(limit)), output_buffer_only(&section)]
-            }
-            Budget::OfJsonrpsee(part) => vec![Goal::on_ratio(&section, to_jsonrpsee, Limit::AtMost(part))],
-        };
+    for workload in WORKLOADS {
+        let (section, goals) = in_process(workload, &allocations)?;
+        findings.add(section, goals);
+    }
+    for (title, headers) in gates::HTTP {
+        let section = over_http(title, headers)?;
+        let goals = gates::goals(&section);
         findings.add(section, goals);
     }
     Ok(findings)
 }
 
-/// The instructions of one call of `case`.
-fn instructions(case: &str, workload: Workload) -> io::Result<f64> {
-    let (few, many) = match workload {
-        Workload::Batch(_) => (20, 60),
-        _ => (1000, 3000),
+fn in_process(workload: Workload, allocations: &Allocations) -> io::Result<(Section, Vec<Goal>)> {
+    let to_jsonrpsee = Ratio { column: INSTRUCTIONS, base: base(workload) };
+    let row = |name: &str| {
+        let count = callgrind::in_process(name, workload)?;
+        Ok(Row { name: name.to_owned(), figures: vec![count.into(), allocations.of(name, workload)] })
     };
-    let difference = collected(case, workload, many)? - collected(case, workload, few)?;
-    Ok(difference / f64::from(many - few))
+    let section = Section {
+        title: gates::title(workload),
+        columns: vec![INSTRUCTIONS, ALLOCATIONS],
+        ratios: vec![to_jsonrpsee, Ratio { base: FLOOR, ..to_jsonrpsee }],
+        rows: cases::counted(workload).iter().map(|case| row(case.name())).collect::<io::Result<_>>()?,
+    };
+    let mut goals = gates::goals(&section);
+    match workload {
+        Workload::Add => goals.push(output_buffer_only(&section)),
+        Workload::Batch(_) => goals.push(Goal::on_ratio(&section, to_jsonrpsee, Limit::AtMost(0.2))),
+        _ => {}
+    }
+    Ok((section, goals))
 }
 
-/// The instructions of a whole process that makes so many calls.
-fn collected(case: &str, workload: Workload, calls: u32) -> io::Result<f64> {
-    let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(sibling("case")?)
-        .args([case, &workload.title(), &calls.to_string()])
-        .output()
-        .map_err(|error| Error::other(format!("valgrind does not start: {error}")))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    let count = said.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
-    match count {
-        Some(count) if output.status.success() => Ok(count),
-        _ => Err(Error::other(format!("valgrind could not count {case}:\n{said}"))),
-    }
+fn over_http(title: &str, headers: &str) -> io::Result<Section> {
+    let row = |name: &str| {
+        let figures = vec![callgrind::over_http(name, headers)?.into()];
+        Ok(Row { name: name.to_owned(), figures })
+    };
+    Ok(Section {
+        title: title.to_owned(),
+        columns: vec![INSTRUCTIONS],
+        ratios: vec![Ratio { column: INSTRUCTIONS, base: CONSTANT }],
+        rows: SERVERS.into_iter().map(row).collect::<io::Result<_>>()?,
+    })
 }

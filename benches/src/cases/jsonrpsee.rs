@@ -19,7 +19,7 @@ use tower::Service;
 use tower::layer::util::Identity;
 
 use super::{Case, ready};
-use crate::workload::{DOCUMENT, ITEM, TEXT};
+use crate::workload::{DOCUMENT, ITEM, TEXT, Workload};
 
 static RAW_DOCUMENT: LazyLock<Box<RawValue>> =
     LazyLock::new(|| RawValue::from_string(DOCUMENT.clone()).expect("the document is JSON"));
@@ -79,8 +79,8 @@ impl Case for Direct {
         Box::<str>::from(answer).into_boxed_bytes().into()
     }
 
-    fn takes_batches(&self) -> bool {
-        false
+    fn takes(&self, workload: Workload) -> bool {
+        !matches!(workload, Workload::Batch(_) | Workload::Pending)
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Each case knows the methods `add`, `ignore`, `text` and `document` of [`crate::workload`]. Futures are polled in place.
 
+use std::hint::black_box;
 use std::io;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -11,7 +12,9 @@ use bytes::Bytes;
 use crate::workload::Workload;
 
 pub mod by_hand;
+pub mod connection;
 pub mod jsonrpsee;
+pub mod pending;
 pub mod raw_value;
 pub mod switchboard;
 
@@ -23,14 +26,16 @@ pub trait Case {
     /// Answers one body. It owns the answer, as a server that hands it to the network does.
     fn call(&self, body: Bytes) -> Bytes;
 
-    /// Whether [`Case::call`] understands arrays of requests.
-    fn takes_batches(&self) -> bool {
-        true
+    /// Answers the same body so many times, and drops the answers: what is counted.
+    fn run(&self, body: &Bytes, calls: u32) {
+        for _ in 0..calls {
+            black_box(self.call(black_box(body).clone()));
+        }
     }
 
     /// Whether it can be measured on `workload`.
     fn takes(&self, workload: Workload) -> bool {
-        self.takes_batches() || !matches!(workload, Workload::Batch(_))
+        workload != Workload::Pending
     }
 }
 
@@ -45,9 +50,14 @@ pub fn all() -> Vec<Box<dyn Case>> {
     ]
 }
 
-/// The case called `name`.
-pub fn named(name: &str) -> Option<Box<dyn Case>> {
-    all().into_iter().find(|case| case.name() == name)
+/// The cases whose instructions and allocations are counted on `workload`: [`all`], and the other ways into ours.
+pub fn counted(workload: Workload) -> Vec<Box<dyn Case>> {
+    let ours: [Box<dyn Case>; 3] = [
+        Box::new(connection::Duplex::new()),
+        Box::new(pending::Pending::exchange()),
+        Box::new(pending::Pending::connection()),
+    ];
+    all().into_iter().chain(ours).filter(|case| case.takes(workload)).collect()
 }
 
 /// Checks that `case` answers `workload` right.
@@ -76,17 +86,15 @@ pub fn ready<T>(future: impl Future<Output = T>) -> T {
 
 #[cfg(test)]
 mod tests {
-    use super::{all, check};
+    use super::{check, counted};
     use crate::workload::Workload;
 
     #[test]
     fn every_case_answers_every_workload_it_takes() {
         use Workload::*;
-        for case in all() {
-            for workload in [Add, Batch(3), NestedParams, StringParams, TextResult, DocumentResult] {
-                if case.takes(workload) {
-                    check(&*case, workload).unwrap();
-                }
+        for workload in [Add, Batch(3), Pending, NestedParams, StringParams, TextResult, DocumentResult] {
+            for case in counted(workload) {
+                check(&*case, workload).unwrap();
             }
         }
     }

@@ -1,11 +1,14 @@
 //! Switchboard in process: a `#[service]` behind the exchange driver.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 
 use bytes::Bytes;
 use futures_util::stream;
 use switchboard::{
-    Context, Json, Limits, Method, Origin, Router, RouterBuilder, Settings, Subscription, exchange, service,
+    Context, ErrorObject, Json, Limits, Method, Origin, Router, RouterBuilder, Settings, Subscription,
+    exchange, service,
 };
 
 use super::{Case, ready};
@@ -45,10 +48,16 @@ impl Switchboard {
         let context = Context::new(Origin::new("bench"));
         Self { router: router(), context, settings: settings() }
     }
+
+    /// The answer to one body, awaited.
+    pub(super) async fn exchange(&self, body: Bytes) -> Bytes {
+        let answer = exchange(&*self.router, body, &self.context, &self.settings).await;
+        answer.into_body().expect("the call is answered")
+    }
 }
 
 /// The router that is measured in process.
-fn router() -> Arc<Router> {
+pub(super) fn router() -> Arc<Router> {
     Arc::new(methods().build().expect("the names differ"))
 }
 
@@ -63,7 +72,24 @@ fn methods() -> RouterBuilder {
     let document = Json::parse(workload::DOCUMENT.as_bytes().to_vec()).expect("the workload is JSON");
     Router::builder()
         .add(Methods { document })
-        .method("ignore", |_: Json, _| Ok::<_, switchboard::ErrorObject>(true))
+        .method("ignore", |_: Json, _| Ok::<_, ErrorObject>(true))
+        .async_method("add_later", |(a, b): (u64, u64), _| async move {
+            pending_once().await;
+            Ok::<_, ErrorObject>(a + b)
+        })
+}
+
+/// Ready when it is polled a second time, which it asks for at once.
+async fn pending_once() {
+    let mut is_second = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut is_second, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// Limits that let the workload pass.
@@ -77,6 +103,7 @@ impl Case for Switchboard {
     }
 
     fn call(&self, body: Bytes) -> Bytes {
+        // Not by `Self::exchange`: the future around the driver's would cost a hundred instructions.
         let answer = ready(exchange(&*self.router, body, &self.context, &self.settings));
         answer.into_body().expect("the call is answered")
     }

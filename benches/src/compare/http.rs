@@ -10,7 +10,7 @@ use crate::goal::{Goal, Limit};
 use crate::load::Load;
 use crate::options::Options;
 use crate::report::{Ratio, Row, Section};
-use crate::servers::{CONSTANT, HTTP, hyper_constant};
+use crate::servers::{self, CONSTANT, HTTP};
 use crate::workload::Workload;
 
 /// How long a server may warm up before each round.
@@ -54,12 +54,9 @@ pub(super) fn measure(options: &Options, workload: Workload, connections: usize)
     let mut subjects = Vec::new();
     for name in HTTP {
         let server = Server::start(name, options.workers)?;
-        let is_right = |answer: &[u8]| match *name {
-            CONSTANT => answer == hyper_constant::ANSWER,
-            _ => workload.is_answered_by(answer),
-        };
+        let is_right = |answer: &[u8]| servers::is_right(name, workload, answer);
         let load = runtime
-            .block_on(Load::open(server.address, connections, &body, is_right))
+            .block_on(Load::open(server.address, connections, "", &body, is_right))
             .map_err(|error| io::Error::other(format!("{name}: {error}")))?;
         subjects.push(((*name).to_owned(), (server, load)));
     }

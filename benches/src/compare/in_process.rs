@@ -12,8 +12,8 @@ use crate::options::Options;
 use crate::report::{Ratio, Row, Section};
 use crate::workload::Workload;
 
-/// The workloads; also those of the binaries `allocations` and `instructions`.
-pub const WORKLOADS: [Workload; 2] = [Workload::Add, Workload::Batch(100)];
+/// The workloads that are timed.
+const WORKLOADS: [Workload; 2] = [Workload::Add, Workload::Batch(100)];
 
 const TIME: &str = "ns/call";
 

@@ -10,6 +10,7 @@ use std::net::TcpListener;
 
 use self::lines::Answers;
 use self::tungstenite::Writes;
+use crate::workload::Workload;
 
 pub mod axum;
 pub mod by_hand;
@@ -48,6 +49,14 @@ pub const BY_HAND_TCP: &str = "by-hand-tcp";
 /// Every server with a socket that this build has.
 pub fn names() -> Vec<&'static str> {
     [HTTP, &[TUNGSTENITE, TUNGSTENITE_EACH, SWITCHBOARD_TCP, BY_HAND_TCP, LINE_ECHO]].concat()
+}
+
+/// Whether the server called `name` answered `workload` with what it should: the right answer, or its constant.
+pub fn is_right(name: &str, workload: Workload, answer: &[u8]) -> bool {
+    match name {
+        CONSTANT => answer == hyper_constant::ANSWER,
+        _ => workload.is_answered_by(answer),
+    }
 }
 
 /// Runs the server called `name` on `listener`, on a multi-thread runtime of `workers` threads, until the process ends.

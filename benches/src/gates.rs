@@ -1,0 +1,77 @@
+//! What our own subjects may cost in instructions: the one table of limits, which CI holds every change to.
+
+use crate::goal::{Goal, Limit};
+use crate::report::Section;
+use crate::workload::{USUAL_HEADERS, Workload};
+
+/// The name of the figure.
+pub const INSTRUCTIONS: &str = "instructions";
+
+/// The workloads that are counted in process.
+pub const WORKLOADS: [Workload; 3] = [Workload::Add, Workload::Batch(100), Workload::Pending];
+
+/// The requests that are counted over HTTP, and the headers that they have beside the necessary ones.
+pub const HTTP: [(&str, &str); 2] =
+    [("HTTP request", ""), ("HTTP request with the usual headers", USUAL_HEADERS)];
+
+/// The title of the section about a workload in process.
+pub fn title(workload: Workload) -> String {
+    format!("in process, {}", workload.title())
+}
+
+/// A limit on the instructions of one subject.
+#[derive(Clone, Copy, Debug)]
+struct Gate {
+    /// The title of the section.
+    section: &'static str,
+    /// The row in it.
+    subject: &'static str,
+    /// More than this is an error. Lower it when the code gets faster.
+    limit: u32,
+    /// Where it shall get to, if it is not there yet.
+    target: Option<u32>,
+}
+
+/// A limit stands about one percent above what was measured last: the layout of the code alone moves a figure by half of that.
+const GATES: &[Gate] = &[
+    gate("in process, add, one call", "switchboard", 2_583, Some(2_350)),
+    gate("in process, add, one call", "switchboard-connection", 2_794, Some(2_200)),
+    gate("in process, add, batch of 100", "switchboard", 168_000, None),
+    gate("in process, add, batch of 100", "switchboard-connection", 329_286, Some(170_000)),
+    gate("in process, add, pending at first", "switchboard", 6_680, None),
+    gate("in process, add, pending at first", "switchboard-connection", 9_609, None),
+    gate("HTTP request", "switchboard", 8_370, None),
+    gate("HTTP request with the usual headers", "switchboard", 20_190, Some(10_000)),
+];
+
+const fn gate(section: &'static str, subject: &'static str, limit: u32, target: Option<u32>) -> Gate {
+    Gate { section, subject, limit, target }
+}
+
+/// The goals of `section`.
+pub fn goals(section: &Section) -> Vec<Goal> {
+    let gates = GATES.iter().filter(|gate| gate.section == section.title);
+    gates.map(|gate| gate.goal(section)).collect()
+}
+
+impl Gate {
+    fn goal(&self, section: &Section) -> Goal {
+        let limit = Limit::AtMost(f64::from(self.limit));
+        let goal = Goal::on_figure_of(self.subject, section, INSTRUCTIONS, limit);
+        Goal { target: self.target.map(f64::from), ..goal }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GATES, HTTP, WORKLOADS, title};
+
+    #[test]
+    fn every_gate_is_in_a_section_that_is_counted() {
+        let titles: Vec<String> =
+            WORKLOADS.map(title).into_iter().chain(HTTP.map(|(title, _)| title.to_owned())).collect();
+        for gate in GATES {
+            assert!(titles.iter().any(|title| title == gate.section), "{gate:?}");
+        }
+    }
+}
