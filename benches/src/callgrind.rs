@@ -23,7 +23,7 @@ pub fn in_process(case: &str, workload: Workload) -> io::Result<f64> {
     each(counts, |calls| {
         let mut command = callgrind();
         command.arg(sibling("case")?).args([case, &workload.title(), &calls.to_string()]);
-        let output = command.output().map_err(missing)?;
+        let output = command.output().map_err(|error| missing(&error))?;
         collected(case, output.status.success(), &output.stderr)
     })
 }
@@ -36,7 +36,7 @@ pub fn over_http(name: &str, headers: &str) -> io::Result<f64> {
     each((500, 2500), |requests| {
         let mut command = callgrind();
         command.arg(sibling("server")?).args([name, "1"]).stderr(Stdio::piped());
-        let server = Server::spawn(command).map_err(missing)?;
+        let server = Server::spawn(&mut command).map_err(|error| missing(&error))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             let body = Workload::Add.body();
@@ -59,7 +59,7 @@ fn callgrind() -> Command {
     command
 }
 
-fn missing(error: Error) -> Error {
+fn missing(error: &Error) -> Error {
     Error::other(format!("valgrind does not start: {error}"))
 }
 

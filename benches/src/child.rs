@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Error, Read};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -11,6 +11,8 @@ use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
 use tokio::io::Join;
 use tokio::net::unix::pipe::{Receiver, Sender};
+
+use crate::servers::SHIPPED;
 
 /// A running process. Dropping it ends the process.
 #[derive(Debug)]
@@ -29,17 +31,18 @@ pub struct Server {
 }
 
 impl Process {
-    /// Starts another binary of this workspace, with pipes to its standard input and from its output.
+    /// Starts the server called `name` on pipes to its standard input and from its output.
     ///
     /// # Errors
     /// When it is not built or cannot be started.
-    pub fn start(binary: &str, name: &str, workers: usize) -> io::Result<Self> {
-        let mut command = Command::new(sibling(binary)?);
-        command.args([name, &workers.to_string()]);
-        Self::spawn(command)
+    pub fn start_stdio(name: &str, workers: usize) -> io::Result<Self> {
+        if name == SHIPPED {
+            return Self::spawn(shipped(&["--stdio"], workers)?.stderr(Stdio::null()));
+        }
+        Self::spawn(&mut own("stdio", name, workers)?)
     }
 
-    fn spawn(mut command: Command) -> io::Result<Self> {
+    fn spawn(command: &mut Command) -> io::Result<Self> {
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let pid = i32::try_from(child.id()).map_err(Error::other)?;
         Ok(Self { clock: clock_getcpuclockid(Pid::from_raw(pid))?, child })
@@ -83,18 +86,27 @@ impl Server {
     /// Starts the server called `name` with `workers` runtime threads.
     ///
     /// # Errors
-    /// When the binary is not built, or the server does not say where it listens.
+    /// When it is not built, or does not say where it listens.
     pub fn start(name: &str, workers: usize) -> io::Result<Self> {
-        let mut command = Command::new(sibling("server")?);
-        command.args([name, &workers.to_string()]);
-        Self::spawn(command)
+        if name != SHIPPED {
+            return Self::spawn(&mut own("server", name, workers)?);
+        }
+        let listen = ["--listen", "http://127.0.0.1:0", "--max-batch", "10000", "--max-connections", "20000"];
+        let mut process = Process::spawn(shipped(&listen, workers)?.stderr(Stdio::piped()))?;
+        let said = process.child.stderr.as_mut().ok_or_else(|| Error::other("the server has no output"))?;
+        // The pipe stays open, so that it can go on writing.
+        let mut lines = BufReader::new(said).lines();
+        let address = lines.find_map(|line| line.ok()?.strip_prefix("Listening on http://")?.parse().ok());
+        let address =
+            address.ok_or_else(|| Error::other("`switchboard serve` does not say where it listens"))?;
+        Ok(Self { process, address })
     }
 
-    /// Runs a command that starts such a server.
+    /// Runs a command that starts the binary `server`.
     ///
     /// # Errors
     /// When it does not start, or does not say where it listens.
-    pub fn spawn(command: Command) -> io::Result<Self> {
+    pub fn spawn(command: &mut Command) -> io::Result<Self> {
         let mut process = Process::spawn(command)?;
         let mut line = String::new();
         let stdout = process.child.stdout.take().ok_or_else(|| Error::other("the server has no output"))?;
@@ -132,6 +144,25 @@ impl Drop for Process {
 /// When there is no such clock.
 pub fn own_cpu_time() -> io::Result<Duration> {
     Ok(ClockId::CLOCK_PROCESS_CPUTIME_ID.now()?.into())
+}
+
+/// A command that starts a server of this workspace.
+fn own(binary: &str, name: &str, workers: usize) -> io::Result<Command> {
+    let mut command = Command::new(sibling(binary)?);
+    command.args([name, &workers.to_string()]);
+    Ok(command)
+}
+
+/// A command that starts the program that ships.
+fn shipped(arguments: &[&str], workers: usize) -> io::Result<Command> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/release/switchboard");
+    if !path.exists() {
+        let advice = "run `cargo build --release -p switchboard-cli` in the folder above benches/";
+        return Err(Error::other(format!("{} is not built; {advice}", path.display())));
+    }
+    let mut command = Command::new(path);
+    command.arg("serve").args(arguments).env("TOKIO_WORKER_THREADS", workers.to_string());
+    Ok(command)
 }
 
 /// The path of another binary of this workspace, next to the one that runs.

@@ -33,13 +33,14 @@ fn noted() -> (Layered, Arc<Mutex<Vec<String>>>) {
 #[tokio::test]
 async fn a_layer_function_sees_entries_notifications_unknown_methods_extensions_and_streams() {
     let (service, notes) = noted();
+    let service = Arc::new(service);
     for body in [
         r#"[{"jsonrpc":"2.0","method":"add","params":[1,2],"id":1},{"jsonrpc":"2.0","method":"update"},{"jsonrpc":"2.0","method":"nobody","id":2}]"#,
         r#"{"jsonrpc":"2.0","method":"update"}"#,
         r#"{"jsonrpc":"2.0","method":"rpc.discover","id":3}"#,
         r#"{"jsonrpc":"2.0","method":"count","params":[2],"id":4}"#,
     ] {
-        ask(&service, body, &Settings::default()).await;
+        ask(service.clone(), body, &Settings::default()).await;
     }
     let expected = [
         "add 1 value",

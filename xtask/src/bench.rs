@@ -20,6 +20,7 @@ NAME       one comparison: http, batch, ws, stream, subscription, idle, in-proce
 Other arguments go to the benches' own program, `compare`.";
 
 const BUILD: &str = "build --release --manifest-path benches/Cargo.toml --bins";
+const BUILD_SHIPPED: &str = "build --release -p switchboard-cli";
 const RUN: &str = "run --release --manifest-path benches/Cargo.toml";
 
 /// Runs the command.
@@ -59,6 +60,7 @@ fn compare(args: &[String]) -> Result<Done, Failure> {
         return Ok(Done::Skipped(why));
     }
     Program::cargo(BUILD).run()?;
+    Program::cargo(BUILD_SHIPPED).run()?;
     let compare = Program::cargo(RUN).args(["--bin", "compare", "--"]);
     compare.args(args.iter().cloned()).run()?;
     Ok(Done::Passed)

@@ -4,9 +4,10 @@ use std::io;
 
 use super::http;
 use crate::findings::Findings;
-use crate::goal::{Goal, Limit};
+use crate::goal::{FLOOR, Goal, Limit};
 use crate::options::Options;
 use crate::report::{Ratio, Section};
+use crate::servers::SHIPPED;
 use crate::workload::Workload;
 
 /// Enough to keep the server busy; more would only measure queues.
@@ -14,6 +15,7 @@ const CONNECTIONS: usize = 16;
 
 const RATE: Ratio = Ratio { column: "batches/s", base: "jsonrpsee" };
 const CPU: Ratio = Ratio { column: "CPU us", base: "jsonrpsee" };
+const CPU_BY_HAND: Ratio = Ratio { base: FLOOR, ..CPU };
 
 /// Compares batches of 10, 100 and 1000 entries.
 ///
@@ -25,11 +27,14 @@ pub fn run(options: &Options) -> io::Result<Findings> {
         let section = Section {
             title: format!("HTTP, batches of {entries}"),
             columns: vec![RATE.column, CPU.column, http::LOAD],
-            ratios: vec![RATE, CPU],
-            rows: http::measure(options, Workload::Batch(entries), CONNECTIONS)?,
+            ratios: vec![RATE, CPU, CPU_BY_HAND],
+            rows: http::measure(options, Workload::Batch(entries), "", CONNECTIONS)?,
         };
-        let goal = Goal::on_ratio(&section, RATE, Limit::AtLeast(faster));
-        findings.add(section, [goal]);
+        let mut goals = vec![Goal::on_ratio(&section, RATE, Limit::AtLeast(faster))];
+        if entries == 100 {
+            goals.push(Goal::on_ratio_of(SHIPPED, &section, CPU_BY_HAND, Limit::AtMost(1.6)));
+        }
+        findings.add(section, goals);
     }
     Ok(findings)
 }

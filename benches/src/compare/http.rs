@@ -10,8 +10,8 @@ use crate::goal::{Goal, Limit};
 use crate::load::Load;
 use crate::options::Options;
 use crate::report::{Ratio, Row, Section};
-use crate::servers::{self, CONSTANT, HTTP};
-use crate::workload::Workload;
+use crate::servers::{self, CONSTANT, HTTP, SHIPPED};
+use crate::workload::{USUAL_HEADERS, Workload};
 
 /// How long a server may warm up before each round.
 const WARM_UP: Duration = Duration::from_millis(50);
@@ -25,21 +25,26 @@ pub(super) const LOAD: &str = "load us";
 const CPU: Ratio = Ratio { column: "CPU us", base: CONSTANT };
 const RATE: Ratio = Ratio { column: "requests/s", base: "jsonrpsee" };
 
-/// Compares single calls over 16 and over 64 connections.
+/// Compares single calls over 16 and over 64 connections, and with the headers of production traffic.
 ///
 /// # Errors
 /// When a server does not start, or an answer is wrong.
 pub fn run(options: &Options) -> io::Result<Findings> {
     let mut findings = Findings::default();
-    for connections in [16, 64] {
+    let with_headers = ", usual headers";
+    // The last is how much CPU time the shipped program may take, compared with bare hyper.
+    for (connections, note, headers, most) in
+        [(16, "", "", 1.0), (64, "", "", 1.0), (16, with_headers, USUAL_HEADERS, 1.06)]
+    {
         let section = Section {
-            title: format!("HTTP, {connections} connections"),
+            title: format!("HTTP, {connections} connections{note}"),
             columns: vec![RATE.column, CPU.column, LOAD],
             ratios: vec![RATE, Ratio { base: "jsonrpsee", ..CPU }, CPU],
-            rows: measure(options, Workload::Add, connections)?,
+            rows: measure(options, Workload::Add, headers, connections)?,
         };
         let goals = [
             Goal::on_ratio(&section, CPU, Limit::AtMost(1.08)),
+            Goal::on_ratio_of(SHIPPED, &section, CPU, Limit::AtMost(most)),
             Goal::on_ratio(&section, RATE, Limit::AtLeast(1.3)),
         ];
         findings.add(section, goals);
@@ -48,7 +53,12 @@ pub fn run(options: &Options) -> io::Result<Findings> {
 }
 
 /// Requests a second, and CPU time a request in microseconds, of every server and of the load generator with it.
-pub(super) fn measure(options: &Options, workload: Workload, connections: usize) -> io::Result<Vec<Row>> {
+pub(super) fn measure(
+    options: &Options,
+    workload: Workload,
+    headers: &str,
+    connections: usize,
+) -> io::Result<Vec<Row>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let body = workload.body();
     let mut subjects = Vec::new();
@@ -56,7 +66,7 @@ pub(super) fn measure(options: &Options, workload: Workload, connections: usize)
         let server = Server::start(name, options.workers)?;
         let is_right = |answer: &[u8]| servers::is_right(name, workload, answer);
         let load = runtime
-            .block_on(Load::open(server.address, connections, "", &body, is_right))
+            .block_on(Load::open(server.address, connections, headers, &body, is_right))
             .map_err(|error| io::Error::other(format!("{name}: {error}")))?;
         subjects.push(((*name).to_owned(), (server, load)));
     }

@@ -1,4 +1,4 @@
-//! The memory of WebSocket connections on which nothing happens.
+//! The memory of a server that has just started, and of WebSocket connections on which nothing happens.
 
 use std::io;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::findings::Findings;
 use crate::goal::{Goal, Limit};
 use crate::options::Options;
 use crate::report::{Row, Section};
-use crate::servers::{TUNGSTENITE, TUNGSTENITE_EACH};
+use crate::servers::{SHIPPED, TUNGSTENITE, TUNGSTENITE_EACH};
 
 /// The last one has its default buffers.
-const SUBJECTS: [&str; 4] = ["switchboard", "jsonrpsee", TUNGSTENITE, TUNGSTENITE_EACH];
+const SUBJECTS: [&str; 5] = ["switchboard", SHIPPED, "jsonrpsee", TUNGSTENITE, TUNGSTENITE_EACH];
 
 /// How many connections are opened before, so that what a server needs once is there.
 const FIRST: usize = 100;
@@ -23,6 +23,7 @@ const FIRST: usize = 100;
 const SETTLE: Duration = Duration::from_millis(300);
 
 const EACH: &str = "bytes each";
+const START: &str = "MB at start";
 
 /// Opens 5,000 connections (1,000 if it has to be quick), each with one call answered, and leaves them alone.
 ///
@@ -38,18 +39,25 @@ pub fn run(options: &Options) -> io::Result<Findings> {
     let mut rows = Vec::new();
     for name in SUBJECTS {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let bytes = runtime.block_on(measure(name, count, options.workers))?;
-        rows.push(Row { name: name.to_owned(), figures: vec![bytes.into()] });
+        let (start, each) = runtime.block_on(measure(name, count, options.workers))?;
+        rows.push(Row { name: name.to_owned(), figures: vec![start.into(), each.into()] });
     }
     let title = format!("idle WebSocket connections, {count}");
-    let section = Section { title, columns: vec![EACH], ratios: Vec::new(), rows };
-    let goal = Goal::on_figure(&section, EACH, Limit::AtMost(10_000.0));
-    findings.add(section, [goal]);
+    let section = Section { title, columns: vec![START, EACH], ratios: Vec::new(), rows };
+    let goals = [
+        Goal::on_figure(&section, EACH, Limit::AtMost(10_000.0)),
+        Goal::on_figure_of(SHIPPED, &section, EACH, Limit::AtMost(5_000.0)),
+        Goal::on_figure_of(SHIPPED, &section, START, Limit::AtMost(12.0)),
+    ];
+    findings.add(section, goals);
     Ok(findings)
 }
 
-async fn measure(name: &str, count: usize, workers: usize) -> io::Result<f64> {
+/// The resident memory at the start in MB, and of each connection in bytes.
+async fn measure(name: &str, count: usize, workers: usize) -> io::Result<(f64, f64)> {
     let server = Server::start(name, workers)?;
+    tokio::time::sleep(SETTLE).await;
+    let start = server.process.resident()? as f64 / 1e6;
     let mut open = Vec::new();
     for _ in 0..FIRST {
         open.push(call(&server, name).await?.0);
@@ -61,7 +69,7 @@ async fn measure(name: &str, count: usize, workers: usize) -> io::Result<f64> {
     }
     tokio::time::sleep(SETTLE).await;
     let after = server.process.resident()?;
-    Ok(after.saturating_sub(before) as f64 / count as f64)
+    Ok((start, after.saturating_sub(before) as f64 / count as f64))
 }
 
 /// Lets this process, and the servers that it starts, have this many descriptors.

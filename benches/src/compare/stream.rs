@@ -12,7 +12,7 @@ use crate::goal::{FLOOR, Goal, Limit, OURS};
 use crate::options::Options;
 use crate::pipeline::{Lane, Pipeline, Stream};
 use crate::report::{Ratio, Row, Section};
-use crate::servers::{BY_HAND_TCP, LINE_ECHO, SWITCHBOARD_TCP};
+use crate::servers::{BY_HAND_TCP, LINE_ECHO, SHIPPED, SWITCHBOARD_TCP};
 use crate::workload::Workload;
 
 /// How many calls are under way on the only connection.
@@ -20,6 +20,7 @@ const DEPTH: usize = 64;
 
 const RATE_ECHO: Ratio = Ratio { column: RATE, base: LINE_ECHO };
 const CPU_ECHO: Ratio = Ratio { column: CPU, base: LINE_ECHO };
+const RATE_BY_HAND: Ratio = Ratio { column: RATE, base: FLOOR };
 
 /// Compares with an echo of lines over TCP and over pipes, one connection each.
 ///
@@ -34,13 +35,14 @@ pub fn run(options: &Options) -> io::Result<Findings> {
     })?;
     let stdio = pipelined::measure(options, |runtime| {
         let start = |name| runtime.block_on(over_pipes(name, options.workers));
-        [OURS, FLOOR, LINE_ECHO].into_iter().map(start).collect()
+        [OURS, SHIPPED, FLOOR, LINE_ECHO].into_iter().map(start).collect()
     })?;
-    for (carrier, rows) in [("TCP", tcp), ("stdio", stdio)] {
-        let section = section(carrier, rows);
-        let goal = Goal::on_ratio(&section, RATE_ECHO, Limit::AtLeast(0.5));
-        findings.add(section, [goal]);
-    }
+    let (tcp, stdio) = (section("TCP", tcp), section("stdio", stdio));
+    let at_least_half = |section| Goal::on_ratio(section, RATE_ECHO, Limit::AtLeast(0.5));
+    let of_by_hand = Goal::on_ratio_of(SHIPPED, &stdio, RATE_BY_HAND, Limit::AtLeast(0.8));
+    let goals = [at_least_half(&tcp), at_least_half(&stdio), of_by_hand];
+    findings.add(tcp, []);
+    findings.add(stdio, goals);
     Ok(findings)
 }
 
@@ -48,7 +50,7 @@ fn section(carrier: &str, rows: Vec<Row>) -> Section {
     Section {
         title: format!("{carrier}, depth {DEPTH}"),
         columns: vec![RATE, CPU, LOAD],
-        ratios: vec![RATE_ECHO, CPU_ECHO],
+        ratios: vec![RATE_ECHO, CPU_ECHO, RATE_BY_HAND],
         rows,
     }
 }
@@ -62,7 +64,7 @@ async fn over_tcp(name: &str, server: &str, workers: usize) -> io::Result<(Strin
 }
 
 async fn over_pipes(name: &str, workers: usize) -> io::Result<(String, Subject<impl Stream + use<>>)> {
-    let mut process = Process::start("stdio", name, workers)?;
+    let mut process = Process::start_stdio(name, workers)?;
     let load = Pipeline::new(vec![lane(name, process.pipes()?).await?]);
     Ok((name.to_owned(), Subject { process, load }))
 }

@@ -8,54 +8,62 @@ use tokio::net::TcpStream;
 use super::pipelined::{self, CPU, LOAD, RATE, Subject};
 use crate::child::Server;
 use crate::findings::Findings;
-use crate::goal::{Goal, Limit};
+use crate::goal::{FLOOR, Goal, Limit};
 use crate::options::Options;
 use crate::pipeline::{Lane, Pipeline};
 use crate::report::{Ratio, Section};
-use crate::servers::{TUNGSTENITE, TUNGSTENITE_EACH, WEBSOCKET};
+use crate::servers::{SHIPPED, TUNGSTENITE, TUNGSTENITE_EACH, WEBSOCKET};
 use crate::websocket::{message, open, read_frame};
 use crate::workload::Workload;
-
-/// Enough to keep the server busy; more would only measure queues.
-const CONNECTIONS: usize = 16;
 
 const RATE_JSONRPSEE: Ratio = Ratio { column: RATE, base: "jsonrpsee" };
 const RATE_TUNGSTENITE: Ratio = Ratio { column: RATE, base: TUNGSTENITE };
 const CPU_JSONRPSEE: Ratio = Ratio { column: CPU, base: "jsonrpsee" };
+const CPU_BY_HAND: Ratio = Ratio { column: CPU, base: FLOOR };
 
-/// Compares depths of 1, 32 and 256 over 16 connections.
+/// Compares one call at a time, and many, over 16 and over 64 connections.
 ///
 /// # Errors
 /// When a server does not start, or an answer is wrong.
 pub fn run(options: &Options) -> io::Result<Findings> {
     let mut findings = Findings::default();
-    for depth in [1, 32, 256] {
+    // The last is how much CPU time the shipped program may take, compared with the floor.
+    for (connections, depth, most) in [(16, 1, None), (16, 16, Some(1.8)), (64, 64, Some(3.0))] {
         let section = Section {
-            title: format!("WebSocket, {CONNECTIONS} x depth {depth}"),
+            title: format!("WebSocket, {connections} x depth {depth}"),
             columns: vec![RATE, CPU, LOAD],
-            ratios: vec![RATE_JSONRPSEE, RATE_TUNGSTENITE, CPU_JSONRPSEE],
+            ratios: vec![RATE_JSONRPSEE, RATE_TUNGSTENITE, CPU_JSONRPSEE, CPU_BY_HAND],
             rows: pipelined::measure(options, |runtime| {
-                let start = |name: &&str| runtime.block_on(subject(name, depth, options.workers));
+                let start = |(name, server): &(&str, &str)| {
+                    let server = Server::start(server, options.workers)?;
+                    runtime.block_on(subject(name, server, connections, depth))
+                };
                 WEBSOCKET.iter().map(start).collect()
             })?,
         };
-        let goals = if depth == 1 {
-            vec![
+        let goals = match most {
+            None => [
                 Goal::on_ratio(&section, RATE_JSONRPSEE, Limit::AtLeast(1.4)),
                 Goal::on_figure(&section, CPU, Limit::AtMost(5.0)),
-            ]
-        } else {
-            vec![Goal::on_ratio(&section, RATE_JSONRPSEE, Limit::AtLeast(5.0))]
+            ],
+            Some(most) => [
+                Goal::on_ratio(&section, RATE_JSONRPSEE, Limit::AtLeast(5.0)),
+                Goal::on_ratio_of(SHIPPED, &section, CPU_BY_HAND, Limit::AtMost(most)),
+            ],
         };
         findings.add(section, goals);
     }
     Ok(findings)
 }
 
-async fn subject(name: &str, depth: usize, workers: usize) -> io::Result<(String, Subject<TcpStream>)> {
-    let server = Server::start(name, workers)?;
+async fn subject(
+    name: &str,
+    server: Server,
+    connections: usize,
+    depth: usize,
+) -> io::Result<(String, Subject<TcpStream>)> {
     let mut lanes = Vec::new();
-    for _ in 0..CONNECTIONS {
+    for _ in 0..connections {
         let (stream, request, answer) = call(&server, name).await?;
         lanes.push(Lane::new(stream, &request, &answer, depth));
     }

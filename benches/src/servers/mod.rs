@@ -14,6 +14,7 @@ use crate::workload::Workload;
 
 pub mod axum;
 pub mod by_hand;
+pub mod by_hand_ws;
 pub mod hyper_constant;
 pub mod jsonrpsee;
 pub mod lines;
@@ -26,7 +27,10 @@ mod accept;
 pub const CONSTANT: &str = "hyper-constant";
 
 /// The servers for HTTP, ours first.
-pub const HTTP: &[&str] = &["switchboard", "by-hand", CONSTANT, "axum", "jsonrpsee"];
+pub const HTTP: &[&str] = &["switchboard", SHIPPED, "by-hand", CONSTANT, "axum", "jsonrpsee"];
+
+/// The program that ships, with its own `add`. It is built from the product's workspace, not from this one.
+pub const SHIPPED: &str = "switchboard-serve";
 
 /// The echo of tungstenite that writes together what is there.
 pub const TUNGSTENITE: &str = "tungstenite";
@@ -34,8 +38,18 @@ pub const TUNGSTENITE: &str = "tungstenite";
 /// The echo of tungstenite as its examples have it: default buffers, a write each message.
 pub const TUNGSTENITE_EACH: &str = "tungstenite-each";
 
-/// The servers for WebSocket, ours first.
-pub const WEBSOCKET: &[&str] = &["switchboard", "jsonrpsee", TUNGSTENITE, TUNGSTENITE_EACH];
+/// The servers for WebSocket as the tables and the binary `server` call them, ours first.
+pub const WEBSOCKET: &[(&str, &str)] = &[
+    ("switchboard", "switchboard"),
+    (SHIPPED, SHIPPED),
+    ("by-hand", BY_HAND_WS),
+    ("jsonrpsee", "jsonrpsee"),
+    (TUNGSTENITE, TUNGSTENITE),
+    (TUNGSTENITE_EACH, TUNGSTENITE_EACH),
+];
+
+/// The floor's over WebSocket.
+pub const BY_HAND_WS: &str = "by-hand-ws";
 
 /// The echo of lines, over TCP and over standard input and output.
 pub const LINE_ECHO: &str = "line-echo";
@@ -46,9 +60,18 @@ pub const SWITCHBOARD_TCP: &str = "switchboard-tcp";
 /// The floor's over TCP.
 pub const BY_HAND_TCP: &str = "by-hand-tcp";
 
-/// Every server with a socket that this build has.
+/// Every server with a socket that this workspace has.
 pub fn names() -> Vec<&'static str> {
-    [HTTP, &[TUNGSTENITE, TUNGSTENITE_EACH, SWITCHBOARD_TCP, BY_HAND_TCP, LINE_ECHO]].concat()
+    let others = [BY_HAND_WS, TUNGSTENITE, TUNGSTENITE_EACH, SWITCHBOARD_TCP, BY_HAND_TCP, LINE_ECHO];
+    HTTP.iter().copied().filter(|name| *name != SHIPPED).chain(others).collect()
+}
+
+/// Whether the server called `name` answered `workload` with what it should: the right answer, or its constant.
+pub fn is_right(name: &str, workload: Workload, answer: &[u8]) -> bool {
+    match name {
+        CONSTANT => answer == hyper_constant::ANSWER,
+        _ => workload.is_answered_by(answer),
+    }
 }
 
 /// Whether the server called `name` answered `workload` with what it should: the right answer, or its constant.
@@ -93,6 +116,7 @@ async fn serve(name: &str, listener: TcpListener) -> io::Result<()> {
     match name {
         "switchboard" => switchboard::serve(listener).await,
         "by-hand" => by_hand::serve(listener).await,
+        BY_HAND_WS => by_hand_ws::serve(listener).await,
         CONSTANT => hyper_constant::serve(listener).await,
         "axum" => axum::serve(listener).await,
         "jsonrpsee" => jsonrpsee::serve(listener).await,
