@@ -192,12 +192,15 @@ impl Rules {
             return Ok(Wanted::Route(Arc::clone(route)));
         }
         let paths = &self.options.paths;
-        if !paths.is_empty() && !paths.iter().any(|path| path == parts.uri.path()) {
-            let route = self.options.routes.below(parts).ok_or(Fault::NotFound)?;
-            return Ok(Wanted::Route(Arc::clone(route)));
-        }
-        if parts.method != Method::POST {
-            return Err(Fault::Method(self.allowed()));
+        let is_for_calls = paths.is_empty() || paths.iter().any(|path| path == parts.uri.path());
+        if !is_for_calls || parts.method != Method::POST {
+            let fault = if is_for_calls { Fault::Method(self.allowed()) } else { Fault::NotFound };
+            return self
+                .options
+                .routes
+                .below(parts)
+                .map(|route| Wanted::Route(Arc::clone(route)))
+                .ok_or(fault);
         }
         let format = head.format(&parts.headers).ok_or(Fault::NotAcceptable)?;
         if head.is_compressed {
