@@ -224,7 +224,6 @@ where
         Poll::Ready(Ok(()))
     }
 
-    #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]
     fn call(&mut self, mut request: Request<B>) -> Answering {
         let Mounted { rules, state, in_flight } = self.mount();
         let in_flight = in_flight.begin();
