@@ -28,7 +28,7 @@ pub use switchboard_transport::unix;
 #[cfg(feature = "ws")]
 pub use switchboard_transport::ws;
 #[cfg(feature = "http")]
-pub use switchboard_transport::{Dial, DialError, address, connect, http, server};
+pub use switchboard_transport::{Dial, DialError, address, connect, http, reconnect, server};
 #[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
 pub use switchboard_transport::{Ended, Raw};
 #[cfg(feature = "stream")]
@@ -59,6 +59,8 @@ mod pages {
     struct Playground;
     #[doc = include_str!("../../../docs/pushing.md")]
     struct Pushing;
+    #[doc = include_str!("../../../docs/reconnecting.md")]
+    struct Reconnecting;
     #[doc = include_str!("../../../docs/serving.md")]
     struct Serving;
     #[doc = include_str!("../../../docs/streaming.md")]

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::HeaderMap;
-use switchboard_core::{Call, ErrorObject, Peer, Reply, ReplyFuture, Service, Settings, Version, service_fn};
+use switchboard_core::reconnect::{self, ReconnectingPeer};
+use switchboard_core::{
+    Call, CallError, ErrorObject, Peer, Reply, ReplyFuture, Service, Settings, Version, service_fn,
+};
 
 #[cfg(any(feature = "tcp", feature = "ws"))]
 use crate::address::Place;
@@ -29,8 +32,33 @@ use crate::tls::ClientTls;
 /// # Ok(())
 /// # }
 /// ```
-pub async fn connect(url: &str) -> Result<Peer, DialError> {
-    Dial::new(url)?.connect().await
+pub fn connect(url: &str) -> impl Future<Output = Result<Peer, DialError>> + Send + use<> {
+    let dial = Dial::new(url);
+    async { dial?.connect().await }
+}
+
+/// A client of the server at this URL that reconnects when the connection breaks; see [`reconnect`](mod@reconnect) for what
+/// becomes of calls and streams meanwhile, and [`Dial::reconnect`] for options.
+///
+/// # Errors
+///
+/// When the URL is invalid. Whether the server is there shows later.
+///
+/// # Panics
+///
+/// Outside of a Tokio runtime.
+///
+/// # Examples
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = switchboard_transport::reconnect("wss://rpc.example.com/rpc")?;
+/// let sum: i64 = client.peer().call("add", [2, 3]).repeatable().await?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn reconnect(url: &str) -> Result<ReconnectingPeer, DialError> {
+    Ok(Dial::new(url)?.reconnect(reconnect::Options::default()))
 }
 
 /// A connection to be made.
@@ -59,9 +87,30 @@ pub enum DialError {
     /// This build does not have its carrier, or nobody can be called there.
     #[error("{0:?} URLs cannot be called by this build")]
     Unsupported(&'static str),
-    /// Nobody is there, or whoever is there refuses.
+    /// Nobody is there, or not now: another attempt may succeed.
     #[error("{0}")]
     Unreachable(String),
+    /// No connection can be made until somebody changes something: the certificate is not trusted, the credentials are not
+    /// accepted, the program does not exist.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl DialError {
+    #[cfg(any(feature = "tcp", feature = "ws", all(any(feature = "child", feature = "unix"), unix)))]
+    fn new(text: String, is_permanent: bool) -> DialError {
+        if is_permanent { DialError::Refused(text) } else { DialError::Unreachable(text) }
+    }
+}
+
+impl From<DialError> for CallError {
+    fn from(error: DialError) -> CallError {
+        match error {
+            DialError::Unreachable(text) => CallError::Unreachable(text.into()),
+            DialError::Refused(text) => CallError::CannotConnect(text.into()),
+            other => CallError::Unsupported(other.to_string().into()),
+        }
+    }
 }
 
 impl Dial {
@@ -169,20 +218,29 @@ impl Dial {
                     std::io::ErrorKind::NotFound | std::io::ErrorKind::ConnectionRefused => {
                         DialError::Unreachable(format!("nothing listens on {}", path.display()))
                     }
-                    _ => DialError::Unreachable(error.to_string()),
+                    _ => DialError::new(error.to_string(), CallError::from(error).is_permanent()),
                 })
             }
             #[cfg(all(feature = "child", unix))]
             (_, Address::Exec { command, framing }) => {
-                let unreachable = |error: &dyn fmt::Display| DialError::Unreachable(error.to_string());
-                let command: crate::child::Command = command.parse().map_err(|error| unreachable(&error))?;
+                let command: crate::child::Command = command.parse().map_err(bad_command)?;
                 // A program that is started speaks over its standard input and output: one message a line.
                 let options = self.stream_options(Some(framing.as_deref().unwrap_or("lines")));
-                let peer = crate::child::connect(&command, self.service, &options).await;
-                peer.map_err(|error| unreachable(&error))
+                Ok(crate::child::connect(&command, self.service, &options).await?)
             }
             _ => Ok(Peer::new(self.client()?)),
         }
+    }
+
+    /// Connects, and reconnects when the connection breaks; see [`reconnect`](mod@reconnect). Over HTTP, where each call
+    /// finds its own connection, calls that do not reach the server are sent again.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
+    #[must_use = "dropping it closes the connection"]
+    pub fn reconnect(self, options: reconnect::Options) -> ReconnectingPeer {
+        ReconnectingPeer::with_options(move || self.clone().connect(), options)
     }
 
     /// The client for an `http` or `https` URL, which tells what came of a notification too.
@@ -234,10 +292,8 @@ impl Dial {
             }
             #[cfg(all(feature = "child", unix))]
             Address::Exec { command, .. } => {
-                let unreachable = |error: &dyn fmt::Display| DialError::Unreachable(error.to_string());
-                let command: crate::child::Command = command.parse().map_err(|error| unreachable(&error))?;
-                let child = crate::child::Bare::start(&command).map_err(|error| unreachable(&error))?;
-                Ok(crate::Raw::child(child))
+                let command: crate::child::Command = command.parse().map_err(bad_command)?;
+                Ok(crate::Raw::child(crate::child::Bare::start(&command)?))
             }
             _ => Err(DialError::Unsupported(self.address.scheme().name())),
         }
@@ -263,7 +319,7 @@ impl Dial {
             crate::ws::ConnectError::Unreachable { target, error } if is_refused(&error) => {
                 DialError::Unreachable(format!("nothing listens on {target}"))
             }
-            error => DialError::Unreachable(error.to_string()),
+            error => DialError::new(error.to_string(), error.is_permanent()),
         })
     }
 
@@ -311,12 +367,26 @@ impl Dial {
                     None => ClientTls::load(&crate::tls::ClientFiles::default())
                         .map_err(|error| DialError::Url(UrlError::Tls(error.to_string())))?,
                 };
-                return tls.connect(tcp, &place.host).await.map_err(|error| unreachable(error.to_string()));
+                let greeted = tls.connect(tcp, &place.host).await;
+                return greeted.map_err(|error| DialError::new(error.text, error.is_permanent));
             }
             if scheme.is_secure() { Err(DialError::Unsupported(scheme.name())) } else { Ok(tcp.into()) }
         };
         let late = |_| Err(unreachable(format!("no connection to {place} within {:?}", self.connect_time)));
         tokio::time::timeout(self.connect_time, open).await.unwrap_or_else(late)
+    }
+}
+
+#[cfg(all(feature = "child", unix))]
+#[expect(clippy::needless_pass_by_value, reason = "it maps an error")]
+fn bad_command(error: crate::child::BadCommand) -> DialError {
+    DialError::Refused(error.to_string())
+}
+
+#[cfg(all(feature = "child", unix))]
+impl From<crate::child::StartError> for DialError {
+    fn from(error: crate::child::StartError) -> DialError {
+        DialError::new(error.to_string(), CallError::from(error).is_permanent())
     }
 }
 

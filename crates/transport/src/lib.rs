@@ -33,6 +33,6 @@ pub mod unix;
 pub mod ws;
 
 #[cfg(feature = "http")]
-pub use dial::{Dial, DialError, connect};
+pub use dial::{Dial, DialError, connect, reconnect};
 #[cfg(all(feature = "http", any(feature = "tcp", feature = "ws")))]
 pub use raw::{Ended, Raw};

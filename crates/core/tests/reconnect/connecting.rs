@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use switchboard_core::lasting::{Backoff, DialError, Options, State};
-use switchboard_core::{CallError, ErrorObject, Json, Method, Router, RouterBuilder};
+use switchboard_core::reconnect::{Backoff, Options, ReconnectingPeer, State};
+use switchboard_core::{CallError, ErrorObject, Json, Method, Peer, Router, RouterBuilder};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
@@ -50,14 +50,14 @@ async fn the_same_seed_gives_the_same_schedule_and_others_differ() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_will_not_heal_stops_the_attempts() {
+async fn a_permanent_error_stops_the_attempts() {
     let (server, _) = Server::new(echo());
-    server.refuse(Some(DialError::Refused("the certificate is for another host".into())));
-    let lasting = server.client(at_once());
-    let expected = CallError::Unreachable("the certificate is for another host".into());
-    assert_eq!(lasting.watch().connected().await, Err(expected.clone()));
-    assert_eq!(lasting.peer().call::<Json>("echo", ()).await, Err(expected.clone()));
-    assert_eq!(lasting.peer().closed().await, expected);
+    server.refuse(Some(CallError::CannotConnect("the certificate is for another host".into())));
+    let client = server.client(at_once());
+    let expected = CallError::CannotConnect("the certificate is for another host".into());
+    assert_eq!(client.watch().connected().await, Err(expected.clone()));
+    assert_eq!(client.peer().call::<Json>("echo", ()).await, Err(expected.clone()));
+    assert_eq!(client.peer().closed().await, expected);
     assert_eq!(server.dialled(), 1);
 }
 
@@ -65,28 +65,72 @@ async fn what_will_not_heal_stops_the_attempts() {
 async fn it_gives_up_after_so_many_attempts_and_says_what_the_last_met() {
     let (server, _) = Server::new(echo());
     server.refuse(nobody_listens());
-    let lasting = server.client(with(Backoff { attempts: Some(3), ..Backoff::default() }));
-    let error = lasting.peer().call::<Json>("echo", ()).await.unwrap_err();
-    assert!(matches!(&error, CallError::Unreachable(why) if why.contains("nobody listens")), "{error}");
+    let client = server.client(with(Backoff { attempts: Some(3), ..Backoff::default() }));
+    let error = client.peer().call::<Json>("echo", ()).await.unwrap_err();
+    assert_eq!(error, CallError::Unreachable("gave up after 3 failed attempts: nobody listens".into()));
     assert_eq!(server.dialled(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_was_never_there_is_given_up_sooner_than_one_that_was() {
+    let longest = Duration::from_secs(1);
+    let backoff = Backoff { initial_attempts: Some(2), longest, ..Backoff::default() };
+    let (server, _) = Server::new(echo());
+    server.refuse(nobody_listens());
+    let error = server.client(with(backoff.clone())).watch().connected().await.unwrap_err();
+    assert!(error.to_string().contains("gave up after 2"), "{error}");
+    // One that was there, however briefly, is waited for.
+    let (server, mut dials) = Server::new(echo());
+    server.break_at_once();
+    let client = server.client(with(backoff));
+    dials.recv().await.unwrap();
+    server.refuse(nobody_listens());
+    for _ in 0..20 {
+        dials.recv().await.unwrap();
+    }
+    server.refuse(None);
+    assert_eq!(client.peer().call::<[u8; 1]>("echo", [1]).await, Ok([1]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_behind_a_peer_without_a_connection_was_there_if_it_answered() {
+    for answers_first in [false, true] {
+        let (server, mut dials) = Server::new(echo());
+        let backoff = Backoff { initial_attempts: Some(1), ..Backoff::default() };
+        let client = server.client_without_connections(with(backoff));
+        if answers_first {
+            client.peer().call::<Json>("echo", [1]).await.unwrap();
+            dials.recv().await.unwrap();
+        }
+        server.refuse(nobody_listens());
+        let call = tokio::spawn(client.peer().call::<[u8; 1]>("echo", [2]).into_future());
+        if answers_first {
+            for _ in 0..3 {
+                dials.recv().await.unwrap();
+            }
+            server.refuse(None);
+        }
+        let expected = if answers_first { Ok([2]) } else { Err(nobody_listens().unwrap()) };
+        assert_eq!(call.await.unwrap(), expected);
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_attempt_that_takes_too_long_is_given_up() {
     let backoff = Backoff { attempts: Some(1), ..Backoff::default() };
-    let dial = std::future::pending::<Result<switchboard_core::Peer, DialError>>;
-    let lasting = switchboard_core::lasting::Lasting::new(dial, with(backoff));
+    let connect = std::future::pending::<Result<Peer, CallError>>;
+    let client = ReconnectingPeer::with_options(connect, with(backoff));
     let start = Instant::now();
-    let error = lasting.watch().connected().await.unwrap_err();
-    assert!(error.to_string().contains("dial_time"), "{error}");
+    let error = client.watch().connected().await.unwrap_err();
+    assert!(error.to_string().contains("connect_time"), "{error}");
     assert_eq!(start.elapsed().as_secs(), 10);
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_state_can_be_seen() {
     let (server, _) = Server::new(echo());
-    let lasting = server.client(at_once());
-    let mut watch = lasting.watch();
+    let client = server.client(at_once());
+    let mut watch = client.watch();
     assert_eq!(watch.state(), State::Connecting { attempt: 1 });
     watch.connected().await.unwrap();
     server.refuse(nobody_listens());
@@ -103,7 +147,7 @@ async fn each_state_can_be_seen() {
     }
     server.refuse(None);
     watch.connected().await.unwrap();
-    drop(lasting);
+    drop(client);
     while let Some(state) = watch.next().await {
         assert!(matches!(state, State::Closed(CallError::Closed(_))), "{state:?}");
     }
