@@ -97,7 +97,11 @@ pub enum DialError {
 }
 
 impl DialError {
-    #[cfg(any(feature = "tcp", feature = "ws", all(any(feature = "child", feature = "unix"), unix)))]
+    #[cfg(any(
+        feature = "ws",
+        all(feature = "tcp", feature = "tls"),
+        all(any(feature = "child", feature = "unix"), unix)
+    ))]
     fn new(text: String, is_permanent: bool) -> DialError {
         if is_permanent { DialError::Refused(text) } else { DialError::Unreachable(text) }
     }
