@@ -102,7 +102,7 @@ impl Attempts {
     /// Records that a connection broke after it had lasted this long. Returns the delay before the next attempt, or
     /// `None` if no further attempt is due.
     pub(super) fn broke(&mut self, lasted: Duration) -> Option<Duration> {
-        self.has_connected = true;
+        self.connected();
         if lasted < self.backoff.steady {
             return self.failed();
         }
@@ -110,7 +110,12 @@ impl Attempts {
         Some(self.delay())
     }
 
-    /// Forgets earlier failures: something was answered.
+    /// Records that the server was there.
+    pub(super) fn connected(&mut self) {
+        self.has_connected = true;
+    }
+
+    /// Records that the server was there, and forgets earlier failures.
     pub(super) fn succeeded(&mut self) {
         (self.failures, self.has_connected) = (0, true);
     }

@@ -87,7 +87,9 @@ impl Connector<'_> {
     async fn serve(&mut self, peer: Peer) -> Failure {
         let since = Instant::now();
         let ended = carry(self.shared, peer).await;
-        self.count_answers();
+        if self.was_answered() {
+            self.attempts.connected();
+        }
         let delay = match &ended {
             _ if ended.is_permanent() => return Failure { reason: ended, delay: None, is_of_retries: false },
             // It was a connection in name only: a call found nobody there.
@@ -101,7 +103,9 @@ impl Connector<'_> {
     async fn serve_on_demand(&mut self, peer: Peer) -> Option<Failure> {
         let ended = carry(self.shared, peer).await;
         self.idle().await;
-        self.count_answers();
+        if self.was_answered() {
+            self.attempts.succeeded();
+        }
         if !self.shared.has_retries() {
             return None;
         }
@@ -119,11 +123,10 @@ impl Connector<'_> {
         }
     }
 
-    fn count_answers(&mut self) {
-        let answered = self.shared.last_answered();
-        if answered > self.answered {
-            (self.answered, _) = (answered, self.attempts.succeeded());
-        }
+    /// Whether something was answered over a connection that had not brought any answers when this was last asked.
+    fn was_answered(&mut self) -> bool {
+        let last = self.shared.last_answered();
+        std::mem::replace(&mut self.answered, last) < last
     }
 
     async fn wait(&self, delay: Duration, reason: Cow<'static, str>) {

@@ -72,6 +72,21 @@ async fn it_gives_up_after_so_many_attempts_and_says_what_the_last_met() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn connections_that_break_soon_count_as_failed_attempts_though_something_was_answered() {
+    let (server, _) = Server::new(echo());
+    let client = server.client(with(Backoff { attempts: Some(3), ..Backoff::default() }));
+    let (peer, mut watch) = (client.peer(), client.watch());
+    for _ in 0..3 {
+        watch.connected().await.unwrap();
+        assert_eq!(peer.call::<[u8; 1]>("echo", [1]).await, Ok([1]));
+        server.cut();
+        watch.next().await.unwrap();
+    }
+    assert!(peer.closed().await.to_string().contains("gave up after 3"));
+    assert_eq!(server.dialled(), 3);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_was_never_there_is_given_up_sooner_than_one_that_was() {
     let longest = Duration::from_secs(1);
     let backoff = Backoff { initial_attempts: Some(2), longest, ..Backoff::default() };
