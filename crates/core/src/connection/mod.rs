@@ -369,10 +369,10 @@ impl Future for Connection {
         };
         if let Poll::Ready(result) = &result {
             let reason = match result {
-                Ok(()) => "it was closed".to_owned(),
-                Err(error) => error.to_string(),
+                Ok(()) => CallError::Closed("it was closed".into()),
+                Err(error) => error.into(),
             };
-            this.link.close(&CallError::Closed(reason.into()));
+            this.link.close(&reason);
         }
         result
     }
