@@ -140,7 +140,7 @@ impl Target {
         match self.scheme().as_deref() {
             Some("http" | "https" | "ws" | "wss") | None => TOKEN.to_owned(),
             Some(scheme) => {
-                format!("{} carries no token; call over http or ws, if it is served there", scheme)
+                format!("{scheme} carries no token; call over http or ws, if it is served there")
             }
         }
     }

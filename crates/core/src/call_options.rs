@@ -1,9 +1,9 @@
 //! What a caller may say about a call besides what it asks for: until when it waits, whether it wants to hear of
 //! progress, and whether it reads a stream.
 //!
-//! These options travel as members of the request that others ignore: `timeoutMs`, a whole number of milliseconds, `progress`
-//! and `stream`, which are true. They are taken off when a call comes in, and written anew when it is forwarded: with the time
-//! that is left, and with progress going back the same way.
+//! These options travel as members of the request that others ignore: `timeoutMs`, a whole number of milliseconds, `progress`,
+//! which is true, and `stream`, which is true or false. They are taken off when a call comes in, and written anew when it is
+//! forwarded: with the time that is left, and with progress going back the same way.
 
 use std::future::Future;
 use std::time::Duration;
@@ -58,6 +58,8 @@ pub(crate) fn take(all: Json, id: Option<&Id>, cx: &mut Context) -> Option<Json>
                 // 1.0 knows no streams.
                 if value == b"true" && id.is_some() && cx.version == Version::V2 {
                     cx.insert(StreamWanted);
+                } else if value == b"false" {
+                    cx.insert(StreamDeclined);
                 }
             }
             name => {
@@ -75,6 +77,10 @@ pub(crate) fn take(all: Json, id: Option<&Id>, cx: &mut Context) -> Option<Json>
     rest.push(b'}');
     Some(Json::from_text(Text::from_vec(rest)))
 }
+
+/// Says that the caller wants one value, although its carrier could carry a stream: it asked for an event stream to hear of
+/// progress.
+struct StreamDeclined;
 
 /// The options of a call that is sent.
 #[derive(Clone, Copy, Default)]
@@ -179,12 +185,13 @@ impl Context {
     }
 
     /// Whether the caller reads a stream, for methods that can answer with one value as well: it called with
-    /// [`Peer::stream`], takes an event stream over HTTP, or said so in the request with the member `"stream": true`.
+    /// [`Peer::stream`], takes an event stream over HTTP, or said so in the request with the member `"stream": true`. With
+    /// `"stream": false` it does not, whatever it takes.
     ///
     /// A method that always streams need not ask; where there is no stream its items are collected.
     #[must_use]
     pub fn wants_stream(&self) -> bool {
-        self.get::<StreamWanted>().is_some()
+        self.get::<StreamWanted>().is_some() && self.get::<StreamDeclined>().is_none()
     }
 
     /// Sets the deadline of a call whose caller waits this long for its answer. An earlier deadline stays.
@@ -230,6 +237,13 @@ mod tests {
             assert_eq!((rest, cx.deadline), (None, None), "{text}");
             assert!(!cx.wants_progress() && !cx.wants_stream(), "{text}");
         }
+    }
+
+    #[test]
+    fn who_declines_a_stream_wants_none_whatever_its_carrier_says() {
+        let (rest, mut cx) = taken(r#"{"stream":false,"progress":true}"#);
+        cx.insert(StreamWanted);
+        assert_eq!((rest, cx.wants_stream(), cx.wants_progress()), (None, false, true));
     }
 
     #[tokio::test(start_paused = true)]

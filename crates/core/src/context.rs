@@ -7,15 +7,20 @@ use std::sync::{Arc, LazyLock};
 use tokio::time::Instant;
 
 use crate::extensions::Extensions;
+use crate::metadata::Metadata;
 use crate::peer::Peer;
+use crate::session::Session;
 
 /// What is known about a call besides its method and parameters.
 ///
-/// Cheap to clone. What belongs to the connection is shared by all its calls; deadline and extensions belong to the one
-/// call.
+/// Cheap to clone. The [session](Context::session) is shared by all its calls; metadata, deadline and extensions belong to the
+/// one call.
 #[derive(Clone)]
 pub struct Context {
-    origin: Arc<Origin>,
+    session: Session,
+    /// Who is called back while this call runs, if not the peer of the session.
+    peer: Option<Arc<Peer>>,
+    metadata: Metadata,
     extensions: Extensions,
     /// When the caller stops waiting, if it said so.
     pub deadline: Option<Instant>,
@@ -31,9 +36,6 @@ pub struct Origin {
     pub transport: &'static str,
     /// The caller's network address, where it has one.
     pub address: Option<SocketAddr>,
-    /// The caller, to be called back. Over a carrier that cannot do this, its calls fail with
-    /// [`CallError::Unsupported`](crate::CallError::Unsupported).
-    pub peer: Peer,
     /// What the carrier knows of the caller beside; every call's context begins with it.
     pub extensions: Extensions,
 }
@@ -52,30 +54,53 @@ impl Context {
     /// The context of calls from this origin.
     #[must_use]
     pub fn new(origin: Origin) -> Context {
-        Context::from_shared(Arc::new(origin))
+        Context::from(Session::new(origin))
     }
 
-    pub(crate) fn from_shared(origin: Arc<Origin>) -> Context {
-        let extensions = origin.extensions.clone();
-        Context { origin, extensions, deadline: None, version: Version::V2 }
+    /// The session that the call belongs to.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.session
     }
 
     /// Where the call comes from.
     #[must_use]
     pub fn origin(&self) -> &Origin {
-        &self.origin
+        self.session.origin()
     }
 
-    /// The caller, to be called back.
+    /// The caller, to be called back. Over a carrier that cannot do this, its calls fail with
+    /// [`CallError::Unsupported`](crate::CallError::Unsupported).
     #[must_use]
     pub fn peer(&self) -> &Peer {
-        &self.origin.peer
+        self.peer.as_deref().unwrap_or_else(|| self.session.peer())
     }
 
     /// The same context with this peer to call back.
-    pub(crate) fn with_peer(&self, peer: Peer) -> Context {
-        let origin = Arc::new(Origin::clone(&self.origin).with_peer(peer));
-        Context { origin, ..self.clone() }
+    #[must_use]
+    pub fn with_peer(mut self, peer: Peer) -> Context {
+        self.peer = Some(Arc::new(peer));
+        self
+    }
+
+    /// The same context in this session.
+    pub(crate) fn in_session(mut self, session: Session) -> Context {
+        self.session = session;
+        self.peer = None;
+        self
+    }
+
+    /// What came beside the call: HTTP headers, the headers of a message queue, a member of the message elsewhere.
+    #[must_use]
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// The same context with this metadata.
+    #[must_use]
+    pub fn with_metadata(mut self, metadata: Metadata) -> Context {
+        self.metadata = metadata;
+        self
     }
 
     /// The value of this type that a layer or the transport attached.
@@ -96,6 +121,14 @@ impl Context {
     }
 }
 
+impl From<Session> for Context {
+    fn from(session: Session) -> Context {
+        let extensions = session.origin().extensions.clone();
+        let metadata = Metadata::default();
+        Context { session, peer: None, metadata, extensions, deadline: None, version: Version::V2 }
+    }
+}
+
 impl From<Origin> for Context {
     fn from(origin: Origin) -> Context {
         Context::new(origin)
@@ -105,8 +138,8 @@ impl From<Origin> for Context {
 impl Default for Context {
     /// A call made inside the process, from nowhere in particular.
     fn default() -> Context {
-        static INSIDE: LazyLock<Arc<Origin>> = LazyLock::new(Arc::default);
-        Context::from_shared(Arc::clone(&INSIDE))
+        static INSIDE: LazyLock<Session> = LazyLock::new(|| Session::shared(Origin::default()));
+        Context::from(INSIDE.clone())
     }
 }
 
@@ -114,20 +147,13 @@ impl Origin {
     /// An origin over this carrier, with nobody to call back.
     #[must_use]
     pub fn new(transport: &'static str) -> Origin {
-        Origin { transport, address: None, peer: Peer::absent(), extensions: Extensions::default() }
+        Origin { transport, address: None, extensions: Extensions::default() }
     }
 
     /// The same origin at this address.
     #[must_use]
     pub fn with_address(mut self, address: SocketAddr) -> Origin {
         self.address = Some(address);
-        self
-    }
-
-    /// The same origin with this peer to call back.
-    #[must_use]
-    pub fn with_peer(mut self, peer: Peer) -> Origin {
-        self.peer = peer;
         self
     }
 
@@ -148,8 +174,8 @@ impl Default for Origin {
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
-            .field("transport", &self.origin.transport)
-            .field("address", &self.origin.address)
+            .field("transport", &self.origin().transport)
+            .field("address", &self.origin().address)
             .field("deadline", &self.deadline)
             .field("version", &self.version)
             .finish_non_exhaustive()

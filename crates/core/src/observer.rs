@@ -7,12 +7,13 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::code::Code;
-use crate::context::Context;
+use crate::context::{Context, Origin};
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::name::Name;
+use crate::session::{EndReason, Session};
 
-/// Learns of every message that is received or refused, and of every call from its beginning to its end.
+/// Learns of sessions, of every message that is received or refused, and of every call from its beginning to its end.
 ///
 /// What it is told is what the caller got: a call that took too long ended with [`End::TimedOut`] even if its handler went on
 /// to succeed, and a result that was too large to send ended with [`End::TooLarge`]. [`ended`](Observer::ended) is called exactly
@@ -39,6 +40,16 @@ use crate::name::Name;
 /// let settings = Settings { observer: Some(Print.into()), ..Settings::default() };
 /// ```
 pub trait Observer: Send + Sync + 'static {
+    /// A session has begun.
+    fn opened(&self, session: &Session) {
+        let _ = session;
+    }
+
+    /// The session with this identifier has ended.
+    fn closed(&self, id: &str, origin: &Origin, reason: &EndReason) {
+        let _ = (id, origin, reason);
+    }
+
     /// A message was received. Nothing of it has run yet.
     fn received(&self, cx: &Context, message: &Received) {
         let _ = (cx, message);

@@ -88,11 +88,7 @@ pub enum DialError {
 
 impl DialError {
     /// An attempt that failed, and whether every other one would.
-    #[cfg(any(
-        feature = "ws",
-        all(feature = "tls", any(feature = "http", feature = "tcp")),
-        all(any(feature = "child", feature = "unix"), unix)
-    ))]
+    #[cfg(any(feature = "ws", feature = "tls", all(any(feature = "child", feature = "unix"), unix)))]
     pub(crate) fn new(text: String, is_permanent: bool) -> DialError {
         if is_permanent { DialError::Refused(text) } else { DialError::Unreachable(text) }
     }

@@ -175,7 +175,7 @@ async fn a_call_that_takes_too_long_to_end_is_cancelled_over_every_carrier() {
 
 // SEC-L-11
 #[tokio::test]
-async fn seats_are_counted_over_all_carriers_together() {
+async fn connections_are_counted_over_all_transports_together() {
     let options = ServerOptions { connections: 1, ..ServerOptions::default() };
     let server = start(LONG, options).await;
     let find = |scheme: &str| server.urls.iter().find(|url| url.starts_with(scheme)).unwrap();

@@ -47,6 +47,7 @@ fn fetch(server: &Running, path: &str, headers: &str) -> String {
 
 fn app() -> axum::Router {
     axum::Router::new()
+        .route("/", get(|| async { "root" }))
         .route("/app/hello", get(|| async { "hello" }))
         .route("/app/length", post(async |text: String| text.len().to_string()))
         .route("/app/from", get(async |Extension(cx): Extension<Context>| cx.origin().transport))
@@ -61,6 +62,7 @@ async fn a_tower_service_answers_below_its_path_and_calls_stay_where_they_are() 
     assert_eq!(hello.header("cache-control"), None, "an application sets its own headers");
     assert_eq!(ask(server.address, fetch(&server, "/app/from", "")).await.body, "http");
     assert_eq!(ask(server.address, fetch(&server, "/other", "")).await.status, 404);
+    assert_eq!(ask(server.address, fetch(&server, "/", "")).await.body, "root", "calls are POST requests");
     // Plain, and by way of hyper.
     assert_eq!(ask(server.address, post_to(server.address, "/rpc", JSON, ADD)).await.body, SUM);
     let call = post_to(server.address, "/rpc", &format!("{JSON}x-other: y\r\n"), ADD);

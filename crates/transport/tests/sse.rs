@@ -206,40 +206,6 @@ async fn a_client_is_told_errors_and_hears_notifications() {
     server.stop().await;
 }
 
-/// What a client makes of these events, sent by a server that is not ours.
-async fn read(events: &str) -> Result<Vec<Result<Json, CallError>>, CallError> {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    let head =
-        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\nconnection: close\r\n\r\n";
-    let answer = format!("{head}{events}");
-    let serving = tokio::spawn(async move {
-        use tokio::io::{AsyncReadExt, AsyncWriteExt};
-        let (mut stream, _) = listener.accept().await.unwrap();
-        let mut request = [0; 4096];
-        assert!(stream.read(&mut request).await.unwrap() > 0);
-        stream.write_all(answer.as_bytes()).await.unwrap();
-    });
-    let peer = switchboard_transport::http::connect(&url).unwrap();
-    let items = within(peer.stream::<Json>("ask", ())).await;
-    serving.await.unwrap();
-    Ok(within(items?.collect()).await)
-}
-
-// LLM-04
-#[tokio::test]
-async fn a_stream_that_ends_without_saying_so_was_cut_off() {
-    let item = |item: u8| format!("data: {{\"jsonrpc\":\"2.0\",\"result\":{item},\"id\":1}}\r\n\r\n");
-    let whole = read(&format!("{}: x\n\n{}data: [DONE]\n\n", item(1), item(2))).await.unwrap();
-    assert_eq!(whole, [Ok(Json::encode(&1).unwrap()), Ok(Json::encode(&2).unwrap())]);
-    let cut = read(&item(1)).await.unwrap();
-    assert!(matches!(&cut[..], [Ok(_), Err(CallError::Closed(_))]), "{cut:?}");
-    assert!(matches!(read("").await, Err(CallError::Closed(_))));
-    let start = "data: {\"jsonrpc\":\"2.0\",\"result\":\"\",\"id\":1,\"event\":\"start\"}\n\n";
-    assert_eq!(read(&format!("{start}{}data: [DONE]\n\n", item(3))).await.unwrap().len(), 1);
-    assert!(matches!(read("data: hello\n\n").await, Err(CallError::Protocol(_))));
-}
-
 /// A request for a stream path.
 fn on_path(server: &Running, method: &HttpMethod, query: &str, headers: &str) -> String {
     let address = server.address;

@@ -236,7 +236,7 @@ async fn a_new_certificate_is_used_and_a_broken_one_is_not() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_does_not_come_holds_a_seat_only_so_long() {
+async fn a_handshake_that_does_not_come_holds_a_slot_only_so_long() {
     let authority = Authority::new();
     let tls = ServerTls::load(authority.server()).unwrap();
     let header_time = Duration::from_millis(50);

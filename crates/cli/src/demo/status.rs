@@ -138,7 +138,7 @@ mod tests {
             Ok::<_, ErrorObject>(())
         };
         let service = Router::builder().method("onUpdate", on_update).build().unwrap();
-        (Context::new(Origin::new("test").with_peer(Peer::local(service))), told)
+        (Context::new(Origin::new("test")).with_peer(Peer::local(service)), told)
     }
 
     async fn ask(router: &Router, cx: &Context) {

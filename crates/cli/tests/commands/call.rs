@@ -137,7 +137,7 @@ fn a_wrong_command_line_says_what_would_be_right() {
     check(&["http://127.0.0.1:1", "echo", "a=1", "2"], "all by position");
     check(&["http://127.0.0.1:1", "echo", "[1"], "not JSON");
     check(&["localhost", "echo"], "write it as \"http://127.0.0.1:8000\"");
-    check(&["ftp://127.0.0.1", "echo"], "those known are \"http\"");
+    check(&["ftp://127.0.0.1", "echo"], "this build knows \"http\"");
     check(&["htp://127.0.0.1", "echo"], "did you mean \"http\"?");
     check(&["http://127.0.0.1:1?framing=lsp", "echo"], "takes no framing");
     check(&["stdio", "echo"], "cannot be called");

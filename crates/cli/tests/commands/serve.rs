@@ -146,12 +146,12 @@ fn a_wrong_command_line_says_what_would_be_right() {
     // SEC-O-05
     check(&["--listen", "http://0.0.0.0:0"], "add `--public`");
     check(&["--listen", "http://[::]:0"], "add `--public`");
-    check(&["--listen", "ftp://127.0.0.1:0"], "those known are \"http\"");
+    check(&["--listen", "ftp://127.0.0.1:0"], "this build knows \"http\"");
     check(&["--listen", "http://127.0.0.1"], "no port");
     check(&["--listen", "https://127.0.0.1:0"], "add `--tls-cert FILE --tls-key FILE`");
     check(&["--tls-cert", "a.pem"], "--tls-key");
     check(&["--tls-cert", "/no/such", "--tls-key", "/no/such"], "cannot read /no/such");
-    check(&["--listen", "exec:cat"], "cannot be listened at");
+    check(&["--listen", "exec:cat"], "servers cannot listen at");
     check(&["--allow-host", "a b"], "is no host");
     check(&["--allow-origin", "app.example.com"], "is no origin");
     check(&["--cors"], "--allow-origin");

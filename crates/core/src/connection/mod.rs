@@ -42,6 +42,7 @@ use crate::engine::Engine;
 use crate::error::ErrorObject;
 use crate::peer::Peer;
 use crate::profile::Settings;
+use crate::session::{EndReason, Session};
 use crate::tap::{TappedSink, TappedSource};
 
 /// One duplex connection. It does nothing until it is polled; spawn it or await it.
@@ -53,6 +54,7 @@ pub struct Connection {
     source: Box<dyn FrameSource>,
     sink: Box<dyn FrameSink>,
     settings: Arc<Settings>,
+    session: Session,
     link: Arc<Link>,
     calls: Calls,
     streams: Outgoing,
@@ -113,13 +115,19 @@ impl Connection {
         let settings = Arc::clone(&engine.settings);
         let link = Link::new(Arc::clone(&settings));
         let peer = Peer::new(FarSide::new(Arc::clone(&link)));
-        let cx = cx.into().with_peer(peer.clone());
+        let cx = cx.into();
+        let session = cx.session().for_connection();
+        let ending = Arc::clone(&link);
+        session.attach(peer.clone(), move || ending.drain());
+        engine.note_opened(&session);
+        let cx = cx.in_session(session.clone());
         let (source, sink) = tapped(Box::new(source), Box::new(sink), &settings);
         let connection = Connection {
             source,
             sink,
             calls: Calls::new(engine, cx),
             settings,
+            session,
             link,
             streams: Outgoing::default(),
             scratch: Vec::new(),
@@ -144,6 +152,12 @@ impl Connection {
     /// whoever reads the streams.
     pub fn finish_streams(&mut self) {
         self.finishes_streams = true;
+    }
+
+    /// The session that its calls belong to.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.session
     }
 
     /// What ends this connection in good order.
@@ -368,10 +382,11 @@ impl Future for Connection {
             }
         };
         if let Poll::Ready(result) = &result {
-            let reason = match result {
-                Ok(()) => CallError::Closed("it was closed".into()),
-                Err(error) => error.into(),
+            let (end, reason) = match result {
+                Ok(()) => (EndReason::Finished, CallError::Closed("it was closed".into())),
+                Err(error) => (EndReason::Failed(error.to_string()), error.into()),
             };
+            this.session.end(end);
             this.link.close(&reason);
         }
         result
@@ -381,6 +396,7 @@ impl Future for Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.link.close(&CallError::Closed("it was dropped".into()));
+        self.session.end(EndReason::Dropped);
     }
 }
 

@@ -143,7 +143,7 @@ impl Engine {
     /// An outlet that handlers with this context push into.
     fn outlet(&self, version: Version, cx: &mut Context) -> Arc<Outlet> {
         let outlet = Outlet::new(version, self.settings.limits.outbox / 2);
-        *cx = cx.with_peer(Peer::new(Pusher(Arc::clone(&outlet))));
+        *cx = cx.clone().with_peer(Peer::new(Pusher(Arc::clone(&outlet))));
         outlet
     }
 }

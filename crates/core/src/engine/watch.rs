@@ -11,6 +11,7 @@ use crate::engine::Engine;
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::observer::{BatchId, Begun, End, Ended, InputKind, Position, Received, Refused, SharedObserver};
+use crate::session::Session;
 
 /// A call that is seen to its end. Dropping it before says that nobody waits for the call any more.
 pub(crate) struct Watch {
@@ -85,6 +86,14 @@ fn params_len(call: &Call) -> usize {
 }
 
 impl Engine {
+    /// Says that a session has begun, and when it has ended; for carriers whose sessions are not connections of their own.
+    pub fn note_opened(&self, session: &Session) {
+        let Some(observer) = self.settings.observer.clone() else { return };
+        guarded(|| observer.opened(session));
+        let (id, origin) = (session.id().to_owned(), session.origin().clone());
+        session.on_end(move |reason| guarded(|| observer.closed(&id, &origin, reason)));
+    }
+
     /// Says that a message was received.
     #[inline(always)]
     pub(crate) fn note_received(&self, cx: &Context, bytes: usize, kind: InputKind, batch: Option<BatchId>) {

@@ -20,8 +20,8 @@ use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use switchboard_core::codec::{encode_notification, encode_request};
 use switchboard_core::{
-    Call, CallError, Direction, Id, Limits, Members, Peer, Remote, Reply, ReplyFuture, Service, Settings,
-    StreamWanted, Tap, Version, Wire,
+    Call, CallError, Direction, Id, Json, Limits, Members, Peer, Remote, Reply, ReplyFuture, Service,
+    Settings, Tap, Version, Wire,
 };
 use tokio::time::Instant;
 
@@ -68,9 +68,9 @@ pub fn connect(url: &str) -> Result<Peer, UrlError> {
 /// out over another one. Redirects are not followed. Dropping the future of a call closes its connection, or resets its
 /// stream, which cancels the call on the far side where that notices.
 ///
-/// Where a stream is asked for ([`Peer::stream`]), the answer is read as an event stream if the server gives one: see
-/// [`sse`]. The reply is there when the first event is, and earlier from a server that says that a stream
-/// begins, as ours does.
+/// A call that wants a stream ([`Peer::stream`]) or progress ([`on_progress`](switchboard_core::Request::on_progress)) asks for an event stream,
+/// see [`sse`]. Any call takes its answer as JSON or as an event stream, whatever it asked for. A stream is there when its first
+/// event is, and earlier from a server that says that a stream begins, as ours does.
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
@@ -220,21 +220,15 @@ fn complete(headers: &mut HeaderMap) {
 
 impl Service for Client {
     fn call(&self, call: &Call) -> ReplyFuture {
-        let (inner, call) = (Arc::clone(&self.inner), call.clone());
-        if call.cx.get::<StreamWanted>().is_some() && !call.is_notification() {
-            let service = self.service.clone();
-            return ReplyFuture::pending(async move {
-                inner.stream(&call, service).await.unwrap_or_else(failure)
-            });
-        }
-        ReplyFuture::pending(async move { inner.call(call).await.unwrap_or_else(failure) })
+        let (inner, call, service) = (Arc::clone(&self.inner), call.clone(), self.service.clone());
+        ReplyFuture::pending(async move { inner.call(&call, service).await.unwrap_or_else(failure) })
     }
 }
 
 impl Remote for Client {
     fn batch(&self, calls: Vec<Call>) -> Pin<Box<dyn Future<Output = Vec<Reply>> + Send>> {
-        let inner = Arc::clone(&self.inner);
-        Box::pin(async move { inner.batch(&calls).await })
+        let (inner, service) = (Arc::clone(&self.inner), self.service.clone());
+        Box::pin(async move { inner.batch(&calls, service).await })
     }
 
     fn closed(&self) -> Pin<Box<dyn Future<Output = CallError> + Send>> {
@@ -249,17 +243,41 @@ impl fmt::Debug for Client {
 }
 
 impl Inner {
-    async fn call(&self, call: Call) -> Result<Reply, CallError> {
-        let id = self.take_ids(1);
+    /// Sends a call or notification and reads what is answered, before its deadline.
+    async fn call(&self, call: &Call, service: Option<Arc<dyn Service>>) -> Result<Reply, CallError> {
+        let (id, is_notification) = (self.take_ids(1), call.is_notification());
+        let wants_stream = call.cx.wants_stream() && !is_notification;
+        let wants_progress = self.asks_for_progress(call);
         let mut text =
             Vec::with_capacity(96 + call.params.as_ref().map_or(0, |params| params.as_bytes().len()));
-        self.encode(&mut text, &call, id);
-        let is_notification = call.is_notification();
-        let received = self.send(text, call.cx.deadline, self.options.limits.reply).await?;
-        if is_notification { received.notified(&self.settings) } else { received.single(id, &self.settings) }
+        self.encode(&mut text, call, id);
+        let mut request = self.request(text.into(), call.cx.deadline);
+        if wants_stream || wants_progress {
+            request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static(sse::ACCEPT));
+        }
+        let limit = self.options.limits.reply;
+        let exchange = async {
+            let response = self.post(request).await?;
+            match (is_notification, is_events(&response)) {
+                // It says nothing, and may say so for long.
+                (true, true) => Ok(Reply::Value(Json::NULL)),
+                (true, false) => self.receive(response, limit).await?.notified(&self.settings),
+                (false, false) => self.receive(response, limit).await?.single(id, &self.settings),
+                (false, true) => {
+                    let mut reading = self.reading(limit, service);
+                    reading.progress = wants_progress.then(|| (id, call.cx.clone()));
+                    if wants_stream {
+                        reading.silence = self.options.silence;
+                        return Ok(sse::open(response.into_body(), id, reading).await);
+                    }
+                    Ok(sse::collect(response.into_body(), id, reading).await)
+                }
+            }
+        };
+        self.before(call.cx.deadline, exchange).await
     }
 
-    async fn batch(&self, calls: &[Call]) -> Vec<Reply> {
+    async fn batch(&self, calls: &[Call], service: Option<Arc<dyn Service>>) -> Vec<Reply> {
         if calls.is_empty() {
             return Vec::new();
         }
@@ -277,7 +295,18 @@ impl Inner {
         }
         text.push(b']');
         let deadline = calls.iter().filter_map(|call| call.cx.deadline).min();
-        match self.send(text, deadline, self.options.limits.batch_reply).await {
+        let request = self.request(text.into(), deadline);
+        let limit = self.options.limits.batch_reply;
+        let exchange = async {
+            let response = self.post(request).await?;
+            if !is_events(&response) {
+                return self.receive(response, limit).await;
+            }
+            let status = response.status();
+            let body = sse::gather(response.into_body(), self.reading(limit, service)).await?;
+            Ok(Received { status, body, location: None })
+        };
+        match self.before(deadline, exchange).await {
             Ok(received) => {
                 let is_call: Vec<bool> = calls.iter().map(|call| !call.is_notification()).collect();
                 let mut settings = self.settings.clone();
@@ -297,25 +326,25 @@ impl Inner {
         let version = self.options.version;
         let members = call.cx.get::<Members>().map(|members| &members.0);
         if call.is_notification() {
-            encode_notification(out, version, &call.method, call.params.as_ref(), members);
-        } else {
-            encode_request(out, version, &Id::from(id), &call.method, call.params.as_ref(), members);
+            return encode_notification(out, version, &call.method, call.params.as_ref(), members);
         }
+        let with_progress = self.asks_for_progress(call).then(|| asking_for_progress(members, call));
+        let members = with_progress.as_ref().or(members);
+        encode_request(out, version, &Id::from(id), &call.method, call.params.as_ref(), members);
     }
 
-    /// Sends a body and reads the response, before the deadline.
-    async fn send(
+    /// Whether to ask for progress. In 1.0 it cannot be told: its params are arrays.
+    fn asks_for_progress(&self, call: &Call) -> bool {
+        call.cx.wants_progress() && !call.is_notification() && self.options.version == Version::V2
+    }
+
+    /// Does this before the deadline, or within the time that every call has.
+    async fn before<T>(
         &self,
-        text: Vec<u8>,
         deadline: Option<Instant>,
-        limit: usize,
-    ) -> Result<Received, CallError> {
-        let request = self.request(text.into(), deadline);
+        exchange: impl Future<Output = Result<T, CallError>>,
+    ) -> Result<T, CallError> {
         let deadline = deadline.unwrap_or_else(|| after(Instant::now(), self.options.call_time));
-        let exchange = async {
-            let response = self.post(request).await?;
-            self.receive(response, limit).await
-        };
         tokio::time::timeout_at(deadline, exchange).await.unwrap_or(Err(CallError::TimedOut))
     }
 
@@ -380,7 +409,7 @@ impl Inner {
         let limit = limit.saturating_add(ENVELOPE);
         let body = body::read(response.into_body(), limit, Duration::MAX, Share::default()).await;
         let body = body.map_err(|unread| match unread {
-            Unread::TooLarge | Unread::NoRoom => too_large(limit),
+            Unread::TooLarge | Unread::NoRoom => sse::too_large(limit),
             Unread::TooSlow => CallError::TimedOut,
             Unread::Broken => CallError::Closed(format!("{} ended it midway", self.target).into()),
         })?;
@@ -390,32 +419,16 @@ impl Inner {
         Ok(Received { status, body, location })
     }
 
-    /// Sends a call and reads its answer as an event stream, or as what else it is.
-    async fn stream(&self, call: &Call, service: Option<Arc<dyn Service>>) -> Result<Reply, CallError> {
-        let id = self.take_ids(1);
-        let mut text = Vec::with_capacity(128);
-        self.encode(&mut text, call, id);
-        let mut request = self.request(text.into(), call.cx.deadline);
-        request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static(sse::ACCEPT));
-        let limit = self.options.limits.reply;
-        let reading = Reading {
-            id,
+    /// How an event stream is read of which all has to come before a deadline.
+    fn reading(&self, limit: usize, service: Option<Arc<dyn Service>>) -> Reading {
+        Reading {
             settings: self.settings.clone(),
             limit: limit.saturating_add(ENVELOPE),
-            silence: self.options.silence,
+            silence: Duration::MAX,
+            progress: None,
             service,
             tap: self.options.tap.clone(),
-        };
-        let begin = async {
-            let response = self.post(request).await?;
-            let kind = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
-            if response.status().is_success() && kind.is_some_and(media::is_events) {
-                return Ok(sse::open(response.into_body(), reading).await);
-            }
-            self.receive(response, limit).await?.single(id, &self.settings)
-        };
-        let deadline = call.cx.deadline.unwrap_or_else(|| after(Instant::now(), self.options.call_time));
-        tokio::time::timeout_at(deadline, begin).await.unwrap_or(Err(CallError::TimedOut))
+        }
     }
 
     /// What a failure of HTTP comes to, in words that help.
@@ -449,8 +462,25 @@ impl Inner {
     }
 }
 
-fn too_large(limit: usize) -> CallError {
-    CallError::Transport(format!("the answer has more than {limit} bytes (limits.reply)").into())
+/// Whether a response is an event stream with an answer.
+fn is_events(response: &Response<Incoming>) -> bool {
+    let kind = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    response.status().is_success() && kind.is_some_and(media::is_events)
+}
+
+/// The members of a request that asks for progress. An event stream would otherwise be taken as the wish for a stream of
+/// items, by methods that can answer with one value as well.
+fn asking_for_progress(members: Option<&Json>, call: &Call) -> Json {
+    let mut text = match members.map(Json::as_str).and_then(|object| object.strip_suffix('}')) {
+        Some("{") | None => "{".to_owned(),
+        Some(inside) => format!("{inside},"),
+    };
+    text.push_str(if call.cx.wants_stream() {
+        "\"progress\":true}"
+    } else {
+        "\"progress\":true,\"stream\":false}"
+    });
+    Json::parse(text).expect("members of an object are an object")
 }
 
 /// An error and what caused it, outermost first.

@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::{Service as HyperService, service_fn};
 use hyper_util::rt::TokioIo;
-use switchboard_core::{Context, ErrorObject, Origin};
+use switchboard_core::{Context, ErrorObject, Origin, Session};
 use tokio::io::AsyncReadExt;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -43,12 +43,15 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
         Ok(None) | Err(_) => return,
     };
     let socket = Shared::new(socket, is_http2);
+    // A reverse proxy may send the requests of many callers over it.
+    let session = Session::shared(origin);
+    rules.engine.note_opened(&session);
     let caller = Arc::new(Caller {
         rules,
         socket: Arc::clone(&socket),
         stop: Arc::clone(stop),
         budget: Arc::clone(permit.budget()),
-        cx: Context::new(origin),
+        cx: Context::from(session),
         #[cfg(feature = "ws")]
         upgrade: Mutex::default(),
     });

@@ -10,7 +10,7 @@ use std::task::Poll;
 
 use http::{Request, Response, Version};
 use http_body::Body as HttpBody;
-use switchboard_core::{Context, Extensions, Origin, Service, Settings};
+use switchboard_core::{Context, Extensions, Origin, Service, Session, Settings};
 
 use super::answer::{RequestScope, answer};
 use super::body::Body;
@@ -224,7 +224,6 @@ where
         Poll::Ready(Ok(()))
     }
 
-    #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]
     fn call(&mut self, mut request: Request<B>) -> Answering {
         let Mounted { rules, state, in_flight } = self.mount();
         let in_flight = in_flight.begin();
@@ -236,7 +235,7 @@ where
         }
         // Without middleware that says who calls, each request stands for itself: the server may sit behind a proxy.
         let given = request.extensions().get::<Context>().cloned();
-        let cx = given.unwrap_or_else(|| Context::new(Origin::new("http")));
+        let cx = given.unwrap_or_else(|| Context::from(Session::shared(Origin::new("http"))));
         #[cfg(feature = "ws")]
         let on = Upgrade::watch(&mut request);
         #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]

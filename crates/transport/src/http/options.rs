@@ -116,7 +116,7 @@ impl Options {
     ///
     /// - A route goes before calls at the same path, unless it does not [take](Route::takes) the request. Of several routes at one
     ///   path, the one that was added last goes first.
-    /// - A path that ends in `/*` stands for everything below, except for paths that are listed otherwise.
+    /// - A path that ends in `/*` stands for everything below it, except for calls and other routes. The longest one goes first.
     #[must_use]
     pub fn route(mut self, path: impl Into<String>, route: impl Route) -> Options {
         self.routes.add(path.into(), Arc::new(route));

@@ -57,6 +57,14 @@ pub(super) struct RequestOptions {
 }
 
 impl RequestOptions {
+    /// What is asked for, if that is anything.
+    fn new(
+        headers: Option<RequestHeaders>,
+        timeout: Option<(Instant, Duration)>,
+    ) -> Option<Box<RequestOptions>> {
+        (headers.is_some() || timeout.is_some()).then(|| Box::new(RequestOptions { headers, timeout }))
+    }
+
     /// A context that knows it.
     pub(super) fn put_into(self, cx: &Context) -> Context {
         let mut cx = cx.clone();
@@ -125,7 +133,7 @@ impl Rules {
 
     /// Checks the head of a request.
     pub(super) fn admit<B: HttpBody>(&self, request: Request<B>) -> Admitted<B> {
-        let (mut parts, body) = request.into_parts();
+        let (parts, body) = request.into_parts();
         let is_http1 = parts.version <= Version::HTTP_11;
         let head = Head::read(&parts.headers);
         #[cfg(feature = "ws")]
@@ -136,46 +144,54 @@ impl Rules {
         }
         let has_origin = head.origin.is_some();
         let timeout = head.timeout().map(|timeout| (Instant::now(), timeout));
-        let mut route = None;
+        let asks_for_options = self.cors.is_some() && parts.method == Method::OPTIONS;
         let decision = match self.judge(&parts, &head) {
-            Ok(Wanted::Route(_)) if self.cors.is_some() && parts.method == Method::OPTIONS => {
-                Decision::Preflight
-            }
-            Err(Fault::Method(_)) if self.cors.is_some() && parts.method == Method::OPTIONS => {
-                Decision::Preflight
-            }
+            Ok(Wanted::Route(_)) | Err(Fault::Method(_)) if asks_for_options => Decision::Preflight,
             Ok(Wanted::Answer(format)) => Decision::Calls(format),
-            Ok(Wanted::Route(found)) => {
-                route = Some(found);
-                Decision::Route
-            }
+            Ok(Wanted::Route(route)) => return self.admit_route(route, parts, body, has_origin, timeout),
             Err(fault) => Decision::Refused(fault),
         };
-        let is_call = matches!(decision, Decision::Calls(_) | Decision::Route);
-        let origin = self.cors.as_ref().and_then(|_| parts.headers.get(header::ORIGIN).cloned());
-        let is_preflight = matches!(decision, Decision::Preflight)
-            && parts.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-        let kept = (is_call && self.options.keep_headers).then(|| match &route {
-            None => RequestHeaders(std::mem::take(&mut parts.headers)),
-            Some(_) => RequestHeaders(parts.headers.clone()),
-        });
-        let requested = (kept.is_some() || timeout.is_some())
-            .then(|| Box::new(RequestOptions { headers: kept, timeout }));
-        // A browser says by `Origin` that a page calls. It says nothing when it fetches by itself, for the address bar or an image.
+        let is_call = matches!(decision, Decision::Calls(_));
         let is_for_browser = has_origin || !is_call || parts.method != Method::POST;
-        let mut headers = match &route {
-            None => std::mem::take(&mut parts.headers),
-            Some(_) => HeaderMap::new(),
-        };
-        if !route.as_ref().is_some_and(|route| route.sets_all_headers()) {
-            restart(&mut headers, is_for_browser);
-        }
+        let mut headers = parts.headers;
+        let origin = self.cors.as_ref().and_then(|_| headers.get(header::ORIGIN).cloned());
+        let is_preflight = matches!(decision, Decision::Preflight)
+            && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+        let keeps = is_call && self.options.keep_headers;
+        let kept = keeps.then(|| RequestHeaders(std::mem::take(&mut headers)));
+        let requested = RequestOptions::new(kept, timeout);
+        restart(&mut headers, is_for_browser);
         match (&self.cors, decision) {
             (None, _) | (Some(_), Decision::Refused(_)) => {}
             (Some(cors), _) => cors.add(&mut headers, origin, is_preflight),
         }
-        let route = route.map(|route| Box::new(RouteRequest { head: parts, route }));
-        Admitted { body, decision, headers, requested, route, is_http1 }
+        Admitted { body, decision, headers, requested, route: None, is_http1 }
+    }
+
+    /// A request for a route, which gets its head as it is.
+    #[inline(never)]
+    fn admit_route<B>(
+        &self,
+        route: Arc<dyn Route>,
+        head: Parts,
+        body: B,
+        has_origin: bool,
+        timeout: Option<(Instant, Duration)>,
+    ) -> Admitted<B> {
+        let is_http1 = head.version <= Version::HTTP_11;
+        let mut headers = HeaderMap::new();
+        if !route.sets_all_headers() {
+            // A browser says by `Origin` that a page calls. It says nothing when it fetches by itself, for the address bar or an
+            // image.
+            restart(&mut headers, has_origin || head.method != Method::POST);
+        }
+        if let Some(cors) = &self.cors {
+            cors.add(&mut headers, head.headers.get(header::ORIGIN).cloned(), false);
+        }
+        let kept = self.options.keep_headers.then(|| RequestHeaders(head.headers.clone()));
+        let requested = RequestOptions::new(kept, timeout);
+        let route = Some(Box::new(RouteRequest { head, route }));
+        Admitted { body, decision: Decision::Route, headers, requested, route, is_http1 }
     }
 
     /// The methods that are allowed, except on stream paths.
@@ -193,12 +209,15 @@ impl Rules {
             return Ok(Wanted::Route(Arc::clone(route)));
         }
         let paths = &self.options.paths;
-        if !paths.is_empty() && !paths.iter().any(|path| path == parts.uri.path()) {
-            let route = self.options.routes.below(parts).ok_or(Fault::NotFound)?;
-            return Ok(Wanted::Route(Arc::clone(route)));
-        }
-        if parts.method != Method::POST {
-            return Err(Fault::Method(self.allowed()));
+        let is_for_calls = paths.is_empty() || paths.iter().any(|path| path == parts.uri.path());
+        if !is_for_calls || parts.method != Method::POST {
+            let fault = if is_for_calls { Fault::Method(self.allowed()) } else { Fault::NotFound };
+            return self
+                .options
+                .routes
+                .below(parts)
+                .map(|route| Wanted::Route(Arc::clone(route)))
+                .ok_or(fault);
         }
         let format = head.format(&parts.headers).ok_or(Fault::NotAcceptable)?;
         if head.is_compressed {

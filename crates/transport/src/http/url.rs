@@ -8,7 +8,7 @@ use http::uri::Scheme;
 #[non_exhaustive]
 pub enum UrlError {
     /// Not a URL.
-    #[error("{0:?} is no URL to call; write it as \"http://host:port/path\"")]
+    #[error("{0:?} is not a URL to call; write it as \"http://host:port/path\"")]
     Malformed(String),
     /// A URL of another kind.
     #[error(

@@ -16,7 +16,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as Task, Poll};
 
-use http::header::HeaderMap;
+use http::header::{self, HeaderMap};
 use http::request::Parts;
 use http::{Method, Response};
 use http_body::Body as HttpBody;
@@ -188,12 +188,42 @@ where
     let scope: Arc<dyn RequestScope> = Arc::new(scope);
     let guarded = Guarded::new(head, cx, body, Arc::clone(&scope), is_http1);
     let mut response = route.answer(guarded).await;
-    let own = response.headers_mut();
-    for (name, value) in &headers {
-        if !own.contains_key(name) {
-            own.append(name, value.clone());
-        }
-    }
+    let own = std::mem::replace(response.headers_mut(), headers);
+    complete(response.headers_mut(), own);
     response.body_mut().hold(|| scope.stream_guard());
     response
+}
+
+/// Adds the headers of a route to those that every response has. Its own values go before, but `Vary` adds up: a cache has to know
+/// of `Origin` and of what the route decided by.
+fn complete(headers: &mut HeaderMap, own: HeaderMap) {
+    let varies: Vec<_> = headers.get_all(header::VARY).iter().cloned().collect();
+    headers.extend(own);
+    for value in varies {
+        if !headers.get_all(header::VARY).iter().any(|given| *given == value) {
+            headers.append(header::VARY, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn the_headers_of_a_route_replace_others_and_vary_adds_up() {
+        let map = |pairs: &[(&'static str, &'static str)]| {
+            let pairs = pairs
+                .iter()
+                .map(|(name, value)| (http::HeaderName::from_static(name), HeaderValue::from_static(value)));
+            pairs.collect::<HeaderMap>()
+        };
+        let mut headers = map(&[("cache-control", "no-store"), ("vary", "origin")]);
+        complete(&mut headers, map(&[("cache-control", "public"), ("vary", "accept")]));
+        assert_eq!(headers.get("cache-control").unwrap(), "public");
+        let varies: Vec<_> = headers.get_all("vary").iter().collect();
+        assert_eq!(varies, ["accept", "origin"]);
+    }
 }

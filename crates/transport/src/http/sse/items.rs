@@ -1,56 +1,25 @@
-//! A stream of the far side, read from the events of one response.
+//! What a call gets from an answer that is an event stream: a stream of items, one value, or the answer to a batch.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::future::{Future, poll_fn};
+use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use futures_core::Stream;
-use http_body::Body as HttpBody;
 use hyper::body::Incoming;
-use switchboard_core::codec::{self, Incoming as Received, Message, Outcome, Response};
-use switchboard_core::{
-    Call, CallError, Code, Direction, ErrorObject, Gap, Items, Json, Reply, ReplyFuture, Service, Settings,
-    Tap, Wire,
-};
-use tokio::time::{Instant, Sleep};
+use switchboard_core::codec::{Outcome, Response};
+use switchboard_core::{CallError, Code, ErrorObject, Gap, Items, Json, Reply};
 
-use super::super::timeouts::after;
-use super::{DONE, Parser, Piece, STARTED};
+use super::messages::{Messages, Next, Reading, is_fault};
 
-/// How a stream is read.
-pub(in super::super) struct Reading {
-    /// The identifier of the call.
-    pub(in super::super) id: u64,
-    pub(in super::super) settings: Settings,
-    /// Bytes that an event may have.
-    pub(in super::super) limit: usize,
-    /// How long there may be no word of the far side.
-    pub(in super::super) silence: Duration,
-    /// Takes the notifications that come in between.
-    pub(in super::super) service: Option<Arc<dyn Service>>,
-    /// Sees each event's data.
-    pub(in super::super) tap: Option<Tap>,
-}
-
-/// Waits until it is known what the reply is: an error, a value that comes alone, or a stream of what follows.
-pub(in super::super) async fn open(body: Incoming, reading: Reading) -> Reply {
-    let mut items = EventItems {
-        body,
-        parser: Parser::new(reading.limit),
-        chunk: Bytes::new(),
-        timer: Box::pin(tokio::time::sleep_until(after(Instant::now(), reading.silence))),
-        handling: None,
-        is_first: true,
-        is_done: false,
-        reading,
-    };
+/// Reads the answer to a call that wants a stream. Waits until it is known what the reply is: an error, a value that comes
+/// alone, or a stream of what follows.
+pub(in super::super) async fn open(body: Incoming, id: u64, reading: Reading) -> Reply {
+    let mut items = EventItems { messages: Messages::new(body, reading), id, is_done: false };
     let mut waiting = VecDeque::new();
-    match poll_fn(|cx| items.poll_step(cx)).await {
-        Step::Failed(error) => return Reply::Error(error),
+    match items.step().await {
+        Step::Failed(error) => return items.fail(error).await,
         // Nothing announced a stream. A plain result is one event and the end, which come together.
         Step::Item(item) => match poll_fn(|cx| Poll::Ready(items.poll_step(cx))).await {
             Poll::Ready(Step::Ended) => return Reply::Value(item),
@@ -60,6 +29,82 @@ pub(in super::super) async fn open(body: Incoming, reading: Reading) -> Reply {
         first => waiting.push_back(first),
     }
     Reply::Stream(Items::new(Begun { waiting, items }))
+}
+
+/// Reads the answer to a call that wants one value, to its end.
+///
+/// One response is the result. Several are the items of a stream, which become one array, as a server does that answers
+/// with JSON. So does what was announced as a stream, however many items it has.
+pub(in super::super) async fn collect(body: Incoming, id: u64, reading: Reading) -> Reply {
+    let limit = reading.limit;
+    let mut items = EventItems { messages: Messages::new(body, reading), id, is_done: false };
+    let (mut array, mut only, mut is_stream) = (vec![b'['], None, false);
+    loop {
+        match items.step().await {
+            Step::Started => is_stream = true,
+            Step::Item(item) => {
+                is_stream |= array.len() > 1;
+                if array.len() > 1 {
+                    array.push(b',');
+                }
+                array.extend_from_slice(item.as_bytes());
+                only = Some(item);
+                if array.len() >= limit {
+                    return Reply::Error(too_large(limit).into());
+                }
+            }
+            Step::Gap(gap) => {
+                return Reply::Error(ErrorObject::from_code(Code::ITEMS_LOST).with_data(&gap));
+            }
+            Step::Failed(error) => return items.fail(error).await,
+            Step::Ended => break,
+        }
+    }
+    if let Some(only) = only.filter(|_| !is_stream) {
+        return Reply::Value(only);
+    }
+    array.push(b']');
+    Reply::Value(Json::parse(array).expect("values between commas and brackets are JSON"))
+}
+
+/// Reads the answer to a batch to its end: the text of one message that has all its responses.
+///
+/// # Errors
+///
+/// When it breaks off, breaks the protocol or is too long.
+pub(in super::super) async fn gather(body: Incoming, reading: Reading) -> Result<Bytes, CallError> {
+    let limit = reading.limit;
+    let mut messages = Messages::new(body, reading);
+    let mut list = vec![b'['];
+    loop {
+        let text = match messages.next().await? {
+            Next::Response(response, text) if is_fault(&response) => return Ok(text),
+            Next::Response(_, text) => text,
+            Next::Batch(text) => inside(&text),
+            Next::Started => continue,
+            Next::Ended => break,
+        };
+        if list.len() > 1 {
+            list.push(b',');
+        }
+        list.extend_from_slice(&text);
+        if list.len() >= limit {
+            return Err(too_large(limit));
+        }
+    }
+    list.push(b']');
+    Ok(list.into())
+}
+
+/// The entries of a list, without its brackets.
+fn inside(list: &Bytes) -> Bytes {
+    let trimmed = list.trim_ascii();
+    list.slice_ref(&trimmed[1..trimmed.len() - 1])
+}
+
+/// Why an answer of more bytes than this is not read.
+pub(in super::super) fn too_large(limit: usize) -> CallError {
+    CallError::Transport(format!("the answer has more than {limit} bytes (limits.reply)").into())
 }
 
 /// A stream whose first items may be here already.
@@ -93,12 +138,9 @@ impl Stream for Begun {
     }
 }
 
-/// A timer that is looked at this much after it was due says nothing about the far side.
-const LATE: Duration = Duration::from_secs(1);
-
-/// What the next event comes to.
+/// What the next event means for the call.
 enum Step {
-    /// The call has a stream for a reply.
+    /// The reply is a stream.
     Started,
     Item(Json),
     /// Items are missing here; the stream goes on.
@@ -107,148 +149,57 @@ enum Step {
     Ended,
 }
 
-/// The events of one response. Dropping it ends the request, which cancels the call where the far side notices.
+/// The responses to one call.
 struct EventItems {
-    body: Incoming,
-    parser: Parser,
-    /// What has come and is not parsed.
-    chunk: Bytes,
-    /// How long the far side may be silent.
-    timer: Pin<Box<Sleep>>,
-    /// A notification that is being taken. What follows it waits.
-    handling: Option<ReplyFuture>,
-    is_first: bool,
+    messages: Messages,
+    id: u64,
     is_done: bool,
-    reading: Reading,
 }
 
 impl EventItems {
+    async fn step(&mut self) -> Step {
+        poll_fn(|cx| self.poll_step(cx)).await
+    }
+
+    /// The reply to a call that failed. The rest of the answer is read if it is there.
+    async fn fail(mut self, error: ErrorObject) -> Reply {
+        poll_fn(|cx| Poll::Ready(self.messages.finish(cx))).await;
+        Reply::Error(error)
+    }
+
     fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
         loop {
-            if let Some(handling) = &mut self.handling {
-                if Pin::new(handling).poll(cx).is_pending() {
-                    return Poll::Pending;
+            let failed = |error: CallError| Step::Failed(error.into());
+            return Poll::Ready(match ready!(self.messages.poll_next(cx)) {
+                Ok(Next::Started) => Step::Started,
+                Ok(Next::Ended) => Step::Ended,
+                Ok(Next::Response(response, _)) if self.is_for_call(&response) => outcome(response.outcome),
+                Ok(Next::Response(response, _)) => {
+                    tracing::debug!(id = ?response.id, "a response to another call was dropped");
+                    continue;
                 }
-                self.handling = None;
-            }
-            match self.next_piece() {
-                Err(error) => return Poll::Ready(Step::Failed(error.into())),
-                Ok(Some(Piece::Comment(comment))) if comment == STARTED => return Poll::Ready(Step::Started),
-                Ok(Some(Piece::Comment(_))) => {}
-                Ok(Some(Piece::Event(event))) if event.data == DONE => {
-                    self.finish(cx);
-                    return Poll::Ready(Step::Ended);
-                }
-                Ok(Some(Piece::Event(event))) => {
-                    if let Some(step) = self.take(&Bytes::from(event.data)) {
-                        return Poll::Ready(step);
-                    }
-                }
-                Ok(None) => match self.poll_chunk(cx) {
-                    Poll::Ready(Ok(())) => {}
-                    Poll::Ready(Err(error)) => return Poll::Ready(Step::Failed(error.into())),
-                    Poll::Pending => return Poll::Pending,
-                },
-            }
+                Ok(Next::Batch(_)) => failed(CallError::Protocol("a list answers a single call".into())),
+                Err(error) => failed(error),
+            });
         }
     }
 
-    fn next_piece(&mut self) -> Result<Option<Piece>, CallError> {
-        let mut rest = &self.chunk[..];
-        let piece = self
-            .parser
-            .next(&mut rest)
-            .map_err(|error| CallError::Transport(format!("{error} (limits.reply)").into()));
-        let read = self.chunk.len() - rest.len();
-        self.chunk.advance(read);
-        if let (Some(tap), Ok(Some(Piece::Event(event)))) = (&self.reading.tap, &piece) {
-            tap.show(Direction::Received, Wire::Message(event.data.as_bytes()));
-        }
-        piece
+    fn is_for_call(&self, response: &Response) -> bool {
+        is_fault(response) || response.id.as_u64() == Some(self.id)
     }
+}
 
-    /// Ready when the far side was silent for too long.
-    fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        while self.timer.as_mut().poll(cx).is_ready() {
-            let now = Instant::now();
-            if now.saturating_duration_since(self.timer.deadline()) < LATE {
-                return Poll::Ready(());
-            }
-            // Nobody looked when it was due: the machine slept, or the reader was busy. What came meanwhile may not have
-            // been seen yet, so the far side has its time once more.
-            self.timer.as_mut().reset(after(now, self.reading.silence));
-        }
-        Poll::Pending
-    }
-
-    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        match Pin::new(&mut self.body).poll_frame(cx) {
-            Poll::Pending => self.poll_silence(cx).map(|()| Err(CallError::TimedOut)),
-            Poll::Ready(Some(Ok(frame))) => {
-                self.chunk = frame.into_data().unwrap_or_default();
-                let time = after(Instant::now(), self.reading.silence);
-                self.timer.as_mut().reset(time);
-                Poll::Ready(Ok(()))
-            }
-            // LLM-04
-            Poll::Ready(None) => Poll::Ready(Err(CallError::Closed(
-                "the event stream was cut off: it ended without [DONE]".into(),
-            ))),
-            Poll::Ready(Some(Err(error))) => {
-                Poll::Ready(Err(CallError::Closed(format!("the event stream broke off: {error}").into())))
-            }
-        }
-    }
-
-    /// Reads the end of the body if it is here, for the connection can be used again then.
-    fn finish(&mut self, cx: &mut Context<'_>) {
-        while let Poll::Ready(Some(Ok(_))) = Pin::new(&mut self.body).poll_frame(cx) {}
-    }
-
-    /// What a message comes to; nothing if it is not for whoever reads the stream.
-    fn take(&mut self, data: &Bytes) -> Option<Step> {
-        if data.is_empty() {
-            return None;
-        }
-        let broken = |detail: &'static str| Some(Step::Failed(CallError::Protocol(detail.into()).into()));
-        match codec::decode(data, &self.reading.settings) {
-            Ok(Received::Single(Message::Response(response))) => self.respond(response, data),
-            Ok(Received::Single(Message::Request(request))) => {
-                match &self.reading.service {
-                    Some(service) if request.id.is_none() => {
-                        let call = Call::notification(request.method, request.params);
-                        self.handling = Some(service.call(&call));
-                    }
-                    _ => {
-                        tracing::debug!(method = ?request.method, "a message in an event stream was dropped");
-                    }
-                }
-                None
-            }
-            Ok(_) => broken("an event is no response and no notification"),
-            Err(_) => broken("an event is not JSON-RPC, or exceeds a limit of this side"),
-        }
-    }
-
-    fn respond(&mut self, response: Response, data: &Bytes) -> Option<Step> {
-        let is_fault = response.id.is_null() && matches!(response.outcome, Outcome::Error(_));
-        if !is_fault && response.id.as_u64() != Some(self.reading.id) {
-            tracing::debug!(id = ?response.id, "a response to another call was dropped");
-            return None;
-        }
-        let is_first = std::mem::take(&mut self.is_first);
-        Some(match response.outcome {
-            Outcome::Value(_) if is_first && is_start(data) => Step::Started,
-            Outcome::Value(json) => Step::Item(json),
-            Outcome::Error(error) => match read_gap(&error) {
-                Some(gap) => Step::Gap(gap),
-                None => Step::Failed(error),
-            },
-            Outcome::Stream(..) => Step::Failed(
-                CallError::Protocol("a stream of another connection cannot be read here".into()).into(),
-            ),
-            Outcome::Broken(detail) => Step::Failed(CallError::Protocol(detail.into()).into()),
-        })
+fn outcome(outcome: Outcome) -> Step {
+    match outcome {
+        Outcome::Value(json) => Step::Item(json),
+        Outcome::Error(error) => match read_gap(&error) {
+            Some(gap) => Step::Gap(gap),
+            None => Step::Failed(error),
+        },
+        Outcome::Stream(..) => Step::Failed(
+            CallError::Protocol("a stream of another connection cannot be read here".into()).into(),
+        ),
+        Outcome::Broken(detail) => Step::Failed(CallError::Protocol(detail.into()).into()),
     }
 }
 
@@ -256,11 +207,4 @@ impl EventItems {
 fn read_gap(error: &ErrorObject) -> Option<Gap> {
     let data = error.data.as_ref().filter(|_| error.code == Code::ITEMS_LOST)?;
     data.decode().ok()
-}
-
-/// Whether a response only says that a stream begins.
-fn is_start(data: &Bytes) -> bool {
-    let members =
-        Json::parse(data.clone()).ok().and_then(|json| json.decode::<BTreeMap<String, Json>>().ok());
-    members.is_some_and(|members| members.get("event").is_some_and(|event| event.as_str() == "\"start\""))
 }

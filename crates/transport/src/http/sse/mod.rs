@@ -15,21 +15,28 @@
 //! quotes, `zip="01234"`. The answer to a call of this form begins with
 //! `{"jsonrpc":"2.0","result":"","id":7,"event":"start"}` if the method streams.
 //!
+//! Our client asks for events where a stream or progress is wanted, and reads both formats whatever it asked for. A plain
+//! call that gets events waits for the end of the answer: one response is its result; several, or what was announced as a stream,
+//! become an array, as in JSON. A stream that our server announced ends with `[DONE]`, or it was cut off. Any other may
+//! simply end after a response.
+//!
 //! While nothing is said, a comment goes out from time to time
 //! ([`Options::keep_alive`](super::Options::keep_alive)). A reader that goes away cancels the call. A server that shuts down lets streams go
 //! on for most of [`drain_time`](switchboard_core::Limits::drain_time), and ends them with error -32006.
 
 mod body;
 mod items;
+mod messages;
 mod parser;
 pub(super) mod query;
 mod writer;
 
 pub(super) use self::body::{EventBody, StreamGuard};
-pub(super) use self::items::{Reading, open};
+pub(super) use self::items::{collect, gather, open, too_large};
+pub(super) use self::messages::Reading;
 pub use self::parser::{Event, Parser, Piece, TooLong};
 
-/// What a client that wants a stream accepts.
+/// What a client accepts that wants a stream, or progress.
 pub(super) const ACCEPT: &str = "text/event-stream, application/json;q=0.9";
 
 /// The data of the last event.

@@ -116,6 +116,11 @@ impl Parser {
         }
     }
 
+    /// Whether an event has begun that is not complete.
+    pub(super) fn is_inside_event(&self) -> bool {
+        self.has_data || !self.line.is_empty()
+    }
+
     /// The last identifier that an event of the stream had, empty if there was none.
     #[must_use]
     pub fn last_event_id(&self) -> &str {

@@ -1,0 +1,194 @@
+//! What travels beside a call or a reply, whatever the carrier: names and values.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+/// Names and values that travel beside a call or a reply: HTTP headers, the headers of a message queue, a member of the message
+/// elsewhere. Cheap to clone.
+///
+/// Names are compared without regard to case. Values are bytes, usually text.
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_core::Metadata;
+///
+/// let mut metadata = Metadata::default();
+/// metadata.insert("Retry-After", "3");
+/// assert_eq!(metadata.text("retry-after"), Some("3"));
+/// ```
+#[derive(Clone, Default)]
+pub struct Metadata(Option<Arc<Fields>>);
+
+enum Fields {
+    /// The header lines of an HTTP/1 request as they were received, looked at when somebody asks.
+    Head(Bytes),
+    List(Vec<(Box<str>, Bytes)>),
+    Other(Box<dyn MetadataSource>),
+}
+
+/// Metadata that a carrier keeps in a form of its own.
+pub trait MetadataSource: Send + Sync + 'static {
+    /// Calls `visit` with each name and value, until it returns false.
+    fn visit<'a>(&'a self, visit: &mut dyn FnMut(&'a str, &'a [u8]) -> bool);
+}
+
+impl Metadata {
+    /// The header lines of an HTTP/1 request as they were received, each ended by CR LF. A line without a colon is ignored.
+    #[must_use]
+    pub fn from_head(lines: Bytes) -> Metadata {
+        Metadata(Some(Arc::new(Fields::Head(lines))))
+    }
+
+    /// What a carrier keeps in a form of its own.
+    #[must_use]
+    pub fn from_source(source: impl MetadataSource) -> Metadata {
+        Metadata(Some(Arc::new(Fields::Other(Box::new(source)))))
+    }
+
+    /// Whether there is nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let mut is_empty = true;
+        self.visit(&mut |_, _| {
+            is_empty = false;
+            false
+        });
+        is_empty
+    }
+
+    /// The first value with this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&[u8]> {
+        let mut found = None;
+        self.visit(&mut |candidate, value| {
+            if candidate.eq_ignore_ascii_case(name) {
+                found = Some(value);
+            }
+            found.is_none()
+        });
+        found
+    }
+
+    /// The first value with this name, if it is text.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
+        std::str::from_utf8(self.get(name)?).ok()
+    }
+
+    /// All names and values, in their order. A name may come more than once.
+    #[must_use]
+    pub fn entries(&self) -> Vec<(&str, &[u8])> {
+        let mut entries = Vec::new();
+        self.visit(&mut |name, value| {
+            entries.push((name, value));
+            true
+        });
+        entries
+    }
+
+    /// Adds a value, behind those that are there.
+    pub fn insert(&mut self, name: &str, value: impl Into<Bytes>) {
+        let mut list = self.to_list();
+        list.push((name.into(), value.into()));
+        self.0 = Some(Arc::new(Fields::List(list)));
+    }
+
+    /// What of it may be passed on: the entries with these names, and no others.
+    #[must_use]
+    pub fn select(&self, allowed: &[Box<str>]) -> Metadata {
+        if allowed.is_empty() || self.0.is_none() {
+            return Metadata::default();
+        }
+        let is_allowed = |name: &str| allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(name));
+        let mut list = self.to_list();
+        list.retain(|(name, _)| is_allowed(name));
+        Metadata((!list.is_empty()).then(|| Arc::new(Fields::List(list))))
+    }
+
+    /// This and then the other, as one.
+    #[must_use]
+    pub fn and(&self, other: &Metadata) -> Metadata {
+        if self.0.is_none() {
+            return other.clone();
+        }
+        let mut list = self.to_list();
+        list.extend(other.to_list());
+        Metadata(Some(Arc::new(Fields::List(list))))
+    }
+
+    fn to_list(&self) -> Vec<(Box<str>, Bytes)> {
+        match self.0.as_deref() {
+            Some(Fields::List(list)) => list.clone(),
+            _ => {
+                let entries = self.entries().into_iter();
+                entries.map(|(name, value)| (name.into(), Bytes::copy_from_slice(value))).collect()
+            }
+        }
+    }
+
+    fn visit<'a>(&'a self, visit: &mut dyn FnMut(&'a str, &'a [u8]) -> bool) {
+        match self.0.as_deref() {
+            None => {}
+            Some(Fields::Head(lines)) => visit_lines(lines, visit),
+            Some(Fields::List(list)) => {
+                let _ = list.iter().all(|(name, value)| visit(name, value));
+            }
+            Some(Fields::Other(source)) => source.visit(visit),
+        }
+    }
+}
+
+fn visit_lines<'a>(lines: &'a [u8], visit: &mut dyn FnMut(&'a str, &'a [u8]) -> bool) {
+    for line in lines.split(|byte| *byte == b'\n') {
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
+        let Ok(name) = std::str::from_utf8(&line[..colon]) else { continue };
+        if !visit(name, line[colon + 1..].trim_ascii()) {
+            return;
+        }
+    }
+}
+
+impl<N: AsRef<str>, V: Into<Bytes>> FromIterator<(N, V)> for Metadata {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(entries: I) -> Metadata {
+        let list: Vec<_> =
+            entries.into_iter().map(|(name, value)| (name.as_ref().into(), value.into())).collect();
+        Metadata((!list.is_empty()).then(|| Arc::new(Fields::List(list))))
+    }
+}
+
+/// Shows the names. Values may be secrets.
+impl fmt::Debug for Metadata {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.entries().iter().map(|(name, _)| name)).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_read_when_it_is_asked_for() {
+        let head =
+            Metadata::from_head(Bytes::from_static(b"Host: a\r\nX-One:  1 \r\nbroken\r\nx-one: 2\r\n\r\n"));
+        assert_eq!((head.text("x-one"), head.text("HOST"), head.text("none")), (Some("1"), Some("a"), None));
+        assert_eq!(head.entries().len(), 3);
+    }
+
+    #[test]
+    fn only_what_is_allowed_is_passed_on() {
+        let head = Metadata::from_head(Bytes::from_static(b"authorization: secret\r\ntraceparent: 00-1\r\n"));
+        let selected = head.select(&["traceparent".into()]);
+        assert_eq!(selected.entries(), [("traceparent", &b"00-1"[..])]);
+        assert!(head.select(&[]).is_empty());
+    }
+
+    #[test]
+    fn values_are_not_shown() {
+        let shown = format!("{:?}", Metadata::from_iter([("authorization", "secret")]));
+        assert_eq!(shown, r#"["authorization"]"#);
+    }
+}

@@ -1,0 +1,333 @@
+//! What the calls of one caller have in common, for as long as it is there.
+
+use std::any::{Any, TypeId};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::context::Origin;
+use crate::peer::Peer;
+
+/// A caller's stay: a duplex connection, an HTTP connection, or a session that a protocol on top defines. Cheap to clone.
+///
+/// It has an [identifier](Session::id), [slots](Session::get) for values that live as long as it does, and
+/// [hooks](Session::on_end) for its end.
+///
+/// A reverse proxy sends the requests of many callers over one HTTP connection. So an HTTP connection is a session that is
+/// not [exclusive](Session::is_exclusive): never attach an identity to it.
+///
+/// # Examples
+///
+/// State of a connection, made when it is first needed:
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering};
+/// use switchboard_core::{Context, ErrorObject, Router};
+///
+/// let count = |(): (), cx: Context| {
+///     let calls = cx.session().get_or_insert_with(AtomicU64::default);
+///     Ok::<_, ErrorObject>(calls.fetch_add(1, Ordering::Relaxed) + 1)
+/// };
+/// let router = Router::builder().method("count", count).build();
+/// ```
+#[derive(Clone)]
+pub struct Session(Arc<Inner>);
+
+struct Inner {
+    origin: Origin,
+    is_exclusive: bool,
+    peer: OnceLock<Peer>,
+    /// Begins to end the session.
+    closer: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    /// Made when somebody needs it: most sessions are idle and have nothing of it.
+    state: OnceLock<Box<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    id: OnceLock<Box<str>>,
+    slots: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+    course: Mutex<Course>,
+    closing: Notify,
+}
+
+/// How far the session is.
+#[derive(Default)]
+struct Course {
+    hooks: Vec<Box<dyn FnOnce(&EndReason) + Send>>,
+    close: Option<CloseReason>,
+    end: Option<EndReason>,
+}
+
+/// Why this side ends a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CloseReason {
+    /// The code of a WebSocket's close frame; 1000 if there is none.
+    pub code: Option<u16>,
+    /// A few words for a person.
+    pub text: Cow<'static, str>,
+}
+
+impl CloseReason {
+    /// A reason in a few words.
+    #[must_use]
+    pub fn new(text: impl Into<Cow<'static, str>>) -> CloseReason {
+        CloseReason { code: None, text: text.into() }
+    }
+
+    /// The same reason with the code of a WebSocket's close frame.
+    #[must_use]
+    pub fn with_code(mut self, code: u16) -> CloseReason {
+        self.code = Some(code);
+        self
+    }
+}
+
+/// How a session ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EndReason {
+    /// The caller closed it, or it came to its end in good order.
+    Finished,
+    /// This side [closed](Session::close) it.
+    Closed(CloseReason),
+    /// The carrier failed, or the caller broke its rules.
+    Failed(String),
+    /// It was dropped: the server was shut down, or nobody served it any more.
+    Dropped,
+}
+
+impl Session {
+    /// A session of one caller.
+    #[must_use]
+    pub fn new(origin: Origin) -> Session {
+        Session::of(origin, true)
+    }
+
+    /// A session that may carry the calls of many callers, such as an HTTP connection.
+    #[must_use]
+    pub fn shared(origin: Origin) -> Session {
+        Session::of(origin, false)
+    }
+
+    fn of(origin: Origin, is_exclusive: bool) -> Session {
+        let (peer, closer, state) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Session(Arc::new(Inner { origin, is_exclusive, peer, closer, state }))
+    }
+
+    /// The session's identifier: 128 random bits, made when it is first asked for, unless the carrier gave one.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        self.0.state().id.get_or_init(|| format!("{:032x}", fastrand::u128(..)).into())
+    }
+
+    /// Gives the session an identifier, where a protocol makes its own. False if it has one.
+    pub fn set_id(&self, id: &str) -> bool {
+        self.0.state().id.set(id.into()).is_ok()
+    }
+
+    /// Where its calls come from.
+    #[must_use]
+    pub fn origin(&self) -> &Origin {
+        &self.0.origin
+    }
+
+    /// Whether all its calls come from one caller. If not, messages cannot cancel calls, and an identity belongs to a call and
+    /// not to the session.
+    #[must_use]
+    pub fn is_exclusive(&self) -> bool {
+        self.0.is_exclusive
+    }
+
+    /// The caller, to be called back. Over a carrier that cannot do this, its calls fail with
+    /// [`CallError::Unsupported`](crate::CallError::Unsupported).
+    #[must_use]
+    pub fn peer(&self) -> &Peer {
+        static ABSENT: OnceLock<Peer> = OnceLock::new();
+        self.0.peer.get().unwrap_or_else(|| ABSENT.get_or_init(Peer::absent))
+    }
+
+    /// The value of this type that was put into the session.
+    #[must_use]
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        let state = self.0.state.get()?;
+        let value = locked(&state.slots).get(&TypeId::of::<T>())?.clone();
+        value.downcast().ok()
+    }
+
+    /// The value of this type, made and put into the session if there is none.
+    pub fn get_or_insert_with<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> Arc<T> {
+        let mut slots = locked(&self.0.state().slots);
+        let value = slots.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(make())).clone();
+        value.downcast().expect("a slot holds the type that it is named by")
+    }
+
+    /// Puts a value into the session, in the place of one of the same type; gives that back.
+    pub fn set<T: Send + Sync + 'static>(&self, value: T) -> Option<Arc<T>> {
+        let before = locked(&self.0.state().slots).insert(TypeId::of::<T>(), Arc::new(value));
+        before.and_then(|before| before.downcast().ok())
+    }
+
+    /// Takes the value of this type out of the session.
+    pub fn remove<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        let value = locked(&self.0.state.get()?.slots).remove(&TypeId::of::<T>())?;
+        value.downcast().ok()
+    }
+
+    /// Calls this when the session ends, at once if it has.
+    pub fn on_end(&self, act: impl FnOnce(&EndReason) + Send + 'static) {
+        let mut course = locked(&self.0.state().course);
+        match course.end.clone() {
+            None => course.hooks.push(Box::new(act)),
+            Some(end) => {
+                drop(course);
+                act(&end);
+            }
+        }
+    }
+
+    /// Ends the session in good order: calls under way are finished and answered, new ones are refused with -32006. The first
+    /// reason counts.
+    ///
+    /// A WebSocket is closed with the reason's code and text, an HTTP connection after the answers to its requests.
+    pub fn close(&self, reason: CloseReason) {
+        let state = self.0.state();
+        locked(&state.course).close.get_or_insert(reason);
+        if let Some(closer) = self.0.closer.get() {
+            closer();
+        }
+        state.closing.notify_waiters();
+    }
+
+    /// Why this side closes the session, if it does.
+    #[must_use]
+    pub fn close_reason(&self) -> Option<CloseReason> {
+        locked(&self.0.state.get()?.course).close.clone()
+    }
+
+    /// Waits until this side closes the session.
+    pub async fn closing(&self) -> CloseReason {
+        let state = self.0.state();
+        loop {
+            let notified = state.closing.notified();
+            tokio::pin!(notified);
+            notified.as_mut().enable();
+            if let Some(reason) = self.close_reason() {
+                return reason;
+            }
+            notified.await;
+        }
+    }
+
+    /// Says that the session has ended; for carriers. What is said first counts.
+    pub fn end(&self, reason: EndReason) {
+        self.0.end(reason);
+    }
+}
+
+/// What the engine and its owners do.
+impl Session {
+    /// Says who is called back over this session, and what ends it. False if that was said before.
+    pub(crate) fn attach(&self, peer: Peer, closer: impl Fn() + Send + Sync + 'static) -> bool {
+        if self.0.peer.set(peer).is_err() {
+            return false;
+        }
+        let closer = self.0.closer.get_or_init(|| Box::new(closer));
+        if self.close_reason().is_some() {
+            closer();
+        }
+        true
+    }
+
+    /// The session of a connection that takes over from this one: itself, if it belongs to one caller and no connection, and
+    /// one with the same origin otherwise.
+    pub(crate) fn for_connection(&self) -> Session {
+        let is_free = self.0.is_exclusive && self.0.peer.get().is_none();
+        if is_free { self.clone() } else { Session::new(self.0.origin.clone()) }
+    }
+}
+
+impl Inner {
+    fn state(&self) -> &State {
+        self.state.get_or_init(Box::default)
+    }
+
+    fn end(&self, reason: EndReason) {
+        let Some(state) = self.state.get() else { return };
+        let mut course = locked(&state.course);
+        if course.end.is_some() {
+            return;
+        }
+        let reason = course.close.clone().map_or(reason, EndReason::Closed);
+        course.end = Some(reason.clone());
+        let hooks = std::mem::take(&mut course.hooks);
+        drop(course);
+        for hook in hooks {
+            hook(&reason);
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.end(EndReason::Dropped);
+    }
+}
+
+fn locked<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("origin", &self.0.origin)
+            .field("is_exclusive", &self.0.is_exclusive)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_live_as_long_as_the_session() {
+        let session = Session::new(Origin::new("test"));
+        let value = session.get_or_insert_with(|| 1_u8);
+        assert_eq!(*session.get_or_insert_with(|| 2_u8), 1);
+        assert_eq!(session.get::<u8>().as_deref(), Some(&1));
+        assert_eq!(session.get::<u16>(), None);
+        drop(session);
+        assert_eq!(Arc::strong_count(&value), 1);
+    }
+
+    #[test]
+    fn hooks_run_once_with_the_reason_that_came_first() {
+        let (sender, ends) = std::sync::mpsc::channel();
+        let session = Session::new(Origin::new("test"));
+        let late = sender.clone();
+        session.on_end(move |reason| sender.send(reason.clone()).unwrap());
+        session.close(CloseReason::new("enough"));
+        session.close(CloseReason::new("too late"));
+        session.end(EndReason::Finished);
+        session.end(EndReason::Dropped);
+        session.on_end(move |reason| late.send(reason.clone()).unwrap());
+        drop(session);
+        let reason = EndReason::Closed(CloseReason::new("enough"));
+        assert_eq!(ends.iter().collect::<Vec<_>>(), [reason.clone(), reason]);
+    }
+
+    #[test]
+    fn a_session_that_is_dropped_has_ended() {
+        let (sender, ends) = std::sync::mpsc::channel();
+        let session = Session::shared(Origin::new("test"));
+        session.on_end(move |reason| sender.send(reason.clone()).unwrap());
+        drop(session);
+        assert_eq!(ends.iter().collect::<Vec<_>>(), [EndReason::Dropped]);
+    }
+}

@@ -1,0 +1,250 @@
+//! The messages of one response that is an event stream.
+
+use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as Poller, Poll, ready};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use http_body::Body as HttpBody;
+use hyper::body::Incoming;
+use switchboard_core::codec::{self, Incoming as Received, Message, Outcome, Request, Response};
+use switchboard_core::{
+    Call, CallError, Context, Direction, Id, Json, Reply, ReplyFuture, Service, Settings, Tap, Wire,
+};
+use tokio::time::{Instant, Sleep};
+
+use super::super::timeouts::after;
+use super::{DONE, Parser, Piece, STARTED};
+
+/// How an event stream is read.
+pub(in super::super) struct Reading {
+    pub(in super::super) settings: Settings,
+    /// The most bytes of an event.
+    pub(in super::super) limit: usize,
+    /// How long the server may send nothing.
+    pub(in super::super) silence: Duration,
+    /// Where the progress of the call with this identifier goes, if its caller wants it.
+    pub(in super::super) progress: Option<(u64, Context)>,
+    /// Takes all other notifications.
+    pub(in super::super) service: Option<Arc<dyn Service>>,
+    /// Sees the data of each event.
+    pub(in super::super) tap: Option<Tap>,
+}
+
+/// What an event stream says next to those who wait for responses.
+pub(super) enum Next {
+    /// A stream of items begins, which may be silent for now.
+    Started,
+    /// A response, and its text.
+    Response(Response, Bytes),
+    /// The responses to a batch.
+    Batch(Bytes),
+    /// The stream is complete.
+    Ended,
+}
+
+/// Reads the events of one response, and hands notifications over in between.
+///
+/// Dropping it ends the request, which cancels the call where the server notices.
+pub(super) struct Messages {
+    body: Incoming,
+    parser: Parser,
+    /// Bytes that were received and not parsed.
+    chunk: Bytes,
+    /// Fires when the server was silent for too long.
+    timer: Pin<Box<Sleep>>,
+    /// A notification that is being handled. Later events wait for it.
+    handling: Option<ReplyFuture>,
+    /// Whether the server said that a stream of items begins. Such a stream ends with `[DONE]`.
+    is_announced: bool,
+    has_answered: bool,
+    reading: Reading,
+}
+
+/// A timer that is polled this long after it fired says nothing about the server.
+const LATE: Duration = Duration::from_secs(1);
+
+impl Messages {
+    pub(super) fn new(body: Incoming, reading: Reading) -> Messages {
+        Messages {
+            body,
+            parser: Parser::new(reading.limit),
+            chunk: Bytes::new(),
+            timer: Box::pin(tokio::time::sleep_until(after(Instant::now(), reading.silence))),
+            handling: None,
+            is_announced: false,
+            has_answered: false,
+            reading,
+        }
+    }
+
+    pub(super) async fn next(&mut self) -> Result<Next, CallError> {
+        poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    pub(super) fn poll_next(&mut self, cx: &mut Poller<'_>) -> Poll<Result<Next, CallError>> {
+        loop {
+            if let Some(handling) = &mut self.handling {
+                ready!(Pin::new(handling).poll(cx));
+                self.handling = None;
+            }
+            match self.next_piece()? {
+                Some(Piece::Comment(comment)) if comment == STARTED => {
+                    self.is_announced = true;
+                    return Poll::Ready(Ok(Next::Started));
+                }
+                Some(Piece::Comment(_)) => {}
+                Some(Piece::Event(event)) if event.data == DONE => {
+                    self.finish(cx);
+                    return Poll::Ready(Ok(Next::Ended));
+                }
+                Some(Piece::Event(event)) => {
+                    if let Some(next) = self.read(Bytes::from(event.data))? {
+                        return Poll::Ready(Ok(next));
+                    }
+                }
+                None => {
+                    if !ready!(self.poll_chunk(cx))? {
+                        return Poll::Ready(self.end());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads the end of the body if it is there, so that the connection can be used again.
+    pub(super) fn finish(&mut self, cx: &mut Poller<'_>) {
+        while let Poll::Ready(Some(Ok(_))) = Pin::new(&mut self.body).poll_frame(cx) {}
+    }
+
+    fn next_piece(&mut self) -> Result<Option<Piece>, CallError> {
+        let mut rest = &self.chunk[..];
+        let piece = self
+            .parser
+            .next(&mut rest)
+            .map_err(|error| CallError::Transport(format!("{error} (limits.reply)").into()));
+        let read = self.chunk.len() - rest.len();
+        self.chunk.advance(read);
+        if let (Some(tap), Ok(Some(Piece::Event(event)))) = (&self.reading.tap, &piece) {
+            tap.show(Direction::Received, Wire::Message(event.data.as_bytes()));
+        }
+        piece
+    }
+
+    /// What an event's data says; nothing if it is no answer.
+    fn read(&mut self, data: Bytes) -> Result<Option<Next>, CallError> {
+        if data.is_empty() {
+            return Ok(None);
+        }
+        match codec::decode(&data, &self.reading.settings) {
+            Ok(Received::Single(Message::Response(response))) => {
+                let is_first = !std::mem::replace(&mut self.has_answered, true);
+                if is_first && matches!(response.outcome, Outcome::Value(_)) && is_start(&data) {
+                    self.is_announced = true;
+                    return Ok(Some(Next::Started));
+                }
+                Ok(Some(Next::Response(response, data)))
+            }
+            Ok(Received::Single(Message::Request(request))) => {
+                self.handling = self.handle(request);
+                Ok(None)
+            }
+            Ok(Received::Batch(_)) => {
+                self.has_answered = true;
+                Ok(Some(Next::Batch(data)))
+            }
+            Ok(_) => Err(CallError::Protocol("an event is no response and no notification".into())),
+            Err(_) => {
+                Err(CallError::Protocol("an event is not JSON-RPC, or exceeds a limit of this side".into()))
+            }
+        }
+    }
+
+    /// Hands a notification over: progress of the call to its caller, anything else to the service.
+    fn handle(&self, request: Request) -> Option<ReplyFuture> {
+        if request.id.is_none() {
+            if let Some((cx, value)) = self.progress(&request) {
+                let told = cx.progress(&value);
+                return Some(ReplyFuture::pending(async {
+                    told.await;
+                    Reply::Value(Json::NULL)
+                }));
+            }
+            if let Some(service) = &self.reading.service {
+                return Some(service.call(&Call::notification(request.method, request.params)));
+            }
+        }
+        tracing::debug!(method = ?request.method, "a message in an event stream was dropped");
+        None
+    }
+
+    /// The progress that a notification tells, if it is about the call and its caller wants it.
+    fn progress(&self, request: &Request) -> Option<(&Context, Json)> {
+        let (id, cx) = self.reading.progress.as_ref()?;
+        let progress = &self.reading.settings.profile.progress;
+        let params = request.params.as_ref().filter(|_| request.method == progress.method)?;
+        let mut params: BTreeMap<String, Json> = params.decode().ok()?;
+        let about = params.get(progress.member)?.decode::<u64>().ok()?;
+        (about == *id).then_some((cx, params.remove("value")?))
+    }
+
+    /// Waits for more bytes; false at the end of the body.
+    fn poll_chunk(&mut self, cx: &mut Poller<'_>) -> Poll<Result<bool, CallError>> {
+        match Pin::new(&mut self.body).poll_frame(cx) {
+            Poll::Pending => self.poll_silence(cx).map(|()| Err(CallError::TimedOut)),
+            Poll::Ready(Some(Ok(frame))) => {
+                self.chunk = frame.into_data().unwrap_or_default();
+                self.timer.as_mut().reset(after(Instant::now(), self.reading.silence));
+                Poll::Ready(Ok(true))
+            }
+            Poll::Ready(None) => Poll::Ready(Ok(false)),
+            Poll::Ready(Some(Err(error))) => {
+                Poll::Ready(Err(CallError::Closed(format!("the event stream broke off: {error}").into())))
+            }
+        }
+    }
+
+    /// Ready when the server was silent for too long.
+    fn poll_silence(&mut self, cx: &mut Poller<'_>) -> Poll<()> {
+        while self.timer.as_mut().poll(cx).is_ready() {
+            let now = Instant::now();
+            if now.saturating_duration_since(self.timer.deadline()) < LATE {
+                return Poll::Ready(());
+            }
+            // It was not polled when it fired: the machine slept, or the reader was busy. What came meanwhile may not have
+            // been seen yet, so the server has its time once more.
+            self.timer.as_mut().reset(after(now, self.reading.silence));
+        }
+        Poll::Pending
+    }
+
+    /// What the end of the body without `[DONE]` means (LLM-04). Servers of others end a stream like that when they have
+    /// answered; ours never do.
+    fn end(&self) -> Result<Next, CallError> {
+        let why = if self.is_announced {
+            "the event stream was cut off: it ended without [DONE]"
+        } else if self.parser.is_inside_event() {
+            "the event stream was cut off inside an event"
+        } else if !self.has_answered {
+            "the event stream ended without a response"
+        } else {
+            return Ok(Next::Ended);
+        };
+        Err(CallError::Closed(why.into()))
+    }
+}
+
+/// Whether a response is an error that answers whatever was sent, because its identifier could not be read (J2-68).
+pub(super) fn is_fault(response: &Response) -> bool {
+    response.id == Id::NULL && matches!(response.outcome, Outcome::Error(_))
+}
+
+/// Whether a response only says that a stream begins.
+fn is_start(data: &Bytes) -> bool {
+    let members =
+        Json::parse(data.clone()).ok().and_then(|json| json.decode::<BTreeMap<String, Json>>().ok());
+    members.is_some_and(|members| members.get("event").is_some_and(|event| event.as_str() == "\"start\""))
+}
