@@ -265,7 +265,8 @@ fn explain(error: ListenError) -> Failure {
             cannot(text).advise("choose a folder that you may write to")
         }
         ListenError::Unresolved(_) | ListenError::Unix(_) | ListenError::Listener(_) => cannot(text),
-        ListenError::Public(_) => {
+        ListenError::Public(address) => {
+            let text = format!("{address} can be reached from other machines");
             Failure::usage(text).advise("add `--public` if that is meant, or listen on 127.0.0.1")
         }
         ListenError::Certificate(_) => Failure::usage(text).advise("add `--tls-cert FILE --tls-key FILE`"),

@@ -186,7 +186,7 @@ pub struct Settings {
     pub limits: Limits,
     /// The dialect spoken.
     pub profile: Profile,
-    /// Who sees each message that a connection, or a client of HTTP, sends and receives: nobody.
+    /// Who sees each message that a connection, or a client or server of HTTP, sends and receives: nobody.
     pub tap: Option<Tap>,
     /// Who learns of every message and of how every call ended: nobody.
     pub observer: Option<SharedObserver>,

@@ -1,7 +1,7 @@
 //! TCP sockets, with TLS where a URL asks for it: what the transports over a network share.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -105,10 +105,15 @@ async fn resolve(url: &Url, is_public: bool) -> Result<Vec<SocketAddr>, ListenEr
     if addresses.is_empty() {
         return Err(ListenError::Unresolved(place.host.clone()));
     }
-    match addresses.iter().find(|address| !address.ip().is_loopback()) {
-        Some(public) if !is_public => Err(ListenError::Public(public.ip())),
+    match public(&addresses) {
+        Some(public) if !is_public => Err(ListenError::Public(public)),
         _ => Ok(addresses),
     }
+}
+
+/// The first of these addresses that other machines can reach (SEC-O-05).
+pub(crate) fn public(addresses: &[SocketAddr]) -> Option<IpAddr> {
+    addresses.iter().map(SocketAddr::ip).find(|ip| !ip.is_loopback())
 }
 
 /// Connects to this place over TCP, within the time that `setup` gives.

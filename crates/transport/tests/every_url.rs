@@ -210,7 +210,7 @@ async fn where_one_cannot_listen_or_call_it_is_said() {
     check(&mut server, "http://127.0.0.1", "has no port").await;
     check(&mut server, "http://127.0.0.1:0/rpc", "has no path").await;
     // SEC-O-05
-    check(&mut server, "tcp://0.0.0.0:0", "can be reached from other machines").await;
+    check(&mut server, "tcp://0.0.0.0:0", "can be reached from other machines; call `Server::public`").await;
     check(&mut server, "http://no-such-host.invalid:0", "no address has the name").await;
     check(&mut server, "wss://127.0.0.1:0", "needs a certificate").await;
     check(&mut server, "exec:cat", "servers cannot listen at").await;

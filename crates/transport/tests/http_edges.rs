@@ -7,7 +7,7 @@ mod support;
 use std::time::Duration;
 
 use support::{ADD, Raw, SUM, ask, post, router, serve, serve_with};
-use switchboard_transport::http::Endpoint;
+use switchboard_transport::http::{Endpoint, Server};
 use switchboard_transport::server::ServerOptions;
 
 fn soon() -> ServerOptions {
@@ -138,4 +138,15 @@ async fn messages_that_do_not_fit_in_are_refused_and_end_their_connection() {
     assert!(said.contains("-32005") && said.contains("buffers"), "{said}");
     handle.shutdown();
     serving.await.unwrap();
+}
+
+// SEC-O-05
+#[tokio::test]
+async fn an_address_that_other_machines_reach_must_be_asked_for() {
+    for address in ["0.0.0.0:0", "[::]:0"] {
+        let error = Server::bind(address).await.unwrap_err().to_string();
+        assert!(error.contains("can be reached from other machines; use `Server::bind_public`"), "{error}");
+    }
+    let public = Server::bind_public("0.0.0.0:0").await.unwrap();
+    assert!(public.local_addr().ip().is_unspecified());
 }

@@ -15,6 +15,7 @@ use super::fault::Fault;
 use super::media::Format;
 use super::routes;
 use super::rules::{Admitted, Decision, RequestOptions, Rules};
+use super::server_tap;
 use super::sse::StreamGuard;
 use crate::budget::{Budget, Share};
 
@@ -57,8 +58,8 @@ where
                 return Ok(Box::pin(answering).await);
             }
             #[cfg(feature = "ws")]
-            Decision::Switch => return Ok(switch(headers)),
-            Decision::Preflight => return Ok(preflight(rules, headers)),
+            Decision::Switch => return Ok(shown(rules, switch(headers))),
+            Decision::Preflight => return Ok(shown(rules, preflight(rules, headers))),
             Decision::Refused(fault) => {
                 let is_suspect = matches!(fault, Fault::BadRequest(_) | Fault::Forbidden(_) | Fault::Connect);
                 let closes = is_http1 && (is_suspect || !body.is_end_stream());
@@ -76,12 +77,20 @@ where
             Ok(text) => text,
             Err(unread) => return Ok(refuse(&scope, Fault::unread(unread, limit), headers, is_http1)),
         };
+        server_tap::received(rules.settings(), &text);
         let answer = match requested {
             None => rules.engine.exchange(text, scope.cx()).await,
             Some(requested) => Box::pin(with_options(rules, text, scope.cx(), *requested)).await,
         };
-        Ok(respond(rules, answer, format, headers))
+        Ok(shown(rules, respond(rules, answer, format, headers)))
     }
+}
+
+/// The same response, seen by the tap if there is one.
+#[inline(always)]
+fn shown(rules: &Rules, response: Response<Body>) -> Response<Body> {
+    server_tap::response(rules.settings(), &response);
+    response
 }
 
 pub(super) fn refuse(
@@ -93,7 +102,7 @@ pub(super) fn refuse(
     if closes {
         scope.note_closing();
     }
-    fault.respond(headers, closes)
+    shown(scope.rules(), fault.respond(headers, closes))
 }
 
 /// Runs the calls in a context that knows what the head of the request said.

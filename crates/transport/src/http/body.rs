@@ -56,6 +56,14 @@ impl Body {
         Body(Content::Events(Box::new(events)))
     }
 
+    /// All its bytes, if they are there.
+    pub(super) fn whole(&self) -> Option<&Bytes> {
+        match &self.0 {
+            Content::Whole(text) => Some(text),
+            Content::Events(_) | Content::Stream(_) => None,
+        }
+    }
+
     /// Keeps the connection while a stream is being sent.
     pub(super) fn hold(&mut self, guard: impl FnOnce() -> StreamGuard) {
         if let Content::Stream(streamed) = &mut self.0

@@ -19,6 +19,7 @@ use super::head::restart;
 use super::in_flight::{InFlight, InFlightCount};
 use super::options::Options;
 use super::rules::Rules;
+use super::server_tap;
 use super::sse::StreamGuard;
 #[cfg(feature = "ws")]
 use super::upgrade::Upgrade;
@@ -228,9 +229,11 @@ where
         let Mounted { rules, state, in_flight } = self.mount();
         let in_flight = in_flight.begin();
         if state.shutdown.is_requested() {
+            server_tap::request(rules.settings(), &request);
             let mut headers = std::mem::take(request.headers_mut());
             restart(&mut headers, true);
             let response = Fault::ShuttingDown.respond(headers, request.version() <= Version::HTTP_11);
+            server_tap::response(rules.settings(), &response);
             return Answering(Box::pin(ready(Ok(response))));
         }
         // Without middleware that says who calls, each request stands for itself: the server may sit behind a proxy.

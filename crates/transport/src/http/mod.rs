@@ -62,6 +62,7 @@ mod refusal;
 mod routes;
 mod rules;
 mod server;
+mod server_tap;
 pub mod sse;
 mod tapped_body;
 mod timeouts;

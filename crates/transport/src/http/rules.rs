@@ -20,6 +20,7 @@ use super::media::{self, Format};
 use super::options::{Options, RequestHeaders};
 use super::plain;
 use super::routes::{PreferredEvents, Route, RouteRequest};
+use super::server_tap;
 
 /// All that decides how a request is answered.
 pub(crate) struct Rules {
@@ -113,7 +114,9 @@ impl Rules {
         let guard = Guard::new(&options.hosts, &options.origins, address);
         let cors = options.cors.as_ref().map(|cors| CorsHeaders::new(cors, &options.origins));
         let is_loopback = address.is_some_and(|address| address.ip().is_loopback());
-        let plain_paths = plain::paths(&options);
+        let settings = settings.into();
+        // A tap sees what goes the long way.
+        let plain_paths = if settings.tap.is_some() { Vec::new() } else { plain::paths(&options) };
         Rules {
             engine: Engine::new(service, settings),
             options,
@@ -133,6 +136,7 @@ impl Rules {
 
     /// Checks the head of a request.
     pub(super) fn admit<B: HttpBody>(&self, request: Request<B>) -> Admitted<B> {
+        server_tap::request(self.settings(), &request);
         let (parts, body) = request.into_parts();
         let is_http1 = parts.version <= Version::HTTP_11;
         let head = Head::read(&parts.headers);

@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, ToSocketAddrs};
 
 use super::carrier::HttpListener;
 use super::endpoint::Endpoint;
-use crate::net::Port;
+use crate::net::{self, Port};
 use crate::server::{self, Handle, ServerOptions, ServerState, Shutdown};
 
 /// Listens for HTTP/1.1 and HTTP/2 on one port.
@@ -40,16 +40,34 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens at this address. Give `127.0.0.1` to be reached from this machine only.
+    /// Listens at this address of the loopback interface, such as `127.0.0.1:8000`.
     ///
     /// # Errors
     ///
-    /// When the address cannot be listened at.
+    /// When other machines can reach the address: use [`bind_public`](Server::bind_public) if that is intended. Or when the
+    /// system refuses to listen there.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Server> {
+        let addresses: Vec<SocketAddr> = tokio::net::lookup_host(address).await?.collect();
+        if let Some(public) = net::public(&addresses) {
+            let why = format!(
+                "{public} can be reached from other machines; \
+                 use `Server::bind_public` if that is intended, or bind to 127.0.0.1"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        Server::from_tokio(TcpListener::bind(&addresses[..]).await?)
+    }
+
+    /// Listens at any address, where other machines may reach it.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses to listen there.
+    pub async fn bind_public(address: impl ToSocketAddrs) -> io::Result<Server> {
         Server::from_tokio(TcpListener::bind(address).await?)
     }
 
-    /// Listens with a listener that was made elsewhere, by a supervisor for instance.
+    /// Listens with a listener that was made elsewhere, by a supervisor for instance, wherever it listens.
     ///
     /// # Errors
     ///

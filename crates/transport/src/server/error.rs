@@ -28,7 +28,9 @@ pub enum ListenError {
     #[error("no address has the name {0:?}; give an address, such as 127.0.0.1")]
     Unresolved(String),
     /// Other machines can reach it, which was not allowed (SEC-O-05).
-    #[error("{0} can be reached from other machines")]
+    #[error(
+        "{0} can be reached from other machines; call `Server::public` before `listen` if that is intended, or listen on 127.0.0.1"
+    )]
     Public(IpAddr),
     /// The system does not let us.
     #[error("cannot listen on {address}: {error}")]

@@ -17,6 +17,7 @@ use tokio::time::Sleep;
 use super::super::answer::RequestScope;
 use super::super::body::{self, Body};
 use super::super::fault::Fault;
+use super::super::server_tap;
 use crate::budget::Share;
 
 /// A request whose `Host` and `Origin` have passed, for a [`Route`](super::Route).
@@ -126,7 +127,10 @@ impl RequestBody {
         let limit = limit.min(self.limit);
         let share = std::mem::take(&mut self.share);
         match body::read(&mut self.stream, limit, self.time, share).await {
-            Ok(text) => Ok(text),
+            Ok(text) => {
+                server_tap::received(self.scope.rules().settings(), &text);
+                Ok(text)
+            }
             Err(why) => Err(self.unread(why, limit)),
         }
     }

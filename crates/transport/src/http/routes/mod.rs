@@ -31,6 +31,7 @@ pub use self::tower::{Tower, tower};
 use super::answer::RequestScope;
 use super::body::Body;
 use super::rules::RequestOptions;
+use super::server_tap;
 
 /// Answers HTTP requests at a path, see [`Options::route`](super::Options::route).
 ///
@@ -191,6 +192,7 @@ where
     let own = std::mem::replace(response.headers_mut(), headers);
     complete(response.headers_mut(), own);
     response.body_mut().hold(|| scope.stream_guard());
+    server_tap::response(scope.rules().settings(), &response);
     response
 }
 

@@ -116,8 +116,10 @@ async fn answer(request: Guarded, asked: Asked) -> Response<Body> {
     if let First::Whole(_) = outputs.first().await {
         return respond(rules.options.nothing_status, HeaderMap::new(), Body::empty());
     }
-    let drain_time = rules.settings().limits.drain_time;
-    let body = EventBody::new(outputs, is_query, rules.options.keep_alive, drain_time, scope.stream_guard());
+    let settings = rules.settings();
+    let (keep_alive, drain_time) = (rules.options.keep_alive, settings.limits.drain_time);
+    let body = EventBody::new(outputs, is_query, keep_alive, drain_time, scope.stream_guard())
+        .with_tap(settings.tap.clone());
     respond(StatusCode::OK, with_stream(HeaderMap::new()), Body::events(body))
 }
 

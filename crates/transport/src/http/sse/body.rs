@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_core::Stream;
-use switchboard_core::{Code, ErrorObject, Output, Outputs};
+use switchboard_core::{Code, Direction, ErrorObject, Output, Outputs, Tap, Wire};
 use tokio::time::{Instant, Sleep};
 
 use super::super::in_flight::InFlight;
@@ -29,6 +29,8 @@ pub(in super::super) struct EventBody {
     /// Comes to its end when the stream has to.
     closing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     is_done: bool,
+    /// Sees the data of each event.
+    tap: Option<Tap>,
     _guard: StreamGuard,
 }
 
@@ -43,7 +45,12 @@ impl EventBody {
         let keep_alive =
             keep_alive.map(|time| (time, Box::pin(tokio::time::sleep_until(after(Instant::now(), time)))));
         let closing = guard.closing(drain_time);
-        EventBody { outputs, has_start, keep_alive, closing, is_done: false, _guard: guard }
+        EventBody { outputs, has_start, keep_alive, closing, is_done: false, tap: None, _guard: guard }
+    }
+
+    pub(in super::super) fn with_tap(mut self, tap: Option<Tap>) -> EventBody {
+        self.tap = tap;
+        self
     }
 
     /// The events that are ready, as one piece; none after the last.
@@ -62,7 +69,7 @@ impl EventBody {
             match Pin::new(&mut self.outputs).poll_next(cx) {
                 Poll::Ready(Some(output)) => self.write(&mut out, output),
                 Poll::Ready(None) => {
-                    writer::event(&mut out, DONE.as_bytes());
+                    self.write_event(&mut out, DONE.as_bytes());
                     self.is_done = true;
                 }
                 Poll::Pending => break,
@@ -74,14 +81,21 @@ impl EventBody {
 
     fn write(&self, out: &mut Vec<u8>, output: Output) {
         match output {
-            Output::Message(text, _) => writer::event(out, &text),
+            Output::Message(text, _) => self.write_event(out, &text),
             Output::Started(id) if self.has_start => {
                 let start = format!(r#"{{"jsonrpc":"2.0","result":"","id":{id},"event":"start"}}"#);
-                writer::event(out, start.as_bytes());
+                self.write_event(out, start.as_bytes());
             }
             Output::Started(_) => writer::comment(out, STARTED),
             _ => {}
         }
+    }
+
+    fn write_event(&self, out: &mut Vec<u8>, data: &[u8]) {
+        if let Some(tap) = &self.tap {
+            tap.show(Direction::Sent, Wire::Message(data));
+        }
+        writer::event(out, data);
     }
 
     /// Adds a comment if nothing was to be said for a while.

@@ -163,7 +163,11 @@ impl EventItems {
 
     /// The reply to a call that failed. The rest of the answer is read if it is there.
     async fn fail(mut self, error: ErrorObject) -> Reply {
-        poll_fn(|cx| Poll::Ready(self.messages.finish(cx))).await;
+        poll_fn(|cx| {
+            self.messages.finish(cx);
+            Poll::Ready(())
+        })
+        .await;
         Reply::Error(error)
     }
 
