@@ -14,7 +14,7 @@ use switchboard::framing::Framing;
 use switchboard::{Dial, DialError, Raw, Tap};
 
 pub(crate) use deaths::Deaths;
-pub(crate) use http::{Head, Length, Request};
+pub(crate) use http::{Length, Request};
 pub(crate) use line::{Line, Received};
 
 /// Where the server is, and what is spoken there.
