@@ -27,6 +27,7 @@ mod notify;
 mod output;
 mod params;
 mod repl;
+mod responses;
 mod retry;
 mod serve;
 mod session;
