@@ -20,6 +20,7 @@ mod link;
 mod pending;
 mod receive;
 mod streams;
+mod tokens;
 
 use std::future::Future;
 use std::pin::Pin;
