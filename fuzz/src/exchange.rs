@@ -44,7 +44,7 @@ fn check(body: &Bytes, answer: &Answer) {
             assert!(responses.len() <= entries.len(), "{tree}");
             responses.iter().for_each(|response| id_was_sent(response, &entries));
         }
-        (single, Answer::Single(_, code)) => {
+        (single, Answer::Single { code, .. }) => {
             let error = single.member("error").filter(|error| !matches!(error, Tree::Null));
             assert_eq!(code.is_some(), error.is_some(), "{tree}");
             id_was_sent(single, &Tree::of_message(body).into_iter().collect::<Vec<_>>());

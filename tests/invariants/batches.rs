@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use switchboard_core::{Call, Code, ErrorObject, Layer, Reply, ReplyFuture, Service, Settings, service_fn};
+use switchboard_core::{
+    Call, Code, ErrorObject, Layer, Outcome, Reply, ReplyFuture, Service, Settings, service_fn,
+};
 use switchboard_tests::demo;
 use switchboard_tests::tree::Tree;
 
@@ -91,10 +93,10 @@ async fn one_and_the_same_reply_gets_the_id_of_every_call() {
 #[test]
 fn a_reply_has_no_place_for_an_id() {
     fn parts(reply: Reply) -> usize {
-        match reply {
-            Reply::Value(json) => size_of_val(&json),
-            Reply::Error(error) => size_of_val(&(&error.code, &error.message, &error.data)),
-            Reply::Stream(items) => size_of_val(&items),
+        match reply.outcome {
+            Outcome::Value(json) => size_of_val(&json),
+            Outcome::Error(error) => size_of_val(&(&error.code, &error.message, &error.data)),
+            Outcome::Stream(items) => size_of_val(&items),
         }
     }
     assert!(parts(Reply::of(&1)) > 0);

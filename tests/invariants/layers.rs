@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use switchboard_core::{Describe, Layered, Reply, Settings, layer_fn};
+use switchboard_core::{Describe, Layered, Outcome, Settings, layer_fn};
 use switchboard_openrpc::{Discovery, Generator, Info};
 use switchboard_tests::demo;
 
@@ -17,10 +17,10 @@ fn noted() -> (Layered, Arc<Mutex<Vec<String>>>) {
         async move {
             let reply = next.run(&call).await;
             let id = call.id().map_or("none", |id| id.as_str());
-            let outcome = match &reply {
-                Reply::Value(_) => "value".to_owned(),
-                Reply::Error(error) => error.code.to_string(),
-                Reply::Stream(_) => "stream".to_owned(),
+            let outcome = match &reply.outcome {
+                Outcome::Value(_) => "value".to_owned(),
+                Outcome::Error(error) => error.code.to_string(),
+                Outcome::Stream(_) => "stream".to_owned(),
             };
             seen.lock().unwrap().push(format!("{} {id} {outcome}", call.method));
             reply

@@ -42,7 +42,7 @@ proptest! {
         let keep = Arc::clone(&seen);
         let service = service_fn(move |call: &Call| {
             *keep.lock().unwrap() = Some(call.clone());
-            ReplyFuture::ready(Reply::Value(Json::NULL))
+            ReplyFuture::ready(Reply::value(Json::NULL))
         });
         let answer = ask(service, body, &Settings::default());
         let call: Call = seen.lock().unwrap().take().expect("the call arrives");
@@ -58,7 +58,7 @@ proptest! {
     fn a_result_is_read_as_it_was_answered(result in text::value(), is_v1 in any::<bool>()) {
         // J2-25, J1-08
         let json = Json::parse(result.clone()).unwrap();
-        let service = service_fn(move |_| ReplyFuture::ready(Reply::Value(json.clone())));
+        let service = service_fn(move |_| ReplyFuture::ready(Reply::value(json.clone())));
         let (version, params) = if is_v1 { ("", ",\"params\":[]") } else { ("\"jsonrpc\":\"2.0\",", "") };
         let body = format!(r#"{{{version}"method":"m"{params},"id":1}}"#);
         let answer = ask(service, body, &Settings::default()).unwrap();

@@ -3,7 +3,7 @@
 use clap::Args;
 use futures_util::StreamExt;
 use http::header::ACCEPT;
-use switchboard::{CallError, Items, Json, Reply, StreamWanted};
+use switchboard::{CallError, Items, Json, Outcome, StreamWanted};
 
 use crate::failure::Failure;
 use crate::session::Session;
@@ -72,11 +72,11 @@ impl Call {
         if self.stream && !self.target.extensions && !self.target.is_http() {
             call_options::say(&mut call);
         }
-        match line.ask(call).await {
+        match line.ask(call).await.map(|reply| reply.outcome) {
             Ok(_) if self.notify => Ok(()),
-            Ok(Reply::Value(json)) => output::result(&json, self.target.format).map(|_| ()),
-            Ok(Reply::Stream(items)) => self.show(items).await,
-            Ok(Reply::Error(error)) => {
+            Ok(Outcome::Value(json)) => output::result(&json, self.target.format).map(|_| ()),
+            Ok(Outcome::Stream(items)) => self.show(items).await,
+            Ok(Outcome::Error(error)) => {
                 Err(session.explain(&line, &self.method, error.into(), &session.listing()).await)
             }
             Err(error) => Err(session.explain(&line, &self.method, error, &session.listing()).await),

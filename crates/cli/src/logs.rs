@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::sync::Arc;
 
-use switchboard::{Reply, Service, service_fn};
+use switchboard::{Outcome, Service, service_fn};
 use tracing_subscriber::EnvFilter;
 
 /// Logs each call and notification that fails, by its method and code. What was sent with it stays unsaid.
@@ -11,7 +11,7 @@ pub(crate) fn failures(service: Arc<dyn Service>) -> impl Service {
     service_fn(move |call| {
         let (method, is_notification) = (call.method.clone(), call.is_notification());
         service.call(call).map(move |reply| {
-            if let Reply::Error(error) = &reply {
+            if let Outcome::Error(error) = &reply.outcome {
                 let what = if is_notification { "a notification" } else { "a call" };
                 // Quoted, so that a name cannot pass for another line of the log.
                 tracing::info!(method = ?method.as_str(), code = error.code.0, "{what} failed");

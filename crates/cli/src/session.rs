@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use switchboard::reconnect::{self, Backoff, ReconnectingPeer};
 use switchboard::{
-    Call, CallError, Dial, DialError, ErrorObject, Peer, Reply, ReplyFuture, Service, service_fn,
+    Call, CallError, Dial, DialError, ErrorObject, Outcome, Peer, Reply, ReplyFuture, Service, service_fn,
 };
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
@@ -199,7 +199,7 @@ impl Line {
         let time = Allowance::new(time);
         call.cx.deadline = Some(time.until);
         match tokio::time::timeout_at(time.until, Service::call(&self.peer, &call)).await {
-            Ok(Reply::Error(error)) => Err(time.judge(error.into())),
+            Ok(Reply { outcome: Outcome::Error(error), .. }) => Err(time.judge(error.into())),
             Ok(reply) => Ok(reply),
             Err(_) => Err(CallError::TimedOut),
         }

@@ -68,7 +68,7 @@ pub use method::{Method, Methods, SharedMethods};
 pub use name::Name;
 pub use peer::{Peer, Remote, Request, StreamRequest, Values};
 pub use profile::{Cancel, Profile, Progress, Settings, Streams, Versions};
-pub use reply::{Items, Reply, ReplyFuture};
+pub use reply::{Extra, Items, Outcome, Reply, ReplyFuture};
 pub use router::{Router, RouterBuilder, RouterError};
 pub use schemas::{Dialect, Schemas};
 pub use service::{Service, ServiceFn, service_fn};

@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::codec::members;
+use crate::json::Json;
+
 /// Names and values that travel beside a call or a reply: HTTP headers, the headers of a message queue, a member of the message
 /// elsewhere. Cheap to clone.
 ///
@@ -117,6 +120,27 @@ impl Metadata {
         let mut list = self.to_list();
         list.extend(other.to_list());
         Metadata(Some(Arc::new(Fields::List(list))))
+    }
+
+    /// The members of a JSON object that are strings.
+    pub(crate) fn from_json(object: &Json) -> Metadata {
+        let members = members(object.as_bytes());
+        let texts = members.filter_map(|(name, value)| {
+            let name = String::from_utf8(name.into_owned()).ok()?;
+            Some((name, object.sub(value).decode::<String>().ok()?))
+        });
+        texts.collect()
+    }
+
+    /// All of it as a JSON object of strings; none if there is nothing. Values that are not text are left out.
+    pub(crate) fn to_json(&self) -> Option<Json> {
+        let mut object = serde_json::Map::new();
+        for (name, value) in self.entries() {
+            if let Ok(value) = std::str::from_utf8(value) {
+                object.entry(name).or_insert_with(|| value.into());
+            }
+        }
+        if object.is_empty() { None } else { Json::encode_ref(&object).ok() }
     }
 
     fn to_list(&self) -> Vec<(Box<str>, Bytes)> {

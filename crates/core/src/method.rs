@@ -88,7 +88,7 @@ impl Method {
             service_fn(move |call| {
                 ReplyFuture::ready(match decode_params(call.params.as_ref()) {
                     Ok(params) => Reply::from_result(function(params, call.cx.clone())),
-                    Err(error) => Reply::Error(error),
+                    Err(error) => Reply::error(error),
                 })
             }),
         )
@@ -128,7 +128,7 @@ impl Method {
             service_fn(move |call| {
                 ReplyFuture::ready(match decode_params(call.params.as_ref()) {
                     Ok(params) => Reply::stream(function(params, call.cx.clone())),
-                    Err(error) => Reply::Error(error),
+                    Err(error) => Reply::error(error),
                 })
             }),
         )
@@ -148,7 +148,7 @@ impl Method {
             service_fn(move |call| {
                 ReplyFuture::ready(match decode_params(call.params.as_ref()) {
                     Ok(params) => Reply::try_stream(function(params, call.cx.clone())),
-                    Err(error) => Reply::Error(error),
+                    Err(error) => Reply::error(error),
                 })
             }),
         )

@@ -6,7 +6,7 @@ use crate::call::Call;
 use crate::describe::{Describe, MethodDescription};
 use crate::layer::Layer;
 use crate::name::Name;
-use crate::reply::{Reply, ReplyFuture};
+use crate::reply::ReplyFuture;
 use crate::schemas::Schemas;
 use crate::service::Service;
 
@@ -81,15 +81,14 @@ impl Service for WithoutPrefix {
         let mut inside = call.clone();
         inside.method = Name::from(method);
         let prefix = Arc::clone(&self.prefix);
-        self.inner.call(&inside).map(move |reply| match reply {
-            Reply::Stream(items) => Reply::Stream(match items.subscription() {
+        self.inner.call(&inside).map(move |reply| {
+            reply.map_items(|items| match items.subscription() {
                 Some(names) => {
                     let names = names.prefixed(&prefix);
                     items.named(names)
                 }
                 None => items,
-            }),
-            other => other,
+            })
         })
     }
 }

@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::error::ErrorObject;
 use crate::json::{Json, Kind};
 use crate::profile::Profile;
-use crate::reply::{Items, Reply};
+use crate::reply::{Items, Outcome, Reply};
 use crate::text::Text;
 
 /// How many items are sent at once, where they are there.
@@ -121,8 +121,8 @@ pub(crate) fn call_of(token: &Json) -> Option<u64> {
 /// Waits until it is known what the reply is: an error, or a stream of what comes.
 pub(crate) async fn begin(mut items: Items) -> Reply {
     match items.next().await {
-        Some(Err(error)) => Reply::Error(error),
-        first => Reply::Stream(Items::new(futures_util::stream::iter(first).chain(items))),
+        Some(Err(error)) => Reply::error(error),
+        first => Reply::items(Items::new(futures_util::stream::iter(first).chain(items))),
     }
 }
 
@@ -137,15 +137,15 @@ pub(crate) fn put(inbox: &Inbox, part: Json) -> bool {
 
 /// Ends the items with what the response holds: nothing any more, or all, if no part came before (LSP-P-05).
 pub(crate) fn finish(inbox: &Inbox, reply: Reply) {
-    match reply {
-        Reply::Value(rest) => {
+    match reply.outcome {
+        Outcome::Value(rest) => {
             if put(inbox, rest) {
                 inbox.end(None, None);
             }
         }
-        Reply::Error(error) => inbox.end(None, Some(error)),
+        Outcome::Error(error) => inbox.end(None, Some(error)),
         // A response holds no stream; one that came by another way would end here.
-        Reply::Stream(_) => inbox.end(None, None),
+        Outcome::Stream(_) => inbox.end(None, None),
     }
 }
 

@@ -24,7 +24,7 @@ use crate::json::Json;
 use crate::layered::Layered;
 use crate::name::Name;
 use crate::progress::{Seen, Watched};
-use crate::reply::{Items, Reply, ReplyFuture};
+use crate::reply::{Items, Outcome, Reply, ReplyFuture};
 use crate::router::Router;
 use crate::service::{Service, ServiceFn};
 use crate::subscription::Subscription;
@@ -137,9 +137,9 @@ impl Peer {
     /// When it could not be sent.
     pub async fn notify(&self, method: impl Into<Name>, params: impl Serialize) -> Result<(), CallError> {
         let call = Call::notification(method, encode_params(&params)?);
-        match self.ask(call, self.timeout).await? {
+        match self.ask(call, self.timeout).await?.outcome {
             // Whatever a local service thinks of a notification is not for its sender (J2-18).
-            Reply::Error(error) if error.is_local() => Err(error.into()),
+            Outcome::Error(error) if error.is_local() => Err(error.into()),
             _ => Ok(()),
         }
     }
@@ -242,7 +242,7 @@ impl Remote for Peer {
 }
 
 fn absent() -> Reply {
-    Reply::Error(nobody().into())
+    Reply::error(nobody().into())
 }
 
 fn nobody() -> CallError {
@@ -426,10 +426,10 @@ impl<T: 'static> IntoFuture for StreamRequest<T> {
             if let Some(names) = names {
                 call.cx.insert(Arc::new(names));
             }
-            let items = match request.peer.ask(call, request.timeout).await? {
-                Reply::Stream(items) => items,
-                Reply::Value(json) => Items::new(futures_util::stream::iter([Ok(json)])),
-                Reply::Error(error) => return Err(error.into()),
+            let items = match request.peer.ask(call, request.timeout).await?.outcome {
+                Outcome::Stream(items) => items,
+                Outcome::Value(json) => Items::new(futures_util::stream::iter([Ok(json)])),
+                Outcome::Error(error) => return Err(error.into()),
             };
             Ok(Values { items, item: PhantomData })
         })
@@ -437,10 +437,10 @@ impl<T: 'static> IntoFuture for StreamRequest<T> {
 }
 
 pub(crate) fn read<T: DeserializeOwned + 'static>(reply: Reply) -> Result<T, CallError> {
-    match reply {
-        Reply::Value(json) => decode_result(&json),
-        Reply::Error(error) => Err(error.into()),
-        Reply::Stream(_) => Err(CallError::Result("expected one value, found a stream".into())),
+    match reply.outcome {
+        Outcome::Value(json) => decode_result(&json),
+        Outcome::Error(error) => Err(error.into()),
+        Outcome::Stream(_) => Err(CallError::Result("expected one value, found a stream".into())),
     }
 }
 

@@ -6,21 +6,99 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use futures_core::Stream;
 use serde::Serialize;
 
+use crate::codec::{members, written_members};
 use crate::error::{ErrorObject, IntoError};
 use crate::json::Json;
+use crate::metadata::Metadata;
 use crate::subscription::Subscription;
+use crate::text::Text;
 
-/// The answer to one call. It carries no identifier: the driver stamps it.
-pub enum Reply {
-    /// A result.
+/// The answer to one call. It carries no identifier: the engine adds it.
+pub struct Reply {
+    /// A result, a failure or a stream.
+    pub outcome: Outcome,
+    /// What travels beside it, if anything does.
+    pub extra: Option<Box<Extra>>,
+}
+
+/// How a call is answered.
+pub enum Outcome {
+    /// With a result.
     Value(Json),
-    /// A failure.
+    /// With a failure.
     Error(ErrorObject),
-    /// A result in parts, pulled when there is room to send them.
+    /// With a result in parts, pulled when there is room to send them.
     Stream(Items),
+}
+
+/// The member of a message that holds its metadata.
+const METADATA: &[u8] = b"metadata";
+
+/// What travels beside a result or a failure.
+///
+/// Layers that replace the outcome of a reply keep it: change [`Reply::outcome`], or use [`ReplyFuture::map`].
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Extra {
+    /// The status of the response, over HTTP. A batch has one of its own.
+    pub status: Option<u16>,
+    /// Headers of the response, over HTTP; the member `metadata` elsewhere.
+    pub metadata: Metadata,
+    /// Members of the response that the protocol does not define, as one JSON object. They are kept when a response is
+    /// forwarded.
+    pub members: Option<Json>,
+}
+
+impl Extra {
+    /// What the members of a response say that the protocol does not define.
+    #[must_use]
+    pub fn from_members(all: Json) -> Extra {
+        let is_metadata = |name: &[u8]| *name == *METADATA;
+        let Some((_, metadata)) = members(all.as_bytes()).find(|(name, _)| is_metadata(name)) else {
+            return Extra { members: Some(all), ..Extra::default() };
+        };
+        let metadata = Metadata::from_json(&all.sub(metadata));
+        let mut rest = Vec::new();
+        for ((name, _), (written, value)) in members(all.as_bytes()).zip(written_members(all.as_bytes())) {
+            if !is_metadata(&name) {
+                rest.push(if rest.is_empty() { b'{' } else { b',' });
+                rest.extend_from_slice(written);
+                rest.push(b':');
+                rest.extend_from_slice(value);
+            }
+        }
+        if !rest.is_empty() {
+            rest.push(b'}');
+        }
+        let rest = (!rest.is_empty()).then(|| Json::from_text(Text::from_vec(rest)));
+        Extra { status: None, metadata, members: rest }
+    }
+
+    /// All of it as members of a message; none if there is nothing. Values that are not text are left out.
+    pub(crate) fn to_members(&self) -> Option<Json> {
+        let inside = match self.members.as_ref().map(Json::as_bytes) {
+            Some([b'{', inside @ .., b'}']) => inside,
+            _ => b"",
+        };
+        let metadata = self.metadata.to_json();
+        if metadata.is_none() {
+            return self.members.clone();
+        }
+        let mut text = vec![b'{'];
+        text.extend_from_slice(inside);
+        text.extend_from_slice(if inside.trim_ascii().is_empty() {
+            b"\"metadata\":"
+        } else {
+            b",\"metadata\":"
+        });
+        text.extend_from_slice(metadata?.as_bytes());
+        text.push(b'}');
+        Some(Json::from_text(Text::from_vec(text)))
+    }
 }
 
 /// The parts of a streamed result. An error ends the stream, unless it is a [`Gap`](crate::Gap).
@@ -76,11 +154,59 @@ impl fmt::Debug for Items {
 }
 
 impl Reply {
+    /// The reply with this result.
+    #[inline(always)]
+    #[must_use]
+    pub fn value(json: Json) -> Reply {
+        Reply { outcome: Outcome::Value(json), extra: None }
+    }
+
+    /// The reply with this failure.
+    #[inline]
+    #[must_use]
+    pub fn error(error: ErrorObject) -> Reply {
+        Reply { outcome: Outcome::Error(error), extra: None }
+    }
+
+    /// The reply with these items.
+    #[must_use]
+    pub fn items(items: Items) -> Reply {
+        Reply { outcome: Outcome::Stream(items), extra: None }
+    }
+
+    /// The same reply with its items, if it is a stream, changed by this.
+    #[must_use]
+    pub fn map_items(mut self, change: impl FnOnce(Items) -> Items) -> Reply {
+        if let Outcome::Stream(items) = self.outcome {
+            self.outcome = Outcome::Stream(change(items));
+        }
+        self
+    }
+
+    /// What travels beside the outcome, to be changed.
+    pub fn extra_mut(&mut self) -> &mut Extra {
+        self.extra.get_or_insert_default()
+    }
+
+    /// The same reply with this status over HTTP.
+    #[must_use]
+    pub fn with_status(mut self, status: u16) -> Reply {
+        self.extra_mut().status = Some(status);
+        self
+    }
+
+    /// The same reply with this metadata, behind what it has.
+    #[must_use]
+    pub fn with_metadata(mut self, name: &str, value: impl Into<Bytes>) -> Reply {
+        self.extra_mut().metadata.insert(name, value);
+        self
+    }
+
     /// The reply with this value, or an internal error if it cannot be written as JSON.
     pub fn of<T: Serialize + 'static>(value: &T) -> Reply {
         match Json::encode(value) {
-            Ok(json) => Reply::Value(json),
-            Err(error) => Reply::Error(ErrorObject::internal(&error)),
+            Ok(json) => Reply::value(json),
+            Err(error) => Reply::error(ErrorObject::internal(&error)),
         }
     }
 
@@ -88,7 +214,7 @@ impl Reply {
     pub fn from_result<T: Serialize + 'static, E: IntoError>(result: Result<T, E>) -> Reply {
         match result {
             Ok(value) => Reply::of(&value),
-            Err(error) => Reply::Error(error.into_error()),
+            Err(error) => Reply::error(error.into_error()),
         }
     }
 
@@ -108,16 +234,16 @@ impl Reply {
         T: Serialize + 'static,
         E: IntoError + 'static,
     {
-        Reply::Stream(Items::new(Encoded(Box::pin(values))))
+        Reply::items(Items::new(Encoded(Box::pin(values))))
     }
 }
 
 impl fmt::Debug for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Reply::Value(json) => write!(f, "Value({} bytes)", json.as_bytes().len()),
-            Reply::Error(error) => write!(f, "Error({})", error.code),
-            Reply::Stream(_) => f.write_str("Stream(..)"),
+        match &self.outcome {
+            Outcome::Value(json) => write!(f, "Value({} bytes)", json.as_bytes().len()),
+            Outcome::Error(error) => write!(f, "Error({})", error.code),
+            Outcome::Stream(_) => f.write_str("Stream(..)"),
         }
     }
 }
@@ -125,15 +251,15 @@ impl fmt::Debug for Reply {
 impl From<Result<Json, ErrorObject>> for Reply {
     fn from(result: Result<Json, ErrorObject>) -> Reply {
         match result {
-            Ok(json) => Reply::Value(json),
-            Err(error) => Reply::Error(error),
+            Ok(json) => Reply::value(json),
+            Err(error) => Reply::error(error),
         }
     }
 }
 
 impl From<ErrorObject> for Reply {
     fn from(error: ErrorObject) -> Reply {
-        Reply::Error(error)
+        Reply::error(error)
     }
 }
 
@@ -168,6 +294,15 @@ impl ReplyFuture {
         match self.0 {
             State::Ready(Some(reply)) => Ok(reply),
             other => Err(ReplyFuture(other)),
+        }
+    }
+
+    /// The outcome, if it is there and nothing travels beside it.
+    #[inline(always)]
+    pub(crate) fn as_plain(&self) -> Option<&Outcome> {
+        match &self.0 {
+            State::Ready(Some(Reply { outcome, extra: None })) => Some(outcome),
+            _ => None,
         }
     }
 

@@ -16,7 +16,7 @@ use crate::layer::Layer;
 use crate::layered::Layered;
 use crate::method::{Method, Methods};
 use crate::mount::Mount;
-use crate::reply::{Reply, ReplyFuture};
+use crate::reply::ReplyFuture;
 use crate::schemas::{Dialect, Schemas};
 use crate::service::{Service, service_fn};
 
@@ -314,10 +314,7 @@ fn spelled(method: &Method) -> Arc<dyn Service> {
     let Some(names) = method.subscription.clone().map(Arc::new) else { return service };
     Arc::new(service_fn(move |call| {
         let names = Arc::clone(&names);
-        service.call(call).map(move |reply| match reply {
-            Reply::Stream(items) => Reply::Stream(items.named(names)),
-            other => other,
-        })
+        service.call(call).map(move |reply| reply.map_items(|items| items.named(names)))
     }))
 }
 

@@ -22,12 +22,12 @@ use crate::reply::ReplyFuture;
 ///
 /// impl Service for Ping {
 ///     fn call(&self, _: &Call) -> ReplyFuture {
-///         ReplyFuture::ready(Reply::Value(Json::TRUE))
+///         ReplyFuture::ready(Reply::value(Json::TRUE))
 ///     }
 /// }
 /// ```
 pub trait Service: Send + Sync + 'static {
-    /// Answers one call. Never fails: a failure is a [`Reply::Error`](crate::Reply::Error).
+    /// Answers one call. Never fails: a failure is a [`Reply::error`](crate::Reply::error).
     fn call(&self, call: &Call) -> ReplyFuture;
 }
 

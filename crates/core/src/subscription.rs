@@ -97,9 +97,9 @@ impl Subscription {
         service_fn(move |_| {
             ReplyFuture::ready(match style {
                 SubscriptionStyle::Ethereum => {
-                    Reply::Error(ErrorObject::new(Code::METHOD_NOT_FOUND, "subscription not found"))
+                    Reply::error(ErrorObject::new(Code::METHOD_NOT_FOUND, "subscription not found"))
                 }
-                SubscriptionStyle::Named => Reply::Value(Json::FALSE),
+                SubscriptionStyle::Named => Reply::value(Json::FALSE),
             })
         })
     }

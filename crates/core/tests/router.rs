@@ -5,8 +5,8 @@
 use std::sync::{Arc, Mutex};
 
 use switchboard_core::{
-    Call, CallError, Code, Dialect, ErrorObject, Json, Layer, Method, MethodDescription, Peer, Reply,
-    ReplyFuture, Router, RouterBuilder, RouterError, Service, Subscription, layer_fn, service_fn,
+    Call, CallError, Code, Dialect, ErrorObject, Json, Layer, Method, MethodDescription, Outcome, Peer,
+    Reply, ReplyFuture, Router, RouterBuilder, RouterError, Service, Subscription, layer_fn, service_fn,
 };
 
 /// A method that answers its own name.
@@ -140,9 +140,10 @@ async fn the_layer_added_last_is_the_outermost() {
 async fn a_layer_can_be_a_function_that_changes_calls_and_replies() {
     let shout = layer_fn(async |mut call, next| {
         call.method = call.method.as_str().to_lowercase().into();
-        match next.run(&call).await {
-            Reply::Error(_) => Reply::of(&format!("no {}", call.method)),
-            other => other,
+        let reply = next.run(&call).await;
+        match reply.outcome {
+            Outcome::Error(_) => Reply::of(&format!("no {}", call.method)),
+            _ => reply,
         }
     });
     let peer = Peer::from(Router::builder().add(named("a")).build().unwrap().layered(shout.clone()));
@@ -226,7 +227,9 @@ async fn the_subscriptions_of_a_mounted_service_have_its_prefix() {
     let ticks = Method::stream("ticks", |_: Json, _| futures_util::stream::empty::<u8>()).subscription(names);
     let router =
         Router::builder().mount("m/", Router::builder().add(ticks).build().unwrap()).build().unwrap();
-    let Reply::Stream(items) = router.call(&Call::new("m/ticks", None)).await else { panic!("no stream") };
+    let Outcome::Stream(items) = router.call(&Call::new("m/ticks", None)).await.outcome else {
+        panic!("no stream")
+    };
     let names = items.subscription().unwrap();
     assert_eq!((names.item.as_str(), names.unsubscribe.as_str()), ("m/item", "m/stop"));
 }

@@ -117,7 +117,7 @@ impl Service for Discover {
             return ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str()));
         };
         let Some(is_visible) = &self.is_visible else {
-            return ReplyFuture::ready(Reply::Value(told.json.clone()));
+            return ReplyFuture::ready(Reply::value(told.json.clone()));
         };
         let mut document = told.document.clone();
         document.retain_methods(|method| is_visible(&call.cx, &method.name));

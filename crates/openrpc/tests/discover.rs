@@ -103,7 +103,7 @@ async fn callers_are_told_only_of_what_they_may_see() {
     let told = |cx: Context| {
         let call = switchboard::Call::new(DISCOVER, None).with_context(cx);
         let reply = switchboard::Service::call(&*router, &call).into_ready().unwrap();
-        let switchboard::Reply::Value(json) = reply else { panic!("{reply:?}") };
+        let switchboard::Outcome::Value(json) = reply.outcome else { panic!("no value") };
         json
     };
     let text = told(Context::default()).to_string();

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use switchboard::{Call, Code, Context, ErrorObject, FromContext, Json, Reply, Router, Service, service};
+use switchboard::{Call, Code, Context, ErrorObject, FromContext, Json, Outcome, Router, Service, service};
 
 /// Who calls.
 struct User(String);
@@ -50,10 +50,10 @@ impl Contract for Desk {
 async fn ask(method: &'static str, params: &str, cx: Context) -> Result<String, Code> {
     let router = Router::builder().add(Desk).add(ContractService(Desk)).build().unwrap();
     let params = Json::parse(params.to_owned()).unwrap();
-    match router.call(&Call::new(method, Some(params)).with_context(cx)).await {
-        Reply::Value(json) => Ok(json.to_string()),
-        Reply::Error(error) => Err(error.code),
-        Reply::Stream(_) => panic!("{method} gives no stream"),
+    match router.call(&Call::new(method, Some(params)).with_context(cx)).await.outcome {
+        Outcome::Value(json) => Ok(json.to_string()),
+        Outcome::Error(error) => Err(error.code),
+        Outcome::Stream(_) => panic!("{method} gives no stream"),
     }
 }
 

@@ -408,9 +408,9 @@ async fn a_stream_goes_by_the_names_of_its_subscription() {
     // JSP-01
     let router = Router::builder().add(Ticker).build().unwrap();
     let reply = router.call(&switchboard::Call::new("clock_subscribe_ticks", None)).await;
-    let switchboard::Reply::Stream(items) = reply else { panic!("{reply:?}") };
+    let switchboard::Outcome::Stream(items) = reply.outcome else { panic!("no stream") };
     let names = switchboard::Subscription::named("clock_ticks", "clock_unsubscribe_ticks");
     assert_eq!(items.subscription().map(|names| &**names), Some(&names));
     let reply = router.call(&switchboard::Call::new("clock_unsubscribe_ticks", None)).await;
-    assert!(matches!(&reply, switchboard::Reply::Value(json) if *json == Json::FALSE), "{reply:?}");
+    assert!(matches!(&reply.outcome, switchboard::Outcome::Value(json) if *json == Json::FALSE), "{reply:?}");
 }

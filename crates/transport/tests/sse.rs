@@ -192,7 +192,7 @@ async fn a_client_is_told_errors_and_hears_notifications() {
     let (heard, mut notifications) = mpsc::unbounded_channel();
     let service = service_fn(move |call| {
         heard.send(format!("{} {}", call.method, call.params.as_ref().unwrap())).unwrap();
-        ReplyFuture::ready(Reply::Value(Json::NULL))
+        ReplyFuture::ready(Reply::value(Json::NULL))
     });
     let peer = Peer::new(Client::new(&server.url()).unwrap().with_service(service));
     let unknown = within(peer.stream::<Json>("unknown", ())).await.unwrap_err();

@@ -62,7 +62,7 @@ async fn a_reply_that_is_waited_for_keeps_the_connection() {
     let call = switchboard_core::Call::new("ask_back", Some(switchboard_core::Json::encode(&[3]).unwrap()));
     let reply = Service::call(&peer, &call);
     drop(peer);
-    assert!(matches!(reply.await, switchboard_core::Reply::Value(json) if json.as_str() == "3"));
+    assert!(matches!(reply.await.outcome, switchboard_core::Outcome::Value(json) if json.as_str() == "3"));
     server.await.unwrap().unwrap();
 }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use switchboard_core::codec::{Incoming, Message, Request, decode};
-use switchboard_core::{Call, Id, Json, Reply, Service, Settings, Version};
+use switchboard_core::{Call, Id, Json, Outcome, Service, Settings, Version};
 
 use crate::carrier::{Carrier, Heard, Kind, Line};
 
@@ -54,12 +54,12 @@ async fn call(service: &dyn Service, request: Request) -> Heard {
     };
     call.cx.version = version;
     let reply = AssertUnwindSafe(async { service.call(&call).await }).catch_unwind().await;
-    match (reply, id) {
+    match (reply.map(|reply| reply.outcome), id) {
         (Err(_), _) => Heard::Unable("panics are caught by drivers"),
-        (Ok(Reply::Stream(_)), _) => Heard::Unable("streams are spelled by drivers"),
+        (Ok(Outcome::Stream(_)), _) => Heard::Unable("streams are spelled by drivers"),
         (Ok(_), None) => Heard::Messages(Vec::new()),
-        (Ok(Reply::Value(json)), Some(id)) => response(version, &id, json.as_str(), None),
-        (Ok(Reply::Error(error)), Some(id)) => {
+        (Ok(Outcome::Value(json)), Some(id)) => response(version, &id, json.as_str(), None),
+        (Ok(Outcome::Error(error)), Some(id)) => {
             let data = error.data.as_ref().map(|data| format!(",\"data\":{data}")).unwrap_or_default();
             let message = Json::encode_ref(&error.message).unwrap();
             let error = format!("{{\"code\":{},\"message\":{message}{data}}}", error.code);

@@ -109,8 +109,8 @@ impl Batch {
 
     /// Where nothing was answered at all there is nothing to show.
     fn check<'a>(&self, mut replies: impl Iterator<Item = &'a Reply>) -> Result<(), Failure> {
-        let local = |reply: &Reply| match reply {
-            Reply::Error(error) if error.is_local() => Some(CallError::from(error.clone())),
+        let local = |reply: &Reply| match &reply.outcome {
+            switchboard::Outcome::Error(error) if error.is_local() => Some(CallError::from(error.clone())),
             _ => None,
         };
         match replies.next().and_then(local) {
@@ -123,7 +123,7 @@ impl Batch {
     async fn send_each(&self, line: &Line, entries: &[Entry], count: usize) -> Result<Vec<Outcome>, Failure> {
         let one = async |entry: &Entry| {
             let time = Allowance::new(self.target.timeout);
-            let reply = line.ask(entry.call.clone()).await.unwrap_or_else(|error| Reply::Error(error.into()));
+            let reply = line.ask(entry.call.clone()).await.unwrap_or_else(|error| Reply::error(error.into()));
             (entry.clone(), reply, time)
         };
         let replies: Vec<(Entry, Reply, Allowance)> =

@@ -30,11 +30,11 @@ const ITEMS: usize = 10_000;
 impl Outcome {
     /// What a reply comes to; nothing for a notification that was taken. A stream is collected within the time of the call.
     pub(crate) async fn of(entry: &Entry, reply: Reply, time: Allowance) -> Option<Outcome> {
-        let result = match reply {
-            Reply::Value(_) if entry.call.is_notification() => return None,
-            Reply::Value(json) => Ok(json),
-            Reply::Error(error) => Err(error.into()),
-            Reply::Stream(items) => {
+        let result = match reply.outcome {
+            switchboard::Outcome::Value(_) if entry.call.is_notification() => return None,
+            switchboard::Outcome::Value(json) => Ok(json),
+            switchboard::Outcome::Error(error) => Err(error.into()),
+            switchboard::Outcome::Stream(items) => {
                 let collected = tokio::time::timeout_at(time.until, collect(items)).await;
                 collected.unwrap_or(Err(CallError::TimedOut))
             }

@@ -44,7 +44,7 @@ fn answer(call: &Call) -> Reply {
     match prompt(call) {
         Ok(prompt) if call.cx.wants_stream() => Reply::stream(stream::iter(tokens(&prompt))),
         Ok(prompt) => Reply::of(&prompt),
-        Err(error) => Reply::Error(error),
+        Err(error) => Reply::error(error),
     }
 }
 

@@ -66,15 +66,15 @@ mod tests {
     use futures_util::StreamExt;
     use serde_json::Value;
     use switchboard::openrpc::Validation;
-    use switchboard::{Call, Json, Layer, Peer, Reply, Service};
+    use switchboard::{Call, Json, Layer, Outcome, Peer, Service};
 
     /// What a method answers, with the items of a stream in a list; of an error its code and data.
     async fn call(method: &str, params: &str) -> String {
         let params = Json::parse(params.to_owned()).unwrap();
-        match Service::call(&router().unwrap(), &Call::new(method, Some(params))).await {
-            Reply::Value(json) => json.to_string(),
-            Reply::Error(error) => format!("{} {}", error.code, error.data.clone().unwrap_or(Json::NULL)),
-            Reply::Stream(items) => {
+        match Service::call(&router().unwrap(), &Call::new(method, Some(params))).await.outcome {
+            Outcome::Value(json) => json.to_string(),
+            Outcome::Error(error) => format!("{} {}", error.code, error.data.clone().unwrap_or(Json::NULL)),
+            Outcome::Stream(items) => {
                 let items: Vec<Json> = items.map(|item| item.unwrap()).collect().await;
                 Json::encode(&items).unwrap().to_string()
             }
@@ -192,13 +192,13 @@ mod tests {
         for method in methods {
             for example in method.examples {
                 let params = Json::encode(&example.params).unwrap();
-                let answer = match service.call(&Call::new(&*method.name, Some(params))).await {
-                    Reply::Value(json) => json.decode().unwrap(),
-                    Reply::Stream(items) => {
+                let answer = match service.call(&Call::new(&*method.name, Some(params))).await.outcome {
+                    Outcome::Value(json) => json.decode().unwrap(),
+                    Outcome::Stream(items) => {
                         let items = items.map(|item| item.unwrap().decode::<Value>().unwrap());
                         Value::from(items.collect::<Vec<_>>().await)
                     }
-                    Reply::Error(error) => panic!("{}: {error}", method.name),
+                    Outcome::Error(error) => panic!("{}: {error}", method.name),
                 };
                 assert_eq!(Some(answer), example.result, "{}", method.name);
                 count += 1;

@@ -127,7 +127,7 @@ fn locked(listeners: &Mutex<Vec<Peer>>) -> std::sync::MutexGuard<'_, Vec<Peer>> 
 mod tests {
     use super::*;
     use serde_json::{Value, json};
-    use switchboard::{Call, ErrorObject, Json, Origin, Reply, Router, Service};
+    use switchboard::{Call, ErrorObject, Json, Origin, Outcome, Router, Service};
     use tokio::sync::mpsc;
 
     /// A caller that can be told something, and what it is told.
@@ -143,7 +143,9 @@ mod tests {
 
     async fn ask(router: &Router, cx: &Context) {
         let call = Call::new("getStatus", None).with_context(cx.clone());
-        let Reply::Value(report) = Service::call(router, &call).await else { panic!("it is one value") };
+        let Outcome::Value(report) = Service::call(router, &call).await.outcome else {
+            panic!("it is one value")
+        };
         assert_eq!(report.decode::<Value>().unwrap()["status"], "ok");
     }
 

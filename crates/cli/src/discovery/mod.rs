@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
-use switchboard::{Call, CallError, Code, Json, Kind, Reply};
+use switchboard::{Call, CallError, Code, Json, Kind, Outcome};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -139,8 +139,8 @@ pub(crate) const NO_DOCUMENT: &str = "what rpc.discover answers is no OpenRPC do
 
 /// Asks for the document, within this time.
 pub(crate) async fn ask(line: &Line, time: Duration) -> Result<Json, CallError> {
-    match line.ask_within(Call::new(METHOD, None).repeatable(), time).await? {
-        Reply::Value(json) if is_document(&json) => Ok(json),
+    match line.ask_within(Call::new(METHOD, None).repeatable(), time).await?.outcome {
+        Outcome::Value(json) if is_document(&json) => Ok(json),
         _ => Err(CallError::Protocol(NO_DOCUMENT.into())),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
 use futures_util::StreamExt;
-use switchboard::{Call, CallError, Items, Json, Remote, Reply, StreamWanted};
+use switchboard::{Call, CallError, Items, Json, Outcome, Remote, StreamWanted};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -14,7 +14,7 @@ use super::raw;
 use super::voice::Voice;
 use crate::allowance::Allowance;
 use crate::batch::input::Entry;
-use crate::batch::outcome::{self, Outcome};
+use crate::batch::outcome;
 use crate::bench::figures;
 use crate::discovery::BRIEFLY;
 use crate::exit::Exit;
@@ -102,11 +102,11 @@ impl<'a> Talk<'a> {
             call.cx.deadline = Some(Instant::now() + self.session.target.timeout);
             call_options::say(&mut call);
         }
-        let error = match self.line.ask(call).await {
-            Ok(Reply::Value(_)) if is_notification => return Ok(()),
-            Ok(Reply::Value(json)) => return self.voice.result(&json),
-            Ok(Reply::Stream(items)) => return self.stream(items).await,
-            Ok(Reply::Error(error)) => error.into(),
+        let error = match self.line.ask(call).await.map(|reply| reply.outcome) {
+            Ok(Outcome::Value(_)) if is_notification => return Ok(()),
+            Ok(Outcome::Value(json)) => return self.voice.result(&json),
+            Ok(Outcome::Stream(items)) => return self.stream(items).await,
+            Ok(Outcome::Error(error)) => error.into(),
             Err(error) => error,
         };
         Err(self.session.explain(&self.line, method.as_str(), error, "`.methods`").await)
@@ -136,7 +136,7 @@ impl<'a> Talk<'a> {
         let replies = replies.map_err(|_| target.explain(CallError::TimedOut))?;
         let mut outcomes = Vec::with_capacity(entries.len());
         for (entry, reply) in entries.iter().zip(replies) {
-            outcomes.extend(Outcome::of(entry, reply, time).await);
+            outcomes.extend(outcome::Outcome::of(entry, reply, time).await);
         }
         if outcomes.is_empty() {
             return Ok(());

@@ -77,7 +77,7 @@ impl Voice {
         service_fn(move |call: &Call| {
             voice.pushed(call);
             match call.is_notification() {
-                true => ReplyFuture::ready(Reply::Value(Json::NULL)),
+                true => ReplyFuture::ready(Reply::value(Json::NULL)),
                 false => ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str())),
             }
         })

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use anstyle::{AnsiColor, Style};
 use clap::Args;
 use switchboard::reconnect::{self, Backoff, State};
-use switchboard::{Call, CallError, ErrorObject, Json, Peer, Reply, Service, StreamWanted, Subscription};
+use switchboard::{
+    Call, CallError, ErrorObject, Json, Outcome, Peer, Reply, Service, StreamWanted, Subscription,
+};
 use tokio::time::Instant;
 
 use self::pushes::Waiting;
@@ -118,16 +120,16 @@ impl Watch {
                         return Ok(());
                     }
                 }
-                Seen::Reply(Reply::Value(json)) => {
+                Seen::Reply(Reply { outcome: Outcome::Value(json), .. }) => {
                     if !self.answered(&json, &mut pushed, &mut left)? {
                         return Ok(());
                     }
                     stage = Stage::Listening;
                 }
-                Seen::Reply(Reply::Stream(items)) => stage = Stage::Reading(items),
+                Seen::Reply(Reply { outcome: Outcome::Stream(items), .. }) => stage = Stage::Reading(items),
                 Seen::Gap(error) => output::note(&format!("warning: {error}\n")),
                 Seen::Ended => return Ok(()),
-                Seen::Reply(Reply::Error(error)) => {
+                Seen::Reply(Reply { outcome: Outcome::Error(error), .. }) => {
                     return Err(self.refused(session, &peer, error).await);
                 }
                 Seen::Failed(error) => return Err(self.target.explain(error.into())),

@@ -101,7 +101,7 @@ impl Service for Pushes {
         if !is_kept {
             self.queue.lost.fetch_add(1, Ordering::Relaxed);
         }
-        ReplyFuture::ready(Reply::Value(Json::NULL))
+        ReplyFuture::ready(Reply::value(Json::NULL))
     }
 }
 

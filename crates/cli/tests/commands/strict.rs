@@ -37,7 +37,7 @@ fn web_socket() -> String {
         _ if refuses.load(Ordering::SeqCst) => {
             ReplyFuture::ready(ErrorObject::from_code(Code::INVALID_REQUEST))
         }
-        "ping" => ReplyFuture::ready(Reply::Value(Json::parse("\"pong\"").unwrap())),
+        "ping" => ReplyFuture::ready(Reply::value(Json::parse("\"pong\"").unwrap())),
         _ => ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str())),
     });
     let (sender, receiver) = std::sync::mpsc::channel();

@@ -27,6 +27,16 @@ pub(crate) fn response(out: &mut Vec<u8>, version: Version, id: &Id, outcome: Re
     }
 }
 
+/// Adds members that the protocol does not define to the response that `out` ends with.
+pub(crate) fn append_members(out: &mut Vec<u8>, members: &Json) {
+    let [b'{', inside @ .., b'}'] = members.as_bytes() else { return };
+    if !inside.trim_ascii().is_empty() && out.pop_if(|last| *last == b'}').is_some() {
+        out.push(b',');
+        out.extend_from_slice(inside);
+        out.push(b'}');
+    }
+}
+
 fn response_v1(out: &mut Vec<u8>, id: &Id, outcome: Result<&Json, &ErrorObject>) {
     out.extend_from_slice(b"{\"result\":");
     match outcome {

@@ -62,6 +62,9 @@ pub struct Response {
     pub id: Id,
     /// What it says.
     pub outcome: Outcome,
+    /// Members that the protocol does not define, as one object, but for the one that says that a stream follows; boxed
+    /// because there seldom are any.
+    pub members: Option<Box<Json>>,
 }
 
 /// What a response says.

@@ -19,7 +19,7 @@ mod walk;
 pub use decode::decode;
 pub(crate) use decode::{Found, decode_into};
 pub(crate) use encode::{
-    item, lone_gap, notification, request, response, result_len, stream_end, stream_start,
+    append_members, item, lone_gap, notification, request, response, result_len, stream_end, stream_start,
 };
 pub use encode::{notification as encode_notification, request as encode_request};
 pub use entries::Entries;

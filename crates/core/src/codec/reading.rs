@@ -6,7 +6,7 @@ use crate::code::Code;
 use crate::codec::envelope::{Envelope, Place};
 use crate::codec::message::{Invalid, Message, Outcome, Request, Response};
 use crate::codec::string::unescape;
-use crate::codec::walk::members;
+use crate::codec::walk::{members, written_members};
 use crate::context::Version;
 use crate::error::ErrorObject;
 use crate::id::Id;
@@ -240,7 +240,11 @@ impl Reading<'_> {
             }
             Ok(version) => self.outcome(version),
         };
-        Message::Response(Response { version: shape, id, outcome })
+        let members = self.members().and_then(|members| match outcome {
+            Outcome::Stream(..) => without_stream(&members).map(Box::new),
+            _ => Some(members),
+        });
+        Message::Response(Response { version: shape, id, outcome, members })
     }
 
     /// What a response says (J2-66, J1-08, J1-10).
@@ -335,6 +339,25 @@ impl Reading<'_> {
         let span = place.span();
         text.become_slice(self.frame, span.start, span.end);
     }
+}
+
+/// The members but for the one that says that a stream follows; none if there is no other.
+fn without_stream(all: &Json) -> Option<Json> {
+    let mut rest = Vec::new();
+    for ((name, _), (written, value)) in members(all.as_bytes()).zip(written_members(all.as_bytes())) {
+        if *name == *b"stream" {
+            continue;
+        }
+        rest.push(if rest.is_empty() { b'{' } else { b',' });
+        rest.extend_from_slice(written);
+        rest.push(b':');
+        rest.extend_from_slice(value);
+    }
+    if rest.is_empty() {
+        return None;
+    }
+    rest.push(b'}');
+    Some(Json::from_text(Text::from_vec(rest)))
 }
 
 /// What stands where a message should, and is none.

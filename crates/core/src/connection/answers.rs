@@ -9,12 +9,12 @@ use crate::connection::calls::{BatchState, Done, OpeningStream, Place, Waiting};
 use crate::connection::{BYTES_AT_ONCE, Connection, Phase};
 use crate::context::Version;
 use crate::engine::{
-    Batch, Began, Begun, Outcome, Running, Stop, Streaming, Watch, end_of_notification, respond,
+    Batch, Began, Begun, EntryOutcome, Running, Stop, Streaming, Watch, end_of_notification, respond,
 };
 use crate::error::{EngineFault, ErrorObject};
 use crate::id::Id;
 use crate::observer::{InputKind, Position};
-use crate::reply::{Reply, ReplyFuture};
+use crate::reply::{Outcome, Reply, ReplyFuture};
 
 /// Single calls.
 impl Connection {
@@ -73,8 +73,8 @@ impl Connection {
 
     /// A cancelled call is answered as the dialect says, if it is answered at all.
     fn spell_cancelled(&self, reply: Reply) -> (Reply, bool) {
-        match &reply {
-            Reply::Error(error) if error.fault == Some(EngineFault::Cancelled) => {
+        match &reply.outcome {
+            Outcome::Error(error) if error.fault == Some(EngineFault::Cancelled) => {
                 let error = cancelled(self.settings.profile.cancel.answer);
                 (error.into(), self.settings.profile.cancel.answer.is_some())
             }
@@ -84,16 +84,17 @@ impl Connection {
 
     fn finish_alone(&mut self, version: Version, id: Option<Id>, reply: Reply, watch: Option<Box<Watch>>) {
         let Some(id) = id else {
-            let end = end_of_notification(&reply);
+            let end = end_of_notification(&reply.outcome);
             if let Some(watch) = watch {
                 watch.end(end, 0);
             }
             return;
         };
-        let outcome = match self.admit_stream(version, reply) {
-            Reply::Value(json) => Ok(json),
-            Reply::Error(error) => Err(error),
-            Reply::Stream(items) => {
+        let extra = reply.extra;
+        let outcome = match self.admit_stream(version, reply.outcome) {
+            Outcome::Value(json) => Ok(json),
+            Outcome::Error(error) => Err(error),
+            Outcome::Stream(items) => {
                 let (subscription, flag) = self.streams.name(&items);
                 self.scratch.clear();
                 codec::stream_start(&mut self.scratch, &id, &subscription, &flag);
@@ -104,6 +105,9 @@ impl Connection {
         };
         self.scratch.clear();
         let end = respond(&mut self.scratch, version, &id, outcome.as_ref(), self.settings.limits.reply);
+        if let Some(members) = extra.and_then(|extra| extra.to_members()) {
+            codec::append_members(&mut self.scratch, &members);
+        }
         if let Some(watch) = watch {
             watch.end(end, self.scratch.len());
         }
@@ -112,21 +116,21 @@ impl Connection {
 
     /// The reply, or an error in the place of a stream that cannot be opened.
     #[inline]
-    fn admit_stream(&self, version: Version, reply: Reply) -> Reply {
-        if !matches!(reply, Reply::Stream(_)) {
-            return reply;
+    fn admit_stream(&self, version: Version, outcome: Outcome) -> Outcome {
+        if !matches!(outcome, Outcome::Stream(_)) {
+            return outcome;
         }
         if version == Version::V1 {
-            return ErrorObject::invalid_request("streams need JSON-RPC 2.0").into();
+            return Outcome::Error(ErrorObject::invalid_request("streams need JSON-RPC 2.0"));
         }
         if !matches!(self.phase, Phase::Open) {
-            return ErrorObject::from_code(Code::SHUTTING_DOWN).into();
+            return Outcome::Error(ErrorObject::from_code(Code::SHUTTING_DOWN));
         }
         if self.streams.len() + self.announced >= self.settings.limits.subscriptions {
             let detail = "too many streams are open (limits.subscriptions)";
-            return ErrorObject::over_limit("subscriptions", detail).into();
+            return Outcome::Error(ErrorObject::over_limit("subscriptions", detail));
         }
-        reply
+        outcome
     }
 
     /// Answers something that did not become a call.
@@ -243,14 +247,21 @@ impl Connection {
         reply: Reply,
         watch: Option<Box<Watch>>,
     ) {
-        let Some(id) = id else { return state.batch.note_done(index, &reply, watch) };
-        match self.admit_stream(version, reply) {
-            Reply::Value(json) => state.batch.answer(index, version, &id, Outcome::Value(&json), watch),
-            Reply::Error(error) => state.batch.answer(index, version, &id, Outcome::Error(&error), watch),
-            Reply::Stream(items) => {
+        let Some(id) = id else { return state.batch.note_done(index, &reply.outcome, watch) };
+        let members = reply.extra.and_then(|extra| extra.to_members());
+        match self.admit_stream(version, reply.outcome) {
+            Outcome::Value(json) => {
+                let outcome = EntryOutcome::with(Ok(&json), members.as_ref());
+                state.batch.answer(index, version, &id, outcome, watch);
+            }
+            Outcome::Error(error) => {
+                let outcome = EntryOutcome::with(Err(&error), members.as_ref());
+                state.batch.answer(index, version, &id, outcome, watch);
+            }
+            Outcome::Stream(items) => {
                 // It begins once the answer to the batch is written (ETH-07, ETH-10).
                 let (subscription, flag) = self.streams.name(&items);
-                state.batch.answer(index, version, &id, Outcome::Stream(&subscription, &flag), None);
+                state.batch.answer(index, version, &id, EntryOutcome::Stream(&subscription, &flag), None);
                 state.opening.push(OpeningStream { subscription, call: id, items, watch });
                 self.announced += 1;
             }
@@ -365,7 +376,9 @@ impl Connection {
         let answer = self.control(&call, Some(batch));
         // Another entry may have been looked at.
         match (answer, call.id()) {
-            (Some(json), Some(id)) => batch.answer(index, call.cx.version, id, Outcome::Value(&json), None),
+            (Some(json), Some(id)) => {
+                batch.answer(index, call.cx.version, id, EntryOutcome::Value(&json), None)
+            }
             _ => batch.skip(index),
         }
     }

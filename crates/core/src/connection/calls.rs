@@ -241,7 +241,7 @@ impl Calls {
                 Ok((task, reply)) => (task, reply),
                 // Whoever aborted it has answered it.
                 Err(error) if error.is_cancelled() => continue,
-                Err(error) => (error.id(), Reply::Error(ErrorObject::internal(&error))),
+                Err(error) => (error.id(), Reply::error(ErrorObject::internal(&error))),
             };
             if let Some(done) = self.retire(task, reply) {
                 return Poll::Ready(done);
@@ -310,6 +310,6 @@ impl Calls {
     pub(super) fn abort_next(&mut self, error: &ErrorObject) -> Option<Done> {
         let task = *self.running.keys().next()?;
         self.running.get(&task)?.abort.abort();
-        self.retire(task, Reply::Error(error.clone()))
+        self.retire(task, Reply::error(error.clone()))
     }
 }

@@ -88,7 +88,7 @@ impl FarSide {
         let members = call.cx.get::<Members>().map(|members| &members.0);
         if call.is_notification() {
             codec::notification(out, version, &call.method, call.params.as_ref(), members);
-            return ReplyFuture::ready(Reply::Value(Json::NULL));
+            return ReplyFuture::ready(Reply::value(Json::NULL));
         }
         let names = self.expected(call);
         let progress = call.cx.get::<ProgressSender>().cloned();
@@ -231,11 +231,11 @@ impl Future for Awaited {
         Pin::new(&mut self.receiver).poll(cx).map(|answer| {
             self.is_done = true;
             match (answer, self.hold.take()) {
-                (Ok(Reply::Stream(items)), Some(hold)) => {
-                    Reply::Stream(items.through(|items| Held { items, _hold: hold }))
+                (Ok(reply), Some(hold)) => {
+                    reply.map_items(|items| items.through(|items| Held { items, _hold: hold }))
                 }
                 (Ok(reply), _) => reply,
-                (Err(_), _) => Reply::Error(CallError::Cancelled.into()),
+                (Err(_), _) => Reply::error(CallError::Cancelled.into()),
             }
         })
     }

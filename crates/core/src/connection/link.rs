@@ -22,7 +22,7 @@ use crate::json::{Json, Kind};
 use crate::name::Name;
 use crate::partial_results as partial;
 use crate::profile::{Settings, Versions};
-use crate::reply::{Items, Reply};
+use crate::reply::{Extra, Items, Reply};
 use crate::subscription::Subscription;
 use crate::text::Text;
 
@@ -212,7 +212,7 @@ impl Link {
 
     /// Settles the call that a response answers.
     pub(super) fn complete(self: &Arc<Link>, response: Response) {
-        let Response { id, outcome, .. } = response;
+        let Response { id, outcome, members, .. } = response;
         let waiter = self.locked(|state| state.pending.complete(&id));
         match (waiter, outcome) {
             (Some(Waiter { answer: Answer::Parts(inbox), .. }), outcome) => {
@@ -231,7 +231,9 @@ impl Link {
                 self.forget_expected(&id);
             }
             (Some(waiter), outcome) => {
-                waiter.answer.send(reply_of(outcome));
+                let mut reply = reply_of(outcome);
+                reply.extra = members.map(|members| Box::new(Extra::from_members(*members)));
+                waiter.answer.send(reply);
                 self.forget_expected(&id);
             }
             (None, Outcome::Error(error)) if id.is_null() => self.complete_without_id(&error),
@@ -250,7 +252,7 @@ impl Link {
             tracing::warn!(code = error.code.0, "the far side did not understand a message");
         }
         for waiter in waiters {
-            waiter.answer.send(Reply::Error(error.clone()));
+            waiter.answer.send(Reply::error(error.clone()));
         }
     }
 
@@ -298,7 +300,7 @@ impl Link {
         match refused {
             None => {
                 let items = Items::new(reader);
-                Reply::Stream(match names {
+                Reply::items(match names {
                     Some(names) => items.named(names),
                     None => items,
                 })
@@ -306,9 +308,9 @@ impl Link {
             // The reader goes without a word: what is open under this identifier is not its stream.
             Some(error @ CallError::Protocol(_)) => {
                 reader.forget();
-                Reply::Error(error.into())
+                Reply::error(error.into())
             }
-            Some(error) => Reply::Error(error.into()),
+            Some(error) => Reply::error(error.into()),
         }
     }
 
@@ -431,7 +433,7 @@ impl Link {
             (state.pending.drain(), std::mem::take(&mut state.streams))
         });
         for waiter in waiters {
-            waiter.answer.send(Reply::Error(reason.clone().into()));
+            waiter.answer.send(Reply::error(reason.clone().into()));
         }
         for stream in streams.into_values() {
             stream.inbox.end(None, Some(reason.clone().into()));
@@ -448,8 +450,8 @@ impl Link {
 
 fn reply_of(outcome: Outcome) -> Reply {
     match outcome {
-        Outcome::Value(json) | Outcome::Stream(json, _) => Reply::Value(json),
-        Outcome::Error(error) => Reply::Error(error),
-        Outcome::Broken(why) => Reply::Error(CallError::Protocol(why.into()).into()),
+        Outcome::Value(json) | Outcome::Stream(json, _) => Reply::value(json),
+        Outcome::Error(error) => Reply::error(error),
+        Outcome::Broken(why) => Reply::error(CallError::Protocol(why.into()).into()),
     }
 }

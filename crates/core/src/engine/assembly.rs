@@ -39,16 +39,31 @@ enum Held {
 
 /// How an entry ended.
 #[derive(Clone, Copy)]
-pub(crate) enum Outcome<'a> {
+pub(crate) enum EntryOutcome<'a> {
     Value(&'a Json),
     Error(&'a ErrorObject),
     /// With a stream that has this identifier and this flag.
     Stream(&'a Json, &'a Json),
+    /// With members beside a result or a failure.
+    Extended(Result<&'a Json, &'a ErrorObject>, &'a Json),
 }
 
-impl<'a> From<Result<&'a Json, &'a ErrorObject>> for Outcome<'a> {
-    fn from(result: Result<&'a Json, &'a ErrorObject>) -> Outcome<'a> {
-        result.map_or_else(Outcome::Error, Outcome::Value)
+impl<'a> EntryOutcome<'a> {
+    /// A result or a failure, with these members beside it if there are any.
+    pub(crate) fn with(
+        outcome: Result<&'a Json, &'a ErrorObject>,
+        members: Option<&'a Json>,
+    ) -> EntryOutcome<'a> {
+        match members {
+            Some(members) => EntryOutcome::Extended(outcome, members),
+            None => outcome.into(),
+        }
+    }
+}
+
+impl<'a> From<Result<&'a Json, &'a ErrorObject>> for EntryOutcome<'a> {
+    fn from(result: Result<&'a Json, &'a ErrorObject>) -> EntryOutcome<'a> {
+        result.map_or_else(EntryOutcome::Error, EntryOutcome::Value)
     }
 }
 
@@ -57,14 +72,16 @@ enum Kept {
     Value(Json),
     Error(ErrorObject),
     Stream(Json, Json),
+    Extended(Box<(Result<Json, ErrorObject>, Json)>),
 }
 
 impl Kept {
-    fn as_outcome(&self) -> Outcome<'_> {
+    fn as_outcome(&self) -> EntryOutcome<'_> {
         match self {
-            Kept::Value(json) => Outcome::Value(json),
-            Kept::Error(error) => Outcome::Error(error),
-            Kept::Stream(id, flag) => Outcome::Stream(id, flag),
+            Kept::Value(json) => EntryOutcome::Value(json),
+            Kept::Error(error) => EntryOutcome::Error(error),
+            Kept::Stream(id, flag) => EntryOutcome::Stream(id, flag),
+            Kept::Extended(both) => EntryOutcome::Extended(both.0.as_ref(), &both.1),
         }
     }
 }
@@ -82,7 +99,7 @@ impl Assembly {
         index: usize,
         version: Version,
         id: &Id,
-        outcome: Outcome<'_>,
+        outcome: EntryOutcome<'_>,
         limits: &Limits,
         watch: impl FnOnce() -> Option<Box<Watch>>,
     ) -> Option<(End, usize)> {
@@ -107,20 +124,28 @@ impl Assembly {
     }
 
     /// An outcome that is held counts against the limit from then on, and not only when it is written.
-    fn keep(&mut self, outcome: Outcome<'_>, limits: &Limits) -> Kept {
+    fn keep(&mut self, outcome: EntryOutcome<'_>, limits: &Limits) -> Kept {
+        let of_error = |error: &ErrorObject| error.data.as_ref().map_or(0, |data| data.as_bytes().len());
         let size = match outcome {
-            Outcome::Value(json) => json.as_bytes().len(),
-            Outcome::Error(error) => error.data.as_ref().map_or(0, |data| data.as_bytes().len()),
-            Outcome::Stream(..) => 0,
+            EntryOutcome::Value(json) => json.as_bytes().len(),
+            EntryOutcome::Error(error) => of_error(error),
+            EntryOutcome::Stream(..) => 0,
+            EntryOutcome::Extended(outcome, members) => {
+                outcome.map_or_else(of_error, |json| json.as_bytes().len()) + members.as_bytes().len()
+            }
         };
         if self.out.len() + self.held_bytes + size > limits.batch_reply {
             return Kept::Error(too_large(limits.batch_reply));
         }
         self.held_bytes += size;
         match outcome {
-            Outcome::Value(json) => Kept::Value(json.clone()),
-            Outcome::Error(error) => Kept::Error(error.clone()),
-            Outcome::Stream(id, flag) => Kept::Stream(id.clone(), flag.clone()),
+            EntryOutcome::Value(json) => Kept::Value(json.clone()),
+            EntryOutcome::Error(error) => Kept::Error(error.clone()),
+            EntryOutcome::Stream(id, flag) => Kept::Stream(id.clone(), flag.clone()),
+            EntryOutcome::Extended(outcome, members) => {
+                let outcome = outcome.cloned().map_err(ErrorObject::clone);
+                Kept::Extended(Box::new((outcome, members.clone())))
+            }
         }
     }
 
@@ -145,18 +170,32 @@ impl Assembly {
     }
 
     #[inline(always)]
-    fn write(&mut self, version: Version, id: &Id, outcome: Outcome<'_>, limits: &Limits) -> (End, usize) {
+    fn write(
+        &mut self,
+        version: Version,
+        id: &Id,
+        outcome: EntryOutcome<'_>,
+        limits: &Limits,
+    ) -> (End, usize) {
         self.out.push(if self.out.is_empty() { b'[' } else { b',' });
         let start = self.out.len();
+        let mut members = None;
         let outcome = match outcome {
-            Outcome::Stream(subscription, flag) => {
+            EntryOutcome::Extended(outcome, beside) => {
+                members = Some(beside);
+                outcome
+            }
+            EntryOutcome::Stream(subscription, flag) => {
                 codec::stream_start(&mut self.out, id, subscription, flag);
                 return (End::Value, self.out.len() - start);
             }
-            Outcome::Value(json) => Ok(json),
-            Outcome::Error(error) => Err(error),
+            EntryOutcome::Value(json) => Ok(json),
+            EntryOutcome::Error(error) => Err(error),
         };
         let mut end = respond(&mut self.out, version, id, outcome, limits.reply);
+        if let Some(members) = members {
+            codec::append_members(&mut self.out, members);
+        }
         // The bracket that closes the batch counts too. An error without data is as short as what would replace it.
         let has_content = outcome.map_or_else(|error| error.data.is_some(), |_| true);
         if has_content && self.out.len() >= limits.batch_reply {
@@ -198,7 +237,7 @@ mod tests {
                     1 => assembly.skip(1, &limits),
                     _ => {
                         let id = Id::from(index as u64);
-                        let outcome = Outcome::Value(&Json::NULL);
+                        let outcome = EntryOutcome::Value(&Json::NULL);
                         assembly.answer(index, Version::V2, &id, outcome, &limits, || None);
                     }
                 }
@@ -224,7 +263,7 @@ mod tests {
         let mut assembly = Assembly::new(2);
         for index in 0..2 {
             let long = Json::encode_ref(&"x".repeat(100)).unwrap();
-            let outcome = Outcome::Value(&long);
+            let outcome = EntryOutcome::Value(&long);
             assembly.answer(index, Version::V2, &Id::NULL, outcome, &limits, || None);
         }
         let text = String::from_utf8(assembly.finish().unwrap()).unwrap();

@@ -6,7 +6,7 @@ use crate::call::Call;
 use crate::codec::{Entries, Message};
 use crate::context::{Context, Version};
 use crate::engine::Engine;
-use crate::engine::assembly::{Assembly, Outcome};
+use crate::engine::assembly::{Assembly, EntryOutcome};
 use crate::engine::begin::{begin_unguarded, complete};
 use crate::engine::outcome::{end_of_notification, refusal_of};
 use crate::engine::running::crash_error;
@@ -15,7 +15,7 @@ use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::Json;
 use crate::observer::{BatchId, Position};
-use crate::reply::{Reply, ReplyFuture};
+use crate::reply::{Outcome, ReplyFuture};
 
 /// How many entries that are done at once are answered before others of the thread may have a turn.
 const READY_AT_ONCE: usize = 256;
@@ -128,8 +128,8 @@ impl Batch {
         let began = self.starting.take();
         let watch = self.watch(began);
         match self.call.id().cloned() {
-            Some(id) => self.answer(index, self.call.cx.version, &id, Outcome::Error(&error), watch),
-            None => self.note_done(index, &error.into(), watch),
+            Some(id) => self.answer(index, self.call.cx.version, &id, EntryOutcome::Error(&error), watch),
+            None => self.note_done(index, &Outcome::Error(error), watch),
         }
     }
 
@@ -154,11 +154,11 @@ impl Batch {
                 self.starting = began;
             }
             let future = begin_unguarded(&*self.engine.service, &self.call);
-            let outcome = match (future.as_ready(), self.call.id()) {
-                (Some(Reply::Value(json)), Some(id)) => (id, Outcome::Value(json)),
-                (Some(Reply::Error(error)), Some(id)) => (id, Outcome::Error(error)),
-                (Some(reply), None) => {
-                    let ended = end_of_notification(reply);
+            let outcome = match (future.as_plain(), self.call.id()) {
+                (Some(Outcome::Value(json)), Some(id)) => (id, EntryOutcome::Value(json)),
+                (Some(Outcome::Error(error)), Some(id)) => (id, EntryOutcome::Error(error)),
+                (Some(outcome), None) => {
+                    let ended = end_of_notification(outcome);
                     if let Some(began) = began {
                         self.engine.note_ended(&self.call, began, ended, 0);
                     }
@@ -221,7 +221,7 @@ impl Batch {
     pub(crate) fn refuse(&mut self, index: usize, message: &Message) {
         let Some((version, id, error)) = refusal_of(message) else { return self.skip(index) };
         self.engine.note_refused(&self.cx, &error, Some(id), self.position(index));
-        self.answer(index, version, id, Outcome::Error(&error), None);
+        self.answer(index, version, id, EntryOutcome::Error(&error), None);
     }
 
     /// Takes the reply to an entry that was run elsewhere.
@@ -230,7 +230,7 @@ impl Batch {
         index: usize,
         version: Version,
         id: &Id,
-        outcome: Outcome<'_>,
+        outcome: EntryOutcome<'_>,
         watch: Option<Box<Watch>>,
     ) {
         let mut watch = watch;
@@ -243,8 +243,8 @@ impl Batch {
     }
 
     /// Takes the reply to an entry that is a notification.
-    pub(crate) fn note_done(&mut self, index: usize, reply: &Reply, watch: Option<Box<Watch>>) {
-        let end = end_of_notification(reply);
+    pub(crate) fn note_done(&mut self, index: usize, outcome: &Outcome, watch: Option<Box<Watch>>) {
+        let end = end_of_notification(outcome);
         if let Some(watch) = watch {
             watch.end(end, 0);
         }

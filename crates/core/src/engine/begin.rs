@@ -16,7 +16,7 @@ use crate::json::Json;
 use crate::observer::{End, Position};
 use crate::partial_results;
 use crate::profile::Profile;
-use crate::reply::{Reply, ReplyFuture};
+use crate::reply::{Outcome, ReplyFuture};
 use crate::service::Service;
 
 /// How far a call that is a message of its own comes without waiting.
@@ -36,9 +36,9 @@ impl Engine {
     pub(crate) fn begin(&self, call: &Call, out: &mut Vec<u8>) -> Begun {
         let began = self.note_begun(call, Position::Alone);
         let future = begin_call(&*self.service, call);
-        let (id, outcome) = match (future.as_ready(), call.id()) {
-            (Some(Reply::Value(json)), Some(id)) => (id, Ok(json)),
-            (Some(Reply::Error(error)), Some(id)) => (id, Err(error)),
+        let (id, outcome) = match (future.as_plain(), call.id()) {
+            (Some(Outcome::Value(json)), Some(id)) => (id, Ok(json)),
+            (Some(Outcome::Error(error)), Some(id)) => (id, Err(error)),
             _ => return self.begin_rest(call, future, began),
         };
         // With the exact size the buffer can become the answer as it is, without another allocation.
@@ -54,7 +54,7 @@ impl Engine {
     fn begin_rest(&self, call: &Call, future: ReplyFuture, began: Option<Began>) -> Begun {
         match (future.as_ready(), call.id()) {
             (Some(reply), None) => {
-                let end = end_of_notification(reply);
+                let end = end_of_notification(&reply.outcome);
                 if let Some(began) = began {
                     self.note_ended(call, began, end, 0);
                 }

@@ -16,7 +16,7 @@ use crate::code::Code;
 use crate::codec::{self, Entries, Fault, Found, Message};
 use crate::context::{Context, Version};
 use crate::engine::Engine;
-use crate::engine::assembly::Outcome;
+use crate::engine::assembly::EntryOutcome;
 use crate::engine::batch::{Batch, Stop};
 use crate::engine::begin::{Begun, complete};
 use crate::engine::outcome::{end_of_notification, refusal_of, respond, size};
@@ -25,16 +25,23 @@ use crate::engine::watch::Watch;
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::observer::{InputKind, Position};
-use crate::reply::{Reply, ReplyFuture};
+use crate::reply::{Extra, Outcome, Reply, ReplyFuture};
 
 /// What goes back over a carrier that takes one answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Answer {
     /// Nothing: there were only notifications (J2-17, J2-44).
     Nothing,
-    /// One response object, and the code of its error if it is one.
-    Single(Bytes, Option<Code>),
+    /// One response object.
+    Single {
+        /// The text to send.
+        body: Bytes,
+        /// The code of its error, if it is one.
+        code: Option<Code>,
+        /// The status and the headers that the reply asks for, over HTTP.
+        extra: Option<Box<Extra>>,
+    },
     /// The responses to a batch (J2-41).
     Batch(Bytes),
 }
@@ -45,7 +52,7 @@ impl Answer {
     pub fn body(&self) -> Option<&Bytes> {
         match self {
             Answer::Nothing => None,
-            Answer::Single(body, _) | Answer::Batch(body) => Some(body),
+            Answer::Single { body, .. } | Answer::Batch(body) => Some(body),
         }
     }
 
@@ -54,7 +61,7 @@ impl Answer {
     pub fn into_body(self) -> Option<Bytes> {
         match self {
             Answer::Nothing => None,
-            Answer::Single(body, _) | Answer::Batch(body) => Some(body),
+            Answer::Single { body, .. } | Answer::Batch(body) => Some(body),
         }
     }
 
@@ -102,7 +109,9 @@ impl Engine {
         drop(input);
         let mut out = Vec::new();
         match self.begin(&call, &mut out) {
-            Begun::Answered(end) => Exchange::done(Answer::Single(Bytes::from(out), end.code())),
+            Begun::Answered(end) => {
+                Exchange::done(Answer::Single { body: Bytes::from(out), code: end.code(), extra: None })
+            }
             begun => self.exchange_pending(&call, begun),
         }
     }
@@ -200,7 +209,7 @@ impl fmt::Debug for Exchange {
 pub(super) fn single(version: Version, id: &Id, error: &ErrorObject) -> Answer {
     let mut out = Vec::with_capacity(size(version, id, Err(error)));
     codec::response(&mut out, version, id, Err(error));
-    Answer::Single(Bytes::from(out), Some(error.code))
+    Answer::Single { body: Bytes::from(out), code: Some(error.code), extra: None }
 }
 
 /// A call that is a message of its own and is not done.
@@ -229,7 +238,7 @@ impl Pending {
     /// Waits for the answer.
     async fn answer(self) -> Answer {
         let Pending { version, id, running, watch, limit } = self;
-        conclude(version, id.as_ref(), &running.finish().await, watch, limit)
+        conclude(version, id.as_ref(), running.finish().await, watch, limit)
     }
 }
 
@@ -237,29 +246,31 @@ impl Pending {
 pub(super) fn conclude(
     version: Version,
     id: Option<&Id>,
-    reply: &Reply,
+    reply: Reply,
     watch: Option<Box<Watch>>,
     limit: usize,
 ) -> Answer {
-    let outcome = match (id, reply) {
-        (Some(id), Reply::Value(json)) => (id, Ok(json)),
-        (Some(id), Reply::Error(error)) => (id, Err(error)),
+    let (id, outcome) = match (id, &reply.outcome) {
+        (Some(id), Outcome::Value(json)) => (id, Ok(json)),
+        (Some(id), Outcome::Error(error)) => (id, Err(error)),
         // A stream was collected or taken by whoever opened it; what is left of it is dropped with a notification.
-        (None, _) | (_, Reply::Stream(_)) => {
-            let end = end_of_notification(reply);
+        (None, outcome) | (_, outcome @ Outcome::Stream(_)) => {
+            let end = end_of_notification(outcome);
             if let Some(watch) = watch {
                 watch.end(end, 0);
             }
             return Answer::Nothing;
         }
     };
-    let (id, outcome) = outcome;
     let mut out = Vec::with_capacity(size(version, id, outcome));
     let end = respond(&mut out, version, id, outcome, limit);
+    if let Some(members) = reply.extra.as_ref().and_then(|extra| extra.members.as_ref()) {
+        codec::append_members(&mut out, members);
+    }
     if let Some(watch) = watch {
         watch.end(end, out.len());
     }
-    Answer::Single(Bytes::from(out), end.code())
+    Answer::Single { body: Bytes::from(out), code: end.code(), extra: reply.extra }
 }
 
 impl Batch {
@@ -351,9 +362,14 @@ impl RunningEntries {
 
 fn settle(batch: &mut Batch, finished: FinishedEntry) {
     let FinishedEntry { index, version, id, reply, watch } = finished;
-    match (&id, &reply) {
-        (Some(id), Reply::Value(json)) => batch.answer(index, version, id, Outcome::Value(json), watch),
-        (Some(id), Reply::Error(error)) => batch.answer(index, version, id, Outcome::Error(error), watch),
-        _ => batch.note_done(index, &reply, watch),
+    let members = reply.extra.as_ref().and_then(|extra| extra.members.as_ref());
+    match (&id, &reply.outcome) {
+        (Some(id), Outcome::Value(json)) => {
+            batch.answer(index, version, id, EntryOutcome::with(Ok(json), members), watch);
+        }
+        (Some(id), Outcome::Error(error)) => {
+            batch.answer(index, version, id, EntryOutcome::with(Err(error), members), watch);
+        }
+        (_, outcome) => batch.note_done(index, outcome, watch),
     }
 }

@@ -24,7 +24,7 @@ mod watch;
 use std::fmt;
 use std::sync::Arc;
 
-pub(crate) use self::assembly::Outcome;
+pub(crate) use self::assembly::EntryOutcome;
 pub(crate) use self::batch::{Batch, Stop};
 pub(crate) use self::begin::{Begun, complete};
 pub(crate) use self::cancel::CancelFlag;

@@ -10,7 +10,7 @@ use crate::error::{EngineFault, ErrorObject};
 use crate::id::Id;
 use crate::json::Json;
 use crate::observer::End;
-use crate::reply::{Items, Reply};
+use crate::reply::{Items, Outcome};
 use crate::text::Text;
 
 /// Writes the response to a call at the end of `out`, and says how the call ended. A result of more than `limit` bytes is
@@ -121,8 +121,8 @@ fn stray(response: &Response) -> Option<(Version, &Id, ErrorObject)> {
 }
 
 /// How a notification ended. Its failure is not answered (J2-18); the log and the observer learn of it.
-pub(crate) fn end_of_notification(reply: &Reply) -> End {
-    let Reply::Error(error) = reply else { return End::Notified(None) };
+pub(crate) fn end_of_notification(outcome: &Outcome) -> End {
+    let Outcome::Error(error) = outcome else { return End::Notified(None) };
     tracing::debug!(code = error.code.0, "a notification failed");
     match end_of(error) {
         End::Error(code) => End::Notified(Some(code)),

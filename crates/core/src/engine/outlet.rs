@@ -137,7 +137,7 @@ impl Service for Pusher {
     fn call(&self, call: &Call) -> ReplyFuture {
         if !call.is_notification() {
             let reason = "the caller cannot answer within an event stream; send it a notification";
-            return ReplyFuture::ready(Reply::Error(CallError::Unsupported(reason.into()).into()));
+            return ReplyFuture::ready(Reply::error(CallError::Unsupported(reason.into()).into()));
         }
         if let Some(pushed) = self.0.push(call) {
             return ReplyFuture::ready(reply(pushed));
@@ -166,7 +166,7 @@ fn ended() -> CallError {
 
 fn reply(pushed: Result<(), CallError>) -> Reply {
     match pushed {
-        Ok(()) => Reply::Value(Json::NULL),
-        Err(error) => Reply::Error(error.into()),
+        Ok(()) => Reply::value(Json::NULL),
+        Err(error) => Reply::error(error.into()),
     }
 }

@@ -29,7 +29,7 @@ use crate::id::Id;
 use crate::json::Json;
 use crate::observer::{End, InputKind};
 use crate::peer::Peer;
-use crate::reply::{Items, Reply};
+use crate::reply::{Items, Outcome, Reply};
 
 /// How an answer that may come in parts is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +119,9 @@ impl Engine {
         }
         let mut out = Vec::new();
         let job = match self.begin(call, &mut out) {
-            Begun::Answered(end) => Job::answered(Answer::Single(Bytes::from(out), end.code())),
+            Begun::Answered(end) => {
+                Job::answered(Answer::Single { body: Bytes::from(out), code: end.code(), extra: None })
+            }
             Begun::Silent => Job::answered(Answer::Nothing),
             Begun::Pending(future, began) => {
                 let watch = began.and_then(|began| began.watch(self, call));
@@ -304,14 +306,17 @@ impl Outputs {
             Job::Call { version, id, reply, watch } => {
                 let Poll::Ready(reply) = reply.as_mut().poll(cx) else { return Poll::Pending };
                 let (version, id, watch) = (*version, id.take(), watch.take());
-                let given = match (reply, id) {
-                    (Reply::Stream(items), Some(id)) => {
+                let given = match (reply.outcome, id) {
+                    (Outcome::Stream(items), Some(id)) => {
                         let started = Given::Started(id.clone());
                         let streamed = Streamed { version, id, items, sent: 0, bytes: 0, watch };
                         self.job = Job::Stream(Box::new(streamed));
                         return Poll::Ready(Some(started));
                     }
-                    (reply, id) => conclude(version, id.as_ref(), &reply, watch, limit),
+                    (outcome, id) => {
+                        let reply = Reply { outcome, extra: reply.extra };
+                        conclude(version, id.as_ref(), reply, watch, limit)
+                    }
                 };
                 self.job = Job::Done;
                 Poll::Ready(Some(Given::Answer(given)))

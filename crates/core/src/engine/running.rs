@@ -24,7 +24,7 @@ use crate::limits::Limits;
 use crate::name::Name;
 use crate::partial_results::{PartialTo, tell};
 use crate::profile::Profile;
-use crate::reply::{Items, Reply, ReplyFuture};
+use crate::reply::{Items, Outcome, Reply, ReplyFuture};
 
 /// A call under way. Dropping it cancels it.
 pub(crate) struct Running {
@@ -83,7 +83,10 @@ impl Running {
     /// Lets the call do its first step. Gives the reply if nothing is left to be done.
     pub(crate) fn first_step(&mut self, cx: &mut Poller<'_>) -> Option<Reply> {
         let Poll::Ready(reply) = self.poll_reply(cx) else { return None };
-        if matches!((&reply, &self.streaming), (Reply::Stream(_), Streaming::Collect | Streaming::Tell(_))) {
+        if matches!(
+            (&reply.outcome, &self.streaming),
+            (Outcome::Stream(_), Streaming::Collect | Streaming::Tell(_))
+        ) {
             self.future = ReplyFuture::ready(reply);
             return None;
         }
@@ -108,10 +111,12 @@ impl Running {
     /// The reply, its stream collected or sent if it is not to stay one.
     async fn work(mut self) -> Reply {
         let reply = poll_fn(|cx| self.poll_reply(cx)).await;
-        match (reply, &self.streaming) {
-            (Reply::Stream(items), Streaming::Collect) => collect(items, self.limit).await.into(),
-            (Reply::Stream(items), Streaming::Tell(to)) => tell(items, &to.0, &to.1, self.limit).await.into(),
-            (reply, _) => reply,
+        match (reply.outcome, &self.streaming) {
+            (Outcome::Stream(items), Streaming::Collect) => collect(items, self.limit).await.into(),
+            (Outcome::Stream(items), Streaming::Tell(to)) => {
+                tell(items, &to.0, &to.1, self.limit).await.into()
+            }
+            (outcome, _) => Reply { outcome, extra: reply.extra },
         }
     }
 
@@ -134,12 +139,8 @@ const FOR_EVER: Duration = Duration::from_secs(30 * 365 * 86_400);
 
 /// Catches the panics of a streamed reply too.
 fn guard(method: &Name, reply: Reply) -> Reply {
-    match reply {
-        Reply::Stream(items) => {
-            Reply::Stream(items.through(|items| GuardedItems { method: method.clone(), items: Some(items) }))
-        }
-        other => other,
-    }
+    reply
+        .map_items(|items| items.through(|items| GuardedItems { method: method.clone(), items: Some(items) }))
 }
 
 /// A stream that ends at its first error or panic, gaps aside, whatever it says after.
@@ -171,7 +172,7 @@ impl Stream for GuardedItems {
 
 #[cold]
 pub(super) fn crashed(method: &Name, panic: &(dyn Any + Send)) -> Reply {
-    Reply::Error(crash_error(method, panic))
+    Reply::error(crash_error(method, panic))
 }
 
 /// -32603 with an incident number; the log has the same number beside what happened (SEC-E-01, JK-04).

@@ -197,11 +197,12 @@ pub(super) fn wait_until(shared: &Shared, terms: Terms) -> Instant {
 
 /// Wraps a stream: it is resubscribed if it may be, since to subscribe again runs the method again.
 fn resubscribing(handle: &Arc<PeerHandle>, call: Call, epoch: u64, reply: Reply) -> Reply {
-    let Reply::Stream(items) = reply else { return reply };
-    let is_subscription = handle.shared.options.resubscribe && items.subscription().is_some();
-    Reply::Stream(if is_subscription || call.is_repeatable() {
-        items.through(|items| ResubscribingItems::new(Arc::clone(handle), call, epoch, items))
-    } else {
-        items.through(|items| HeldItems::new(Arc::clone(handle), items))
+    reply.map_items(|items| {
+        let is_subscription = handle.shared.options.resubscribe && items.subscription().is_some();
+        if is_subscription || call.is_repeatable() {
+            items.through(|items| ResubscribingItems::new(Arc::clone(handle), call, epoch, items))
+        } else {
+            items.through(|items| HeldItems::new(Arc::clone(handle), items))
+        }
     })
 }

@@ -16,7 +16,7 @@ use crate::reconnect::PeerHandle;
 use crate::reconnect::calls::{self, Message};
 use crate::reconnect::loss::Loss;
 use crate::reconnect::queue::{Lane, Terms};
-use crate::reply::{Items, Reply};
+use crate::reply::{Items, Outcome, Reply};
 
 /// A stream that is subscribed again when its connection breaks.
 ///
@@ -58,7 +58,7 @@ impl ResubscribingItems {
                 Loss::Closed(error) | Loss::Unreachable(error) => handle.shared.lose(epoch, error),
                 Loss::ShuttingDown(_) => {
                     if !handle.shared.shut_down(epoch).await {
-                        return (epoch, Reply::Error(end));
+                        return (epoch, Reply::error(end));
                     }
                 }
             }
@@ -93,10 +93,10 @@ impl Stream for ResubscribingItems {
                 },
                 Stage::Asking(reply) => {
                     let (epoch, reply) = std::task::ready!(reply.as_mut().poll(cx));
-                    let items: Items = match reply {
-                        Reply::Stream(items) => items,
-                        Reply::Value(json) => Items::new(futures_util::stream::iter([Ok(json)])),
-                        Reply::Error(error) => {
+                    let items: Items = match reply.outcome {
+                        Outcome::Stream(items) => items,
+                        Outcome::Value(json) => Items::new(futures_util::stream::iter([Ok(json)])),
+                        Outcome::Error(error) => {
                             this.stage = Stage::Ended;
                             return Poll::Ready(Some(Err(error)));
                         }

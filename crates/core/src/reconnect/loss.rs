@@ -3,7 +3,7 @@
 use crate::call_error::CallError;
 use crate::code::Code;
 use crate::error::ErrorObject;
-use crate::reply::Reply;
+use crate::reply::{Outcome, Reply};
 
 /// How a call was lost, and the error that tells.
 pub(super) enum Loss {
@@ -18,8 +18,8 @@ pub(super) enum Loss {
 impl Loss {
     /// How a call with this reply was lost, if it was.
     pub(super) fn of(reply: &Reply) -> Option<Loss> {
-        match reply {
-            Reply::Error(error) => Loss::of_error(error),
+        match &reply.outcome {
+            Outcome::Error(error) => Loss::of_error(error),
             _ => None,
         }
     }
@@ -38,7 +38,7 @@ impl Loss {
 /// The reply to a call whose connection broke, with what that means for it.
 pub(super) fn uncertain(error: CallError) -> Reply {
     const WARNING: &str = "the call may or may not have run";
-    Reply::Error(match error {
+    Reply::error(match error {
         CallError::Closed(reason) if !reason.ends_with(WARNING) => {
             CallError::Closed(format!("{reason}; {WARNING}").into()).into()
         }

@@ -15,7 +15,7 @@ use crate::peer::Peer;
 use crate::reconnect::Options;
 use crate::reconnect::queue::{Admission, Lane, SendQueue, Terms};
 use crate::reconnect::state::State;
-use crate::reply::Reply;
+use crate::reply::{Outcome, Reply};
 
 type Queue = SendQueue<Peer, Waiter>;
 
@@ -147,7 +147,7 @@ impl Shared {
 
     /// Records that this came over the connection with this number. An error of this side is no answer.
     pub(super) fn note_answer(&self, epoch: u64, reply: &Reply) {
-        if !matches!(reply, Reply::Error(error) if error.is_local()) {
+        if !matches!(&reply.outcome, Outcome::Error(error) if error.is_local()) {
             self.answered.fetch_max(epoch, Ordering::Relaxed);
         }
     }

@@ -57,7 +57,7 @@ pub(super) async fn judge(handle: &Arc<PeerHandle>, call: &Call, arrival: Arriva
         }
         Loss::Closed(error) | Loss::Unreachable(error) => {
             shared.lose(epoch, error.clone());
-            let failed = Reply::Error(CallError::Unreachable(reason(error)).into());
+            let failed = Reply::error(CallError::Unreachable(reason(error)).into());
             Verdict::Lost { failed, may_have_run: false, is_resent: can_resend }
         }
         Loss::ShuttingDown(error) => {

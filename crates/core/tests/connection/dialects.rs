@@ -3,8 +3,8 @@
 use futures_util::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 use switchboard_core::{
-    CallError, Code, Context, ErrorObject, Feed, Gap, Json, Limits, Method, Overflow, Profile, Reply,
-    ReplyFuture, Router, RouterBuilder, Settings, Subscription, service_fn,
+    CallError, Code, Context, ErrorObject, Feed, Gap, Json, Limits, Method, Outcome, Overflow, Profile,
+    Reply, ReplyFuture, Router, RouterBuilder, Settings, Subscription, service_fn,
 };
 
 use crate::rig::{Gate, Raw, client_of, echo};
@@ -301,5 +301,5 @@ async fn an_ethereum_link_opens_subscriptions_for_whoever_calls() {
     let reply = tokio::spawn(async move { switchboard_core::Service::call(&peer, &call).await });
     raw.receive().await.unwrap();
     raw.send(r#"{"jsonrpc":"2.0","result":"0x1","id":1}"#).await;
-    assert!(matches!(reply.await.unwrap(), Reply::Stream(_)));
+    assert!(matches!(reply.await.unwrap().outcome, Outcome::Stream(_)));
 }

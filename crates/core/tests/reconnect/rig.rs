@@ -60,7 +60,7 @@ impl Server {
                         reply
                     })
                 }
-                Err(error) => ReplyFuture::pending(async move { Reply::Error(error.into()) }),
+                Err(error) => ReplyFuture::pending(async move { Reply::error(error.into()) }),
             });
             std::future::ready(Ok::<_, CallError>(Peer::local(send)))
         };

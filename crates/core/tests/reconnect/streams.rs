@@ -130,7 +130,7 @@ async fn a_stream_that_is_refused_the_second_time_ends_with_that_error() {
     let once = service_fn(move |_| {
         let reply = match opened.fetch_add(1, Ordering::SeqCst) {
             0 => Reply::stream(futures_util::stream::iter([1]).chain(futures_util::stream::pending())),
-            _ => Reply::Error(ErrorObject::new(Code(7), "once is enough")),
+            _ => Reply::error(ErrorObject::new(Code(7), "once is enough")),
         };
         reply.into()
     });

@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use serde::Serialize;
-use switchboard_core::{Call, Code, ErrorObject, Items, Json, Layer, Reply, ReplyFuture, Service};
+use switchboard_core::{Call, Code, ErrorObject, Items, Json, Layer, Outcome, Reply, ReplyFuture, Service};
 
 use crate::document::{Document, RefError};
 use checks::Checks;
@@ -73,7 +73,7 @@ type OnResult = Arc<dyn Fn(&str, &Misfit) + Send + Sync>;
 /// let document = Document::parse(r#"{"openrpc": "1.3.2", "info": {"title": "T", "version": "1"}, "methods": [
 ///     {"name": "age", "params": [{"name": "years", "schema": {"type": "integer", "minimum": 0}}]}
 /// ]}"#)?;
-/// let service = service_fn(|_| ReplyFuture::ready(Reply::Value(Json::NULL)));
+/// let service = service_fn(|_| ReplyFuture::ready(Reply::value(Json::NULL)));
 /// let peer = Peer::local(Validation::new(&document)?.layer(Arc::new(service)));
 /// let Err(CallError::Rejected(error)) = peer.call::<()>("age", [-1]).await else { panic!() };
 /// assert_eq!(error.code.0, -32602);
@@ -159,13 +159,17 @@ struct Judge {
 
 impl Judge {
     fn reply(self, reply: Reply) -> Reply {
-        match reply {
-            Reply::Value(json) => self.told(json, Checks::result).into(),
-            Reply::Stream(items) => {
-                Reply::Stream(items.through(|items| Judged { items: Some(items), judge: self }))
+        let outcome = match reply.outcome {
+            Outcome::Value(json) => match self.told(json, Checks::result) {
+                Ok(json) => Outcome::Value(json),
+                Err(error) => Outcome::Error(error),
+            },
+            Outcome::Stream(items) => {
+                Outcome::Stream(items.through(|items| Judged { items: Some(items), judge: self }))
             }
-            Reply::Error(error) => Reply::Error(error),
-        }
+            Outcome::Error(error) => Outcome::Error(error),
+        };
+        Reply { outcome, extra: reply.extra }
     }
 
     /// The value, or an error that says nothing of it.

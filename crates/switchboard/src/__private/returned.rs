@@ -147,7 +147,7 @@ impl<T> PlainReturned for Returned<T> {
 }
 
 pub fn error<E: Failure>(error: E) -> Reply {
-    Reply::Error(error.into_error())
+    Reply::error(error.into_error())
 }
 
 pub fn errors<E: Failure>() -> Vec<DeclaredError> {

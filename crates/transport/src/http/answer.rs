@@ -5,10 +5,10 @@ use std::future::Future;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{self, HeaderMap, HeaderValue};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
 use http_body::Body as HttpBody;
-use switchboard_core::{Answer, Context};
+use switchboard_core::{Answer, Context, Metadata};
 
 use super::body::{self, Begun, Body};
 use super::fault::Fault;
@@ -110,20 +110,42 @@ async fn with_options(rules: &Rules, text: Bytes, cx: &Context, requested: Reque
     rules.engine.exchange(text, &requested.put_into(cx)).await
 }
 
-/// The status and the body of the response to what was called.
-pub(super) fn outcome(rules: &Rules, answer: Answer) -> (StatusCode, Bytes) {
+/// The status and the body of the response to what was called, and the headers that the reply asks for.
+pub(super) fn outcome(rules: &Rules, answer: Answer) -> (StatusCode, Bytes, ReplyHeaders) {
     match answer {
-        Answer::Single(text, error) => (rules.options.status.status(error), text),
-        Answer::Batch(text) => (StatusCode::OK, text),
-        _ => (rules.options.nothing_status, Bytes::new()),
+        Answer::Single { body, code, extra: None } => (rules.options.status.status(code), body, Vec::new()),
+        Answer::Single { body, code, extra: Some(extra) } => {
+            let status = extra.status.and_then(|status| StatusCode::from_u16(status).ok());
+            // A status of its own must be one that a body can follow.
+            let status = status.filter(|status| status.as_u16() >= 200 && *status != StatusCode::NO_CONTENT);
+            let status = status.unwrap_or_else(|| rules.options.status.status(code));
+            (status, body, reply_headers(rules, &extra.metadata))
+        }
+        Answer::Batch(text) => (StatusCode::OK, text, Vec::new()),
+        _ => (rules.options.nothing_status, Bytes::new(), Vec::new()),
     }
 }
 
+/// Headers that a reply asks for.
+pub(super) type ReplyHeaders = Vec<(HeaderName, HeaderValue)>;
+
+/// What of the metadata of a reply becomes headers.
+fn reply_headers(rules: &Rules, metadata: &Metadata) -> ReplyHeaders {
+    let allowed = &rules.options.reply_headers;
+    let entries = metadata.entries().into_iter();
+    let headers = entries.filter_map(|(name, value)| {
+        let name = HeaderName::from_bytes(name.as_bytes()).ok().filter(|name| allowed.contains(name))?;
+        Some((name, HeaderValue::from_bytes(value).ok()?))
+    });
+    headers.collect()
+}
+
 fn respond(rules: &Rules, answer: Answer, format: Format, mut headers: HeaderMap) -> Response<Body> {
-    let (status, text) = outcome(rules, answer);
+    let (status, text, beside) = outcome(rules, answer);
     if !text.is_empty() {
         headers.insert(header::CONTENT_TYPE, format.value());
     }
+    headers.extend(beside.into_iter().map(|(name, value)| (Some(name), value)));
     let mut response = Response::new(Body::new(text));
     *response.status_mut() = status;
     *response.headers_mut() = headers;

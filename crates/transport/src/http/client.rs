@@ -260,7 +260,7 @@ impl Inner {
             let response = self.post(request).await?;
             match (is_notification, is_events(&response)) {
                 // It says nothing, and may say so for long.
-                (true, true) => Ok(Reply::Value(Json::NULL)),
+                (true, true) => Ok(Reply::value(Json::NULL)),
                 (true, false) => self.receive(response, limit).await?.notified(&self.settings),
                 (false, false) => self.receive(response, limit).await?.single(id, &self.settings),
                 (false, true) => {

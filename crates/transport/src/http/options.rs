@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::header::{self, HeaderName};
 use http::{HeaderMap, StatusCode};
 use switchboard_core::Code;
 
@@ -40,6 +41,10 @@ pub struct Options {
     pub nothing_status: StatusCode,
     /// The status of a failed call: always 200.
     pub status: StatusMapping,
+    /// Which names of a reply's [metadata](switchboard_core::Extra) become headers of the response: `retry-after` and
+    /// `www-authenticate`. Others are dropped: a backend must not set cookies of the server in front of it. A reply may also ask
+    /// for a status, which goes before [`status`](Options::status).
+    pub reply_headers: Vec<HeaderName>,
     /// Which values of `Host` are answered: those of this machine if the server listens on a loopback address,
     /// otherwise any.
     pub hosts: Hosts,
@@ -98,6 +103,7 @@ impl Default for Options {
             keep_alive: Some(Duration::from_secs(15)),
             nothing_status: StatusCode::NO_CONTENT,
             status: StatusMapping::default(),
+            reply_headers: vec![header::RETRY_AFTER, header::WWW_AUTHENTICATE],
             hosts: Hosts::default(),
             origins: Origins::default(),
             cors: None,

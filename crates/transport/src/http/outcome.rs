@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::StatusCode;
 use switchboard_core::codec::{self, Entries, Incoming, Message, Outcome, Response};
-use switchboard_core::{CallError, Code, ErrorObject, Json, Reply, Settings};
+use switchboard_core::{self as core, CallError, Code, ErrorObject, Extra, Json, Reply, Settings};
 
 /// A response of the far side, read to its end.
 pub(super) struct Received {
@@ -20,9 +20,7 @@ impl Received {
     /// The reply to one call with this identifier.
     pub(super) fn single(&self, id: u64, settings: &Settings) -> Result<Reply, CallError> {
         match self.decode(settings)? {
-            Incoming::Single(Message::Response(response)) if answers(&response, id) => {
-                self.reply(response.outcome)
-            }
+            Incoming::Single(Message::Response(response)) if answers(&response, id) => self.reply(response),
             Incoming::Single(Message::Response(_)) => {
                 self.broken("it answers a call with another identifier")
             }
@@ -34,11 +32,11 @@ impl Received {
     /// What came of a notification. The body of a success does not matter.
     pub(super) fn notified(&self, settings: &Settings) -> Result<Reply, CallError> {
         if self.status.is_success() {
-            return Ok(Reply::Value(Json::NULL));
+            return Ok(Reply::value(Json::NULL));
         }
         match self.decode(settings)? {
             Incoming::Single(Message::Response(Response { outcome: Outcome::Error(error), .. })) => {
-                Ok(Reply::Error(error))
+                Ok(Reply::error(error))
             }
             _ => Err(self.failed()),
         }
@@ -49,24 +47,26 @@ impl Received {
     pub(super) fn batch(&self, first: u64, is_call: &[bool], settings: &Settings) -> Vec<Reply> {
         let every = |outcome: Result<Reply, CallError>| {
             let error = match outcome {
-                Ok(Reply::Error(error)) => error,
+                Ok(Reply { outcome: core::Outcome::Error(error), .. }) => error,
                 Ok(_) => CallError::Protocol("one result answers a whole batch".into()).into(),
                 Err(error) => error.into(),
             };
             let reply =
-                |is_call: &bool| if *is_call { error.clone().into() } else { Reply::Value(Json::NULL) };
+                |is_call: &bool| if *is_call { error.clone().into() } else { Reply::value(Json::NULL) };
             is_call.iter().map(reply).collect()
         };
         if !is_call.contains(&true) {
             return match self.notified(settings) {
-                Ok(Reply::Error(error)) => is_call.iter().map(|_| error.clone().into()).collect(),
-                Ok(_) => is_call.iter().map(|_| Reply::Value(Json::NULL)).collect(),
+                Ok(Reply { outcome: core::Outcome::Error(error), .. }) => {
+                    is_call.iter().map(|_| error.clone().into()).collect()
+                }
+                Ok(_) => is_call.iter().map(|_| Reply::value(Json::NULL)).collect(),
                 Err(error) => is_call.iter().map(|_| ErrorObject::from(error.clone()).into()).collect(),
             };
         }
         match self.decode(settings) {
             Ok(Incoming::Batch(entries)) => self.sort(&entries, first, is_call),
-            Ok(Incoming::Single(Message::Response(response))) => every(self.reply(response.outcome)),
+            Ok(Incoming::Single(Message::Response(response))) => every(self.reply(response)),
             Ok(Incoming::Single(_)) => every(self.broken("it is no response object")),
             Err(error) => every(Err(error)),
         }
@@ -75,7 +75,7 @@ impl Received {
     /// Puts the responses to the places of their calls.
     fn sort(&self, entries: &Entries, first: u64, is_call: &[bool]) -> Vec<Reply> {
         let mut replies: Vec<Option<Reply>> =
-            is_call.iter().map(|is_call| (!is_call).then_some(Reply::Value(Json::NULL))).collect();
+            is_call.iter().map(|is_call| (!is_call).then_some(Reply::value(Json::NULL))).collect();
         for entry in entries.iter() {
             let Message::Response(response) = entry else {
                 tracing::debug!("an entry of a batch's answer is no response");
@@ -84,7 +84,7 @@ impl Received {
             let place = response.id.as_u64().and_then(|id| usize::try_from(id.checked_sub(first)?).ok());
             match place.and_then(|place| replies.get_mut(place)) {
                 Some(empty @ None) => {
-                    *empty = Some(self.reply(response.outcome).unwrap_or_else(failure));
+                    *empty = Some(self.reply(response).unwrap_or_else(failure));
                 }
                 _ => tracing::debug!(id = ?response.id, "a response answers no call of its batch"),
             }
@@ -93,14 +93,18 @@ impl Received {
         replies.into_iter().map(|reply| reply.unwrap_or_else(missing)).collect()
     }
 
-    fn reply(&self, outcome: Outcome) -> Result<Reply, CallError> {
-        match outcome {
-            Outcome::Error(error) => Ok(Reply::Error(error)),
-            Outcome::Value(json) if self.status.is_success() => Ok(Reply::Value(json)),
-            Outcome::Value(_) => Err(self.failed()),
-            Outcome::Stream(..) => self.broken("it begins a stream, which one HTTP response cannot carry"),
-            Outcome::Broken(detail) => self.broken(detail),
-        }
+    fn reply(&self, response: Response) -> Result<Reply, CallError> {
+        let mut reply = match response.outcome {
+            Outcome::Error(error) => Reply::error(error),
+            Outcome::Value(json) if self.status.is_success() => Reply::value(json),
+            Outcome::Value(_) => return Err(self.failed()),
+            Outcome::Stream(..) => {
+                return self.broken("it begins a stream, which one HTTP response cannot carry");
+            }
+            Outcome::Broken(detail) => return self.broken(detail),
+        };
+        reply.extra = response.members.map(|members| Box::new(Extra::from_members(*members)));
+        Ok(reply)
     }
 
     fn decode(&self, settings: &Settings) -> Result<Incoming, CallError> {
@@ -135,7 +139,7 @@ fn answers(response: &Response, id: u64) -> bool {
 }
 
 pub(super) fn failure(error: CallError) -> Reply {
-    Reply::Error(ErrorObject::from(error))
+    Reply::error(ErrorObject::from(error))
 }
 
 #[cfg(test)]
@@ -148,15 +152,15 @@ mod tests {
     }
 
     fn show(reply: Reply) -> String {
-        match reply {
-            Reply::Value(json) => json.to_string(),
-            Reply::Error(error) => match CallError::from(error) {
+        match reply.outcome {
+            core::Outcome::Value(json) => json.to_string(),
+            core::Outcome::Error(error) => match CallError::from(error) {
                 CallError::Rejected(error) => format!("rejected {}", error.code),
                 CallError::Protocol(_) => "protocol".to_owned(),
                 CallError::Transport(_) => "transport".to_owned(),
                 other => format!("{other:?}"),
             },
-            Reply::Stream(_) => "stream".to_owned(),
+            core::Outcome::Stream(_) => "stream".to_owned(),
         }
     }
 

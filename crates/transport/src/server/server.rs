@@ -101,7 +101,7 @@ impl Server {
     /// use switchboard_core::{ErrorObject, Json, Reply, ReplyFuture, Router, service_fn};
     /// use switchboard_transport::server::Server;
     ///
-    /// let mut server = Server::new(service_fn(|_| ReplyFuture::ready(Reply::Value(Json::NULL))));
+    /// let mut server = Server::new(service_fn(|_| ReplyFuture::ready(Reply::value(Json::NULL))));
     /// server.listen("http://127.0.0.1:0").await?;
     /// let url = server.urls().next().unwrap();
     /// let told = url.clone();

@@ -6,10 +6,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::StatusCode;
 
+use crate::http::answer::ReplyHeaders;
 use crate::http::media::Format;
 
 /// Writes the head of a response with a body of this length (JH-25, SEC-O-08).
-pub(super) fn write(status: StatusCode, format: Format, length: usize, closes: bool, out: &mut Vec<u8>) {
+pub(super) fn write(
+    status: StatusCode,
+    format: Format,
+    length: usize,
+    closes: bool,
+    beside: &ReplyHeaders,
+    out: &mut Vec<u8>,
+) {
     if status == StatusCode::OK {
         out.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
     } else {
@@ -22,6 +30,12 @@ pub(super) fn write(status: StatusCode, format: Format, length: usize, closes: b
     if length > 0 {
         out.extend_from_slice(b"content-type: ");
         out.extend_from_slice(format.name().as_bytes());
+        out.extend_from_slice(b"\r\n");
+    }
+    for (name, value) in beside {
+        out.extend_from_slice(name.as_str().as_bytes());
+        out.extend_from_slice(b": ");
+        out.extend_from_slice(value.as_bytes());
         out.extend_from_slice(b"\r\n");
     }
     if closes {

@@ -69,11 +69,13 @@ pub(super) async fn answer(
             let Some(answer) = call(socket, rules, cx, &plain, text, &mut bytes).await? else {
                 return Ok(());
             };
-            let (status, text) = outcome(rules, answer);
+            let (status, text, beside) = outcome(rules, answer);
             let closes = activity.is_leaving();
             // From here on it is the reader who may take too long.
             activity.end();
-            socket.send(|out| head::write(status, plain.format, text.len(), closes, out), &text).await?;
+            socket
+                .send(|out| head::write(status, plain.format, text.len(), closes, &beside, out), &text)
+                .await?;
             if closes {
                 return socket.close().await;
             }

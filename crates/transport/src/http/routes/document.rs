@@ -53,7 +53,7 @@ impl Route for DocumentRoute {
 }
 
 async fn discover(rules: &Rules, cx: &Context) -> Option<Json> {
-    let Answer::Single(text, None) = rules.engine.exchange(REQUEST, cx).await else {
+    let Answer::Single { body: text, code: None, .. } = rules.engine.exchange(REQUEST, cx).await else {
         return None;
     };
     match codec::decode(&text, rules.settings()) {

@@ -22,13 +22,13 @@ pub(in super::super) async fn open(body: Incoming, id: u64, reading: Reading) ->
         Step::Failed(error) => return items.fail(error).await,
         // Nothing announced a stream. A plain result is one event and the end, which come together.
         Step::Item(item) => match poll_fn(|cx| Poll::Ready(items.poll_step(cx))).await {
-            Poll::Ready(Step::Ended) => return Reply::Value(item),
+            Poll::Ready(Step::Ended) => return Reply::value(item),
             Poll::Ready(second) => waiting.extend([Step::Item(item), second]),
             Poll::Pending => waiting.push_back(Step::Item(item)),
         },
         first => waiting.push_back(first),
     }
-    Reply::Stream(Items::new(Begun { waiting, items }))
+    Reply::items(Items::new(Begun { waiting, items }))
 }
 
 /// Reads the answer to a call that wants one value, to its end.
@@ -50,21 +50,21 @@ pub(in super::super) async fn collect(body: Incoming, id: u64, reading: Reading)
                 array.extend_from_slice(item.as_bytes());
                 only = Some(item);
                 if array.len() >= limit {
-                    return Reply::Error(too_large(limit).into());
+                    return Reply::error(too_large(limit).into());
                 }
             }
             Step::Gap(gap) => {
-                return Reply::Error(ErrorObject::from_code(Code::ITEMS_LOST).with_data(&gap));
+                return Reply::error(ErrorObject::from_code(Code::ITEMS_LOST).with_data(&gap));
             }
             Step::Failed(error) => return items.fail(error).await,
             Step::Ended => break,
         }
     }
     if let Some(only) = only.filter(|_| !is_stream) {
-        return Reply::Value(only);
+        return Reply::value(only);
     }
     array.push(b']');
-    Reply::Value(Json::parse(array).expect("values between commas and brackets are JSON"))
+    Reply::value(Json::parse(array).expect("values between commas and brackets are JSON"))
 }
 
 /// Reads the answer to a batch to its end: the text of one message that has all its responses.
@@ -168,7 +168,7 @@ impl EventItems {
             Poll::Ready(())
         })
         .await;
-        Reply::Error(error)
+        Reply::error(error)
     }
 
     fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Step> {

@@ -170,7 +170,7 @@ impl Messages {
                 let told = cx.progress(&value);
                 return Some(ReplyFuture::pending(async {
                     told.await;
-                    Reply::Value(Json::NULL)
+                    Reply::value(Json::NULL)
                 }));
             }
             if let Some(service) = &self.reading.service {

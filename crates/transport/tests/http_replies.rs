@@ -1,0 +1,62 @@
+//! What a reply may ask of HTTP: a status, and headers that are allowed.
+#![cfg(feature = "http")]
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod support;
+
+use support::{Received, ask, post, serve_with};
+use switchboard_core::{ErrorObject, Json, Reply, ReplyFuture, service_fn};
+use switchboard_transport::http::{Endpoint, Options};
+use switchboard_transport::server::ServerOptions;
+
+/// Asks a service whose reply has a status and headers, over the fast path and over hyper.
+async fn replies(body: &str) -> Vec<Received> {
+    let mut received = Vec::new();
+    for keep_headers in [false, true] {
+        let limited = service_fn(|_| {
+            let error = ErrorObject::over_limit("rate", "slow down");
+            let reply = Reply::error(error).with_status(429).with_metadata("Retry-After", "3");
+            ReplyFuture::ready(reply.with_metadata("set-cookie", "a=b").with_metadata("retry-after", "bad\r\nvalue"))
+        });
+        let options = Options { keep_headers, ..Options::default() };
+        let server = serve_with(Endpoint::new(limited).with_options(options), ServerOptions::default()).await;
+        received.push(ask(server.address, post(server.address, "", body)).await);
+        server.stop().await;
+    }
+    received
+}
+
+#[tokio::test]
+async fn a_reply_chooses_its_status_and_the_headers_that_are_allowed() {
+    for received in replies(r#"{"jsonrpc":"2.0","method":"m","id":1}"#).await {
+        assert_eq!((received.status, received.header("retry-after")), (429, Some("3")), "{received:?}");
+        assert_eq!(received.header("set-cookie"), None);
+        assert!(received.body.contains("-32005"), "{received:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_batch_has_a_status_of_its_own() {
+    for received in replies(r#"[{"jsonrpc":"2.0","method":"m","id":1}]"#).await {
+        assert_eq!((received.status, received.header("retry-after")), (200, None), "{received:?}");
+    }
+}
+
+#[tokio::test]
+async fn unknown_members_of_a_response_survive_being_forwarded() {
+    let backend = service_fn(|_| {
+        let mut reply = Reply::value(Json::TRUE);
+        reply.extra_mut().members = Some(Json::parse(r#"{"x":[1]}"#).unwrap());
+        ReplyFuture::ready(reply)
+    });
+    let backend = serve_with(Endpoint::new(backend), ServerOptions::default()).await;
+    let upstream = switchboard_transport::connect(&backend.url()).await.unwrap();
+    let front = Endpoint::new(upstream);
+    let front = serve_with(front, ServerOptions::default()).await;
+    for body in [r#"{"jsonrpc":"2.0","method":"m","id":"a"}"#, r#"[{"jsonrpc":"2.0","method":"m","id":"a"}]"#] {
+        let answer = ask(front.address, post(front.address, "", body)).await.body;
+        assert!(answer.contains(r#"{"jsonrpc":"2.0","result":true,"id":"a","x":[1]}"#), "{answer}");
+    }
+    front.stop().await;
+    backend.stop().await;
+}
