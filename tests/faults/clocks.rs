@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use switchboard_core::lasting::{Backoff, DialError, Lasting, Options};
+use switchboard_core::reconnect::{Backoff, Options, ReconnectingPeer};
 use switchboard_core::{CallError, Code, Context, ErrorObject, Json, Method, Router, Settings};
 use tokio::sync::{Notify, mpsc};
 
@@ -83,25 +83,26 @@ async fn a_silent_stream_goes_on_after_the_jump() {
 }
 
 #[tokio::test]
-async fn a_lasting_peer_that_waits_is_back_after_the_jump() {
+async fn a_reconnecting_peer_that_waits_is_back_after_the_jump() {
     let attempts = Arc::new(std::sync::atomic::AtomicU32::new(0));
     let (server, ..) = start("tcp://127.0.0.1:0").await;
     let (url, count) = (server.url.clone(), Arc::clone(&attempts));
-    let dial = move || {
+    let connect = move || {
         let (url, attempt) = (url.clone(), count.fetch_add(1, std::sync::atomic::Ordering::SeqCst));
         async move {
             match attempt {
-                0 => Err(DialError::Unreachable("not yet".into())),
-                _ => connect(&url).await.map_err(|error| DialError::Unreachable(error.to_string().into())),
+                0 => Err(CallError::Unreachable("not yet".into())),
+                _ => connect(&url).await.map_err(CallError::from),
             }
         }
     };
     let hour = Duration::from_secs(60 * 60);
     let backoff = Backoff { first: hour, longest: hour, jitter: 0.0, ..Backoff::default() };
-    let lasting = Lasting::new(dial, Options { backoff, patience: 100 * DAY, ..Options::default() });
-    let peer = lasting.peer();
+    let options = Options { backoff, connect_wait: 100 * DAY, ..Options::default() };
+    let client = ReconnectingPeer::with_options(connect, options);
+    let peer = client.peer();
     let call = tokio::spawn(peer.call::<[u8; 1]>("echo", [1]).timeout(100 * DAY).into_future());
-    let mut watch = lasting.watch();
+    let mut watch = client.watch();
     while attempts.load(std::sync::atomic::Ordering::SeqCst) == 0 {
         within(watch.next()).await;
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use switchboard_core::lasting::{self, Backoff, DialError, Lasting};
-use switchboard_core::{Router, Service, Settings};
+use switchboard_core::reconnect::{self, Backoff, ReconnectingPeer};
+use switchboard_core::{CallError, Router, Service, Settings};
 use switchboard_tests::proxy::{Fault, Faults};
 use switchboard_transport::child::{self, Command};
 use switchboard_transport::framing::Framing;
@@ -14,10 +14,20 @@ use switchboard_transport::stream::Options;
 use crate::rig::{PLAIN, Running, connect, within};
 
 /// Hardly any delay between attempts.
-pub(crate) fn at_once() -> lasting::Options {
+fn at_once() -> reconnect::Options {
     let ms = Duration::from_millis(1);
     let backoff = Backoff { first: ms, longest: ms, ..Backoff::default() };
-    lasting::Options { backoff, ..lasting::Options::default() }
+    reconnect::Options { backoff, ..reconnect::Options::default() }
+}
+
+/// A client that reconnects at once.
+pub(crate) fn reconnecting(url: String) -> ReconnectingPeer {
+    let connect = move || {
+        let url = url.clone();
+        // Whatever a cut makes of the handshake, the next attempt may succeed.
+        async move { connect(&url).await.map_err(|error| CallError::Unreachable(error.to_string().into())) }
+    };
+    ReconnectingPeer::with_options(connect, at_once())
 }
 
 /// Whatever byte the first connection ends at, either way, a repeatable call gets its answer over the next one.
@@ -33,13 +43,8 @@ async fn check(url: &'static str) {
         .chain((0..=down).map(|at| Faults { up: Fault::None, down: Fault::HalfClose(at) }));
     for faults in faults {
         let proxy = server.behind(move |number| if number == 0 { faults } else { Faults::default() }).await;
-        let through = server.through(&proxy);
-        let dial = move || {
-            let url = through.clone();
-            async move { connect(&url).await.map_err(|error| DialError::Unreachable(error.to_string().into())) }
-        };
-        let lasting = Lasting::new(dial, at_once());
-        let outcome = within(lasting.peer().call("echo", [1]).repeatable().into_future()).await;
+        let client = reconnecting(server.through(&proxy));
+        let outcome = within(client.peer().call("echo", [1]).repeatable().into_future()).await;
         assert_eq!(outcome, Ok([1]), "{url}: {faults:?}");
     }
 }
@@ -85,7 +90,7 @@ async fn a_call_is_made_again_when_a_child_ended_in_the_middle_of_it() {
                 .env("bytes", bytes.to_string())
                 .grace(Duration::from_millis(100));
             let options = Options::new(Framing::Lines);
-            let child = child::lasting(command, Arc::clone(&nothing), options, at_once());
+            let child = child::reconnect(command, Arc::clone(&nothing), options, at_once());
             let call = child.peer().call::<String>("bounce", (0, "text")).repeatable();
             let outcome = within(call.into_future()).await;
             assert_eq!(outcome.as_deref(), Ok("text"), "{bytes} bytes {way}");

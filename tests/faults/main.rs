@@ -9,6 +9,6 @@ mod chunks;
 mod clocks;
 mod cuts;
 mod halves;
-mod lasting;
 mod peers;
+mod reconnect;
 mod rig;

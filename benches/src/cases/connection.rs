@@ -24,7 +24,8 @@ impl Duplex {
         let frames = Frames::default();
         let sink = Sink { frames: frames.clone(), queued: Vec::new() };
         let origin = Origin::new("bench");
-        let (_, connection) = Connection::new(frames.clone(), sink, Engine::new(router(), settings()), origin);
+        let (_, connection) =
+            Connection::new(frames.clone(), sink, Engine::new(router(), settings()), origin);
         Self { connection: RefCell::new(connection), frames }
     }
 

@@ -22,7 +22,7 @@ impl Target {
         match error {
             error if is_too_long(error) => Some(self.too_long()),
             CallError::Unread(_) => Some("read it faster, or write it to a file first".to_owned()),
-            CallError::Unreachable(what) => self.unreachable(what),
+            CallError::Unreachable(what) | CallError::CannotConnect(what) => self.unreachable(what),
             CallError::Closed(what) => self.closed(what),
             CallError::TimedOut => Some(self.late()),
             CallError::Transport(what) => Some(self.not_json_rpc(what)),

@@ -4,7 +4,6 @@
 //! way to write to a terminal or a pipe in `output`.
 
 mod address;
-mod again;
 mod allowance;
 mod banner;
 mod batch;
@@ -28,6 +27,8 @@ mod notify;
 mod output;
 mod params;
 mod repl;
+mod responses;
+mod retry;
 mod serve;
 mod session;
 mod signals;

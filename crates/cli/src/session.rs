@@ -1,23 +1,20 @@
 //! A command at work with a far side: the runtime, the signals that end it, and the lines it opens.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use switchboard::lasting::{self, Lasting};
+use switchboard::reconnect::{self, Backoff, ReconnectingPeer};
 use switchboard::{
     Call, CallError, Dial, DialError, ErrorObject, Peer, Reply, ReplyFuture, Service, service_fn,
 };
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::again::Again;
 use crate::allowance::Allowance;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::logs;
 use crate::signals::Signals;
-use crate::target::{Target, is_http, is_websocket, port};
+use crate::target::{Target, is_http, port};
+use crate::{logs, retry, units};
 
 /// What a command has while it works with a far side.
 pub(crate) struct Session<'a> {
@@ -102,14 +99,32 @@ impl Session<'_> {
     pub(crate) async fn open_for(&self, service: impl Service) -> Result<Line, Failure> {
         let dial = self.dial_for(service);
         let wrong = |error: DialError| match error {
-            DialError::Unreachable(what) => self.target.explain(CallError::Unreachable(what.into())),
+            DialError::Unreachable(_) | DialError::Refused(_) => self.target.explain(error.into()),
             other => Failure::usage(other.to_string()),
         };
         let peer = match self.target.backoff() {
-            Some(backoff) => Peer::new(Again::new(dial, backoff, self.target.repeatable)),
+            Some(backoff) => self.retrying(dial, backoff),
             None => dial.connect().await.map_err(wrong)?,
         };
         Ok(Line::new(peer, self.target.timeout))
+    }
+
+    /// The server, which is connected to when something is called, and again if that fails.
+    fn retrying(&self, dial: Dial, backoff: Backoff) -> Peer {
+        let options = reconnect::Options {
+            backoff: backoff.clone(),
+            connect_time: self.target.timeout,
+            // Calls have deadlines, and there are as many as there are.
+            connect_wait: units::LONGEST,
+            waiting: usize::MAX,
+            // A stream that has begun is not begun anew.
+            resubscribe: false,
+            on_demand: true,
+            repeat: retry::policy(self.target.repeatable),
+        };
+        let client = dial.reconnect(options);
+        tokio::spawn(retry::announce(client.watch(), backoff));
+        client.peer()
     }
 
     /// Whether somebody is there to be called over HTTP, before anything is sent.
@@ -122,9 +137,17 @@ impl Session<'_> {
         }
     }
 
-    /// A line that is opened again when it breaks, for a far side that may call this service.
-    pub(crate) fn last(&self, service: impl Service, options: lasting::Options) -> Lasting {
-        last(self.dial_for(service), options, self.target.backoff().is_some())
+    /// Connects, and reconnects when the connection breaks, to a server that may call this service.
+    pub(crate) fn reconnect(&self, service: impl Service, options: reconnect::Options) -> ReconnectingPeer {
+        let dial = self.dial_for(service);
+        let connect = move || {
+            let dial = dial.clone();
+            async move {
+                reach(&dial).await?;
+                dial.connect().await
+            }
+        };
+        ReconnectingPeer::with_options(connect, options)
     }
 
     fn dial_for(&self, service: impl Service) -> Dial {
@@ -132,34 +155,10 @@ impl Session<'_> {
     }
 }
 
-/// A far side whose connection is made again. What has none of its own is lost when a call does not reach it, after it was
-/// there, or from the start for whoever is patient.
-fn last(dial: Dial, options: lasting::Options, is_patient: bool) -> Lasting {
-    let is_http = is_http(dial.url().scheme());
-    // Nobody waits for what was never there.
-    let was_there = Arc::new(AtomicBool::new(is_patient));
-    let connect = move || {
-        let (dial, was_there) = (dial.clone(), Arc::clone(&was_there));
-        async move {
-            let connected = match is_http {
-                true => reach(&dial)
-                    .await
-                    .and_then(|()| Ok(Peer::local(lost_when_unreachable(dial.client()?, was_there)))),
-                false => dial.connect().await,
-            };
-            connected.map_err(|error| match error {
-                DialError::Unreachable(what) => lasting::DialError::Unreachable(what.into()),
-                other => lasting::DialError::Refused(other.to_string().into()),
-            })
-        }
-    };
-    Lasting::new(connect, options)
-}
-
 /// Whether somebody is there, for a carrier that connects with each call.
 async fn reach(dial: &Dial) -> Result<(), DialError> {
     let url = dial.url();
-    if !is_http(url.scheme()) && !is_websocket(url.scheme()) {
+    if !is_http(url.scheme()) {
         return Ok(());
     }
     let (Some(place), Some(port)) = (url.place(), port(url)) else { return Ok(()) };
@@ -170,25 +169,6 @@ async fn reach(dial: &Dial) -> Result<(), DialError> {
         }
         Err(error) => Err(DialError::Unreachable(format!("cannot connect to {place}: {error}"))),
     }
-}
-
-/// Tells calls that reach nobody as those of a connection that broke, which is then made again.
-fn lost_when_unreachable(service: impl Service, was_there: Arc<AtomicBool>) -> impl Service {
-    service_fn(move |call| {
-        let was_there = Arc::clone(&was_there);
-        service.call(call).map(move |reply| match reply {
-            Reply::Error(error) => match CallError::from(error) {
-                CallError::Unreachable(what) if was_there.load(Ordering::Relaxed) => {
-                    Reply::Error(CallError::Closed(what).into())
-                }
-                other => Reply::Error(other.into()),
-            },
-            other => {
-                was_there.store(true, Ordering::Relaxed);
-                other
-            }
-        })
-    })
 }
 
 /// The far side, to be called.

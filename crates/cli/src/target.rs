@@ -9,7 +9,7 @@ use clap::Args;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use switchboard::carrier::Url;
-use switchboard::lasting::Backoff;
+use switchboard::reconnect::Backoff;
 use switchboard::tls::{ClientFiles, ClientTls, Trust};
 use switchboard::{Dial, DialError, Limits, Profile, Settings, Tap, Version, Versions};
 
@@ -27,11 +27,11 @@ pub(crate) struct Target {
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = units::seconds)]
     #[arg(help_heading = HEADING)]
     pub(crate) timeout: Duration,
-    /// Try so many times more if nobody can be reached, after pauses that grow from 1/4 s to 10 s. What was under way when a
-    /// connection broke goes again only if the far side describes it as safe or idempotent.
+    /// Make up to this many further attempts if the server cannot be reached, after delays that grow from 1/4 s to 10 s. A
+    /// call that was under way when the connection broke is sent again only if the server describes it as safe or idempotent.
     #[arg(long, value_name = "COUNT", value_parser = units::attempts, help_heading = HEADING)]
     retry: Option<u32>,
-    /// Say that what is called may run twice without harm, so that it goes again also if the connection broke.
+    /// Declare that the method may run twice without harm, so that it is also retried if the connection breaks.
     #[arg(long, requires = "retry", help_heading = HEADING)]
     pub(crate) repeatable: bool,
     /// A header to send, as `Name: value`, over http, https, ws and wss. May be given several times.
@@ -196,7 +196,7 @@ impl Target {
         names.any(|(given, _)| given.trim().eq_ignore_ascii_case(name.as_str()))
     }
 
-    /// How attempts follow each other; none if there is to be one only.
+    /// How attempts follow each other, if there are to be several.
     pub(crate) fn backoff(&self) -> Option<Backoff> {
         let retry = self.retry.filter(|retry| *retry > 0)?;
         let (first, longest) = (Duration::from_millis(250), Duration::from_secs(10));

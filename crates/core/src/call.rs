@@ -45,9 +45,9 @@ impl Call {
         self
     }
 
-    /// The same call, marked as one that may reach the far side twice without harm: its method is safe or idempotent,
-    /// or the caller knows better. A peer that [connects again](crate::lasting) sends it again when the connection broke
-    /// before the answer came. A notification is never sent twice, whatever its marks.
+    /// The same call, marked as safe to send twice: its method is safe or idempotent, or the caller knows better. A
+    /// [reconnecting peer](crate::reconnect) sends it again if the connection breaks before the answer arrives. A
+    /// notification is never repeatable.
     #[must_use]
     pub fn repeatable(mut self) -> Call {
         self.cx.insert(Repeatable);

@@ -1,8 +1,10 @@
 //! What a caller gets when a call does not give a result.
 
 use std::borrow::Cow;
+use std::io::{self, ErrorKind};
 
 use crate::code::Code;
+use crate::connection::ConnectionError;
 use crate::error::{ErrorObject, FromError};
 use crate::gap::Gap;
 
@@ -31,9 +33,13 @@ pub enum CallError {
     /// The far side cannot be called over this carrier; nothing was sent.
     #[error("nothing was sent: {0}")]
     Unsupported(Cow<'static, str>),
-    /// The far side could not be reached; nothing was sent.
+    /// The server could not be reached; nothing was sent. It may be reachable later.
     #[error("{0}")]
     Unreachable(Cow<'static, str>),
+    /// No connection can be made until somebody changes something; nothing was sent. For example, the server's certificate
+    /// is not trusted, it does not accept the credentials, or the program to start does not exist.
+    #[error("{0}")]
+    CannotConnect(Cow<'static, str>),
     /// The carrier failed before there was an answer of the far side, or brought something other than JSON-RPC.
     #[error("{0}")]
     Transport(Cow<'static, str>),
@@ -71,6 +77,20 @@ impl CallError {
         self.rejection().and_then(E::from_error)
     }
 
+    /// Whether an attempt to connect that failed with this error would fail again: a
+    /// [reconnecting peer](crate::reconnect) then stops trying. All other errors may pass.
+    #[must_use]
+    pub fn is_permanent(&self) -> bool {
+        match self {
+            CallError::CannotConnect(_) | CallError::Unsupported(_) | CallError::Params(_) => true,
+            CallError::Rejected(error) => matches!(
+                error.code,
+                Code::INVALID_REQUEST | Code::METHOD_NOT_FOUND | Code::INVALID_PARAMS | Code::UNAUTHORIZED
+            ),
+            _ => false,
+        }
+    }
+
     /// The code this failure has when it is passed on to another caller.
     fn code(&self) -> Code {
         match self {
@@ -83,6 +103,7 @@ impl CallError {
             CallError::Closed(_)
             | CallError::Unsupported(_)
             | CallError::Unreachable(_)
+            | CallError::CannotConnect(_)
             | CallError::Transport(_)
             | CallError::Protocol(_)
             | CallError::Result(_) => Code::UPSTREAM_FAILED,
@@ -113,6 +134,33 @@ impl From<ErrorObject> for CallError {
     }
 }
 
+impl From<io::Error> for CallError {
+    /// Why the system could not connect.
+    fn from(error: io::Error) -> CallError {
+        let text = error.to_string().into();
+        match error.kind() {
+            ErrorKind::PermissionDenied | ErrorKind::InvalidInput | ErrorKind::Unsupported => {
+                CallError::CannotConnect(text)
+            }
+            _ => CallError::Unreachable(text),
+        }
+    }
+}
+
+impl From<&ConnectionError> for CallError {
+    /// What the end of its connection means for a call that was not answered.
+    fn from(error: &ConnectionError) -> CallError {
+        let text = error.to_string().into();
+        match error {
+            // The server does not let us in: with TLS 1.3 it says so after the handshake.
+            ConnectionError::Io(error) if error.kind() == ErrorKind::PermissionDenied => {
+                CallError::CannotConnect(text)
+            }
+            _ => CallError::Closed(text),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,5 +177,24 @@ mod tests {
     fn a_rejection_stays_the_far_sides() {
         let error = ErrorObject::new(Code(7), "no");
         assert_eq!(CallError::from(error.clone()).rejection(), Some(&error));
+    }
+
+    #[test]
+    fn only_errors_that_stay_as_they_are_stop_attempts_to_connect() {
+        let check =
+            |error: CallError, is_permanent: bool| assert_eq!(error.is_permanent(), is_permanent, "{error}");
+        let rejected = |code: Code| CallError::Rejected(ErrorObject::from_code(code));
+        let system = |kind: ErrorKind| CallError::from(io::Error::from(kind));
+        check(CallError::CannotConnect("untrusted".into()), true);
+        check(CallError::Unsupported("no such scheme".into()), true);
+        check(rejected(Code::UNAUTHORIZED), true);
+        check(rejected(Code::METHOD_NOT_FOUND), true);
+        check(system(ErrorKind::PermissionDenied), true);
+        check(CallError::Unreachable("nothing listens".into()), false);
+        check(CallError::Closed("gone".into()), false);
+        check(CallError::TimedOut, false);
+        check(rejected(Code::SHUTTING_DOWN), false);
+        check(rejected(Code::INTERNAL_ERROR), false);
+        check(system(ErrorKind::ConnectionRefused), false);
     }
 }

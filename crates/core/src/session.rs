@@ -57,10 +57,12 @@ struct State {
 /// How far the session is.
 #[derive(Default)]
 struct Course {
-    hooks: Vec<Box<dyn FnOnce(&EndReason) + Send>>,
+    hooks: Vec<Hook>,
     close: Option<CloseReason>,
     end: Option<EndReason>,
 }
+
+type Hook = Box<dyn FnOnce(&EndReason) + Send>;
 
 /// Why this side ends a session.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -66,3 +66,18 @@ async fn options_of_an_entry_of_a_batch_hold_for_that_entry() {
         .map(|(id, has_deadline)| format!(r#"{{"jsonrpc":"2.0","result":{has_deadline},"id":{id}}}"#));
     assert_eq!(answer.body().unwrap(), format!("[{}]", expected.join(",")).as_str());
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_timeout_of_a_message_bounds_a_stream_that_is_collected() {
+    for body in [
+        r#"{"jsonrpc":"2.0","method":"stall","id":1,"timeoutMs":2000}"#,
+        r#"[{"jsonrpc":"2.0","method":"stall","id":1,"timeoutMs":2000}]"#,
+    ] {
+        let stall = Method::stream("stall", |_: Json, _: Context| futures_util::stream::pending::<u8>());
+        let engine = engine(Router::builder().add(stall).build().unwrap(), Settings::default());
+        let start = tokio::time::Instant::now();
+        let answer = engine.exchange(body, &Context::default()).await;
+        assert!(String::from_utf8_lossy(answer.body().unwrap()).contains("-32003"), "{body}");
+        assert_eq!(start.elapsed().as_millis(), 1950, "{body}");
+    }
+}

@@ -30,7 +30,7 @@ pub use switchboard_transport::tls;
 pub use switchboard_transport::unix;
 #[cfg(feature = "ws")]
 pub use switchboard_transport::ws;
-pub use switchboard_transport::{Dial, DialError, Ended, Raw, carrier, connect, server};
+pub use switchboard_transport::{Dial, DialError, Ended, Raw, carrier, connect, reconnect, server};
 #[cfg(feature = "stream")]
 pub use switchboard_transport::{framing, stream};
 
@@ -59,6 +59,8 @@ mod pages {
     struct Playground;
     #[doc = include_str!("../../../docs/pushing.md")]
     struct Pushing;
+    #[doc = include_str!("../../../docs/reconnecting.md")]
+    struct Reconnecting;
     #[doc = include_str!("../../../docs/serving.md")]
     struct Serving;
     #[doc = include_str!("../../../docs/streaming.md")]

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_core::{Peer, Service, Settings, Version};
+use switchboard_core::reconnect::{self, ReconnectingPeer};
+use switchboard_core::{CallError, Peer, Service, Settings, Version};
 
 use crate::carrier::{Carrier, Carriers, ConnectSetup, Url, UrlError};
 use crate::raw::Raw;
@@ -26,8 +27,33 @@ use crate::tls::ClientTls;
 /// # Ok(())
 /// # }
 /// ```
-pub async fn connect(url: &str) -> Result<Peer, DialError> {
-    Dial::new(url)?.connect().await
+pub fn connect(url: &str) -> impl Future<Output = Result<Peer, DialError>> + Send + use<> {
+    let dial = Dial::new(url);
+    async { dial?.connect().await }
+}
+
+/// A client of the server at this URL that reconnects when the connection breaks; see [`reconnect`](mod@reconnect) for what
+/// becomes of calls and streams meanwhile, and [`Dial::reconnect`] for options.
+///
+/// # Errors
+///
+/// When the URL is invalid. Whether the server is there shows later.
+///
+/// # Panics
+///
+/// Outside of a Tokio runtime.
+///
+/// # Examples
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = switchboard_transport::reconnect("wss://rpc.example.com/rpc")?;
+/// let sum: i64 = client.peer().call("add", [2, 3]).repeatable().await?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn reconnect(url: &str) -> Result<ReconnectingPeer, DialError> {
+    Ok(Dial::new(url)?.reconnect(reconnect::Options::default()))
 }
 
 /// A connection to be made.
@@ -51,9 +77,31 @@ pub enum DialError {
     /// This side is not set up for it: TLS, for instance.
     #[error("{0}")]
     Setup(String),
-    /// Nothing is there, or the server refuses.
+    /// Nothing is there, or not now: another attempt may succeed.
     #[error("{0}")]
     Unreachable(String),
+    /// No connection can be made until somebody changes something: the certificate is not trusted, the credentials are not
+    /// accepted, the program does not exist.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl DialError {
+    /// An attempt that failed, and whether every other one would.
+    #[cfg(any(feature = "ws", feature = "tls", all(any(feature = "child", feature = "unix"), unix)))]
+    pub(crate) fn new(text: String, is_permanent: bool) -> DialError {
+        if is_permanent { DialError::Refused(text) } else { DialError::Unreachable(text) }
+    }
+}
+
+impl From<DialError> for CallError {
+    fn from(error: DialError) -> CallError {
+        match error {
+            DialError::Unreachable(text) => CallError::Unreachable(text.into()),
+            DialError::Refused(text) => CallError::CannotConnect(text.into()),
+            other => CallError::Unsupported(other.to_string().into()),
+        }
+    }
 }
 
 impl Dial {
@@ -147,6 +195,17 @@ impl Dial {
     /// When the server cannot be reached.
     pub async fn connect(self) -> Result<Peer, DialError> {
         self.carrier.connect(self.url, self.setup).await
+    }
+
+    /// Connects, and reconnects when the connection breaks; see [`reconnect`](mod@reconnect). Over HTTP, where each call
+    /// finds its own connection, calls that do not reach the server are sent again.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
+    #[must_use = "dropping it closes the connection"]
+    pub fn reconnect(self, options: reconnect::Options) -> ReconnectingPeer {
+        ReconnectingPeer::with_options(move || self.clone().connect(), options)
     }
 
     /// The client for an `http` or `https` URL. Unlike a [`Peer`], it reports failures of notifications too.

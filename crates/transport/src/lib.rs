@@ -30,5 +30,5 @@ pub mod unix;
 #[cfg(feature = "ws")]
 pub mod ws;
 
-pub use dial::{Dial, DialError, connect};
+pub use dial::{Dial, DialError, connect, reconnect};
 pub use raw::{Ended, Raw};

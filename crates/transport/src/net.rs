@@ -145,7 +145,7 @@ pub(crate) async fn connect_tls(
     within(setup.connect_time, place, async {
         let tcp = connect(place, port, setup).await?;
         let greeted = config.connect(tcp, &place.host).await;
-        greeted.map_err(|error| DialError::Unreachable(error.to_string()))
+        greeted.map_err(|error| DialError::new(error.text, error.is_permanent))
     })
     .await
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_core::lasting::{self, Backoff, Lasting};
+use switchboard_core::reconnect::{self, Backoff, ReconnectingPeer};
 use switchboard_core::{Call, CallError, ErrorObject, Peer, ReplyFuture, Router, Service, service_fn};
 use switchboard_transport::child::{self, Command, StartError};
 use switchboard_transport::framing::Framing;
@@ -119,12 +119,12 @@ async fn a_program_that_is_not_there_is_named() {
 }
 
 /// Keeps a child that runs this script, with hardly any delay between attempts, of which there are so many.
-fn keep(script: &str, attempts: u32) -> Lasting {
+fn keep(script: &str, attempts: u32) -> ReconnectingPeer {
     let ms = Duration::from_millis(1);
     let command = Command::new("/bin/sh").args(["-c", script]).grace(100 * ms);
     let backoff = Backoff { first: ms, longest: ms, attempts: Some(attempts), ..Backoff::default() };
-    let options = lasting::Options { backoff, ..lasting::Options::default() };
-    child::lasting(command, nothing(), Options::new(Framing::Lines), options)
+    let options = reconnect::Options { backoff, ..reconnect::Options::default() };
+    child::reconnect(command, nothing(), Options::new(Framing::Lines), options)
 }
 
 #[tokio::test]
@@ -154,7 +154,7 @@ async fn a_child_that_always_dies_is_left_alone_after_so_many_attempts() {
     let child = keep(&format!("echo started >> {}; exit 3", file.display()), 3);
     let error = child.peer().closed().await;
     let CallError::Unreachable(why) = &error else { panic!("{error}") };
-    assert!(why.contains("no more attempts") && why.contains("exit status: 3"), "{why}");
+    assert!(why.contains("gave up after 3 failed attempts") && why.contains("exit status: 3"), "{why}");
     assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 3);
     std::fs::remove_file(file).unwrap();
 }
@@ -163,10 +163,10 @@ async fn a_child_that_always_dies_is_left_alone_after_so_many_attempts() {
 async fn a_program_that_is_not_there_is_not_tried_again() {
     let command = Command::new("no-such-program");
     // With the usual delays a second attempt would take its time; there is none.
-    let child = child::lasting(command, nothing(), Options::default(), lasting::Options::default());
+    let child = child::reconnect(command, nothing(), Options::default(), reconnect::Options::default());
     let error = child.peer().call::<()>("any", ()).await.unwrap_err();
-    assert!(matches!(&error, CallError::Unreachable(why) if why.contains("was not found")), "{error}");
-    assert!(matches!(child.watch().state(), lasting::State::Closed(_)));
+    assert!(matches!(&error, CallError::CannotConnect(why) if why.contains("was not found")), "{error}");
+    assert!(matches!(child.watch().state(), reconnect::State::Closed(_)));
 }
 
 #[test]

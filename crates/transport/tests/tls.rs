@@ -12,12 +12,12 @@ use certificates::Authority;
 use rcgen::date_time_ymd;
 use support::{ADD, Raw, ask, post, within};
 use switchboard_core::{CallError, Context, ErrorObject, Peer, Router};
-use switchboard_transport::Dial;
 use switchboard_transport::http::{Client, ClientOptions};
 use switchboard_transport::server::{Handle, Server, ServerOptions};
 use switchboard_transport::tls::{
     CallerProof, ClientFiles, ClientTls, PeerCertificate, ServerFiles, ServerTls, TlsError, Trust,
 };
+use switchboard_transport::{Dial, DialError};
 use tokio::task::JoinHandle;
 
 struct Running {
@@ -67,7 +67,7 @@ impl Running {
 /// What a call that cannot reach the server is told.
 fn complaint(outcome: Result<i64, CallError>) -> String {
     match outcome {
-        Err(error @ CallError::Unreachable(_)) => error.to_string(),
+        Err(error @ CallError::CannotConnect(_)) => error.to_string(),
         other => panic!("{other:?}"),
     }
 }
@@ -113,8 +113,15 @@ async fn a_callers_certificate_is_in_the_context_of_its_calls() {
 async fn told(url: &str, authority: &Authority, text: &str) -> String {
     let dial = Dial::new(url).unwrap().with_tls(authority.client(None));
     match within(dial.connect()).await {
-        Err(error) => error.to_string(),
-        Ok(peer) => within(peer.call::<String>("echo", [text]).into_future()).await.unwrap_err().to_string(),
+        Err(error) => {
+            assert!(matches!(error, DialError::Refused(_)), "{error:?}");
+            error.to_string()
+        }
+        Ok(peer) => {
+            let error = within(peer.call::<String>("echo", [text]).into_future()).await.unwrap_err();
+            assert!(matches!(error, CallError::CannotConnect(_)), "{error:?}");
+            error.to_string()
+        }
     }
 }
 

@@ -46,10 +46,9 @@ pub(crate) fn connect(dial: Dial, headers: HeaderMap, http2: bool, time: Duratio
 fn unreachable(error: DialError, http2: bool) -> CallError {
     match error {
         // With TLS the versions of HTTP are agreed on beforehand.
-        DialError::Unreachable(what) if http2 && what.contains("does not speak HTTP over this port") => {
+        DialError::Refused(what) if http2 && what.contains("does not speak HTTP over this port") => {
             CallError::Unreachable("the server does not speak HTTP/2: leave `--http2` out".into())
         }
-        DialError::Unreachable(what) => CallError::Unreachable(what.into()),
-        other => CallError::Unsupported(other.to_string().into()),
+        other => other.into(),
     }
 }

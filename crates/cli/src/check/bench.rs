@@ -14,6 +14,7 @@ use super::message::Message;
 use super::outcome::{Came, End};
 use super::profile::Profile;
 use super::wire::{Carrier, Endpoint, Line, Received, Request, http};
+use crate::responses::Head;
 
 /// How long an answer may come after that of the good call behind it.
 const LATE: Duration = Duration::from_millis(300);
@@ -379,9 +380,9 @@ fn introduction(profile: Profile) -> Vec<(&'static str, bool)> {
 }
 
 /// The messages in the body of a response.
-fn messages(head: &http::Head, body: &[u8]) -> Came {
+fn messages(head: &Head, body: &[u8]) -> Came {
     let mut came = Came::default();
-    if head.is_stream() {
+    if head.is_stream {
         let text = String::from_utf8_lossy(body).into_owned();
         let data = text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
         data.for_each(|data| came.take(data.as_bytes()));

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::message::{Message, Response, same};
-use super::wire::Head;
+use crate::responses::Head;
 
 /// What came of a case.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use switchboard::ws::{Decoder, Received, Role};
 use switchboard::{Direction, Tap, Wire};
 
 use super::outcome::shortened;
-use super::wire::Head;
+use crate::responses::Head;
 
 /// Characters of one message that are shown. Some cases send megabytes.
 const MOST: usize = 1000;

@@ -21,7 +21,7 @@ use std::time::Duration;
 use clap::Args;
 use switchboard::CallError;
 use switchboard::carrier::Url;
-use switchboard::lasting::{self, Backoff, Lasting, State, Watch};
+use switchboard::reconnect::{self, Backoff, ReconnectingPeer, State, Watch};
 
 use self::completion::Known;
 use self::editor::Editor;
@@ -46,8 +46,8 @@ Examples:
 
 const LONG: &str = "\
 `math/add a=2 b=3` calls, `! logEvent message=hi` notifies, `[…]` is a batch, and `.help` says what else there is. \
-Tab completes what the far side describes by `rpc.discover`. What it sends by itself is shown above the prompt. A \
-connection that breaks is made again. Where stdin is no terminal its lines are done one after the other: results go to \
+Tab completes what the far side describes by `rpc.discover`. What it sends by itself is shown above the prompt. When \
+the connection breaks, it reconnects. Where stdin is no terminal its lines are done one after the other: results go to \
 stdout, one a line, errors to stderr, and the exit code is that of the first error.";
 
 /// Calls methods from a prompt, with completion and history, and shows what the far side sends.
@@ -85,11 +85,11 @@ impl Repl {
         let voice = Voice::Screen(screen.clone());
         // What others tell meanwhile, the wire for instance, must not run into the line that is typed.
         output::note_elsewhere(screen.clone());
-        let (line, lasting) = self.open(session, &voice).await?;
+        let (line, client) = self.open(session, &voice).await?;
         let known = self.discover(&line, &voice).await?;
-        let keeper = lasting.map(|lasting| {
-            let line = Line::new(lasting.peer(), self.target.timeout);
-            tokio::spawn(tell_states(lasting.watch(), line, voice.clone(), Arc::clone(&known)))
+        let announcer = client.map(|client| {
+            let line = Line::new(client.peer(), self.target.timeout);
+            tokio::spawn(tell_states(client.watch(), line, voice.clone(), Arc::clone(&known)))
         });
         let editor = Editor {
             name: self.name(),
@@ -108,8 +108,8 @@ impl Repl {
                 Err(failure) => voice.failure(&failure),
             }
         }
-        if let Some(keeper) = keeper {
-            keeper.abort();
+        if let Some(announcer) = announcer {
+            announcer.abort();
         }
         let _ = thread.join();
         Ok(())
@@ -118,7 +118,7 @@ impl Repl {
     /// Does what a script says.
     async fn follow(&self, session: &Session<'_>) -> Result<(), Failure> {
         let voice = Voice::Pipe(self.target.format);
-        let (line, _lasting) = self.open(session, &voice).await?;
+        let (line, _client) = self.open(session, &voice).await?;
         let mut talk = Talk::new(session, line, Known::default(), voice.clone());
         let mut failures = Vec::new();
         let mut script = Script { lines: std::io::stdin().lock().lines(), read: 0 };
@@ -151,37 +151,40 @@ impl Repl {
         }
     }
 
-    /// Opens a line to the far side. It is opened again when it breaks, where it can.
-    async fn open(&self, session: &Session<'_>, voice: &Voice) -> Result<(Line, Option<Lasting>), Failure> {
+    /// Connects, and reconnects when the connection breaks, if the transport has connections.
+    async fn open(
+        &self,
+        session: &Session<'_>,
+        voice: &Voice,
+    ) -> Result<(Line, Option<ReconnectingPeer>), Failure> {
         if self.target.is_http() {
             return Ok((session.open_for(voice.listener()).await?, None));
         }
-        let (dial_time, patience) = (self.target.timeout, self.target.timeout);
-        // Those at the start are counted, if that is wished for; a connection that was there is made again without end.
+        // The attempts at the start are limited; a connection that was there is made again without end.
         let backoff = self.target.backoff().unwrap_or_default();
         let attempts = backoff.attempts.unwrap_or(1);
-        let backoff = Backoff { attempts: None, ..backoff };
-        let options = lasting::Options { backoff, dial_time, patience, ..lasting::Options::default() };
-        let lasting = session.last(voice.listener(), options);
-        let mut watch = lasting.watch();
-        let refused = loop {
+        let options = reconnect::Options {
+            backoff: Backoff { attempts: None, initial_attempts: Some(attempts), ..backoff },
+            connect_time: self.target.timeout,
+            connect_wait: self.target.timeout,
+            ..reconnect::Options::default()
+        };
+        let client = session.reconnect(voice.listener(), options);
+        let mut watch = client.watch();
+        loop {
             match watch.state() {
-                State::Connected => break None,
-                State::Waiting { reason, attempt, .. } if attempt <= attempts => {
-                    let why = visible(&reason);
-                    voice.note(&format!("warning: {why}; attempt {attempt} of {attempts} follows"));
+                State::Connected => return Ok((Line::new(client.peer(), self.target.timeout), Some(client))),
+                State::Waiting { reason, attempt, .. } => {
+                    // Later ones are counted only if there was a connection, which broke at once.
+                    let all = if attempt <= attempts { format!(" of {attempts}") } else { String::new() };
+                    voice.note(&format!("warning: {}; attempt {attempt}{all} follows", visible(&reason)));
                 }
-                State::Waiting { reason, .. } => break Some(CallError::Unreachable(reason)),
-                State::Closed(error) => break Some(error),
+                State::Closed(error) => return Err(self.target.explain(error)),
                 _ => {}
             }
             if watch.next().await.is_none() {
-                break Some(CallError::Cancelled);
+                return Err(self.target.explain(CallError::Cancelled));
             }
-        };
-        match refused {
-            Some(error) => Err(self.target.explain(error)),
-            None => Ok((Line::new(lasting.peer(), self.target.timeout), Some(lasting))),
         }
     }
 
@@ -196,7 +199,9 @@ impl Repl {
                 let found = known.read().unwrap_or_else(PoisonError::into_inner);
                 format!("{}, {} methods", visible(&found.title), found.methods.len())
             }
-            Err(error @ CallError::Unreachable(_)) => return Err(self.target.explain(error)),
+            Err(error @ (CallError::Unreachable(_) | CallError::CannotConnect(_))) => {
+                return Err(self.target.explain(error));
+            }
             Err(_) => "it does not describe its methods, so there is nothing to complete".to_owned(),
         };
         let url = visible(&self.target.url);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
 use clap::Args;
-use switchboard::lasting::{self, State};
+use switchboard::reconnect::{self, Backoff, State};
 use switchboard::{Call, CallError, ErrorObject, Json, Peer, Reply, Service, StreamWanted, Subscription};
 use tokio::time::Instant;
 
@@ -33,10 +33,10 @@ const LONG: &str = "\
 The items of the stream are printed as they come, one JSON text a line in a pipe. With `--notifications` all that the far \
 side sends by itself is printed as well, as objects with `method` and `params`.
 
-When the connection breaks it is made again, with growing delays, and the method is called again. Whatever may have been \
-missed is told on stderr as a gap. Ctrl-C ends the stream on the far side, too.";
+When the connection breaks, it reconnects with growing delays and calls the method again. What may have been missed is \
+reported on stderr as a gap. Ctrl-C ends the stream on the server, too.";
 
-/// Shows the items of a stream or a subscription as they come, and connects again when it must.
+/// Shows the items of a stream or a subscription as they arrive, and reconnects when the connection breaks.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES,
@@ -74,17 +74,17 @@ impl Watch {
 
     async fn watch(&self, session: &Session<'_>, params: Option<Json>) -> Result<(), Failure> {
         let (service, mut pushed) = pushes::pushes(self.notifications);
-        let lasting = session.last(service, self.options());
-        let mut states = lasting.watch();
-        let peer = lasting.peer();
+        let client = session.reconnect(service, self.options());
+        let mut states = client.watch();
+        let peer = client.peer();
         let mut left = self.count.unwrap_or(usize::MAX);
-        let mut news = News { is_patient: self.target.backoff().is_some(), ..News::default() };
+        let mut news = News::default();
         let mut call = self.call(params);
         let mut until = self.deadline(&states.state());
         let mut stage = match &call {
             Some(call) if self.is_to_learn(call) => {
                 let time = self.target.timeout.min(discovery::BRIEFLY);
-                stage::learn(&lasting, call.method.as_str(), time)
+                stage::learn(&client, call.method.as_str(), time)
             }
             call => self.begin(&peer, call.as_ref())?,
         };
@@ -122,11 +122,9 @@ impl Watch {
                     if !self.answered(&json, &mut pushed, &mut left)? {
                         return Ok(());
                     }
-                    (stage, news.is_patient) = (Stage::Listening, true);
+                    stage = Stage::Listening;
                 }
-                Seen::Reply(Reply::Stream(items)) => {
-                    (stage, news.is_patient) = (Stage::Reading(items), true);
-                }
+                Seen::Reply(Reply::Stream(items)) => stage = Stage::Reading(items),
                 Seen::Gap(error) => output::note(&format!("warning: {error}\n")),
                 Seen::Ended => return Ok(()),
                 Seen::Reply(Reply::Error(error)) => {
@@ -206,13 +204,14 @@ impl Watch {
         (*state == State::Connected).then(|| Instant::now() + self.target.timeout)
     }
 
-    /// Attempts without end once there was a connection, unless a number of them is given.
-    fn options(&self) -> lasting::Options {
-        lasting::Options {
-            backoff: self.target.backoff().unwrap_or_default(),
-            dial_time: self.target.timeout,
-            patience: units::LONGEST,
-            ..lasting::Options::default()
+    /// Without `--retry`, a server that was never there fails at once, and one that was there is waited for without end.
+    fn options(&self) -> reconnect::Options {
+        let endless = || Backoff { initial_attempts: Some(1), ..Backoff::default() };
+        reconnect::Options {
+            backoff: self.target.backoff().unwrap_or_else(endless),
+            connect_time: self.target.timeout,
+            connect_wait: units::LONGEST,
+            ..reconnect::Options::default()
         }
     }
 

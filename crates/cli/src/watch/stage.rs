@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use switchboard::lasting::{Lasting, State};
+use switchboard::reconnect::{ReconnectingPeer, State};
 use switchboard::{CallError, ErrorObject, Items, Json, Reply, ReplyFuture};
 use tokio::time::Instant;
 
@@ -28,9 +28,9 @@ pub(super) enum Stage {
 
 /// Asks a far side, once it is there, whether it describes this method as one that answers with a stream. It has a short
 /// time to say so; whoever says nothing is plain JSON-RPC.
-pub(super) fn learn(lasting: &Lasting, method: &str, time: Duration) -> Stage {
-    let (mut states, method) = (lasting.watch(), method.to_owned());
-    let line = Line::new(lasting.peer(), time);
+pub(super) fn learn(client: &ReconnectingPeer, method: &str, time: Duration) -> Stage {
+    let (mut states, method) = (client.watch(), method.to_owned());
+    let line = Line::new(client.peer(), time);
     Stage::Learning(Box::pin(async move {
         while states.state() != State::Connected {
             if states.next().await.is_none() {
@@ -86,8 +86,6 @@ impl Stage {
 /// What is told of the connection.
 #[derive(Default)]
 pub(super) struct News {
-    /// Whether a connection that is not there is waited for: after it was there, or if that is asked for.
-    pub(super) is_patient: bool,
     /// Whether the loss of a connection was told.
     pub(super) is_lost: bool,
 }
@@ -100,7 +98,6 @@ impl News {
             Some(State::Waiting { reason, .. }) if is_too_long(&CallError::Closed(reason.clone())) => {
                 Err(CallError::Closed(reason))
             }
-            Some(State::Waiting { reason, .. }) if !self.is_patient => Err(CallError::Unreachable(reason)),
             Some(State::Waiting { reason, attempt, .. }) => {
                 output::note(&format!(
                     "warning: no connection: {}; attempt {attempt} follows\n",
@@ -113,12 +110,11 @@ impl News {
                 if std::mem::take(&mut self.is_lost) {
                     output::note("connected again\n");
                 }
-                self.is_patient = true;
                 Ok(true)
             }
             Some(State::Closed(error)) => Err(error),
             Some(_) => Ok(false),
-            None => Err(CallError::Closed("nobody keeps the connection any more".into())),
+            None => Err(CallError::Closed("the peer no longer reconnects".into())),
         }
     }
 }

@@ -65,9 +65,13 @@ fn a_certificate_that_is_not_trusted_is_told_with_what_to_do_about_it() {
     let serving =
         Serving::start(&["--listen", "https://127.0.0.1:0", "--tls-cert", &certificate, "--tls-key", &key]);
     let url = serving.urls().remove(1);
-    let (code, _, stderr) = parts(run(&["call", &url, "sum"]));
-    assert_eq!(code, Some(3), "{stderr}");
-    assert!(stderr.contains("--cacert FILE"), "{stderr}");
+    for command in
+        [&["call", &url, "sum"][..], &["call", &url, "sum", "--retry", "1000"], &["watch", &url, "sum"]]
+    {
+        let (code, _, stderr) = parts(run(command));
+        assert_eq!(code, Some(3), "{stderr}");
+        assert!(stderr.contains("--cacert FILE") && !stderr.contains("attempt"), "{stderr}");
+    }
     let (code, stdout, stderr) = parts(run(&["call", &url, "sum", "--insecure"]));
     assert_eq!((code, stdout.as_str()), (Some(0), "0\n"), "{stderr}");
     assert!(stderr.contains("warning: --insecure"), "{stderr}");
@@ -102,9 +106,13 @@ fn a_client_certificate_that_is_missing_is_told_with_what_to_do_about_it() {
     arguments.extend(["--tls-cert", &certificate, "--tls-key", &key, "--client-ca", &certificate]);
     let serving = Serving::start(&arguments);
     for url in &serving.urls()[1..] {
-        let (code, _, stderr) = parts(run(&["call", url, "sum", "--cacert", &certificate]));
-        assert_eq!(code, Some(3), "{url}: {stderr}");
-        assert!(stderr.contains("`--cert FILE --key FILE`"), "{url}: {stderr}");
+        for retry in ["0", "1000"] {
+            let call = ["call", url, "sum", "--cacert", &certificate, "--retry", retry];
+            let (code, _, stderr) = parts(run(&call));
+            assert_eq!(code, Some(3), "{url}: {stderr}");
+            assert!(stderr.contains("`--cert FILE --key FILE`"), "{url}: {stderr}");
+            assert!(!stderr.contains("attempt"), "{url}: {stderr}");
+        }
     }
 }
 

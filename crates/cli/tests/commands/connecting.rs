@@ -186,6 +186,30 @@ fn attempts_are_counted_and_end() {
 }
 
 #[test]
+fn what_another_attempt_cannot_mend_is_not_tried_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let refusing = format!("ws://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut lines = BufReader::new(stream.unwrap());
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n") && lines.read_line(&mut head).unwrap() > 0 {}
+            write!(lines.get_mut(), "HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n").unwrap();
+        }
+    });
+    let check = |url: &str, text: &str| {
+        for command in [&["call", url, "sum"][..], &["watch", url, "sum"], &["batch", url]] {
+            let more = ["--retry", "1000"];
+            let (code, _, stderr) = parts(run_with("sum 1\n", &[command, &more].concat()));
+            assert_eq!(code, Some(3), "{command:?}: {stderr}");
+            assert!(stderr.contains(text) && !stderr.contains("attempt"), "{command:?}: {stderr}");
+        }
+    };
+    check("exec:no-such-program", "`no-such-program` was not found");
+    check(&refusing, "--token");
+}
+
+#[test]
 fn calls_that_are_lost_together_are_told_once() {
     let (listener, url) = listener();
     drop(listener);

@@ -206,6 +206,20 @@ fn what_was_never_there_is_not_waited_for() {
 }
 
 #[test]
+fn a_server_whose_first_connection_breaks_at_once_was_there() {
+    let (listener, url) = tcp();
+    let mut watching = Watching::start(&[&url, "news", "--count", "1"]);
+    drop(listener.accept().unwrap());
+    let mut far = Far::accept_first(&listener);
+    far.stream("1");
+    assert_eq!(watching.line(), "1\n");
+    drop(far);
+    let (code, said) = watching.end();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("warning: no connection: "), "{said}");
+}
+
+#[test]
 fn an_error_of_the_far_side_ends_it() {
     let serving = Serving::start(&[]);
     let (code, stdout, stderr) = parts(run(&["watch", &serving.url(), "no/such"]));

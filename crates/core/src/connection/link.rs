@@ -348,61 +348,6 @@ impl Link {
         })
     }
 
-    /// Whether progress with this token belongs to a call of this side that wants it.
-    pub(super) fn wants_progress(&self, token: &Json) -> bool {
-        let part = self.part(token);
-        let id = part.or_else(|| self.call_with_token(token));
-        self.locked(|state| match (part, id.and_then(|id| state.pending.waiter(id))) {
-            (_, None) => false,
-            (Some(_), Some(waiter)) => matches!(waiter.answer, Answer::Parts(_)),
-            (None, Some(waiter)) => waiter.progress.is_some(),
-        })
-    }
-
-    /// The call that a token for partial results was given with.
-    fn part(&self, token: &Json) -> Option<u64> {
-        partial::call_of(token).filter(|_| self.settings.profile.streams.partial.is_some())
-    }
-
-    /// The call that a token for progress was given with.
-    fn call_with_token(&self, token: &Json) -> Option<u64> {
-        match self.settings.profile.progress.param {
-            None => Id::from_json(token).as_u64(),
-            Some(_) => {
-                token.as_str().strip_prefix("\"call-").and_then(|id| id.strip_suffix('"')?.parse().ok())
-            }
-        }
-    }
-
-    /// Takes progress of a call to whoever made it.
-    pub(super) fn progress(&self, token: &Json, value: Json) {
-        if let Some(id) = self.part(token) {
-            return self.take_part(id, value);
-        }
-        let id = self.call_with_token(token);
-        let sender = self.locked(|state| {
-            let waiter = id.and_then(|id| state.pending.waiter(id));
-            waiter.and_then(|waiter| waiter.progress.clone())
-        });
-        // A receiver that is not fast enough does without.
-        if let Some(sender) = sender {
-            drop(sender.0.try_send(value));
-        }
-    }
-
-    /// Takes a part of an answer to whoever reads it.
-    fn take_part(&self, id: u64, value: Json) {
-        self.locked(|state| {
-            let Some(Waiter { answer: Answer::Parts(inbox), .. }) = state.pending.waiter(id) else { return };
-            if !partial::put(inbox, value) {
-                // It was read too slowly.
-                state.pending.remove(id);
-                self.settle_expected(state, Some(id));
-                self.queue_cancel(state, id);
-            }
-        });
-    }
-
     /// Gives up a call: nobody waits for its answer any more.
     pub(super) fn give_up(&self, id: u64) {
         let waiter = self.locked(|state| {
@@ -416,7 +361,7 @@ impl Link {
         drop(waiter);
     }
 
-    fn queue_cancel(&self, state: &mut State, id: u64) {
+    pub(super) fn queue_cancel(&self, state: &mut State, id: u64) {
         let (cancel, version) = (&self.settings.profile.cancel, self.version());
         let params = match version {
             Version::V2 => format!("{{\"{}\":{id}}}", cancel.member),

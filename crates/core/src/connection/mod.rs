@@ -20,6 +20,7 @@ mod link;
 mod pending;
 mod receive;
 mod streams;
+mod tokens;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -382,15 +383,12 @@ impl Future for Connection {
             }
         };
         if let Poll::Ready(result) = &result {
-            let reason = match result {
-                Ok(()) => "it was closed".to_owned(),
-                Err(error) => error.to_string(),
+            let (end, reason) = match result {
+                Ok(()) => (EndReason::Finished, CallError::Closed("it was closed".into())),
+                Err(error) => (EndReason::Failed(error.to_string()), error.into()),
             };
-            this.session.end(match result {
-                Ok(()) => EndReason::Finished,
-                Err(_) => EndReason::Failed(reason.clone()),
-            });
-            this.link.close(&CallError::Closed(reason.into()));
+            this.session.end(end);
+            this.link.close(&reason);
         }
         result
     }

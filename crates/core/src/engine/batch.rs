@@ -38,6 +38,8 @@ pub(crate) struct Batch {
     call: Call,
     /// Whether the call's context has more than that of the batch.
     is_marked: bool,
+    /// What the observer knows of the entry that is being started, for the case that it panics.
+    starting: Option<Began>,
     /// The entries that had their outcome before their turn, if there are any.
     early: Option<Box<[bool]>>,
     assembly: Assembly,
@@ -69,6 +71,7 @@ impl Batch {
             next: 0,
             open: count,
             is_marked: false,
+            starting: None,
             early: None,
             assembly: Assembly::new(count),
         }
@@ -112,9 +115,21 @@ impl Batch {
                 Ok(stop) => return stop,
                 Err(panic) => {
                     let error = crash_error(&self.call.method, panic.as_ref());
-                    self.settle(self.next - 1, Some(Err(&error)));
+                    self.settle_crashed(error);
                 }
             }
+        }
+    }
+
+    /// Answers the entry that was being started when the service panicked.
+    #[cold]
+    fn settle_crashed(&mut self, error: ErrorObject) {
+        let index = self.next - 1;
+        let began = self.starting.take();
+        let watch = self.watch(began);
+        match self.call.id().cloned() {
+            Some(id) => self.answer(index, self.call.cx.version, &id, Outcome::Error(&error), watch),
+            None => self.note_done(index, &error.into(), watch),
         }
     }
 
@@ -135,6 +150,9 @@ impl Batch {
             }
             let began =
                 if OBSERVED { self.engine.note_begun(&self.call, self.position(index)) } else { None };
+            if OBSERVED {
+                self.starting = began;
+            }
             let future = begin_unguarded(&*self.engine.service, &self.call);
             let outcome = match (future.as_ready(), self.call.id()) {
                 (Some(Reply::Value(json)), Some(id)) => (id, Outcome::Value(json)),

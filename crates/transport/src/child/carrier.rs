@@ -1,10 +1,8 @@
 //! `exec` URLs: messages with a program that is started.
 
-use std::fmt;
+use switchboard_core::{CallError, Peer};
 
-use switchboard_core::Peer;
-
-use super::{Bare, Command};
+use super::{BadCommand, Bare, Command, StartError};
 use crate::carrier::{Carrier, ConnectSetup, Url, UrlError};
 use crate::dial::DialError;
 use crate::framing::Framing;
@@ -21,32 +19,37 @@ impl Carrier for ChildCarrier {
     }
 
     fn check(&self, url: &Url) -> Result<(), UrlError> {
-        command(url).and_then(|_| Framing::of(url)).map(drop)
+        command_line(url).and_then(|_| Framing::of(url)).map(drop)
     }
 
     fn connect(&self, url: Url, setup: ConnectSetup) -> BoxFuture<'static, Result<Peer, DialError>> {
         Box::pin(async move {
-            let command: Command = command(&url)?.parse().map_err(|error| unreachable(&error))?;
+            let command = command(&url)?;
             // Programs that talk over standard input and output mostly write one message a line.
             let options = setup.stream_options(Framing::of(&url)?.unwrap_or(Framing::Lines));
-            let peer = super::connect(&command, setup.service, &options).await;
-            peer.map_err(|error| unreachable(&error))
+            Ok(super::connect(&command, setup.service, &options).await?)
         })
     }
 
     fn open(&self, url: Url, _: ConnectSetup) -> BoxFuture<'static, Result<Raw, DialError>> {
         Box::pin(async move {
-            let command: Command = command(&url)?.parse().map_err(|error| unreachable(&error))?;
-            Ok(Raw::child(Bare::start(&command).map_err(|error| unreachable(&error))?))
+            let command = command(&url)?;
+            Ok(Raw::child(Bare::start(&command)?))
         })
     }
 }
 
-fn unreachable(error: &dyn fmt::Display) -> DialError {
-    DialError::Unreachable(error.to_string())
+impl From<StartError> for DialError {
+    fn from(error: StartError) -> DialError {
+        DialError::new(error.to_string(), CallError::from(error).is_permanent())
+    }
 }
 
-fn command(url: &Url) -> Result<String, UrlError> {
+fn command(url: &Url) -> Result<Command, DialError> {
+    command_line(url)?.parse().map_err(|error: BadCommand| DialError::Refused(error.to_string()))
+}
+
+fn command_line(url: &Url) -> Result<String, UrlError> {
     match url.text_without("framing") {
         Some(command) if command.trim().is_empty() => {
             Err(UrlError::Empty(url.to_string(), "command; write it as \"exec:program argument\""))

@@ -4,7 +4,7 @@
 //! is asked to end, then it is killed. A small process beside it, the guard, does the last even if this process is
 //! killed: it waits for the end of a pipe that only we hold open.
 //!
-//! A child that [`connect`] started and that ends is gone. One that [`lasting()`] started is started again.
+//! A child that [`connect`] started and that ends is gone. One that [`reconnect()`] started is started again.
 
 mod bare;
 mod carrier;
@@ -21,8 +21,8 @@ use std::sync::Arc;
 pub(crate) use bare::Bare;
 pub(crate) use carrier::ChildCarrier;
 pub use command::{BadCommand, Command};
-use switchboard_core::lasting::{self, DialError, Lasting};
-use switchboard_core::{Connection, Engine, Origin, Peer, Service};
+use switchboard_core::reconnect::{self, ReconnectingPeer};
+use switchboard_core::{CallError, Connection, Engine, Origin, Peer, Service};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::{oneshot, watch};
 
@@ -59,26 +59,24 @@ impl StartError {
     }
 }
 
-impl From<StartError> for DialError {
-    /// A program that is not there, or that may not be started, is not there the next time either.
-    fn from(error: StartError) -> DialError {
+impl From<StartError> for CallError {
+    /// A program that does not exist, or may not be started, fails the next time, too.
+    fn from(error: StartError) -> CallError {
         let text = error.to_string().into();
-        match error {
-            StartError::NotFound(_) => DialError::Refused(text),
-            StartError::Failed { error, .. } => match DialError::from(error) {
-                DialError::Refused(_) => DialError::Refused(text),
-                _ => DialError::Unreachable(text),
-            },
-        }
+        let is_permanent = match error {
+            StartError::NotFound(_) => true,
+            StartError::Failed { error, .. } => CallError::from(error).is_permanent(),
+        };
+        if is_permanent { CallError::CannotConnect(text) } else { CallError::Unreachable(text) }
     }
 }
 
-/// Starts a program and keeps it: when it ends, it is started again.
+/// Starts a program, and restarts it when it ends.
 ///
-/// What becomes of calls and streams meanwhile, and how attempts follow each other, is told by [`lasting`](mod@lasting).
-/// A program that ends sooner than [`steady`](lasting::Backoff::steady) counts as a failed attempt;
-/// [`attempts`](lasting::Backoff::attempts) says after how many of them in a row it is left alone, which is never if
-/// nobody says so. One that cannot be started at all is not tried again.
+/// See [`reconnect`](mod@reconnect) for what becomes of calls and streams meanwhile, and how attempts follow each other. A
+/// program that ends sooner than [`steady`](reconnect::Backoff::steady) counts as a failed attempt. The number of failed
+/// attempts in a row is unlimited unless [`attempts`](reconnect::Backoff::attempts) bounds it. A program that cannot be
+/// started at all is not tried again.
 ///
 /// # Panics
 ///
@@ -89,36 +87,36 @@ impl From<StartError> for DialError {
 /// ```no_run
 /// use std::sync::Arc;
 /// use switchboard_core::Router;
-/// use switchboard_core::lasting::{Backoff, Options};
+/// use switchboard_core::reconnect::{Backoff, Options};
 /// use switchboard_transport::{child, stdio};
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let nothing = Arc::new(Router::builder().build()?);
 /// let backoff = Backoff { attempts: Some(5), ..Backoff::default() };
 /// let options = Options { backoff, ..Options::default() };
-/// let child = child::lasting("my-server --quiet".parse()?, nothing, stdio::options(), options);
+/// let child = child::reconnect("my-server --quiet".parse()?, nothing, stdio::options(), options);
 /// let sum: i64 = child.peer().call("add", [2, 3]).repeatable().await?;
 /// # Ok(())
 /// # }
 /// ```
 #[must_use = "dropping it ends the child"]
-pub fn lasting(
+pub fn reconnect(
     command: Command,
     service: Arc<dyn Service>,
     options: Options,
-    lasting: lasting::Options,
-) -> Lasting {
+    reconnect: reconnect::Options,
+) -> ReconnectingPeer {
     let start = move || {
         let (command, service, options) = (command.clone(), Arc::clone(&service), options.clone());
         async move { connect(&command, service, &options).await }
     };
-    Lasting::new(start, lasting)
+    ReconnectingPeer::with_options(start, reconnect)
 }
 
 /// Starts a program and gives it as a peer; answers what it asks with `service`.
 ///
 /// The child ends when the last clone of the peer is gone, see [`running::run`](crate::running::run). When it ends by
-/// itself, calls fail with [`CallError::Closed`](switchboard_core::CallError::Closed), which says how it ended and what
+/// itself, calls fail with [`CallError::Closed`], which says how it ended and what
 /// it said last on standard error.
 ///
 /// # Errors

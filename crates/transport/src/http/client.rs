@@ -438,7 +438,11 @@ impl Inner {
         if let Some(explained) =
             causes(error).find_map(|cause| cause.downcast_ref().cloned()).or_else(|| self.refusal.take())
         {
-            return CallError::Unreachable(tls::Explained::to_string(&explained).into());
+            let tls::Explained { text, is_permanent } = explained;
+            return match is_permanent {
+                true => CallError::CannotConnect(text.into()),
+                false => CallError::Unreachable(text.into()),
+            };
         }
         let io_kind = causes(error).find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
         if error.is_connect() {

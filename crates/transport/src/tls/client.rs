@@ -101,7 +101,10 @@ impl ClientTls {
     pub(crate) async fn connect(&self, tcp: TcpStream, host: &str) -> Result<TlsClientStream, Explained> {
         let name = match &self.server_name {
             Some(name) => name.clone(),
-            None => parse_name(host).map_err(|error| Explained(error.to_string()))?,
+            None => {
+                let unnamed = |error: TlsError| Explained { text: error.to_string(), is_permanent: true };
+                parse_name(host).map_err(unnamed)?
+            }
         };
         let connector = TlsConnector::from(Arc::clone(&self.config));
         let stream = connector.connect(name, tcp).await.map_err(|error| explain(&error, host))?;

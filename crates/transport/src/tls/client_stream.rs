@@ -38,7 +38,12 @@ impl TlsClientStream {
     /// The same error, in plain words if it is one of TLS.
     fn explained(&self, error: io::Error) -> io::Error {
         let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-        if tls.is_some() { io::Error::new(error.kind(), explain(&error, &self.host)) } else { error }
+        if tls.is_none() {
+            return error;
+        }
+        let explained = explain(&error, &self.host);
+        let kind = if explained.is_permanent { io::ErrorKind::PermissionDenied } else { error.kind() };
+        io::Error::new(kind, explained)
     }
 
     /// After a failed write: the reason that the far side gave, if it gave one. A socket that cannot be written to any

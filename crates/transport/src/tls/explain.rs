@@ -6,13 +6,17 @@ use rustls::{AlertDescription, CertificateError, Error};
 
 /// Why TLS failed, in words for whoever has to mend it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct Explained(pub(crate) String);
+#[error("{text}")]
+pub(crate) struct Explained {
+    pub(crate) text: String,
+    /// Whether it fails again until somebody changes something: a certificate, a host, a port.
+    pub(crate) is_permanent: bool,
+}
 
 /// What a failure to speak TLS with this host means.
 pub(crate) fn explain(error: &io::Error, host: &str) -> Explained {
     let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
-    Explained(match tls {
+    let text = match tls {
         Some(Error::InvalidCertificate(problem)) => certificate(problem, host),
         Some(Error::AlertReceived(alert)) => alerted(*alert, host),
         Some(Error::InvalidMessage(_)) => {
@@ -23,7 +27,17 @@ pub(crate) fn explain(error: &io::Error, host: &str) -> Explained {
             format!("{host} closed the connection instead of speaking TLS")
         }
         None => format!("TLS with {host} failed: {error}"),
-    })
+    };
+    // What the network does may pass; what the two sides think of each other stays.
+    let is_permanent =
+        tls.is_some_and(|error| !matches!(error, Error::AlertReceived(alert) if may_pass(*alert)));
+    Explained { text, is_permanent }
+}
+
+/// Whether a server that says this may say something else the next time.
+fn may_pass(alert: AlertDescription) -> bool {
+    use AlertDescription as A;
+    matches!(alert, A::InternalError | A::CloseNotify | A::UserCanceled | A::Unknown(_))
 }
 
 fn certificate(problem: &CertificateError, host: &str) -> String {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use switchboard_core::{ErrorObject, Peer};
+use switchboard_core::{CallError, ErrorObject, Peer};
 use tokio::net::UnixStream;
 
 use crate::carrier::{Carrier, ConnectSetup, ListenSetup, Url, UrlError};
@@ -46,7 +46,7 @@ impl Carrier for UnixCarrier {
                 ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
                     DialError::Unreachable(format!("nothing listens on {}", path.display()))
                 }
-                _ => DialError::Unreachable(error.to_string()),
+                _ => DialError::new(error.to_string(), CallError::from(error).is_permanent()),
             })
         })
     }

@@ -64,6 +64,6 @@ fn unreachable(error: ConnectError) -> DialError {
         ConnectError::Unreachable { target, error } if net::is_refused(&error) => {
             DialError::Unreachable(format!("nothing listens on {target}"))
         }
-        error => DialError::Unreachable(error.to_string()),
+        error => DialError::new(error.to_string(), error.is_permanent()),
     }
 }

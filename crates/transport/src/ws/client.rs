@@ -90,6 +90,30 @@ pub enum ConnectError {
     },
 }
 
+impl ConnectError {
+    /// Whether another attempt would fail alike until somebody changes something: the URL, the credentials, the server.
+    #[must_use]
+    pub fn is_permanent(&self) -> bool {
+        match self {
+            ConnectError::Url(_) | ConnectError::Credentials => true,
+            ConnectError::Refused { status, .. } => is_permanent(*status),
+            // TLS is explained by an error of this kind.
+            ConnectError::Broken { error, .. } | ConnectError::Unreachable { error, .. } => {
+                error.kind() == io::ErrorKind::PermissionDenied
+            }
+            ConnectError::NotWebSocket { .. } | ConnectError::TimedOut(_) => false,
+        }
+    }
+}
+
+/// Whether a server that answers with this status does so until something changes: not if it has too much to do, or
+/// stands behind something that cannot reach it.
+fn is_permanent(status: StatusCode) -> bool {
+    let may_pass =
+        [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_EARLY, StatusCode::TOO_MANY_REQUESTS].contains(&status);
+    !status.is_server_error() && !may_pass
+}
+
 /// What a server said, if it said anything; of an error of JSON-RPC what is wrong.
 fn quoted(body: &str) -> String {
     match body {
@@ -368,5 +392,15 @@ mod tests {
         check(r#"{"error":{"code":1,"message":"no","data":{"details":"why"}}}"#, ": \"why\"");
         check(r#"{"error":{"code":1,"message":"no","data":[1]}}"#, ": \"no\"");
         check(r#"{"error":5}"#, r#": "{\"error\":5}""#);
+    }
+
+    #[test]
+    fn a_refusal_is_permanent_unless_the_server_is_busy_or_broken() {
+        for status in [301, 400, 401, 403, 404, 426] {
+            assert!(is_permanent(StatusCode::from_u16(status).unwrap()), "{status}");
+        }
+        for status in [408, 425, 429, 500, 502, 503, 504] {
+            assert!(!is_permanent(StatusCode::from_u16(status).unwrap()), "{status}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
 use http::{HeaderMap, HeaderName};
 
@@ -10,9 +10,7 @@ use super::{Event, LIMIT};
 use crate::bench::form::Form;
 use crate::bench::work::Text;
 use crate::check::wire::http::write_headers;
-
-/// The most bytes that the head of a response may have.
-const HEAD: usize = 64 << 10;
+use crate::responses::{self, Read, Responses};
 
 /// What every request begins with.
 #[derive(Clone, Debug)]
@@ -40,37 +38,12 @@ impl Head {
 #[derive(Debug)]
 pub(crate) struct Http {
     head: Head,
-    buffer: BytesMut,
-    body: Body,
-    response: Response,
-}
-
-/// The head of the response that came last, as far as it matters.
-#[derive(Clone, Copy, Debug, Default)]
-struct Response {
-    status: u16,
-    is_last: bool,
-    is_stream: bool,
-}
-
-/// What comes next.
-#[derive(Debug)]
-enum Body {
-    /// The head of a response.
-    Head,
-    /// A body of this many bytes.
-    Sized(usize),
-    /// More chunks; these came before.
-    Chunks(BytesMut),
-    /// All until the end of the connection.
-    Rest,
-    /// The end of the connection: the last response is here.
-    Nothing,
+    responses: Responses,
 }
 
 impl Http {
     pub(crate) fn new(head: Head) -> Http {
-        Http { head, buffer: BytesMut::new(), body: Body::Head, response: Response::default() }
+        Http { head, responses: Responses::new(LIMIT) }
     }
 
     pub(super) fn form(&self, text: &Text) -> Form {
@@ -82,97 +55,25 @@ impl Http {
     }
 
     pub(super) fn feed(&mut self, bytes: &[u8]) {
-        self.buffer.extend_from_slice(bytes);
+        self.responses.buffer().extend_from_slice(bytes);
     }
 
     pub(super) fn said(&self) -> String {
-        format!("HTTP status {}", self.response.status)
+        format!("HTTP status {}", self.responses.head().status)
     }
 
     pub(super) fn next(&mut self) -> Result<Option<Event>, String> {
-        loop {
-            match &mut self.body {
-                Body::Head => {
-                    if !self.take_head()? {
-                        return Ok(None);
-                    }
-                }
-                Body::Sized(length) if self.buffer.len() < *length => return Ok(None),
-                Body::Sized(length) => {
-                    let body = self.buffer.split_to(*length).freeze();
-                    return Ok(Some(self.answer(body)));
-                }
-                Body::Chunks(body) => match take_chunk(&mut self.buffer, body)? {
-                    Chunk::Missing => return Ok(None),
-                    Chunk::Taken => {}
-                    Chunk::Last => {
-                        let body = body.split().freeze();
-                        return Ok(Some(self.answer(body)));
-                    }
-                },
-                Body::Rest if self.buffer.len() > LIMIT => return Err(too_long()),
-                Body::Rest => return Ok(None),
-                Body::Nothing => return Ok(Some(Event::End)),
-            }
-        }
+        Ok(self.responses.next()?.map(|read| self.event(read)))
     }
 
     pub(super) fn finish(&mut self) -> Option<Event> {
-        match self.body {
-            Body::Rest => {
-                let body = self.buffer.split().freeze();
-                Some(self.answer(body))
-            }
-            // Nothing has begun, so nothing is cut short.
-            Body::Head if self.buffer.is_empty() => Some(Event::End),
-            _ => None,
-        }
+        self.responses.finish().map(|read| self.event(read))
     }
 
-    /// Takes the head of a response, if it is there as a whole. Those that say that more will come are skipped.
-    fn take_head(&mut self) -> Result<bool, String> {
-        let mut fields = [httparse::EMPTY_HEADER; 64];
-        let mut head = httparse::Response::new(&mut fields);
-        let size = match head.parse(&self.buffer) {
-            Ok(httparse::Status::Complete(size)) => size,
-            Ok(httparse::Status::Partial) if self.buffer.len() > HEAD => {
-                return Err("the head of a response does not end".to_owned());
-            }
-            Ok(httparse::Status::Partial) => return Ok(false),
-            Err(error) => return Err(format!("what came is no HTTP/1.1: {error}")),
-        };
-        let status = head.code.unwrap_or(0);
-        let mut response = Response { status, is_last: head.version == Some(0), is_stream: false };
-        let mut body = Body::Rest;
-        for field in head.headers.iter() {
-            let is = |name: &str| field.name.eq_ignore_ascii_case(name);
-            if is("content-length") && !matches!(body, Body::Chunks(_)) {
-                body = Body::Sized(length(field.value)?);
-            } else if is("transfer-encoding") {
-                body = Body::Chunks(BytesMut::new());
-            } else if is("connection") {
-                let says = |word: &[u8]| contains(field.value, word);
-                response.is_last = says(b"close") || (response.is_last && !says(b"keep-alive"));
-            } else if is("content-type") {
-                response.is_stream = contains(field.value, b"text/event-stream");
-            }
-        }
-        if matches!(status, 204 | 304) {
-            body = Body::Sized(0);
-        }
-        self.buffer.advance(size);
-        if status >= 200 {
-            // Where the end of the connection is the end of the body, nothing else can follow.
-            response.is_last |= matches!(body, Body::Rest);
-            (self.response, self.body) = (response, body);
-        }
-        Ok(true)
-    }
-
-    /// The body of a response, as what it is.
-    fn answer(&mut self, body: Bytes) -> Event {
-        let Response { status, is_last, is_stream } = self.response;
-        self.body = if is_last { Body::Nothing } else { Body::Head };
+    /// A response, as what it is.
+    fn event(&self, read: Read) -> Event {
+        let Read::Response(body) = read else { return Event::End };
+        let responses::Head { status, is_stream, .. } = *self.responses.head();
         let body = if is_stream { last_event(&body) } else { body };
         match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'{' | b'[') => Event::Message(body),
@@ -191,60 +92,6 @@ fn last_event(body: &Bytes) -> Bytes {
     let lines = body.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"data:"));
     let last = lines.map(<[u8]>::trim_ascii).rfind(|data| !data.is_empty() && *data != b"[DONE]");
     last.map_or_else(Bytes::new, |data| body.slice_ref(data))
-}
-
-fn length(value: &[u8]) -> Result<usize, String> {
-    let text = std::str::from_utf8(value).unwrap_or_default().trim();
-    match text.parse::<usize>() {
-        Ok(length) if length <= LIMIT && text.bytes().all(|byte| byte.is_ascii_digit()) => Ok(length),
-        Ok(_) => Err(too_long()),
-        Err(_) => Err(format!("the response has the length {text:?}")),
-    }
-}
-
-fn too_long() -> String {
-    format!("the response is longer than {} MiB", LIMIT >> 20)
-}
-
-fn contains(value: &[u8], word: &[u8]) -> bool {
-    value.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word))
-}
-
-enum Chunk {
-    Missing,
-    Taken,
-    Last,
-}
-
-/// Takes one chunk, if it is there as a whole.
-fn take_chunk(buffer: &mut BytesMut, body: &mut BytesMut) -> Result<Chunk, String> {
-    let (start, size) = match httparse::parse_chunk_size(buffer) {
-        Ok(httparse::Status::Complete(found)) => found,
-        Ok(httparse::Status::Partial) if buffer.len() < HEAD => return Ok(Chunk::Missing),
-        _ => return Err("a chunk of the response has no size".to_owned()),
-    };
-    let size = usize::try_from(size).ok().filter(|size| *size <= LIMIT - body.len()).ok_or_else(too_long)?;
-    if buffer.len() < start + size + 2 {
-        return Ok(Chunk::Missing);
-    }
-    if size == 0 {
-        // Fields may follow the last chunk, up to an empty line.
-        let Some(end) = buffer[start..].windows(2).position(|pair| pair == b"\r\n") else {
-            return Ok(Chunk::Missing);
-        };
-        if end > 0 {
-            let Some(end) = buffer[start..].windows(4).position(|part| part == b"\r\n\r\n") else {
-                return Ok(Chunk::Missing);
-            };
-            buffer.advance(start + end + 4);
-        } else {
-            buffer.advance(start + 2);
-        }
-        return Ok(Chunk::Last);
-    }
-    body.extend_from_slice(&buffer[start..start + size]);
-    buffer.advance(start + size + 2);
-    Ok(Chunk::Taken)
 }
 
 #[cfg(test)]

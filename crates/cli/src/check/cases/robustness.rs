@@ -109,8 +109,7 @@ async fn slow(bench: &mut Bench) -> Result<String, String> {
             tokio::io::AsyncWriteExt::write_all(&mut open, part).await.map_err(|error| error.to_string())?;
             tokio::time::sleep(pause).await;
         }
-        let mut buffer = bytes::BytesMut::new();
-        let read = crate::check::wire::http::read(&mut open, &mut buffer, "POST", bench.endpoint.limit);
+        let read = crate::check::wire::http::read(&mut open, "POST", bench.endpoint.limit);
         return match timeout(bench.timeout, read).await {
             Ok(Ok((head, _))) if head.status < 500 => Ok(format!("status {}", head.status)),
             Ok(Ok((head, _))) => Err(format!("status {}", head.status)),
@@ -178,8 +177,7 @@ async fn many(bench: &mut Bench) -> Result<String, String> {
         let call = good(bench);
         for (number, open) in lines.iter_mut().enumerate() {
             let _ = tokio::io::AsyncWriteExt::write_all(open, &call).await;
-            let mut buffer = bytes::BytesMut::new();
-            let read = crate::check::wire::http::read(open, &mut buffer, "POST", bench.endpoint.limit);
+            let read = crate::check::wire::http::read(open, "POST", bench.endpoint.limit);
             match timeout(bench.timeout, read).await {
                 Ok(Ok(_)) => {}
                 Ok(Err(why)) => return Err(format!("connection {number}: {why}")),

@@ -1,17 +1,13 @@
 //! HTTP/1.1 by hand: requests that may be wrong, and responses as they are.
 
-use std::fmt;
-
-use bytes::{Buf, BytesMut};
+use bytes::Bytes;
 use http::HeaderMap;
 use switchboard::{Direction, Raw, Wire};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::Endpoint;
 use crate::check::shown;
-
-/// The most bytes that the head of a response may have.
-const HEAD: usize = 64 << 10;
+use crate::responses::{Head, Read, Responses};
 
 /// A request.
 #[derive(Clone, Debug)]
@@ -37,13 +33,6 @@ pub(crate) enum Length {
     Says(&'static str),
     /// Both the truth and chunks.
     Both,
-}
-
-/// The head of a response.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Head {
-    pub(crate) status: u16,
-    headers: Vec<(String, String)>,
 }
 
 impl Request {
@@ -131,25 +120,6 @@ impl Request {
     }
 }
 
-impl Head {
-    /// The value of a header, by its name in lower case.
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
-    }
-
-    /// Whether a stream of events follows.
-    pub(crate) fn is_stream(&self) -> bool {
-        self.header("content-type").is_some_and(|value| value.starts_with("text/event-stream"))
-    }
-}
-
-impl fmt::Display for Head {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "HTTP/1.1 {}", self.status)?;
-        self.headers.iter().try_for_each(|(name, value)| write!(f, "\n{name}: {value}"))
-    }
-}
-
 /// Appends headers.
 pub(crate) fn write_headers(bytes: &mut Vec<u8>, headers: &HeaderMap) {
     for (name, value) in headers {
@@ -161,7 +131,7 @@ pub(crate) fn write_headers(bytes: &mut Vec<u8>, headers: &HeaderMap) {
 }
 
 /// Sends a request on a connection of its own and reads the response.
-pub(crate) async fn exchange(endpoint: &Endpoint, request: &Request) -> Result<(Head, Vec<u8>), String> {
+pub(crate) async fn exchange(endpoint: &Endpoint, request: &Request) -> Result<(Head, Bytes), String> {
     let mut raw = endpoint.open().await.map_err(|error| error.to_string())?;
     // A server may answer before it has read all, and read no more.
     let bytes = request.bytes(endpoint);
@@ -170,7 +140,7 @@ pub(crate) async fn exchange(endpoint: &Endpoint, request: &Request) -> Result<(
     }
     let _ = raw.write_all(&bytes).await;
     let _ = raw.flush().await;
-    let response = read(&mut raw, &mut BytesMut::new(), request.method, endpoint.limit).await;
+    let response = read(&mut raw, request.method, endpoint.limit).await;
     match (&endpoint.tap, &response) {
         (Some(tap), Ok((head, body))) => shown::response(tap, head, body),
         (Some(tap), Err(why)) => tap.show(Direction::Received, Wire::Carrier(why)),
@@ -179,98 +149,18 @@ pub(crate) async fn exchange(endpoint: &Endpoint, request: &Request) -> Result<(
     response
 }
 
-/// Reads one response; what comes behind it stays in the buffer. A stream of events that was asked for by GET is not read,
-/// because it has no end.
-pub(crate) async fn read(
-    raw: &mut Raw,
-    buffer: &mut BytesMut,
-    method: &str,
-    limit: usize,
-) -> Result<(Head, Vec<u8>), String> {
-    let (has_no_body, is_get) = (method == "HEAD", method == "GET");
-    let head = loop {
-        match take_head(buffer)? {
-            // More will come.
-            Some(head) if head.status < 200 => {}
-            Some(head) => break head,
-            None => more(raw, buffer, limit, "the connection ended without a response").await?,
-        }
-    };
-    if has_no_body || matches!(head.status, 204 | 304) || (is_get && head.is_stream()) {
-        return Ok((head, Vec::new()));
-    }
-    let is_chunked = head.header("transfer-encoding").is_some_and(|value| value.contains("chunked"));
-    let length = head.header("content-length").map(str::parse::<usize>);
-    let body = match length {
-        _ if is_chunked => chunks(raw, buffer, limit).await?,
-        Some(Ok(length)) if length <= limit => {
-            while buffer.len() < length {
-                more(raw, buffer, limit, "the body of the response was cut short").await?;
-            }
-            buffer.split_to(length).to_vec()
-        }
-        Some(_) => return Err("the response has no length that can be read".to_owned()),
-        None => {
-            while more(raw, buffer, limit, "").await.is_ok() {}
-            buffer.split().to_vec()
-        }
-    };
-    Ok((head, body))
-}
-
-async fn more(raw: &mut Raw, buffer: &mut BytesMut, limit: usize, what: &str) -> Result<(), String> {
-    if buffer.len() > limit + HEAD {
-        return Err("the response is too long".to_owned());
-    }
-    match raw.read_buf(buffer).await {
-        Ok(1..) => Ok(()),
-        Ok(0) | Err(_) => Err(what.to_owned()),
-    }
-}
-
-async fn chunks(raw: &mut Raw, buffer: &mut BytesMut, limit: usize) -> Result<Vec<u8>, String> {
-    const CUT: &str = "the body of the response was cut short";
-    let mut body = Vec::new();
+/// Reads one response to a request with this method.
+pub(crate) async fn read(raw: &mut Raw, method: &'static str, limit: usize) -> Result<(Head, Bytes), String> {
+    let mut responses = Responses::to(method, limit);
     loop {
-        let end = loop {
-            match buffer.windows(2).position(|pair| pair == b"\r\n") {
-                Some(end) => break end,
-                None => more(raw, buffer, limit, CUT).await?,
-            }
+        let read = match responses.next()? {
+            Some(read) => read,
+            None if matches!(raw.read_buf(responses.buffer()).await, Ok(1..)) => continue,
+            None => responses.finish().ok_or("the response was cut off")?,
         };
-        let line = String::from_utf8_lossy(&buffer[..end]).into_owned();
-        buffer.advance(end + 2);
-        let size = usize::from_str_radix(line.split(';').next().unwrap_or_default().trim(), 16);
-        let size = size.ok().filter(|size| *size <= limit).ok_or("a chunk of the response has no size")?;
-        while buffer.len() < size + 2 {
-            more(raw, buffer, limit, CUT).await?;
-        }
-        body.extend_from_slice(&buffer[..size]);
-        buffer.advance(size + 2);
-        if size == 0 {
-            return Ok(body);
-        }
-        if body.len() > limit {
-            return Err("the response is too long".to_owned());
-        }
+        return match read {
+            Read::Response(body) => Ok((responses.head().clone(), body)),
+            Read::End => Err("the connection ended without a response".to_owned()),
+        };
     }
-}
-
-/// Takes the head of a response out of the buffer, if it is there as a whole.
-pub(crate) fn take_head(buffer: &mut BytesMut) -> Result<Option<Head>, String> {
-    let mut fields = [httparse::EMPTY_HEADER; 96];
-    let mut response = httparse::Response::new(&mut fields);
-    let size = match response.parse(buffer) {
-        Ok(httparse::Status::Complete(size)) => size,
-        Ok(httparse::Status::Partial) if buffer.len() > HEAD => {
-            return Err("the head of the response does not end".to_owned());
-        }
-        Ok(httparse::Status::Partial) => return Ok(None),
-        Err(error) => return Err(format!("what came is no HTTP: {error}")),
-    };
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let headers = response.headers.iter().map(|field| (field.name.to_lowercase(), text(field.value)));
-    let head = Head { status: response.code.unwrap_or(0), headers: headers.collect() };
-    buffer.advance(size);
-    Ok(Some(head))
 }

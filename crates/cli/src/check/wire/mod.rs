@@ -15,7 +15,7 @@ use switchboard::{Dial, DialError, Raw, Tap};
 use crate::target::{is_http, is_websocket};
 
 pub(crate) use deaths::Deaths;
-pub(crate) use http::{Head, Length, Request};
+pub(crate) use http::{Length, Request};
 pub(crate) use line::{Line, Received};
 
 /// Where the server is, and what is spoken there.

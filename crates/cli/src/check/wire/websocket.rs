@@ -7,6 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::line::Received;
 use super::{Endpoint, http};
+use crate::responses::Head;
 
 /// The opcode of a text message.
 pub(crate) const TEXT: u8 = 1;
@@ -106,7 +107,7 @@ pub(crate) async fn shake_hands(mut raw: Raw, endpoint: &Endpoint) -> Result<(Ra
     raw.write_all(&text).await.map_err(|error| error.to_string())?;
     let mut buffer = BytesMut::new();
     loop {
-        if let Some(head) = http::take_head(&mut buffer)? {
+        if let Some(head) = Head::take(&mut buffer)? {
             let accept = head.header("sec-websocket-accept");
             return match (head.status, accept) {
                 (101, Some(accept)) if accept == KEY.1 => Ok((raw, buffer)),

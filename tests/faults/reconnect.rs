@@ -1,4 +1,4 @@
-//! A lasting peer over connections that are cut at random bytes: one outcome a call, nothing twice that may not be.
+//! A reconnecting peer over connections that are cut at random bytes: one outcome a call, nothing twice that may not be.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use switchboard_core::lasting::{DialError, Lasting};
+use switchboard_core::reconnect::ReconnectingPeer;
 use switchboard_core::{CallError, Context, ErrorObject, Json, Method, Peer, Router, Settings};
 use switchboard_tests::proxy::{Fault, Faults, seed};
 use tokio::task::JoinSet;
 
-use crate::halves::at_once;
-use crate::rig::{Running, connect, within};
+use crate::halves::reconnecting;
+use crate::rig::{Running, within};
 
 /// How often each argument was run, and how many handlers and streams live.
 #[derive(Clone, Default)]
@@ -118,10 +118,10 @@ async fn act(peer: &Peer, book: &Book, random: &mut fastrand::Rng) -> Option<u64
     None
 }
 
-async fn load(lasting: &Lasting, book: &Book, random: &mut fastrand::Rng) -> Vec<u64> {
+async fn load(client: &ReconnectingPeer, book: &Book, random: &mut fastrand::Rng) -> Vec<u64> {
     let mut tasks = JoinSet::new();
     for _ in 0..6 {
-        let (peer, book, mut random) = (lasting.peer(), book.clone(), random.fork());
+        let (peer, book, mut random) = (client.peer(), book.clone(), random.fork());
         tasks.spawn(async move {
             let mut noted = Vec::new();
             for _ in 0..50 {
@@ -153,14 +153,10 @@ async fn check(url: &'static str) {
     });
     let proxy = proxy.await;
     let through = server.through(&proxy);
-    let dial = move || {
-        let url = through.clone();
-        async move { connect(&url).await.map_err(|error| DialError::Unreachable(error.to_string().into())) }
-    };
-    let lasting = Lasting::new(dial, at_once());
-    let noted = load(&lasting, &book, &mut random).await;
-    assert!(format!("{lasting:?}").contains("waiting: 0"), "{lasting:?}");
-    drop(lasting);
+    let client = reconnecting(through);
+    let noted = load(&client, &book, &mut random).await;
+    assert!(format!("{client:?}").contains("waiting: 0"), "{client:?}");
+    drop(client);
     within(async {
         while book.alive.load(Ordering::SeqCst) > 0 {
             tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! What can be seen of a connection from outside.
+//! The state of a connection, as seen from outside.
 
 use std::borrow::Cow;
 
@@ -7,43 +7,45 @@ use tokio::time::Instant;
 
 use crate::call_error::CallError;
 
-/// How it stands with the connection.
+/// The state of a connection.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum State {
+    /// There is no connection, because nothing needs one: see [`Options::on_demand`](super::Options::on_demand).
+    Idle,
     /// An attempt to connect is under way.
     Connecting {
-        /// Which attempt it is since all was well, from 1 on.
+        /// The number of this attempt since the last success, from 1 on.
         attempt: u32,
     },
     /// There is a connection.
     Connected,
-    /// The connection broke, or could not be made; the next attempt waits for its time.
+    /// The connection broke, or could not be made; the next attempt is scheduled.
     Waiting {
-        /// Which attempt comes next, from 1 on.
+        /// The number of the next attempt, from 1 on.
         attempt: u32,
-        /// When it comes.
+        /// When it starts.
         until: Instant,
         /// What happened.
         reason: Cow<'static, str>,
     },
-    /// It is over: no more attempts are made.
+    /// No more attempts are made.
     Closed(CallError),
 }
 
-/// Sees each change of a connection's [`State`]. It does not keep the connection.
+/// Watches the [`State`] of a connection. It does not keep the connection open.
 #[derive(Clone, Debug)]
 pub struct Watch(pub(super) watch::Receiver<State>);
 
 impl Watch {
-    /// How it stands now.
+    /// The current state.
     #[must_use]
     pub fn state(&self) -> State {
         self.0.borrow().clone()
     }
 
-    /// Waits for a change since this was last asked, and gives what came of it; `None` when no more can come. Of
-    /// several changes only the last is seen.
+    /// Waits for the next change and returns the new state, or `None` when no more changes can follow. If the state
+    /// changed several times since the last call, only the latest is returned.
     ///
     /// # Cancel safety
     ///
@@ -57,13 +59,13 @@ impl Watch {
     ///
     /// # Errors
     ///
-    /// When there will be none any more.
+    /// When no more attempts are made.
     pub async fn connected(&mut self) -> Result<(), CallError> {
         let found = self.0.wait_for(|state| matches!(state, State::Connected | State::Closed(_))).await;
         match found.as_deref() {
             Ok(State::Closed(reason)) => Err(reason.clone()),
             Ok(_) => Ok(()),
-            Err(_) => Err(CallError::Closed("nobody keeps the connection any more".into())),
+            Err(_) => Err(CallError::Closed(super::GONE.into())),
         }
     }
 }

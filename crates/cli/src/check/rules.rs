@@ -1,14 +1,11 @@
-//! The rules that cases cite: what each says, and where it stands.
+//! The rules that cases cite: what each says, and where it stands. Their page, `rules.md`, is the only list of them.
 
-mod carriers;
-mod safety;
-mod v1;
-mod v2;
+const PAGE: &str = include_str!("rules.md");
 
 /// A rule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
-    /// As cases cite it.
+    /// The identifier that cases cite.
     pub(crate) id: &'static str,
     /// What it says.
     pub(crate) text: &'static str,
@@ -16,16 +13,15 @@ pub(crate) struct Rule {
     pub(crate) source: &'static str,
 }
 
-const SILENT: &str = "recommended; the specification is silent";
-
-const fn rule(id: &'static str, text: &'static str, source: &'static str) -> Rule {
-    Rule { id, text, source }
+/// Every rule, in the order of the page.
+pub(crate) fn all() -> impl Iterator<Item = Rule> {
+    PAGE.lines().filter_map(row)
 }
 
-/// Every rule, in the order of the areas.
-pub(crate) fn all() -> impl Iterator<Item = Rule> {
-    let parts: [&[Rule]; 5] = [&v2::MESSAGES, &v2::TEXTS, &v1::RULES, &carriers::RULES, &safety::RULES];
-    parts.into_iter().flatten().copied()
+/// A row of one of its tables.
+fn row(line: &'static str) -> Option<Rule> {
+    let mut cells = line.strip_prefix("| `")?.strip_suffix(" |")?.split(" | ");
+    Some(Rule { id: cells.next()?.strip_suffix('`')?, text: cells.next()?, source: cells.next()? })
 }
 
 /// The rule of this name, in any case.
@@ -48,7 +44,7 @@ mod tests {
     #[test]
     fn the_rules_are_those_that_are_cited() {
         let known: BTreeSet<&str> = all().map(|rule| rule.id).collect();
-        assert_eq!(known.len(), all().count(), "a rule stands twice");
+        assert_eq!(known.len(), all().count(), "a rule is listed twice");
         let cited = cases::all().into_iter().flat_map(|case| case.rules.iter().copied());
         let cited: BTreeSet<&str> =
             cited.chain(watch::claims().into_iter().flat_map(|(_, _, rules)| rules).copied()).collect();
@@ -58,13 +54,9 @@ mod tests {
     }
 
     #[test]
-    fn the_documentation_has_each_rule() {
-        let page = include_str!("../../../../../docs/checking-rules.md");
-        for rule in all() {
-            let row = format!("| `{}` | {} | {} |", rule.id, rule.text, rule.source);
-            assert!(page.contains(&row), "docs/checking-rules.md lacks {row}");
+    fn every_row_of_the_page_is_a_rule() {
+        for line in PAGE.lines().filter(|line| line.starts_with("| `")) {
+            assert!(row(line).is_some() && line.matches(" | ").count() == 2, "{line}");
         }
-        let rows = page.lines().filter(|line| line.starts_with("| `")).count();
-        assert_eq!(rows, all().count(), "docs/checking-rules.md has rows of no rule");
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use switchboard_core::lasting::Options;
+use switchboard_core::reconnect::{Backoff, Options};
 use switchboard_core::{
     Call, CallError, Code, Context, ErrorObject, Json, Method, Router, RouterBuilder, Service,
 };
@@ -104,12 +104,12 @@ async fn what_waits_for_a_connection_is_sent_in_order() {
         Ok::<_, ErrorObject>(n)
     })));
     server.refuse(nobody_listens());
-    let lasting = server.client(at_once());
+    let client = server.client(at_once());
     let params = |n: u32| Some(Json::encode(&[n]).unwrap());
     let calls: Vec<_> = (0..50)
         .map(|n| match n % 2 {
-            0 => lasting.call(&Call::new("hear", params(n))),
-            _ => lasting.call(&Call::notification("hear", params(n))),
+            0 => client.call(&Call::new("hear", params(n))),
+            _ => client.call(&Call::notification("hear", params(n))),
         })
         .collect();
     server.refuse(None);
@@ -126,12 +126,30 @@ async fn a_call_that_finds_no_connection_in_time_was_not_sent() {
     let patient = server.client(at_once()).peer();
     let error = patient.call::<Json>("x", ()).await.unwrap_err();
     assert!(matches!(&error, CallError::Unreachable(why) if why.contains("nobody listens")), "{error}");
-    let short = patient.call::<Json>("x", ()).timeout(Duration::from_secs(1)).await;
-    assert_eq!(short, Err(CallError::TimedOut));
-    let hasty = server.client(Options { patience: Duration::ZERO, ..at_once() }).peer();
+    let short = patient.call::<Json>("x", ()).timeout(Duration::from_secs(1)).await.unwrap_err();
+    assert!(matches!(&short, CallError::Unreachable(why) if why.contains("nobody listens")), "{short}");
+    let hasty = server.client(Options { connect_wait: Duration::ZERO, ..at_once() }).peer();
     let start = tokio::time::Instant::now();
     assert!(matches!(hasty.call::<Json>("x", ()).await, Err(CallError::Unreachable(_))));
     assert!(matches!(hasty.notify("x", ()).await, Err(CallError::Unreachable(_))));
+    assert_eq!(start.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_deadline_is_before_the_next_attempt_fails_without_waiting() {
+    let (server, mut dials) = Server::new(Router::builder());
+    server.refuse(nobody_listens());
+    let ten = Duration::from_secs(10);
+    let backoff = Backoff { first: ten, longest: ten, jitter: 0.0, ..Backoff::default() };
+    let client = server.client(Options { backoff, ..Options::default() });
+    let start = tokio::time::Instant::now();
+    let early =
+        tokio::spawn(client.peer().call::<Json>("x", ()).timeout(Duration::from_secs(1)).into_future());
+    dials.recv().await.unwrap();
+    let late = client.peer().call::<Json>("x", ()).timeout(Duration::from_secs(9));
+    for error in [early.await.unwrap(), late.await] {
+        assert_eq!(error, Err(nobody_listens().unwrap()));
+    }
     assert_eq!(start.elapsed(), Duration::ZERO);
 }
 
@@ -139,11 +157,11 @@ async fn a_call_that_finds_no_connection_in_time_was_not_sent() {
 async fn only_so_many_calls_wait_and_one_that_is_dropped_makes_room() {
     let (server, _) = Server::new(Router::builder());
     server.refuse(nobody_listens());
-    let lasting = server.client(Options { waiting: 2, ..at_once() });
-    let mut calls: Vec<_> = (0..2).map(|_| lasting.call(&Call::new("x", None))).collect();
-    let full = lasting.peer().call::<Json>("x", ()).await.unwrap_err();
+    let client = server.client(Options { waiting: 2, ..at_once() });
+    let mut calls: Vec<_> = (0..2).map(|_| client.call(&Call::new("x", None))).collect();
+    let full = client.peer().call::<Json>("x", ()).await.unwrap_err();
     assert!(matches!(full, CallError::Busy(_)), "{full}");
-    assert!(format!("{lasting:?}").contains("waiting: 2"), "{lasting:?}");
+    assert!(format!("{client:?}").contains("waiting: 2"), "{client:?}");
     calls.pop();
-    assert!(lasting.call(&Call::new("x", None)).into_ready().is_err());
+    assert!(client.call(&Call::new("x", None)).into_ready().is_err());
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use switchboard_core::lasting::Lasting;
+use switchboard_core::reconnect::ReconnectingPeer;
 use switchboard_core::{CallError, Context, ErrorObject, Json, Method, Peer, Router, RouterBuilder};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
@@ -116,10 +116,10 @@ async fn act(peer: &Peer, book: &Book, random: &mut fastrand::Rng) {
     book.answered.fetch_add(1, Ordering::SeqCst);
 }
 
-async fn load(lasting: &Lasting, book: &Book, mut random: fastrand::Rng) {
+async fn load(client: &ReconnectingPeer, book: &Book, mut random: fastrand::Rng) {
     let mut tasks = JoinSet::new();
     for _ in 0..8 {
-        let (peer, book, mut random) = (lasting.peer(), book.clone(), random.fork());
+        let (peer, book, mut random) = (client.peer(), book.clone(), random.fork());
         tasks.spawn(async move {
             for _ in 0..150 {
                 act(&peer, &book, &mut random).await;
@@ -142,7 +142,7 @@ async fn every_call_has_one_outcome_and_what_is_not_repeatable_runs_at_most_once
     let (server, _) = Server::new(methods(&book));
     let mut options = at_once();
     options.backoff.longest = Duration::from_millis(1);
-    let lasting = server.client(options);
+    let client = server.client(options);
     let is_over = Arc::new(AtomicBool::new(false));
     let cutting = {
         let (server, is_over, mut random) = (server.clone(), Arc::clone(&is_over), random.fork());
@@ -155,13 +155,13 @@ async fn every_call_has_one_outcome_and_what_is_not_repeatable_runs_at_most_once
             }
         })
     };
-    load(&lasting, &book, random).await;
+    load(&client, &book, random).await;
     is_over.store(true, Ordering::SeqCst);
     cutting.await.unwrap();
     println!("{} acts over {} connections", book.answered.load(Ordering::SeqCst), server.dialled());
     assert!(server.dialled() > 5, "the connection was cut only {} times", server.dialled());
-    assert!(format!("{lasting:?}").contains("waiting: 0"), "{lasting:?}");
-    drop(lasting);
+    assert!(format!("{client:?}").contains("waiting: 0"), "{client:?}");
+    drop(client);
     let settled = async {
         while Handle::current().metrics().num_alive_tasks() > before || book.alive.load(Ordering::SeqCst) > 0
         {

@@ -2,15 +2,15 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use switchboard_core::lasting::{Backoff, DialError, Lasting, Options};
+use switchboard_core::reconnect::{Backoff, Options, ReconnectingPeer};
 use switchboard_core::{
     Call, CallError, Connection, ConnectionError, Drain, Engine, FrameSink, FrameSource, Origin, Peer,
-    Remote, Reply, ReplyFuture, Router, RouterBuilder, Service, Settings,
+    Remote, Reply, ReplyFuture, Router, RouterBuilder, Service, Settings, service_fn,
 };
 use switchboard_transport::memory;
 use tokio::sync::mpsc;
@@ -24,7 +24,8 @@ struct Inner {
     router: Arc<dyn Service>,
     cuts: Mutex<Vec<Cut>>,
     drains: Mutex<Vec<Drain>>,
-    refuse: Mutex<Option<DialError>>,
+    refuse: Mutex<Option<CallError>>,
+    is_broken: AtomicBool,
     dialled: AtomicUsize,
     dials: mpsc::UnboundedSender<tokio::time::Instant>,
 }
@@ -35,17 +36,38 @@ impl Server {
         let (dials, moments) = mpsc::unbounded_channel();
         let router = Arc::new(router.build().unwrap());
         let (cuts, drains, refuse) = (Mutex::default(), Mutex::default(), Mutex::default());
-        let dialled = AtomicUsize::new(0);
-        (Server(Arc::new(Inner { router, cuts, drains, refuse, dialled, dials })), moments)
+        let (is_broken, dialled) = (AtomicBool::new(false), AtomicUsize::new(0));
+        (Server(Arc::new(Inner { router, cuts, drains, refuse, is_broken, dialled, dials })), moments)
     }
 
-    /// A client of it that connects again without delay.
-    pub(crate) fn client(&self, options: Options) -> Lasting {
+    /// A client of it.
+    pub(crate) fn client(&self, options: Options) -> ReconnectingPeer {
         let server = self.clone();
-        Lasting::new(move || std::future::ready(server.dial()), options)
+        ReconnectingPeer::with_options(move || std::future::ready(server.dial()), options)
     }
 
-    pub(crate) fn dial(&self) -> Result<Peer, DialError> {
+    /// A client of it as over HTTP: each call finds out by itself whether the server is there.
+    pub(crate) fn client_without_connections(&self, options: Options) -> ReconnectingPeer {
+        let server = self.clone();
+        let connect = move || {
+            let server = server.clone();
+            let send = service_fn(move |call| match server.dial() {
+                Ok(peer) => {
+                    let reply = Service::call(&peer, call);
+                    ReplyFuture::pending(async move {
+                        let reply = reply.await;
+                        drop(peer);
+                        reply
+                    })
+                }
+                Err(error) => ReplyFuture::pending(async move { Reply::Error(error.into()) }),
+            });
+            std::future::ready(Ok::<_, CallError>(Peer::local(send)))
+        };
+        ReconnectingPeer::with_options(connect, options)
+    }
+
+    pub(crate) fn dial(&self) -> Result<Peer, CallError> {
         let inner = &self.0;
         inner.dialled.fetch_add(1, Ordering::SeqCst);
         // Nobody may listen.
@@ -71,6 +93,9 @@ impl Server {
             Origin::new("memory"),
         );
         let task = tokio::spawn(connection).abort_handle();
+        if inner.is_broken.swap(false, Ordering::SeqCst) {
+            cut.now();
+        }
         inner.cuts.lock().unwrap().push(cut);
         Ok(Peer::new(Owned { peer, task }))
     }
@@ -82,6 +107,11 @@ impl Server {
         }
     }
 
+    /// Cuts the next connection as soon as it is there.
+    pub(crate) fn break_at_once(&self) {
+        self.0.is_broken.store(true, Ordering::SeqCst);
+    }
+
     /// Ends all connections there are in good order.
     pub(crate) fn drain(&self) {
         for drain in self.0.drains.lock().unwrap().drain(..) {
@@ -90,7 +120,7 @@ impl Server {
     }
 
     /// Makes attempts to connect fail, or not any more.
-    pub(crate) fn refuse(&self, error: Option<DialError>) {
+    pub(crate) fn refuse(&self, error: Option<CallError>) {
         *self.0.refuse.lock().unwrap() = error;
     }
 
@@ -100,11 +130,11 @@ impl Server {
 }
 
 /// A failure that may heal.
-pub(crate) fn nobody_listens() -> Option<DialError> {
-    Some(DialError::Unreachable("nobody listens".into()))
+pub(crate) fn nobody_listens() -> Option<CallError> {
+    Some(CallError::Unreachable("nobody listens".into()))
 }
 
-/// Options with which a client connects again at once.
+/// Options with which a client reconnects at once.
 pub(crate) fn at_once() -> Options {
     let backoff = Backoff { first: std::time::Duration::from_millis(1), seed: Some(1), ..Backoff::default() };
     Options { backoff, ..Options::default() }

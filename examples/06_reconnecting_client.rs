@@ -1,14 +1,14 @@
-//! A client that survives its server: calls wait for the next connection, streams come back and say so.
+//! A client that reconnects: calls wait for the next connection, streams are subscribed again and mark the gap.
 //!
 //! ```text
-//! cargo run -p switchboard --features ws --example 06_lasting_client
+//! cargo run -p switchboard --features ws --example 06_reconnecting_client
 //! ```
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
 
 use futures_util::StreamExt;
-use switchboard::lasting::{DialError, Lasting, Options};
+use switchboard::reconnect::ReconnectingPeer;
 use switchboard::server::{Handle, Server};
 use switchboard::{CallError, ErrorObject, Method, Router};
 use tokio::task::JoinHandle;
@@ -33,29 +33,23 @@ async fn start(url: &str, number: u32) -> Result<(String, Handle, JoinHandle<()>
 async fn main() -> Result<(), Box<dyn Error>> {
     let (url, handle, serving) = start("ws://127.0.0.1:0", 1).await?;
 
-    // All that it needs is a way to connect. What has to happen first on a connection, such as logging in, goes there.
+    // All it needs is a function that connects. What has to happen first on each connection, such as logging in, goes
+    // there. `switchboard::reconnect(&url)` does the same in short.
     let place = url.clone();
-    let dial = move || {
-        let url = place.clone();
-        async move {
-            switchboard::connect(&url).await.map_err(|error| DialError::Unreachable(error.to_string().into()))
-        }
-    };
-    let peer = Lasting::new(dial, Options::default()).peer();
+    let peer = ReconnectingPeer::new(move || switchboard::connect(&place)).peer();
 
-    // It may be asked for again, because we say so: a stream comes back only if it is a subscription by its names, or
-    // its call may be repeated.
+    // A stream is subscribed again only if it is a subscription with names of its own, or its call is repeatable.
     let mut ticks = peer.stream::<u32>("ticks", ()).repeatable().await?;
     for _ in 0..2 {
         println!("tick {:?}", ticks.next().await);
     }
 
-    // The server goes, and another one comes.
+    // The server stops, and another one starts.
     handle.shutdown();
     serving.await?;
     let (_, handle, serving) = start(&url, 2).await?;
 
-    // It may be sent again if the connection breaks meanwhile, because we say that twice does no harm.
+    // If the connection breaks before the answer arrives, the call is sent again, because we say that it is repeatable.
     let number: u32 = peer.call("number", ()).repeatable().await?;
     println!("answered by server {number}");
     while let Some(tick) = ticks.next().await {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::{FutureExt, StreamExt};
-use switchboard_core::lasting::Options;
+use switchboard_core::reconnect::Options;
 use switchboard_core::{
     CallError, Code, ErrorObject, Gap, Json, Method, Reply, Router, RouterBuilder, Subscription, Values,
     service_fn,

@@ -1,0 +1,230 @@
+//! A client that reconnects: a [`Peer`] that makes a new connection when the old one breaks.
+//!
+//! It wraps a function that connects, over any transport, and is used like any other peer.
+//!
+//! - **Calls that were not sent** wait for a connection, in order, for up to [`Options::connect_wait`].
+//! - **Calls under way** when the connection breaks fail with [`CallError::Closed`], because they may or may not have run.
+//!   Calls that are [repeatable](crate::Call::repeatable) are sent again; [`Options::repeat`] can decide otherwise. So a
+//!   call runs more than once only if that is allowed, and always has one outcome.
+//! - **Notifications** are sent at most once, unless [`Options::repeat`] says otherwise.
+//! - **Subscriptions**, and other streams whose calls are repeatable, are subscribed again under the same handle. A
+//!   [`CallError::Gap`] marks where items may have been lost; it does not end the stream. If the server refuses to
+//!   subscribe again, its error ends the stream. All other streams end with their connection.
+//! - A server that shuts down gracefully (-32006) is treated like one whose connection broke.
+//!
+//! Connecting is retried with growing delays, see [`Backoff`], until it fails with a
+//! [permanent](CallError::is_permanent) error. Everything ends when the last peer, call and stream is dropped.
+//!
+//! # Examples
+//!
+//! ```
+//! use std::sync::Arc;
+//! use switchboard_core::reconnect::ReconnectingPeer;
+//! use switchboard_core::{CallError, Connection, ErrorObject, Origin, Router, Settings};
+//! use switchboard_transport::memory;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server =
+//!     Arc::new(Router::builder().method("add", |(a, b): (i64, i64), _| Ok::<_, ErrorObject>(a + b)).build()?);
+//! let connect = move || {
+//!     let (here, there) = memory::pair(64 << 10);
+//!     let run = |(source, sink), service| {
+//!         let (peer, connection) =
+//!             Connection::new(source, sink, service, Origin::new("memory"), Arc::new(Settings::default()));
+//!         tokio::spawn(connection);
+//!         peer
+//!     };
+//!     run(there, server.clone());
+//!     let peer = run(here, Arc::new(Router::builder().build().expect("no names, no mistakes")));
+//!     async move { Ok::<_, CallError>(peer) }
+//! };
+//! let client = ReconnectingPeer::new(connect);
+//! let sum: i64 = client.peer().call("add", [2, 3]).repeatable().await?;
+//! assert_eq!(sum, 5);
+//! # Ok(())
+//! # }
+//! ```
+
+mod backoff;
+mod calls;
+mod connector;
+mod items;
+mod loss;
+mod policy;
+mod queue;
+mod shared;
+mod state;
+mod verdict;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::AbortHandle;
+
+pub use self::backoff::Backoff;
+pub use self::policy::{LostCall, RepeatPolicy};
+use self::shared::Shared;
+pub use self::state::{State, Watch};
+use crate::call::Call;
+use crate::call_error::CallError;
+use crate::peer::{Peer, Remote};
+use crate::reply::{Reply, ReplyFuture};
+use crate::service::Service;
+
+/// How a [`ReconnectingPeer`] behaves.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How attempts to connect follow each other.
+    pub backoff: Backoff,
+    /// How long one attempt to connect may take: 10 s.
+    pub connect_time: Duration,
+    /// How long a call waits for a connection, within its own deadline: 30 s. Then it fails with
+    /// [`CallError::Unreachable`]; with zero it fails at once. A call whose deadline is before the next attempt to connect
+    /// fails without waiting.
+    pub connect_wait: Duration,
+    /// How many calls may wait for a connection: 1024. Further calls fail with [`CallError::Busy`]. A batch counts as one.
+    pub waiting: usize,
+    /// Whether each [subscription](crate::Subscription) is subscribed again: yes. If not, only those whose calls are
+    /// [repeatable](Call::repeatable) are. Other streams may be results in parts, and subscribing again would run their
+    /// methods again. So they are subscribed again only if their calls are repeatable, and end with their connection
+    /// otherwise.
+    pub resubscribe: bool,
+    /// Whether a connection is made only when something is to be sent: no, at once.
+    ///
+    /// On demand, [`Backoff::attempts`] counts the attempts since the last answer. When they are used up, what waits fails,
+    /// and each new call gets one attempt until something is answered. The peer is never closed.
+    pub on_demand: bool,
+    /// Who decides whether a call that may have run is sent again: its caller, with [`Call::repeatable`].
+    pub repeat: RepeatPolicy,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            backoff: Backoff::default(),
+            connect_time: Duration::from_secs(10),
+            connect_wait: Duration::from_secs(30),
+            waiting: 1024,
+            resubscribe: true,
+            on_demand: false,
+            repeat: RepeatPolicy::default(),
+        }
+    }
+}
+
+/// A peer that reconnects when its connection breaks; see the [module](self).
+#[derive(Clone)]
+pub struct ReconnectingPeer(Arc<PeerHandle>);
+
+impl ReconnectingPeer {
+    /// Connects with `connect`, and reconnects with it, with the default options.
+    ///
+    /// What must happen first on each connection, such as logging in, belongs into `connect`: it can call the new peer
+    /// before it returns it. The peer should close its connection when it is dropped.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
+    #[must_use = "dropping it closes the connection"]
+    pub fn new<F, R, E>(connect: F) -> ReconnectingPeer
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Peer, E>> + Send + 'static,
+        E: Into<CallError> + Send + 'static,
+    {
+        ReconnectingPeer::with_options(connect, Options::default())
+    }
+
+    /// The same with other options.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
+    #[must_use = "dropping it closes the connection"]
+    pub fn with_options<F, R, E>(connect: F, options: Options) -> ReconnectingPeer
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Peer, E>> + Send + 'static,
+        E: Into<CallError> + Send + 'static,
+    {
+        let shared = Shared::new(options);
+        let connector = tokio::spawn(connector::run(Arc::clone(&shared), connect)).abort_handle();
+        ReconnectingPeer(Arc::new(PeerHandle { shared, connector }))
+    }
+
+    /// The remote peer, over all connections.
+    #[must_use]
+    pub fn peer(&self) -> Peer {
+        Peer::new(self.clone())
+    }
+
+    /// Watches the state of the connection.
+    #[must_use]
+    pub fn watch(&self) -> Watch {
+        Watch(self.0.shared.watch())
+    }
+}
+
+impl Service for ReconnectingPeer {
+    fn call(&self, call: &Call) -> ReplyFuture {
+        calls::call(&self.0, call.clone())
+    }
+}
+
+impl Remote for ReconnectingPeer {
+    fn batch(&self, calls: Vec<Call>) -> Pin<Box<dyn Future<Output = Vec<Reply>> + Send>> {
+        calls::batch(&self.0, calls)
+    }
+
+    fn closed(&self) -> Pin<Box<dyn Future<Output = CallError> + Send>> {
+        let mut watch = self.watch();
+        Box::pin(async move {
+            loop {
+                if let State::Closed(reason) = watch.state() {
+                    return reason;
+                }
+                watch.next().await;
+            }
+        })
+    }
+}
+
+impl fmt::Debug for ReconnectingPeer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shared = &self.0.shared;
+        let state = self.watch().state();
+        f.debug_struct("ReconnectingPeer")
+            .field("state", &state)
+            .field("waiting", &shared.waiting())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What peers, calls and streams hold. When the last of them is gone, everything ends.
+struct PeerHandle {
+    shared: Arc<Shared>,
+    connector: AbortHandle,
+}
+
+impl Drop for PeerHandle {
+    fn drop(&mut self) {
+        self.shared.close(&CallError::Closed("the last handle to it was dropped".into()));
+        self.connector.abort();
+    }
+}
+
+/// What happened, without what it meant for a call.
+fn reason(error: CallError) -> Cow<'static, str> {
+    match error {
+        CallError::Closed(reason) | CallError::Unreachable(reason) => reason,
+        other => other.to_string().into(),
+    }
+}
+
+/// Why nothing is sent after the connector has ended.
+const GONE: &str = "the peer no longer reconnects";
