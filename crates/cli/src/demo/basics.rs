@@ -5,7 +5,18 @@ use std::time::Duration;
 use futures_util::stream;
 use switchboard::{Json, Stream, service};
 
+use super::bounded::{Bounded, Bounds};
 use super::faults::Unacceptable;
+
+/// How long a call may wait: a day at most.
+struct Wait;
+
+impl Bounds for Wait {
+    type Of = f64;
+    const NAME: &'static str = "seconds";
+    const LEAST: f64 = 0.0;
+    const MOST: Option<f64> = Some(86_400.0);
+}
 
 /// What does not need a namespace.
 pub(super) struct Basics;
@@ -32,12 +43,11 @@ impl Basics {
     #[method(safe, tag = "basics", example(name = "not at all", params = [0], result = 0.0))]
     async fn wait(
         &self,
-        /// How many; not negative.
-        seconds: f64,
+        /// How many.
+        seconds: Bounded<Wait>,
     ) -> Result<f64, Unacceptable> {
-        let time = Duration::try_from_secs_f64(seconds)
-            .map_err(|_| Unacceptable("seconds must not be negative, nor too many"))?;
-        tokio::time::sleep(time).await;
+        let seconds = seconds.get()?;
+        tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
         Ok(seconds)
     }
 

@@ -8,6 +8,7 @@ use switchboard::{Code, Context, DeclaredError, ErrorObject, IntoError, Stream, 
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
+use super::bounded::{Bounded, Bounds};
 use super::faults::{Details, Unacceptable, declared};
 
 /// How many may be told of ticks at once.
@@ -47,10 +48,10 @@ impl Clock {
         /// The last number; without it there is none.
         count: Option<u64>,
         /// How long to wait before each.
-        #[arg(default = 1.0)]
-        seconds: f64,
+        #[arg(default = Bounded::new(1.0))]
+        seconds: Bounded<Pause>,
     ) -> Result<impl Stream<Item = u64> + Send + 'static, Unacceptable> {
-        let clock = interval(pause(seconds)?);
+        let clock = interval(pause(&seconds)?);
         let ticks = stream::unfold((clock, 0), |(mut clock, last)| async move {
             clock.tick().await;
             Some((last + 1, (clock, last + 1)))
@@ -66,10 +67,10 @@ impl Clock {
         &self,
         cx: &Context,
         /// How long to wait before each.
-        #[arg(default = 1.0)]
-        seconds: f64,
+        #[arg(default = Bounded::new(1.0))]
+        seconds: Bounded<Pause>,
     ) -> Result<(), NoTicks> {
-        let time = pause(seconds).map_err(NoTicks::Unacceptable)?;
+        let time = pause(&seconds).map_err(NoTicks::Unacceptable)?;
         let permit = Arc::clone(&self.watchers).try_acquire_owned().map_err(|_| NoTicks::TooMany)?;
         let peer = cx.peer().clone();
         if matches!(cx.origin().transport, "http" | "https") {
@@ -130,12 +131,18 @@ impl IntoError for NoTicks {
     }
 }
 
-/// The time between ticks: a millisecond at least, so that they stay ticks.
-fn pause(seconds: f64) -> Result<Duration, Unacceptable> {
-    Duration::try_from_secs_f64(seconds)
-        .ok()
-        .filter(|time| (Duration::from_millis(1)..=Duration::from_secs(86_400)).contains(time))
-        .ok_or(Unacceptable("seconds must be from 0.001 to 86400"))
+/// The time between ticks: a millisecond at least, so that they stay ticks, and a day at most.
+struct Pause;
+
+impl Bounds for Pause {
+    type Of = f64;
+    const NAME: &'static str = "seconds";
+    const LEAST: f64 = 0.001;
+    const MOST: Option<f64> = Some(86_400.0);
+}
+
+fn pause(seconds: &Bounded<Pause>) -> Result<Duration, Unacceptable> {
+    seconds.get().map(Duration::from_secs_f64)
 }
 
 /// Ticks after each such time; those that were missed are left out.

@@ -1,12 +1,20 @@
 //! Failures on request, and the one that arithmetic has.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use switchboard::{Code, DeclaredError, ErrorObject, IntoError, service};
 
 /// Well-formed data that cannot be worked with, and why.
 #[derive(Debug)]
-pub(super) struct Unacceptable(pub(super) &'static str);
+pub(super) struct Unacceptable(pub(super) Cow<'static, str>);
+
+impl From<&'static str> for Unacceptable {
+    fn from(why: &'static str) -> Unacceptable {
+        Unacceptable(why.into())
+    }
+}
 
 impl IntoError for Unacceptable {
     fn into_error(self) -> ErrorObject {

@@ -3,6 +3,7 @@
 use futures_util::stream;
 use switchboard::{Stream, service};
 
+use super::bounded::{Bounded, Bounds};
 use super::faults::Unacceptable;
 use super::number::Number;
 
@@ -12,6 +13,26 @@ fn add(a: Number, b: Number) -> Result<Number, Unacceptable> {
 
 fn subtract(a: Number, b: Number) -> Result<Number, Unacceptable> {
     a.combine(b, i128::checked_sub, |a, b| a - b)
+}
+
+/// What has a square root.
+struct NotNegative;
+
+impl Bounds for NotNegative {
+    type Of = f64;
+    const NAME: &'static str = "x";
+    const LEAST: f64 = 0.0;
+    const MOST: Option<f64> = None;
+}
+
+/// One of two numbers to add, such that their sum fits into 64 bits.
+struct Addend;
+
+impl Bounds for Addend {
+    type Of = i64;
+    const NAME: &'static str = "each number";
+    const LEAST: i64 = -1_000_000_000_000_000_000;
+    const MOST: Option<i64> = Some(1_000_000_000_000_000_000);
 }
 
 /// Arithmetic with `a` and `b`.
@@ -42,10 +63,9 @@ impl Math {
     fn sqrt(
         &self,
         /// The number; not negative.
-        x: Number,
+        x: Bounded<NotNegative>,
     ) -> Result<f64, Unacceptable> {
-        let x = x.to_f64();
-        if x < 0.0 { Err(Unacceptable("x must not be negative")) } else { Ok(x.sqrt()) }
+        x.get().map(f64::sqrt)
     }
 
     /// Streams the numbers from 0 to the sum of two whole numbers.
@@ -54,14 +74,13 @@ impl Math {
     #[method(safe, tag = "streams", example(name = "up to three", params = [1, 2], result = [0, 1, 2, 3]))]
     fn add_stream(
         &self,
-        a: i64,
+        a: Bounded<Addend>,
         /// The sum of both must not be negative.
-        b: i64,
+        b: Bounded<Addend>,
     ) -> Result<impl Stream<Item = i64> + Send + 'static, Unacceptable> {
-        match a.checked_add(b) {
-            Some(sum @ 0..) => Ok(stream::iter(0..=sum)),
-            Some(_) => Err(Unacceptable("the sum must not be negative")),
-            None => Err(Unacceptable("the sum is too large for a number of 64 bits")),
+        match a.get()? + b.get()? {
+            sum @ 0.. => Ok(stream::iter(0..=sum)),
+            _ => Err("the sum must not be negative".into()),
         }
     }
 }

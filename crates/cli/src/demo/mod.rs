@@ -4,6 +4,7 @@
 
 mod ai;
 mod basics;
+mod bounded;
 mod clock;
 mod faults;
 mod math;

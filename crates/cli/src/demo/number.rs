@@ -34,7 +34,7 @@ impl Number {
             (Number::Whole(a), Number::Whole(b)) => exact(a, b).map(Number::Whole),
             (a, b) => Number::finite(floating(a.to_f64(), b.to_f64())),
         };
-        result.ok_or(Unacceptable("the result is too large for a number of 128 bits"))
+        result.ok_or_else(|| "the result is too large for a number of 128 bits".into())
     }
 
     /// The number as a floating one, rounded where it has to be.

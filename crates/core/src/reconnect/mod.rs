@@ -20,7 +20,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use switchboard_core::reconnect::ReconnectingPeer;
-//! use switchboard_core::{CallError, Connection, ErrorObject, Origin, Router, Settings};
+//! use switchboard_core::{CallError, Connection, Engine, ErrorObject, Origin, Router, Settings};
 //! use switchboard_transport::memory;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -30,8 +30,8 @@
 //! let connect = move || {
 //!     let (here, there) = memory::pair(64 << 10);
 //!     let run = |(source, sink), service| {
-//!         let (peer, connection) =
-//!             Connection::new(source, sink, service, Origin::new("memory"), Arc::new(Settings::default()));
+//!         let engine = Engine::new(service, Settings::default());
+//!         let (peer, connection) = Connection::new(source, sink, engine, Origin::new("memory"));
 //!         tokio::spawn(connection);
 //!         peer
 //!     };
