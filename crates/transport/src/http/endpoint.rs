@@ -156,11 +156,11 @@ where
         #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]
         let mut admitted = mounted.rules.admit(request.map(Box::pin));
         #[cfg(feature = "ws")]
-        if let Some(upgrade) = Upgrade::of(on, &mut admitted) {
+        if let (Some(on), Some(upgrade)) = (on, Upgrade::of(&mut admitted)) {
             let mut upgraded = self.0.upgraded.lock().unwrap_or_else(PoisonError::into_inner);
             while upgraded.try_join_next().is_some() {}
             let (rules, budget) = (Arc::clone(&mounted.rules), Arc::clone(&mounted.budget));
-            upgraded.spawn(upgrade.go_on_mounted(rules, budget, cx.clone()));
+            upgraded.spawn(upgrade.go_on_mounted(on, rules, budget, cx.clone()));
         }
         let (rules, budget) = (Arc::clone(&mounted.rules), Arc::clone(&mounted.budget));
         let held = Mounted { rules, budget, cx };
