@@ -16,7 +16,9 @@ async fn replies(body: &str) -> Vec<Received> {
         let limited = service_fn(|_| {
             let error = ErrorObject::over_limit("rate", "slow down");
             let reply = Reply::error(error).with_status(429).with_metadata("Retry-After", "3");
-            ReplyFuture::ready(reply.with_metadata("set-cookie", "a=b").with_metadata("retry-after", "bad\r\nvalue"))
+            ReplyFuture::ready(
+                reply.with_metadata("set-cookie", "a=b").with_metadata("retry-after", "bad\r\nvalue"),
+            )
         });
         let options = Options { keep_headers, ..Options::default() };
         let server = serve_with(Endpoint::new(limited).with_options(options), ServerOptions::default()).await;
@@ -53,7 +55,8 @@ async fn unknown_members_of_a_response_survive_being_forwarded() {
     let upstream = switchboard_transport::connect(&backend.url()).await.unwrap();
     let front = Endpoint::new(upstream);
     let front = serve_with(front, ServerOptions::default()).await;
-    for body in [r#"{"jsonrpc":"2.0","method":"m","id":"a"}"#, r#"[{"jsonrpc":"2.0","method":"m","id":"a"}]"#] {
+    for body in [r#"{"jsonrpc":"2.0","method":"m","id":"a"}"#, r#"[{"jsonrpc":"2.0","method":"m","id":"a"}]"#]
+    {
         let answer = ask(front.address, post(front.address, "", body)).await.body;
         assert!(answer.contains(r#"{"jsonrpc":"2.0","result":true,"id":"a","x":[1]}"#), "{answer}");
     }

@@ -4,9 +4,9 @@ use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Poll;
+use std::task::{Context as Task, Poll};
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
@@ -20,11 +20,11 @@ use tokio::time::Instant;
 use super::answer::{RequestScope, answer};
 use super::body::Body;
 use super::pipe::{Pipe, Shared};
-use super::plain::{self, Short};
+use super::plain::{self, PlainRequests};
 use super::refusal;
 use super::rules::Rules;
 use super::sse::StreamGuard;
-use super::timeouts::{Clock, Decision, after};
+use super::timeouts::{Activity, Clock, Decision, after};
 #[cfg(feature = "ws")]
 use super::upgrade::Upgrade;
 use crate::budget::Budget;
@@ -56,17 +56,14 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
         upgrade: Mutex::default(),
     });
     let mut clock = Clock::start(options.header_time, options.idle_time, begun);
-    let end = match caller.answer_plain(read, is_http2, &mut clock, options).await {
-        Some(end) => end,
-        None => caller.answer_all(is_http2, &mut clock, options).await,
-    };
+    let (end, unread) = caller.answer_all(read, is_http2, &mut clock, options).await;
     #[cfg(feature = "ws")]
     let upgrade = caller.upgrade.lock().unwrap_or_else(PoisonError::into_inner).take();
     #[cfg(feature = "ws")]
-    if let Some(upgrade) = upgrade {
+    if let (Some(upgrade), End::Usual) = (upgrade, end) {
         let (rules, cx) = (Arc::clone(&caller.rules), caller.cx.clone());
         drop(caller);
-        upgrade.go_on(socket, rules, cx, permit).await;
+        upgrade.go_on(socket, &unread, rules, cx, permit);
         return;
     }
     // Lingering takes the socket, so that nobody else may hold it.
@@ -77,57 +74,97 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
                 refuse_slow_head(socket, stop).await;
             }
         }
-        End::Usual if socket.activity.has_unread() => socket.linger(stop).await,
-        End::Usual => {}
+        End::Usual | End::Closed if socket.activity.has_unread() => socket.linger(stop).await,
+        End::Usual | End::Closed => {}
     }
 }
 
 impl Caller {
-    /// Answers requests as long as they are plain. Nothing if another one came, which waits in the socket.
-    async fn answer_plain(
-        &self,
-        read: BytesMut,
+    /// Answers requests until the connection ends. Also gives the bytes that hyper read but did not use.
+    async fn answer_all(
+        self: &Arc<Caller>,
+        mut read: BytesMut,
         is_http2: bool,
         clock: &mut Clock,
         options: &ServerOptions,
-    ) -> Option<End> {
+    ) -> (End, Bytes) {
+        if is_http2 {
+            self.socket.put_back(read.freeze());
+            return (self.answer_http2(clock, options).await, Bytes::new());
+        }
+        let (mut stay, mut plain) = (0_u32, 0);
+        loop {
+            if let Some(end) = self.answer_plain(read, clock, options).await {
+                return (end, Bytes::new());
+            }
+            // Creating hyper's connection costs a third of a request, so it is kept longer each time it was dropped in vain.
+            let before = std::mem::replace(&mut plain, self.socket.activity.plain());
+            stay = if plain > before { 1 } else { (stay * 2).clamp(1, LONGEST_STAY) };
+            let (end, unread) = self.answer_by_hyper(stay, clock, options).await;
+            match end {
+                None => read = BytesMut::from(unread),
+                Some(end) => return (end, unread),
+            }
+        }
+    }
+
+    /// Answers requests as long as they are plain. `None` if another one arrived, which was put back into the socket.
+    async fn answer_plain(&self, read: BytesMut, clock: &mut Clock, options: &ServerOptions) -> Option<End> {
         let socket = &self.socket;
-        if is_http2 || self.rules.plain_paths.is_empty() {
+        if self.rules.plain_paths.is_empty() {
             socket.put_back(read.freeze());
             return None;
         }
-        let work = pin!(plain::answer(socket, &self.rules, options.header_size, &self.cx, read));
-        let end = drive(Short::new(work, &socket.activity), socket, clock, &self.stop).await;
-        // What was answered is past, so that the next head has a time of its own.
+        let header_size = plain::header_size(options);
+        let work = pin!(plain::answer(socket, &self.rules, header_size, &self.cx, read));
+        let end = drive(pin!(PlainRequests::new(work, &socket.activity)), socket, clock, &self.stop).await;
+        // The answered requests are over, so the next head has its own time limit.
         let _ = clock.notice(&socket.activity);
         if socket.has_more() { None } else { Some(end) }
     }
 
-    /// Answers requests of all kinds.
-    async fn answer_all(
+    /// Answers requests of all kinds with hyper. `None` if hyper was dropped while it was idle, because the next request may
+    /// be plain: that happens when it became idle for the `stay`th time. Also gives the bytes that hyper read but did not use.
+    async fn answer_by_hyper(
         self: &Arc<Caller>,
-        is_http2: bool,
+        stay: u32,
         clock: &mut Clock,
         options: &ServerOptions,
-    ) -> End {
+    ) -> (Option<End>, Bytes) {
         let answering = Arc::clone(self);
         let service = service_fn(move |request| answering.answer(request));
         let io = TokioIo::new(Pipe(Arc::clone(&self.socket)));
-        if is_http2 {
-            let streams = OwnedStreams::default();
-            let connection = http2(&streams.0, options).serve_connection(io, service);
-            drive(connection, &self.socket, clock, &self.stop).await
-        } else {
-            let connection = http1(options).serve_connection(io, service).with_upgrades();
-            drive(connection, &self.socket, clock, &self.stop).await
-        }
+        let mut connection = http1(options).serve_connection(io, service);
+        let mut requests = HyperRequests {
+            connection: Pin::new(&mut connection),
+            activity: &self.socket.activity,
+            stay: (!self.rules.plain_paths.is_empty()).then_some(stay),
+        };
+        let end = drive(Pin::new(&mut requests), &self.socket, clock, &self.stop).await;
+        let end = (requests.stay != Some(0)).then_some(end);
+        (end, connection.into_parts().read_buf)
+    }
+
+    async fn answer_http2(self: &Arc<Caller>, clock: &mut Clock, options: &ServerOptions) -> End {
+        let answering = Arc::clone(self);
+        let service = service_fn(move |request| answering.answer(request));
+        let io = TokioIo::new(Pipe(Arc::clone(&self.socket)));
+        let streams = OwnedStreams::default();
+        let connection = http2(&streams.0, options).serve_connection(io, service);
+        drive(pin!(connection), &self.socket, clock, &self.stop).await
     }
 }
 
+/// How often hyper becomes idle before it is dropped, at most.
+const LONGEST_STAY: u32 = 64;
+
 /// How a connection came to its end.
+#[derive(Clone, Copy)]
 enum End {
-    /// As connections do.
+    /// It was closed by either side.
     Usual,
+    /// It failed, was idle for too long, or was stopped before a request was complete.
+    Closed,
     /// The head of its first request did not come in time, and nothing was answered.
     SlowHead,
 }
@@ -178,18 +215,47 @@ trait Conversation: Future {
     fn leave(self: Pin<&mut Self>);
 }
 
-impl<F: Future> Conversation for Short<'_, F> {
+impl<F: Future> Conversation for PlainRequests<'_, F> {
     fn leave(self: Pin<&mut Self>) {
-        Short::leave(&self);
+        PlainRequests::leave(&self);
     }
 }
 
-impl<S, F> Conversation for http1::UpgradeableConnection<TokioIo<Pipe>, S>
+/// hyper's connection as a future that ends with it, or when it has been idle often enough.
+struct HyperRequests<'a, C> {
+    connection: Pin<&'a mut C>,
+    activity: &'a Activity,
+    /// How often it may become idle until it is dropped; `None` if it must not be dropped.
+    stay: Option<u32>,
+}
+
+impl<C: Future> Future for HyperRequests<'_, C> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Task<'_>) -> Poll<()> {
+        let this = &mut *self;
+        if this.connection.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(());
+        }
+        if let Some(stay) = &mut this.stay
+            && this.activity.is_between_requests()
+        {
+            *stay = stay.saturating_sub(1);
+            if *stay == 0 {
+                return Poll::Ready(());
+            }
+        }
+        Poll::Pending
+    }
+}
+
+impl<S, F> Conversation for HyperRequests<'_, http1::Connection<TokioIo<Pipe>, S>>
 where
     S: HyperService<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future = F>,
 {
-    fn leave(self: Pin<&mut Self>) {
-        self.graceful_shutdown();
+    fn leave(mut self: Pin<&mut Self>) {
+        self.stay = None;
+        self.connection.as_mut().graceful_shutdown();
     }
 }
 
@@ -204,8 +270,12 @@ where
 }
 
 /// Polls hyper, then writes what it left to be written, then looks at the clock.
-async fn drive(connection: impl Conversation, socket: &Shared, clock: &mut Clock, stop: &Shutdown) -> End {
-    let mut connection = pin!(connection);
+async fn drive<C: Conversation>(
+    mut connection: Pin<&mut C>,
+    socket: &Shared,
+    clock: &mut Clock,
+    stop: &Shutdown,
+) -> End {
     let mut signal = pin!(stop.signal());
     let mut timer = pin!(tokio::time::sleep_until(clock.due()));
     let mut is_first = true;
@@ -232,10 +302,10 @@ async fn drive(connection: impl Conversation, socket: &Shared, clock: &mut Clock
             return Poll::Ready(End::Usual);
         }
         match socket.poll_flush(cx) {
-            Poll::Ready(Err(_)) => return Poll::Ready(End::Usual),
+            Poll::Ready(Err(_)) => return Poll::Ready(End::Closed),
             // A request that is not there in full yet was not accepted.
             Poll::Ready(Ok(())) if stop.is_requested() && socket.activity.is_cut_off() => {
-                return Poll::Ready(End::Usual);
+                return Poll::Ready(End::Closed);
             }
             _ => {}
         }
@@ -250,7 +320,7 @@ async fn drive(connection: impl Conversation, socket: &Shared, clock: &mut Clock
                     cx.waker().wake_by_ref();
                 }
                 Decision::Refuse => return Poll::Ready(End::SlowHead),
-                Decision::Close => return Poll::Ready(End::Usual),
+                Decision::Close => return Poll::Ready(End::Closed),
             }
             let _ = timer.as_mut().poll(cx);
         }
@@ -274,17 +344,17 @@ struct Caller {
 impl Caller {
     fn answer(
         self: &Arc<Caller>,
-        #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]
-        mut request: Request<Incoming>,
+        request: Request<Incoming>,
     ) -> impl Future<Output = Result<Response<Body>, Infallible>> + Send + use<> {
         self.socket.activity.begin();
-        #[cfg(feature = "ws")]
-        let on = Upgrade::watch(&mut request);
         #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]
         let mut admitted = self.rules.admit(request);
         #[cfg(feature = "ws")]
-        if let Some(upgrade) = Upgrade::of(on, &mut admitted) {
+        if let Some(upgrade) = Upgrade::of(&mut admitted) {
             *self.upgrade.lock().unwrap_or_else(PoisonError::into_inner) = Some(upgrade);
+        }
+        if admitted.leaves_body() {
+            self.socket.activity.note_skipped_body();
         }
         answer(Running(Arc::clone(self)), admitted)
     }
@@ -342,9 +412,17 @@ impl Drop for OwnedStreams {
         drop(std::mem::take(&mut *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)));
     }
 }
+
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use switchboard_core::{Code, Router, Settings};
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::{TcpListener, TcpStream};
+
     use super::*;
+    use crate::http::Options;
 
     #[test]
     fn the_future_of_a_request_is_small_for_it_is_copied_each_time() {
@@ -353,5 +431,100 @@ mod tests {
         }
         let size = size_of_output(|caller, request: Request<Incoming>| caller.answer(request));
         assert!(size <= 400, "{size}");
+    }
+
+    const PLAIN: &str =
+        "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+    const CHUNKED: &str = "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n\
+                           2\r\n{}\r\n0\r\n\r\n";
+
+    /// A client, and the connection that answers it.
+    struct Pair {
+        client: TcpStream,
+        caller: Arc<Caller>,
+    }
+
+    impl Pair {
+        async fn open() -> Pair {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let (client, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
+            let socket = Shared::new(Socket::new(accepted.unwrap().0), false);
+            let router = Arc::new(Router::builder().build().unwrap());
+            let caller = Arc::new(Caller {
+                rules: Arc::new(Rules::new(router, Settings::default(), Options::default(), Some(address))),
+                socket,
+                stop: Arc::default(),
+                budget: Budget::new(1 << 20),
+                cx: Context::new(Origin::new("http")),
+                #[cfg(feature = "ws")]
+                upgrade: Mutex::default(),
+            });
+            let answering = Arc::clone(&caller);
+            tokio::spawn(async move {
+                let options = ServerOptions::default();
+                let mut clock = Clock::start(options.header_time, options.idle_time, Instant::now());
+                answering.answer_all(BytesMut::new(), false, &mut clock, &options).await;
+            });
+            Pair { client: client.unwrap(), caller }
+        }
+
+        async fn send(&mut self, text: &str) {
+            self.client.write_all(text.as_bytes()).await.unwrap();
+        }
+
+        /// Awaits so many responses. Tells how many requests were plain until now.
+        async fn plain_after(&mut self, responses: usize) -> usize {
+            let code = Code::INVALID_REQUEST.to_string();
+            let mut said = Vec::new();
+            while String::from_utf8_lossy(&said).matches(&code).count() < responses {
+                assert_ne!(self.client.read_buf(&mut said).await.unwrap(), 0, "the connection ended");
+            }
+            self.caller.socket.activity.plain()
+        }
+    }
+
+    #[tokio::test]
+    async fn requests_are_plain_again_after_others() {
+        let mut pair = Pair::open().await;
+        pair.send(CHUNKED).await;
+        assert_eq!(pair.plain_after(1).await, 0);
+        pair.send(PLAIN).await;
+        assert_eq!(pair.plain_after(1).await, 1);
+        // hyper answers all that it has read.
+        pair.send(&[CHUNKED, PLAIN, CHUNKED].concat()).await;
+        assert_eq!(pair.plain_after(3).await, 1);
+        pair.send(&[PLAIN, PLAIN, CHUNKED].concat()).await;
+        assert_eq!(pair.plain_after(3).await, 3);
+    }
+
+    #[tokio::test]
+    async fn however_many_others_came_requests_are_plain_in_the_end() {
+        let mut pair = Pair::open().await;
+        for _ in 0..3 * LONGEST_STAY {
+            pair.send(CHUNKED).await;
+            assert_eq!(pair.plain_after(1).await, 0);
+        }
+        for _ in 0..LONGEST_STAY {
+            pair.send(PLAIN).await;
+            pair.plain_after(1).await;
+        }
+        pair.send(PLAIN).await;
+        assert_ne!(pair.plain_after(1).await, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_is_plain_if_its_body_comes_soon_after_its_head() {
+        let (head, body) = PLAIN.split_at(PLAIN.len() - 2);
+        for (time, expected) in [(Duration::ZERO, 1), (Duration::from_secs(1), 0)] {
+            let mut pair = Pair::open().await;
+            pair.send(head).await;
+            while pair.caller.socket.activity.is_head_pending() {
+                tokio::task::yield_now().await;
+            }
+            tokio::time::advance(time).await;
+            pair.send(body).await;
+            assert_eq!(pair.plain_after(1).await, expected, "{time:?}");
+        }
     }
 }

@@ -83,6 +83,26 @@ impl CorsHeaders {
         }
     }
 
+    /// Writes the headers that [`add`](CorsHeaders::add) adds to the response to a call.
+    pub(super) fn write(&self, origin: Option<&[u8]>, out: &mut Vec<u8>) {
+        let mut line = |name: &str, value: &[u8]| {
+            for part in [name.as_bytes(), b": ", value, b"\r\n"] {
+                out.extend_from_slice(part);
+            }
+        };
+        if !self.is_any {
+            line("vary", b"origin");
+        }
+        let Some(origin) = origin else { return };
+        line("access-control-allow-origin", if self.is_any { b"*" } else { origin });
+        if self.has_credentials {
+            line("access-control-allow-credentials", b"true");
+        }
+        if let Some(exposed) = &self.exposed {
+            line("access-control-expose-headers", exposed.as_bytes());
+        }
+    }
+
     fn add_permissions(&self, headers: &mut HeaderMap) {
         headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, const { HeaderValue::from_static("POST") });
         headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, self.headers.clone());

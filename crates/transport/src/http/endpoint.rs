@@ -244,13 +244,13 @@ where
         #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]
         let mut admitted = rules.admit(request.map(Box::pin));
         #[cfg(feature = "ws")]
-        if let Some(upgrade) = Upgrade::of(on, &mut admitted)
+        if let (Some(on), Some(upgrade)) = (on, Upgrade::of(&mut admitted))
             && let Some(permit) = state.admit(None)
         {
             let (rules, cx, in_flight) = (Arc::clone(rules), cx.clone(), in_flight.clone());
             state.forget_finished();
             permit.spawn(|permit| async move {
-                upgrade.go_on_mounted(rules, cx, permit).await;
+                upgrade.go_on_mounted(on, rules, cx, permit).await;
                 drop(in_flight);
             });
         }

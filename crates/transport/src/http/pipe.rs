@@ -140,21 +140,13 @@ impl Shared {
 
     /// The socket itself, what was read of it and not taken, and what is still to be written; if nobody else has it.
     #[cfg(feature = "ws")]
-    fn into_socket(self: Arc<Shared>) -> Option<(Socket, Bytes, Vec<u8>)> {
+    pub(super) fn into_socket(self: Arc<Shared>) -> Option<(Socket, Bytes, Vec<u8>)> {
         let inner = Arc::into_inner(self)?.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         Some((inner.socket, inner.prefix, inner.waiting))
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[cfg(feature = "ws")]
-impl Pipe {
-    /// See [`Shared::into_socket`].
-    pub(super) fn into_socket(self) -> Option<(Socket, Bytes, Vec<u8>)> {
-        self.0.into_socket()
     }
 }
 
@@ -208,8 +200,11 @@ impl AsyncRead for Pipe {
         let mut inner = self.0.lock();
         let before = buf.filled().len();
         if inner.prefix.is_empty() {
-            ready!(Pin::new(&mut inner.socket).poll_read(cx, buf))?;
+            let read = Pin::new(&mut inner.socket).poll_read(cx, buf);
+            self.0.activity.set_wants_bytes(read.is_pending());
+            ready!(read)?;
         } else {
+            self.0.activity.set_wants_bytes(false);
             let count = inner.prefix.len().min(buf.remaining());
             buf.put_slice(&inner.prefix.split_to(count));
         }
@@ -231,6 +226,7 @@ impl AsyncWrite for Pipe {
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let mut inner = self.0.lock();
+        self.0.activity.set_wants_bytes(false);
         let taken = ready!(inner.poll_take(cx, parts))?;
         self.0.activity.set_unsent(!inner.waiting.is_empty() || inner.is_unflushed);
         self.0.activity.note_written(taken);
@@ -247,6 +243,7 @@ impl AsyncWrite for Pipe {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.activity.set_wants_bytes(false);
         ready!(self.0.poll_flush(cx))?;
         Pin::new(&mut self.0.lock().socket).poll_shutdown(cx)
     }

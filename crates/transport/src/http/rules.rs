@@ -50,6 +50,14 @@ pub(super) struct Admitted<B> {
     pub(super) is_http1: bool,
 }
 
+impl<B: HttpBody> Admitted<B> {
+    /// Whether the request has a body that is not read for its answer. (A refusal with an unread body closes the connection.)
+    pub(super) fn leaves_body(&self) -> bool {
+        let is_read = matches!(self.decision, Decision::Calls(_) | Decision::Route | Decision::Refused(_));
+        !is_read && !self.body.is_end_stream()
+    }
+}
+
 /// What the calls of a request are to know of its head, if that is anything.
 pub(super) struct RequestOptions {
     pub(super) headers: Option<RequestHeaders>,
@@ -115,8 +123,7 @@ impl Rules {
         let cors = options.cors.as_ref().map(|cors| CorsHeaders::new(cors, &options.origins));
         let is_loopback = address.is_some_and(|address| address.ip().is_loopback());
         let settings = settings.into();
-        // A tap sees what goes the long way.
-        let plain_paths = if settings.tap.is_some() { Vec::new() } else { plain::paths(&options) };
+        let plain_paths = plain::paths(&options, &settings);
         Rules {
             engine: Engine::new(service, settings),
             options,
@@ -255,9 +262,14 @@ impl Rules {
         Ok(())
     }
 
-    /// Whether requests for this host are answered.
-    pub(super) fn takes_host(&self, host: &[u8]) -> bool {
-        self.guard.takes_host(host)
+    /// Whether requests for this host, from pages of this origin, are accepted.
+    pub(super) fn takes_caller(&self, host: &[u8], origin: Option<&[u8]>) -> bool {
+        self.guard.takes_host(host) && origin.is_none_or(|origin| self.guard.takes_origin(origin, Some(host)))
+    }
+
+    /// The CORS headers, if CORS is enabled.
+    pub(super) fn cors(&self) -> Option<&CorsHeaders> {
+        self.cors.as_ref()
     }
 
     /// Tells the operator once what may be a mistake of theirs. Callers decide how often it happens, so it is not told

@@ -28,6 +28,12 @@ pub(super) struct Activity {
     unread: AtomicBool,
     /// The connection is to take no more requests.
     leaving: AtomicBool,
+    /// hyper's last operation was a read that found nothing: it has nothing to write, and waits.
+    wants_bytes: AtomicBool,
+    /// Plain requests answered so far.
+    plain: AtomicUsize,
+    /// A request had a body that was not read for its answer; hyper may still have to skip it.
+    skips_body: AtomicBool,
 }
 
 impl Activity {
@@ -41,6 +47,9 @@ impl Activity {
             unsent: AtomicBool::new(false),
             unread: AtomicBool::new(false),
             leaving: AtomicBool::new(false),
+            wants_bytes: AtomicBool::new(false),
+            plain: AtomicUsize::new(0),
+            skips_body: AtomicBool::new(false),
         }
     }
 
@@ -108,6 +117,36 @@ impl Activity {
 
     pub(super) fn is_leaving(&self) -> bool {
         self.leaving.load(Relaxed)
+    }
+
+    /// Notes whether hyper's last operation on the socket was a read that found nothing.
+    pub(super) fn set_wants_bytes(&self, wants_bytes: bool) {
+        self.wants_bytes.store(wants_bytes, Relaxed);
+    }
+
+    /// A plain request has been answered.
+    pub(super) fn note_plain(&self) {
+        self.plain.fetch_add(1, Relaxed);
+    }
+
+    /// The number of plain requests answered so far.
+    pub(super) fn plain(&self) -> usize {
+        self.plain.load(Relaxed)
+    }
+
+    /// A request has a body that is not read for its answer, so only hyper knows where the next request starts.
+    pub(super) fn note_skipped_body(&self) {
+        self.skips_body.store(true, Relaxed);
+    }
+
+    /// Whether hyper is idle: the last request has been read and answered completely, and no further bytes have been read
+    /// since. hyper may still hold bytes that it read together with that request.
+    pub(super) fn is_between_requests(&self) -> bool {
+        self.wants_bytes.load(Relaxed)
+            && !self.head_pending.load(Relaxed)
+            && self.running.load(Relaxed) == 0
+            && self.streaming.load(Relaxed) == 0
+            && !self.skips_body.load(Relaxed)
     }
 
     /// Whether the far side has nothing coming when the connection ends now: a head that is not there yet was not

@@ -4,7 +4,7 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use http::header::HeaderMap;
 use http::{Method, Uri, Version};
 use hyper::upgrade::{OnUpgrade, Upgraded};
@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use super::fault::Fault;
 use super::head::{Head, restart};
 use super::options::RequestHeaders;
-use super::pipe::{Pipe, Shared};
+use super::pipe::Shared;
 use super::rules::{Admitted, Decision, RequestOptions, Rules};
 use crate::server::ConnectionPermit;
 use crate::ws::{self, Agreement, HandshakeError, Role, Stream, asks_for_websocket};
@@ -23,37 +23,36 @@ use crate::ws::{self, Agreement, HandshakeError, Role, Stream, asks_for_websocke
 /// Where a WebSocket is always to be found, besides the paths of calls.
 pub(super) const PATH: &str = "/rpc/ws";
 
-/// A connection that was promised to go on as a WebSocket.
+/// The promise that a connection goes on as a WebSocket.
 pub(super) struct Upgrade {
-    on: OnUpgrade,
     headers: Option<RequestHeaders>,
 }
 
 impl Upgrade {
-    /// What hyper gives for a request that may ask for it.
+    /// hyper's handle to the upgraded connection of another server, for a request that may ask for one.
     pub(super) fn watch<B>(request: &mut http::Request<B>) -> Option<OnUpgrade> {
         (request.method() == Method::GET).then(|| hyper::upgrade::on(request))
     }
 
     /// The promise, if the request was admitted.
-    pub(super) fn of<B>(on: Option<OnUpgrade>, admitted: &mut Admitted<B>) -> Option<Upgrade> {
-        let on = on.filter(|_| matches!(admitted.decision, Decision::Switch))?;
-        Some(Upgrade { on, headers: admitted.requested.take().and_then(|requested| requested.headers) })
+    pub(super) fn of<B>(admitted: &mut Admitted<B>) -> Option<Upgrade> {
+        let is_promised = matches!(admitted.decision, Decision::Switch);
+        is_promised
+            .then(|| Upgrade { headers: admitted.requested.take().and_then(|requested| requested.headers) })
     }
 
-    /// Goes on in a task of its own, so that nothing of HTTP is kept. It keeps the permit of the connection.
-    pub(super) async fn go_on(
+    /// Serves the WebSocket in its own task, which keeps nothing of HTTP but the connection's permit. `read` is what hyper
+    /// read after the request.
+    pub(super) fn go_on(
         self,
         socket: Arc<Shared>,
+        read: &[u8],
         rules: Arc<Rules>,
         cx: Context,
         permit: ConnectionPermit,
     ) {
-        let Ok(upgraded) = self.on.await else { return };
-        let Ok(parts) = upgraded.downcast::<TokioIo<Pipe>>() else { return };
-        drop(socket);
-        let Some((socket, prefix, unsent)) = parts.io.into_inner().into_socket() else { return };
-        let unread = joined(prefix, &parts.read_buf);
+        let Some((socket, prefix, unsent)) = socket.into_socket() else { return };
+        let unread = joined(read, &prefix);
         let headers = self.headers;
         permit.spawn(|permit| async move {
             serve(socket, (unread, unsent), &rules, &cx, headers, &permit).await;
@@ -61,11 +60,17 @@ impl Upgrade {
     }
 
     /// Goes on within another server, over whatever that reads from.
-    pub(super) async fn go_on_mounted(self, rules: Arc<Rules>, cx: Context, permit: ConnectionPermit) {
-        let Ok(upgraded) = self.on.await else { return };
+    pub(super) async fn go_on_mounted(
+        self,
+        on: OnUpgrade,
+        rules: Arc<Rules>,
+        cx: Context,
+        permit: ConnectionPermit,
+    ) {
+        let Ok(upgraded) = on.await else { return };
         match upgraded.downcast::<TokioIo<TcpStream>>() {
             Ok(parts) => {
-                let rest = (joined(Bytes::new(), &parts.read_buf), Vec::new());
+                let rest = (BytesMut::from(parts.read_buf), Vec::new());
                 serve(parts.io.into_inner(), rest, &rules, &cx, self.headers, &permit).await;
             }
             Err(other) => {
@@ -77,7 +82,7 @@ impl Upgrade {
     }
 }
 
-fn joined(first: Bytes, second: &[u8]) -> BytesMut {
+fn joined(first: &[u8], second: &[u8]) -> BytesMut {
     let mut all = BytesMut::from(first);
     all.extend_from_slice(second);
     all

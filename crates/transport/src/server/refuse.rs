@@ -25,11 +25,13 @@ pub async fn refuse_and_close(
 
 /// Reads and discards what arrives, within bounds of time and size, until the server shuts down. A socket that is closed with
 /// unread bytes makes the system discard what was written last.
-pub(crate) async fn linger(mut io: impl AsyncRead + Unpin, shutdown: &Shutdown) {
+pub(crate) async fn linger(mut io: impl AsyncRead + AsyncWrite + Unpin, shutdown: &Shutdown) {
     const TIME: Duration = Duration::from_secs(2);
     const AMOUNT: usize = 16 << 20;
     let mut requested = pin!(shutdown.wait());
     let mut drain = pin!(async {
+        // Usually done already, but not by hyper after a request that asked for an upgrade.
+        let _ = io.shutdown().await;
         let mut discarded = vec![0; 16 << 10];
         let mut total = 0;
         while total < AMOUNT {

@@ -1,6 +1,8 @@
 //! A server on a free port, and a client that sends exactly what it is told.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part of this")]
 
+pub mod picks;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 

@@ -1,10 +1,12 @@
-//! The short way of a request over HTTP/1.1.
+//! The fast path for plain requests over HTTP/1.1.
 //!
-//! Nearly every request is a POST to a path of ours with a handful of headers, and comes whole in one read. Such a plain
-//! request needs nothing of what hyper is for, and answering it here costs about half the instructions. Whatever is not
-//! plain, be it unusual, unfinished or wrong, is left untouched: the connection is hyper's from there on. So nothing is
-//! decided here but what all rules agree on, and a response is the same, byte for byte, whichever way it took.
+//! Nearly every request is a short POST to an RPC path, with a `Content-Length`. Such a plain request does not need
+//! hyper, and answering it here takes about half the instructions. A request that is not plain (unusual, long or
+//! invalid) is left untouched: hyper answers it, and the requests after it are examined here again. This path decides
+//! only what every rule accepts, and its responses are identical to hyper's, byte for byte.
 
+#[cfg(test)]
+mod clients;
 mod head;
 mod request;
 
@@ -12,30 +14,36 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
 use std::task::{Context as Task, Poll};
+use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use switchboard_core::{Answer, Context};
 use tokio::time::Instant;
 
-pub(super) use self::request::paths;
 use self::request::{Plain, read};
+pub(super) use self::request::{header_size, paths};
 use super::answer::outcome;
 use super::pipe::Shared;
 use super::rules::{RequestOptions, Rules};
 use super::timeouts::Activity;
 
-/// As much as is read at a time. What does not fit is not plain.
+/// How many bytes are read at once. A longer request is not plain.
 pub(super) const SIZE: usize = 8 << 10;
 
-/// The plain requests of one connection, as a future that ends with the connection or with the first other request.
-pub(super) struct Short<'a, F> {
+/// How long to wait for the rest of a body before hyper takes over. Many clients write head and body separately, one
+/// directly after the other.
+const BODY_TIME: Duration = Duration::from_millis(100);
+
+/// The future that answers the plain requests of one connection. It ends with the connection or at the first request that
+/// is not plain.
+pub(super) struct PlainRequests<'a, F> {
     work: Pin<&'a mut F>,
     activity: &'a Activity,
 }
 
-impl<'a, F: Future> Short<'a, F> {
-    pub(super) fn new(work: Pin<&'a mut F>, activity: &'a Activity) -> Short<'a, F> {
-        Short { work, activity }
+impl<'a, F: Future> PlainRequests<'a, F> {
+    pub(super) fn new(work: Pin<&'a mut F>, activity: &'a Activity) -> PlainRequests<'a, F> {
+        PlainRequests { work, activity }
     }
 
     /// Takes no more requests.
@@ -44,7 +52,7 @@ impl<'a, F: Future> Short<'a, F> {
     }
 }
 
-impl<F: Future> Future for Short<'_, F> {
+impl<F: Future> Future for PlainRequests<'_, F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Task<'_>) -> Poll<F::Output> {
@@ -52,8 +60,8 @@ impl<F: Future> Future for Short<'_, F> {
     }
 }
 
-/// Answers plain requests, of which `read` may hold the first. The first other one goes back into the socket; if there
-/// is none, the connection is at its end.
+/// Answers plain requests; `bytes` is what was read before. The first request that is not plain is put back into the
+/// socket. If nothing was put back, the connection has ended.
 pub(super) async fn answer(
     socket: &Shared,
     rules: &Rules,
@@ -63,19 +71,34 @@ pub(super) async fn answer(
 ) -> io::Result<()> {
     let activity = &socket.activity;
     loop {
+        skip_empty_lines(&mut bytes);
         while let Some(plain) = read(&bytes, rules, header_size) {
             activity.begin();
-            let text = bytes.split_to(plain.size).freeze().slice(plain.body..);
+            if plain.size > bytes.len() && !has_rest(socket, plain.size, &mut bytes).await {
+                activity.end();
+                break;
+            }
+            // Head and body in one buffer; the head is `request[..plain.body]`.
+            let request = bytes.split_to(plain.size).freeze();
+            let text = request.slice(plain.body..);
             let Some(answer) = call(socket, rules, cx, &plain, text, &mut bytes).await? else {
                 return Ok(());
             };
             let (status, text, beside) = outcome(rules, answer);
-            let closes = activity.is_leaving();
-            // From here on it is the reader who may take too long.
+            let closes = plain.closes || activity.is_leaving();
+            let origin = plain.origin.map(|(from, to)| &request[from..to]);
+            let head = head::Head {
+                status,
+                format: plain.format,
+                length: text.len(),
+                origin,
+                beside: &beside,
+                closes,
+            };
+            // From here on the peer's reading is timed, not the call.
             activity.end();
-            socket
-                .send(|out| head::write(status, plain.format, text.len(), closes, &beside, out), &text)
-                .await?;
+            activity.note_plain();
+            socket.send(|out| head.write(rules.cors(), out), &text).await?;
             if closes {
                 return socket.close().await;
             }
@@ -85,10 +108,10 @@ pub(super) async fn answer(
             socket.put_back(bytes.freeze());
             return Ok(());
         }
-        // Takes the room of what is answered back, as a rule.
+        // Reuses the buffer of the answered requests if nothing refers to it any more.
         bytes.reserve(SIZE);
         let count = poll_fn(|task| {
-            // Nothing of a request is there yet, so nobody misses an answer.
+            // No part of a request has arrived, so closing loses nothing.
             if activity.is_leaving() { Poll::Ready(Ok(0)) } else { socket.poll_fill(task, &mut bytes) }
         });
         if count.await? == 0 {
@@ -97,7 +120,7 @@ pub(super) async fn answer(
     }
 }
 
-/// Some clients send a line break after a body. It begins no request (RFC 9112, 2.2).
+/// Skips the line breaks that some clients send after a body (RFC 9112, 2.2).
 fn skip_empty_lines(bytes: &mut BytesMut) {
     while let [b'\n', ..] | [b'\r', b'\n', ..] = &bytes[..] {
         let length = if bytes[0] == b'\n' { 1 } else { 2 };
@@ -105,7 +128,22 @@ fn skip_empty_lines(bytes: &mut BytesMut) {
     }
 }
 
-/// Runs the calls of one request. Nothing if the far side goes away meanwhile.
+/// Waits for the rest of a request of this size. False if it does not arrive in time, or the connection fails; hyper, which
+/// then reads the request, handles either.
+async fn has_rest(socket: &Shared, size: usize, bytes: &mut BytesMut) -> bool {
+    bytes.reserve(size - bytes.len());
+    let rest = async {
+        while bytes.len() < size {
+            if !matches!(poll_fn(|task| socket.poll_fill(task, bytes)).await, Ok(1..)) {
+                return false;
+            }
+        }
+        true
+    };
+    tokio::time::timeout(BODY_TIME, rest).await.unwrap_or(false)
+}
+
+/// Runs the calls of one request. `None` if the peer disconnects meanwhile.
 async fn call(
     socket: &Shared,
     rules: &Rules,
@@ -123,7 +161,7 @@ async fn call(
         if let Poll::Ready(answer) = calls.as_mut().poll(task) {
             return Poll::Ready(Ok(Some(answer)));
         }
-        // Once the next request is there, its sender is too, as far as we can tell.
+        // Bytes of the next request prove that the peer is still there; reading can wait.
         if !bytes.is_empty() {
             return Poll::Pending;
         }

@@ -1,34 +1,63 @@
-//! Which requests are plain.
+//! Decides which requests are plain.
 
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
 use httparse::Status;
+use switchboard_core::Settings;
 
+use super::SIZE;
 use crate::http::head;
 use crate::http::media::{self, Format};
 use crate::http::options::Options;
 use crate::http::rules::Rules;
+use crate::server::ServerOptions;
 
-/// More headers than this are not plain.
-const HEADERS: usize = 16;
+/// A request with more headers is not plain.
+const HEADERS: usize = 64;
 
-/// A plain request, whole.
+/// A plain request whose head is complete.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Plain {
-    /// Where its body begins.
+    /// The offset of its body.
     pub(super) body: usize,
-    /// Where it ends.
+    /// Its length, head and body.
     pub(super) size: usize,
-    /// The format of its answer.
+    /// The media type of the response.
     pub(super) format: Format,
-    /// How long the caller waits, if it says so.
+    /// How long the caller waits, if the request says so.
     pub(super) timeout: Option<Duration>,
+    /// Start and end of the value of `Origin`.
+    pub(super) origin: Option<(usize, usize)>,
+    /// Whether the connection closes after its response.
+    pub(super) closes: bool,
 }
 
-/// The paths where plain requests may come. Some options make every request more than plain.
-pub(in crate::http) fn paths(options: &Options) -> Vec<String> {
-    if options.keep_headers || options.cors.is_some() {
+/// The paths that take plain requests: none if an option affects every request.
+pub(in crate::http) fn paths(options: &Options, settings: &Settings) -> Vec<String> {
+    // Without `..`: a new option does not compile until its effect on plain requests is stated here.
+    let Options {
+        paths,
+        routes,
+        keep_headers,
+        // Applied to plain requests as well.
+        hosts: _,
+        origins: _,
+        cors: _,
+        nothing_status: _,
+        status: _,
+        reply_headers: _,
+        // These concern other requests only: GET, event streams, long or slow bodies.
+        get: _,
+        keep_alive: _,
+        body_time: _,
+        buffers: _,
+        #[cfg(feature = "ws")]
+            websocket: _,
+    } = options;
+    // Limits, profile and observer are the engine's. A tap sees what hyper reads and writes.
+    let Settings { limits: _, profile: _, tap, observer: _ } = settings;
+    if *keep_headers || tap.is_some() {
         return Vec::new();
     }
     let is_plain = |path: &&String| {
@@ -36,14 +65,31 @@ pub(in crate::http) fn paths(options: &Options) -> Vec<String> {
         let is_for_websockets = *path == crate::http::upgrade::PATH;
         #[cfg(not(feature = "ws"))]
         let is_for_websockets = false;
-        !options.routes.takes_post(path) && !is_for_websockets && !path.contains(['?', '#'])
+        !routes.takes_post(path) && !is_for_websockets && !path.contains(['?', '#'])
     };
-    options.paths.iter().filter(is_plain).cloned().collect()
+    paths.iter().filter(is_plain).cloned().collect()
 }
 
-/// The plain request that these bytes begin with, if they do.
+/// The longest head, which is the only server option that plain requests depend on.
+pub(in crate::http) fn header_size(options: &ServerOptions) -> usize {
+    let ServerOptions {
+        header_size,
+        // Enforced where connections are accepted and driven.
+        connections: _,
+        connections_per_address: _,
+        header_time: _,
+        idle_time: _,
+        // These concern other requests and other connections.
+        stream_idle_time: _,
+        buffers: _,
+        streams: _,
+    } = options;
+    *header_size
+}
+
+/// The plain request at the start of these bytes, if there is one. Its body may be incomplete.
 ///
-/// It is one that every rule takes: whoever does not know a header, a value or a form here leaves it to them.
+/// A plain request satisfies every rule. Anything that is not recognised here is left to the full implementation.
 pub(super) fn read(bytes: &[u8], rules: &Rules, header_size: usize) -> Option<Plain> {
     let mut headers = [const { MaybeUninit::uninit() }; HEADERS];
     let mut request = httparse::Request::new(&mut []);
@@ -59,18 +105,31 @@ pub(super) fn read(bytes: &[u8], rules: &Rules, header_size: usize) -> Option<Pl
     let head = Head::read(request.headers)?;
     let (host, content_type) = (head.host?, head.content_type?);
     let length = length(head.content_length?)?;
-    let size = body.checked_add(length).filter(|size| *size <= bytes.len())?;
-    if !rules.takes_host(host) || !media::is_json(content_type) || length > rules.settings().limits.frame {
+    let size = body.checked_add(length).filter(|size| *size <= bytes.len().max(SIZE))?;
+    if !rules.takes_caller(host, head.origin)
+        || !media::is_json(content_type)
+        || length > rules.settings().limits.frame
+    {
         return None;
     }
     let format = media::accept(head.accept).filter(|format| *format != Format::Events)?;
-    Some(Plain { body, size, format, timeout: head.timeout.and_then(head::timeout) })
+    let closes = match head.connection {
+        None => false,
+        Some(value) if value.eq_ignore_ascii_case(b"keep-alive") => false,
+        Some(value) if value.eq_ignore_ascii_case(b"close") => true,
+        Some(_) => return None,
+    };
+    let timeout = head.timeout.and_then(head::timeout);
+    let origin = head.origin.map(|origin| place(bytes, origin));
+    Some(Plain { body, size, format, timeout, origin, closes })
 }
 
-/// The headers of a plain request that matter.
+/// The headers that affect a plain request: its framing, the rules, or its calls.
 #[derive(Default)]
 struct Head<'a> {
     host: Option<&'a [u8]>,
+    origin: Option<&'a [u8]>,
+    connection: Option<&'a [u8]>,
     content_type: Option<&'a [u8]>,
     content_length: Option<&'a [u8]>,
     accept: Option<&'a [u8]>,
@@ -78,22 +137,25 @@ struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Nothing if there is a header twice, or one that is not known to be harmless.
+    /// `None` if one of them is repeated, or if a header requires hyper. All other headers have no effect.
     fn read(headers: &[httparse::Header<'a>]) -> Option<Head<'a>> {
         let mut head = Head::default();
         for httparse::Header { name, value } in headers {
             let is = |known: &str| name.eq_ignore_ascii_case(known);
-            // By length first, so that hardly any name is compared more than once.
+            // By length first, so that most names are compared at most once.
             let place = match name.len() {
                 4 if is("host") => &mut head.host,
                 6 if is("accept") => &mut head.accept,
+                6 if is("origin") => &mut head.origin,
+                10 if is("connection") => &mut head.connection,
                 12 if is("content-type") => &mut head.content_type,
                 14 if is("content-length") => &mut head.content_length,
                 22 if is(head::TIMEOUT.as_str()) => &mut head.timeout,
-                10 if is("user-agent") => continue,
-                10 if is("connection") && value.eq_ignore_ascii_case(b"keep-alive") => continue,
-                15 if is("accept-encoding") || is("accept-language") => continue,
-                _ => return None,
+                6 if is("expect") => return None,
+                7 if is("upgrade") => return None,
+                16 if is("content-encoding") => return None,
+                17 if is("transfer-encoding") => return None,
+                _ => continue,
             };
             if place.replace(value).is_some() {
                 return None;
@@ -103,7 +165,13 @@ impl<'a> Head<'a> {
     }
 }
 
-/// A number of at most seven digits, and nothing but digits: what is read at once is not longer.
+/// Start and end of a subslice.
+fn place(whole: &[u8], part: &[u8]) -> (usize, usize) {
+    let from = part.as_ptr().addr() - whole.as_ptr().addr();
+    (from, from + part.len())
+}
+
+/// A number of one to seven digits; longer bodies are not plain.
 fn length(text: &[u8]) -> Option<usize> {
     if !(1..=7).contains(&text.len()) {
         return None;
@@ -116,54 +184,42 @@ fn length(text: &[u8]) -> Option<usize> {
 mod tests {
     use std::sync::Arc;
 
-    use switchboard_core::{Router, Settings};
+    use switchboard_core::Router;
 
     use super::*;
-    use crate::http::{Cors, StreamRoute};
+    use crate::http::StreamRoute;
 
     fn rules(options: Options) -> Rules {
         let router = Arc::new(Router::builder().build().unwrap());
         Rules::new(router, Settings::default(), options, Some("127.0.0.1:8000".parse().unwrap()))
     }
 
+    /// Checks what `read` makes of a request, written with `\n` for line breaks.
+    fn check(options: Options, request: &str, expected: Option<(&str, Format)>) {
+        let request = request.replace('\n', "\r\n");
+        let plain = read(request.as_bytes(), &rules(options), 1000);
+        let found = plain.map(|plain| (&request[plain.body..plain.size.min(request.len())], plain.format));
+        assert_eq!(found, expected, "{request:?}");
+    }
+
+    const BASE: &str = "host: localhost:8000\ncontent-type: application/json\ncontent-length: 2\n";
+
     #[test]
-    fn a_whole_post_with_known_headers_is_plain_and_nothing_else_is() {
-        let rules = rules(Options::default());
-        let check = |request: &str, expected: Option<(&str, Format)>| {
-            let request = request.replace('\n', "\r\n");
-            let plain = read(request.as_bytes(), &rules, 1000);
-            let found = plain.map(|plain| (&request[plain.body..plain.size], plain.format));
-            assert_eq!(found, expected, "{request:?}");
-        };
+    fn a_post_with_a_length_is_plain_and_nothing_else_is() {
+        let check = |request: &str, expected| check(Options::default(), request, expected);
         let json = Some(("{}", Format::Json));
-        let base = "host: localhost:8000\ncontent-type: application/json\ncontent-length: 2\n";
-        check(&format!("POST / HTTP/1.1\n{base}\n{{}}"), json);
-        check(&format!("POST /rpc HTTP/1.1\n{base}\n{{}}and more"), json);
-        check(&format!("POST / HTTP/1.1\n{base}User-Agent: x\nConnection: Keep-Alive\n\n{{}}"), json);
+        check(&format!("POST / HTTP/1.1\n{BASE}\n{{}}"), json);
+        check(&format!("POST /rpc HTTP/1.1\n{BASE}\n{{}}and more"), json);
+        check(&format!("POST / HTTP/1.1\n{BASE}\n{{"), Some(("{", Format::Json)));
         let json_rpc = Some(("{}", Format::JsonRpc));
-        check(&format!("POST / HTTP/1.1\n{base}accept: application/json-rpc\n\n{{}}"), json_rpc);
+        check(&format!("POST / HTTP/1.1\n{BASE}accept: application/json-rpc\n\n{{}}"), json_rpc);
 
         check("", None);
-        check(&format!("POST / HTTP/1.1\n{base}"), None);
-        check(&format!("POST / HTTP/1.1\n{base}\n{{"), None);
-        check(&format!("GET / HTTP/1.1\n{base}\n{{}}"), None);
-        check(&format!("POST / HTTP/1.0\n{base}\n{{}}"), None);
-        check(&format!("POST /rpc/stream HTTP/1.1\n{base}\n{{}}"), None);
-        check(&format!("POST /rpc/ws HTTP/1.1\n{base}\n{{}}"), None);
-        for header in [
-            "accept: text/event-stream",
-            "accept: text/html",
-            "authorization: Bearer x",
-            "connection: close",
-            "content-length: 2",
-            "expect: 100-continue",
-            "host: localhost:8000",
-            "origin: http://localhost:8000",
-            "transfer-encoding: chunked",
-            "x-other: y",
-        ] {
-            check(&format!("POST / HTTP/1.1\n{base}{header}\n\n{{}}"), None);
-        }
+        check(&format!("POST / HTTP/1.1\n{BASE}"), None);
+        check(&format!("GET / HTTP/1.1\n{BASE}\n{{}}"), None);
+        check(&format!("POST / HTTP/1.0\n{BASE}\n{{}}"), None);
+        check(&format!("POST /rpc/stream HTTP/1.1\n{BASE}\n{{}}"), None);
+        check(&format!("POST /rpc/ws HTTP/1.1\n{BASE}\n{{}}"), None);
         for (from, to) in [
             ("localhost", "evil.com"),
             ("host", "x-host"),
@@ -172,18 +228,70 @@ mod tests {
             ("length: 2", "length: 00000002"),
             ("length: 2", "length:"),
             ("length: 2", "length: 2, 2"),
+            ("length: 2", "length: 8192"),
         ] {
-            check(&format!("POST / HTTP/1.1\n{}\n{{}}", base.replacen(from, to, 1)), None);
+            check(&format!("POST / HTTP/1.1\n{}\n{{}}", BASE.replacen(from, to, 1)), None);
         }
-        check(&format!("POST / HTTP/1.1\n{base}user-agent: {}\n\n{{}}", "x".repeat(1000)), None);
+        check(&format!("POST / HTTP/1.1\n{BASE}user-agent: {}\n\n{{}}", "x".repeat(1000)), None);
+        check(&format!("POST / HTTP/1.1\n{BASE}{}\n{{}}", "x: y\n".repeat(HEADERS)), None);
+    }
+
+    #[test]
+    fn only_headers_that_matter_make_a_request_more_than_plain() {
+        let check = |header: &str, expected| {
+            let request = format!("POST / HTTP/1.1\n{BASE}{header}\n\n{{}}");
+            check(Options::default(), &request, if expected { Some(("{}", Format::Json)) } else { None });
+        };
+        for header in [
+            "accept: application/json, text/plain, */*",
+            "authorization: Bearer x",
+            "Connection: Keep-Alive",
+            "connection: close",
+            "Cookie: a=b",
+            "cookie: a=b\ncookie: c=d",
+            "origin: http://localhost:8000",
+            "te: trailers",
+            "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "x-other: y",
+        ] {
+            check(header, true);
+        }
+        for header in [
+            "accept: text/event-stream",
+            "accept: text/html",
+            "accept: */*\naccept: */*",
+            "connection: keep-alive, te",
+            "connection: close\nconnection: close",
+            "connection: upgrade",
+            "content-encoding: identity",
+            "content-length: 2",
+            "content-type: application/json",
+            "Expect: 100-continue",
+            "host: localhost:8000",
+            "origin: http://evil.com",
+            "origin: http://localhost:8000\norigin: http://localhost:8000",
+            "Transfer-Encoding: chunked",
+            "Upgrade: h2c",
+        ] {
+            check(header, false);
+        }
+    }
+
+    #[test]
+    fn an_origin_is_found_where_it_stands() {
+        let request = format!("POST / HTTP/1.1\nOrigin:  http://localhost:8000 \n{BASE}\n{{}}");
+        let request = request.replace('\n', "\r\n");
+        let plain = read(request.as_bytes(), &rules(Options::default()), 1000).unwrap();
+        let (from, to) = plain.origin.unwrap();
+        assert_eq!(&request[from..to], "http://localhost:8000");
     }
 
     #[test]
     fn where_more_is_done_with_a_head_no_path_is_plain() {
-        assert_eq!(paths(&Options::default()), ["/", "/rpc", "/jsonrpc"]);
-        assert!(paths(&Options { keep_headers: true, ..Options::default() }).is_empty());
-        assert!(paths(&Options { cors: Some(Cors::default()), ..Options::default() }).is_empty());
+        let paths = |options: Options| paths(&options, &Settings::default());
+        assert_eq!(paths(Options::default()), ["/", "/rpc", "/jsonrpc"]);
+        assert!(paths(Options { keep_headers: true, ..Options::default() }).is_empty());
         let streaming = Options::default().route("/rpc", StreamRoute);
-        assert_eq!(paths(&streaming), ["/", "/jsonrpc"]);
+        assert_eq!(paths(streaming), ["/", "/jsonrpc"]);
     }
 }
