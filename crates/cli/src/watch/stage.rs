@@ -107,7 +107,7 @@ impl News {
             }
             State::Connected => {
                 if std::mem::take(&mut self.is_lost) {
-                    output::note("connected again\n");
+                    output::note("reconnected\n");
                 }
                 Ok(true)
             }

@@ -142,7 +142,7 @@ fn a_stream_comes_back_with_its_connection_and_the_gap_is_told() {
     let (code, said) = watching.end();
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("warning: no connection: "), "{said}");
-    assert!(said.contains("items may have been lost while the connection was made again"), "{said}");
+    assert!(said.contains("items may have been lost while reconnecting"), "{said}");
 }
 
 #[test]
