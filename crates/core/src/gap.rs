@@ -27,7 +27,7 @@ pub enum GapReason {
     /// The reader was too slow for all of them.
     #[default]
     Overflow,
-    /// The connection was lost and made again.
+    /// The client lost its connection and reconnected.
     Reconnected,
     /// Something that this version has no word for.
     #[serde(other)]
@@ -41,7 +41,7 @@ impl Gap {
         Gap { lost: Some(lost), reason: GapReason::Overflow }
     }
 
-    /// The connection was lost and made again; nobody knows what was missed meanwhile.
+    /// The client lost its connection and reconnected. How many items were lost is not known.
     #[must_use]
     pub fn reconnected() -> Gap {
         Gap { lost: None, reason: GapReason::Reconnected }
@@ -64,7 +64,7 @@ impl std::fmt::Display for Gap {
         }?;
         match self.reason {
             GapReason::Overflow => f.write_str(" because they were read too slowly"),
-            GapReason::Reconnected => f.write_str(" while the connection was made again"),
+            GapReason::Reconnected => f.write_str(" while reconnecting"),
             GapReason::Other => Ok(()),
         }
     }

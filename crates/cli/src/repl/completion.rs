@@ -8,7 +8,7 @@ use super::entry::COMMANDS;
 use crate::discovery::{Found, Method};
 use crate::layout::visible;
 
-/// What the far side describes. It is asked again when the connection was made again.
+/// What the server describes. It is asked again after reconnecting.
 pub(crate) type Known = Arc<RwLock<Found>>;
 
 /// Completes lines.

@@ -160,7 +160,7 @@ impl Repl {
         if self.target.is_http() {
             return Ok((session.open_for(voice.listener()).await?, None));
         }
-        // The attempts at the start are limited; a connection that was there is made again without end.
+        // The attempts at the start are limited; after the first connection it reconnects without end.
         let backoff = self.target.backoff().unwrap_or_default();
         let attempts = backoff.attempts.unwrap_or(1);
         let options = reconnect::Options {
@@ -277,11 +277,11 @@ async fn tell_states(mut watch: Watch, line: Line, voice: Voice, known: Known) {
         match state {
             State::Waiting { reason, .. } if !is_broken => {
                 is_broken = true;
-                voice.note(&format!("the connection broke: {}; it is being made again", visible(&reason)));
+                voice.note(&format!("connection lost: {}; reconnecting", visible(&reason)));
             }
             State::Connected if is_broken => {
                 is_broken = false;
-                voice.note("connected again");
+                voice.note("reconnected");
                 let _ = learn(&line, &known, discovery::BRIEFLY).await;
             }
             State::Closed(error) => {

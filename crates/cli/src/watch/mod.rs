@@ -134,7 +134,9 @@ impl Watch {
                 }
                 Seen::Failed(error) => return Err(self.target.explain(error.into())),
                 Seen::State(state) => {
-                    until = state.as_ref().and_then(|state| self.deadline(state));
+                    // Without another change it stays as it is: closed.
+                    let state = state.unwrap_or_else(|| states.state());
+                    until = self.deadline(&state);
                     let is_new = news.tell(state).map_err(|error| self.target.explain(error))?;
                     // What was answered was answered over another connection.
                     if is_new && matches!(stage, Stage::Listening) && call.is_some() {

@@ -32,10 +32,8 @@ pub(super) fn learn(client: &ReconnectingPeer, method: &str, time: Duration) -> 
     let (mut states, method) = (client.watch(), method.to_owned());
     let line = Line::new(client.peer(), time);
     Stage::Learning(Box::pin(async move {
-        while states.state() != State::Connected {
-            if states.next().await.is_none() {
-                return false;
-            }
+        if states.connected().await.is_err() {
+            return false;
         }
         let found = discovery::within(&line, time).await;
         found.is_ok_and(|found| found.method(&method).is_some_and(|method| method.is_stream))
@@ -58,6 +56,7 @@ pub(super) enum Seen {
     Gap(CallError),
     Failed(ErrorObject),
     Ended,
+    /// The connection has changed, or does not change any more.
     State(Option<State>),
 }
 
@@ -92,13 +91,13 @@ pub(super) struct News {
 
 impl News {
     /// Tells of a change; true if there is a new connection.
-    pub(super) fn tell(&mut self, state: Option<State>) -> Result<bool, CallError> {
+    pub(super) fn tell(&mut self, state: State) -> Result<bool, CallError> {
         match state {
             // What was too long would come again. That it came may be told before the connection that it came over.
-            Some(State::Waiting { reason, .. }) if is_too_long(&CallError::Closed(reason.clone())) => {
+            State::Waiting { reason, .. } if is_too_long(&CallError::Closed(reason.clone())) => {
                 Err(CallError::Closed(reason))
             }
-            Some(State::Waiting { reason, attempt, .. }) => {
+            State::Waiting { reason, attempt, .. } => {
                 output::note(&format!(
                     "warning: no connection: {}; attempt {attempt} follows\n",
                     visible(&reason)
@@ -106,15 +105,14 @@ impl News {
                 self.is_lost = true;
                 Ok(false)
             }
-            Some(State::Connected) => {
+            State::Connected => {
                 if std::mem::take(&mut self.is_lost) {
-                    output::note("connected again\n");
+                    output::note("reconnected\n");
                 }
                 Ok(true)
             }
-            Some(State::Closed(error)) => Err(error),
-            Some(_) => Ok(false),
-            None => Err(CallError::Closed("the peer no longer reconnects".into())),
+            State::Closed(error) => Err(error),
+            _ => Ok(false),
         }
     }
 }

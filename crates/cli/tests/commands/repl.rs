@@ -113,8 +113,8 @@ fn a_connection_that_breaks_is_told_and_made_again() {
     let far = Far::start();
     let mut terminal = prompt(&far, &state("again"));
     far.hang_up();
-    terminal.until("the connection broke");
-    terminal.until("connected again");
+    terminal.until("connection lost");
+    terminal.until("reconnected");
     terminal.type_in("math/add 20 22\r");
     terminal.until(ANSWER);
 }

@@ -64,7 +64,9 @@ impl Shared {
     }
 
     pub(super) fn watch(&self) -> watch::Receiver<State> {
-        self.state.subscribe()
+        let mut receiver = self.state.subscribe();
+        receiver.mark_changed();
+        receiver
     }
 
     /// Sends something now, or queues it until there is a connection.

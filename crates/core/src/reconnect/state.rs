@@ -44,13 +44,18 @@ impl Watch {
         self.0.borrow().clone()
     }
 
-    /// Waits for the next change and returns the new state, or `None` when no more changes can follow. If the state
-    /// changed several times since the last call, only the latest is returned.
+    /// Returns the current state the first time, and then waits for each change and returns the new state. `None` means
+    /// that no more changes can follow. If the state changed several times since the last call, only the latest is returned.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<State> {
+        // Nothing follows the end. It is looked for first, since it may come between the two looks.
+        let is_over = matches!(&*self.0.borrow(), State::Closed(_));
+        if is_over && !self.0.has_changed().unwrap_or(false) {
+            return None;
+        }
         self.0.changed().await.ok()?;
         Some(self.0.borrow_and_update().clone())
     }

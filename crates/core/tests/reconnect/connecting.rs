@@ -59,6 +59,9 @@ async fn a_permanent_error_stops_the_attempts() {
     assert_eq!(client.peer().call::<Json>("echo", ()).await, Err(expected.clone()));
     assert_eq!(client.peer().closed().await, expected);
     assert_eq!(server.dialled(), 1);
+    // Whoever comes late sees how it ended, and does not wait for another change.
+    let mut late = client.watch();
+    assert_eq!((late.next().await, late.next().await), (Some(State::Closed(expected)), None));
 }
 
 #[tokio::test(start_paused = true)]

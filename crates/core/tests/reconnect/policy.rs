@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use switchboard_core::reconnect::{Options, RepeatPolicy};
+use switchboard_core::reconnect::{Options, RepeatPolicy, State};
 use switchboard_core::{Call, CallError, Context, ErrorObject, Json, Method, Remote, Router};
 use tokio::sync::Semaphore;
 
@@ -68,7 +68,7 @@ async fn what_was_not_sent_is_no_question() {
     let client = server.client(Options { on_demand: true, ..asking() });
     let call = tokio::spawn(client.peer().call::<Json>("work", ()).into_future());
     let mut watch = client.watch();
-    watch.next().await;
+    while !matches!(watch.next().await, Some(State::Waiting { .. })) {}
     server.refuse(None);
     started.acquire().await.unwrap().forget();
     assert_eq!(asked.load(Ordering::SeqCst), 0);
