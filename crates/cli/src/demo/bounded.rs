@@ -94,7 +94,7 @@ fn written(number: impl Serialize) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchboard::{Call, Code, Json, ParamDescription, Reply, Router, Service};
+    use switchboard::{Call, Code, Json, Outcome, ParamDescription, Router, Service};
 
     /// What a schema of numbers says, as the texts of numbers that are taken and of such that are not.
     struct Claim {
@@ -165,8 +165,10 @@ mod tests {
         for choice in 0..most {
             let chosen: Vec<&str> = choices.iter().map(|texts| &*texts[choice % texts.len()]).collect();
             let params = Json::parse(format!("[{}]", chosen.join(","))).unwrap();
-            let is_refused = match router.call(&Call::new(method, Some(params))).await {
-                Reply::Error(error) => [Code::VALIDATION_FAILED, Code::INVALID_PARAMS].contains(&error.code),
+            let is_refused = match router.call(&Call::new(method, Some(params))).await.outcome {
+                Outcome::Error(error) => {
+                    [Code::VALIDATION_FAILED, Code::INVALID_PARAMS].contains(&error.code)
+                }
                 _ => false,
             };
             if !is_refused {

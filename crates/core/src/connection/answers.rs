@@ -377,7 +377,7 @@ impl Connection {
         // Another entry may have been looked at.
         match (answer, call.id()) {
             (Some(json), Some(id)) => {
-                batch.answer(index, call.cx.version, id, EntryOutcome::Value(&json), None)
+                batch.answer(index, call.cx.version, id, EntryOutcome::Value(&json), None);
             }
             _ => batch.skip(index),
         }
