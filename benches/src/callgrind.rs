@@ -1,6 +1,7 @@
-//! Counts user instructions with valgrind's callgrind. Unlike times, counts are the same on a busy machine.
+//! Instructions, counted by valgrind's callgrind: user instructions of a whole process, the same on a busy machine.
 //!
-//! The cost of a call is the difference between two runs, divided by the number of additional calls, so startup cancels out.
+//! What one call takes is the difference of two runs, divided by how many calls more one of them made: starting, warming up and
+//! stopping cancel out.
 
 use std::io::{self, Error};
 use std::process::{Command, Stdio};

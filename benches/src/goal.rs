@@ -29,7 +29,7 @@ pub struct Goal {
     pub what: String,
     /// How it has to be.
     pub limit: Limit,
-    /// The target, if the limit only prevents regressions.
+    /// Where it shall get to, if the limit only keeps it from getting worse.
     pub target: Option<f64>,
     /// What we reach; none while we are not part of the run.
     pub ours: Option<Samples>,
@@ -103,7 +103,7 @@ impl Goal {
     }
 }
 
-/// Names the subject of a goal, unless it is [`OURS`].
+/// What a goal says before its figure, when it is not about [`OURS`].
 fn prefix(name: &str) -> String {
     if name == OURS { String::new() } else { format!("{name}, ") }
 }
