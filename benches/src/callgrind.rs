@@ -1,7 +1,6 @@
-//! Instructions, counted by valgrind's callgrind: user instructions of a whole process, the same on a busy machine.
+//! Counts user instructions with valgrind's callgrind. Unlike times, counts are the same on a busy machine.
 //!
-//! What one call takes is the difference of two runs, divided by how many calls more one of them made: starting, warming up and
-//! stopping cancel out.
+//! The cost of a call is the difference between two runs, divided by the number of additional calls, so startup cancels out.
 
 use std::io::{self, Error};
 use std::process::{Command, Stdio};

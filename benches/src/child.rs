@@ -94,7 +94,7 @@ impl Server {
         let listen = ["--listen", "http://127.0.0.1:0", "--max-batch", "10000", "--max-connections", "20000"];
         let mut process = Process::spawn(shipped(&listen, workers)?.stderr(Stdio::piped()))?;
         let said = process.child.stderr.as_mut().ok_or_else(|| Error::other("the server has no output"))?;
-        // The pipe stays open, so that it can go on writing.
+        // The pipe stays open, so that the server can go on writing.
         let mut lines = BufReader::new(said).lines();
         let address = lines.find_map(|line| line.ok()?.strip_prefix("Listening on http://")?.parse().ok());
         let address =
@@ -115,7 +115,7 @@ impl Server {
         Ok(Self { process, address })
     }
 
-    /// Lets it end by itself. Says whether it did so well, and what it wrote to its standard error, if that was piped.
+    /// Closes its standard input, on which it exits. Gives whether it succeeded, and its standard error if that was piped.
     ///
     /// # Errors
     /// When it cannot be waited for.

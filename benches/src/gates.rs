@@ -1,4 +1,4 @@
-//! What our own subjects may cost in instructions: the one table of limits, which CI holds every change to.
+//! The instruction limits of our own subjects, in one table. CI enforces them.
 
 use crate::goal::{Goal, Limit};
 use crate::report::Section;
@@ -10,7 +10,7 @@ pub const INSTRUCTIONS: &str = "instructions";
 /// The workloads that are counted in process.
 pub const WORKLOADS: [Workload; 3] = [Workload::Add, Workload::Batch(100), Workload::Pending];
 
-/// The requests that are counted over HTTP, and the headers that they have beside the necessary ones.
+/// The HTTP requests that are counted, and their additional headers.
 pub const HTTP: [(&str, &str); 2] =
     [("HTTP request", ""), ("HTTP request with the usual headers", USUAL_HEADERS)];
 
@@ -28,11 +28,11 @@ struct Gate {
     subject: &'static str,
     /// More than this is an error. Lower it when the code gets faster.
     limit: u32,
-    /// Where it shall get to, if it is not there yet.
+    /// The target, if the limit only prevents regressions.
     target: Option<u32>,
 }
 
-/// A limit stands about one percent above what was measured last: the layout of the code alone moves a figure by half of that.
+/// Each limit is about one percent above the last measurement, because code layout alone moves a figure by half a percent.
 const GATES: &[Gate] = &[
     gate("in process, add, one call", "switchboard", 2_583, Some(2_350)),
     gate("in process, add, one call", "switchboard-connection", 2_794, Some(2_200)),
@@ -40,8 +40,8 @@ const GATES: &[Gate] = &[
     gate("in process, add, batch of 100", "switchboard-connection", 329_286, Some(170_000)),
     gate("in process, add, pending at first", "switchboard", 6_680, None),
     gate("in process, add, pending at first", "switchboard-connection", 9_609, None),
-    gate("HTTP request", "switchboard", 8_370, None),
-    gate("HTTP request with the usual headers", "switchboard", 20_190, Some(10_000)),
+    gate("HTTP request", "switchboard", 8_450, None),
+    gate("HTTP request with the usual headers", "switchboard", 9_500, None),
 ];
 
 const fn gate(section: &'static str, subject: &'static str, limit: u32, target: Option<u32>) -> Gate {

@@ -29,7 +29,7 @@ pub struct Goal {
     pub what: String,
     /// How it has to be.
     pub limit: Limit,
-    /// Where it shall get to, if the limit only keeps it from getting worse.
+    /// The target, if the limit only prevents regressions.
     pub target: Option<f64>,
     /// What we reach; none while we are not part of the run.
     pub ours: Option<Samples>,
@@ -103,7 +103,7 @@ impl Goal {
     }
 }
 
-/// What a goal says before its figure, when it is not about [`OURS`].
+/// Names the subject of a goal, unless it is [`OURS`].
 fn prefix(name: &str) -> String {
     if name == OURS { String::new() } else { format!("{name}, ") }
 }

@@ -12,7 +12,7 @@ pub const SUBSCRIBE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"subscribe_sums"
 /// The notification that carries an item of it.
 pub const ITEM: &str = "sum";
 
-/// Headers that production traffic has beside the necessary ones.
+/// Additional headers that are common in production.
 pub const USUAL_HEADERS: &str = "Authorization: Bearer 3f9c1b7e-52d4-4d0a-9b1e-7c2f6a8d0e41\r\n\
     traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n\
     User-Agent: python-httpx/0.28.1\r\nAccept: application/json\r\n";
@@ -53,7 +53,7 @@ pub enum Workload {
     Add,
     /// As many calls of `add [100, 7]` in one array.
     Batch(usize),
-    /// One call of `add_later [100, 7]`, which is not ready when it is first polled.
+    /// One call of `add_later [100, 7]`, which is pending at its first poll.
     Pending,
     /// 1 MB of nested JSON as params, for the method `ignore`, which does not read them.
     NestedParams,

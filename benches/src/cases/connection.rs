@@ -11,7 +11,7 @@ use switchboard::{Connection, ConnectionError, Engine, FrameSink, FrameSource, O
 use super::Case;
 use super::switchboard::{router, settings};
 
-/// Switchboard's router behind a [`Connection`], over frames that are handed over in memory.
+/// Switchboard's router behind a [`Connection`], over frames in memory.
 pub struct Duplex {
     connection: RefCell<Connection>,
     frames: Frames,
@@ -29,7 +29,7 @@ impl Duplex {
         Self { connection: RefCell::new(connection), frames }
     }
 
-    /// Lets this frame come so many times, one directly behind the other.
+    /// Queues this frame `count` times.
     pub(super) fn receive(&self, frame: &Bytes, count: u32) {
         self.frames.lock().received = (frame.clone(), count);
     }
@@ -59,10 +59,10 @@ impl Case for Duplex {
         self.written()
     }
 
-    /// The frames come in one burst, so that what the connection does once in a while is shared by many calls.
+    /// The frames arrive in one burst, so the cost of polling and flushing is shared by many calls.
     fn run(&self, frame: &Bytes, calls: u32) {
         self.receive(frame, calls);
-        // It reads a number of frames, writes, and wants to be polled again.
+        // Each poll reads a limited number of frames.
         for _ in 0..=calls {
             if self.poll_written(&mut Context::from_waker(Waker::noop())).is_ready() {
                 return;
@@ -72,13 +72,13 @@ impl Case for Duplex {
     }
 }
 
-/// Both directions, as little as a transport can be.
+/// Both directions of a minimal transport.
 #[derive(Clone, Default)]
 struct Frames(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    /// A frame, and how often it is still to come.
+    /// A frame, and how many times it is still to be received.
     received: (Bytes, u32),
     written: Vec<u8>,
 }
@@ -91,7 +91,7 @@ impl Frames {
 
 impl FrameSource for Frames {
     fn poll_frame(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, ConnectionError>>> {
-        // Nobody has to be woken: whoever hands a frame over polls the connection next.
+        // No waker is needed: the connection is polled after each `receive`.
         let (frame, count) = &mut self.lock().received;
         let Some(left) = count.checked_sub(1) else { return Poll::Pending };
         *count = left;
@@ -99,7 +99,7 @@ impl FrameSource for Frames {
     }
 }
 
-/// Keeps its buffer from call to call, as the sinks of sockets do.
+/// Reuses its buffer, as the sinks of sockets do.
 struct Sink {
     frames: Frames,
     queued: Vec<u8>,

@@ -26,7 +26,7 @@ pub trait Case {
     /// Answers one body. It owns the answer, as a server that hands it to the network does.
     fn call(&self, body: Bytes) -> Bytes;
 
-    /// Answers the same body so many times, and drops the answers: what is counted.
+    /// Answers the same body `calls` times and drops the answers. This is what `instructions` counts.
     fn run(&self, body: &Bytes, calls: u32) {
         for _ in 0..calls {
             black_box(self.call(black_box(body).clone()));
@@ -50,7 +50,7 @@ pub fn all() -> Vec<Box<dyn Case>> {
     ]
 }
 
-/// The cases whose instructions and allocations are counted on `workload`: [`all`], and the other ways into ours.
+/// The cases whose instructions and allocations are counted on `workload`: [`all`], and our other drivers.
 pub fn counted(workload: Workload) -> Vec<Box<dyn Case>> {
     let ours: [Box<dyn Case>; 3] = [
         Box::new(connection::Duplex::new()),

@@ -1,4 +1,4 @@
-//! A call that is not ready when it is first polled, through either driver, on a runtime of one thread.
+//! A call that is pending at its first poll, through either driver, on a current-thread runtime.
 
 use std::future::poll_fn;
 
@@ -10,7 +10,7 @@ use super::connection::Duplex;
 use super::switchboard::Switchboard;
 use crate::workload::Workload;
 
-/// A driver, and the runtime that its timers and tasks need.
+/// A driver, and the runtime for its timers and tasks.
 pub struct Pending<D> {
     runtime: Runtime,
     driver: D,
@@ -58,7 +58,7 @@ impl Case for Pending<Duplex> {
         self.driver.written()
     }
 
-    /// One after the other: more than a few at once would be refused.
+    /// One at a time, to stay below the limit of calls in flight.
     fn run(&self, frame: &Bytes, calls: u32) {
         for _ in 0..calls {
             self.driver.receive(frame, 1);

@@ -1,4 +1,4 @@
-//! The floor over WebSocket: frames read and written by hand, and our scanner, nothing else.
+//! The floor over WebSocket: hand-written framing and our scanner, no framework.
 
 use std::io::{self, Error, ErrorKind};
 use std::net::TcpListener;
