@@ -74,14 +74,6 @@ pub fn is_right(name: &str, workload: Workload, answer: &[u8]) -> bool {
     }
 }
 
-/// Whether the server called `name` answered `workload` with what it should: the right answer, or its constant.
-pub fn is_right(name: &str, workload: Workload, answer: &[u8]) -> bool {
-    match name {
-        CONSTANT => answer == hyper_constant::ANSWER,
-        _ => workload.is_answered_by(answer),
-    }
-}
-
 /// Runs the server called `name` on `listener`, on a multi-thread runtime of `workers` threads, until the process ends.
 ///
 /// # Errors

@@ -176,7 +176,13 @@ impl Connection {
             self.calls.wait_batch(state.key);
             return self.calls.keep_batch(state);
         }
-        match batch.advance(|call| self.is_control(call)) {
+        // Looked up once: nothing in this loop opens a stream.
+        let (names, has_streams) = (self.calls.engine.control_names(), self.streams.len() > 0);
+        let is_control = |call: &Call| {
+            let may_be = has_streams || call.is_notification() || names.may_have(&call.method);
+            may_be && self.is_control_by_name(call)
+        };
+        match batch.advance(is_control) {
             Stop::Finished if batch.is_done() => self.write_batch(batch),
             stop => {
                 let state = self.calls.admit_batch(batch);

@@ -141,15 +141,14 @@ impl Connection {
     /// Whether a call is for the session itself: it cancels something, or belongs to a stream or to a call of this side.
     #[inline]
     pub(super) fn is_control(&self, call: &Call) -> bool {
-        let is_plain = !call.is_notification() && self.streams.len() == 0;
-        if is_plain && !self.calls.engine.may_be_control(&call.method) {
-            return false;
-        }
-        self.is_control_by_name(call)
+        let may_be = call.is_notification()
+            || self.streams.len() > 0
+            || self.calls.engine.control_names().may_have(&call.method);
+        may_be && self.is_control_by_name(call)
     }
 
     #[inline(never)]
-    fn is_control_by_name(&self, call: &Call) -> bool {
+    pub(super) fn is_control_by_name(&self, call: &Call) -> bool {
         let profile = &self.settings.profile;
         let is = |name: &Name| call.method == *name;
         if is(&profile.cancel.method) || is(&profile.streams.unsubscribe) {

@@ -61,8 +61,19 @@ use crate::service::Service;
 pub struct Engine {
     pub(crate) service: Arc<dyn Service>,
     pub(crate) settings: Arc<Settings>,
-    /// The first bytes of methods that are for the session itself, each as the bit of its last six bits.
-    control: u64,
+    control: ControlNames,
+}
+
+/// The names of methods that are for the session itself, by their first bytes: each is the bit of its last six bits.
+#[derive(Clone, Copy)]
+pub(crate) struct ControlNames(u64);
+
+impl ControlNames {
+    /// Whether the method may be one of them. Nearly all others are told apart by their first byte.
+    #[inline(always)]
+    pub(crate) fn may_have(self, method: &Name) -> bool {
+        self.0 & first_bit(method) != 0
+    }
 }
 
 impl Engine {
@@ -73,13 +84,12 @@ impl Engine {
         let Profile { cancel, streams, progress, .. } = &settings.profile;
         let names = [&cancel.method, &streams.unsubscribe, &streams.item, &streams.end, &progress.method];
         let control = names.into_iter().fold(0, |bits, name| bits | first_bit(name));
-        Engine { service, settings, control }
+        Engine { service, settings, control: ControlNames(control) }
     }
 
-    /// Whether the method may be one for the session itself. Nearly all others are told apart by their first byte.
     #[inline(always)]
-    pub(crate) fn may_be_control(&self, method: &Name) -> bool {
-        self.control & first_bit(method) != 0
+    pub(crate) fn control_names(&self) -> ControlNames {
+        self.control
     }
 
     /// What answers the calls.
