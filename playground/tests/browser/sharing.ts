@@ -76,7 +76,7 @@ visit('event streams are read in each language', async ({ page }) => {
   await write(page, '{"to": 3}');
   for (const language of ['curl', 'Python', 'JavaScript']) {
     const printed = await execute(language, await code(page, language));
-    for (const item of [1, 2, 3]) assert.ok(printed.includes(`"result":${item}}`), `${language}: ${printed}`);
+    for (const item of [1, 2, 3]) assert.ok(printed.includes(`"result":${item},`), `${language}: ${printed}`);
   }
 });
 

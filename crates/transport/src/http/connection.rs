@@ -56,6 +56,7 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
         upgrade: Mutex::default(),
     });
     let mut clock = Clock::start(options.header_time, options.idle_time, begun);
+    #[cfg_attr(not(feature = "ws"), expect(unused_variables, reason = "only upgrades go on reading"))]
     let (end, unread) = caller.answer_all(read, is_http2, &mut clock, options).await;
     #[cfg(feature = "ws")]
     let upgrade = caller.upgrade.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -281,7 +282,7 @@ async fn drive<C: Conversation>(
     let mut is_first = true;
     let mut is_leaving = false;
     poll_fn(|cx| {
-        // Signal and timer wake this task, which is all that is wanted of them. Once polled they guard registered, for
+        // Signal and timer wake this task, which is all that is wanted of them. Once polled they stay registered, for
         // this is the task's only future, so that later steps look at what they stand for and need not poll them.
         if std::mem::take(&mut is_first) {
             let _ = signal.as_mut().poll(cx);
