@@ -4,6 +4,7 @@ use std::any::{Any, TypeId};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::Notify;
@@ -161,10 +162,14 @@ impl Session {
         value.downcast().ok()
     }
 
-    /// The value of this type, made and put into the session if there is none.
+    /// The value of this type, made and put into the session if there is none. Of two that are made at once, one counts.
     pub fn get_or_insert_with<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> Arc<T> {
-        let mut slots = locked(&self.0.state().slots);
-        let value = slots.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(make())).clone();
+        if let Some(value) = self.get() {
+            return value;
+        }
+        // Made without the lock, because making it may look into the session.
+        let made: Arc<dyn Any + Send + Sync> = Arc::new(make());
+        let value = locked(&self.0.state().slots).entry(TypeId::of::<T>()).or_insert(made).clone();
         value.downcast().expect("a slot holds the type that it is named by")
     }
 
@@ -227,6 +232,7 @@ impl Session {
 
     /// Says that the session has ended; for carriers. What is said first counts.
     pub fn end(&self, reason: EndReason) {
+        self.0.state();
         self.0.end(reason);
     }
 }
@@ -269,7 +275,10 @@ impl Inner {
         let hooks = std::mem::take(&mut course.hooks);
         drop(course);
         for hook in hooks {
-            hook(&reason);
+            // One that panics must not keep the others from running.
+            if catch_unwind(AssertUnwindSafe(|| hook(&reason))).is_err() {
+                tracing::error!("a hook for the end of a session panicked");
+            }
         }
     }
 }

@@ -204,7 +204,7 @@ impl Connection {
                 }
                 Stop::Other(index, message) => self.settle_other(&mut state.batch, index, *message),
                 Stop::Control(index) => self.settle_control(&mut state.batch, index),
-                Stop::Waiting(index, future, began) => self.start_entry(&mut state, index, future, began, cx),
+                Stop::Waiting(index, future, watch) => self.start_entry(&mut state, index, future, watch, cx),
             }
             if self.calls.has_barrier() {
                 self.settle_rest(&mut state);
@@ -226,10 +226,9 @@ impl Connection {
         state: &mut BatchState,
         index: usize,
         future: ReplyFuture,
-        began: Option<Began>,
+        watch: Option<Box<Watch>>,
         cx: &mut Poller<'_>,
     ) {
-        let watch = state.batch.watch(began);
         let call = state.batch.call().clone();
         let streaming = Streaming::over_session(&call, &self.settings.profile);
         let mut running = Running::new(&call, future, streaming, &self.settings.limits);

@@ -133,11 +133,12 @@ impl Calls {
 
     /// Lets go of the frame that the call which was read last came in, or an idle connection would keep it.
     pub(super) fn release_frame(&mut self) {
-        let (method, params, id) = self.call.parts();
-        if params.take().is_some() || id.is_some() {
-            *id = None;
-            *method = Name::from_static("");
+        if std::mem::take(&mut self.is_marked) {
+            self.call.cx = self.cx.clone();
         }
+        let (method, params, id) = self.call.parts();
+        (*params, *id) = (None, None);
+        *method = Name::from_static("");
     }
 
     /// Whether a call may start at once: nothing is before it, and one more may be under way.

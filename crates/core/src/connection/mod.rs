@@ -352,8 +352,9 @@ impl Connection {
                 return Poll::Pending;
             }
             let error = ErrorObject::from_code(Code::SHUTTING_DOWN);
-            self.streams.end_all(&error, &self.settings.profile.streams, &mut *self.sink);
+            // In this order: a batch that is given up may open streams.
             self.give_up_calls(&error);
+            self.streams.end_all(&error, &self.settings.profile.streams, &mut *self.sink);
             self.link.drain_into(&mut *self.sink);
             let until = Box::pin(tokio::time::sleep(self.settings.limits.drain_time));
             self.phase = Phase::Closing { until };

@@ -173,6 +173,9 @@ impl Outgoing {
             codec::lone_gap(&mut self.scratch, method, &turn.id, gap);
             sink.push(&self.scratch);
         }
+        if self.scratch.capacity() > BYTES_AT_ONCE {
+            self.scratch = Vec::new();
+        }
         if let Some((gap, error)) = turn.end {
             let mut handle = self.open.remove(&turn.id);
             if let Some(handle) = &mut handle {

@@ -197,7 +197,7 @@ impl Assembly {
             codec::append_members(&mut self.out, members);
         }
         // The bracket that closes the batch counts too. An error without data is as short as what would replace it.
-        let has_content = outcome.map_or_else(|error| error.data.is_some(), |_| true);
+        let has_content = members.is_some() || outcome.map_or_else(|error| error.data.is_some(), |_| true);
         if has_content && self.out.len() >= limits.batch_reply {
             self.out.truncate(start);
             codec::response(&mut self.out, version, id, Err(&too_large(limits.batch_reply)));

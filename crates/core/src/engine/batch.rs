@@ -52,7 +52,7 @@ pub(crate) enum Stop {
     /// Others shall have a turn.
     Pause,
     /// The entry at this index has no reply yet, or one that takes time. It is the batch's [call](Batch::call).
-    Waiting(usize, ReplyFuture, Option<Began>),
+    Waiting(usize, ReplyFuture, Option<Box<Watch>>),
     /// The entry at this index asks for no call.
     Other(usize, Box<Message>),
     /// The entry at this index is for the session itself. It is the batch's [call](Batch::call).
@@ -165,7 +165,10 @@ impl Batch {
                     self.skip(index);
                     continue;
                 }
-                _ => return Stop::Waiting(index, future, began),
+                _ => {
+                    let watch = if OBSERVED { self.watch(began) } else { None };
+                    return Stop::Waiting(index, future, watch);
+                }
             };
             let ((id, outcome), version, limits) =
                 (outcome, self.call.cx.version, &self.engine.settings.limits);

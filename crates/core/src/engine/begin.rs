@@ -11,7 +11,7 @@ use crate::engine::Engine;
 use crate::engine::outcome::{end_of_notification, respond, size};
 use crate::engine::running::crashed;
 use crate::engine::watch::Began;
-use crate::error::ErrorObject;
+use crate::error::{EngineFault, ErrorObject};
 use crate::json::Json;
 use crate::observer::{End, Position};
 use crate::partial_results;
@@ -102,7 +102,7 @@ pub(crate) fn begin_call(service: &dyn Service, call: &Call) -> ReplyFuture {
 pub(super) fn begin_unguarded(service: &dyn Service, call: &Call) -> ReplyFuture {
     // A caller that stopped waiting before the call begins has no use for it.
     if call.cx.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-        return ReplyFuture::ready(ErrorObject::timed_out());
+        return ReplyFuture::ready(ErrorObject::timed_out().with_fault(EngineFault::TimedOut));
     }
     service.call(call)
 }

@@ -289,8 +289,7 @@ pub(super) async fn run(mut batch: Box<Batch>, mut stop: Stop) -> Answer {
             Stop::Other(index, message) => batch.refuse(index, &message),
             // No entry is for the session where there is none.
             Stop::Control(index) => batch.skip(index),
-            Stop::Waiting(index, future, began) => {
-                let watch = batch.watch(began);
+            Stop::Waiting(index, future, watch) => {
                 entries.start(&mut batch, index, future, watch).await;
                 consume_budget().await;
             }

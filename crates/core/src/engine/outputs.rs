@@ -251,9 +251,12 @@ impl Outputs {
             }
         }
         let is_whole = self.delivery != Delivery::Parts || !self.is_in_parts();
+        if is_whole && matches!(self.given, Some(Given::Answer(_))) {
+            // Nothing is pushed from here on that would not be seen.
+            self.close();
+        }
         match self.given.take() {
             Some(Given::Answer(answer)) if is_whole && !self.has_pushed() => {
-                self.close();
                 Poll::Ready(First::Whole(answer))
             }
             given => {

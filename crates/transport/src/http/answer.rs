@@ -116,8 +116,10 @@ pub(super) fn outcome(rules: &Rules, answer: Answer) -> (StatusCode, Bytes, Repl
         Answer::Single { body, code, extra: None } => (rules.options.status.status(code), body, Vec::new()),
         Answer::Single { body, code, extra: Some(extra) } => {
             let status = extra.status.and_then(|status| StatusCode::from_u16(status).ok());
-            // A status of its own must be one that a body can follow.
-            let status = status.filter(|status| status.as_u16() >= 200 && *status != StatusCode::NO_CONTENT);
+            // Only a status that a body can follow.
+            let has_body =
+                |status: &StatusCode| status.as_u16() >= 200 && ![204, 205, 304].contains(&status.as_u16());
+            let status = status.filter(has_body);
             let status = status.unwrap_or_else(|| rules.options.status.status(code));
             (status, body, reply_headers(rules, &extra.metadata))
         }
@@ -145,7 +147,9 @@ fn respond(rules: &Rules, answer: Answer, format: Format, mut headers: HeaderMap
     if !text.is_empty() {
         headers.insert(header::CONTENT_TYPE, format.value());
     }
-    headers.extend(beside.into_iter().map(|(name, value)| (Some(name), value)));
+    for (name, value) in beside {
+        headers.append(name, value);
+    }
     let mut response = Response::new(Body::new(text));
     *response.status_mut() = status;
     *response.headers_mut() = headers;

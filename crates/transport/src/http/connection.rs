@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::{Service as HyperService, service_fn};
 use hyper_util::rt::TokioIo;
-use switchboard_core::{Context, ErrorObject, Origin, Session};
+use switchboard_core::{Context, EndReason, ErrorObject, Origin, Session};
 use tokio::io::AsyncReadExt;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -51,13 +51,14 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
         socket: Arc::clone(&socket),
         stop: Arc::clone(stop),
         budget: Arc::clone(permit.budget()),
-        cx: Context::from(session),
+        cx: Context::from(session.clone()),
         #[cfg(feature = "ws")]
         upgrade: Mutex::default(),
     });
     let mut clock = Clock::start(options.header_time, options.idle_time, begun);
     #[cfg_attr(not(feature = "ws"), expect(unused_variables, reason = "only upgrades go on reading"))]
     let (end, unread) = caller.answer_all(read, is_http2, &mut clock, options).await;
+    session.end(EndReason::Finished);
     #[cfg(feature = "ws")]
     let upgrade = caller.upgrade.lock().unwrap_or_else(PoisonError::into_inner).take();
     #[cfg(feature = "ws")]
