@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 use switchboard_core::{Call, Version, service_fn};
 use switchboard_core::{Code, Context, ErrorObject, Json, Method, Reply, ReplyFuture, Router, RouterBuilder};
-use switchboard_core::{Feed, Feeding, Overflow, Subscription};
+use switchboard_core::{Feed, FeedItems, Overflow, Subscription};
 
 /// Everything that can be called.
 #[must_use]
@@ -127,7 +127,7 @@ fn streams() -> RouterBuilder {
 }
 
 /// The numbers up to `to` through a feed with room for two, read when all are sent.
-fn lossy(to: u16) -> Feeding<u16> {
+fn lossy(to: u16) -> FeedItems<u16> {
     let (feed, items) = Feed::new(2, Overflow::DropOldest);
     for number in 1..=to {
         feed.send(number).now_or_never();

@@ -73,7 +73,7 @@ pub struct Feed<T> {
 }
 
 /// The reading end of a [`Feed`]: a stream of its values, with the gaps between them.
-pub struct Feeding<T> {
+pub struct FeedItems<T> {
     shared: Arc<Shared<T>>,
 }
 
@@ -122,11 +122,11 @@ impl<T> Shared<T> {
 impl<T: Send + 'static> Feed<T> {
     /// A stream in which up to `capacity` values, at least one, wait for the reader.
     #[must_use]
-    pub fn new(capacity: usize, overflow: Overflow<T>) -> (Feed<T>, Feeding<T>) {
+    pub fn new(capacity: usize, overflow: Overflow<T>) -> (Feed<T>, FeedItems<T>) {
         let state = State { waiting: VecDeque::new(), lost: 0, senders: 1, end: None, reader: None };
         let capacity = capacity.max(1);
         let shared = Arc::new(Shared { state: Mutex::new(state), room: Notify::new(), capacity, overflow });
-        (Feed { shared: Arc::clone(&shared) }, Feeding { shared })
+        (Feed { shared: Arc::clone(&shared) }, FeedItems { shared })
     }
 
     /// Sends a value. Waits for room under [`Overflow::Block`] only.
@@ -220,7 +220,7 @@ impl<T> State<T> {
     }
 }
 
-impl<T: Send + 'static> Stream for Feeding<T> {
+impl<T: Send + 'static> Stream for FeedItems<T> {
     type Item = Result<T, ErrorObject>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -263,7 +263,7 @@ impl<T> Drop for Feed<T> {
     }
 }
 
-impl<T> Drop for Feeding<T> {
+impl<T> Drop for FeedItems<T> {
     fn drop(&mut self) {
         let waiting = self.shared.locked(|state| {
             state.end.get_or_insert(None);
@@ -280,9 +280,9 @@ impl<T> fmt::Debug for Feed<T> {
     }
 }
 
-impl<T> fmt::Debug for Feeding<T> {
+impl<T> fmt::Debug for FeedItems<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Feeding(..)")
+        f.write_str("FeedItems(..)")
     }
 }
 

@@ -55,7 +55,7 @@ pub use describe::{
 pub use engine::{Answer, Cause, Delivery, Engine, Exchange, First, Output, Outputs};
 pub use error::{DeclaredError, ErrorFields, ErrorObject, FromError, IntoError};
 pub use extensions::Extensions;
-pub use feed::{Feed, FeedClosed, Feeding, Overflow, SameKey};
+pub use feed::{Feed, FeedClosed, FeedItems, Overflow, SameKey};
 pub use from_context::FromContext;
 pub use gap::{Gap, GapReason};
 pub use id::Id;

@@ -134,7 +134,7 @@ impl Method {
         )
     }
 
-    /// A method that answers with a stream whose items may fail, such as a [`Feeding`](crate::Feeding).
+    /// A method that answers with a stream whose items may fail, such as a [`FeedItems`](crate::FeedItems).
     pub fn feed<F, P, S, T, E>(name: impl Into<String>, function: F) -> Method
     where
         F: Fn(P, Context) -> S + Send + Sync + 'static,

@@ -5,7 +5,7 @@ use futures_util::StreamExt;
 use crate::call::{Call, StreamWanted};
 use crate::call_options::ProgressTo;
 use crate::codec::{elements, members, written_members};
-use crate::connection::Inbox;
+use crate::connection::ReceiveBuffer;
 use crate::context::Context;
 use crate::error::ErrorObject;
 use crate::json::{Json, Kind};
@@ -127,25 +127,25 @@ pub(crate) async fn begin(mut items: Items) -> Reply {
 }
 
 /// Adds a part of a result, whose elements are items; false if there is no room for them.
-pub(crate) fn put(inbox: &Inbox, part: Json) -> bool {
+pub(crate) fn put(buffer: &ReceiveBuffer, part: Json) -> bool {
     match part.kind() {
-        Kind::Array => elements(part.as_bytes()).all(|element| inbox.push(None, part.sub(element))),
+        Kind::Array => elements(part.as_bytes()).all(|element| buffer.push(None, part.sub(element))),
         Kind::Null => true,
-        _ => inbox.push(None, part),
+        _ => buffer.push(None, part),
     }
 }
 
 /// Ends the items with what the response holds: nothing any more, or all, if no part came before (LSP-P-05).
-pub(crate) fn finish(inbox: &Inbox, reply: Reply) {
+pub(crate) fn finish(buffer: &ReceiveBuffer, reply: Reply) {
     match reply.outcome {
         Outcome::Value(rest) => {
-            if put(inbox, rest) {
-                inbox.end(None, None);
+            if put(buffer, rest) {
+                buffer.end(None, None);
             }
         }
-        Outcome::Error(error) => inbox.end(None, Some(error)),
+        Outcome::Error(error) => buffer.end(None, Some(error)),
         // A response holds no stream; one that came by another way would end here.
-        Outcome::Stream(_) => inbox.end(None, None),
+        Outcome::Stream(_) => buffer.end(None, None),
     }
 }
 

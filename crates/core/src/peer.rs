@@ -23,7 +23,7 @@ use crate::engine::moment_after;
 use crate::json::Json;
 use crate::layered::Layered;
 use crate::name::Name;
-use crate::progress::{Seen, Watched};
+use crate::progress::{Seen, WithProgress};
 use crate::reply::{Items, Outcome, Reply, ReplyFuture};
 use crate::router::Router;
 use crate::service::{Service, ServiceFn};
@@ -186,7 +186,7 @@ impl Peer {
         if timeout.is_some() || cap.is_some() {
             limit(&mut call, last);
         }
-        let mut watched = Watched::new(Service::call(self, &call), receiver);
+        let mut watched = WithProgress::new(Service::call(self, &call), receiver);
         // The sender that the far side uses must be the only one left.
         drop(call);
         let mut until = moment_after(each).min(last);

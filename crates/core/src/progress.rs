@@ -10,7 +10,7 @@ use crate::json::Json;
 use crate::reply::{Reply, ReplyFuture};
 
 /// A call under way whose progress is seen.
-pub(crate) struct Watched {
+pub(crate) struct WithProgress {
     reply: ReplyFuture,
     progress: mpsc::Receiver<Json>,
     /// Set once it is there: progress that came before it is seen first.
@@ -23,9 +23,9 @@ pub(crate) enum Seen {
     Reply(Reply),
 }
 
-impl Watched {
-    pub(crate) fn new(reply: ReplyFuture, progress: mpsc::Receiver<Json>) -> Watched {
-        Watched { reply, progress, done: None }
+impl WithProgress {
+    pub(crate) fn new(reply: ReplyFuture, progress: mpsc::Receiver<Json>) -> WithProgress {
+        WithProgress { reply, progress, done: None }
     }
 
     /// The next progress, or the reply, after which nothing may be asked for.

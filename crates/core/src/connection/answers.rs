@@ -143,7 +143,7 @@ impl Connection {
     /// Queues what was just written, behind everything that was sent before.
     #[inline]
     pub(super) fn push_scratch(&mut self) {
-        self.link.drain_into(&mut *self.sink);
+        self.remote.drain_into(&mut *self.sink);
         self.longest = self.longest.max(self.scratch.len());
         self.sink.push(&self.scratch);
         if self.scratch.capacity() > BYTES_AT_ONCE {
@@ -391,7 +391,7 @@ impl Connection {
     fn settle_other(&mut self, batch: &mut Batch, index: usize, message: Message) {
         match message {
             Message::Response(response) => {
-                self.link.complete(response);
+                self.remote.complete(response);
                 batch.skip(index);
             }
             other => batch.refuse(index, &other),

@@ -10,15 +10,15 @@
 //! - What a handler sends before it returns goes out before its reply.
 
 mod answers;
-mod backlog;
+mod backpressure;
 mod calls;
-mod early;
-mod far_side;
+mod early_items;
 mod frames;
-mod inbox;
-mod link;
 mod pending;
 mod receive;
+mod receive_buffer;
+mod remote;
+mod remote_peer;
 mod streams;
 mod tokens;
 
@@ -30,10 +30,10 @@ use std::task::{Context, Poll};
 use tokio::time::Sleep;
 
 use self::calls::Calls;
-use self::far_side::FarSide;
 pub use self::frames::{ConnectionError, FrameSink, FrameSource};
-pub(crate) use self::inbox::Inbox;
-use self::link::Link;
+pub(crate) use self::receive_buffer::ReceiveBuffer;
+use self::remote::RemoteShared;
+use self::remote_peer::RemotePeer;
 use self::streams::Outgoing;
 use crate::call_error::CallError;
 use crate::code::Code;
@@ -56,7 +56,7 @@ pub struct Connection {
     sink: Box<dyn FrameSink>,
     settings: Arc<Settings>,
     session: Session,
-    link: Arc<Link>,
+    remote: Arc<RemoteShared>,
     calls: Calls,
     streams: Outgoing,
     scratch: Vec<u8>,
@@ -95,7 +95,7 @@ enum Phase {
 /// Ends a connection in good order: calls under way are finished and answered within
 /// [`drain_time`](crate::Limits::drain_time), new ones are refused with -32006.
 #[derive(Clone)]
-pub struct Drain(Arc<Link>);
+pub struct Drain(Arc<RemoteShared>);
 
 /// How many frames are read before what they gave is written.
 const FRAMES_AT_ONCE: usize = 256;
@@ -114,11 +114,11 @@ impl Connection {
         cx: impl Into<context::Context>,
     ) -> (Peer, Connection) {
         let settings = Arc::clone(&engine.settings);
-        let link = Link::new(Arc::clone(&settings));
-        let peer = Peer::new(FarSide::new(Arc::clone(&link)));
+        let remote = RemoteShared::new(Arc::clone(&settings));
+        let peer = Peer::new(RemotePeer::new(Arc::clone(&remote)));
         let cx = cx.into();
         let session = cx.session().for_connection();
-        let ending = Arc::clone(&link);
+        let ending = Arc::clone(&remote);
         session.attach(peer.clone(), move || ending.drain());
         engine.note_opened(&session);
         let cx = cx.in_session(session.clone());
@@ -129,7 +129,7 @@ impl Connection {
             calls: Calls::new(engine, cx),
             settings,
             session,
-            link,
+            remote,
             streams: Outgoing::default(),
             scratch: Vec::new(),
             is_paused: false,
@@ -164,14 +164,14 @@ impl Connection {
     /// What ends this connection in good order.
     #[must_use]
     pub fn drain(&self) -> Drain {
-        Drain(Arc::clone(&self.link))
+        Drain(Arc::clone(&self.remote))
     }
 
     /// The far side, as something that the connection lasts for: when the last clone of this peer is gone, with every
     /// reply and stream that came of it, the connection is drained. For clients; each call gives a holder of its own.
     #[must_use]
     pub fn owning_peer(&self) -> Peer {
-        Peer::new(FarSide::owning(Arc::clone(&self.link)))
+        Peer::new(RemotePeer::owning(Arc::clone(&self.remote)))
     }
 }
 
@@ -194,7 +194,7 @@ fn tapped(
 impl Connection {
     /// Does everything that can be done now; true if there may be more at once.
     fn step(&mut self, cx: &mut Context<'_>) -> Result<bool, ConnectionError> {
-        self.link.drain_into(&mut *self.sink);
+        self.remote.drain_into(&mut *self.sink);
         let has_more_frames = self.read(cx)?;
         loop {
             // In this order: what is started last must be polled once, or nobody hears of its end.
@@ -223,7 +223,7 @@ impl Connection {
         if matches!(self.phase, Phase::Draining { has_ended: true, .. } | Phase::Closing { .. }) {
             return Ok(false);
         }
-        if self.stall.is_some() && !self.link.backlog.is_behind() {
+        if self.stall.is_some() && !self.remote.backpressure.is_behind() {
             self.stall = None;
         }
         let has_more = self.read_burst(cx);
@@ -234,7 +234,7 @@ impl Connection {
     fn read_burst(&mut self, cx: &mut Context<'_>) -> Result<bool, ConnectionError> {
         let before = self.sink.queued();
         for _ in 0..FRAMES_AT_ONCE {
-            if self.link.backlog.is_behind() && self.is_stalled(cx) {
+            if self.remote.backpressure.is_behind() && self.is_stalled(cx) {
                 return Ok(false);
             }
             match self.source.poll_frame(cx) {
@@ -262,7 +262,7 @@ impl Connection {
     /// for what the far side sends, and the far side for a sign of life.
     #[cold]
     fn is_stalled(&mut self, cx: &mut Context<'_>) -> bool {
-        if self.link.has_waiting_call() {
+        if self.remote.has_waiting_call() {
             self.stall = None;
             return false;
         }
@@ -299,7 +299,7 @@ impl Connection {
     }
 
     fn write(&mut self, cx: &mut Context<'_>) -> Result<(), ConnectionError> {
-        self.link.drain_into(&mut *self.sink);
+        self.remote.drain_into(&mut *self.sink);
         if self.sink.queued() > 0 {
             if let Poll::Ready(flushed) = self.sink.poll_flush(cx) {
                 flushed?;
@@ -311,14 +311,14 @@ impl Connection {
             if queued.saturating_sub(self.longest) > limit {
                 return Err(ConnectionError::SlowReader { queued, limit });
             }
-            self.link.note_unwritten(queued);
+            self.remote.note_unwritten(queued);
         }
         Ok(())
     }
 
     /// The far side sends nothing more: it cannot answer our calls, but may still wait for answers to its own.
     fn far_side_ended(&mut self, reason: &str) {
-        self.link.close(&CallError::Closed(reason.to_owned().into()));
+        self.remote.close(&CallError::Closed(reason.to_owned().into()));
         if !self.finishes_streams {
             self.streams.drop_all();
         }
@@ -338,7 +338,7 @@ impl Connection {
 
     /// Goes on towards the end, if it is near; ready when the connection is closed.
     fn poll_phase(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ConnectionError>> {
-        if self.link.is_draining() && matches!(self.phase, Phase::Open) {
+        if self.remote.is_draining() && matches!(self.phase, Phase::Open) {
             self.begin_draining(false);
             let error = ErrorObject::from_code(Code::SHUTTING_DOWN);
             self.streams.end_all(&error, &self.settings.profile.streams, &mut *self.sink);
@@ -355,7 +355,7 @@ impl Connection {
             // In this order: a batch that is given up may open streams.
             self.give_up_calls(&error);
             self.streams.end_all(&error, &self.settings.profile.streams, &mut *self.sink);
-            self.link.drain_into(&mut *self.sink);
+            self.remote.drain_into(&mut *self.sink);
             let until = Box::pin(tokio::time::sleep(self.settings.limits.drain_time));
             self.phase = Phase::Closing { until };
         }
@@ -373,7 +373,7 @@ impl Future for Connection {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        this.link.register(cx);
+        this.remote.register(cx);
         let result = match this.step(cx) {
             Err(error) => Poll::Ready(Err(error)),
             Ok(is_busy) => {
@@ -389,7 +389,7 @@ impl Future for Connection {
                 Err(error) => (EndReason::Failed(error.to_string()), error.into()),
             };
             this.session.end(end);
-            this.link.close(&reason);
+            this.remote.close(&reason);
         }
         result
     }
@@ -397,14 +397,14 @@ impl Future for Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.link.close(&CallError::Closed("it was dropped".into()));
+        self.remote.close(&CallError::Closed("it was dropped".into()));
         self.session.end(EndReason::Dropped);
     }
 }
 
 impl std::fmt::Debug for Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Connection").field("open_calls", &self.link.open_count()).finish_non_exhaustive()
+        f.debug_struct("Connection").field("open_calls", &self.remote.open_count()).finish_non_exhaustive()
     }
 }
 

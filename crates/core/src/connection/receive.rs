@@ -9,7 +9,7 @@ use crate::code::Code;
 use crate::codec::{self, Fault, Found, Invalid, Message, elements, members};
 use crate::connection::Connection;
 use crate::connection::answers::cancelled;
-use crate::connection::early::Event;
+use crate::connection::early_items::Event;
 use crate::engine::Batch;
 use crate::error::ErrorObject;
 use crate::gap::Gap;
@@ -33,7 +33,7 @@ impl Connection {
                 calls.engine.note_received(&calls.call.cx, frame.len(), InputKind::Call, None);
                 if self.is_control(&self.calls.call) {
                     self.take_control();
-                } else if self.calls.is_clear() && !self.link.is_draining() {
+                } else if self.calls.is_clear() && !self.remote.is_draining() {
                     self.start_read(cx);
                 } else {
                     self.take_later();
@@ -53,7 +53,7 @@ impl Connection {
             Ok(Found::Other(message)) => match *message {
                 Message::Response(response) => {
                     note(self, InputKind::Response);
-                    self.link.complete(response);
+                    self.remote.complete(response);
                 }
                 Message::Invalid(Invalid { version, id, error }) => {
                     note(self, InputKind::Unreadable);
@@ -127,7 +127,7 @@ impl Connection {
 
     /// Why no call is taken now.
     pub(super) fn refusal(&self) -> Option<ErrorObject> {
-        if self.link.is_draining() {
+        if self.remote.is_draining() {
             return Some(ErrorObject::from_code(Code::SHUTTING_DOWN));
         }
         if self.calls.has_place() {
@@ -166,9 +166,10 @@ impl Connection {
         let Some(params) = &call.params else { return false };
         if call.method == progress.method {
             let token = member(params, progress.member).filter(|_| member(params, "value").is_some());
-            return token.is_some_and(|token| self.link.wants_progress(&token));
+            return token.is_some_and(|token| self.remote.wants_progress(&token));
         }
-        self.link.has_named() && event(params).is_some_and(|(id, _)| self.link.is_named(&call.method, &id))
+        self.remote.has_named()
+            && event(params).is_some_and(|(id, _)| self.remote.is_named(&call.method, &id))
             || self.streams.len() > 0 && self.streams.is_unsubscribe(call)
     }
 
@@ -222,16 +223,16 @@ impl Connection {
     fn take_item(&mut self, params: Option<&Json>) {
         let Some(params) = params else { return };
         if let Some((subscription, event @ Event::Item(..))) = event(params) {
-            self.link.deliver(&subscription, event);
+            self.remote.deliver(&subscription, event);
         } else if let (Some(subscription), Some(gap)) = (member(params, "subscription"), gap(params)) {
-            self.link.deliver(&subscription, Event::Gap(gap));
+            self.remote.deliver(&subscription, Event::Gap(gap));
         }
     }
 
     fn take_end(&mut self, params: Option<&Json>) {
         let Some(params) = params else { return };
         if let Some(subscription) = member(params, "subscription") {
-            self.link.deliver(&subscription, Event::End(gap(params), error(params)));
+            self.remote.deliver(&subscription, Event::End(gap(params), error(params)));
         }
     }
 
@@ -241,10 +242,10 @@ impl Connection {
         let Some(params) = &call.params else { return };
         if call.method == progress.method {
             if let (Some(token), Some(value)) = (member(params, progress.member), member(params, "value")) {
-                self.link.progress(&token, value);
+                self.remote.progress(&token, value);
             }
         } else if let Some((id, event)) = event(params) {
-            let _ = self.link.deliver_named(&call.method, &id, event);
+            let _ = self.remote.deliver_named(&call.method, &id, event);
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Progress and partial results of calls of this side, found by the tokens that the calls were sent with.
 
-use crate::connection::link::{Answer, Link, Waiter};
+use crate::connection::remote::{Answer, RemoteShared, Waiter};
 use crate::id::Id;
 use crate::json::Json;
 use crate::partial_results as partial;
 
-impl Link {
+impl RemoteShared {
     /// Whether progress with this token belongs to a call of this side that wants it.
     pub(super) fn wants_progress(&self, token: &Json) -> bool {
         let part = self.part(token);
@@ -51,8 +51,8 @@ impl Link {
     /// Takes a part of an answer to whoever reads it.
     fn take_part(&self, id: u64, value: Json) {
         self.locked(|state| {
-            let Some(Waiter { answer: Answer::Parts(inbox), .. }) = state.pending.waiter(id) else { return };
-            if !partial::put(inbox, value) {
+            let Some(Waiter { answer: Answer::Parts(buffer), .. }) = state.pending.waiter(id) else { return };
+            if !partial::put(buffer, value) {
                 // It was read too slowly.
                 state.pending.remove(id);
                 self.settle_expected(state, Some(id));

@@ -11,10 +11,10 @@ use crate::call_error::CallError;
 use crate::call_options::ProgressSender;
 use crate::codec::{self, Outcome, Response};
 use crate::connection::FrameSink;
-use crate::connection::backlog::Backlog;
-use crate::connection::early::{Early, Event};
-use crate::connection::inbox::{Inbox, inbox};
+use crate::connection::backpressure::Backpressure;
+use crate::connection::early_items::{EarlyItems, Event};
 use crate::connection::pending::Pending;
+use crate::connection::receive_buffer::{ReceiveBuffer, receive_buffer};
 use crate::context::Version;
 use crate::error::ErrorObject;
 use crate::id::Id;
@@ -27,13 +27,13 @@ use crate::subscription::Subscription;
 use crate::text::Text;
 
 /// The state that calls of this side go through. Locked for moments only, never across a wait.
-pub(super) struct Link {
+pub(super) struct RemoteShared {
     pub(super) settings: Arc<Settings>,
     state: Mutex<State>,
     /// Whether something is queued, so that the driver need not lock to find out.
     has_queued: AtomicBool,
     /// How far readers of streams are behind; wakes the driver.
-    pub(super) backlog: Arc<Backlog>,
+    pub(super) backpressure: Arc<Backpressure>,
     /// Wakes those who wait for room in the queue.
     room: Notify,
     /// Wakes those who wait for the end.
@@ -56,7 +56,7 @@ pub(super) struct State {
     /// Subscriptions that were asked for and not answered yet, by their calls.
     pub(super) expected: Vec<(u64, Arc<Subscription>)>,
     /// What came for them before the answers did, which name them.
-    early: Early,
+    early: EarlyItems,
     pub(super) closed: Option<CallError>,
 }
 
@@ -74,27 +74,27 @@ pub(super) enum Answer {
     /// To whoever waits for it as a whole.
     Whole(oneshot::Sender<Reply>),
     /// To whoever reads its parts, of which it is the last.
-    Parts(Inbox),
+    Parts(ReceiveBuffer),
 }
 
 impl Answer {
     fn send(self, reply: Reply) {
         match self {
             Answer::Whole(sender) => drop(sender.send(reply)),
-            Answer::Parts(inbox) => partial::finish(&inbox, reply),
+            Answer::Parts(buffer) => partial::finish(&buffer, reply),
         }
     }
 }
 
 /// A stream that is received.
 struct Receiving {
-    inbox: Inbox,
+    buffer: ReceiveBuffer,
     /// The names it goes by, if not our own.
     names: Option<Arc<Subscription>>,
 }
 
-impl Link {
-    pub(super) fn new(settings: Arc<Settings>) -> Arc<Link> {
+impl RemoteShared {
+    pub(super) fn new(settings: Arc<Settings>) -> Arc<RemoteShared> {
         let state = State {
             queued: Vec::new(),
             ends: Vec::new(),
@@ -102,14 +102,14 @@ impl Link {
             pending: Pending::new(),
             streams: HashMap::new(),
             expected: Vec::new(),
-            early: Early::default(),
+            early: EarlyItems::default(),
             closed: None,
         };
-        Arc::new(Link {
+        Arc::new(RemoteShared {
             settings,
             state: Mutex::new(state),
             has_queued: AtomicBool::new(false),
-            backlog: Arc::default(),
+            backpressure: Arc::default(),
             room: Notify::new(),
             ended: Notify::new(),
             is_draining: AtomicBool::new(false),
@@ -132,7 +132,7 @@ impl Link {
         write(&mut state.queued);
         state.ends.push(state.queued.len());
         self.has_queued.store(true, Ordering::Release);
-        self.backlog.wake_driver();
+        self.backpressure.wake_driver();
     }
 
     /// Waits until less than half of the outbox is taken, or the connection has ended.
@@ -167,7 +167,7 @@ impl Link {
 }
 
 /// The driver's side.
-impl Link {
+impl RemoteShared {
     /// Gives the driver everything that is queued.
     #[inline]
     pub(super) fn drain_into(&self, sink: &mut dyn FrameSink) {
@@ -198,7 +198,7 @@ impl Link {
 
     /// Registers the driver to be woken when something is queued from now on.
     pub(super) fn register(&self, cx: &Context<'_>) {
-        self.backlog.register(cx.waker());
+        self.backpressure.register(cx.waker());
     }
 
     pub(super) fn is_draining(&self) -> bool {
@@ -207,16 +207,16 @@ impl Link {
 
     pub(super) fn drain(&self) {
         self.is_draining.store(true, Ordering::Release);
-        self.backlog.wake_driver();
+        self.backpressure.wake_driver();
     }
 
     /// Settles the call that a response answers.
-    pub(super) fn complete(self: &Arc<Link>, response: Response) {
+    pub(super) fn complete(self: &Arc<RemoteShared>, response: Response) {
         let Response { id, outcome, members, .. } = response;
         let waiter = self.locked(|state| state.pending.complete(&id));
         match (waiter, outcome) {
-            (Some(Waiter { answer: Answer::Parts(inbox), .. }), outcome) => {
-                partial::finish(&inbox, reply_of(outcome));
+            (Some(Waiter { answer: Answer::Parts(buffer), .. }), outcome) => {
+                partial::finish(&buffer, reply_of(outcome));
             }
             // Whoever no longer waits drops the stream, which ends it.
             (Some(waiter), Outcome::Stream(subscription, flag)) => {
@@ -267,20 +267,20 @@ impl Link {
     pub(super) fn settle_expected(&self, state: &mut State, id: Option<u64>) {
         state.expected.retain(|(call, _)| Some(*call) != id);
         if state.expected.is_empty() {
-            state.early = Early::default();
+            state.early = EarlyItems::default();
             let is_open = state.streams.values().any(|stream| stream.names.is_some());
             self.has_named.store(is_open, Ordering::Release);
         }
     }
 
-    fn open(self: &Arc<Link>, subscription: &Json, names: Option<Arc<Subscription>>) -> Reply {
-        let link = Arc::clone(self);
+    fn open(self: &Arc<RemoteShared>, subscription: &Json, names: Option<Arc<Subscription>>) -> Reply {
+        let remote = Arc::clone(self);
         let (of, spelled) = (subscription.detached(), names.clone());
-        let on_drop = move || link.unsubscribe(&of, spelled.as_deref());
-        let (inbox, reader) = inbox(&self.settings.limits, &self.backlog, on_drop);
+        let on_drop = move || remote.unsubscribe(&of, spelled.as_deref());
+        let (buffer, reader) = receive_buffer(&self.settings.limits, &self.backpressure, on_drop);
         let refused = self.locked(|state| {
             if let Some(reason) = &state.closed {
-                inbox.end(None, Some(reason.clone().into()));
+                buffer.end(None, Some(reason.clone().into()));
             } else if state.streams.contains_key(subscription) {
                 return Some(CallError::Protocol("a stream with this identifier is open already".into()));
             } else if state.streams.len() >= self.settings.limits.subscriptions {
@@ -290,7 +290,7 @@ impl Link {
                 let names = names.clone();
                 self.has_named.fetch_or(names.is_some(), Ordering::AcqRel);
                 let early = state.early.take(subscription, names.as_deref());
-                state.streams.insert(subscription.detached(), Receiving { inbox, names });
+                state.streams.insert(subscription.detached(), Receiving { buffer, names });
                 for event in early {
                     self.pass_on(state, subscription, event);
                 }
@@ -381,7 +381,7 @@ impl Link {
 
     fn pass_on(&self, state: &mut State, subscription: &Json, event: Event) {
         let Some(stream) = state.streams.get(subscription) else { return };
-        let (is_end, goes_on) = (event.is_end(), event.put_into(&stream.inbox));
+        let (is_end, goes_on) = (event.is_end(), event.put_into(&stream.buffer));
         if goes_on {
             return;
         }
@@ -429,14 +429,14 @@ impl Link {
         let (waiters, streams) = self.locked(|state| {
             state.closed.get_or_insert_with(|| reason.clone());
             state.expected.clear();
-            state.early = Early::default();
+            state.early = EarlyItems::default();
             (state.pending.drain(), std::mem::take(&mut state.streams))
         });
         for waiter in waiters {
             waiter.answer.send(Reply::error(reason.clone().into()));
         }
         for stream in streams.into_values() {
-            stream.inbox.end(None, Some(reason.clone().into()));
+            stream.buffer.end(None, Some(reason.clone().into()));
         }
         self.room.notify_waiters();
         self.ended.notify_waiters();

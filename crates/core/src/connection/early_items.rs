@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::connection::inbox::Inbox;
+use crate::connection::receive_buffer::ReceiveBuffer;
 use crate::error::ErrorObject;
 use crate::gap::Gap;
 use crate::json::Json;
@@ -24,15 +24,15 @@ impl Event {
     }
 
     /// Puts it where it is read; false if the stream has ended with it.
-    pub(super) fn put_into(self, inbox: &Inbox) -> bool {
+    pub(super) fn put_into(self, buffer: &ReceiveBuffer) -> bool {
         match self {
-            Event::Item(gap, item) => inbox.push(gap, item),
+            Event::Item(gap, item) => buffer.push(gap, item),
             Event::Gap(gap) => {
-                inbox.note_gap(gap);
+                buffer.note_gap(gap);
                 true
             }
             Event::End(gap, error) => {
-                inbox.end(gap, error);
+                buffer.end(gap, error);
                 false
             }
         }
@@ -48,12 +48,12 @@ impl Event {
 
 /// Events of subscriptions whose answers are still to come. Some servers send them in this order (against ETH-07).
 #[derive(Default)]
-pub(super) struct Early {
+pub(super) struct EarlyItems {
     events: VecDeque<(Name, Json, Event)>,
     bytes: usize,
 }
 
-impl Early {
+impl EarlyItems {
     /// Keeps an event. As many as may wait for one reader are kept for all; what is more is dropped.
     pub(super) fn keep(&mut self, method: &Name, subscription: &Json, event: Event, limits: &Limits) {
         let bytes = self.bytes + event.size();

@@ -14,55 +14,55 @@ use crate::call::{Call, Members};
 use crate::call_error::CallError;
 use crate::call_options::{self, CallOptions, PROGRESS_WAITING, ProgressSender, ProgressTo};
 use crate::codec::{self, members};
-use crate::connection::inbox::inbox;
-use crate::connection::link::{Answer, Link, State, Waiter};
+use crate::connection::receive_buffer::receive_buffer;
+use crate::connection::remote::{Answer, RemoteShared, State, Waiter};
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::Json;
 use crate::partial_results as partial;
 use crate::peer::Remote;
-use crate::progress::{Seen, Watched};
+use crate::progress::{Seen, WithProgress};
 use crate::reply::{Items, Reply, ReplyFuture};
 use crate::service::Service;
 use crate::subscription::Subscription;
 use crate::text::Text;
 
 /// The far side of a connection.
-pub(super) struct FarSide {
-    link: Arc<Link>,
+pub(super) struct RemotePeer {
+    remote: Arc<RemoteShared>,
     /// What the connection lasts for, if this is a handle that it lasts for.
-    hold: Option<Arc<Hold>>,
+    keep_open: Option<Arc<KeepOpen>>,
 }
 
 /// Drains the connection when it is dropped: when nobody holds it any more.
-struct Hold(Arc<Link>);
+struct KeepOpen(Arc<RemoteShared>);
 
-impl Drop for Hold {
+impl Drop for KeepOpen {
     fn drop(&mut self) {
         self.0.drain();
     }
 }
 
-impl FarSide {
+impl RemotePeer {
     /// A handle that the connection does not depend on.
-    pub(super) fn new(link: Arc<Link>) -> FarSide {
-        FarSide { link, hold: None }
+    pub(super) fn new(remote: Arc<RemoteShared>) -> RemotePeer {
+        RemotePeer { remote, keep_open: None }
     }
 
     /// A handle whose end, with that of all replies and streams that came of it, is the end of the connection.
-    pub(super) fn owning(link: Arc<Link>) -> FarSide {
-        FarSide { hold: Some(Arc::new(Hold(Arc::clone(&link)))), link }
+    pub(super) fn owning(remote: Arc<RemoteShared>) -> RemotePeer {
+        RemotePeer { keep_open: Some(Arc::new(KeepOpen(Arc::clone(&remote)))), remote }
     }
 
     /// Queues calls as one frame. `None` if there is no room for it now.
     fn send(&self, calls: &[Call], is_batch: bool) -> Option<Vec<ReplyFuture>> {
-        let link = &self.link;
-        link.locked(|state| {
+        let remote = &self.remote;
+        remote.locked(|state| {
             if let Some(reason) = &state.closed {
                 let closed = || ReplyFuture::ready(ErrorObject::from(reason.clone()));
                 return Some(calls.iter().map(|_| closed()).collect());
             }
-            if !link.has_room(state) {
+            if !remote.has_room(state) {
                 return None;
             }
             let frame = state.pending.next_id();
@@ -77,14 +77,14 @@ impl FarSide {
             if is_batch {
                 text.push(b']');
             }
-            link.queue(state, |out| out.extend_from_slice(&text));
+            remote.queue(state, |out| out.extend_from_slice(&text));
             Some(replies)
         })
     }
 
     fn encode(&self, out: &mut Vec<u8>, state: &mut State, frame: u64, call: &Call) -> ReplyFuture {
-        let (link, version) = (&self.link, self.link.version());
-        let profile = &link.settings.profile;
+        let (remote, version) = (&self.remote, self.remote.version());
+        let profile = &remote.settings.profile;
         let members = call.cx.get::<Members>().map(|members| &members.0);
         if call.is_notification() {
             codec::notification(out, version, &call.method, call.params.as_ref(), members);
@@ -115,7 +115,7 @@ impl FarSide {
         let (answer, reply) = if in_parts.is_some() { self.parts(id) } else { self.whole(id) };
         state.pending.insert(frame, Waiter { answer, names: names.clone(), progress });
         if let Some(names) = names {
-            link.has_named.store(true, Ordering::Release);
+            remote.has_named.store(true, Ordering::Release);
             state.expected.push((id, names));
         }
         reply
@@ -124,21 +124,24 @@ impl FarSide {
     /// An answer that comes as a whole.
     fn whole(&self, id: u64) -> (Answer, ReplyFuture) {
         let (answer, receiver) = oneshot::channel();
-        let (link, hold) = (Arc::clone(&self.link), self.hold.clone());
-        let reply = ReplyFuture::pending(Awaited { link, hold, id, receiver, is_done: false });
+        let (remote, keep_open) = (Arc::clone(&self.remote), self.keep_open.clone());
+        let reply = ReplyFuture::pending(Awaited { remote, keep_open, id, receiver, is_done: false });
         (Answer::Whole(answer), reply)
     }
 
     /// An answer that comes in parts, which are the items of a stream.
     fn parts(&self, id: u64) -> (Answer, ReplyFuture) {
-        let link = Arc::clone(&self.link);
-        let (inbox, reader) = inbox(&self.link.settings.limits, &self.link.backlog, move || link.give_up(id));
+        let remote = Arc::clone(&self.remote);
+        let (buffer, reader) =
+            receive_buffer(&self.remote.settings.limits, &self.remote.backpressure, move || {
+                remote.give_up(id);
+            });
         let items = Items::new(reader);
-        let items = match self.hold.clone() {
-            Some(hold) => items.through(|items| Held { items, _hold: hold }),
+        let items = match self.keep_open.clone() {
+            Some(keep_open) => items.through(|items| KeepingOpen { items, _keep_open: keep_open }),
             None => items,
         };
-        (Answer::Parts(inbox), ReplyFuture::pending(partial::begin(items)))
+        (Answer::Parts(buffer), ReplyFuture::pending(partial::begin(items)))
     }
 
     /// The names of the subscription that the call opens, if that can be told before the answer.
@@ -146,7 +149,7 @@ impl FarSide {
         if let Some(names) = call.cx.get::<Arc<Subscription>>() {
             return Some(Arc::clone(names));
         }
-        let streams = &self.link.settings.profile.streams;
+        let streams = &self.remote.settings.profile.streams;
         streams.by_name.then(|| Subscription::by_name(&call.method).map(Arc::new)).flatten()
     }
 
@@ -156,19 +159,19 @@ impl FarSide {
         calls: Vec<Call>,
         is_batch: bool,
     ) -> impl Future<Output = Vec<ReplyFuture>> + Send + use<> {
-        let this = FarSide { link: Arc::clone(&self.link), hold: self.hold.clone() };
+        let this = RemotePeer { remote: Arc::clone(&self.remote), keep_open: self.keep_open.clone() };
         async move {
             loop {
                 if let Some(replies) = this.send(&calls, is_batch) {
                     return replies;
                 }
-                this.link.wait_for_room().await;
+                this.remote.wait_for_room().await;
             }
         }
     }
 }
 
-impl Service for FarSide {
+impl Service for RemotePeer {
     fn call(&self, call: &Call) -> ReplyFuture {
         if !call.is_notification() && call.cx.time_left().is_some_and(|left| left.is_zero()) {
             return ReplyFuture::ready(ErrorObject::from(CallError::TimedOut));
@@ -180,7 +183,7 @@ impl Service for FarSide {
     }
 }
 
-impl FarSide {
+impl RemotePeer {
     fn send_one(&self, call: &Call) -> ReplyFuture {
         let Some(mut replies) = self.send(std::slice::from_ref(call), false) else {
             let sent = self.send_later(vec![call.clone()], false);
@@ -192,7 +195,7 @@ impl FarSide {
     }
 }
 
-impl Remote for FarSide {
+impl Remote for RemotePeer {
     fn batch(&self, calls: Vec<Call>) -> Pin<Box<dyn Future<Output = Vec<Reply>> + Send>> {
         if calls.is_empty() {
             return Box::pin(std::future::ready(Vec::new()));
@@ -210,15 +213,15 @@ impl Remote for FarSide {
     }
 
     fn closed(&self) -> Pin<Box<dyn Future<Output = CallError> + Send>> {
-        let link = Arc::clone(&self.link);
-        Box::pin(async move { link.closed().await })
+        let remote = Arc::clone(&self.remote);
+        Box::pin(async move { remote.closed().await })
     }
 }
 
 /// A call that was sent. Dropping it before the answer cancels it on the far side.
 struct Awaited {
-    link: Arc<Link>,
-    hold: Option<Arc<Hold>>,
+    remote: Arc<RemoteShared>,
+    keep_open: Option<Arc<KeepOpen>>,
     id: u64,
     receiver: oneshot::Receiver<Reply>,
     is_done: bool,
@@ -230,10 +233,9 @@ impl Future for Awaited {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Reply> {
         Pin::new(&mut self.receiver).poll(cx).map(|answer| {
             self.is_done = true;
-            match (answer, self.hold.take()) {
-                (Ok(reply), Some(hold)) => {
-                    reply.map_items(|items| items.through(|items| Held { items, _hold: hold }))
-                }
+            match (answer, self.keep_open.take()) {
+                (Ok(reply), Some(keep_open)) => reply
+                    .map_items(|items| items.through(|items| KeepingOpen { items, _keep_open: keep_open })),
                 (Ok(reply), _) => reply,
                 (Err(_), _) => Reply::error(CallError::Cancelled.into()),
             }
@@ -246,17 +248,17 @@ impl Drop for Awaited {
         if self.is_done {
             return;
         }
-        self.link.give_up(self.id);
+        self.remote.give_up(self.id);
     }
 }
 
 /// A stream that its connection lasts for.
-struct Held {
+struct KeepingOpen {
     items: Items,
-    _hold: Arc<Hold>,
+    _keep_open: Arc<KeepOpen>,
 }
 
-impl Stream for Held {
+impl Stream for KeepingOpen {
     type Item = Result<Json, ErrorObject>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -298,7 +300,7 @@ fn relay(call: &Call) -> Option<(Call, Relay)> {
 
 /// Waits for a reply and passes progress on meanwhile.
 async fn pass_on(reply: ReplyFuture, (receiver, cx): Relay) -> Reply {
-    let mut watched = Watched::new(reply, receiver);
+    let mut watched = WithProgress::new(reply, receiver);
     loop {
         match watched.next().await {
             Seen::Progress(value) => cx.progress(&value).await,

@@ -8,14 +8,14 @@ use std::task::{Context, Poll, Waker};
 use futures_core::Stream;
 
 use crate::call_error::CallError;
-use crate::connection::backlog::Backlog;
+use crate::connection::backpressure::Backpressure;
 use crate::error::ErrorObject;
 use crate::gap::Gap;
 use crate::json::Json;
 use crate::limits::Limits;
 
 /// The writing end, held by the connection.
-pub(crate) struct Inbox(Arc<Mutex<State>>);
+pub(crate) struct ReceiveBuffer(Arc<Mutex<State>>);
 
 /// The reading end. Dropping it before the stream has ended calls `on_drop`.
 pub(crate) struct Reader<F: FnMut() + Send> {
@@ -31,21 +31,21 @@ struct State {
     bytes: usize,
     limit: usize,
     limit_bytes: usize,
-    /// Whether the reader is so far behind that the backlog knows.
+    /// Whether the reader is so far behind that the backpressure knows.
     is_full: bool,
-    backlog: Arc<Backlog>,
+    backpressure: Arc<Backpressure>,
     /// How the stream ended; set once.
     end: Option<Option<ErrorObject>>,
     waker: Option<Waker>,
 }
 
-/// A new stream that keeps items for its reader. The backlog is told when `limits.items` are waiting; with more than
+/// A new stream that keeps items for its reader. The backpressure is told when `limits.items` are waiting; with more than
 /// `limits.outbox` bytes of them the stream ends.
-pub(crate) fn inbox<F: FnMut() + Send>(
+pub(crate) fn receive_buffer<F: FnMut() + Send>(
     limits: &Limits,
-    backlog: &Arc<Backlog>,
+    backpressure: &Arc<Backpressure>,
     on_drop: F,
-) -> (Inbox, Reader<F>) {
+) -> (ReceiveBuffer, Reader<F>) {
     let state = State {
         items: VecDeque::new(),
         gap: None,
@@ -53,12 +53,12 @@ pub(crate) fn inbox<F: FnMut() + Send>(
         limit: limits.items,
         limit_bytes: limits.outbox,
         is_full: false,
-        backlog: Arc::clone(backlog),
+        backpressure: Arc::clone(backpressure),
         end: None,
         waker: None,
     };
     let state = Arc::new(Mutex::new(state));
-    (Inbox(Arc::clone(&state)), Reader { state, on_drop })
+    (ReceiveBuffer(Arc::clone(&state)), Reader { state, on_drop })
 }
 
 fn locked<T>(state: &Mutex<State>, act: impl FnOnce(&mut State) -> T) -> T {
@@ -73,7 +73,7 @@ fn joined(earlier: Option<Gap>, later: Option<Gap>) -> Option<Gap> {
     }
 }
 
-impl Inbox {
+impl ReceiveBuffer {
     /// Adds an item; false if there is no room for it, which ends the stream.
     pub(crate) fn push(&self, gap: Option<Gap>, item: Json) -> bool {
         locked(&self.0, |state| {
@@ -115,7 +115,7 @@ impl Inbox {
 }
 
 /// A stream whose connection forgets it has ended too.
-impl Drop for Inbox {
+impl Drop for ReceiveBuffer {
     fn drop(&mut self) {
         self.end(None, Some(CallError::Closed("the stream was given up".into()).into()));
     }
@@ -131,24 +131,24 @@ impl State {
     fn end_with(&mut self, error: Option<ErrorObject>) {
         self.end.get_or_insert(error);
         if std::mem::take(&mut self.is_full) {
-            self.backlog.note_room();
+            self.backpressure.note_room();
         }
     }
 
-    /// Tells the backlog when the reader falls behind.
+    /// Tells the backpressure when the reader falls behind.
     fn note_more(&mut self) {
         let is_full = self.items.len() >= self.limit || self.bytes >= self.limit_bytes / 2;
         if is_full && !self.is_full && self.end.is_none() {
             self.is_full = true;
-            self.backlog.note_full();
+            self.backpressure.note_full();
         }
     }
 
-    /// Tells the backlog when the reader has caught up by half.
+    /// Tells the backpressure when the reader has caught up by half.
     fn note_taken(&mut self) {
         if self.is_full && self.items.len() <= self.limit / 2 && self.bytes <= self.limit_bytes / 4 {
             self.is_full = false;
-            self.backlog.note_room();
+            self.backpressure.note_room();
         }
     }
 

@@ -7,14 +7,14 @@ use futures_util::task::AtomicWaker;
 
 /// What the streams that are received over one connection have in common.
 #[derive(Default)]
-pub(super) struct Backlog {
+pub(super) struct Backpressure {
     /// Wakes the driver.
     driver: AtomicWaker,
     /// How many streams have as many items waiting as may be.
     full: AtomicUsize,
 }
 
-impl Backlog {
+impl Backpressure {
     pub(super) fn register(&self, driver: &Waker) {
         self.driver.register(driver);
     }
