@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use switchboard_transport::tls::PeerCertificate;
+use switchboard_transport::tls::read_certificate;
 
 /// A certificate, so that the fuzzer begins with something that has names.
 const SAMPLE: &[u8] = include_bytes!("../corpus/certificate/sample");
@@ -20,7 +20,7 @@ fuzz_target!(|input: (u16, &[u8])| {
 });
 
 fn check(bytes: &[u8]) {
-    let found = PeerCertificate::from_der(bytes);
+    let found = read_certificate(bytes);
     let names = found.dns_names.iter().chain(&found.emails).chain(&found.uris);
     let names: usize = names.map(String::len).sum();
     assert!(names <= bytes.len());

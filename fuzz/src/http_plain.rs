@@ -46,16 +46,19 @@ struct Servers {
 static SERVERS: LazyLock<Servers> = LazyLock::new(|| {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
     let pairs = all_options().into_iter().map(|options| {
-        let serve = |keep_headers| {
-            let options = Options { keep_headers, ..options.clone() };
+        let serve = |tap| {
+            // A tap sees what hyper reads and writes, so with one nothing is plain.
+            let settings = Settings { tap, ..Settings::default() };
             let times = ServerOptions { header_time: REQUEST_TIME, ..ServerOptions::default() };
             let server =
                 runtime.block_on(Server::bind("127.0.0.1:0")).expect("a free port").with_options(times);
             let address = server.local_addr();
-            runtime.spawn(server.serve_endpoint(Endpoint::new(router()).with_options(options)));
+            runtime.spawn(server.serve_endpoint(
+                Endpoint::new(router()).with_options(options.clone()).with_settings(settings),
+            ));
             address
         };
-        (serve(false), serve(true))
+        (serve(None), serve(Some(Tap::new(|_, _| {}))))
     });
     Servers { pairs: pairs.collect(), _runtime: runtime }
 });

@@ -139,7 +139,7 @@ impl Target {
         if self.v1 {
             profile.versions = Versions::V1;
         }
-        Settings { limits, profile, tap: self.tap(), observer: None }
+        Settings { limits, profile, tap: self.tap(), ..Settings::default() }
     }
 
     /// Whether calls go over HTTP.

@@ -80,7 +80,7 @@ impl BatchBuilder {
 
     fn push(mut self, params: &impl Serialize, call: impl FnOnce(Option<Json>) -> Call) -> BatchBuilder {
         match encode_params(params) {
-            Ok(params) => self.calls.push(call(params)),
+            Ok(params) => self.calls.push(self.peer.adopt(call(params))),
             Err(error) => self.fault = self.fault.or(Some(error)),
         }
         self
@@ -97,6 +97,8 @@ impl BatchBuilder {
             return Err(fault);
         }
         let deadline = moment_after(self.timeout.unwrap_or(TIMEOUT));
+        let inherited = self.calls.iter().filter_map(|call| call.cx.deadline).min();
+        let deadline = inherited.map_or(deadline, |inherited| inherited.min(deadline));
         let answered: Vec<bool> = self.calls.iter().map(|call| !call.is_notification()).collect();
         if self.timeout.is_some() {
             self.calls.iter_mut().for_each(|call| limit(call, deadline));

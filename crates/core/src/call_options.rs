@@ -1,8 +1,8 @@
 //! What a caller may say about a call besides what it asks for: until when it waits, whether it wants to hear of
-//! progress, and whether it reads a stream.
+//! progress, whether it reads a stream, and metadata.
 //!
 //! These options travel as members of the request that others ignore: `timeoutMs`, a whole number of milliseconds, `progress`,
-//! which is true, and `stream`, which is true or false. They are taken off when a call comes in, and written anew when it is
+//! which is true, `stream`, which is true or false, and `metadata`, an object of strings. They are taken off when a call comes in, and written anew when it is
 //! forwarded: with the time that is left, and with progress going back the same way.
 
 use std::future::Future;
@@ -18,6 +18,7 @@ use crate::context::{Context, Version};
 use crate::engine::moment_after;
 use crate::id::Id;
 use crate::json::Json;
+use crate::metadata::Metadata;
 use crate::name::Name;
 use crate::peer::Peer;
 use crate::service::Service;
@@ -26,6 +27,7 @@ use crate::text::Text;
 const TIMEOUT: &[u8] = b"timeoutMs";
 const PROGRESS: &[u8] = b"progress";
 const STREAM: &[u8] = b"stream";
+const METADATA: &[u8] = b"metadata";
 
 /// The notification that tells progress in our own dialect.
 pub(crate) const PROGRESS_METHOD: &str = "rpc.progress";
@@ -35,7 +37,7 @@ pub(crate) const PROGRESS_WAITING: usize = 32;
 
 /// Takes the options out of the members of a request and puts them into the context; gives what is left of the members.
 pub(crate) fn take(all: Json, id: Option<&Id>, cx: &mut Context) -> Option<Json> {
-    let is_option = |name: &[u8]| [TIMEOUT, PROGRESS, STREAM].contains(&name);
+    let is_option = |name: &[u8]| [TIMEOUT, PROGRESS, STREAM, METADATA].contains(&name);
     if !members(all.as_bytes()).any(|(name, _)| is_option(&name)) {
         return Some(all);
     }
@@ -62,6 +64,11 @@ pub(crate) fn take(all: Json, id: Option<&Id>, cx: &mut Context) -> Option<Json>
                     cx.insert(StreamDeclined);
                 }
             }
+            // What the carrier says of the caller goes first: a message must not say otherwise.
+            METADATA => {
+                let own = Metadata::from_json(&all.sub(value));
+                *cx.metadata_mut() = cx.metadata().and(&own);
+            }
             name => {
                 rest.push(if rest.is_empty() { b'{' } else { b',' });
                 let name = String::from_utf8_lossy(name);
@@ -83,7 +90,7 @@ pub(crate) fn take(all: Json, id: Option<&Id>, cx: &mut Context) -> Option<Json>
 struct StreamDeclined;
 
 /// The options of a call that is sent.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct CallOptions {
     /// The time that its caller still waits.
     pub(crate) left: Option<Duration>,
@@ -91,10 +98,12 @@ pub(crate) struct CallOptions {
     pub(crate) progress: bool,
     /// Whether its caller reads a stream, where there is a choice.
     pub(crate) stream: bool,
+    /// What travels beside it, if anything does.
+    pub(crate) metadata: Option<Json>,
 }
 
 /// The members of a request with these options among them.
-pub(crate) fn add(all: Option<&Json>, options: CallOptions) -> Option<Json> {
+pub(crate) fn add(all: Option<&Json>, options: &CallOptions) -> Option<Json> {
     let mut text = match all.map(Json::as_bytes) {
         Some([inside @ .., b'}']) => inside.to_vec(),
         _ => Vec::new(),
@@ -113,6 +122,9 @@ pub(crate) fn add(all: Option<&Json>, options: CallOptions) -> Option<Json> {
     }
     if options.stream {
         member(STREAM, "true");
+    }
+    if let Some(metadata) = &options.metadata {
+        member(METADATA, metadata.as_str());
     }
     if text.is_empty() {
         return None;
@@ -240,6 +252,16 @@ mod tests {
     }
 
     #[test]
+    fn metadata_of_a_message_stands_behind_that_of_its_carrier() {
+        let mut cx = Context::default().with_metadata(Metadata::from_iter([("x-user", "ann")]));
+        let members = Json::parse(r#"{"metadata":{"X-User":"bob","a":"b","n":1},"rest":2}"#).unwrap();
+        let rest = take(members, None, &mut cx);
+        assert_eq!(rest.as_ref().map(Json::as_str), Some(r#"{"rest":2}"#));
+        assert_eq!((cx.metadata().text("x-user"), cx.metadata().text("a")), (Some("ann"), Some("b")));
+        assert_eq!(cx.metadata().text("n"), None);
+    }
+
+    #[test]
     fn who_declines_a_stream_wants_none_whatever_its_carrier_says() {
         let (rest, mut cx) = taken(r#"{"stream":false,"progress":true}"#);
         cx.insert(StreamWanted);
@@ -258,17 +280,19 @@ mod tests {
     fn options_stand_behind_the_other_members() {
         let all = Json::parse(r#"{"a":1}"#).unwrap();
         let check = |all: Option<&Json>, options: CallOptions, expected: Option<&str>| {
-            assert_eq!(add(all, options).as_ref().map(Json::as_str), expected);
+            assert_eq!(add(all, &options).as_ref().map(Json::as_str), expected);
         };
         let none = CallOptions::default();
         let left = Some(Duration::from_millis(5));
-        check(None, none, None);
-        check(Some(&all), none, Some(r#"{"a":1}"#));
+        check(None, none.clone(), None);
+        check(Some(&all), none.clone(), Some(r#"{"a":1}"#));
         check(
             Some(&all),
-            CallOptions { left, progress: true, stream: true },
+            CallOptions { left, progress: true, stream: true, ..none.clone() },
             Some(r#"{"a":1,"timeoutMs":5,"progress":true,"stream":true}"#),
         );
-        check(None, CallOptions { left, ..none }, Some(r#"{"timeoutMs":5}"#));
+        check(None, CallOptions { left, ..none.clone() }, Some(r#"{"timeoutMs":5}"#));
+        let metadata = Metadata::from_iter([("a", "b")]).to_json();
+        check(None, CallOptions { metadata, ..none }, Some(r#"{"metadata":{"a":"b"}}"#));
     }
 }

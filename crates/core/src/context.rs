@@ -4,10 +4,11 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
 
+use bytes::Bytes;
 use tokio::time::Instant;
 
 use crate::extensions::Extensions;
-use crate::metadata::Metadata;
+use crate::metadata::{AllowedNames, Metadata};
 use crate::peer::Peer;
 use crate::session::Session;
 
@@ -27,6 +28,10 @@ pub struct Context {
     /// Which version of the protocol the call was written in.
     pub version: Version,
 }
+
+/// The metadata to be sent with a call; among the extensions of its context.
+#[derive(Clone, Default)]
+struct Outgoing(Metadata);
 
 /// The connection that calls come from.
 #[derive(Clone, Debug)]
@@ -84,7 +89,8 @@ impl Context {
     }
 
     /// The same context in this session.
-    pub(crate) fn in_session(mut self, session: Session) -> Context {
+    #[must_use]
+    pub fn with_session(mut self, session: Session) -> Context {
         self.session = session;
         self.peer = None;
         self
@@ -101,6 +107,38 @@ impl Context {
     pub fn with_metadata(mut self, metadata: Metadata) -> Context {
         self.metadata = metadata;
         self
+    }
+
+    /// The metadata, to be changed.
+    pub fn metadata_mut(&mut self) -> &mut Metadata {
+        &mut self.metadata
+    }
+
+    /// Sends an entry of metadata with the call, where it is made to a peer. See [`Request::metadata`](crate::Request::metadata).
+    pub fn send_metadata(&mut self, name: &str, value: impl Into<Bytes>) {
+        let mut outgoing = self.get::<Outgoing>().cloned().unwrap_or_default();
+        outgoing.0.insert(name, value);
+        self.insert(outgoing);
+    }
+
+    /// What goes out beside the call where it is made to a peer, for carriers: what was given to be
+    /// [sent](Context::send_metadata), and of the metadata that the call came with what `inherit` allows.
+    #[must_use]
+    pub fn outgoing_metadata(&self, inherit: &AllowedNames) -> Metadata {
+        let inherited = self.metadata.select(inherit);
+        let Some(Outgoing(given)) = self.get() else { return inherited };
+        let rest = inherited.entries().into_iter().filter(|(name, _)| given.get(name).is_none());
+        let rest: Metadata = rest.map(|(name, value)| (name, Bytes::copy_from_slice(value))).collect();
+        given.and(&rest)
+    }
+
+    /// The context that a service of this process has of a call that is made with this one: what was to be sent has arrived.
+    pub(crate) fn arrived(&self) -> Option<Context> {
+        let Outgoing(given) = self.get()?;
+        let mut cx = self.clone();
+        cx.metadata = given.and(&self.metadata);
+        cx.insert(Outgoing::default());
+        Some(cx)
     }
 
     /// The value of this type that a layer or the transport attached.

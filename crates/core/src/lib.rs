@@ -1,5 +1,6 @@
 //! The core of Switchboard: values, codec, the one door and its drivers. No sockets, no HTTP, no TLS.
 
+mod admission;
 mod arguments;
 mod batch_builder;
 mod call;
@@ -18,6 +19,7 @@ mod feed;
 mod from_context;
 mod gap;
 mod id;
+mod identity;
 mod json;
 mod layer;
 mod layered;
@@ -42,6 +44,7 @@ mod tap;
 mod text;
 mod topics;
 
+pub use admission::{Admission, AdmitFuture, Arrival, Refusal, SharedAdmission};
 pub use arguments::Arguments;
 pub use batch_builder::{BatchBuilder, BatchResult};
 pub use call::{Call, Members, StreamWanted, encode_params};
@@ -59,11 +62,12 @@ pub use feed::{Feed, FeedClosed, FeedItems, Overflow, SameKey};
 pub use from_context::FromContext;
 pub use gap::{Gap, GapReason};
 pub use id::Id;
+pub use identity::{PeerCertificate, PeerCredentials};
 pub use json::{Json, Kind, NotJson};
 pub use layer::{Layer, LayerFn, Next, layer_fn};
 pub use layered::Layered;
 pub use limits::Limits;
-pub use metadata::{Metadata, MetadataSource};
+pub use metadata::{AllowedNames, Metadata, MetadataSource};
 pub use method::{Method, Methods, SharedMethods};
 pub use name::Name;
 pub use peer::{Peer, Remote, Request, StreamRequest, Values};

@@ -1,7 +1,7 @@
 //! What travels beside a call or a reply, whatever the carrier: names and values.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 
@@ -43,6 +43,15 @@ impl Metadata {
     #[must_use]
     pub fn from_head(lines: Bytes) -> Metadata {
         Metadata(Some(Arc::new(Fields::Head(lines))))
+    }
+
+    /// Takes these header lines in the place of what it holds, without an allocation where nothing else holds that; for carriers
+    /// that handle one request after another.
+    pub fn set_head(&mut self, lines: Bytes) {
+        match self.0.as_mut().and_then(Arc::get_mut) {
+            Some(fields) => *fields = Fields::Head(lines),
+            None => *self = Metadata::from_head(lines),
+        }
     }
 
     /// What a carrier keeps in a form of its own.
@@ -101,21 +110,18 @@ impl Metadata {
 
     /// What of it may be passed on: the entries with these names, and no others.
     #[must_use]
-    pub fn select(&self, allowed: &[Box<str>]) -> Metadata {
-        if allowed.is_empty() || self.0.is_none() {
-            return Metadata::default();
-        }
-        let is_allowed = |name: &str| allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(name));
-        let mut list = self.to_list();
-        list.retain(|(name, _)| is_allowed(name));
-        Metadata((!list.is_empty()).then(|| Arc::new(Fields::List(list))))
+    pub fn select(&self, allowed: &AllowedNames) -> Metadata {
+        let entries = self.entries().into_iter().filter(|(name, _)| allowed.contains(name));
+        entries.map(|(name, value)| (name, Bytes::copy_from_slice(value))).collect()
     }
 
     /// This and then the other, as one.
     #[must_use]
     pub fn and(&self, other: &Metadata) -> Metadata {
-        if self.0.is_none() {
-            return other.clone();
+        match (&self.0, &other.0) {
+            (None, _) => return other.clone(),
+            (_, None) => return self.clone(),
+            _ => {}
         }
         let mut list = self.to_list();
         list.extend(other.to_list());
@@ -123,6 +129,7 @@ impl Metadata {
     }
 
     /// The members of a JSON object that are strings.
+    #[must_use]
     pub(crate) fn from_json(object: &Json) -> Metadata {
         let members = members(object.as_bytes());
         let texts = members.filter_map(|(name, value)| {
@@ -162,6 +169,50 @@ impl Metadata {
             }
             Some(Fields::Other(source)) => source.visit(visit),
         }
+    }
+}
+
+/// Which metadata may be passed on, by name. Cheap to clone.
+///
+/// The default is what a distributed trace needs: `traceparent` and `tracestate`.
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_core::AllowedNames;
+///
+/// let names: AllowedNames = ["traceparent", "x-tenant"].into_iter().collect();
+/// assert!(names.contains("X-Tenant"));
+/// assert!(!names.contains("authorization"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct AllowedNames(Arc<[Box<str>]>);
+
+impl AllowedNames {
+    /// No name at all.
+    #[must_use]
+    pub fn none() -> AllowedNames {
+        AllowedNames(Arc::default())
+    }
+
+    /// Whether this name is allowed.
+    #[must_use]
+    pub fn contains(&self, name: &str) -> bool {
+        self.0.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))
+    }
+}
+
+impl Default for AllowedNames {
+    fn default() -> AllowedNames {
+        static TRACE: LazyLock<AllowedNames> =
+            LazyLock::new(|| ["traceparent", "tracestate"].into_iter().collect());
+        TRACE.clone()
+    }
+}
+
+impl<N: Into<Box<str>>> FromIterator<N> for AllowedNames {
+    fn from_iter<I: IntoIterator<Item = N>>(names: I) -> AllowedNames {
+        AllowedNames(names.into_iter().map(Into::into).collect())
     }
 }
 
@@ -205,9 +256,20 @@ mod tests {
     #[test]
     fn only_what_is_allowed_is_passed_on() {
         let head = Metadata::from_head(Bytes::from_static(b"authorization: secret\r\ntraceparent: 00-1\r\n"));
-        let selected = head.select(&["traceparent".into()]);
+        let selected = head.select(&AllowedNames::default());
         assert_eq!(selected.entries(), [("traceparent", &b"00-1"[..])]);
-        assert!(head.select(&[]).is_empty());
+        assert!(head.select(&AllowedNames::none()).is_empty());
+    }
+
+    #[test]
+    fn a_head_is_replaced_in_place_unless_somebody_holds_it() {
+        let mut head = Metadata::from_head(Bytes::from_static(b"a: 1\r\n"));
+        let allocation = head.0.as_ref().map(Arc::as_ptr);
+        head.set_head(Bytes::from_static(b"a: 2\r\n"));
+        assert_eq!((head.text("a"), head.0.as_ref().map(Arc::as_ptr)), (Some("2"), allocation));
+        let held = head.clone();
+        head.set_head(Bytes::new());
+        assert_eq!((held.text("a"), head.text("a")), (Some("2"), None));
     }
 
     #[test]

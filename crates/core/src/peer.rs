@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::future::join_all;
 use serde::Serialize;
@@ -22,6 +23,7 @@ use crate::call_options::{PROGRESS_WAITING, ProgressSender};
 use crate::engine::moment_after;
 use crate::json::Json;
 use crate::layered::Layered;
+use crate::metadata::Metadata;
 use crate::name::Name;
 use crate::progress::{Seen, WithProgress};
 use crate::reply::{Items, Outcome, Reply, ReplyFuture};
@@ -59,6 +61,14 @@ pub struct Peer {
     remote: Option<Arc<dyn Remote>>,
     /// How long calls wait, if somebody said so.
     timeout: Option<Duration>,
+    /// What calls take over from the one that they are made for.
+    parent: Option<Arc<Parent>>,
+}
+
+/// What a call that is being handled leaves to those that are made for it.
+struct Parent {
+    deadline: Option<Instant>,
+    metadata: Metadata,
 }
 
 /// How long a call waits for its answer when nobody says otherwise.
@@ -68,7 +78,7 @@ impl Peer {
     /// The far side of a carrier.
     #[must_use]
     pub fn new(remote: impl Remote) -> Peer {
-        Peer { remote: Some(Arc::new(remote)), timeout: None }
+        Peer { remote: Some(Arc::new(remote)), timeout: None, parent: None }
     }
 
     /// A peer that calls a service of this process directly, without a transport: to test it, or to call it with a typed
@@ -81,7 +91,7 @@ impl Peer {
     /// Nobody. Every call fails with [`CallError::Unsupported`].
     #[must_use]
     pub fn absent() -> Peer {
-        Peer { remote: None, timeout: None }
+        Peer { remote: None, timeout: None, parent: None }
     }
 
     /// The same peer, whose calls wait this long for their answers. The default is 60 s.
@@ -92,6 +102,32 @@ impl Peer {
     pub fn with_timeout(mut self, timeout: Duration) -> Peer {
         self.timeout = Some(timeout);
         self
+    }
+
+    /// The same peer, for calls that are made while the call with this context is handled. They have its deadline, and those of its
+    /// [metadata](crate::Context::metadata) that [`Settings::inherit`](crate::Settings::inherit) allows go with them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use switchboard_core::{CallError, Context, Peer};
+    /// # async fn example(upstream: Peer, cx: Context) -> Result<i64, CallError> {
+    /// upstream.within(&cx).call("add", [2, 3]).await
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn within(&self, cx: &crate::Context) -> Peer {
+        let parent = Parent { deadline: cx.deadline, metadata: cx.metadata().clone() };
+        Peer { parent: Some(Arc::new(parent)), ..self.clone() }
+    }
+
+    /// Gives a call what it takes over from the one that it is made for.
+    pub(crate) fn adopt(&self, mut call: Call) -> Call {
+        if let Some(parent) = &self.parent {
+            call.cx = call.cx.with_metadata(parent.metadata.clone());
+            call.cx.deadline = parent.deadline;
+        }
+        call
     }
 
     /// Calls a method and reads its result.
@@ -106,6 +142,7 @@ impl Peer {
             cap: None,
             progress: None,
             is_repeatable: false,
+            metadata: Metadata::default(),
             result: PhantomData,
         }
     }
@@ -136,7 +173,7 @@ impl Peer {
     ///
     /// When it could not be sent.
     pub async fn notify(&self, method: impl Into<Name>, params: impl Serialize) -> Result<(), CallError> {
-        let call = Call::notification(method, encode_params(&params)?);
+        let call = self.adopt(Call::notification(method, encode_params(&params)?));
         match self.ask(call, self.timeout).await?.outcome {
             // Whatever a local service thinks of a notification is not for its sender (J2-18).
             Outcome::Error(error) if error.is_local() => Err(error.into()),
@@ -161,11 +198,15 @@ impl Peer {
         Remote::closed(self).await
     }
 
-    /// Sends a call and waits for its reply, but not longer than `timeout`.
+    /// Sends a call and waits for its reply, but not longer than `timeout`, nor than the call that it is made for has time.
     async fn ask(&self, mut call: Call, timeout: Option<Duration>) -> Result<Reply, CallError> {
         let until = moment_after(timeout.unwrap_or(TIMEOUT));
+        let until = call.cx.deadline.map_or(until, |deadline| deadline.min(until));
         if timeout.is_some() {
             limit(&mut call, until);
+        }
+        if call.cx.time_left().is_some_and(|left| left.is_zero()) {
+            return Err(CallError::TimedOut);
         }
         let reply = Service::call(self, &call);
         tokio::time::timeout_at(until, reply).await.map_err(|_| CallError::TimedOut)
@@ -183,6 +224,7 @@ impl Peer {
         call.cx.insert(ProgressSender(sender));
         let each = timeout.unwrap_or(TIMEOUT);
         let last = moment_after(cap.unwrap_or(each));
+        let last = call.cx.deadline.map_or(last, |deadline| deadline.min(last));
         if timeout.is_some() || cap.is_some() {
             limit(&mut call, last);
         }
@@ -313,6 +355,7 @@ pub struct Request<T> {
     cap: Option<Duration>,
     progress: Option<OnProgress>,
     is_repeatable: bool,
+    metadata: Metadata,
     result: PhantomData<fn() -> T>,
 }
 
@@ -346,6 +389,15 @@ impl<T> Request<T> {
         self
     }
 
+    /// Sends an entry of metadata with the call: a header of the request over HTTP, an entry of its member `metadata` elsewhere, if
+    /// [`Profile::call_options`](crate::Profile::call_options) are on. The handler finds it in [`Context::metadata`](crate::Context::metadata).
+    ///
+    /// Over HTTP, headers that belong to the connection or to the body, such as `Host` and `Content-Length`, are left out.
+    pub fn metadata(mut self, name: &str, value: impl Into<Bytes>) -> Request<T> {
+        self.metadata.insert(name, value);
+        self
+    }
+
     /// Marks the call as [repeatable](Call::repeatable).
     pub fn repeatable(mut self) -> Request<T> {
         self.is_repeatable = true;
@@ -361,7 +413,10 @@ impl<T> Request<T> {
     }
 
     fn to_call(&self) -> Result<Call, CallError> {
-        let call = Call::new(self.method.clone(), self.params.clone()?);
+        let mut call = self.peer.adopt(Call::new(self.method.clone(), self.params.clone()?));
+        for (name, value) in self.metadata.entries() {
+            call.cx.send_metadata(name, Bytes::copy_from_slice(value));
+        }
         Ok(if self.is_repeatable { call.repeatable() } else { call })
     }
 }
@@ -398,6 +453,12 @@ impl<T> StreamRequest<T> {
     /// Fails with [`CallError::TimedOut`] if the stream takes longer than this to begin.
     pub fn timeout(mut self, timeout: Duration) -> StreamRequest<T> {
         self.request = self.request.timeout(timeout);
+        self
+    }
+
+    /// Sends an entry of metadata with the call, see [`Request::metadata`].
+    pub fn metadata(mut self, name: &str, value: impl Into<Bytes>) -> StreamRequest<T> {
+        self.request = self.request.metadata(name, value);
         self
     }
 
@@ -478,13 +539,16 @@ struct Local<S>(S);
 
 impl<S: Service> Service for Local<S> {
     fn call(&self, call: &Call) -> ReplyFuture {
-        self.0.call(call)
+        match call.cx.arrived() {
+            Some(cx) => self.0.call(&call.clone().with_context(cx)),
+            None => self.0.call(call),
+        }
     }
 }
 
 impl<S: Service> Remote for Local<S> {
     fn batch(&self, calls: Vec<Call>) -> Pin<Box<dyn Future<Output = Vec<Reply>> + Send>> {
-        let replies: Vec<_> = calls.iter().map(|call| self.0.call(call)).collect();
+        let replies: Vec<_> = calls.iter().map(|call| self.call(call)).collect();
         Box::pin(join_all(replies))
     }
 

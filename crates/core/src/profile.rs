@@ -1,9 +1,11 @@
 //! How a family of protocols spells what JSON-RPC itself does not define.
 
+use crate::admission::SharedAdmission;
 use crate::call_options::PROGRESS_METHOD;
 use crate::code::Code;
 use crate::context::Version;
 use crate::limits::Limits;
+use crate::metadata::AllowedNames;
 use crate::name::Name;
 use crate::observer::SharedObserver;
 use crate::tap::Tap;
@@ -32,8 +34,8 @@ pub struct Profile {
     pub streams: Streams,
     /// How progress is told before the reply.
     pub progress: Progress,
-    /// Whether calls of this side carry their options, where they have any: the members `timeoutMs`, `progress` and
-    /// `stream` of the request, which most peers ignore. Turn it off for peers that refuse members they do not know. Options
+    /// Whether calls of this side carry their options, where they have any: the members `timeoutMs`, `progress`,
+    /// `stream` and `metadata` of the request, which most peers ignore. Turn it off for peers that refuse members they do not know. Options
     /// of calls that come in are always read.
     pub call_options: bool,
 }
@@ -190,4 +192,9 @@ pub struct Settings {
     pub tap: Option<Tap>,
     /// Who learns of every message and of how every call ended: nobody.
     pub observer: Option<SharedObserver>,
+    /// Who decides about what arrives: nobody, all may come in.
+    pub admission: Option<SharedAdmission>,
+    /// Which metadata goes on with a call that is made while another is handled ([`Peer::within`](crate::Peer::within)), or that is
+    /// passed on: `traceparent` and `tracestate`.
+    pub inherit: AllowedNames,
 }

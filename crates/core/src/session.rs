@@ -210,6 +210,14 @@ impl Session {
         state.closing.notify_waiters();
     }
 
+    /// Says what begins to end the session when it is [closed](Session::close); for carriers. What is said first counts.
+    pub fn on_close(&self, closer: impl Fn() + Send + Sync + 'static) {
+        let closer = self.0.closer.get_or_init(|| Box::new(closer));
+        if self.close_reason().is_some() {
+            closer();
+        }
+    }
+
     /// Why this side closes the session, if it does.
     #[must_use]
     pub fn close_reason(&self) -> Option<CloseReason> {
@@ -244,10 +252,7 @@ impl Session {
         if self.0.peer.set(peer).is_err() {
             return false;
         }
-        let closer = self.0.closer.get_or_init(|| Box::new(closer));
-        if self.close_reason().is_some() {
-            closer();
-        }
+        self.on_close(closer);
         true
     }
 

@@ -6,13 +6,13 @@ mod support;
 
 use support::{ADD, Running, SUM, ask, post_to, serve_with};
 use switchboard_core::{Context, ErrorObject, Json, Method, Router};
-use switchboard_transport::http::{DocumentRoute, Endpoint, Options, RequestHeaders};
+use switchboard_transport::http::{DocumentRoute, Endpoint, Options};
 use switchboard_transport::server::ServerOptions;
 
 /// Tells of itself to who comes with a name.
 fn router() -> Router {
     let discover = |(): (), cx: Context| {
-        let is_known = cx.get::<RequestHeaders>().is_some_and(|kept| kept.0.contains_key("x-name"));
+        let is_known = cx.metadata().get("x-name").is_some();
         let document = Json::parse(r#"{"openrpc": "1.3.2"}"#).unwrap();
         if is_known { Ok(document) } else { Err(ErrorObject::unauthorized()) }
     };
@@ -24,7 +24,7 @@ fn router() -> Router {
 }
 
 async fn serve(router: Router, path: Option<&str>) -> Running {
-    let mut options = Options { keep_headers: true, paths: Vec::new(), ..Options::default() };
+    let mut options = Options { paths: Vec::new(), ..Options::default() };
     if let Some(path) = path {
         options = options.route(path, DocumentRoute);
     }

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use support::picks::Picks;
-use support::{ADD, Raw, Running, SUM, ask, post, router, serve, serve_with};
+use support::{ADD, Raw, Running, SUM, ask, by_hyper, post, router, serve, serve_with};
 use switchboard_core::{ErrorObject, Json, Limits, Router, Settings};
 use switchboard_transport::http::{Endpoint, Options};
 use switchboard_transport::server::ServerOptions;
@@ -37,14 +37,13 @@ fn with_host(request: &str, address: SocketAddr) -> String {
     request.replace("HOST", &address.to_string())
 }
 
-/// Two servers with the same options; the second sends every request to hyper, because it keeps headers.
+/// Two servers with the same options; the second sends every request to hyper.
 async fn serve_both(options: Options, settings: Settings, server: ServerOptions) -> (Running, Running) {
-    let serve = |keep_headers| {
-        let options = Options { keep_headers, ..options.clone() };
-        let endpoint = Endpoint::new(router()).with_options(options).with_settings(settings.clone());
+    let serve = |settings| {
+        let endpoint = Endpoint::new(router()).with_options(options.clone()).with_settings(settings);
         serve_with(endpoint, server.clone())
     };
-    (serve(false).await, serve(true).await)
+    (serve(settings.clone()).await, serve(by_hyper(settings)).await)
 }
 
 // SEC-H-01

@@ -4,15 +4,15 @@
 
 mod support;
 
-use support::{Received, ask, post, serve_with};
-use switchboard_core::{ErrorObject, Json, Reply, ReplyFuture, service_fn};
-use switchboard_transport::http::{Endpoint, Options};
+use support::{Received, ask, by_hyper, post, serve_with};
+use switchboard_core::{ErrorObject, Json, Reply, ReplyFuture, Settings, service_fn};
+use switchboard_transport::http::Endpoint;
 use switchboard_transport::server::ServerOptions;
 
 /// Asks a service whose reply has a status and headers, over the fast path and over hyper.
 async fn replies(body: &str) -> Vec<Received> {
     let mut received = Vec::new();
-    for keep_headers in [false, true] {
+    for settings in [Settings::default(), by_hyper(Settings::default())] {
         let limited = service_fn(|_| {
             let error = ErrorObject::over_limit("rate", "slow down");
             let reply = Reply::error(error).with_status(429).with_metadata("Retry-After", "3");
@@ -20,8 +20,8 @@ async fn replies(body: &str) -> Vec<Received> {
                 reply.with_metadata("set-cookie", "a=b").with_metadata("retry-after", "bad\r\nvalue"),
             )
         });
-        let options = Options { keep_headers, ..Options::default() };
-        let server = serve_with(Endpoint::new(limited).with_options(options), ServerOptions::default()).await;
+        let endpoint = Endpoint::new(limited).with_settings(settings);
+        let server = serve_with(endpoint, ServerOptions::default()).await;
         received.push(ask(server.address, post(server.address, "", body)).await);
         server.stop().await;
     }

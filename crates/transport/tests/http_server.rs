@@ -5,8 +5,8 @@
 mod support;
 
 use support::{ADD, Raw, SUM, ask, post, post_to, serve, serve_with};
-use switchboard_core::{Context, ErrorObject, Limits, Router, Settings};
-use switchboard_transport::http::{Cors, Endpoint, Options, Origins, RequestHeaders, StatusMapping};
+use switchboard_core::{Limits, Settings};
+use switchboard_transport::http::{Cors, Endpoint, Options, Origins, StatusMapping};
 use switchboard_transport::server::ServerOptions;
 
 async fn serve_options(options: Options) -> support::Running {
@@ -269,25 +269,10 @@ async fn with_any_origin_the_answer_is_a_star() {
 }
 
 #[tokio::test]
-async fn a_method_learns_where_its_call_comes_from_and_its_headers_if_they_are_kept() {
+async fn a_method_learns_where_its_call_comes_from() {
     let server = serve().await;
     let call = r#"{"jsonrpc":"2.0","method":"from","id":1}"#;
     let received = ask(server.address, post(server.address, "", call)).await;
     assert!(received.body.contains(r#"["http","127.0.0.1"]"#), "{}", received.body);
     server.stop().await;
-
-    let router = Router::builder().method("tenant", |(): (), cx: Context| {
-        let tenant = cx.get::<RequestHeaders>().and_then(|headers| headers.0.get("x-tenant"));
-        Ok::<_, ErrorObject>(tenant.map(|value| value.to_str().unwrap().to_owned()))
-    });
-    let endpoint = Endpoint::new(router.build().unwrap());
-    for (keep_headers, expected) in [(true, r#""result":"blue""#), (false, r#""result":null"#)] {
-        let endpoint = endpoint.clone().with_options(Options { keep_headers, ..Options::default() });
-        let server = serve_with(endpoint, ServerOptions::default()).await;
-        let call = r#"{"jsonrpc":"2.0","method":"tenant","id":1}"#;
-        let received = ask(server.address, post(server.address, "x-tenant: blue\r\n", call)).await;
-        assert!(received.body.contains(expected), "{}", received.body);
-        assert_eq!(received.header("x-tenant"), None);
-        server.stop().await;
-    }
 }

@@ -103,6 +103,27 @@ async fn a_stream_is_one_event_an_item_and_done() {
 }
 
 #[tokio::test]
+async fn who_takes_both_gets_json_unless_there_is_more_to_say() {
+    let (mut endpoint, _) = endpoint();
+    for accept in ["application/json, text/event-stream", "text/event-stream, application/json;q=0.9"] {
+        for (method, params, expected) in [
+            ("add", "[2,3]", "application/json"),
+            ("unknown", "[]", "application/json"),
+            ("count", "[2]", "text/event-stream; charset=utf-8"),
+            ("work", "[]", "text/event-stream; charset=utf-8"),
+        ] {
+            let request = Request::post("/").header("host", "h").header("content-type", "application/json");
+            let request = request.header("accept", accept).body(Full::new(Bytes::from(call(method, params))));
+            let response = endpoint.call(request.unwrap()).await.unwrap();
+            assert_eq!(response.status(), 200);
+            assert_eq!(response.headers()["content-type"], expected, "{method}, {accept}");
+            let body = response.into_body().collect().await.unwrap().to_bytes();
+            assert_eq!(body.starts_with(b"{"), expected == "application/json", "{method}, {accept}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_is_pushed_goes_into_the_same_stream_before_the_reply() {
     let (mut endpoint, _) = endpoint();
     let text = text(&mut endpoint, &call("work", "[]")).await;

@@ -12,7 +12,7 @@ use axum::extract::Request;
 use axum::middleware::{self, Next};
 use support::{ADD, ask, post_to, within};
 use switchboard_core::{Context, ErrorObject, Origin, Router, Settings};
-use switchboard_transport::http::{Endpoint, Options, RequestHeaders};
+use switchboard_transport::http::Endpoint;
 use switchboard_transport::ws::{ClientOptions, connect};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -32,14 +32,12 @@ async fn serve(app: axum::Router) -> (SocketAddr, oneshot::Sender<()>, tokio::ta
 async fn a_mounted_endpoint_upgrades_and_keeps_the_headers() {
     let router = Router::builder()
         .method("token", |(): (), cx: Context| {
-            let headers = cx.get::<RequestHeaders>().map(|headers| headers.0.clone()).unwrap_or_default();
-            let token = headers.get("authorization").and_then(|value| value.to_str().ok()).map(str::to_owned);
+            let token = cx.metadata().text("authorization").map(str::to_owned);
             Ok::<_, ErrorObject>((cx.origin().transport, token))
         })
         .build()
         .unwrap();
-    let options = Options { paths: Vec::new(), keep_headers: true, ..Options::default() };
-    let endpoint = Endpoint::mounted(router).with_options(options);
+    let endpoint = Endpoint::mounted(router);
     let (address, _stop, _) = serve(axum::Router::new().route_service("/here", endpoint)).await;
     let mut options = ClientOptions::default();
     options.headers.insert("authorization", "Bearer abc".parse().unwrap());

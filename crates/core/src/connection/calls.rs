@@ -131,6 +131,12 @@ impl Calls {
         std::mem::replace(&mut self.call, Call::blank(self.cx.clone()))
     }
 
+    /// Gives calls from here on this context.
+    pub(super) fn admit(&mut self, cx: Context) {
+        self.call.cx = cx.clone();
+        self.cx = cx;
+    }
+
     /// Lets go of the frame that the call which was read last came in, or an idle connection would keep it.
     pub(super) fn release_frame(&mut self) {
         if std::mem::take(&mut self.is_marked) {

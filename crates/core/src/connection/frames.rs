@@ -59,6 +59,9 @@ pub enum ConnectionError {
     /// A frame would not fit in beside what is being received from others. It may be sent again later.
     #[error("a frame does not fit in beside those of other connections")]
     NoRoom,
+    /// The [admission](crate::Settings::admission) refused it.
+    #[error("the connection was not admitted: {0}")]
+    NotAdmitted(String),
     /// The far side does not read what it is sent.
     #[error("the far side is too slow: {queued} bytes wait to be sent, the limit is {limit} (limits.outbox)")]
     SlowReader {

@@ -25,7 +25,7 @@ mod tokens;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use tokio::time::Sleep;
 
@@ -35,15 +35,17 @@ pub(crate) use self::receive_buffer::ReceiveBuffer;
 use self::remote::RemoteShared;
 use self::remote_peer::RemotePeer;
 use self::streams::Outgoing;
+use crate::admission::{AdmitFuture, Arrival, Refusal};
 use crate::call_error::CallError;
 use crate::code::Code;
-use crate::codec::Fault;
-use crate::context;
+use crate::codec::{self, Fault};
+use crate::context::{self, Version};
 use crate::engine::Engine;
 use crate::error::ErrorObject;
+use crate::id::Id;
 use crate::peer::Peer;
 use crate::profile::Settings;
-use crate::session::{EndReason, Session};
+use crate::session::{CloseReason, EndReason, Session};
 use crate::tap::{TappedSink, TappedSource};
 
 /// One duplex connection. It does nothing until it is polled; spawn it or await it.
@@ -84,6 +86,8 @@ struct Stall {
 
 /// How far a connection is on its way to its end.
 enum Phase {
+    /// The admission decides about it; nothing is read before that.
+    Opening(AdmitFuture),
     /// Frames come and go.
     Open,
     /// The far side sends nothing more, or is not listened to any more: what is under way is finished by then.
@@ -97,6 +101,8 @@ enum Phase {
 #[derive(Clone)]
 pub struct Drain(Arc<RemoteShared>);
 
+/// The code of a WebSocket's close frame for a caller that may not come in.
+const POLICY: u16 = 1008;
 /// How many frames are read before what they gave is written.
 const FRAMES_AT_ONCE: usize = 256;
 /// How many frames are read, between two times of reading nothing, for readers of streams that stay behind. It takes some
@@ -121,7 +127,8 @@ impl Connection {
         let ending = Arc::clone(&remote);
         session.attach(peer.clone(), move || ending.drain());
         engine.note_opened(&session);
-        let cx = cx.in_session(session.clone());
+        let cx = cx.with_session(session.clone());
+        let phase = engine.admit(&Arrival::Session(&cx)).map_or(Phase::Open, Phase::Opening);
         let (source, sink) = tapped(Box::new(source), Box::new(sink), &settings);
         let connection = Connection {
             source,
@@ -135,7 +142,7 @@ impl Connection {
             is_paused: false,
             announced: 0,
             longest: 0,
-            phase: Phase::Open,
+            phase,
             finishes_streams: false,
             fault: None,
             stall: None,
@@ -208,6 +215,30 @@ impl Connection {
         Ok(has_more_frames || has_more_items && self.sink.queued() < BYTES_AT_ONCE)
     }
 
+    /// Waits for the admission; true if the connection may be read.
+    #[cold]
+    fn poll_admission(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        let Phase::Opening(decision) = &mut self.phase else { return Poll::Ready(true) };
+        let decision = ready!(Pin::new(decision).poll(cx));
+        self.phase = Phase::Open;
+        match decision {
+            Ok(admitted) => {
+                self.calls.admit(admitted.with_session(self.session.clone()));
+                Poll::Ready(true)
+            }
+            Err(Refusal { error, .. }) => {
+                let mut refusal = Vec::new();
+                codec::response(&mut refusal, Version::V2, &Id::NULL, Err(&error));
+                self.sink.push(&refusal);
+                let why = error.message.to_string();
+                self.session.close(CloseReason::new(why.clone()).with_code(POLICY));
+                self.far_side_ended("it was not admitted");
+                self.fault = Some(ConnectionError::NotAdmitted(why));
+                Poll::Ready(false)
+            }
+        }
+    }
+
     /// Pulls items while there is room to send them; true if there may be more.
     fn pull_items(&mut self, cx: &mut Context<'_>) -> bool {
         while self.sink.queued() < BYTES_AT_ONCE {
@@ -220,8 +251,13 @@ impl Connection {
 
     /// Reads the frames that are there, up to a bound; true if the bound was reached.
     fn read(&mut self, cx: &mut Context<'_>) -> Result<bool, ConnectionError> {
-        if matches!(self.phase, Phase::Draining { has_ended: true, .. } | Phase::Closing { .. }) {
-            return Ok(false);
+        match self.phase {
+            Phase::Open | Phase::Draining { has_ended: false, .. } => {}
+            Phase::Draining { has_ended: true, .. } | Phase::Closing { .. } => return Ok(false),
+            Phase::Opening(_) => match self.poll_admission(cx) {
+                Poll::Ready(true) => {}
+                Poll::Ready(false) | Poll::Pending => return Ok(false),
+            },
         }
         if self.stall.is_some() && !self.remote.backpressure.is_behind() {
             self.stall = None;
@@ -327,7 +363,7 @@ impl Connection {
 
     fn begin_draining(&mut self, has_ended: bool) {
         match &mut self.phase {
-            Phase::Open => {
+            Phase::Open | Phase::Opening(_) => {
                 let until = Box::pin(tokio::time::sleep(self.settings.limits.drain_time));
                 self.phase = Phase::Draining { has_ended, until };
             }
@@ -338,7 +374,7 @@ impl Connection {
 
     /// Goes on towards the end, if it is near; ready when the connection is closed.
     fn poll_phase(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ConnectionError>> {
-        if self.remote.is_draining() && matches!(self.phase, Phase::Open) {
+        if self.remote.is_draining() && matches!(self.phase, Phase::Open | Phase::Opening(_)) {
             self.begin_draining(false);
             let error = ErrorObject::from_code(Code::SHUTTING_DOWN);
             self.streams.end_all(&error, &self.settings.profile.streams, &mut *self.sink);

@@ -86,8 +86,12 @@ impl RemotePeer {
         let (remote, version) = (&self.remote, self.remote.version());
         let profile = &remote.settings.profile;
         let members = call.cx.get::<Members>().map(|members| &members.0);
+        let metadata = || call.cx.outgoing_metadata(&remote.settings.inherit).to_json();
+        let metadata = profile.call_options.then(metadata).flatten();
         if call.is_notification() {
-            codec::notification(out, version, &call.method, call.params.as_ref(), members);
+            let with_options =
+                call_options::add(members, &CallOptions { metadata, ..CallOptions::default() });
+            codec::notification(out, version, &call.method, call.params.as_ref(), with_options.as_ref());
             return ReplyFuture::ready(Reply::value(Json::NULL));
         }
         let names = self.expected(call);
@@ -101,10 +105,11 @@ impl RemotePeer {
                 left: call.cx.time_left(),
                 progress: wants_progress,
                 stream: wants_stream && names.is_none(),
+                metadata,
             },
             false => CallOptions::default(),
         };
-        let with_options = call_options::add(members, options);
+        let with_options = call_options::add(members, &options);
         let member = profile.progress.param.filter(|_| wants_progress);
         let with_token = member.and_then(|member| add_token(call.params.as_ref(), member, "call", id));
         let params = with_token.as_ref().or(call.params.as_ref());

@@ -10,6 +10,7 @@
 //! A call that is ready at once is decoded where it stays and answered into the owner's buffer. Everything else leaves that
 //! path through a function that is not inlined.
 
+mod admit;
 mod assembly;
 mod batch;
 mod begin;

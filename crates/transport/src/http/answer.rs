@@ -8,13 +8,15 @@ use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
 use http_body::Body as HttpBody;
-use switchboard_core::{Answer, Context, Metadata};
+use switchboard_core::{Answer, Context, Extra, Metadata, Refusal};
 
 use super::body::{self, Begun, Body};
 use super::fault::Fault;
+use super::head::first_headers;
 use super::media::Format;
+use super::plain;
 use super::routes;
-use super::rules::{Admitted, Decision, RequestOptions, Rules};
+use super::rules::{Admitted, Decision, Rules};
 use super::server_tap;
 use super::sse::StreamGuard;
 use crate::budget::{Budget, Share};
@@ -23,12 +25,13 @@ use crate::budget::{Budget, Share};
 pub(super) trait RequestScope: Send + Sync {
     /// The rules it follows.
     fn rules(&self) -> &Rules;
-    /// The context of its calls.
-    fn cx(&self) -> &Context;
     /// Told that the connection ends after this, with a body unread.
     fn note_closing(&self) {}
     /// What bounds the bodies of all connections together.
     fn budget(&self) -> &Arc<Budget>;
+    /// Lets the connection go on as a WebSocket with this context, once the response is sent. False if that is not possible now.
+    #[cfg(feature = "ws")]
+    fn upgrade(&self, cx: Context) -> bool;
     /// What an answer that is not done with its response holds on to.
     fn stream_guard(&self) -> StreamGuard {
         StreamGuard::default()
@@ -47,23 +50,37 @@ where
     B: HttpBody + Unpin + Send + 'static,
     B::Data: Send,
 {
-    let Admitted { mut body, decision, headers, requested, route, is_http1 } = admitted;
+    let Admitted { mut body, decision, mut cx, admission, headers, route, is_http1 } = admitted;
     async move {
         let rules = scope.rules();
+        if let Some(admission) = admission {
+            match admission.await {
+                Ok(admitted) => cx = admitted,
+                Err(refusal) => {
+                    return Ok(Box::pin(turn_away(&scope, refusal, body, decision, headers, is_http1)).await);
+                }
+            }
+        }
         let format = match decision {
             Decision::Calls(format) => format,
             Decision::Route => {
                 let route = *route.expect("the decision for a route names it");
-                let answering = routes::answer(scope, body, route, headers, requested, is_http1);
+                let answering = routes::answer(scope, body, route, headers, cx, is_http1);
                 return Ok(Box::pin(answering).await);
             }
             #[cfg(feature = "ws")]
-            Decision::Switch => return Ok(shown(rules, switch(headers))),
+            Decision::Switch => {
+                let is_possible = scope.upgrade(cx.clone());
+                return Ok(match is_possible {
+                    true => shown(rules, switch(headers)),
+                    false => refuse(&scope, &cx, Fault::ShuttingDown, first_headers(true), is_http1),
+                });
+            }
             Decision::Preflight => return Ok(shown(rules, preflight(rules, headers))),
             Decision::Refused(fault) => {
                 let is_suspect = matches!(fault, Fault::BadRequest(_) | Fault::Forbidden(_) | Fault::Connect);
                 let closes = is_http1 && (is_suspect || !body.is_end_stream());
-                return Ok(refuse(&scope, fault, headers, closes));
+                return Ok(refuse(&scope, &cx, fault, headers, closes));
             }
         };
         let limit = rules.settings().limits.frame;
@@ -75,13 +92,10 @@ where
         };
         let text = match text {
             Ok(text) => text,
-            Err(unread) => return Ok(refuse(&scope, Fault::unread(unread, limit), headers, is_http1)),
+            Err(unread) => return Ok(refuse(&scope, &cx, Fault::unread(unread, limit), headers, is_http1)),
         };
         server_tap::received(rules.settings(), &text);
-        let answer = match requested {
-            None => rules.engine.exchange(text, scope.cx()).await,
-            Some(requested) => Box::pin(with_options(rules, text, scope.cx(), *requested)).await,
-        };
+        let answer = rules.engine.exchange(text, &cx).await;
         Ok(shown(rules, respond(rules, answer, format, headers)))
     }
 }
@@ -95,6 +109,7 @@ fn shown(rules: &Rules, response: Response<Body>) -> Response<Body> {
 
 pub(super) fn refuse(
     scope: &impl RequestScope,
+    cx: &Context,
     fault: Fault,
     headers: HeaderMap,
     closes: bool,
@@ -102,12 +117,54 @@ pub(super) fn refuse(
     if closes {
         scope.note_closing();
     }
+    fault.tell(scope.rules(), cx);
     shown(scope.rules(), fault.respond(headers, closes))
 }
 
-/// Runs the calls in a context that knows what the head of the request said.
-async fn with_options(rules: &Rules, text: Bytes, cx: &Context, requested: RequestOptions) -> Answer {
-    rules.engine.exchange(text, &requested.put_into(cx)).await
+/// Answers a request that is not admitted. A short body is read, so that the connection can be used again; otherwise it is
+/// closed.
+async fn turn_away<B>(
+    scope: &impl RequestScope,
+    refusal: Refusal,
+    mut body: B,
+    decision: Decision,
+    headers: HeaderMap,
+    is_http1: bool,
+) -> Response<Body>
+where
+    B: HttpBody + Unpin + Send + 'static,
+    B::Data: Send,
+{
+    let rules = scope.rules();
+    let (format, mut headers) = match decision {
+        Decision::Calls(format) => (format, headers),
+        #[cfg(feature = "ws")]
+        Decision::Switch => (Format::Json, first_headers(true)),
+        _ => (Format::Json, headers),
+    };
+    let is_short = body.size_hint().exact().is_some_and(|length| length <= plain::SIZE as u64);
+    let is_read = is_short && {
+        let read =
+            body::read(&mut body, plain::SIZE, rules.options.body_time, Share::of(Some(scope.budget())));
+        read.await.is_ok()
+    };
+    if is_http1 && !is_read {
+        scope.note_closing();
+        headers.insert(header::CONNECTION, const { HeaderValue::from_static("close") });
+    }
+    shown(rules, respond(rules, refusal_answer(refusal), format, headers))
+}
+
+/// The answer to a request that is not admitted.
+pub(super) fn refusal_answer(refusal: Refusal) -> Answer {
+    let mut answer = Answer::refusal(&refusal.error);
+    if let Answer::Single { extra, .. } = &mut answer {
+        let mut beside = Extra::default();
+        beside.status = Some(refusal.status.unwrap_or(StatusCode::FORBIDDEN.as_u16()));
+        beside.metadata = refusal.metadata;
+        *extra = Some(Box::new(beside));
+    }
+    answer
 }
 
 /// The status and the body of the response to what was called, and the headers that the reply asks for.
@@ -142,7 +199,12 @@ fn reply_headers(rules: &Rules, metadata: &Metadata) -> ReplyHeaders {
     headers.collect()
 }
 
-fn respond(rules: &Rules, answer: Answer, format: Format, mut headers: HeaderMap) -> Response<Body> {
+pub(super) fn respond(
+    rules: &Rules,
+    answer: Answer,
+    format: Format,
+    mut headers: HeaderMap,
+) -> Response<Body> {
     let (status, text, beside) = outcome(rules, answer);
     if !text.is_empty() {
         headers.insert(header::CONTENT_TYPE, format.value());

@@ -20,8 +20,8 @@ use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use switchboard_core::codec::{encode_notification, encode_request};
 use switchboard_core::{
-    Call, CallError, Direction, Id, Json, Limits, Members, Peer, Remote, Reply, ReplyFuture, Service,
-    Settings, Tap, Version, Wire,
+    AllowedNames, Call, CallError, Direction, Id, Json, Limits, Members, Metadata, Peer, Remote, Reply,
+    ReplyFuture, Service, Settings, Tap, Version, Wire,
 };
 use tokio::time::Instant;
 
@@ -32,6 +32,7 @@ use super::connector::Refusal;
 use super::head::TIMEOUT;
 use super::interim;
 use super::media;
+use super::metadata;
 use super::outcome::{Received, failure};
 use super::redact;
 use super::sse::{self, Reading};
@@ -116,6 +117,9 @@ pub struct ClientOptions {
     pub limits: Limits,
     /// Who sees each request and response, heads and bodies: nobody.
     pub tap: Option<Tap>,
+    /// Which metadata of a call goes on with those that are made for it, see
+    /// [`Settings::inherit`](switchboard_core::Settings::inherit): `traceparent` and `tracestate`.
+    pub inherit: AllowedNames,
 }
 
 impl Default for ClientOptions {
@@ -132,6 +136,7 @@ impl Default for ClientOptions {
             tls: None,
             limits: Limits::default(),
             tap: None,
+            inherit: AllowedNames::default(),
         }
     }
 }
@@ -252,6 +257,7 @@ impl Inner {
             Vec::with_capacity(96 + call.params.as_ref().map_or(0, |params| params.as_bytes().len()));
         self.encode(&mut text, call, id);
         let mut request = self.request(text.into(), call.cx.deadline);
+        metadata::add(request.headers_mut(), &call.cx.outgoing_metadata(&self.options.inherit));
         if wants_stream || wants_progress {
             request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static(sse::ACCEPT));
         }
@@ -295,7 +301,8 @@ impl Inner {
         }
         text.push(b']');
         let deadline = calls.iter().filter_map(|call| call.cx.deadline).min();
-        let request = self.request(text.into(), deadline);
+        let mut request = self.request(text.into(), deadline);
+        metadata::add(request.headers_mut(), &self.common_metadata(calls));
         let limit = self.options.limits.batch_reply;
         let exchange = async {
             let response = self.post(request).await?;
@@ -315,6 +322,16 @@ impl Inner {
             }
             Err(error) => calls.iter().map(|_| failure(error.clone())).collect(),
         }
+    }
+
+    /// The metadata of a batch: what all its calls have. A request has one set of headers.
+    fn common_metadata(&self, calls: &[Call]) -> Metadata {
+        let each: Vec<_> =
+            calls.iter().map(|call| call.cx.outgoing_metadata(&self.options.inherit)).collect();
+        let Some((first, rest)) = each.split_first() else { return Metadata::default() };
+        let is_common = |name: &str, value: &[u8]| rest.iter().all(|other| other.get(name) == Some(value));
+        let common = first.entries().into_iter().filter(|(name, value)| is_common(name, value));
+        common.map(|(name, value)| (name, Bytes::copy_from_slice(value))).collect()
     }
 
     /// Identifiers that no other call of this client has (J2-22), the first of so many.

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context as Task, Poll};
 
 use bytes::{Bytes, BytesMut};
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::{Service as HyperService, service_fn};
 use hyper_util::rt::TokioIo;
-use switchboard_core::{Context, EndReason, ErrorObject, Origin, Session};
+use switchboard_core::{Arrival, Context, EndReason, ErrorObject, Origin, Refusal, Session};
 use tokio::io::AsyncReadExt;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -34,6 +34,16 @@ use crate::socket::Socket;
 /// Serves one connection until it ends, is idle for too long, or is told to stop and has answered what it took on.
 pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>, permit: ConnectionPermit) {
     let (options, stop) = (permit.options(), permit.shutdown());
+    // A reverse proxy may send the requests of many callers over it.
+    let session = Session::shared(origin);
+    rules.engine.note_opened(&session);
+    let mut cx = Context::from(session.clone());
+    if let Some(admission) = rules.engine.admit(&Arrival::Session(&cx)) {
+        match admission.await {
+            Ok(admitted) => cx = admitted.with_session(session.clone()),
+            Err(refusal) => return refuse_session(socket, refusal, stop).await,
+        }
+    }
     let begun = Instant::now();
     let mut read = BytesMut::with_capacity(plain::SIZE);
     let sniffed = sniff(&mut socket, &mut read, stop);
@@ -43,15 +53,18 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
         Ok(None) | Err(_) => return,
     };
     let socket = Shared::new(socket, is_http2);
-    // A reverse proxy may send the requests of many callers over it.
-    let session = Session::shared(origin);
-    rules.engine.note_opened(&session);
+    let closing = Arc::downgrade(&socket);
+    session.on_close(move || {
+        if let Some(socket) = closing.upgrade() {
+            socket.close_soon();
+        }
+    });
     let caller = Arc::new(Caller {
         rules,
         socket: Arc::clone(&socket),
         stop: Arc::clone(stop),
         budget: Arc::clone(permit.budget()),
-        cx: Context::from(session.clone()),
+        cx,
         #[cfg(feature = "ws")]
         upgrade: Mutex::default(),
     });
@@ -63,9 +76,9 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
     let upgrade = caller.upgrade.lock().unwrap_or_else(PoisonError::into_inner).take();
     #[cfg(feature = "ws")]
     if let (Some(upgrade), End::Usual) = (upgrade, end) {
-        let (rules, cx) = (Arc::clone(&caller.rules), caller.cx.clone());
+        let rules = Arc::clone(&caller.rules);
         drop(caller);
-        upgrade.go_on(socket, &unread, rules, cx, permit);
+        upgrade.go_on(socket, &unread, rules, permit);
         return;
     }
     // Lingering takes the socket, so that nobody else may hold it.
@@ -174,6 +187,14 @@ enum End {
 async fn refuse_slow_head(socket: Socket, stop: &Shutdown) {
     let error = ErrorObject::timed_out().with_detail("the head of the request did not come in time");
     refuse_and_close(socket, &refusal::response("408 Request Timeout", &error), stop).await;
+}
+
+/// Turns a connection away that the admission does not let in.
+async fn refuse_session(socket: Socket, refusal: Refusal, stop: &Shutdown) {
+    let status = refusal.status.and_then(|status| StatusCode::from_u16(status).ok());
+    let status = status.unwrap_or(StatusCode::FORBIDDEN);
+    let line = format!("{} {}", status.as_u16(), status.canonical_reason().unwrap_or("Refused"));
+    refuse_and_close(socket, &refusal::response(&line, &refusal.error), stop).await;
 }
 
 /// Reads the first bytes, which tell HTTP/2 from HTTP/1. Nothing if the connection ends or is told to stop before.
@@ -288,8 +309,9 @@ async fn drive<C: Conversation>(
         if std::mem::take(&mut is_first) {
             let _ = signal.as_mut().poll(cx);
             let _ = timer.as_mut().poll(cx);
+            socket.register(cx.waker());
         }
-        if !is_leaving && stop.is_requested() {
+        if !is_leaving && (stop.is_requested() || socket.is_closing()) {
             // A request that has arrived is taken before the connection takes no more.
             if connection.as_mut().poll(cx).is_ready() {
                 let _ = socket.poll_flush(cx);
@@ -349,12 +371,7 @@ impl Caller {
         request: Request<Incoming>,
     ) -> impl Future<Output = Result<Response<Body>, Infallible>> + Send + use<> {
         self.socket.activity.begin();
-        #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]
-        let mut admitted = self.rules.admit(request);
-        #[cfg(feature = "ws")]
-        if let Some(upgrade) = Upgrade::of(&mut admitted) {
-            *self.upgrade.lock().unwrap_or_else(PoisonError::into_inner) = Some(upgrade);
-        }
+        let admitted = self.rules.admit(request, &self.cx);
         if admitted.leaves_body() {
             self.socket.activity.note_skipped_body();
         }
@@ -370,8 +387,10 @@ impl RequestScope for Running {
         &self.0.rules
     }
 
-    fn cx(&self) -> &Context {
-        &self.0.cx
+    #[cfg(feature = "ws")]
+    fn upgrade(&self, cx: Context) -> bool {
+        *self.0.upgrade.lock().unwrap_or_else(PoisonError::into_inner) = Some(Upgrade(cx));
+        true
     }
 
     fn note_closing(&self) {
@@ -432,7 +451,7 @@ mod tests {
             size_of::<R>()
         }
         let size = size_of_output(|caller, request: Request<Incoming>| caller.answer(request));
-        assert!(size <= 400, "{size}");
+        assert!(size <= 512, "{size}");
     }
 
     const PLAIN: &str =

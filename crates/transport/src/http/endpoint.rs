@@ -6,16 +6,20 @@ use std::future::{Future, ready};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
+#[cfg(feature = "ws")]
+use std::sync::{Mutex, PoisonError};
 use std::task::Poll;
 
 use http::{Request, Response, Version};
 use http_body::Body as HttpBody;
+#[cfg(feature = "ws")]
+use hyper::upgrade::OnUpgrade;
 use switchboard_core::{Context, Extensions, Origin, Service, Session, Settings};
 
 use super::answer::{RequestScope, answer};
 use super::body::Body;
 use super::fault::Fault;
-use super::head::restart;
+use super::head::first_headers;
 use super::in_flight::{InFlight, InFlightCount};
 use super::options::Options;
 use super::rules::Rules;
@@ -129,8 +133,10 @@ impl fmt::Debug for EndpointHandle {
 struct MountedRequest {
     rules: Arc<Rules>,
     state: Arc<ServerState>,
-    cx: Context,
     in_flight: InFlight,
+    /// The connection as the surrounding server hands it over, if the request may ask for that.
+    #[cfg(feature = "ws")]
+    on: Mutex<Option<OnUpgrade>>,
 }
 
 impl RequestScope for MountedRequest {
@@ -138,8 +144,17 @@ impl RequestScope for MountedRequest {
         &self.rules
     }
 
-    fn cx(&self) -> &Context {
-        &self.cx
+    #[cfg(feature = "ws")]
+    fn upgrade(&self, cx: Context) -> bool {
+        let on = self.on.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (Some(on), Some(permit)) = (on, self.state.admit(None)) else { return false };
+        self.state.forget_finished();
+        let (rules, in_flight) = (Arc::clone(&self.rules), self.in_flight.clone());
+        permit.spawn(|permit| async move {
+            Upgrade(cx).go_on_mounted(on, rules, permit).await;
+            drop(in_flight);
+        });
+        true
     }
 
     fn budget(&self) -> &Arc<Budget> {
@@ -225,14 +240,14 @@ where
         Poll::Ready(Ok(()))
     }
 
+    #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]
     fn call(&mut self, mut request: Request<B>) -> Answering {
         let Mounted { rules, state, in_flight } = self.mount();
         let in_flight = in_flight.begin();
         if state.shutdown.is_requested() {
             server_tap::request(rules.settings(), &request);
-            let mut headers = std::mem::take(request.headers_mut());
-            restart(&mut headers, true);
-            let response = Fault::ShuttingDown.respond(headers, request.version() <= Version::HTTP_11);
+            let closes = request.version() <= Version::HTTP_11;
+            let response = Fault::ShuttingDown.respond(first_headers(true), closes);
             server_tap::response(rules.settings(), &response);
             return Answering(Box::pin(ready(Ok(response))));
         }
@@ -240,22 +255,16 @@ where
         let given = request.extensions().get::<Context>().cloned();
         let cx = given.unwrap_or_else(|| Context::from(Session::shared(Origin::new("http"))));
         #[cfg(feature = "ws")]
-        let on = Upgrade::watch(&mut request);
-        #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]
-        let mut admitted = rules.admit(request.map(Box::pin));
-        #[cfg(feature = "ws")]
-        if let (Some(on), Some(upgrade)) = (on, Upgrade::of(&mut admitted))
-            && let Some(permit) = state.admit(None)
-        {
-            let (rules, cx, in_flight) = (Arc::clone(rules), cx.clone(), in_flight.clone());
-            state.forget_finished();
-            permit.spawn(|permit| async move {
-                upgrade.go_on_mounted(on, rules, cx, permit).await;
-                drop(in_flight);
-            });
-        }
-        let (rules, state) = (Arc::clone(rules), Arc::clone(state));
-        Answering(Box::pin(answer(MountedRequest { rules, state, cx, in_flight }, admitted)))
+        let on = Mutex::new(Upgrade::watch(&mut request));
+        let admitted = rules.admit(request.map(Box::pin), &cx);
+        let scope = MountedRequest {
+            rules: Arc::clone(rules),
+            state: Arc::clone(state),
+            in_flight,
+            #[cfg(feature = "ws")]
+            on,
+        };
+        Answering(Box::pin(answer(scope, admitted)))
     }
 }
 

@@ -5,10 +5,11 @@
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
 use switchboard_core::codec;
-use switchboard_core::{Answer, Code, ErrorObject};
+use switchboard_core::{Answer, Code, Context, ErrorObject};
 
 use super::body::{Body, Unread};
 use super::media::Format;
+use super::rules::Rules;
 
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,13 @@ impl Fault {
             Unread::TooSlow => Fault::TooSlow,
             Unread::NoRoom => Fault::NoRoom,
             Unread::Broken => Fault::BadRequest("the body is not framed well"),
+        }
+    }
+
+    /// Tells the observer, if there is one.
+    pub(super) fn tell(self, rules: &Rules, cx: &Context) {
+        if rules.settings().observer.is_some() {
+            rules.engine.refused_by_carrier(cx, &self.error(), self.status().as_u16());
         }
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
-use super::media::{self, Format};
+use super::media::{self, Wanted};
 
 /// The headers that decide, found in one walk over all.
 #[derive(Default)]
@@ -54,8 +54,8 @@ impl<'a> Head<'a> {
         timeout(self.timeout?.as_bytes())
     }
 
-    /// The format to answer in, if there is one that `Accept` takes.
-    pub(super) fn format(&self, headers: &HeaderMap) -> Option<Format> {
+    /// How to answer, if there is a way that `Accept` takes.
+    pub(super) fn wanted(&self, headers: &HeaderMap) -> Option<Wanted> {
         if self.has_repeated_accept {
             return media::negotiate(headers.get_all(header::ACCEPT).iter().map(HeaderValue::as_bytes));
         }
@@ -77,14 +77,13 @@ impl Head<'_> {
     }
 }
 
-/// Puts the headers that every response has in the place of those of the request (JH-25, SEC-O-08).
+/// The headers that every response has (JH-25, SEC-O-08).
 ///
 /// Two of them are for browsers only. A call by POST gets them only if it has an `Origin`, which browsers send with every one;
 /// everything else gets them, whoever asks.
-pub(super) fn restart(headers: &mut HeaderMap, is_for_browser: bool) {
-    headers.clear();
+pub(super) fn first_headers(is_for_browser: bool) -> HeaderMap {
     // With the content's type and length, the date, and room for CORS.
-    headers.reserve(8);
+    let mut headers = HeaderMap::with_capacity(8);
     headers.insert(header::CACHE_CONTROL, const { HeaderValue::from_static("no-store") });
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, const { HeaderValue::from_static("nosniff") });
     if is_for_browser {
@@ -93,4 +92,5 @@ pub(super) fn restart(headers: &mut HeaderMap, is_for_browser: bool) {
         let nothing = const { HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'") };
         headers.insert(header::CONTENT_SECURITY_POLICY, nothing);
     }
+    headers
 }

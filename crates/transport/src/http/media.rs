@@ -13,6 +13,17 @@ pub(super) enum Format {
     Events,
 }
 
+/// How a request wants to be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// With one message of this type.
+    Whole(Format),
+    /// With one message of this type, or with an event stream where there is more to say than that.
+    Either { whole: Format, prefers_events: bool },
+    /// With an event stream.
+    Events,
+}
+
 impl Format {
     /// The header that says so.
     pub(super) const fn value(self) -> HeaderValue {
@@ -55,16 +66,16 @@ fn is_utf8_if_charset(parameter: &[u8]) -> bool {
     !name.eq_ignore_ascii_case(b"charset") || value.eq_ignore_ascii_case(b"utf-8")
 }
 
-/// The type to answer in, if `Accept` leaves any and stands once or not at all.
-pub(super) fn accept(line: Option<&[u8]>) -> Option<Format> {
+/// How to answer, if `Accept` leaves any way and stands once or not at all.
+pub(super) fn accept(line: Option<&[u8]>) -> Option<Wanted> {
     match line {
-        None | Some(b"application/json" | b"*/*") => Some(Format::Json),
+        None | Some(b"application/json" | b"*/*") => Some(Wanted::Whole(Format::Json)),
         Some(line) => negotiate(std::iter::once(line)),
     }
 }
 
-/// The type to answer in, if `Accept` leaves any. Several lines count as one list.
-pub(super) fn negotiate<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<Format> {
+/// How to answer, if `Accept` leaves any way. Several lines count as one list.
+pub(super) fn negotiate<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<Wanted> {
     let (mut json, mut json_rpc, mut events) = (None, None, None);
     let mut count = 0;
     for range in lines.flat_map(|line| split(line, b',')).filter(|range| !range.is_empty()) {
@@ -75,7 +86,7 @@ pub(super) fn negotiate<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<For
         count += 1;
     }
     if count == 0 {
-        return Some(Format::Json);
+        return Some(Wanted::Whole(Format::Json));
     }
     // Of two equal qualities the one that was named wins, and plain JSON if both were.
     let rank = |weight: Option<Weight>| weight.map(|w| (w.quality, w.precision)).filter(|w| w.0 > 0);
@@ -85,9 +96,18 @@ pub(super) fn negotiate<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<For
     };
     let first = |weight: Option<Weight>| weight.map_or(usize::MAX, |weight| weight.place);
     let is_first = first(events) < first(json).min(first(json_rpc));
-    match rank(events) {
-        Some(wanted) if Some(wanted) > best || Some(wanted) == best && is_first => Some(Format::Events),
-        _ => best.map(|_| format),
+    match (rank(events), best) {
+        (None, best) => best.map(|_| Wanted::Whole(format)),
+        (Some(_), None) => Some(Wanted::Events),
+        (Some(wanted), Some(best)) => {
+            let prefers_events = wanted > best || wanted == best && is_first;
+            let is_named = wanted.1 == NAMED;
+            // A range that covers everything asks for nothing in particular.
+            Some(match prefers_events || is_named {
+                true => Wanted::Either { whole: format, prefers_events },
+                false => Wanted::Whole(format),
+            })
+        }
     }
 }
 
@@ -144,12 +164,15 @@ struct Weight {
     place: usize,
 }
 
+/// The precision of a range that names one type.
+const NAMED: u8 = 2;
+
 /// The most precise range decides (RFC 9110, 12.5.1).
 fn weigh(weight: &mut Option<Weight>, essence: &[u8], format: Format, quality: u16, place: usize) {
     let precision = match essence {
         b"*/*" => 0,
         _ if is_family(essence, format) => 1,
-        _ if essence.eq_ignore_ascii_case(format.name().as_bytes()) => 2,
+        _ if essence.eq_ignore_ascii_case(format.name().as_bytes()) => NAMED,
         _ => return,
     };
     if weight.is_none_or(|known| known.precision <= precision) {
@@ -228,12 +251,14 @@ mod tests {
         let check = |value: &str, expected| {
             assert_eq!(negotiate([value.as_bytes()].into_iter()), expected, "{value:?}");
         };
-        let (json, rpc, events) = (Some(Format::Json), Some(Format::JsonRpc), Some(Format::Events));
+        let (json, rpc) = (Some(Wanted::Whole(Format::Json)), Some(Wanted::Whole(Format::JsonRpc)));
+        let events = Some(Wanted::Events);
+        let either = |whole, prefers_events| Some(Wanted::Either { whole, prefers_events });
         check("", json);
         check("*/*", json);
         check("application/json", json);
         check("application/*", json);
-        check("application/json, text/event-stream", json);
+        check("application/json, text/event-stream", either(Format::Json, false));
         check("APPLICATION/JSON", json);
         check("application/json-rpc", rpc);
         check("application/json-rpc, */*", rpc);
@@ -243,15 +268,15 @@ mod tests {
         check("text/html, */*;q=0.8", json);
         check("text/html", None);
         check("text/event-stream", events);
-        check("text/event-stream, application/json", events);
-        check("text/event-stream;q=0.9, application/json", json);
-        check("application/json;q=0.9, text/event-stream", events);
-        check("text/event-stream, */*", events);
+        check("text/event-stream, application/json", either(Format::Json, true));
+        check("text/event-stream;q=0.9, application/json", either(Format::Json, false));
+        check("application/json;q=0.9, text/event-stream", either(Format::Json, true));
+        check("text/event-stream, */*", either(Format::Json, true));
         check("text/event-stream;q=0, */*", json);
         check("text/*", events);
         check("text/*, application/json", json);
-        check("text/event-stream, application/json-rpc", events);
-        check("application/json-rpc, text/event-stream", rpc);
+        check("text/event-stream, application/json-rpc", either(Format::JsonRpc, true));
+        check("application/json-rpc, text/event-stream", either(Format::JsonRpc, false));
         check("application/json;q=0", None);
         check("*/*;q=0", None);
         check("application/json;q=0, application/json-rpc;q=0, */*", events);
@@ -296,6 +321,6 @@ mod tests {
     #[test]
     fn several_accept_lines_are_one_list() {
         let lines = [&b"text/html"[..], b"application/json-rpc"];
-        assert_eq!(negotiate(lines.into_iter()), Some(Format::JsonRpc));
+        assert_eq!(negotiate(lines.into_iter()), Some(Wanted::Whole(Format::JsonRpc)));
     }
 }

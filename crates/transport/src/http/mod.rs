@@ -11,8 +11,10 @@
 //!
 //! Whoever asks for an event stream gets the answer in parts, see [`sse`].
 //!
-//! What this does not do: TLS, compression, authentication. Who wants to know about a call's headers
-//! sets [`Options::keep_headers`].
+//! The headers of a request are the [metadata](switchboard_core::Context::metadata) of its calls, and of all calls over a WebSocket
+//! that it becomes.
+//!
+//! What this does not do: TLS, compression, authentication.
 //!
 //! # Examples
 //!
@@ -53,6 +55,7 @@ mod head;
 mod in_flight;
 mod interim;
 mod media;
+mod metadata;
 mod options;
 mod outcome;
 mod pipe;
@@ -77,7 +80,7 @@ pub use cors::Cors;
 pub use endpoint::{Answering, Endpoint, EndpointHandle};
 pub use guard::{GuardError, Hosts, Origins};
 pub use head::TIMEOUT;
-pub use options::{Options, RequestHeaders, StatusMapping};
+pub use options::{Options, StatusMapping};
 pub use routes::{
     DocumentRoute, Get, Guarded, Page, RequestBody, Route, RouteFuture, Routes, StreamRoute, Tower, Unread,
     tower,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::StatusCode;
 use http::header::{self, HeaderName};
-use http::{HeaderMap, StatusCode};
 use switchboard_core::Code;
 
 use super::cors::Cors;
@@ -58,9 +58,6 @@ pub struct Options {
     /// somebody else: 256 MiB. Our own server has [`ServerOptions::buffers`](crate::server::ServerOptions::buffers) for all
     /// that it serves.
     pub buffers: usize,
-    /// Whether a call's context holds the headers of its request, as [`RequestHeaders`]: no. It costs an allocation
-    /// for each request.
-    pub keep_headers: bool,
     /// How a request is treated that asks to go on as a WebSocket, on the paths above and at `/rpc/ws`: as the defaults
     /// have it. None means that it is refused like any GET.
     #[cfg(feature = "ws")]
@@ -89,11 +86,6 @@ impl StatusMapping {
     }
 }
 
-/// The headers of the request that a call came in, found in its [`Context`](switchboard_core::Context) where
-/// [`Options::keep_headers`] is set.
-#[derive(Clone, Debug)]
-pub struct RequestHeaders(pub HeaderMap);
-
 impl Default for Options {
     fn default() -> Options {
         Options {
@@ -109,7 +101,6 @@ impl Default for Options {
             cors: None,
             body_time: Duration::from_secs(30),
             buffers: 256 << 20,
-            keep_headers: false,
             #[cfg(feature = "ws")]
             websocket: Some(crate::ws::Options::default()),
         }

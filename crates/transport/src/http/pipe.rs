@@ -7,8 +7,9 @@
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
@@ -29,6 +30,10 @@ pub(super) struct Pipe(pub(super) Arc<Shared>);
 pub(super) struct Shared {
     pub(super) activity: Activity,
     inner: Mutex<Inner>,
+    /// Whether the connection ends after the requests that it has.
+    is_closing: AtomicBool,
+    /// The task that has to know.
+    driver: Mutex<Option<Waker>>,
 }
 
 struct Inner {
@@ -45,7 +50,29 @@ impl Shared {
     pub(super) fn new(socket: Socket, is_http2: bool) -> Arc<Shared> {
         let activity = Activity::new(is_http2);
         let inner = Inner { socket, prefix: Bytes::new(), waiting: Vec::new(), is_unflushed: false };
-        Arc::new(Shared { activity, inner: Mutex::new(inner) })
+        Arc::new(Shared {
+            activity,
+            inner: Mutex::new(inner),
+            is_closing: AtomicBool::new(false),
+            driver: Mutex::default(),
+        })
+    }
+
+    /// Ends the connection after the requests that it has.
+    pub(super) fn close_soon(&self) {
+        self.is_closing.store(true, Ordering::Release);
+        if let Some(driver) = self.driver.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            driver.wake();
+        }
+    }
+
+    pub(super) fn is_closing(&self) -> bool {
+        self.is_closing.load(Ordering::Acquire)
+    }
+
+    /// Wakes this task when the connection is to end.
+    pub(super) fn register(&self, driver: &Waker) {
+        *self.driver.lock().unwrap_or_else(PoisonError::into_inner) = Some(driver.clone());
     }
 
     /// Writes what waits.

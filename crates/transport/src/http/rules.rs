@@ -3,23 +3,22 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
 
 use http::header::{self, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request, Uri, Version};
 use http_body::Body as HttpBody;
-use switchboard_core::{Context, Engine, Service, Settings};
-use tokio::time::Instant;
+use switchboard_core::{AdmitFuture, Arrival, Context, Engine, Service, Settings};
 
 use super::cors::CorsHeaders;
 use super::fault::Fault;
 use super::guard::Guard;
-use super::head::{Head, restart};
-use super::media::{self, Format};
-use super::options::{Options, RequestHeaders};
+use super::head::{Head, first_headers};
+use super::media::{self, Format, Wanted};
+use super::metadata;
+use super::options::Options;
 use super::plain;
-use super::routes::{PreferredEvents, Route, RouteRequest};
+use super::routes::{CallsInParts, Route, RouteRequest};
 use super::server_tap;
 
 /// All that decides how a request is answered.
@@ -29,8 +28,6 @@ pub(crate) struct Rules {
     guard: Guard,
     cors: Option<CorsHeaders>,
     pub(super) is_loopback: bool,
-    /// Answers calls to those who prefer events.
-    events: Arc<dyn Route>,
     /// The paths of requests that may take the short way.
     pub(super) plain_paths: Vec<String>,
     has_told_of_hosts: AtomicBool,
@@ -41,10 +38,12 @@ pub(crate) struct Rules {
 pub(super) struct Admitted<B> {
     pub(super) body: B,
     pub(super) decision: Decision,
-    /// The headers of the response, as far as they are known. They are in the map that held the request's, because
-    /// making a new one would cost more than filling it.
+    /// The context of its calls: with its headers as metadata, and its deadline.
+    pub(super) cx: Context,
+    /// What the admission decides, if there is one.
+    pub(super) admission: Option<Box<AdmitFuture>>,
+    /// The headers of the response, as far as they are known.
     pub(super) headers: HeaderMap,
-    pub(super) requested: Option<Box<RequestOptions>>,
     /// What answers it other than with calls, if something does.
     pub(super) route: Option<Box<RouteRequest>>,
     pub(super) is_http1: bool,
@@ -55,35 +54,6 @@ impl<B: HttpBody> Admitted<B> {
     pub(super) fn leaves_body(&self) -> bool {
         let is_read = matches!(self.decision, Decision::Calls(_) | Decision::Route | Decision::Refused(_));
         !is_read && !self.body.is_end_stream()
-    }
-}
-
-/// What the calls of a request are to know of its head, if that is anything.
-pub(super) struct RequestOptions {
-    pub(super) headers: Option<RequestHeaders>,
-    /// How long the caller waits, and since when: the time goes on while the body is read.
-    pub(super) timeout: Option<(Instant, Duration)>,
-}
-
-impl RequestOptions {
-    /// What is asked for, if that is anything.
-    fn new(
-        headers: Option<RequestHeaders>,
-        timeout: Option<(Instant, Duration)>,
-    ) -> Option<Box<RequestOptions>> {
-        (headers.is_some() || timeout.is_some()).then(|| Box::new(RequestOptions { headers, timeout }))
-    }
-
-    /// A context that knows it.
-    pub(super) fn put_into(self, cx: &Context) -> Context {
-        let mut cx = cx.clone();
-        if let Some(headers) = self.headers {
-            cx.insert(headers);
-        }
-        if let Some((begun, timeout)) = self.timeout {
-            cx.expect_within(timeout.saturating_sub(begun.elapsed()));
-        }
-        cx
     }
 }
 
@@ -104,9 +74,9 @@ pub(super) enum Decision {
 }
 
 /// What a request that is not refused wants.
-enum Wanted {
+enum Target {
     /// One answer in this format.
-    Answer(Format),
+    Calls(Format),
     /// What this route gives.
     Route(Arc<dyn Route>),
 }
@@ -130,7 +100,6 @@ impl Rules {
             guard,
             cors,
             is_loopback,
-            events: Arc::new(PreferredEvents),
             plain_paths,
             has_told_of_hosts: AtomicBool::new(false),
             has_told_of_origins: AtomicBool::new(false),
@@ -141,42 +110,41 @@ impl Rules {
         self.engine.settings()
     }
 
-    /// Checks the head of a request.
-    pub(super) fn admit<B: HttpBody>(&self, request: Request<B>) -> Admitted<B> {
+    /// Checks the head of a request over a connection with this context.
+    pub(super) fn admit<B: HttpBody>(&self, request: Request<B>, cx: &Context) -> Admitted<B> {
         server_tap::request(self.settings(), &request);
-        let (parts, body) = request.into_parts();
-        let is_http1 = parts.version <= Version::HTTP_11;
+        let (mut parts, body) = request.into_parts();
         let head = Head::read(&parts.headers);
         #[cfg(feature = "ws")]
-        if let Some(outcome) =
-            self.judge_upgrade(&parts.method, &parts.uri, parts.version, &parts.headers, &head)
-        {
-            return self.admit_upgrade(outcome, body, parts.headers, is_http1);
+        if let Some(outcome) = self.judge_upgrade(&parts, &head) {
+            return self.admit_upgrade(outcome, parts, body, cx.clone());
+        }
+        let mut cx = cx.clone();
+        if let Some(timeout) = head.timeout() {
+            cx.expect_within(timeout);
         }
         let has_origin = head.origin.is_some();
-        let timeout = head.timeout().map(|timeout| (Instant::now(), timeout));
         let asks_for_options = self.cors.is_some() && parts.method == Method::OPTIONS;
         let decision = match self.judge(&parts, &head) {
-            Ok(Wanted::Route(_)) | Err(Fault::Method(_)) if asks_for_options => Decision::Preflight,
-            Ok(Wanted::Answer(format)) => Decision::Calls(format),
-            Ok(Wanted::Route(route)) => return self.admit_route(route, parts, body, has_origin, timeout),
+            Ok(Target::Route(_)) | Err(Fault::Method(_)) if asks_for_options => Decision::Preflight,
+            Ok(Target::Calls(format)) => Decision::Calls(format),
+            Ok(Target::Route(route)) => return self.admit_route(route, parts, body, cx, has_origin),
             Err(fault) => Decision::Refused(fault),
         };
         let is_call = matches!(decision, Decision::Calls(_));
         let is_for_browser = has_origin || !is_call || parts.method != Method::POST;
-        let mut headers = parts.headers;
-        let origin = self.cors.as_ref().and_then(|_| headers.get(header::ORIGIN).cloned());
+        let origin = self.cors.as_ref().and_then(|_| parts.headers.get(header::ORIGIN).cloned());
         let is_preflight = matches!(decision, Decision::Preflight)
-            && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-        let keeps = is_call && self.options.keep_headers;
-        let kept = keeps.then(|| RequestHeaders(std::mem::take(&mut headers)));
-        let requested = RequestOptions::new(kept, timeout);
-        restart(&mut headers, is_for_browser);
+            && parts.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+        *cx.metadata_mut() = metadata::of(std::mem::take(&mut parts.headers));
+        let admission = if is_call { self.ask(&parts, &cx, false) } else { None };
+        let mut headers = first_headers(is_for_browser);
         match (&self.cors, decision) {
             (None, _) | (Some(_), Decision::Refused(_)) => {}
             (Some(cors), _) => cors.add(&mut headers, origin, is_preflight),
         }
-        Admitted { body, decision, headers, requested, route: None, is_http1 }
+        let is_http1 = parts.version <= Version::HTTP_11;
+        Admitted { body, decision, cx, admission, headers, route: None, is_http1 }
     }
 
     /// A request for a route, which gets its head as it is.
@@ -186,23 +154,30 @@ impl Rules {
         route: Arc<dyn Route>,
         head: Parts,
         body: B,
+        mut cx: Context,
         has_origin: bool,
-        timeout: Option<(Instant, Duration)>,
     ) -> Admitted<B> {
         let is_http1 = head.version <= Version::HTTP_11;
         let mut headers = HeaderMap::new();
         if !route.sets_all_headers() {
             // A browser says by `Origin` that a page calls. It says nothing when it fetches by itself, for the address bar or an
             // image.
-            restart(&mut headers, has_origin || head.method != Method::POST);
+            headers = first_headers(has_origin || head.method != Method::POST);
         }
         if let Some(cors) = &self.cors {
             cors.add(&mut headers, head.headers.get(header::ORIGIN).cloned(), false);
         }
-        let kept = self.options.keep_headers.then(|| RequestHeaders(head.headers.clone()));
-        let requested = RequestOptions::new(kept, timeout);
+        *cx.metadata_mut() = metadata::of(head.headers.clone());
+        let admission = self.ask(&head, &cx, false);
         let route = Some(Box::new(RouteRequest { head, route }));
-        Admitted { body, decision: Decision::Route, headers, requested, route, is_http1 }
+        Admitted { body, decision: Decision::Route, cx, admission, headers, route, is_http1 }
+    }
+
+    /// Asks the admission about a request that is not refused otherwise.
+    pub(super) fn ask(&self, head: &Parts, cx: &Context, is_upgrade: bool) -> Option<Box<AdmitFuture>> {
+        self.settings().admission.as_ref()?;
+        let arrival = Arrival::request(cx, head.method.as_str(), head.uri.path(), is_upgrade);
+        self.engine.admit(&arrival).map(Box::new)
     }
 
     /// The methods that are allowed, except on stream paths.
@@ -211,13 +186,13 @@ impl Rules {
     }
 
     /// What a request wants, or why it is refused.
-    fn judge(&self, parts: &Parts, head: &Head<'_>) -> Result<Wanted, Fault> {
+    fn judge(&self, parts: &Parts, head: &Head<'_>) -> Result<Target, Fault> {
         self.check_caller(head, &parts.uri, parts.version)?;
         if parts.method == Method::CONNECT {
             return Err(Fault::Connect);
         }
         if let Some(route) = self.options.routes.exact(parts) {
-            return Ok(Wanted::Route(Arc::clone(route)));
+            return Ok(Target::Route(Arc::clone(route)));
         }
         let paths = &self.options.paths;
         let is_for_calls = paths.is_empty() || paths.iter().any(|path| path == parts.uri.path());
@@ -227,10 +202,10 @@ impl Rules {
                 .options
                 .routes
                 .below(parts)
-                .map(|route| Wanted::Route(Arc::clone(route)))
+                .map(|route| Target::Route(Arc::clone(route)))
                 .ok_or(fault);
         }
-        let format = head.format(&parts.headers).ok_or(Fault::NotAcceptable)?;
+        let wanted = head.wanted(&parts.headers).ok_or(Fault::NotAcceptable)?;
         if head.is_compressed {
             return Err(Fault::Encoding);
         }
@@ -238,9 +213,9 @@ impl Rules {
         {
             return Err(Fault::MediaType);
         }
-        Ok(match format {
-            Format::Events => Wanted::Route(Arc::clone(&self.events)),
-            format => Wanted::Answer(format),
+        Ok(match wanted {
+            Wanted::Whole(format) => Target::Calls(format),
+            wanted => Target::Route(Arc::new(CallsInParts(wanted))),
         })
     }
 

@@ -6,27 +6,26 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use http::header::HeaderMap;
-use http::{Method, Uri, Version};
+use http::request::Parts;
+use http::{Method, Version};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
-use switchboard_core::{Connection, Context};
+use switchboard_core::{Connection, Context, Session};
 use tokio::net::TcpStream;
 
 use super::fault::Fault;
-use super::head::{Head, restart};
-use super::options::RequestHeaders;
+use super::head::{Head, first_headers};
+use super::metadata;
 use super::pipe::Shared;
-use super::rules::{Admitted, Decision, RequestOptions, Rules};
+use super::rules::{Admitted, Decision, Rules};
 use crate::server::ConnectionPermit;
 use crate::ws::{self, Agreement, HandshakeError, Role, Stream, asks_for_websocket};
 
 /// Where a WebSocket is always to be found, besides the paths of calls.
 pub(super) const PATH: &str = "/rpc/ws";
 
-/// The promise that a connection goes on as a WebSocket.
-pub(super) struct Upgrade {
-    headers: Option<RequestHeaders>,
-}
+/// The promise that a connection goes on as a WebSocket, whose calls have this context.
+pub(super) struct Upgrade(pub(super) Context);
 
 impl Upgrade {
     /// hyper's handle to the upgraded connection of another server, for a request that may ask for one.
@@ -34,49 +33,27 @@ impl Upgrade {
         (request.method() == Method::GET).then(|| hyper::upgrade::on(request))
     }
 
-    /// The promise, if the request was admitted.
-    pub(super) fn of<B>(admitted: &mut Admitted<B>) -> Option<Upgrade> {
-        let is_promised = matches!(admitted.decision, Decision::Switch);
-        is_promised
-            .then(|| Upgrade { headers: admitted.requested.take().and_then(|requested| requested.headers) })
-    }
-
     /// Serves the WebSocket in its own task, which keeps nothing of HTTP but the connection's permit. `read` is what hyper
     /// read after the request.
-    pub(super) fn go_on(
-        self,
-        socket: Arc<Shared>,
-        read: &[u8],
-        rules: Arc<Rules>,
-        cx: Context,
-        permit: ConnectionPermit,
-    ) {
+    pub(super) fn go_on(self, socket: Arc<Shared>, read: &[u8], rules: Arc<Rules>, permit: ConnectionPermit) {
         let Some((socket, prefix, unsent)) = socket.into_socket() else { return };
         let unread = joined(read, &prefix);
-        let headers = self.headers;
         permit.spawn(|permit| async move {
-            serve(socket, (unread, unsent), &rules, &cx, headers, &permit).await;
+            serve(socket, (unread, unsent), &rules, self.0, &permit).await;
         });
     }
 
     /// Goes on within another server, over whatever that reads from.
-    pub(super) async fn go_on_mounted(
-        self,
-        on: OnUpgrade,
-        rules: Arc<Rules>,
-        cx: Context,
-        permit: ConnectionPermit,
-    ) {
+    pub(super) async fn go_on_mounted(self, on: OnUpgrade, rules: Arc<Rules>, permit: ConnectionPermit) {
         let Ok(upgraded) = on.await else { return };
         match upgraded.downcast::<TokioIo<TcpStream>>() {
             Ok(parts) => {
                 let rest = (BytesMut::from(parts.read_buf), Vec::new());
-                serve(parts.io.into_inner(), rest, &rules, &cx, self.headers, &permit).await;
+                serve(parts.io.into_inner(), rest, &rules, self.0, &permit).await;
             }
             Err(other) => {
                 let io: TokioIo<Upgraded> = TokioIo::new(other);
-                let rest = (BytesMut::new(), Vec::new());
-                serve(io, rest, &rules, &cx, self.headers, &permit).await;
+                serve(io, (BytesMut::new(), Vec::new()), &rules, self.0, &permit).await;
             }
         }
     }
@@ -93,22 +70,15 @@ async fn serve<S: Stream>(
     io: S,
     rest: (BytesMut, Vec<u8>),
     rules: &Rules,
-    cx: &Context,
-    headers: Option<RequestHeaders>,
+    cx: Context,
     permit: &ConnectionPermit,
 ) {
     let Some(options) = &rules.options.websocket else { return };
-    let mut origin = cx.origin().clone();
-    origin.transport = "ws";
-    // What middleware attached to the request holds for all calls of the connection.
-    origin.extensions = cx.extensions().clone();
     let limit = rules.settings().limits.longest_frame();
     let (source, sink, ending) = ws::open(io, Role::Server, limit, rest, options);
     let source = source.within(permit.budget());
-    let (_, mut connection) = Connection::new(source, sink, rules.engine.clone(), origin);
-    if let Some(headers) = headers {
-        connection.attach(headers);
-    }
+    let (_, connection) = Connection::new(source, sink, rules.engine.clone(), of_websocket(cx));
+    let session = connection.session().clone();
     let outcome = {
         let drain = connection.drain();
         let mut connection = pin!(connection);
@@ -130,19 +100,24 @@ async fn serve<S: Stream>(
     if let Err(error) = &outcome {
         tracing::debug!(%error, "a WebSocket connection ended");
     }
-    ending.finish(&outcome).await;
+    ending.for_reason(session.close_reason()).finish(&outcome).await;
+}
+
+/// The context of a WebSocket: with its own session, unless middleware gave the request one.
+fn of_websocket(cx: Context) -> Context {
+    if cx.session().is_exclusive() {
+        return cx;
+    }
+    let mut origin = cx.origin().clone();
+    origin.transport = "ws";
+    cx.with_session(Session::new(origin))
 }
 
 impl Rules {
     /// What a request comes to that asks for a WebSocket; nothing if it does not.
-    pub(super) fn judge_upgrade(
-        &self,
-        method: &Method,
-        uri: &Uri,
-        version: Version,
-        headers: &HeaderMap,
-        head: &Head<'_>,
-    ) -> Option<Result<Agreement, Fault>> {
+    pub(super) fn judge_upgrade(&self, parts: &Parts, head: &Head<'_>) -> Option<Result<Agreement, Fault>> {
+        let Parts { method, uri, version, headers, .. } = parts;
+        let version = *version;
         let options = self.options.websocket.as_ref()?;
         let paths = &self.options.paths;
         let is_own_path = !paths.is_empty() && uri.path() == PATH;
@@ -162,27 +137,21 @@ impl Rules {
     pub(super) fn admit_upgrade<B>(
         &self,
         outcome: Result<Agreement, Fault>,
+        mut parts: Parts,
         body: B,
-        mut headers: HeaderMap,
-        is_http1: bool,
+        mut cx: Context,
     ) -> Admitted<B> {
-        let (decision, requested) = match outcome {
+        *cx.metadata_mut() = metadata::of(std::mem::take(&mut parts.headers));
+        let (decision, headers, admission) = match outcome {
             Ok(agreement) => {
-                let keeps = self.options.keep_headers;
-                let requested = keeps.then(|| {
-                    let headers = RequestHeaders(std::mem::take(&mut headers));
-                    Box::new(RequestOptions { headers: Some(headers), timeout: None })
-                });
-                headers.clear();
+                let mut headers = HeaderMap::new();
                 agreement.add_to(&mut headers);
-                (Decision::Switch, requested)
+                (Decision::Switch, headers, self.ask(&parts, &cx, true))
             }
-            Err(fault) => {
-                restart(&mut headers, true);
-                (Decision::Refused(fault), None)
-            }
+            Err(fault) => (Decision::Refused(fault), first_headers(true), None),
         };
-        Admitted { body, decision, headers, requested, route: None, is_http1 }
+        let is_http1 = parts.version <= Version::HTTP_11;
+        Admitted { body, decision, cx, admission, headers, route: None, is_http1 }
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::{PeerCertificate, ServerTls};
+use super::{PeerCertificate, ServerTls, read_certificate};
 use crate::server::{ConnectionPermit, refuse_and_close};
 
 /// The first byte of every handshake.
@@ -55,8 +55,7 @@ async fn shake(
     match TlsAcceptor::from(tls.config()).accept(tcp).into_fallible().await {
         Ok(stream) => {
             let chain = stream.get_ref().1.peer_certificates();
-            let certificate =
-                chain.and_then(<[_]>::first).map(|certificate| PeerCertificate::from_der(certificate));
+            let certificate = chain.and_then(<[_]>::first).map(|certificate| read_certificate(certificate));
             Some((Box::new(stream), certificate))
         }
         Err((error, tcp)) => {

@@ -4,90 +4,61 @@ use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use aws_lc_rs::digest::{SHA256, digest};
+use switchboard_core::PeerCertificate;
 
 use super::der::{Reader, tag};
 
-/// The certificate that a caller proved to hold the key of, issued by one of those that the server trusts. Found in the
-/// [`Context`](switchboard_core::Context) of its calls.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PeerCertificate {
-    /// The certificate's subject, such as `CN=alice,O=Example`, in the order it is written in. Commas, plus signs,
-    /// equals signs and backslashes within a value have a backslash before them.
-    pub subject: String,
-    /// Its names for hosts.
-    pub dns_names: Vec<String>,
-    /// Its addresses for mail.
-    pub emails: Vec<String>,
-    /// Its URIs, such as `spiffe://example.org/billing`.
-    pub uris: Vec<String>,
-    /// Its network addresses.
-    pub addresses: Vec<IpAddr>,
-    /// The SHA-256 of the whole certificate, in lower-case hexadecimal.
-    pub fingerprint: String,
+/// What this certificate says, in DER. Whether it is to be believed was decided before. Parts that cannot be read are left out;
+/// the fingerprint is always there.
+#[must_use]
+pub fn read_certificate(certificate: &[u8]) -> PeerCertificate {
+    let mut identity = PeerCertificate::default();
+    identity.fingerprint =
+        digest(&SHA256, certificate).as_ref().iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        });
+    // Nothing to do about a certificate that cannot be read further.
+    let _ = fill(&mut identity, certificate);
+    identity
 }
 
-impl PeerCertificate {
-    /// What this certificate says, in DER. Whether it is to be believed was decided before. Parts that cannot be read are
-    /// left out; the fingerprint is always there.
-    #[must_use]
-    pub fn from_der(certificate: &[u8]) -> PeerCertificate {
-        let fingerprint =
-            digest(&SHA256, certificate).as_ref().iter().fold(String::new(), |mut text, byte| {
-                let _ = write!(text, "{byte:02x}");
-                text
-            });
-        let mut identity = PeerCertificate {
-            subject: String::new(),
-            dns_names: Vec::new(),
-            emails: Vec::new(),
-            uris: Vec::new(),
-            addresses: Vec::new(),
-            fingerprint,
-        };
-        // Nothing to do about a certificate that cannot be read further.
-        let _ = identity.fill(certificate);
-        identity
+fn fill(identity: &mut PeerCertificate, certificate: &[u8]) -> Option<()> {
+    let mut fields = Reader(certificate).enter(tag::SEQUENCE)?.enter(tag::SEQUENCE)?;
+    fields.take(tag::VERSION);
+    // Serial number, algorithm, issuer, validity.
+    for _ in 0..4 {
+        fields.next()?;
     }
-
-    fn fill(&mut self, certificate: &[u8]) -> Option<()> {
-        let mut fields = Reader(certificate).enter(tag::SEQUENCE)?.enter(tag::SEQUENCE)?;
-        fields.take(tag::VERSION);
-        // Serial number, algorithm, issuer, validity.
-        for _ in 0..4 {
-            fields.next()?;
-        }
-        self.subject = subject(fields.enter(tag::SEQUENCE)?);
-        while let Some((found, content)) = fields.next() {
-            if found == tag::EXTENSIONS {
-                let mut extensions = Reader(content).enter(tag::SEQUENCE)?;
-                while let Some(extension) = extensions.enter(tag::SEQUENCE) {
-                    self.extension(extension);
-                }
+    identity.subject = subject(fields.enter(tag::SEQUENCE)?);
+    while let Some((found, content)) = fields.next() {
+        if found == tag::EXTENSIONS {
+            let mut extensions = Reader(content).enter(tag::SEQUENCE)?;
+            while let Some(extension) = extensions.enter(tag::SEQUENCE) {
+                read_extension(identity, extension);
             }
         }
-        Some(())
     }
-
-    fn extension(&mut self, mut extension: Reader<'_>) -> Option<()> {
-        const ALTERNATIVE_NAMES: &[u8] = &[0x55, 0x1d, 0x11];
-        let is_names = extension.take(tag::OBJECT)? == ALTERNATIVE_NAMES;
-        extension.take(tag::BOOLEAN);
-        let mut names = extension.enter(tag::OCTETS)?.enter(tag::SEQUENCE)?;
-        while is_names && let Some((kind, content)) = names.next() {
-            let text = || String::from_utf8(content.to_vec()).ok();
-            match kind {
-                0x81 => self.emails.extend(text()),
-                0x82 => self.dns_names.extend(text()),
-                0x86 => self.uris.extend(text()),
-                0x87 => self.addresses.extend(address(content)),
-                _ => {}
-            }
-        }
-        Some(())
-    }
+    Some(())
 }
 
+fn read_extension(identity: &mut PeerCertificate, mut extension: Reader<'_>) -> Option<()> {
+    const ALTERNATIVE_NAMES: &[u8] = &[0x55, 0x1d, 0x11];
+    let is_names = extension.take(tag::OBJECT)? == ALTERNATIVE_NAMES;
+    extension.take(tag::BOOLEAN);
+    let mut names = extension.enter(tag::OCTETS)?.enter(tag::SEQUENCE)?;
+    while is_names && let Some((kind, content)) = names.next() {
+        let text = || String::from_utf8(content.to_vec()).ok();
+        match kind {
+            0x81 => identity.emails.extend(text()),
+            0x82 => identity.dns_names.extend(text()),
+            0x86 => identity.uris.extend(text()),
+            0x87 => identity.addresses.extend(address(content)),
+            _ => {}
+        }
+    }
+    Some(())
+}
 fn address(octets: &[u8]) -> Option<IpAddr> {
     let v4 = <[u8; 4]>::try_from(octets).map(|octets| Ipv4Addr::from(octets).into());
     v4.or_else(|_| <[u8; 16]>::try_from(octets).map(|octets| Ipv6Addr::from(octets).into())).ok()
@@ -147,7 +118,7 @@ mod tests {
         params.distinguished_name.push(DnType::CommonName, "alice, the first");
         params.distinguished_name.push(DnType::OrganizationName, "Example");
         let certificate = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
-        let found = PeerCertificate::from_der(certificate.der());
+        let found = read_certificate(certificate.der());
         assert_eq!(found.subject, "CN=alice\\, the first,O=Example");
         assert_eq!(found.dns_names, ["a.example"]);
         assert_eq!(found.addresses, [IpAddr::from([10, 0, 0, 1])]);
@@ -163,11 +134,11 @@ mod tests {
         let certificate = rcgen::generate_simple_self_signed(vec!["a.example".to_owned()]).unwrap().cert;
         let whole = certificate.der();
         for end in 0..whole.len() {
-            let _ = PeerCertificate::from_der(&whole[..end]);
+            let _ = read_certificate(&whole[..end]);
             for flip in [0x01, 0x80, 0xff] {
                 let mut changed = whole.to_vec();
                 changed[end] ^= flip;
-                let _ = PeerCertificate::from_der(&changed);
+                let _ = read_certificate(&changed);
             }
         }
     }

@@ -26,8 +26,9 @@ pub(crate) use self::client_stream::TlsClientStream;
 pub use self::error::TlsError;
 #[cfg(feature = "http")]
 pub(crate) use self::explain::Explained;
-pub use self::identity::PeerCertificate;
+pub use self::identity::read_certificate;
 pub use self::server::{CallerProof, ServerFiles, ServerTls};
+pub use switchboard_core::PeerCertificate;
 
 /// The names of the HTTP versions that are spoken, the preferred one first.
 const HTTP: [&[u8]; 2] = [b"h2", b"http/1.1"];

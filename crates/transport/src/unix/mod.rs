@@ -9,8 +9,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) use carrier::UnixCarrier;
-pub use credentials::PeerCredentials;
+pub use credentials::peer_credentials;
 pub use listener::Listener;
+pub use switchboard_core::PeerCredentials;
 use switchboard_core::{Connection, Origin, Peer, Service};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
@@ -43,7 +44,7 @@ pub async fn connect(
 /// system tells them.
 pub fn connection(stream: UnixStream, service: Arc<dyn Service>, options: &Options) -> Connection {
     let mut origin = Origin::new("unix");
-    if let Some(credentials) = PeerCredentials::of(&stream) {
+    if let Some(credentials) = peer_credentials(&stream) {
         origin = origin.with_extension(credentials);
     }
     stream::connection(stream.into_split(), service, origin, options)

@@ -208,12 +208,13 @@ fn run<S: Stream>(
     let (_, connection, ending) =
         start(io, Role::Client, (unread, Vec::new()), service, origin, settings, options);
     let peer = connection.owning_peer();
+    let session = connection.session().clone();
     tokio::spawn(async move {
         let outcome = connection.await;
         if let Err(error) = &outcome {
             tracing::debug!(%error, "a WebSocket connection ended");
         }
-        ending.finish(&outcome).await;
+        ending.for_reason(session.close_reason()).finish(&outcome).await;
         // That it is dropped tells its owner that all is over.
         drop(held);
     });

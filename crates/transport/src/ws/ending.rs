@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use switchboard_core::ConnectionError;
+use switchboard_core::{CloseReason, ConnectionError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::close::CloseCode;
@@ -19,6 +19,7 @@ use super::shared::{Control, Shared, Stream};
 pub struct Ending<S> {
     shared: Arc<Shared<S>>,
     time: Duration,
+    reason: Option<CloseReason>,
 }
 
 /// As much is read, and dropped, while the far side's close frame is awaited.
@@ -26,16 +27,24 @@ const AMOUNT: usize = 32 << 20;
 
 impl<S: Stream> Ending<S> {
     pub(super) fn new(shared: Arc<Shared<S>>, time: Duration) -> Ending<S> {
-        Ending { shared, time }
+        Ending { shared, time, reason: None }
     }
 
-    /// Says why the connection ends, as the outcome of its driver tells, and waits for the far side to do the same, up
-    /// to [`close_time`](super::Options::close_time). The source and the sink must be dropped before.
+    /// The same with the reason that the session was closed with, if it was: see
+    /// [`Session::close_reason`](switchboard_core::Session::close_reason).
+    #[must_use]
+    pub fn for_reason(mut self, reason: Option<CloseReason>) -> Ending<S> {
+        self.reason = reason;
+        self
+    }
+
+    /// Says why the connection ends: for the reason that its session was closed with, or else as the outcome of its driver
+    /// tells. Waits for the far side to do the same, up to [`close_time`](super::Options::close_time). The source and the sink must be dropped before.
     pub async fn finish(self, outcome: &Result<(), ConnectionError>) {
         let role = self.shared.role;
         let Some(shared) = Arc::into_inner(self.shared) else { return };
         let (io, mut control) = shared.into_parts();
-        if let Some(payload) = last_words(role, &mut control, outcome) {
+        if let Some(payload) = last_words(role, &mut control, outcome, self.reason.as_ref()) {
             let closing = close(io, role, control, &payload);
             // However it ends, the connection is closed by dropping it.
             let _ = tokio::time::timeout(self.time, closing).await;
@@ -44,13 +53,22 @@ impl<S: Stream> Ending<S> {
 }
 
 /// The payload of our close frame; none if there is nobody to read it.
-fn last_words(role: Role, control: &mut Control, outcome: &Result<(), ConnectionError>) -> Option<Vec<u8>> {
+fn last_words(
+    role: Role,
+    control: &mut Control,
+    outcome: &Result<(), ConnectionError>,
+    reason: Option<&CloseReason>,
+) -> Option<Vec<u8>> {
     if let Some(closed) = &control.closed {
         // The same code goes back (RFC 6455, section 5.5.1).
         return Some(closed.as_ref().map_or(Vec::new(), |close| frame::close_payload(close.code, "")));
     }
     if let Some((code, reason)) = control.verdict.take() {
         return Some(frame::close_payload(code, &reason));
+    }
+    if let Some(reason) = reason.filter(|_| !matches!(outcome, Err(ConnectionError::Io(_)))) {
+        let code = reason.code.map(CloseCode).filter(|code| code.is_sendable()).unwrap_or(CloseCode::NORMAL);
+        return Some(frame::close_payload(code, &reason.text));
     }
     let (code, reason) = match outcome {
         Ok(()) if role == Role::Client => (CloseCode::NORMAL, ""),

@@ -6,7 +6,7 @@ pub mod picks;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use switchboard_core::{Context, ErrorObject, Router};
+use switchboard_core::{Context, ErrorObject, Router, Settings, Tap};
 use switchboard_transport::http::{Endpoint, Server};
 use switchboard_transport::server::{Handle, ServerOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -43,6 +43,11 @@ impl Running {
         self.handle.shutdown();
         within(self.task).await.unwrap();
     }
+}
+
+/// The settings that turn the fast path of HTTP off, so that hyper answers: a tap sees what hyper reads and writes.
+pub fn by_hyper(settings: Settings) -> Settings {
+    Settings { tap: Some(Tap::new(|_, _| {})), ..settings }
 }
 
 pub async fn serve() -> Running {

@@ -17,14 +17,13 @@ use std::task::{Context as Task, Poll};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
-use switchboard_core::{Answer, Context};
-use tokio::time::Instant;
+use switchboard_core::{Answer, Arrival, Context};
 
 use self::request::{Plain, read};
 pub(super) use self::request::{header_size, paths};
-use super::answer::outcome;
+use super::answer::{outcome, refusal_answer};
 use super::pipe::Shared;
-use super::rules::{RequestOptions, Rules};
+use super::rules::Rules;
 use super::timeouts::Activity;
 
 /// How many bytes are read at once. A longer request is not plain.
@@ -70,6 +69,7 @@ pub(super) async fn answer(
     mut bytes: BytesMut,
 ) -> io::Result<()> {
     let activity = &socket.activity;
+    let mut cx = cx.clone();
     loop {
         skip_empty_lines(&mut bytes);
         while let Some(plain) = read(&bytes, rules, header_size) {
@@ -81,11 +81,14 @@ pub(super) async fn answer(
             // Head and body in one buffer; the head is `request[..plain.body]`.
             let request = bytes.split_to(plain.size).freeze();
             let text = request.slice(plain.body..);
-            let Some(answer) = call(socket, rules, cx, &plain, text, &mut bytes).await? else {
+            cx.metadata_mut().set_head(request.slice(plain.headers..plain.body));
+            let Some(answer) = call(socket, rules, &cx, &plain, text, &mut bytes).await? else {
                 return Ok(());
             };
+            // Or the buffer could not be used again.
+            cx.metadata_mut().set_head(Bytes::new());
             let (status, text, beside) = outcome(rules, answer);
-            let closes = plain.closes || activity.is_leaving();
+            let closes = plain.closes || activity.is_leaving() || socket.is_closing();
             let origin = plain.origin.map(|(from, to)| &request[from..to]);
             let head = head::Head {
                 status,
@@ -153,10 +156,35 @@ async fn call(
     bytes: &mut BytesMut,
 ) -> io::Result<Option<Answer>> {
     let timed = plain.timeout.map(|timeout| {
-        let requested = RequestOptions { headers: None, timeout: Some((Instant::now(), timeout)) };
-        requested.put_into(cx)
+        let mut cx = cx.clone();
+        cx.expect_within(timeout);
+        cx
     });
-    let mut calls = pin!(rules.engine.exchange(text, timed.as_ref().unwrap_or(cx)));
+    let cx = timed.as_ref().unwrap_or(cx);
+    if rules.settings().admission.is_some() {
+        return unless_gone(socket, bytes, Box::pin(admit_and_call(rules, cx, plain, text)).as_mut()).await;
+    }
+    unless_gone(socket, bytes, pin!(rules.engine.exchange(text, cx))).await
+}
+
+/// Asks the admission, and runs the calls if it lets them in.
+async fn admit_and_call(rules: &Rules, cx: &Context, plain: &Plain, text: Bytes) -> Answer {
+    let path = &rules.plain_paths[plain.path];
+    let Some(admission) = rules.engine.admit(&Arrival::request(cx, "POST", path, false)) else {
+        return rules.engine.exchange(text, cx).await;
+    };
+    match admission.await {
+        Ok(cx) => rules.engine.exchange(text, &cx).await,
+        Err(refusal) => refusal_answer(refusal),
+    }
+}
+
+/// Waits for an answer. `None` if the peer disconnects meanwhile.
+async fn unless_gone(
+    socket: &Shared,
+    bytes: &mut BytesMut,
+    mut calls: Pin<&mut impl Future<Output = Answer>>,
+) -> io::Result<Option<Answer>> {
     poll_fn(|task| {
         if let Poll::Ready(answer) = calls.as_mut().poll(task) {
             return Poll::Ready(Ok(Some(answer)));

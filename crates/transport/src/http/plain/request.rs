@@ -8,7 +8,7 @@ use switchboard_core::Settings;
 
 use super::SIZE;
 use crate::http::head;
-use crate::http::media::{self, Format};
+use crate::http::media::{self, Format, Wanted};
 use crate::http::options::Options;
 use crate::http::rules::Rules;
 use crate::server::ServerOptions;
@@ -19,10 +19,14 @@ const HEADERS: usize = 64;
 /// A plain request whose head is complete.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Plain {
+    /// The offset of its first header.
+    pub(super) headers: usize,
     /// The offset of its body.
     pub(super) body: usize,
     /// Its length, head and body.
     pub(super) size: usize,
+    /// Which of the [paths](paths) it is for.
+    pub(super) path: usize,
     /// The media type of the response.
     pub(super) format: Format,
     /// How long the caller waits, if the request says so.
@@ -39,7 +43,6 @@ pub(in crate::http) fn paths(options: &Options, settings: &Settings) -> Vec<Stri
     let Options {
         paths,
         routes,
-        keep_headers,
         // Applied to plain requests as well.
         hosts: _,
         origins: _,
@@ -55,9 +58,9 @@ pub(in crate::http) fn paths(options: &Options, settings: &Settings) -> Vec<Stri
         #[cfg(feature = "ws")]
             websocket: _,
     } = options;
-    // Limits, profile and observer are the engine's. A tap sees what hyper reads and writes.
-    let Settings { limits: _, profile: _, tap, observer: _ } = settings;
-    if *keep_headers || tap.is_some() {
+    // A tap sees what hyper reads and writes. The admission is asked here too; the rest is the engine's.
+    let Settings { limits: _, profile: _, tap, observer: _, admission: _, inherit: _ } = settings;
+    if tap.is_some() {
         return Vec::new();
     }
     let is_plain = |path: &&String| {
@@ -99,9 +102,10 @@ pub(super) fn read(bytes: &[u8], rules: &Rules, header_size: usize) -> Option<Pl
     let (Some("POST"), Some(path), Some(1)) = (request.method, request.path, request.version) else {
         return None;
     };
-    if body > header_size || !rules.plain_paths.iter().any(|plain| plain == path) {
+    if body > header_size {
         return None;
     }
+    let path = rules.plain_paths.iter().position(|plain| plain == path)?;
     let head = Head::read(request.headers)?;
     let (host, content_type) = (head.host?, head.content_type?);
     let length = length(head.content_length?)?;
@@ -112,16 +116,17 @@ pub(super) fn read(bytes: &[u8], rules: &Rules, header_size: usize) -> Option<Pl
     {
         return None;
     }
-    let format = media::accept(head.accept).filter(|format| *format != Format::Events)?;
+    let Some(Wanted::Whole(format)) = media::accept(head.accept) else { return None };
     let closes = match head.connection {
         None => false,
         Some(value) if value.eq_ignore_ascii_case(b"keep-alive") => false,
         Some(value) if value.eq_ignore_ascii_case(b"close") => true,
         Some(_) => return None,
     };
+    let headers = request.headers.first().map_or(body, |first| place(bytes, first.name.as_bytes()).0);
     let timeout = head.timeout.and_then(head::timeout);
     let origin = head.origin.map(|origin| place(bytes, origin));
-    Some(Plain { body, size, format, timeout, origin, closes })
+    Some(Plain { path, headers, body, size, format, timeout, origin, closes })
 }
 
 /// The headers that affect a plain request: its framing, the rules, or its calls.
@@ -290,7 +295,6 @@ mod tests {
     fn where_more_is_done_with_a_head_no_path_is_plain() {
         let paths = |options: Options| paths(&options, &Settings::default());
         assert_eq!(paths(Options::default()), ["/", "/rpc", "/jsonrpc"]);
-        assert!(paths(Options { keep_headers: true, ..Options::default() }).is_empty());
         let streaming = Options::default().route("/rpc", StreamRoute);
         assert_eq!(paths(streaming), ["/", "/jsonrpc"]);
     }

@@ -91,6 +91,7 @@ impl Guarded {
     /// Refuses the request. If its body is unread, the connection closes, for what follows is not known to be a request.
     pub(super) fn refuse(self, fault: Fault) -> Response<Body> {
         let closes = self.body.is_http1 && !self.body.is_end_stream();
+        fault.tell(self.body.scope.rules(), &self.cx);
         if closes {
             self.body.scope.note_closing();
         }

@@ -20,17 +20,17 @@ use http::header::{self, HeaderMap};
 use http::request::Parts;
 use http::{Method, Response};
 use http_body::Body as HttpBody;
+use switchboard_core::Context;
 
 pub use self::document::DocumentRoute;
 pub use self::get::Get;
 pub use self::guarded::{Guarded, RequestBody, Unread};
 pub use self::page::Page;
-pub(super) use self::stream::PreferredEvents;
+pub(super) use self::stream::CallsInParts;
 pub use self::stream::StreamRoute;
 pub use self::tower::{Tower, tower};
 use super::answer::RequestScope;
 use super::body::Body;
-use super::rules::RequestOptions;
 use super::server_tap;
 
 /// Answers HTTP requests at a path, see [`Options::route`](super::Options::route).
@@ -176,7 +176,7 @@ pub(super) async fn answer<B>(
     body: B,
     request: RouteRequest,
     headers: HeaderMap,
-    requested: Option<Box<RequestOptions>>,
+    cx: Context,
     is_http1: bool,
 ) -> Response<Body>
 where
@@ -184,7 +184,6 @@ where
     B::Data: Send,
 {
     let RouteRequest { head, route } = request;
-    let cx = requested.map_or_else(|| scope.cx().clone(), |requested| requested.put_into(scope.cx()));
     // Kept until there is a response, whatever the route does with its request.
     let scope: Arc<dyn RequestScope> = Arc::new(scope);
     let guarded = Guarded::new(head, cx, body, Arc::clone(&scope), is_http1);

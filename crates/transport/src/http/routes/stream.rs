@@ -10,7 +10,7 @@ use switchboard_core::{Delivery, First};
 use super::super::body::Body;
 use super::super::fault::Fault;
 use super::super::head::Head;
-use super::super::media::{self, Format};
+use super::super::media::{self, Format, Wanted};
 use super::super::sse::{EventBody, query};
 use super::{Guarded, Route, RouteFuture};
 
@@ -22,19 +22,19 @@ pub struct StreamRoute;
 impl Route for StreamRoute {
     fn answer(&self, request: Guarded) -> RouteFuture {
         match judge(&request) {
-            Ok(asked) => RouteFuture::new(answer(request, asked)),
+            Ok(asked) => RouteFuture::new(answer(request, asked, Wanted::Events)),
             Err(fault) => RouteFuture::ready(request.refuse(fault)),
         }
     }
 }
 
-/// Answers calls in the body of a request that prefers events, on a path of calls.
+/// Answers calls in the body of a request that takes event streams, on a path of calls.
 #[derive(Debug)]
-pub(in super::super) struct PreferredEvents;
+pub(in super::super) struct CallsInParts(pub(in super::super) Wanted);
 
-impl Route for PreferredEvents {
+impl Route for CallsInParts {
     fn answer(&self, request: Guarded) -> RouteFuture {
-        RouteFuture::new(answer(request, Asked { query: None, is_in_query: false }))
+        RouteFuture::new(answer(request, Asked { query: None, is_in_query: false }, self.0))
     }
 }
 
@@ -99,7 +99,7 @@ impl Asked {
 }
 
 /// Reads the body and begins the answer.
-async fn answer(request: Guarded, asked: Asked) -> Response<Body> {
+async fn answer(request: Guarded, asked: Asked, wanted: Wanted) -> Response<Body> {
     let scope = Arc::clone(request.scope());
     let rules = scope.rules();
     let (_, cx, body) = request.into_parts();
@@ -111,10 +111,15 @@ async fn answer(request: Guarded, asked: Asked) -> Response<Body> {
         Ok(body) => body,
         Err(fault) => return fault.respond(HeaderMap::new(), false),
     };
-    let mut outputs = rules.engine.outputs(text, &cx, Delivery::Parts);
-    // Only notifications came: there is nothing to stream.
-    if let First::Whole(_) = outputs.first().await {
-        return respond(rules.options.nothing_status, HeaderMap::new(), Body::empty());
+    let (delivery, format) = match wanted {
+        Wanted::Either { whole, prefers_events } => {
+            (Delivery::Either { wants_stream: prefers_events }, whole)
+        }
+        Wanted::Whole(_) | Wanted::Events => (Delivery::Parts, Format::Json),
+    };
+    let mut outputs = rules.engine.outputs(text, &cx, delivery);
+    if let First::Whole(whole) = outputs.first().await {
+        return super::super::answer::respond(rules, whole, format, HeaderMap::new());
     }
     let settings = rules.settings();
     let (keep_alive, drain_time) = (rules.options.keep_alive, settings.limits.drain_time);

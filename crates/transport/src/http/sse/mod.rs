@@ -6,8 +6,10 @@
 //!
 //! There are two ways to ask for it:
 //!
-//! - **POST with `Accept: text/event-stream`**, on every path. Where `Accept` takes JSON as well, the higher quality
-//!   decides, then what is named rather than covered by a range, then what stands first.
+//! - **POST with `Accept: text/event-stream`**, on every path. Where `Accept` takes JSON as well, the answer is JSON unless there is
+//!   more to say: it becomes an event stream when the method streams, or pushes something before it returns. Which of the two is
+//!   preferred (the higher quality, then what is named rather than covered by a range, then what stands first) decides for
+//!   methods that can do both.
 //! - **A path of a [`StreamRoute`](super::StreamRoute)**, by default `/rpc/stream`, by POST, or by GET with the call in the query: `?method=count&id=7&to=3`. See [`Get`](super::Get) for who may do that.
 //!
 //! In a query `method` names the method and `id` is the identifier, 1 if it is left out. Every other pair is a parameter

@@ -1,0 +1,202 @@
+//! Who may come in, decided before anything of theirs is read.
+
+use std::fmt;
+use std::future::Future;
+use std::ops::Deref;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as Task, Poll};
+
+use crate::context::Context;
+use crate::error::ErrorObject;
+use crate::metadata::Metadata;
+
+/// Decides who may come in: asked when a session opens, before the body of an HTTP request is read, and before a request becomes
+/// a WebSocket. What it attaches to the context is there for every layer and handler.
+///
+/// It sees the address, the identity that TLS or a Unix socket proved, and the headers: see [`Context::origin`],
+/// [`Context::get`] and [`Context::metadata`].
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_core::{AdmitFuture, Admission, Arrival, Code, ErrorObject, Refusal, Settings};
+///
+/// struct Secret;
+///
+/// impl Admission for Secret {
+///     fn admit(&self, arrival: &Arrival<'_>) -> AdmitFuture {
+///         let is_known = arrival.cx().metadata().get("x-key") == Some(b"secret");
+///         if is_known || !arrival.is_request() {
+///             return AdmitFuture::admitted(arrival.cx().clone());
+///         }
+///         let error = ErrorObject::from_code(Code::UNAUTHORIZED);
+///         AdmitFuture::refused(Refusal::new(error).with_status(401))
+///     }
+/// }
+///
+/// let settings = Settings { admission: Some(Secret.into()), ..Settings::default() };
+/// ```
+pub trait Admission: Send + Sync + 'static {
+    /// Decides about one arrival. A decision that takes longer than [`call_time`](crate::Limits::call_time) is a refusal.
+    fn admit(&self, arrival: &Arrival<'_>) -> AdmitFuture;
+}
+
+/// What asks to come in.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Arrival<'a> {
+    /// A session that opens: a connection whose TLS handshake is done, if it has one. A WebSocket asks as a request first.
+    Session(&'a Context),
+    /// A request of HTTP, whose `Host` and `Origin` have passed.
+    #[non_exhaustive]
+    Request {
+        /// Who sends it; its headers are the metadata.
+        cx: &'a Context,
+        /// The method of HTTP.
+        method: &'a str,
+        /// The path, without a query.
+        path: &'a str,
+        /// Whether it is to become a WebSocket.
+        is_upgrade: bool,
+    },
+}
+
+impl<'a> Arrival<'a> {
+    /// A request of HTTP; for carriers.
+    #[must_use]
+    pub fn request(cx: &'a Context, method: &'a str, path: &'a str, is_upgrade: bool) -> Arrival<'a> {
+        Arrival::Request { cx, method, path, is_upgrade }
+    }
+
+    /// Who arrives, and from where.
+    #[must_use]
+    pub fn cx(&self) -> &'a Context {
+        match self {
+            Arrival::Session(cx) | Arrival::Request { cx, .. } => cx,
+        }
+    }
+
+    /// Whether it is a request of HTTP, and not a session.
+    #[must_use]
+    pub fn is_request(&self) -> bool {
+        matches!(self, Arrival::Request { .. })
+    }
+}
+
+/// Why somebody may not come in.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// The error that answers it.
+    pub error: ErrorObject,
+    /// The status of the response, over HTTP: 403 if there is none.
+    pub status: Option<u16>,
+    /// Headers of the response, over HTTP.
+    pub metadata: Metadata,
+}
+
+impl Refusal {
+    /// A refusal with this error.
+    #[must_use]
+    pub fn new(error: ErrorObject) -> Refusal {
+        Refusal { error, status: None, metadata: Metadata::default() }
+    }
+
+    /// The same refusal with this status, over HTTP.
+    #[must_use]
+    pub fn with_status(mut self, status: u16) -> Refusal {
+        self.status = Some(status);
+        self
+    }
+
+    /// The same refusal with this header, over HTTP.
+    #[must_use]
+    pub fn with_metadata(mut self, name: &str, value: impl Into<bytes::Bytes>) -> Refusal {
+        self.metadata.insert(name, value);
+        self
+    }
+}
+
+/// A decision: made, or on its way. It gives the context that everything of this arrival has from here on.
+pub struct AdmitFuture(State);
+
+enum State {
+    Ready(Option<Result<Context, Refusal>>),
+    Pending(Pin<Box<dyn Future<Output = Result<Context, Refusal>> + Send>>),
+}
+
+impl AdmitFuture {
+    /// May come in, with this context.
+    #[must_use]
+    pub fn admitted(cx: Context) -> AdmitFuture {
+        AdmitFuture(State::Ready(Some(Ok(cx))))
+    }
+
+    /// May not come in.
+    #[must_use]
+    pub fn refused(refusal: Refusal) -> AdmitFuture {
+        AdmitFuture(State::Ready(Some(Err(refusal))))
+    }
+
+    /// A decision that is to be awaited.
+    #[must_use]
+    pub fn pending(decision: impl Future<Output = Result<Context, Refusal>> + Send + 'static) -> AdmitFuture {
+        AdmitFuture(State::Pending(Box::pin(decision)))
+    }
+
+    /// The decision, if it is made.
+    pub(crate) fn into_ready(self) -> Result<Result<Context, Refusal>, AdmitFuture> {
+        match self.0 {
+            State::Ready(Some(decision)) => Ok(decision),
+            other => Err(AdmitFuture(other)),
+        }
+    }
+}
+
+impl Future for AdmitFuture {
+    type Output = Result<Context, Refusal>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Task<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            State::Ready(decision) => Poll::Ready(decision.take().expect("it is polled until it is ready")),
+            State::Pending(decision) => decision.as_mut().poll(cx),
+        }
+    }
+}
+
+impl fmt::Debug for AdmitFuture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AdmitFuture(..)")
+    }
+}
+
+/// An [`Admission`], shared. Made from any admission by `into()`.
+#[derive(Clone)]
+pub struct SharedAdmission(Arc<dyn Admission>);
+
+impl<A: Admission> From<A> for SharedAdmission {
+    fn from(admission: A) -> SharedAdmission {
+        SharedAdmission(Arc::new(admission))
+    }
+}
+
+impl<A: Admission> From<Arc<A>> for SharedAdmission {
+    fn from(admission: Arc<A>) -> SharedAdmission {
+        SharedAdmission(admission)
+    }
+}
+
+impl Deref for SharedAdmission {
+    type Target = dyn Admission;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl fmt::Debug for SharedAdmission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedAdmission(..)")
+    }
+}

@@ -1,0 +1,87 @@
+//! Headers of HTTP as metadata of calls, and metadata as headers.
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use switchboard_core::{Metadata, MetadataSource};
+
+use super::head::TIMEOUT;
+
+/// The headers of a request, as hyper reads them.
+struct Headers(HeaderMap);
+
+impl MetadataSource for Headers {
+    fn visit<'a>(&'a self, visit: &mut dyn FnMut(&'a str, &'a [u8]) -> bool) {
+        let _ = self.0.iter().all(|(name, value)| visit(name.as_str(), value.as_bytes()));
+    }
+}
+
+/// What the headers of a request tell about its calls.
+pub(super) fn of(headers: HeaderMap) -> Metadata {
+    Metadata::from_source(Headers(headers))
+}
+
+/// Adds metadata to the headers of a request, in the place of values that every request has. What belongs to the connection or
+/// to the body stays as it is.
+pub(super) fn add(headers: &mut HeaderMap, metadata: &Metadata) {
+    let mut added: Vec<HeaderName> = Vec::new();
+    for (name, value) in metadata.entries() {
+        let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_bytes(value))
+        else {
+            tracing::debug!(name, "metadata that cannot be a header is left out");
+            continue;
+        };
+        if is_reserved(&name) {
+            tracing::debug!(%name, "metadata with the name of a header that HTTP needs is left out");
+            continue;
+        }
+        if added.contains(&name) {
+            headers.append(name, value);
+        } else {
+            headers.insert(name.clone(), value);
+            added.push(name);
+        }
+    }
+}
+
+/// Whether a header is about the connection or the body, and not about the call.
+fn is_reserved(name: &HeaderName) -> bool {
+    const RESERVED: [HeaderName; 13] = [
+        header::ACCEPT,
+        header::CONNECTION,
+        header::CONTENT_ENCODING,
+        header::CONTENT_LENGTH,
+        header::CONTENT_TYPE,
+        header::EXPECT,
+        header::HOST,
+        header::PROXY_AUTHENTICATE,
+        header::PROXY_AUTHORIZATION,
+        header::TE,
+        header::TRAILER,
+        header::TRANSFER_ENCODING,
+        header::UPGRADE,
+    ];
+    RESERVED.contains(name) || *name == TIMEOUT || name == "keep-alive"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_replaces_headers_but_not_those_of_the_connection_or_the_body() {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::AUTHORIZATION, HeaderValue::from_static("Bearer all"));
+        let metadata = Metadata::from_iter([
+            ("Authorization", "Bearer one"),
+            ("x-tag", "1"),
+            ("X-Tag", "2"),
+            ("Content-Length", "9"),
+            ("Host", "elsewhere"),
+            ("no name", "1"),
+            ("x-bad", "a\nb"),
+        ]);
+        add(&mut headers, &metadata);
+        assert_eq!(headers.get("authorization").unwrap(), "Bearer one");
+        assert_eq!(headers.get_all("x-tag").iter().collect::<Vec<_>>(), ["1", "2"]);
+        assert_eq!(headers.len(), 3);
+    }
+}
