@@ -47,7 +47,7 @@ impl<C: Carrier> Carrier for Proxied<C> {
         Box::pin(async {
             // The limits are those of the side that clients see: a request may have a member more on its way from there.
             let behind = Settings { profile: settings.profile.clone(), ..Settings::default() };
-            let upstream = Upstream::start(self.upstream, service, behind.clone()).await;
+            let upstream = Running::start(self.upstream, service, behind.clone()).await;
             let gateway = Gateway::new(&upstream.url, behind);
             let front = self.front.open(Arc::new(gateway), settings).await;
             Box::new(Open { front, _upstream: upstream }) as Box<dyn Line>
@@ -58,7 +58,7 @@ impl<C: Carrier> Carrier for Proxied<C> {
 struct Open {
     front: Box<dyn Line>,
     /// Ends the upstream when the line is dropped.
-    _upstream: Upstream,
+    _upstream: Running,
 }
 
 impl Line for Open {
@@ -67,26 +67,26 @@ impl Line for Open {
     }
 }
 
-/// A running server, for as long as this is there.
-pub struct Upstream {
+/// A server, which runs for as long as this is there.
+pub struct Running {
     /// Where it listens.
     pub url: String,
     _serving: JoinSet<()>,
 }
 
-impl Upstream {
-    /// Serves at a URL with port 0.
+impl Running {
+    /// Serves at a URL.
     ///
     /// # Panics
     ///
-    /// When there is no free port.
-    pub async fn start(url: &str, service: Arc<dyn Service>, settings: Settings) -> Upstream {
+    /// When it cannot listen there.
+    pub async fn start(url: &str, service: Arc<dyn Service>, settings: Settings) -> Running {
         let mut server = Server::new(service).with_settings(settings);
-        server.listen(url).await.expect("there is a free port");
+        server.listen(url).await.expect("nothing else listens there");
         let url = server.urls().next().expect("it listens");
         let mut serving = JoinSet::new();
         serving.spawn(server.serve());
-        Upstream { url, _serving: serving }
+        Running { url, _serving: serving }
     }
 }
 
