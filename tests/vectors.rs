@@ -17,6 +17,9 @@ const V1: &str = include_str!("vectors/jsonrpc1.json");
 /// Vectors of 2.0 that demand a refusal where a server of both versions sees a call of 1.0.
 const STRICT: [&str; 2] = ["jsonrpc member missing", "jsonrpc member wrong case"];
 
+/// Vectors whose answer depends on the version in which the call reaches the service.
+const BY_VERSION: [&str; 1] = ["same call on a mixed server"];
+
 /// Where the rules tolerate several answers and ours is not the first of them.
 struct Choice {
     vector: &'static str,
@@ -71,6 +74,9 @@ async fn every_vector_is_answered_as_it_demands(carrier: &dyn Carrier) {
     let mut failures = Vec::new();
     let mut counted = 0;
     for vector in all().iter().filter(|vector| vector.mode != Some(Mode::Client)) {
+        if !carrier.keeps_version() && BY_VERSION.contains(&&*vector.name) {
+            continue;
+        }
         let heard = send(carrier, vector, versions(vector)).await;
         if matches!(heard, Heard::Unable(_)) {
             continue;

@@ -20,6 +20,11 @@ pub trait Carrier: Sync {
         Time::Paused
     }
 
+    /// Whether calls reach the service in the version that they were written in. A proxy writes them in its upstream's.
+    fn keeps_version(&self) -> bool {
+        true
+    }
+
     /// Serves `service` with these settings, and gives the client's end.
     fn open(&self, service: Arc<dyn Service>, settings: Settings) -> BoxFuture<'_, Box<dyn Line>>;
 }

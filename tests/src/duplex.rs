@@ -103,7 +103,8 @@ impl Duplex {
 }
 
 /// Where a Unix socket can be made.
-pub(crate) fn socket_path() -> PathBuf {
+#[must_use]
+pub fn socket_path() -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     std::env::temp_dir().join(format!("switchboard-duplex-{}-{count}.sock", std::process::id()))

@@ -80,20 +80,6 @@ impl Socket {
         }
     }
 
-    /// Sends a ping, and gives the messages that come before its pong; none if the connection ends before.
-    pub async fn until_pong(&mut self) -> Option<Vec<(Kind, Bytes)>> {
-        self.send_raw(&frame(0x89, b"?")).await;
-        let mut messages = Vec::new();
-        loop {
-            match self.next().await? {
-                Received::Message(kind, message) => messages.push((kind, message)),
-                Received::Pong => return Some(messages),
-                Received::Close(_) => return None,
-                _ => {}
-            }
-        }
-    }
-
     /// Whatever comes next; none if the connection ended.
     ///
     /// # Panics

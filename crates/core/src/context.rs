@@ -132,6 +132,13 @@ impl Context {
         given.and(&rest)
     }
 
+    /// Makes what may go on with the call all that is sent with it, and forgets the rest.
+    pub(crate) fn forward_metadata(&mut self, allowed: &AllowedNames) {
+        let selected = self.outgoing_metadata(allowed);
+        self.metadata = Metadata::default();
+        self.insert(Outgoing(selected));
+    }
+
     /// The context that a service of this process has of a call that is made with this one: what was to be sent has arrived.
     pub(crate) fn arrived(&self) -> Option<Context> {
         let Outgoing(given) = self.get()?;

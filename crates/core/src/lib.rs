@@ -16,6 +16,7 @@ mod error;
 mod expected;
 mod extensions;
 mod feed;
+mod forward;
 mod from_context;
 mod gap;
 mod id;
@@ -59,6 +60,7 @@ pub use engine::{Answer, Cause, Delivery, Engine, Exchange, First, Output, Outpu
 pub use error::{DeclaredError, ErrorFields, ErrorObject, FromError, IntoError};
 pub use extensions::Extensions;
 pub use feed::{Feed, FeedClosed, FeedItems, Overflow, SameKey};
+pub use forward::Forward;
 pub use from_context::FromContext;
 pub use gap::{Gap, GapReason};
 pub use id::Id;

@@ -3,7 +3,9 @@
 mod direct;
 mod exchange;
 mod http;
+mod markers;
 mod memory;
+mod proxy;
 mod sse;
 mod stream;
 mod ws;
@@ -15,6 +17,7 @@ pub use direct::Direct;
 pub use exchange::Exchange;
 pub use http::{Http, Https};
 pub use memory::Memory;
+pub use proxy::{Gateway, Proxied, Running};
 pub use sse::Sse;
 pub use stream::{Over, Stream};
 use switchboard_core::{Service, Settings};

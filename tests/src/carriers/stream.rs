@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixStream, unix::pipe};
 use tokio::task::JoinSet;
 
+use super::markers::{self, Messages};
 use crate::carrier::{Carrier, Heard, Kind, Line, Time};
 
 /// A stream of bytes with this framing.
@@ -136,10 +137,6 @@ struct Open<R, W> {
 }
 
 const QUIET: Duration = Duration::from_millis(1);
-const PATIENCE: Duration = Duration::from_secs(20);
-/// Short, for the limits that some transcripts set.
-const MARKER: &str = "98765";
-const QUIET_ROUNDS: usize = 4;
 
 impl<R, W> Line for Open<R, W>
 where
@@ -151,16 +148,32 @@ where
             if let Some(why) = cannot_carry(self.framing, &message) {
                 return Heard::Unable(why);
             }
-            let mut messages = Vec::new();
             if self.write(&message).await.is_none() {
                 return Heard::Refused;
             }
             let all = match self.pace {
-                Pace::Quiet => self.hear_until_quiet(&mut messages).await,
-                Pace::Markers(versions) => self.hear_until_markers_agree(versions, &mut messages).await,
+                Pace::Quiet => self.hear_until_quiet().await,
+                Pace::Markers(versions) => markers::hear_all(self, versions).await,
             };
-            all.map_or(Heard::Refused, |()| Heard::Messages(messages))
+            all.map_or(Heard::Refused, Heard::Messages)
         })
+    }
+}
+
+impl<R, W> Messages for Open<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    fn write<'a>(&'a mut self, message: &'a [u8]) -> BoxFuture<'a, Option<()>> {
+        Box::pin(async move {
+            self.sink.push(message);
+            poll_fn(|cx| self.sink.poll_flush(cx)).await.ok()
+        })
+    }
+
+    fn read(&mut self) -> BoxFuture<'_, Option<Bytes>> {
+        Box::pin(async { poll_fn(|cx| self.source.poll_frame(cx)).await?.ok() })
     }
 }
 
@@ -169,44 +182,12 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    async fn write(&mut self, message: &[u8]) -> Option<()> {
-        self.sink.push(message);
-        poll_fn(|cx| self.sink.poll_flush(cx)).await.ok()
-    }
-
-    async fn read(&mut self) -> Option<Bytes> {
-        poll_fn(|cx| self.source.poll_frame(cx)).await?.ok()
-    }
-
-    async fn hear_until_quiet(&mut self, messages: &mut Vec<Bytes>) -> Option<()> {
+    async fn hear_until_quiet(&mut self) -> Option<Vec<Bytes>> {
+        let mut messages = Vec::new();
         while let Ok(frame) = tokio::time::timeout(QUIET, self.read()).await {
             messages.push(frame?);
         }
-        Some(())
-    }
-
-    async fn hear_until_markers_agree(
-        &mut self,
-        versions: Versions,
-        messages: &mut Vec<Bytes>,
-    ) -> Option<()> {
-        let version = if versions == Versions::V1 { r#""params":[]"# } else { r#""jsonrpc":"2.0""# };
-        let marker = format!(r#"{{{version},"method":"marker","id":{MARKER}}}"#);
-        let mut quiet = 0;
-        while quiet < QUIET_ROUNDS {
-            self.write(marker.as_bytes()).await?;
-            let before = messages.len();
-            loop {
-                let frame = tokio::time::timeout(PATIENCE, self.read()).await.expect("something comes")?;
-                let text = String::from_utf8_lossy(&frame);
-                if text.contains(&format!("\"id\":{MARKER}")) {
-                    break;
-                }
-                messages.push(frame);
-            }
-            quiet = if messages.len() == before { quiet + 1 } else { 0 };
-        }
-        Some(())
+        Some(messages)
     }
 }
 

@@ -90,14 +90,14 @@ impl Connection {
             }
             return;
         };
-        let extra = reply.extra;
+        let members = reply.extra.and_then(|extra| extra.to_members());
         let outcome = match self.admit_stream(version, reply.outcome) {
             Outcome::Value(json) => Ok(json),
             Outcome::Error(error) => Err(error),
             Outcome::Stream(items) => {
                 let (subscription, flag) = self.streams.name(&items);
                 self.scratch.clear();
-                codec::stream_start(&mut self.scratch, &id, &subscription, &flag);
+                codec::stream_start(&mut self.scratch, &id, &subscription, &flag, members.as_ref());
                 self.push_scratch();
                 let limit = self.settings.limits.reply;
                 return self.streams.open(OpeningStream { subscription, call: id, items, watch }, limit);
@@ -105,8 +105,8 @@ impl Connection {
         };
         self.scratch.clear();
         let end = respond(&mut self.scratch, version, &id, outcome.as_ref(), self.settings.limits.reply);
-        if let Some(members) = extra.and_then(|extra| extra.to_members()) {
-            codec::append_members(&mut self.scratch, &members);
+        if let Some(members) = &members {
+            codec::append_members(&mut self.scratch, members);
         }
         if let Some(watch) = watch {
             watch.end(end, self.scratch.len());
@@ -266,7 +266,8 @@ impl Connection {
             Outcome::Stream(items) => {
                 // It begins once the answer to the batch is written (ETH-07, ETH-10).
                 let (subscription, flag) = self.streams.name(&items);
-                state.batch.answer(index, version, &id, EntryOutcome::Stream(&subscription, &flag), None);
+                let outcome = EntryOutcome::Stream(&subscription, &flag, members.as_ref());
+                state.batch.answer(index, version, &id, outcome, None);
                 state.opening.push(OpeningStream { subscription, call: id, items, watch });
                 self.announced += 1;
             }

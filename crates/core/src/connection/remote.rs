@@ -213,6 +213,7 @@ impl RemoteShared {
     /// Settles the call that a response answers.
     pub(super) fn complete(self: &Arc<RemoteShared>, response: Response) {
         let Response { id, outcome, members, .. } = response;
+        let extra = members.map(|members| Box::new(Extra::from_members(*members)));
         let waiter = self.locked(|state| state.pending.complete(&id));
         match (waiter, outcome) {
             (Some(Waiter { answer: Answer::Parts(buffer), .. }), outcome) => {
@@ -221,19 +222,17 @@ impl RemoteShared {
             // Whoever no longer waits drops the stream, which ends it.
             (Some(waiter), Outcome::Stream(subscription, flag)) => {
                 let names = Subscription::from_json(&flag).map(Arc::new).or_else(|| waiter.names.clone());
-                waiter.answer.send(self.open(&subscription, names));
+                waiter.answer.send(Reply { extra, ..self.open(&subscription, names) });
                 self.forget_expected(&id);
             }
             (Some(Waiter { answer, names: Some(names), .. }), Outcome::Value(subscription))
                 if matches!(subscription.kind(), Kind::String | Kind::Number) =>
             {
-                answer.send(self.open(&subscription, Some(names)));
+                answer.send(Reply { extra, ..self.open(&subscription, Some(names)) });
                 self.forget_expected(&id);
             }
             (Some(waiter), outcome) => {
-                let mut reply = reply_of(outcome);
-                reply.extra = members.map(|members| Box::new(Extra::from_members(*members)));
-                waiter.answer.send(reply);
+                waiter.answer.send(Reply { extra, ..reply_of(outcome) });
                 self.forget_expected(&id);
             }
             (None, Outcome::Error(error)) if id.is_null() => self.complete_without_id(&error),

@@ -42,8 +42,8 @@ enum Held {
 pub(crate) enum EntryOutcome<'a> {
     Value(&'a Json),
     Error(&'a ErrorObject),
-    /// With a stream that has this identifier and this flag.
-    Stream(&'a Json, &'a Json),
+    /// With a stream that has this identifier and this flag, and with these members beside it.
+    Stream(&'a Json, &'a Json, Option<&'a Json>),
     /// With members beside a result or a failure.
     Extended(Result<&'a Json, &'a ErrorObject>, &'a Json),
 }
@@ -71,7 +71,7 @@ impl<'a> From<Result<&'a Json, &'a ErrorObject>> for EntryOutcome<'a> {
 enum Kept {
     Value(Json),
     Error(ErrorObject),
-    Stream(Json, Json),
+    Stream(Box<(Json, Json, Option<Json>)>),
     Extended(Box<(Result<Json, ErrorObject>, Json)>),
 }
 
@@ -80,7 +80,7 @@ impl Kept {
         match self {
             Kept::Value(json) => EntryOutcome::Value(json),
             Kept::Error(error) => EntryOutcome::Error(error),
-            Kept::Stream(id, flag) => EntryOutcome::Stream(id, flag),
+            Kept::Stream(stream) => EntryOutcome::Stream(&stream.0, &stream.1, stream.2.as_ref()),
             Kept::Extended(both) => EntryOutcome::Extended(both.0.as_ref(), &both.1),
         }
     }
@@ -129,7 +129,7 @@ impl Assembly {
         let size = match outcome {
             EntryOutcome::Value(json) => json.as_bytes().len(),
             EntryOutcome::Error(error) => of_error(error),
-            EntryOutcome::Stream(..) => 0,
+            EntryOutcome::Stream(.., members) => members.map_or(0, |members| members.as_bytes().len()),
             EntryOutcome::Extended(outcome, members) => {
                 outcome.map_or_else(of_error, |json| json.as_bytes().len()) + members.as_bytes().len()
             }
@@ -141,7 +141,9 @@ impl Assembly {
         match outcome {
             EntryOutcome::Value(json) => Kept::Value(json.clone()),
             EntryOutcome::Error(error) => Kept::Error(error.clone()),
-            EntryOutcome::Stream(id, flag) => Kept::Stream(id.clone(), flag.clone()),
+            EntryOutcome::Stream(id, flag, members) => {
+                Kept::Stream(Box::new((id.clone(), flag.clone(), members.cloned())))
+            }
             EntryOutcome::Extended(outcome, members) => {
                 let outcome = outcome.cloned().map_err(ErrorObject::clone);
                 Kept::Extended(Box::new((outcome, members.clone())))
@@ -185,8 +187,8 @@ impl Assembly {
                 members = Some(beside);
                 outcome
             }
-            EntryOutcome::Stream(subscription, flag) => {
-                codec::stream_start(&mut self.out, id, subscription, flag);
+            EntryOutcome::Stream(subscription, flag, members) => {
+                codec::stream_start(&mut self.out, id, subscription, flag, members);
                 return (End::Value, self.out.len() - start);
             }
             EntryOutcome::Value(json) => Ok(json),

@@ -111,13 +111,14 @@ impl Running {
     /// The reply, its stream collected or sent if it is not to stay one.
     async fn work(mut self) -> Reply {
         let reply = poll_fn(|cx| self.poll_reply(cx)).await;
-        match (reply.outcome, &self.streaming) {
+        let whole = match (reply.outcome, &self.streaming) {
             (Outcome::Stream(items), Streaming::Collect) => collect(items, self.limit).await.into(),
             (Outcome::Stream(items), Streaming::Tell(to)) => {
                 tell(items, &to.0, &to.1, self.limit).await.into()
             }
-            (outcome, _) => Reply { outcome, extra: reply.extra },
-        }
+            (outcome, _) => Reply { outcome, extra: None },
+        };
+        Reply { extra: reply.extra, ..whole }
     }
 
     fn poll_reply(&mut self, cx: &mut Poller<'_>) -> Poll<Reply> {

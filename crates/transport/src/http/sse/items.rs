@@ -9,20 +9,20 @@ use bytes::Bytes;
 use futures_core::Stream;
 use hyper::body::Incoming;
 use switchboard_core::codec::{Outcome, Response};
-use switchboard_core::{CallError, Code, ErrorObject, Gap, Items, Json, Reply};
+use switchboard_core::{CallError, Code, ErrorObject, Extra, Gap, Items, Json, Reply};
 
 use super::messages::{Messages, Next, Reading, is_fault};
 
 /// Reads the answer to a call that wants a stream. Waits until it is known what the reply is: an error, a value that comes
 /// alone, or a stream of what follows.
 pub(in super::super) async fn open(body: Incoming, id: u64, reading: Reading) -> Reply {
-    let mut items = EventItems { messages: Messages::new(body, reading), id, is_done: false };
+    let mut items = EventItems::new(body, id, reading);
     let mut waiting = VecDeque::new();
     match items.step().await {
         Step::Failed(error) => return items.fail(error).await,
         // Nothing announced a stream. A plain result is one event and the end, which come together.
         Step::Item(item) => match poll_fn(|cx| Poll::Ready(items.poll_step(cx))).await {
-            Poll::Ready(Step::Ended) => return Reply::value(item),
+            Poll::Ready(Step::Ended) => return items.reply(Reply::value(item)),
             Poll::Ready(second) => waiting.extend([Step::Item(item), second]),
             Poll::Pending => waiting.push_back(Step::Item(item)),
         },
@@ -37,7 +37,7 @@ pub(in super::super) async fn open(body: Incoming, id: u64, reading: Reading) ->
 /// with JSON. So does what was announced as a stream, however many items it has.
 pub(in super::super) async fn collect(body: Incoming, id: u64, reading: Reading) -> Reply {
     let limit = reading.limit;
-    let mut items = EventItems { messages: Messages::new(body, reading), id, is_done: false };
+    let mut items = EventItems::new(body, id, reading);
     let (mut array, mut only, mut is_stream) = (vec![b'['], None, false);
     loop {
         match items.step().await {
@@ -61,7 +61,7 @@ pub(in super::super) async fn collect(body: Incoming, id: u64, reading: Reading)
         }
     }
     if let Some(only) = only.filter(|_| !is_stream) {
-        return Reply::value(only);
+        return items.reply(Reply::value(only));
     }
     array.push(b']');
     Reply::value(Json::parse(array).expect("values between commas and brackets are JSON"))
@@ -153,10 +153,22 @@ enum Step {
 struct EventItems {
     messages: Messages,
     id: u64,
+    /// Members of the last response that the protocol does not define.
+    members: Option<Box<Json>>,
     is_done: bool,
 }
 
 impl EventItems {
+    fn new(body: Incoming, id: u64, reading: Reading) -> EventItems {
+        EventItems { messages: Messages::new(body, reading), id, members: None, is_done: false }
+    }
+
+    /// The reply that one response stands for, with what came beside it.
+    fn reply(&mut self, reply: Reply) -> Reply {
+        let extra = self.members.take().map(|members| Box::new(Extra::from_members(*members)));
+        Reply { extra, ..reply }
+    }
+
     async fn step(&mut self) -> Step {
         poll_fn(|cx| self.poll_step(cx)).await
     }
@@ -168,7 +180,7 @@ impl EventItems {
             Poll::Ready(())
         })
         .await;
-        Reply::error(error)
+        self.reply(Reply::error(error))
     }
 
     fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Step> {
@@ -177,7 +189,10 @@ impl EventItems {
             return Poll::Ready(match ready!(self.messages.poll_next(cx)) {
                 Ok(Next::Started) => Step::Started,
                 Ok(Next::Ended) => Step::Ended,
-                Ok(Next::Response(response, _)) if self.is_for_call(&response) => outcome(response.outcome),
+                Ok(Next::Response(response, _)) if self.is_for_call(&response) => {
+                    self.members = response.members;
+                    outcome(response.outcome)
+                }
                 Ok(Next::Response(response, _)) => {
                     tracing::debug!(id = ?response.id, "a response to another call was dropped");
                     continue;
