@@ -100,7 +100,9 @@ impl Connection {
                 codec::stream_start(&mut self.scratch, &id, &subscription, &flag);
                 self.push_scratch();
                 let limit = self.settings.limits.reply;
-                return self.streams.open(OpeningStream { subscription, call: id, items, watch }, limit);
+                return self
+                    .streams
+                    .open(OpeningStream { subscription, call: id.detached(), items, watch }, limit);
             }
         };
         self.scratch.clear();
@@ -267,7 +269,7 @@ impl Connection {
                 // It begins once the answer to the batch is written (ETH-07, ETH-10).
                 let (subscription, flag) = self.streams.name(&items);
                 state.batch.answer(index, version, &id, EntryOutcome::Stream(&subscription, &flag), None);
-                state.opening.push(OpeningStream { subscription, call: id, items, watch });
+                state.opening.push(OpeningStream { subscription, call: id.detached(), items, watch });
                 self.announced += 1;
             }
         }

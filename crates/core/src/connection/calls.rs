@@ -224,7 +224,7 @@ impl Calls {
     ) {
         let cancel = running.cancel_flag();
         let abort = self.tasks.spawn(running.finish());
-        let id = call.id().cloned();
+        let id = call.id().map(Id::detached);
         if id.is_none() && self.engine.settings.profile.ordered_notifications {
             self.barrier = Some(abort.id());
         }

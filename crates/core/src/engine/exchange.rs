@@ -232,7 +232,8 @@ impl Pending {
     ) -> Pending {
         let limits = &engine.settings.limits;
         let running = Running::new(call, future, streaming, limits);
-        Pending { version: call.cx.version, id: call.id().cloned(), running, watch, limit: limits.reply }
+        let id = call.id().map(Id::detached);
+        Pending { version: call.cx.version, id, running, watch, limit: limits.reply }
     }
 
     /// Waits for the answer.

@@ -72,7 +72,9 @@ impl Running {
     pub(crate) fn new(call: &Call, future: ReplyFuture, streaming: Streaming, limits: &Limits) -> Running {
         let until = moment_after(limits.call_time);
         let until = call.cx.deadline.map_or(until, |deadline| deadline.min(until));
-        Running { method: call.method.clone(), until, future, streaming, limit: limits.reply, cancel: None }
+        // The call, and more so its stream, may last much longer than the frame it came in.
+        let method = call.method.detached();
+        Running { method, until, future, streaming, limit: limits.reply, cancel: None }
     }
 
     /// What cancels the call.

@@ -16,7 +16,7 @@ use crate::session::Session;
 /// A call that is seen to its end. Dropping it before says that nobody waits for the call any more.
 pub(crate) struct Watch {
     observer: SharedObserver,
-    /// Without its parameters, which would keep the frame they came in.
+    /// Without its parameters: the call may last much longer than the frame it came in.
     call: Call,
     began: Instant,
     at: Position,
@@ -68,16 +68,8 @@ impl Began {
     pub(crate) fn watch(self, engine: &Engine, call: &Call) -> Option<Box<Watch>> {
         let observer = engine.settings.observer.clone()?;
         let bytes_in = params_len(call);
-        let mut kept = call.clone();
-        kept.params = None;
-        Some(Box::new(Watch {
-            observer,
-            call: kept,
-            began: self.began,
-            at: self.at,
-            bytes_in,
-            is_over: false,
-        }))
+        let call = call.without_params();
+        Some(Box::new(Watch { observer, call, began: self.began, at: self.at, bytes_in, is_over: false }))
     }
 }
 

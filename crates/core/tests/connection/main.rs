@@ -9,6 +9,7 @@ mod call_options;
 mod cancelling;
 mod dialects;
 mod ending;
+mod frames;
 mod limits;
 mod load;
 mod parts;
