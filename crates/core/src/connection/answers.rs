@@ -5,7 +5,8 @@ use std::task::Context as Poller;
 use crate::call::Call;
 use crate::code::Code;
 use crate::codec::{self, Entries, Message};
-use crate::connection::calls::{BatchState, Done, OpeningStream, Place, Waiting};
+use crate::connection::calls::{BatchState, Done, Place, Waiting};
+use crate::connection::streams::OpeningStream;
 use crate::connection::{BYTES_AT_ONCE, Connection, Phase};
 use crate::context::Version;
 use crate::engine::{
@@ -128,7 +129,7 @@ impl Connection {
         if !matches!(self.phase, Phase::Open) {
             return Outcome::Error(ErrorObject::from_code(Code::SHUTTING_DOWN));
         }
-        if self.streams.len() + self.announced >= self.settings.limits.subscriptions {
+        if self.streams.len() >= self.settings.limits.subscriptions {
             let detail = "too many streams are open (limits.subscriptions)";
             return Outcome::Error(ErrorObject::over_limit("subscriptions", detail));
         }
@@ -269,8 +270,8 @@ impl Connection {
                 // It begins once the answer to the batch is written (ETH-07, ETH-10).
                 let (subscription, flag) = self.streams.name(&items);
                 state.batch.answer(index, version, &id, EntryOutcome::Stream(&subscription, &flag), None);
-                state.opening.push(OpeningStream { subscription, call: id.detached(), items, watch });
-                self.announced += 1;
+                let opening = OpeningStream { subscription, call: id.detached(), items, watch };
+                self.streams.announce(state.key, opening);
             }
         }
     }
@@ -282,10 +283,7 @@ impl Connection {
         }
         self.calls.retire_batch();
         self.write_batch(state.batch);
-        for opening in state.opening {
-            self.announced -= 1;
-            self.streams.open(opening, self.settings.limits.reply);
-        }
+        self.streams.open_announced(state.key, self.settings.limits.reply);
     }
 
     /// Writes the answer to this batch if it is complete.

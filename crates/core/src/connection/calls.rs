@@ -11,9 +11,8 @@ use crate::context::{Context, Version};
 use crate::engine::{Batch, CancelFlag, Engine, Running, Watch, complete};
 use crate::error::ErrorObject;
 use crate::id::Id;
-use crate::json::Json;
 use crate::name::Name;
-use crate::reply::{Items, Reply};
+use crate::reply::Reply;
 
 /// The calls that one connection has under way. A plain value: what they are answered with is up to the connection.
 pub(super) struct Calls {
@@ -54,16 +53,6 @@ pub(super) struct BatchState {
     pub(super) running: usize,
     /// Whether messages for the session itself were taken out of what was not started.
     pub(super) is_settled: bool,
-    /// Streams that begin once the answer is written.
-    pub(super) opening: Vec<OpeningStream>,
-}
-
-/// A stream whose items may be sent once the response that names it is written (ETH-07).
-pub(super) struct OpeningStream {
-    pub(super) subscription: Json,
-    pub(super) call: Id,
-    pub(super) items: Items,
-    pub(super) watch: Option<Box<Watch>>,
 }
 
 struct Task {
@@ -172,7 +161,7 @@ impl Calls {
     pub(super) fn admit_batch(&mut self, batch: Batch) -> BatchState {
         self.admitted += 1;
         self.last_batch += 1;
-        BatchState { key: self.last_batch, batch, running: 0, is_settled: false, opening: Vec::new() }
+        BatchState { key: self.last_batch, batch, running: 0, is_settled: false }
     }
 
     /// Keeps a batch of which something runs or waits.

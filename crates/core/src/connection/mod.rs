@@ -62,8 +62,6 @@ pub struct Connection {
     scratch: Vec<u8>,
     /// Whether a batch has more to do, once others had their turn.
     is_paused: bool,
-    /// How many streams begin once the answers to their batches are written.
-    announced: usize,
     /// The longest frame since nothing was queued.
     longest: usize,
     phase: Phase,
@@ -133,7 +131,6 @@ impl Connection {
             streams: Outgoing::default(),
             scratch: Vec::new(),
             is_paused: false,
-            announced: 0,
             longest: 0,
             phase: Phase::Open,
             finishes_streams: false,

@@ -11,7 +11,6 @@ use futures_util::stream::{AbortHandle, Abortable, SelectAll};
 use crate::call::Call;
 use crate::code::Code;
 use crate::codec;
-use crate::connection::calls::OpeningStream;
 use crate::connection::receive::subscription;
 use crate::connection::{BYTES_AT_ONCE, FrameSink};
 use crate::engine::{Watch, within};
@@ -27,12 +26,22 @@ use crate::subscription::{Subscription, SubscriptionStyle};
 /// How many items are taken from one stream before the next has its turn.
 const TURN: usize = 32;
 
-/// The open streams of one connection.
+/// The streams of one connection: open, or announced by a batch that is not answered yet.
 #[derive(Default)]
 pub(super) struct Outgoing {
     streams: SelectAll<Sending>,
     open: HashMap<Json, Handle>,
+    /// Each with the batch whose answer it waits for.
+    announced: Vec<(u64, OpeningStream)>,
     scratch: Vec<u8>,
+}
+
+/// A stream whose items may be sent once the response that names it is written (ETH-07).
+pub(super) struct OpeningStream {
+    pub(super) subscription: Json,
+    pub(super) call: Id,
+    pub(super) items: Items,
+    pub(super) watch: Option<Box<Watch>>,
 }
 
 struct Handle {
@@ -87,7 +96,7 @@ impl Stream for SharedItems {
 
 impl Outgoing {
     pub(super) fn len(&self) -> usize {
-        self.open.len()
+        self.open.len() + self.announced.len()
     }
 
     /// A new identifier for these items, not to be guessed and unique on this connection (ETH-09), and the flag that
@@ -98,7 +107,8 @@ impl Outgoing {
         let names = items.subscription();
         loop {
             let id = names.map_or_else(ours, |names| names.new_id());
-            if !self.open.contains_key(&id) {
+            let is_announced = self.announced.iter().any(|(_, opening)| opening.subscription == id);
+            if !is_announced && !self.open.contains_key(&id) {
                 return (id, names.map_or(Json::TRUE, |names| names.to_json()));
             }
         }
@@ -117,6 +127,19 @@ impl Outgoing {
         self.open.insert(id, Handle { call, stop, items, names, sent: 0, bytes: 0, watch });
     }
 
+    /// Keeps a stream until the answer to this batch, which names it, is written (ETH-07, ETH-10).
+    pub(super) fn announce(&mut self, batch: u64, opening: OpeningStream) {
+        self.announced.push((batch, opening));
+    }
+
+    /// Starts sending the streams that the answer to this batch named.
+    pub(super) fn open_announced(&mut self, batch: u64, limit: usize) {
+        let announced = self.announced.extract_if(.., |(of, _)| *of == batch);
+        for (_, opening) in announced.collect::<Vec<_>>() {
+            self.open(opening, limit);
+        }
+    }
+
     /// Ends a stream because its reader asked for it; false if there is none.
     pub(super) fn unsubscribe(&mut self, id: &Json) -> bool {
         self.open.remove(id).map(Handle::stop).is_some()
@@ -130,8 +153,14 @@ impl Outgoing {
             && subscription(call).is_some_and(|id| self.open.get(&id).is_some_and(is_its_name))
     }
 
-    /// Ends the stream that this call opened; false if there is none.
+    /// Ends the stream that this call opened, or has it never begin if it was only announced; false if there is none.
     pub(super) fn cancel(&mut self, call: &Id) -> bool {
+        if let Some(at) = self.announced.iter().position(|(_, opening)| opening.call == *call) {
+            if let Some(watch) = self.announced.remove(at).1.watch {
+                watch.end(End::Stream { items: 0, code: None }, 0);
+            }
+            return true;
+        }
         let found = self.open.iter().find(|(_, handle)| handle.call == *call).map(|(id, _)| id.clone());
         found.is_some_and(|id| self.unsubscribe(&id))
     }
@@ -147,6 +176,7 @@ impl Outgoing {
 
     /// Drops every stream: its reader is gone.
     pub(super) fn drop_all(&mut self) {
+        self.announced.clear();
         self.open.clear();
         self.streams.clear();
     }
