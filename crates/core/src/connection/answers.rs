@@ -11,6 +11,7 @@ use crate::connection::{BYTES_AT_ONCE, Connection, Phase};
 use crate::context::Version;
 use crate::engine::{
     Batch, Began, Begun, EntryOutcome, Running, Stop, Streaming, Watch, end_of_notification, respond,
+    respond_with,
 };
 use crate::error::{EngineFault, ErrorObject};
 use crate::id::Id;
@@ -107,10 +108,9 @@ impl Connection {
             }
         };
         self.scratch.clear();
-        let end = respond(&mut self.scratch, version, &id, outcome.as_ref(), self.settings.limits.reply);
-        if let Some(members) = extra.and_then(|extra| extra.to_members()) {
-            codec::append_members(&mut self.scratch, &members);
-        }
+        let members = extra.and_then(|extra| extra.to_members());
+        let limit = self.settings.limits.reply;
+        let end = respond_with(&mut self.scratch, version, &id, outcome.as_ref(), members.as_ref(), limit);
         if let Some(watch) = watch {
             watch.end(end, self.scratch.len());
         }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::code::Code;
 use crate::codec;
 use crate::context::Version;
-use crate::engine::outcome::respond;
+use crate::engine::outcome::respond_with;
 use crate::engine::watch::Watch;
 use crate::error::{EngineFault, ErrorObject};
 use crate::id::Id;
@@ -179,23 +179,16 @@ impl Assembly {
     ) -> (End, usize) {
         self.out.push(if self.out.is_empty() { b'[' } else { b',' });
         let start = self.out.len();
-        let mut members = None;
-        let outcome = match outcome {
-            EntryOutcome::Extended(outcome, beside) => {
-                members = Some(beside);
-                outcome
-            }
+        let (members, outcome) = match outcome {
+            EntryOutcome::Extended(outcome, members) => (Some(members), outcome),
             EntryOutcome::Stream(subscription, flag) => {
                 codec::stream_start(&mut self.out, id, subscription, flag);
                 return (End::Value, self.out.len() - start);
             }
-            EntryOutcome::Value(json) => Ok(json),
-            EntryOutcome::Error(error) => Err(error),
+            EntryOutcome::Value(json) => (None, Ok(json)),
+            EntryOutcome::Error(error) => (None, Err(error)),
         };
-        let mut end = respond(&mut self.out, version, id, outcome, limits.reply);
-        if let Some(members) = members {
-            codec::append_members(&mut self.out, members);
-        }
+        let mut end = respond_with(&mut self.out, version, id, outcome, members, limits.reply);
         // The bracket that closes the batch counts too. An error without data is as short as what would replace it.
         let has_content = members.is_some() || outcome.map_or_else(|error| error.data.is_some(), |_| true);
         if has_content && self.out.len() >= limits.batch_reply {

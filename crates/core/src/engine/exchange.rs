@@ -19,7 +19,7 @@ use crate::engine::Engine;
 use crate::engine::assembly::EntryOutcome;
 use crate::engine::batch::{Batch, Stop};
 use crate::engine::begin::{Begun, complete};
-use crate::engine::outcome::{end_of_notification, refusal_of, respond, size};
+use crate::engine::outcome::{end_of_notification, refusal_of, respond_with, size};
 use crate::engine::running::{Running, Streaming};
 use crate::engine::watch::Watch;
 use crate::error::ErrorObject;
@@ -264,10 +264,8 @@ pub(super) fn conclude(
         }
     };
     let mut out = Vec::with_capacity(size(version, id, outcome));
-    let end = respond(&mut out, version, id, outcome, limit);
-    if let Some(members) = reply.extra.as_ref().and_then(|extra| extra.members.as_ref()) {
-        codec::append_members(&mut out, members);
-    }
+    let members = reply.extra.as_ref().and_then(|extra| extra.members.as_ref());
+    let end = respond_with(&mut out, version, id, outcome, members, limit);
     if let Some(watch) = watch {
         watch.end(end, out.len());
     }

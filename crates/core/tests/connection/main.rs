@@ -12,6 +12,7 @@ mod ending;
 mod frames;
 mod limits;
 mod load;
+mod members;
 mod parts;
 mod regressions;
 mod rig;
