@@ -213,40 +213,52 @@ impl RemoteShared {
     /// Settles the call that a response answers.
     pub(super) fn complete(self: &Arc<RemoteShared>, response: Response) {
         let Response { id, outcome, members, .. } = response;
-        let waiter = self.locked(|state| state.pending.complete(&id));
-        match (waiter, outcome) {
-            (Some(Waiter { answer: Answer::Parts(buffer), .. }), outcome) => {
-                partial::finish(&buffer, reply_of(outcome));
+        let Some(Waiter { answer, names, .. }) = self.locked(|state| state.pending.complete(&id)) else {
+            return self.complete_unknown(&id, outcome);
+        };
+        let is_whole = matches!(answer, Answer::Whole(_));
+        let reply = match (outcome, names) {
+            (Outcome::Stream(subscription, flag), names) if is_whole => {
+                self.open(&subscription, Subscription::from_json(&flag).map(Arc::new).or(names))
             }
-            // Whoever no longer waits drops the stream, which ends it.
-            (Some(waiter), Outcome::Stream(subscription, flag)) => {
-                let names = Subscription::from_json(&flag).map(Arc::new).or_else(|| waiter.names.clone());
-                waiter.answer.send(self.open(&subscription, names));
-                self.forget_expected(&id);
-            }
-            (Some(Waiter { answer, names: Some(names), .. }), Outcome::Value(subscription))
-                if matches!(subscription.kind(), Kind::String | Kind::Number) =>
+            (Outcome::Value(subscription), Some(names))
+                if is_whole && matches!(subscription.kind(), Kind::String | Kind::Number) =>
             {
-                answer.send(self.open(&subscription, Some(names)));
-                self.forget_expected(&id);
+                self.open(&subscription, Some(names))
             }
-            (Some(waiter), outcome) => {
+            (outcome, _) => {
                 let mut reply = reply_of(outcome);
                 reply.extra = members.map(|members| Box::new(Extra::from_members(*members)));
-                waiter.answer.send(reply);
-                self.forget_expected(&id);
+                reply
             }
-            (None, Outcome::Error(error)) if id.is_null() => self.complete_without_id(&error),
-            // A stream that nobody asked for any more: the call was dropped while the answer was on its way.
-            (None, Outcome::Stream(subscription, flag)) => {
+        };
+        self.forget_expected(&id);
+        // A caller that no longer waits drops the stream, which ends it.
+        answer.send(reply);
+    }
+
+    /// Settles a response that names no call which waits.
+    fn complete_unknown(&self, id: &Id, outcome: Outcome) {
+        match outcome {
+            Outcome::Error(error) if id.is_null() => self.complete_without_id(&error),
+            // The call was dropped while the answer was on its way.
+            Outcome::Stream(subscription, flag) => {
                 self.unsubscribe(&subscription, Subscription::from_json(&flag).as_ref());
             }
-            (None, _) => tracing::debug!(id = id.as_str(), "a response to no call was dropped"),
+            _ => tracing::debug!(id = id.as_str(), "a response to no call was dropped"),
         }
     }
 
     fn complete_without_id(&self, error: &ErrorObject) {
-        let waiters = self.locked(|state| state.pending.complete_only_frame());
+        let waiters = self.locked(|state| {
+            let waiters = state.pending.complete_only_frame();
+            if !waiters.is_empty() {
+                // Nothing waits any more.
+                state.expected.clear();
+                self.settle_expected(state, None);
+            }
+            waiters
+        });
         // The first says what is wrong; who breaks the rules without end must not fill the log with it.
         if waiters.is_empty() && !self.has_misunderstood.swap(true, Ordering::Relaxed) {
             tracing::warn!(code = error.code.0, "the far side did not understand a message");
