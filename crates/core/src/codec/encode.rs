@@ -61,15 +61,24 @@ pub(crate) fn result_len(version: Version, id: &Id, result: &Json) -> usize {
     frame + id.as_bytes().len() + result.as_bytes().len()
 }
 
-/// Writes the response that begins a stream.
+/// Writes the response that begins a stream, with members that the protocol does not define.
 ///
 /// `flag` is the value of the member `stream`: true, or the names that the stream goes by.
-pub(crate) fn stream_start(out: &mut Vec<u8>, id: &Id, subscription: &Json, flag: &Json) {
+pub(crate) fn stream_start(
+    out: &mut Vec<u8>,
+    id: &Id,
+    subscription: &Json,
+    flag: &Json,
+    members: Option<&Json>,
+) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"result\":");
     out.extend_from_slice(subscription.as_bytes());
     out.extend_from_slice(b",\"stream\":");
     out.extend_from_slice(flag.as_bytes());
     after_outcome(out, id);
+    if let Some(members) = members {
+        append_members(out, members);
+    }
 }
 
 /// Writes a call in this version at the end of `out`, with members that the protocol does not define.

@@ -11,10 +11,11 @@ use crate::connection::{BYTES_AT_ONCE, Connection, Phase};
 use crate::context::Version;
 use crate::engine::{
     Batch, Began, Begun, EntryOutcome, Running, Stop, Streaming, Watch, end_of_notification, respond,
-    respond_with,
+    respond_with, too_large,
 };
 use crate::error::{EngineFault, ErrorObject};
 use crate::id::Id;
+use crate::json::Json;
 use crate::observer::{InputKind, Position};
 use crate::reply::{Outcome, Reply, ReplyFuture};
 
@@ -92,14 +93,14 @@ impl Connection {
             }
             return;
         };
-        let extra = reply.extra;
-        let outcome = match self.admit_stream(version, reply.outcome) {
+        let members = reply.extra.and_then(|extra| extra.to_members());
+        let outcome = match self.admit_stream(version, reply.outcome, members.as_ref()) {
             Outcome::Value(json) => Ok(json),
             Outcome::Error(error) => Err(error),
             Outcome::Stream(items) => {
                 let (subscription, flag) = self.streams.name(&items);
                 self.scratch.clear();
-                codec::stream_start(&mut self.scratch, &id, &subscription, &flag);
+                codec::stream_start(&mut self.scratch, &id, &subscription, &flag, members.as_ref());
                 self.push_scratch();
                 let limit = self.settings.limits.reply;
                 return self
@@ -108,7 +109,6 @@ impl Connection {
             }
         };
         self.scratch.clear();
-        let members = extra.and_then(|extra| extra.to_members());
         let limit = self.settings.limits.reply;
         let end = respond_with(&mut self.scratch, version, &id, outcome.as_ref(), members.as_ref(), limit);
         if let Some(watch) = watch {
@@ -119,7 +119,7 @@ impl Connection {
 
     /// The reply, or an error in the place of a stream that cannot be opened.
     #[inline]
-    fn admit_stream(&self, version: Version, outcome: Outcome) -> Outcome {
+    fn admit_stream(&self, version: Version, outcome: Outcome, members: Option<&Json>) -> Outcome {
         if !matches!(outcome, Outcome::Stream(_)) {
             return outcome;
         }
@@ -132,6 +132,10 @@ impl Connection {
         if self.streams.len() >= self.settings.limits.subscriptions {
             let detail = "too many streams are open (limits.subscriptions)";
             return Outcome::Error(ErrorObject::over_limit("subscriptions", detail));
+        }
+        let limit = self.settings.limits.reply;
+        if members.is_some_and(|members| members.as_bytes().len() > limit) {
+            return Outcome::Error(too_large(limit));
         }
         outcome
     }
@@ -257,7 +261,16 @@ impl Connection {
     ) {
         let Some(id) = id else { return state.batch.note_done(index, &reply.outcome, watch) };
         let members = reply.extra.and_then(|extra| extra.to_members());
-        match self.admit_stream(version, reply.outcome) {
+        let outcome = match self.admit_stream(version, reply.outcome, members.as_ref()) {
+            Outcome::Stream(items) => {
+                match members.as_ref().and_then(|members| state.batch.excess(members)) {
+                    Some(error) => Outcome::Error(error),
+                    None => Outcome::Stream(items),
+                }
+            }
+            outcome => outcome,
+        };
+        match outcome {
             Outcome::Value(json) => {
                 let outcome = EntryOutcome::with(Ok(&json), members.as_ref());
                 state.batch.answer(index, version, &id, outcome, watch);
@@ -269,7 +282,8 @@ impl Connection {
             Outcome::Stream(items) => {
                 // It begins once the answer to the batch is written (ETH-07, ETH-10).
                 let (subscription, flag) = self.streams.name(&items);
-                state.batch.answer(index, version, &id, EntryOutcome::Stream(&subscription, &flag), None);
+                let outcome = EntryOutcome::Stream(&subscription, &flag, members.as_ref());
+                state.batch.answer(index, version, &id, outcome, None);
                 let opening = OpeningStream { subscription, call: id.detached(), items, watch };
                 self.streams.announce(state.key, opening);
             }

@@ -217,7 +217,7 @@ impl RemoteShared {
             return self.complete_unknown(&id, outcome);
         };
         let is_whole = matches!(answer, Answer::Whole(_));
-        let reply = match (outcome, names) {
+        let mut reply = match (outcome, names) {
             (Outcome::Stream(subscription, flag), names) if is_whole => {
                 self.open(&subscription, Subscription::from_json(&flag).map(Arc::new).or(names))
             }
@@ -226,12 +226,9 @@ impl RemoteShared {
             {
                 self.open(&subscription, Some(names))
             }
-            (outcome, _) => {
-                let mut reply = reply_of(outcome);
-                reply.extra = members.map(|members| Box::new(Extra::from_members(*members)));
-                reply
-            }
+            (outcome, _) => reply_of(outcome),
         };
+        reply.extra = members.map(|members| Box::new(Extra::from_members(*members)));
         self.forget_expected(&id);
         // A caller that no longer waits drops the stream, which ends it.
         answer.send(reply);

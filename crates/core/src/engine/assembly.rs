@@ -42,8 +42,8 @@ enum Held {
 pub(crate) enum EntryOutcome<'a> {
     Value(&'a Json),
     Error(&'a ErrorObject),
-    /// With a stream that has this identifier and this flag.
-    Stream(&'a Json, &'a Json),
+    /// With a stream that has this identifier and this flag, and with members beside them.
+    Stream(&'a Json, &'a Json, Option<&'a Json>),
     /// With members beside a result or a failure.
     Extended(Result<&'a Json, &'a ErrorObject>, &'a Json),
 }
@@ -71,7 +71,7 @@ impl<'a> From<Result<&'a Json, &'a ErrorObject>> for EntryOutcome<'a> {
 enum Kept {
     Value(Json),
     Error(ErrorObject),
-    Stream(Json, Json),
+    Stream(Box<(Json, Json, Option<Json>)>),
     Extended(Box<(Result<Json, ErrorObject>, Json)>),
 }
 
@@ -80,7 +80,7 @@ impl Kept {
         match self {
             Kept::Value(json) => EntryOutcome::Value(json),
             Kept::Error(error) => EntryOutcome::Error(error),
-            Kept::Stream(id, flag) => EntryOutcome::Stream(id, flag),
+            Kept::Stream(stream) => EntryOutcome::Stream(&stream.0, &stream.1, stream.2.as_ref()),
             Kept::Extended(both) => EntryOutcome::Extended(both.0.as_ref(), &both.1),
         }
     }
@@ -123,25 +123,34 @@ impl Assembly {
         }
     }
 
+    /// The error of an entry whose outcome has so many bytes, if there is no room for them.
+    pub(crate) fn excess(&self, bytes: usize, limits: &Limits) -> Option<ErrorObject> {
+        let is_over = self.out.len() + self.held_bytes + bytes > limits.batch_reply;
+        is_over.then(|| too_large(limits.batch_reply))
+    }
+
     /// An outcome that is held counts against the limit from then on, and not only when it is written.
     fn keep(&mut self, outcome: EntryOutcome<'_>, limits: &Limits) -> Kept {
         let of_error = |error: &ErrorObject| error.data.as_ref().map_or(0, |data| data.as_bytes().len());
         let size = match outcome {
             EntryOutcome::Value(json) => json.as_bytes().len(),
             EntryOutcome::Error(error) => of_error(error),
-            EntryOutcome::Stream(..) => 0,
+            EntryOutcome::Stream(.., members) => members.map_or(0, |members| members.as_bytes().len()),
             EntryOutcome::Extended(outcome, members) => {
                 outcome.map_or_else(of_error, |json| json.as_bytes().len()) + members.as_bytes().len()
             }
         };
-        if self.out.len() + self.held_bytes + size > limits.batch_reply {
-            return Kept::Error(too_large(limits.batch_reply));
+        let is_stream = matches!(outcome, EntryOutcome::Stream(..));
+        if let Some(error) = self.excess(size, limits).filter(|_| !is_stream) {
+            return Kept::Error(error);
         }
         self.held_bytes += size;
         match outcome {
             EntryOutcome::Value(json) => Kept::Value(json.clone()),
             EntryOutcome::Error(error) => Kept::Error(error.clone()),
-            EntryOutcome::Stream(id, flag) => Kept::Stream(id.clone(), flag.clone()),
+            EntryOutcome::Stream(id, flag, members) => {
+                Kept::Stream(Box::new((id.clone(), flag.clone(), members.cloned())))
+            }
             EntryOutcome::Extended(outcome, members) => {
                 let outcome = outcome.cloned().map_err(ErrorObject::clone);
                 Kept::Extended(Box::new((outcome, members.clone())))
@@ -181,8 +190,8 @@ impl Assembly {
         let start = self.out.len();
         let (members, outcome) = match outcome {
             EntryOutcome::Extended(outcome, members) => (Some(members), outcome),
-            EntryOutcome::Stream(subscription, flag) => {
-                codec::stream_start(&mut self.out, id, subscription, flag);
+            EntryOutcome::Stream(subscription, flag, members) => {
+                codec::stream_start(&mut self.out, id, subscription, flag, members);
                 return (End::Value, self.out.len() - start);
             }
             EntryOutcome::Value(json) => (None, Ok(json)),

@@ -245,6 +245,12 @@ impl Batch {
         }
     }
 
+    /// The error of an entry that opens a stream with these members beside it, if there is no room for them. A stream that is
+    /// announced begins, so this is asked for before.
+    pub(crate) fn excess(&self, members: &Json) -> Option<ErrorObject> {
+        self.assembly.excess(members.as_bytes().len(), &self.engine.settings.limits)
+    }
+
     /// Takes the reply to an entry that is a notification.
     pub(crate) fn note_done(&mut self, index: usize, outcome: &Outcome, watch: Option<Box<Watch>>) {
         let end = end_of_notification(outcome);

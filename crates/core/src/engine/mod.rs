@@ -29,7 +29,7 @@ pub(crate) use self::batch::{Batch, Stop};
 pub(crate) use self::begin::{Begun, complete};
 pub(crate) use self::cancel::CancelFlag;
 pub use self::exchange::{Answer, Exchange};
-pub(crate) use self::outcome::{end_of_notification, respond, respond_with, within};
+pub(crate) use self::outcome::{end_of_notification, respond, respond_with, too_large, within};
 pub use self::outputs::{Cause, Delivery, First, Output, Outputs};
 pub(crate) use self::running::{Running, Streaming, moment_after};
 pub(crate) use self::watch::{Began, Watch};

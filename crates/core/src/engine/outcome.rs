@@ -89,7 +89,8 @@ fn is_within(outcome: Result<&Json, &ErrorObject>, limit: usize) -> bool {
     }
 }
 
-fn too_large(limit: usize) -> ErrorObject {
+/// The error of a reply that has more than `limit` bytes.
+pub(crate) fn too_large(limit: usize) -> ErrorObject {
     let detail = format!("the reply has more than {limit} bytes (limits.reply)");
     ErrorObject::from_code(Code::REPLY_TOO_LARGE).with_detail(detail).with_fault(EngineFault::TooLarge)
 }

@@ -113,13 +113,12 @@ impl Running {
     /// The reply, its stream collected or sent if it is not to stay one.
     async fn work(mut self) -> Reply {
         let reply = poll_fn(|cx| self.poll_reply(cx)).await;
-        match (reply.outcome, &self.streaming) {
-            (Outcome::Stream(items), Streaming::Collect) => collect(items, self.limit).await.into(),
-            (Outcome::Stream(items), Streaming::Tell(to)) => {
-                tell(items, &to.0, &to.1, self.limit).await.into()
-            }
-            (outcome, _) => Reply { outcome, extra: reply.extra },
-        }
+        let whole = match (reply.outcome, &self.streaming) {
+            (Outcome::Stream(items), Streaming::Collect) => collect(items, self.limit).await,
+            (Outcome::Stream(items), Streaming::Tell(to)) => tell(items, &to.0, &to.1, self.limit).await,
+            (outcome, _) => return Reply { outcome, extra: reply.extra },
+        };
+        Reply { extra: reply.extra, ..whole.into() }
     }
 
     fn poll_reply(&mut self, cx: &mut Poller<'_>) -> Poll<Reply> {
