@@ -18,6 +18,8 @@ use super::fault::Fault;
 use super::head::restart;
 use super::in_flight::{InFlight, InFlightCount};
 use super::options::Options;
+#[cfg(feature = "ws")]
+use super::rules::Decision;
 use super::rules::Rules;
 use super::server_tap;
 use super::sse::StreamGuard;
@@ -244,15 +246,18 @@ where
         #[cfg_attr(not(feature = "ws"), expect(unused_mut, reason = "only upgrades take something out"))]
         let mut admitted = rules.admit(request.map(Box::pin));
         #[cfg(feature = "ws")]
-        if let (Some(on), Some(upgrade)) = (on, Upgrade::of(&mut admitted))
-            && let Some(permit) = state.admit(None)
-        {
-            let (rules, cx, in_flight) = (Arc::clone(rules), cx.clone(), in_flight.clone());
-            state.forget_finished();
-            permit.spawn(|permit| async move {
-                upgrade.go_on_mounted(on, rules, cx, permit).await;
-                drop(in_flight);
-            });
+        if let (Some(on), Some(upgrade)) = (on, Upgrade::of(&mut admitted)) {
+            if let Some(permit) = state.admit(None) {
+                let (rules, cx, in_flight) = (Arc::clone(rules), cx.clone(), in_flight.clone());
+                state.forget_finished();
+                permit.spawn(|permit| async move {
+                    upgrade.go_on_mounted(on, rules, cx, permit).await;
+                    drop(in_flight);
+                });
+            } else {
+                restart(&mut admitted.headers, true);
+                admitted.decision = Decision::Refused(Fault::NoConnection);
+            }
         }
         let (rules, state) = (Arc::clone(rules), Arc::clone(state));
         Answering(Box::pin(answer(MountedRequest { rules, state, cx, in_flight }, admitted)))
@@ -274,5 +279,36 @@ impl Future for Answering {
 impl fmt::Debug for Answering {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Answering(..)")
+    }
+}
+
+#[cfg(all(test, feature = "ws"))]
+mod tests {
+    use http::{StatusCode, header};
+    use switchboard_core::Router;
+    use tower_service::Service as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_websocket_without_a_permit_is_refused_before_it_is_promised() {
+        let mut endpoint = Endpoint::mounted(Router::builder().build().unwrap());
+        let rules = endpoint.rules(None);
+        let options = ServerOptions { connections: 0, ..ServerOptions::default() };
+        let state = ServerState::new(rules.engine.clone(), options, Extensions::default(), Arc::default());
+        let mounted = Mounted { rules, state, in_flight: Arc::default() };
+        assert!(endpoint.0.mounted.set(mounted).is_ok());
+        let request = Request::get("/rpc")
+            .header(header::HOST, "localhost")
+            .header(header::CONNECTION, "upgrade")
+            .header(header::UPGRADE, "websocket")
+            .header(header::SEC_WEBSOCKET_VERSION, "13")
+            .header(header::SEC_WEBSOCKET_KEY, "dGhlIHNhbXBsZSBub25jZQ==")
+            .body(Body::new(bytes::Bytes::new()))
+            .unwrap();
+        let response = endpoint.call(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(response.headers()[header::RETRY_AFTER], "1");
+        assert!(!response.headers().contains_key(header::SEC_WEBSOCKET_ACCEPT));
     }
 }
