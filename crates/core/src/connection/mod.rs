@@ -105,6 +105,9 @@ const BYTES_AT_ONCE: usize = 64 << 10;
 
 impl Connection {
     /// A connection over these frames, whose calls are answered by `engine` in this context; and its peer, to be called.
+    ///
+    /// The session of the context becomes that of the connection, if it is [exclusive](Session::is_exclusive) and belongs to
+    /// no other connection. Otherwise the connection gets a new session with the same origin.
     pub fn new(
         source: impl FrameSource,
         sink: impl FrameSink,
@@ -115,9 +118,8 @@ impl Connection {
         let remote = RemoteShared::new(Arc::clone(&settings));
         let peer = Peer::new(RemotePeer::new(Arc::clone(&remote)));
         let cx = cx.into();
-        let session = cx.session().for_connection();
         let ending = Arc::clone(&remote);
-        session.attach(peer.clone(), move || ending.drain());
+        let session = cx.session().for_connection(&peer, move || ending.drain());
         engine.note_opened(&session);
         let cx = cx.in_session(session.clone());
         let (source, sink) = tapped(Box::new(source), Box::new(sink), &settings);
