@@ -34,7 +34,10 @@ impl Text {
 
     /// A copy that shares nothing.
     pub(crate) fn detached(&self) -> Text {
-        Text::copy_from(self.as_bytes())
+        match self {
+            Text::Inline { .. } => self.clone(),
+            Text::Shared(bytes) => Text::copy_from(bytes),
+        }
     }
 
     /// The part `start..end` of a frame, shared unless it is short.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::code::Code;
 use crate::codec;
 use crate::context::Version;
-use crate::engine::outcome::respond_with;
+use crate::engine::outcome::{respond, respond_with};
 use crate::engine::watch::Watch;
 use crate::error::{EngineFault, ErrorObject};
 use crate::id::Id;
@@ -92,9 +92,29 @@ impl Assembly {
     }
 
     /// Takes the outcome of the entry at `index`. Says how the entry ended and with how many bytes, if that is decided now;
-    /// if not, whoever `watch` gives is told later.
+    /// if not, the observed call that `watch` gives is ended later.
     #[inline(always)]
     pub(crate) fn answer(
+        &mut self,
+        index: usize,
+        version: Version,
+        id: &Id,
+        outcome: Result<&Json, &ErrorObject>,
+        limits: &Limits,
+        watch: impl FnOnce() -> Option<Box<Watch>>,
+    ) -> Option<(End, usize)> {
+        if index == self.next && self.held.is_empty() {
+            let ended = self.write(version, id, outcome, limits);
+            self.next += 1;
+            Some(ended)
+        } else {
+            self.answer_later(index, version, id, outcome.into(), limits, watch());
+            None
+        }
+    }
+
+    /// The same for outcomes of every kind, which need not be as fast.
+    pub(crate) fn answer_any(
         &mut self,
         index: usize,
         version: Version,
@@ -104,14 +124,27 @@ impl Assembly {
         watch: impl FnOnce() -> Option<Box<Watch>>,
     ) -> Option<(End, usize)> {
         if index == self.next && self.held.is_empty() {
-            let ended = self.write(version, id, outcome, limits);
+            let ended = self.write_any(version, id, outcome, limits);
             self.next += 1;
             Some(ended)
         } else {
-            let kept = self.keep(outcome, limits);
-            self.hold(index, Held::Done(version, id.clone(), kept, watch()), limits);
+            self.answer_later(index, version, id, outcome, limits, watch());
             None
         }
+    }
+
+    #[inline(never)]
+    fn answer_later(
+        &mut self,
+        index: usize,
+        version: Version,
+        id: &Id,
+        outcome: EntryOutcome<'_>,
+        limits: &Limits,
+        watch: Option<Box<Watch>>,
+    ) {
+        let kept = self.keep(outcome, limits);
+        self.hold(index, Held::Done(version, id.clone(), kept, watch), limits);
     }
 
     /// Leaves the entry at `index` without an answer.
@@ -167,7 +200,7 @@ impl Assembly {
         while let Some(Held::Skipped | Held::Done(..)) = self.held.front() {
             self.next += 1;
             if let Some(Held::Done(version, id, kept, watch)) = self.held.pop_front() {
-                let (end, bytes) = self.write(version, &id, kept.as_outcome(), limits);
+                let (end, bytes) = self.write_any(version, &id, kept.as_outcome(), limits);
                 if let Some(watch) = watch {
                     watch.end(end, bytes);
                 }
@@ -183,29 +216,64 @@ impl Assembly {
         &mut self,
         version: Version,
         id: &Id,
+        outcome: Result<&Json, &ErrorObject>,
+        limits: &Limits,
+    ) -> (End, usize) {
+        let start = self.begin_entry();
+        let end = respond(&mut self.out, version, id, outcome, limits.reply);
+        // An error without data is as short as what would replace it.
+        let has_content = outcome.map_or_else(|error| error.data.is_some(), |_| true);
+        if has_content && self.is_full(limits) {
+            return self.replace(start, version, id, limits);
+        }
+        (end, self.out.len() - start)
+    }
+
+    #[inline(never)]
+    fn write_any(
+        &mut self,
+        version: Version,
+        id: &Id,
         outcome: EntryOutcome<'_>,
         limits: &Limits,
     ) -> (End, usize) {
-        self.out.push(if self.out.is_empty() { b'[' } else { b',' });
-        let start = self.out.len();
-        let (members, outcome) = match outcome {
-            EntryOutcome::Extended(outcome, members) => (Some(members), outcome),
+        let (outcome, members) = match outcome {
+            EntryOutcome::Value(json) => return self.write(version, id, Ok(json), limits),
+            EntryOutcome::Error(error) => return self.write(version, id, Err(error), limits),
             EntryOutcome::Stream(subscription, flag, members) => {
+                let start = self.begin_entry();
                 codec::stream_start(&mut self.out, id, subscription, flag, members);
                 return (End::Value, self.out.len() - start);
             }
-            EntryOutcome::Value(json) => (None, Ok(json)),
-            EntryOutcome::Error(error) => (None, Err(error)),
+            EntryOutcome::Extended(outcome, members) => (outcome, members),
         };
-        let mut end = respond_with(&mut self.out, version, id, outcome, members, limits.reply);
-        // The bracket that closes the batch counts too. An error without data is as short as what would replace it.
-        let has_content = members.is_some() || outcome.map_or_else(|error| error.data.is_some(), |_| true);
-        if has_content && self.out.len() >= limits.batch_reply {
-            self.out.truncate(start);
-            codec::response(&mut self.out, version, id, Err(&too_large(limits.batch_reply)));
-            end = End::TooLarge;
+        let start = self.begin_entry();
+        let end = respond_with(&mut self.out, version, id, outcome, Some(members), limits.reply);
+        if self.is_full(limits) {
+            return self.replace(start, version, id, limits);
         }
         (end, self.out.len() - start)
+    }
+
+    /// Writes what stands before an entry. Gives the place where the entry begins.
+    #[inline(always)]
+    fn begin_entry(&mut self) -> usize {
+        self.out.push(if self.out.is_empty() { b'[' } else { b',' });
+        self.out.len()
+    }
+
+    /// Whether the answer is longer than it may be. The bracket that closes it counts too.
+    #[inline(always)]
+    fn is_full(&self, limits: &Limits) -> bool {
+        self.out.len() >= limits.batch_reply
+    }
+
+    /// Puts an error in the place of the entry that begins at `start`.
+    #[cold]
+    fn replace(&mut self, start: usize, version: Version, id: &Id, limits: &Limits) -> (End, usize) {
+        self.out.truncate(start);
+        codec::response(&mut self.out, version, id, Err(&too_large(limits.batch_reply)));
+        (End::TooLarge, self.out.len() - start)
     }
 
     /// The whole answer, once every entry has its outcome; nothing if none is answered (J2-44).
@@ -239,7 +307,7 @@ mod tests {
                     1 => assembly.skip(1, &limits),
                     _ => {
                         let id = Id::from(index as u64);
-                        let outcome = EntryOutcome::Value(&Json::NULL);
+                        let outcome = Ok(&Json::NULL);
                         assembly.answer(index, Version::V2, &id, outcome, &limits, || None);
                     }
                 }
@@ -265,7 +333,7 @@ mod tests {
         let mut assembly = Assembly::new(2);
         for index in 0..2 {
             let long = Json::encode_ref(&"x".repeat(100)).unwrap();
-            let outcome = EntryOutcome::Value(&long);
+            let outcome = Ok(&long);
             assembly.answer(index, Version::V2, &Id::NULL, outcome, &limits, || None);
         }
         let text = String::from_utf8(assembly.finish().unwrap()).unwrap();

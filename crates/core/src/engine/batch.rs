@@ -155,8 +155,8 @@ impl Batch {
             }
             let future = begin_unguarded(&*self.engine.service, &self.call);
             let outcome = match (future.as_plain(), self.call.id()) {
-                (Some(Outcome::Value(json)), Some(id)) => (id, EntryOutcome::Value(json)),
-                (Some(Outcome::Error(error)), Some(id)) => (id, EntryOutcome::Error(error)),
+                (Some(Outcome::Value(json)), Some(id)) => (id, Ok(json)),
+                (Some(Outcome::Error(error)), Some(id)) => (id, Err(error)),
                 (Some(outcome), None) => {
                     let ended = end_of_notification(outcome);
                     if let Some(began) = began {
@@ -207,7 +207,7 @@ impl Batch {
         match (outcome, self.call.id()) {
             (Some(outcome), Some(id)) => {
                 let version = self.call.cx.version;
-                self.assembly.answer(index, version, id, outcome.into(), limits, || None);
+                self.assembly.answer_any(index, version, id, outcome.into(), limits, || None);
                 self.open -= 1;
             }
             _ => self.skip(index),
@@ -238,7 +238,7 @@ impl Batch {
     ) {
         let mut watch = watch;
         let limits = &self.engine.settings.limits;
-        let ended = self.assembly.answer(index, version, id, outcome, limits, || watch.take());
+        let ended = self.assembly.answer_any(index, version, id, outcome, limits, || watch.take());
         self.open -= 1;
         if let (Some((end, bytes)), Some(watch)) = (ended, watch) {
             watch.end(end, bytes);
