@@ -8,7 +8,7 @@ use tokio::task::{AbortHandle, Id as TaskId, JoinSet};
 use crate::call::Call;
 use crate::codec::Loaded;
 use crate::context::{Context, Version};
-use crate::engine::{Batch, CancelFlag, Engine, Running, Watch, complete};
+use crate::engine::{Batch, CancelFlag, Engine, ObservedCall, Running, complete};
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::name::Name;
@@ -24,7 +24,7 @@ pub(super) struct Calls {
     is_marked: bool,
     /// What was admitted and waits for a notification before it.
     waiting: VecDeque<Waiting>,
-    /// What is not done after its first step runs as a task of its own, so that reading never waits for it.
+    /// What is not done after its first step runs as a task, so that reading never waits for it.
     tasks: JoinSet<Reply>,
     running: HashMap<TaskId, Task>,
     /// The notification that everything after it waits for.
@@ -61,13 +61,13 @@ struct Task {
     place: Place,
     cancel: CancelFlag,
     abort: AbortHandle,
-    watch: Option<Box<Watch>>,
+    watch: Option<Box<ObservedCall>>,
 }
 
 /// Where the answer to a call belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Into a frame of its own.
+    /// Into a separate frame.
     Alone,
     /// Into the answer to this batch, as this entry.
     Batch(u64, usize),
@@ -79,7 +79,7 @@ pub(super) struct Done {
     pub(super) id: Option<Id>,
     pub(super) place: Place,
     pub(super) reply: Reply,
-    pub(super) watch: Option<Box<Watch>>,
+    pub(super) watch: Option<Box<ObservedCall>>,
 }
 
 impl Calls {
@@ -209,7 +209,7 @@ impl Calls {
         call: &Call,
         mut running: Running,
         place: Place,
-        watch: Option<Box<Watch>>,
+        watch: Option<Box<ObservedCall>>,
     ) {
         let cancel = running.cancel_flag();
         let abort = self.tasks.spawn(running.finish());
@@ -229,7 +229,7 @@ impl Calls {
         while let Poll::Ready(Some(joined)) = self.tasks.poll_join_next_with_id(cx) {
             let (task, reply) = match joined {
                 Ok((task, reply)) => (task, reply),
-                // Whoever aborted it has answered it.
+                // It was answered when it was aborted.
                 Err(error) if error.is_cancelled() => continue,
                 Err(error) => (error.id(), Reply::error(ErrorObject::internal(&error))),
             };

@@ -13,7 +13,7 @@ use crate::code::Code;
 use crate::codec;
 use crate::connection::receive::subscription;
 use crate::connection::{BYTES_AT_ONCE, FrameSink};
-use crate::engine::{Watch, within};
+use crate::engine::{ObservedCall, within};
 use crate::error::ErrorObject;
 use crate::gap::Gap;
 use crate::id::Id;
@@ -41,7 +41,7 @@ pub(super) struct OpeningStream {
     pub(super) subscription: Json,
     pub(super) call: Id,
     pub(super) items: Items,
-    pub(super) watch: Option<Box<Watch>>,
+    pub(super) watch: Option<Box<ObservedCall>>,
 }
 
 struct Handle {
@@ -54,7 +54,7 @@ struct Handle {
     /// How many items were sent, and how many bytes they had.
     sent: u64,
     bytes: usize,
-    watch: Option<Box<Watch>>,
+    watch: Option<Box<ObservedCall>>,
 }
 
 impl Handle {
@@ -145,7 +145,7 @@ impl Outgoing {
         self.open.remove(id).map(Handle::stop).is_some()
     }
 
-    /// Whether a call unsubscribes from a stream that goes by names of its own.
+    /// Whether a call unsubscribes from a stream with other names than ours.
     pub(super) fn is_unsubscribe(&self, call: &Call) -> bool {
         let is_its_name =
             |handle: &Handle| handle.names.as_ref().is_some_and(|names| names.unsubscribe == call.method);
@@ -165,7 +165,7 @@ impl Outgoing {
         found.is_some_and(|id| self.unsubscribe(&id))
     }
 
-    /// Ends every stream with an error that its reader is told.
+    /// Ends every stream with an error, which is sent to its reader.
     pub(super) fn end_all(&mut self, error: &ErrorObject, spelling: &Streams, sink: &mut dyn FrameSink) {
         for (id, mut handle) in std::mem::take(&mut self.open) {
             handle.note_end(Some(error.code));
@@ -246,7 +246,8 @@ struct Sending {
     items: Abortable<SharedItems>,
     /// What is missing before the next item.
     gap: Option<Gap>,
-    /// Whether a gap is told at once where no item follows. Others have no word for that: there it waits for the next.
+    /// Whether a gap is sent at once where no item follows. Other families have no message for that: there it waits for the
+    /// next item.
     tells_gaps: bool,
     is_done: bool,
 }

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use crate::code::Code;
 use crate::codec;
 use crate::context::Version;
+use crate::engine::observed::ObservedCall;
 use crate::engine::outcome::{respond, respond_with};
-use crate::engine::watch::Watch;
 use crate::error::{EngineFault, ErrorObject};
 use crate::id::Id;
 use crate::json::Json;
@@ -21,20 +21,20 @@ pub(crate) struct Assembly {
     /// The first entry without an outcome.
     next: usize,
     /// The entries from `next` on. Empty as long as every entry was done at once.
-    held: VecDeque<Held>,
+    held: VecDeque<HeldEntry>,
     /// How many bytes of results are held.
     held_bytes: usize,
 }
 
 #[derive(Default)]
-enum Held {
+enum HeldEntry {
     /// There is no outcome yet.
     #[default]
     Missing,
     /// It is not answered.
     Skipped,
     /// Its outcome waits for those before it.
-    Done(Version, Id, Kept, Option<Box<Watch>>),
+    Done(Version, Id, HeldOutcome, Option<Box<ObservedCall>>),
 }
 
 /// How an entry ended.
@@ -68,20 +68,20 @@ impl<'a> From<Result<&'a Json, &'a ErrorObject>> for EntryOutcome<'a> {
 }
 
 /// An outcome that is kept.
-enum Kept {
+enum HeldOutcome {
     Value(Json),
     Error(ErrorObject),
     Stream(Box<(Json, Json, Option<Json>)>),
     Extended(Box<(Result<Json, ErrorObject>, Json)>),
 }
 
-impl Kept {
+impl HeldOutcome {
     fn as_outcome(&self) -> EntryOutcome<'_> {
         match self {
-            Kept::Value(json) => EntryOutcome::Value(json),
-            Kept::Error(error) => EntryOutcome::Error(error),
-            Kept::Stream(stream) => EntryOutcome::Stream(&stream.0, &stream.1, stream.2.as_ref()),
-            Kept::Extended(both) => EntryOutcome::Extended(both.0.as_ref(), &both.1),
+            HeldOutcome::Value(json) => EntryOutcome::Value(json),
+            HeldOutcome::Error(error) => EntryOutcome::Error(error),
+            HeldOutcome::Stream(stream) => EntryOutcome::Stream(&stream.0, &stream.1, stream.2.as_ref()),
+            HeldOutcome::Extended(both) => EntryOutcome::Extended(both.0.as_ref(), &both.1),
         }
     }
 }
@@ -101,7 +101,7 @@ impl Assembly {
         id: &Id,
         outcome: Result<&Json, &ErrorObject>,
         limits: &Limits,
-        watch: impl FnOnce() -> Option<Box<Watch>>,
+        watch: impl FnOnce() -> Option<Box<ObservedCall>>,
     ) -> Option<(End, usize)> {
         if index == self.next && self.held.is_empty() {
             let ended = self.write(version, id, outcome, limits);
@@ -121,7 +121,7 @@ impl Assembly {
         id: &Id,
         outcome: EntryOutcome<'_>,
         limits: &Limits,
-        watch: impl FnOnce() -> Option<Box<Watch>>,
+        watch: impl FnOnce() -> Option<Box<ObservedCall>>,
     ) -> Option<(End, usize)> {
         if index == self.next && self.held.is_empty() {
             let ended = self.write_any(version, id, outcome, limits);
@@ -141,10 +141,10 @@ impl Assembly {
         id: &Id,
         outcome: EntryOutcome<'_>,
         limits: &Limits,
-        watch: Option<Box<Watch>>,
+        watch: Option<Box<ObservedCall>>,
     ) {
         let kept = self.keep(outcome, limits);
-        self.hold(index, Held::Done(version, id.clone(), kept, watch), limits);
+        self.hold(index, HeldEntry::Done(version, id.clone(), kept, watch), limits);
     }
 
     /// Leaves the entry at `index` without an answer.
@@ -152,7 +152,7 @@ impl Assembly {
         if index == self.next && self.held.is_empty() {
             self.next += 1;
         } else {
-            self.hold(index, Held::Skipped, limits);
+            self.hold(index, HeldEntry::Skipped, limits);
         }
     }
 
@@ -163,7 +163,7 @@ impl Assembly {
     }
 
     /// An outcome that is held counts against the limit from then on, and not only when it is written.
-    fn keep(&mut self, outcome: EntryOutcome<'_>, limits: &Limits) -> Kept {
+    fn keep(&mut self, outcome: EntryOutcome<'_>, limits: &Limits) -> HeldOutcome {
         let of_error = |error: &ErrorObject| error.data.as_ref().map_or(0, |data| data.as_bytes().len());
         let size = match outcome {
             EntryOutcome::Value(json) => json.as_bytes().len(),
@@ -175,31 +175,31 @@ impl Assembly {
         };
         let is_stream = matches!(outcome, EntryOutcome::Stream(..));
         if let Some(error) = self.excess(size, limits).filter(|_| !is_stream) {
-            return Kept::Error(error);
+            return HeldOutcome::Error(error);
         }
         self.held_bytes += size;
         match outcome {
-            EntryOutcome::Value(json) => Kept::Value(json.clone()),
-            EntryOutcome::Error(error) => Kept::Error(error.clone()),
+            EntryOutcome::Value(json) => HeldOutcome::Value(json.clone()),
+            EntryOutcome::Error(error) => HeldOutcome::Error(error.clone()),
             EntryOutcome::Stream(id, flag, members) => {
-                Kept::Stream(Box::new((id.clone(), flag.clone(), members.cloned())))
+                HeldOutcome::Stream(Box::new((id.clone(), flag.clone(), members.cloned())))
             }
             EntryOutcome::Extended(outcome, members) => {
                 let outcome = outcome.cloned().map_err(ErrorObject::clone);
-                Kept::Extended(Box::new((outcome, members.clone())))
+                HeldOutcome::Extended(Box::new((outcome, members.clone())))
             }
         }
     }
 
-    fn hold(&mut self, index: usize, held: Held, limits: &Limits) {
+    fn hold(&mut self, index: usize, held: HeldEntry, limits: &Limits) {
         let place = index - self.next;
         if place >= self.held.len() {
-            self.held.resize_with(place + 1, Held::default);
+            self.held.resize_with(place + 1, HeldEntry::default);
         }
         self.held[place] = held;
-        while let Some(Held::Skipped | Held::Done(..)) = self.held.front() {
+        while let Some(HeldEntry::Skipped | HeldEntry::Done(..)) = self.held.front() {
             self.next += 1;
-            if let Some(Held::Done(version, id, kept, watch)) = self.held.pop_front() {
+            if let Some(HeldEntry::Done(version, id, kept, watch)) = self.held.pop_front() {
                 let (end, bytes) = self.write_any(version, &id, kept.as_outcome(), limits);
                 if let Some(watch) = watch {
                     watch.end(end, bytes);

@@ -1,4 +1,4 @@
-//! The entries of a batch: started in order, answered in order, whoever runs those that take time.
+//! The entries of a batch: started in order and answered in order, whatever runs those that take time.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -8,9 +8,9 @@ use crate::context::{Context, Version};
 use crate::engine::Engine;
 use crate::engine::assembly::{Assembly, EntryOutcome};
 use crate::engine::begin::{begin_unguarded, complete};
+use crate::engine::observed::{ObservedCall, ObservedStart};
 use crate::engine::outcome::{end_of_notification, refusal_of};
 use crate::engine::running::crash_error;
-use crate::engine::watch::{Began, Watch};
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::Json;
@@ -39,7 +39,7 @@ pub(crate) struct Batch {
     /// Whether the call's context has more than that of the batch.
     is_marked: bool,
     /// What the observer knows of the entry that is being started, for the case that it panics.
-    starting: Option<Began>,
+    starting: Option<ObservedStart>,
     /// The entries that had their outcome before their turn, if there are any.
     early: Option<Box<[bool]>>,
     assembly: Assembly,
@@ -52,7 +52,7 @@ pub(crate) enum Stop {
     /// Others shall have a turn.
     Pause,
     /// The entry at this index has no reply yet, or one that takes time. It is the batch's [call](Batch::call).
-    Waiting(usize, ReplyFuture, Option<Box<Watch>>),
+    Waiting(usize, ReplyFuture, Option<Box<ObservedCall>>),
     /// The entry at this index asks for no call.
     Other(usize, Box<Message>),
     /// The entry at this index is for the session itself. It is the batch's [call](Batch::call).
@@ -194,7 +194,7 @@ impl Batch {
     }
 
     /// Keeps seeing the entry that was started last.
-    pub(crate) fn watch(&self, began: Option<Began>) -> Option<Box<Watch>> {
+    pub(crate) fn watch(&self, began: Option<ObservedStart>) -> Option<Box<ObservedCall>> {
         began?.watch(&self.engine, &self.call)
     }
 }
@@ -234,7 +234,7 @@ impl Batch {
         version: Version,
         id: &Id,
         outcome: EntryOutcome<'_>,
-        watch: Option<Box<Watch>>,
+        watch: Option<Box<ObservedCall>>,
     ) {
         let mut watch = watch;
         let limits = &self.engine.settings.limits;
@@ -252,7 +252,7 @@ impl Batch {
     }
 
     /// Takes the reply to an entry that is a notification.
-    pub(crate) fn note_done(&mut self, index: usize, outcome: &Outcome, watch: Option<Box<Watch>>) {
+    pub(crate) fn note_done(&mut self, index: usize, outcome: &Outcome, watch: Option<Box<ObservedCall>>) {
         let end = end_of_notification(outcome);
         if let Some(watch) = watch {
             watch.end(end, 0);

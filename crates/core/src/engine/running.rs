@@ -49,12 +49,12 @@ pub(crate) enum Streaming {
 }
 
 impl Streaming {
-    /// Where nothing but one answer can be sent. A stream that nobody reads, because its call is a notification, is dropped.
+    /// Where nothing but one answer can be sent. The stream of a notification has no reader and is dropped.
     pub(crate) fn whole(call: &Call) -> Streaming {
         if call.is_notification() { Streaming::Open } else { Streaming::Collect }
     }
 
-    /// How the streams of a duplex session are told: by messages of the session, or as partial results where its dialect has
+    /// How the streams of a duplex session are sent: as messages of the session, or as partial results where its dialect has
     /// those.
     pub(crate) fn over_session(call: &Call, profile: &Profile) -> Streaming {
         if profile.streams.partial.is_none() || call.is_notification() {
