@@ -72,6 +72,12 @@ impl Call {
         self.id.is_none()
     }
 
+    /// The same call without its parameters, sharing no buffer: it does not keep the frame that the call came in.
+    pub(crate) fn without_params(&self) -> Call {
+        let (method, id) = (self.method.detached(), self.id.as_ref().map(Id::detached));
+        Call { method, params: None, cx: self.cx.clone(), id }
+    }
+
     /// A call of nothing, to be filled in.
     pub(crate) fn blank(cx: Context) -> Call {
         Call { method: Name::from_static(""), params: None, cx, id: None }

@@ -16,11 +16,13 @@ use crate::call::{Call, StreamWanted};
 use crate::codec::members;
 use crate::context::{Context, Version};
 use crate::engine::moment_after;
+use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::Json;
 use crate::metadata::Metadata;
 use crate::name::Name;
 use crate::peer::Peer;
+use crate::reply::Outcome;
 use crate::service::Service;
 use crate::text::Text;
 
@@ -151,11 +153,21 @@ pub(crate) struct ProgressTo {
 }
 
 impl ProgressTo {
-    pub(crate) fn send(&self, peer: &Peer, value: &Json) -> impl Future<Output = ()> + Send + use<> {
+    /// Sends it, or says why it cannot be sent.
+    pub(crate) fn send(
+        &self,
+        peer: &Peer,
+        value: &Json,
+    ) -> impl Future<Output = Result<(), ErrorObject>> + Send + use<> {
         let params = format!("{{\"{}\":{},\"value\":{value}}}", self.member, self.token);
         let params = Json::from_text(Text::from_vec(params.into_bytes()));
         let sent = Service::call(peer, &Call::notification(self.method.clone(), Some(params)));
-        async { drop(sent.await) }
+        async {
+            match sent.await.outcome {
+                Outcome::Error(error) => Err(error),
+                Outcome::Value(_) | Outcome::Stream(_) => Ok(()),
+            }
+        }
     }
 }
 
@@ -184,8 +196,10 @@ impl Context {
             }
         };
         async {
-            if let Some(sent) = sent {
-                sent.await;
+            if let Some(sent) = sent
+                && let Err(error) = sent.await
+            {
+                tracing::debug!(%error, "progress was not sent");
             }
         }
     }

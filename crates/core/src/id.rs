@@ -33,6 +33,12 @@ impl Id {
         self.0.as_bytes()
     }
 
+    /// A copy that shares no buffer, to be kept longer than the frame that the identifier came in.
+    #[must_use]
+    pub fn detached(&self) -> Id {
+        Id(self.0.detached())
+    }
+
     /// Whether this is `null`.
     #[must_use]
     pub fn is_null(&self) -> bool {

@@ -144,10 +144,10 @@ impl Json {
         self.0.as_str()
     }
 
-    /// A copy that shares no buffer, for whoever keeps it long.
+    /// A copy that shares no buffer, to be kept longer than the frame that the text came in.
     #[must_use]
     pub fn detached(&self) -> Json {
-        Json(Text::copy_from(self.as_bytes()))
+        Json(self.0.detached())
     }
 
     /// The part of this text that `part` points into. `part` must itself be one JSON text.

@@ -27,6 +27,12 @@ impl Name {
         self.0.as_bytes()
     }
 
+    /// A copy that shares no buffer, to be kept longer than the frame that the name came in.
+    #[must_use]
+    pub fn detached(&self) -> Name {
+        Name(self.0.detached())
+    }
+
     /// Whether the name begins with `rpc.`, which the specification keeps for extensions of the protocol (J2-06).
     #[must_use]
     pub fn is_reserved(&self) -> bool {

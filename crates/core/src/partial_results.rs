@@ -1,6 +1,7 @@
 //! Streams told as partial results, sent and received: items come as progress, and the response comes last (LSP-P-05).
 
 use futures_util::StreamExt;
+use tokio::task::coop::consume_budget;
 
 use crate::call::{Call, StreamWanted};
 use crate::call_options::ProgressTo;
@@ -81,6 +82,8 @@ pub(crate) async fn tell(
 ) -> Result<Json, ErrorObject> {
     let mut chunks = items.ready_chunks(AT_ONCE);
     while let Some(chunk) = chunks.next().await {
+        // A stream that always has an item must not keep others from theirs.
+        consume_budget().await;
         let mut array = Vec::new();
         let mut outcome = Ok(());
         for item in chunk {
@@ -102,7 +105,8 @@ pub(crate) async fn tell(
         }
         if !array.is_empty() {
             array.push(b']');
-            to.send(cx.peer(), &Json::from_text(Text::from_vec(array))).await;
+            // What is not sent must not be missing from a response that says otherwise.
+            to.send(cx.peer(), &Json::from_text(Text::from_vec(array))).await?;
         }
         outcome?;
     }

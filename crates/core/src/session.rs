@@ -248,7 +248,7 @@ impl Session {
 /// What the engine and its owners do.
 impl Session {
     /// Says who is called back over this session, and what ends it. False if that was said before.
-    pub(crate) fn attach(&self, peer: Peer, closer: impl Fn() + Send + Sync + 'static) -> bool {
+    fn attach(&self, peer: Peer, closer: impl Fn() + Send + Sync + 'static) -> bool {
         if self.0.peer.set(peer).is_err() {
             return false;
         }
@@ -256,11 +256,19 @@ impl Session {
         true
     }
 
-    /// The session of a connection that takes over from this one: itself, if it belongs to one caller and no connection, and
-    /// one with the same origin otherwise.
-    pub(crate) fn for_connection(&self) -> Session {
-        let is_free = self.0.is_exclusive && self.0.peer.get().is_none();
-        if is_free { self.clone() } else { Session::new(self.0.origin.clone()) }
+    /// The session of a connection with this peer: this one, if it belongs to one caller and to no connection yet, and a new one
+    /// with the same origin otherwise. Of two connections that want the same session at once, one gets it.
+    pub(crate) fn for_connection(
+        &self,
+        peer: &Peer,
+        closer: impl Fn() + Clone + Send + Sync + 'static,
+    ) -> Session {
+        if self.0.is_exclusive && self.attach(peer.clone(), closer.clone()) {
+            return self.clone();
+        }
+        let session = Session::new(self.0.origin.clone());
+        session.attach(peer.clone(), closer);
+        session
     }
 }
 

@@ -32,6 +32,14 @@ impl Text {
         Text::inline(bytes).unwrap_or_else(|| Text::Shared(Bytes::copy_from_slice(bytes)))
     }
 
+    /// A copy that shares nothing.
+    pub(crate) fn detached(&self) -> Text {
+        match self {
+            Text::Inline { .. } => self.clone(),
+            Text::Shared(bytes) => Text::copy_from(bytes),
+        }
+    }
+
     /// The part `start..end` of a frame, shared unless it is short.
     #[inline(always)]
     pub(crate) fn slice(frame: &Bytes, start: usize, end: usize) -> Text {

@@ -61,10 +61,9 @@ pub(crate) fn result_len(version: Version, id: &Id, result: &Json) -> usize {
     frame + id.as_bytes().len() + result.as_bytes().len()
 }
 
-/// Writes the response that begins a stream.
+/// Writes the response that begins a stream, with members that the protocol does not define.
 ///
-/// `flag` is the value of the member `stream`: true, or the names that the stream goes by. `members` are those that the protocol
-/// does not define.
+/// `flag` is the value of the member `stream`: true, or the names that the stream goes by.
 pub(crate) fn stream_start(
     out: &mut Vec<u8>,
     id: &Id,

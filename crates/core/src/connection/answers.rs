@@ -4,16 +4,19 @@ use std::task::Context as Poller;
 
 use crate::call::Call;
 use crate::code::Code;
-use crate::codec::{self, Entries, Message};
-use crate::connection::calls::{BatchState, Done, OpeningStream, Place, Waiting};
+use crate::codec;
+use crate::connection::calls::{Done, Place, Waiting};
+use crate::connection::streams::OpeningStream;
 use crate::connection::{BYTES_AT_ONCE, Connection, Phase};
 use crate::context::Version;
 use crate::engine::{
-    Batch, Began, Begun, EntryOutcome, Running, Stop, Streaming, Watch, end_of_notification, respond,
+    ObservedCall, ObservedStart, Running, Start, Streaming, end_of_notification, respond, respond_with,
+    too_large,
 };
 use crate::error::{EngineFault, ErrorObject};
 use crate::id::Id;
-use crate::observer::{InputKind, Position};
+use crate::json::Json;
+use crate::observer::Position;
 use crate::reply::{Outcome, Reply, ReplyFuture};
 
 /// Single calls.
@@ -23,9 +26,9 @@ impl Connection {
     pub(super) fn start_read(&mut self, cx: &mut Poller<'_>) {
         self.scratch.clear();
         match self.calls.engine.begin(&self.calls.call, &mut self.scratch) {
-            Begun::Answered(_) => self.push_scratch(),
-            Begun::Silent => {}
-            Begun::Pending(future, began) => {
+            Start::Answered(_) => self.push_scratch(),
+            Start::Silent => {}
+            Start::Pending(future, began) => {
                 let call = self.calls.take_read();
                 self.start_rest(&call, future, began, cx);
             }
@@ -35,14 +38,20 @@ impl Connection {
     fn start_waiting(&mut self, call: &Call, cx: &mut Poller<'_>) {
         self.scratch.clear();
         match self.calls.engine.begin(call, &mut self.scratch) {
-            Begun::Answered(_) => self.push_scratch(),
-            Begun::Silent => {}
-            Begun::Pending(future, began) => self.start_rest(call, future, began, cx),
+            Start::Answered(_) => self.push_scratch(),
+            Start::Silent => {}
+            Start::Pending(future, began) => self.start_rest(call, future, began, cx),
         }
     }
 
     #[inline(never)]
-    fn start_rest(&mut self, call: &Call, future: ReplyFuture, began: Option<Began>, cx: &mut Poller<'_>) {
+    fn start_rest(
+        &mut self,
+        call: &Call,
+        future: ReplyFuture,
+        began: Option<ObservedStart>,
+        cx: &mut Poller<'_>,
+    ) {
         let engine = &self.calls.engine;
         let watch = began.and_then(|began| began.watch(engine, call));
         let streaming = Streaming::over_session(call, &engine.settings.profile);
@@ -82,7 +91,13 @@ impl Connection {
         }
     }
 
-    fn finish_alone(&mut self, version: Version, id: Option<Id>, reply: Reply, watch: Option<Box<Watch>>) {
+    fn finish_alone(
+        &mut self,
+        version: Version,
+        id: Option<Id>,
+        reply: Reply,
+        watch: Option<Box<ObservedCall>>,
+    ) {
         let Some(id) = id else {
             let end = end_of_notification(&reply.outcome);
             if let Some(watch) = watch {
@@ -91,7 +106,7 @@ impl Connection {
             return;
         };
         let members = reply.extra.and_then(|extra| extra.to_members());
-        let outcome = match self.admit_stream(version, reply.outcome) {
+        let outcome = match self.admit_stream(version, reply.outcome, members.as_ref()) {
             Outcome::Value(json) => Ok(json),
             Outcome::Error(error) => Err(error),
             Outcome::Stream(items) => {
@@ -100,14 +115,14 @@ impl Connection {
                 codec::stream_start(&mut self.scratch, &id, &subscription, &flag, members.as_ref());
                 self.push_scratch();
                 let limit = self.settings.limits.reply;
-                return self.streams.open(OpeningStream { subscription, call: id, items, watch }, limit);
+                return self
+                    .streams
+                    .open(OpeningStream { subscription, call: id.detached(), items, watch }, limit);
             }
         };
         self.scratch.clear();
-        let end = respond(&mut self.scratch, version, &id, outcome.as_ref(), self.settings.limits.reply);
-        if let Some(members) = &members {
-            codec::append_members(&mut self.scratch, members);
-        }
+        let limit = self.settings.limits.reply;
+        let end = respond_with(&mut self.scratch, version, &id, outcome.as_ref(), members.as_ref(), limit);
         if let Some(watch) = watch {
             watch.end(end, self.scratch.len());
         }
@@ -116,7 +131,7 @@ impl Connection {
 
     /// The reply, or an error in the place of a stream that cannot be opened.
     #[inline]
-    fn admit_stream(&self, version: Version, outcome: Outcome) -> Outcome {
+    pub(super) fn admit_stream(&self, version: Version, outcome: Outcome, members: Option<&Json>) -> Outcome {
         if !matches!(outcome, Outcome::Stream(_)) {
             return outcome;
         }
@@ -126,9 +141,13 @@ impl Connection {
         if !matches!(self.phase, Phase::Open) {
             return Outcome::Error(ErrorObject::from_code(Code::SHUTTING_DOWN));
         }
-        if self.streams.len() + self.announced >= self.settings.limits.subscriptions {
+        if self.streams.len() >= self.settings.limits.subscriptions {
             let detail = "too many streams are open (limits.subscriptions)";
             return Outcome::Error(ErrorObject::over_limit("subscriptions", detail));
+        }
+        let limit = self.settings.limits.reply;
+        if members.is_some_and(|members| members.as_bytes().len() > limit) {
+            return Outcome::Error(too_large(limit));
         }
         outcome
     }
@@ -157,150 +176,8 @@ pub(super) fn cancelled(answer: Option<Code>) -> ErrorObject {
     ErrorObject::from_code(answer.unwrap_or(Code::CANCELLED)).with_fault(EngineFault::Cancelled)
 }
 
-/// Batches.
+/// Calls and batches that wait, and those that are given up.
 impl Connection {
-    /// Handles a batch that was received: runs it, has it wait, or refuses its calls.
-    pub(super) fn take_batch(&mut self, entries: Entries, bytes: usize, cx: &mut Poller<'_>) {
-        let engine = self.calls.engine.clone();
-        let id = engine.name_batch();
-        engine.note_received(&self.calls.cx, bytes, InputKind::Batch(entries.len()), Some(id));
-        let mut batch = Batch::new(engine, entries, self.calls.cx.clone(), id);
-        if let Some(error) = self.refusal() {
-            self.settle_ahead(&mut batch, Some(&error));
-            return self.write_batch(batch);
-        }
-        if !self.calls.is_clear() {
-            let mut state = self.calls.admit_batch(batch);
-            self.settle_ahead(&mut state.batch, None);
-            state.is_settled = true;
-            self.calls.wait_batch(state.key);
-            return self.calls.keep_batch(state);
-        }
-        // Looked up once: nothing in this loop opens a stream.
-        let (names, has_streams) = (self.calls.engine.control_names(), self.streams.len() > 0);
-        let is_control = |call: &Call| {
-            let may_be = has_streams || call.is_notification() || names.may_have(&call.method);
-            may_be && self.is_control_by_name(call)
-        };
-        match batch.advance(is_control) {
-            Stop::Finished if batch.is_done() => self.write_batch(batch),
-            stop => {
-                let state = self.calls.admit_batch(batch);
-                self.run_batch(state, stop, cx);
-            }
-        }
-    }
-
-    /// Goes on with a batch that stopped, until everything is started or has to wait.
-    fn run_batch(&mut self, mut state: BatchState, mut stop: Stop, cx: &mut Poller<'_>) {
-        loop {
-            match stop {
-                Stop::Finished => break,
-                Stop::Pause => {
-                    self.settle_rest(&mut state);
-                    self.calls.wait_first(state.key);
-                    self.is_paused = true;
-                    break;
-                }
-                Stop::Other(index, message) => self.settle_other(&mut state.batch, index, *message),
-                Stop::Control(index) => self.settle_control(&mut state.batch, index),
-                Stop::Waiting(index, future, watch) => self.start_entry(&mut state, index, future, watch, cx),
-            }
-            if self.calls.has_barrier() {
-                self.settle_rest(&mut state);
-                self.calls.wait_first(state.key);
-                break;
-            }
-            if state.running >= self.settings.limits.batch_concurrency.max(1) {
-                self.settle_rest(&mut state);
-                break;
-            }
-            stop = state.batch.advance(|call| self.is_control(call));
-        }
-        self.keep_or_finish(state);
-    }
-
-    /// Starts the entry that the batch stopped for.
-    fn start_entry(
-        &mut self,
-        state: &mut BatchState,
-        index: usize,
-        future: ReplyFuture,
-        watch: Option<Box<Watch>>,
-        cx: &mut Poller<'_>,
-    ) {
-        let call = state.batch.call().clone();
-        let streaming = Streaming::over_session(&call, &self.settings.profile);
-        let mut running = Running::new(&call, future, streaming, &self.settings.limits);
-        match running.first_step(cx) {
-            Some(reply) => {
-                let to = (call.cx.version, call.id().cloned());
-                self.finish_entry(state, index, to, reply, watch);
-            }
-            None => {
-                state.running += 1;
-                self.calls.spawn(&call, running, Place::Batch(state.key, index), watch);
-            }
-        }
-    }
-
-    fn finish_entry(
-        &mut self,
-        state: &mut BatchState,
-        index: usize,
-        (version, id): (Version, Option<Id>),
-        reply: Reply,
-        watch: Option<Box<Watch>>,
-    ) {
-        let Some(id) = id else { return state.batch.note_done(index, &reply.outcome, watch) };
-        let members = reply.extra.and_then(|extra| extra.to_members());
-        match self.admit_stream(version, reply.outcome) {
-            Outcome::Value(json) => {
-                let outcome = EntryOutcome::with(Ok(&json), members.as_ref());
-                state.batch.answer(index, version, &id, outcome, watch);
-            }
-            Outcome::Error(error) => {
-                let outcome = EntryOutcome::with(Err(&error), members.as_ref());
-                state.batch.answer(index, version, &id, outcome, watch);
-            }
-            Outcome::Stream(items) => {
-                // It begins once the answer to the batch is written (ETH-07, ETH-10).
-                let (subscription, flag) = self.streams.name(&items);
-                let outcome = EntryOutcome::Stream(&subscription, &flag, members.as_ref());
-                state.batch.answer(index, version, &id, outcome, None);
-                state.opening.push(OpeningStream { subscription, call: id, items, watch });
-                self.announced += 1;
-            }
-        }
-    }
-
-    /// Writes the answer to a batch if it is complete, and keeps the batch otherwise.
-    fn keep_or_finish(&mut self, state: BatchState) {
-        if !state.batch.is_done() {
-            return self.calls.keep_batch(state);
-        }
-        self.calls.retire_batch();
-        self.write_batch(state.batch);
-        for opening in state.opening {
-            self.announced -= 1;
-            self.streams.open(opening, self.settings.limits.reply);
-        }
-    }
-
-    /// Writes the answer to this batch if it is complete.
-    pub(super) fn finish_batch(&mut self, key: u64) {
-        if let Some(state) = self.calls.take_batch(key) {
-            self.keep_or_finish(state);
-        }
-    }
-
-    fn write_batch(&mut self, batch: Batch) {
-        if let Some(answer) = batch.finish() {
-            self.scratch = answer;
-            self.push_scratch();
-        }
-    }
-
     /// Starts what waits and can be started.
     pub(super) fn advance(&mut self, cx: &mut Poller<'_>) {
         while let Some(next) = self.calls.next_waiting() {
@@ -339,63 +216,6 @@ impl Connection {
         }
         while let Some(done) = self.calls.abort_next(error) {
             self.finish(done);
-        }
-    }
-}
-
-/// Entries that are not calls, and those that are settled before their turn.
-impl Connection {
-    /// Settles the messages for the session itself among the entries that were not started, once: a notification must not
-    /// hold back the response that it waits for.
-    fn settle_rest(&mut self, state: &mut BatchState) {
-        if !std::mem::replace(&mut state.is_settled, true) {
-            self.settle_ahead(&mut state.batch, None);
-        }
-    }
-
-    /// Settles what is for the session itself among the entries that were not started; refuses the others, if they are to be.
-    #[cold]
-    fn settle_ahead(&mut self, batch: &mut Batch, refusal: Option<&ErrorObject>) {
-        for index in batch.unstarted() {
-            match batch.look(index) {
-                None => {}
-                Some(Ok(())) if self.is_control(batch.call()) => {
-                    batch.mark_early(index);
-                    self.settle_control(batch, index);
-                }
-                Some(Ok(())) => {
-                    if let Some(error) = refusal {
-                        batch.mark_early(index);
-                        batch.refuse_call(index, error);
-                    }
-                }
-                Some(Err(message)) => {
-                    batch.mark_early(index);
-                    self.settle_other(batch, index, *message);
-                }
-            }
-        }
-    }
-
-    fn settle_control(&mut self, batch: &mut Batch, index: usize) {
-        let call = batch.call().clone();
-        let answer = self.control(&call, Some(batch));
-        // Another entry may have been looked at.
-        match (answer, call.id()) {
-            (Some(json), Some(id)) => {
-                batch.answer(index, call.cx.version, id, EntryOutcome::Value(&json), None);
-            }
-            _ => batch.skip(index),
-        }
-    }
-
-    fn settle_other(&mut self, batch: &mut Batch, index: usize, message: Message) {
-        match message {
-            Message::Response(response) => {
-                self.remote.complete(response);
-                batch.skip(index);
-            }
-            other => batch.refuse(index, &other),
         }
     }
 }

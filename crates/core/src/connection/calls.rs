@@ -8,12 +8,11 @@ use tokio::task::{AbortHandle, Id as TaskId, JoinSet};
 use crate::call::Call;
 use crate::codec::Loaded;
 use crate::context::{Context, Version};
-use crate::engine::{Batch, CancelFlag, Engine, Running, Watch, complete};
+use crate::engine::{Batch, CancelFlag, Engine, ObservedCall, Running, complete};
 use crate::error::ErrorObject;
 use crate::id::Id;
-use crate::json::Json;
 use crate::name::Name;
-use crate::reply::{Items, Reply};
+use crate::reply::Reply;
 
 /// The calls that one connection has under way. A plain value: what they are answered with is up to the connection.
 pub(super) struct Calls {
@@ -25,7 +24,7 @@ pub(super) struct Calls {
     is_marked: bool,
     /// What was admitted and waits for a notification before it.
     waiting: VecDeque<Waiting>,
-    /// What is not done after its first step runs as a task of its own, so that reading never waits for it.
+    /// What is not done after its first step runs as a task, so that reading never waits for it.
     tasks: JoinSet<Reply>,
     running: HashMap<TaskId, Task>,
     /// The notification that everything after it waits for.
@@ -54,16 +53,6 @@ pub(super) struct BatchState {
     pub(super) running: usize,
     /// Whether messages for the session itself were taken out of what was not started.
     pub(super) is_settled: bool,
-    /// Streams that begin once the answer is written.
-    pub(super) opening: Vec<OpeningStream>,
-}
-
-/// A stream whose items may be sent once the response that names it is written (ETH-07).
-pub(super) struct OpeningStream {
-    pub(super) subscription: Json,
-    pub(super) call: Id,
-    pub(super) items: Items,
-    pub(super) watch: Option<Box<Watch>>,
 }
 
 struct Task {
@@ -72,13 +61,13 @@ struct Task {
     place: Place,
     cancel: CancelFlag,
     abort: AbortHandle,
-    watch: Option<Box<Watch>>,
+    watch: Option<Box<ObservedCall>>,
 }
 
 /// Where the answer to a call belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Into a frame of its own.
+    /// Into a separate frame.
     Alone,
     /// Into the answer to this batch, as this entry.
     Batch(u64, usize),
@@ -90,7 +79,7 @@ pub(super) struct Done {
     pub(super) id: Option<Id>,
     pub(super) place: Place,
     pub(super) reply: Reply,
-    pub(super) watch: Option<Box<Watch>>,
+    pub(super) watch: Option<Box<ObservedCall>>,
 }
 
 impl Calls {
@@ -178,7 +167,7 @@ impl Calls {
     pub(super) fn admit_batch(&mut self, batch: Batch) -> BatchState {
         self.admitted += 1;
         self.last_batch += 1;
-        BatchState { key: self.last_batch, batch, running: 0, is_settled: false, opening: Vec::new() }
+        BatchState { key: self.last_batch, batch, running: 0, is_settled: false }
     }
 
     /// Keeps a batch of which something runs or waits.
@@ -226,11 +215,11 @@ impl Calls {
         call: &Call,
         mut running: Running,
         place: Place,
-        watch: Option<Box<Watch>>,
+        watch: Option<Box<ObservedCall>>,
     ) {
         let cancel = running.cancel_flag();
         let abort = self.tasks.spawn(running.finish());
-        let id = call.id().cloned();
+        let id = call.id().map(Id::detached);
         if id.is_none() && self.engine.settings.profile.ordered_notifications {
             self.barrier = Some(abort.id());
         }
@@ -246,7 +235,7 @@ impl Calls {
         while let Poll::Ready(Some(joined)) = self.tasks.poll_join_next_with_id(cx) {
             let (task, reply) = match joined {
                 Ok((task, reply)) => (task, reply),
-                // Whoever aborted it has answered it.
+                // It was answered when it was aborted.
                 Err(error) if error.is_cancelled() => continue,
                 Err(error) => (error.id(), Reply::error(ErrorObject::internal(&error))),
             };

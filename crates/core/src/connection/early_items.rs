@@ -59,7 +59,7 @@ impl EarlyItems {
         let bytes = self.bytes + event.size();
         if self.events.len() < limits.items && bytes <= limits.outbox {
             self.bytes = bytes;
-            self.events.push_back((method.clone(), subscription.detached(), event));
+            self.events.push_back((method.detached(), subscription.detached(), event));
         } else {
             tracing::debug!(?method, "an item of an unknown subscription was dropped");
         }

@@ -9,7 +9,7 @@ pub trait FrameSource: Send + Unpin + 'static {
     /// The next frame. Frames that are there already should all be ready in turn, so that many are handled before
     /// anything is written.
     ///
-    /// `None` means that the far side has finished sending and may still read: what is under way is finished. An error
+    /// `None` means that the peer has finished sending and may still read: what is under way is finished. An error
     /// means that it is gone.
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ConnectionError>>>;
 }
@@ -25,7 +25,7 @@ pub trait FrameSink: Send + Unpin + 'static {
     /// Writes what is queued, in as few writes as can be.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ConnectionError>>;
 
-    /// Writes what is queued, then tells the far side that nothing follows.
+    /// Writes what is queued, then tells the peer that nothing follows.
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ConnectionError>>;
 }
 
@@ -36,16 +36,16 @@ pub enum ConnectionError {
     /// The carrier failed.
     #[error("the connection failed: {0}")]
     Io(#[from] std::io::Error),
-    /// The far side ended the connection by the carrier's own means, and reads no more either. Calls under way are
-    /// cancelled, for nobody would read their answers.
+    /// The peer ended the connection by means of the transport, and reads no more either. Calls under way are
+    /// cancelled, because their answers would not be read.
     #[error("the far side is gone: {0}")]
     Closed(String),
-    /// The far side sent something that the carrier's framing does not allow.
+    /// The peer sent something that the transport's framing does not allow.
     #[error("the far side broke the framing: {0}")]
     Framing(String),
     /// A message began and its end never came: the stream ended in the middle of it, or its time was over. Half a
     /// message is not answered: an error without identifier could be taken for the answer to a call that never came,
-    /// and whoever sent it has to see that the connection broke.
+    /// and its sender has to see that the connection broke.
     #[error("a message was cut off: {0}")]
     CutOff(String),
     /// A frame is longer than [any may be](crate::Limits::longest_frame).
@@ -62,7 +62,7 @@ pub enum ConnectionError {
     /// The [admission](crate::Settings::admission) refused it.
     #[error("the connection was not admitted: {0}")]
     NotAdmitted(String),
-    /// The far side does not read what it is sent.
+    /// The peer does not read what it is sent.
     #[error("the far side is too slow: {queued} bytes wait to be sent, the limit is {limit} (limits.outbox)")]
     SlowReader {
         /// How many bytes wait.

@@ -1,6 +1,6 @@
 //! The driver for carriers that bring frames both ways: hops ③ and ⑥ of every call over them.
 //!
-//! One task reads, starts calls and writes; only calls that are not done at their first step get tasks of their own.
+//! One task reads, starts calls and writes; only calls that are not done at their first step become tasks.
 //!
 //! - Reading waits for nothing but the next frame, and for readers of streams that are behind. Responses, cancellations and stream items are settled on the spot;
 //!   calls are admitted, or refused when too many are under way.
@@ -11,14 +11,17 @@
 
 mod answers;
 mod backpressure;
+mod batches;
 mod calls;
 mod early_items;
 mod frames;
+mod incoming;
 mod pending;
 mod receive;
 mod receive_buffer;
 mod remote;
 mod remote_peer;
+mod responses;
 mod streams;
 mod tokens;
 
@@ -50,8 +53,8 @@ use crate::tap::{TappedSink, TappedSource};
 
 /// One duplex connection. It does nothing until it is polled; spawn it or await it.
 ///
-/// It ends when the far side has closed and everything under way is done, when it is [drained](Drain), or when it fails.
-/// Dropping it cancels the calls of the far side and fails those of this side.
+/// It ends when the peer has closed and everything under way is done, when it is [drained](Drain), or when it fails.
+/// Dropping it cancels the calls of the peer and fails those of this side.
 #[must_use = "a connection does nothing until it is polled"]
 pub struct Connection {
     source: Box<dyn FrameSource>,
@@ -64,16 +67,14 @@ pub struct Connection {
     scratch: Vec<u8>,
     /// Whether a batch has more to do, once others had their turn.
     is_paused: bool,
-    /// How many streams begin once the answers to their batches are written.
-    announced: usize,
     /// The longest frame since nothing was queued.
     longest: usize,
     phase: Phase,
-    /// Whether streams go on when the far side sends nothing more.
+    /// Whether streams go on when the peer sends nothing more.
     finishes_streams: bool,
-    /// What the far side did wrong, once it was told.
+    /// What the peer did wrong, once that was reported to it.
     fault: Option<ConnectionError>,
-    /// Set while nothing is read, because a stream of the far side is not.
+    /// Set while nothing is read, because a reader of a stream is behind.
     stall: Option<Stall>,
 }
 
@@ -90,7 +91,7 @@ enum Phase {
     Opening(AdmitFuture),
     /// Frames come and go.
     Open,
-    /// The far side sends nothing more, or is not listened to any more: what is under way is finished by then.
+    /// The peer sends nothing more, or is not listened to any more: what is under way is finished by then.
     Draining { has_ended: bool, until: Pin<Box<Sleep>> },
     /// All is done; the last bytes go out, by then.
     Closing { until: Pin<Box<Sleep>> },
@@ -106,13 +107,16 @@ const POLICY: u16 = 1008;
 /// How many frames are read before what they gave is written.
 const FRAMES_AT_ONCE: usize = 256;
 /// How many frames are read, between two times of reading nothing, for readers of streams that stay behind. It takes some
-/// for the far side to see that its bytes are taken.
+/// for the peer to see that its bytes are taken.
 const FRAMES_BETWEEN_STALLS: usize = 4096;
 /// How many bytes are collected before they are written.
 const BYTES_AT_ONCE: usize = 64 << 10;
 
 impl Connection {
     /// A connection over these frames, whose calls are answered by `engine` in this context; and its peer, to be called.
+    ///
+    /// The session of the context becomes that of the connection, if it is [exclusive](Session::is_exclusive) and belongs to
+    /// no other connection. Otherwise the connection gets a new session with the same origin.
     pub fn new(
         source: impl FrameSource,
         sink: impl FrameSink,
@@ -123,9 +127,8 @@ impl Connection {
         let remote = RemoteShared::new(Arc::clone(&settings));
         let peer = Peer::new(RemotePeer::new(Arc::clone(&remote)));
         let cx = cx.into();
-        let session = cx.session().for_connection();
         let ending = Arc::clone(&remote);
-        session.attach(peer.clone(), move || ending.drain());
+        let session = cx.session().for_connection(&peer, move || ending.drain());
         engine.note_opened(&session);
         let cx = cx.with_session(session.clone());
         let phase = engine.admit(&Arrival::Session(&cx)).map_or(Phase::Open, Phase::Opening);
@@ -140,7 +143,6 @@ impl Connection {
             streams: Outgoing::default(),
             scratch: Vec::new(),
             is_paused: false,
-            announced: 0,
             longest: 0,
             phase,
             finishes_streams: false,
@@ -150,14 +152,14 @@ impl Connection {
         (peer, connection)
     }
 
-    /// Attaches a value to the context of every call that comes in, such as what the carrier knows about the far side.
+    /// Attaches a value to the context of every call that comes in, such as what the transport knows about the peer.
     pub fn attach<T: Send + Sync + 'static>(&mut self, value: T) {
         self.calls.attach(value);
     }
 
-    /// Lets streams go on, as calls do, when the far side sends nothing more: for carriers whose input may end while
-    /// somebody still reads their output, such as stdio. Without it that far side is taken to be gone, and with it
-    /// whoever reads the streams.
+    /// Lets streams go on, as calls do, when the peer sends nothing more: for transports whose input may end while
+    /// their output is still read, such as stdio. Without it the peer is taken to be gone, with all readers of its
+    /// streams.
     pub fn finish_streams(&mut self) {
         self.finishes_streams = true;
     }
@@ -174,15 +176,15 @@ impl Connection {
         Drain(Arc::clone(&self.remote))
     }
 
-    /// The far side, as something that the connection lasts for: when the last clone of this peer is gone, with every
-    /// reply and stream that came of it, the connection is drained. For clients; each call gives a holder of its own.
+    /// The peer, as a handle that the connection lasts for: when the last clone of this peer is gone, with every
+    /// reply and stream that came of it, the connection is drained. For clients; each call gives a new handle.
     #[must_use]
     pub fn owning_peer(&self) -> Peer {
         Peer::new(RemotePeer::owning(Arc::clone(&self.remote)))
     }
 }
 
-/// The frames, shown to whoever wants to see them.
+/// The frames, seen by the tap if there is one.
 fn tapped(
     source: Box<dyn FrameSource>,
     sink: Box<dyn FrameSink>,
@@ -204,7 +206,7 @@ impl Connection {
         self.remote.drain_into(&mut *self.sink);
         let has_more_frames = self.read(cx)?;
         loop {
-            // In this order: what is started last must be polled once, or nobody hears of its end.
+            // In this order: what is started last must be polled once, or its end goes unnoticed.
             self.advance(cx);
             let Poll::Ready(done) = self.calls.poll_done(cx) else { break };
             self.finish(done);
@@ -232,7 +234,7 @@ impl Connection {
                 self.sink.push(&refusal);
                 let why = error.message.to_string();
                 self.session.close(CloseReason::new(why.clone()).with_code(POLICY));
-                self.far_side_ended("it was not admitted");
+                self.peer_ended("it was not admitted");
                 self.fault = Some(ConnectionError::NotAdmitted(why));
                 Poll::Ready(false)
             }
@@ -280,7 +282,7 @@ impl Connection {
                     return Ok(false);
                 }
                 Poll::Ready(None) => {
-                    self.far_side_ended("the far side closed the connection");
+                    self.peer_ended("the far side closed the connection");
                     return Ok(false);
                 }
                 Poll::Pending => return Ok(false),
@@ -292,10 +294,10 @@ impl Connection {
         Ok(true)
     }
 
-    /// Whether nothing is read for now, so that the far side sends no more of a stream than its reader takes.
+    /// Whether nothing is read for now, so that the peer sends no more of a stream than its reader takes.
     ///
     /// Not while a call waits for its answer: its caller may be the reader. And not for long at a time: others may wait
-    /// for what the far side sends, and the far side for a sign of life.
+    /// for what the peer sends, and the peer for a sign of life.
     #[cold]
     fn is_stalled(&mut self, cx: &mut Context<'_>) -> bool {
         if self.remote.has_waiting_call() {
@@ -313,11 +315,11 @@ impl Connection {
         is_stalled
     }
 
-    /// Tells the far side what it did wrong, and reads no more of it. What it asked for before is still answered.
+    /// Tells the peer what it did wrong, and reads no more of it. What it asked for before is still answered.
     fn report(&mut self, error: ConnectionError) -> Result<(), ConnectionError> {
         let refusal = match &error {
             ConnectionError::Framing(why) => Some(ErrorObject::parse_error(why.clone())),
-            // Only answers may be as long as the longest frame; whoever sends calls is told how long those may be.
+            // Only answers may be as long as the longest frame; the error says how long calls may be.
             ConnectionError::FrameTooLong { .. } => Some(Fault::Frame(self.settings.limits.frame).into()),
             ConnectionError::NoRoom => {
                 let why = "too much is being received at once; try again later";
@@ -329,7 +331,7 @@ impl Connection {
         if let Some(refusal) = refusal {
             self.refuse_frame(&refusal);
         }
-        self.far_side_ended(&error.to_string());
+        self.peer_ended(&error.to_string());
         self.fault = Some(error);
         Ok(())
     }
@@ -352,8 +354,8 @@ impl Connection {
         Ok(())
     }
 
-    /// The far side sends nothing more: it cannot answer our calls, but may still wait for answers to its own.
-    fn far_side_ended(&mut self, reason: &str) {
+    /// The peer sends nothing more: it cannot answer our calls, but may still wait for answers to its own.
+    fn peer_ended(&mut self, reason: &str) {
         self.remote.close(&CallError::Closed(reason.to_owned().into()));
         if !self.finishes_streams {
             self.streams.drop_all();

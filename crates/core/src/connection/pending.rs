@@ -28,7 +28,7 @@ impl<W> Pending<W> {
         self.last + 1
     }
 
-    /// An identifier for a call whose answer nobody waits for: it is dropped like any that is not known.
+    /// An identifier for a call whose answer is not waited for: it is dropped like that of an unknown call.
     pub(super) fn skip_id(&mut self) -> u64 {
         self.last += 1;
         self.last

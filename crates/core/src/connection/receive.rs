@@ -160,7 +160,7 @@ impl Connection {
         is(&profile.streams.item) || is(&profile.streams.end) || self.is_for_call_of_this_side(call)
     }
 
-    /// Whether a notification is progress of a call of this side, or belongs to a stream that goes by names of its own.
+    /// Whether a notification is progress of a call of this side, or belongs to a stream with other names than ours.
     fn is_for_call_of_this_side(&self, call: &Call) -> bool {
         let progress = &self.settings.profile.progress;
         let Some(params) = &call.params else { return false };
@@ -236,7 +236,7 @@ impl Connection {
         }
     }
 
-    /// Takes progress of a call of this side, or what happens to a stream that goes by names of its own.
+    /// Takes progress of a call of this side, or what happens to a stream with other names than ours.
     fn take_others(&mut self, call: &Call) {
         let progress = &self.settings.profile.progress;
         let Some(params) = &call.params else { return };

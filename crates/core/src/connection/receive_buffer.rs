@@ -39,7 +39,7 @@ struct State {
     waker: Option<Waker>,
 }
 
-/// A new stream that keeps items for its reader. The backpressure is told when `limits.items` are waiting; with more than
+/// A new stream that keeps items for its reader. The backpressure is notified when `limits.items` are waiting; with more than
 /// `limits.outbox` bytes of them the stream ends.
 pub(crate) fn receive_buffer<F: FnMut() + Send>(
     limits: &Limits,
@@ -127,7 +127,7 @@ fn size(item: &Json) -> usize {
 }
 
 impl State {
-    /// Ends the stream, which keeps nobody waiting then.
+    /// Ends the stream, which holds back no reading from then on.
     fn end_with(&mut self, error: Option<ErrorObject>) {
         self.end.get_or_insert(error);
         if std::mem::take(&mut self.is_full) {

@@ -1,4 +1,4 @@
-//! What a connection's driver and the handles to its far side share.
+//! What a connection's driver and the handles to its peer share.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,22 +9,17 @@ use tokio::sync::{Notify, oneshot};
 
 use crate::call_error::CallError;
 use crate::call_options::ProgressSender;
-use crate::codec::{self, Outcome, Response};
 use crate::connection::FrameSink;
 use crate::connection::backpressure::Backpressure;
-use crate::connection::early_items::{EarlyItems, Event};
+use crate::connection::early_items::EarlyItems;
 use crate::connection::pending::Pending;
-use crate::connection::receive_buffer::{ReceiveBuffer, receive_buffer};
+use crate::connection::receive_buffer::ReceiveBuffer;
 use crate::context::Version;
-use crate::error::ErrorObject;
-use crate::id::Id;
-use crate::json::{Json, Kind};
-use crate::name::Name;
+use crate::json::Json;
 use crate::partial_results as partial;
 use crate::profile::{Settings, Versions};
-use crate::reply::{Extra, Items, Reply};
+use crate::reply::Reply;
 use crate::subscription::Subscription;
-use crate::text::Text;
 
 /// The state that calls of this side go through. Locked for moments only, never across a wait.
 pub(super) struct RemoteShared {
@@ -39,10 +34,10 @@ pub(super) struct RemoteShared {
     /// Wakes those who wait for the end.
     ended: Notify,
     is_draining: AtomicBool,
-    /// Whether a stream with names of its own is open or expected.
+    /// Whether a stream with other names than ours is open or expected.
     pub(super) has_named: AtomicBool,
-    /// Whether the far side said that it did not understand something, other than a call that waits.
-    has_misunderstood: AtomicBool,
+    /// Whether the peer said that it did not understand something, other than a call that waits.
+    pub(super) has_misunderstood: AtomicBool,
 }
 
 pub(super) struct State {
@@ -52,11 +47,11 @@ pub(super) struct State {
     /// Bytes that the driver had not written when it last looked.
     unwritten: usize,
     pub(super) pending: Pending<Waiter>,
-    streams: HashMap<Json, Receiving>,
+    pub(super) streams: HashMap<Json, Receiving>,
     /// Subscriptions that were asked for and not answered yet, by their calls.
     pub(super) expected: Vec<(u64, Arc<Subscription>)>,
     /// What came for them before the answers did, which name them.
-    early: EarlyItems,
+    pub(super) early: EarlyItems,
     pub(super) closed: Option<CallError>,
 }
 
@@ -71,14 +66,14 @@ pub(super) struct Waiter {
 
 /// Where an answer goes.
 pub(super) enum Answer {
-    /// To whoever waits for it as a whole.
+    /// To a caller that waits for it as a whole.
     Whole(oneshot::Sender<Reply>),
-    /// To whoever reads its parts, of which it is the last.
+    /// To the reader of its parts, of which it is the last.
     Parts(ReceiveBuffer),
 }
 
 impl Answer {
-    fn send(self, reply: Reply) {
+    pub(super) fn send(self, reply: Reply) {
         match self {
             Answer::Whole(sender) => drop(sender.send(reply)),
             Answer::Parts(buffer) => partial::finish(&buffer, reply),
@@ -87,10 +82,10 @@ impl Answer {
 }
 
 /// A stream that is received.
-struct Receiving {
-    buffer: ReceiveBuffer,
+pub(super) struct Receiving {
+    pub(super) buffer: ReceiveBuffer,
     /// The names it goes by, if not our own.
-    names: Option<Arc<Subscription>>,
+    pub(super) names: Option<Arc<Subscription>>,
 }
 
 impl RemoteShared {
@@ -210,220 +205,7 @@ impl RemoteShared {
         self.backpressure.wake_driver();
     }
 
-    /// Settles the call that a response answers.
-    pub(super) fn complete(self: &Arc<RemoteShared>, response: Response) {
-        let Response { id, outcome, members, .. } = response;
-        let extra = members.map(|members| Box::new(Extra::from_members(*members)));
-        let waiter = self.locked(|state| state.pending.complete(&id));
-        match (waiter, outcome) {
-            (Some(Waiter { answer: Answer::Parts(buffer), .. }), outcome) => {
-                partial::finish(&buffer, reply_of(outcome));
-            }
-            // Whoever no longer waits drops the stream, which ends it.
-            (Some(waiter), Outcome::Stream(subscription, flag)) => {
-                let names = Subscription::from_json(&flag).map(Arc::new).or_else(|| waiter.names.clone());
-                waiter.answer.send(Reply { extra, ..self.open(&subscription, names) });
-                self.forget_expected(&id);
-            }
-            (Some(Waiter { answer, names: Some(names), .. }), Outcome::Value(subscription))
-                if matches!(subscription.kind(), Kind::String | Kind::Number) =>
-            {
-                answer.send(Reply { extra, ..self.open(&subscription, Some(names)) });
-                self.forget_expected(&id);
-            }
-            (Some(waiter), outcome) => {
-                waiter.answer.send(Reply { extra, ..reply_of(outcome) });
-                self.forget_expected(&id);
-            }
-            (None, Outcome::Error(error)) if id.is_null() => self.complete_without_id(&error),
-            // A stream that nobody asked for any more: the call was dropped while the answer was on its way.
-            (None, Outcome::Stream(subscription, flag)) => {
-                self.unsubscribe(&subscription, Subscription::from_json(&flag).as_ref());
-            }
-            (None, _) => tracing::debug!(id = id.as_str(), "a response to no call was dropped"),
-        }
-    }
-
-    fn complete_without_id(&self, error: &ErrorObject) {
-        let waiters = self.locked(|state| state.pending.complete_only_frame());
-        // The first says what is wrong; who breaks the rules without end must not fill the log with it.
-        if waiters.is_empty() && !self.has_misunderstood.swap(true, Ordering::Relaxed) {
-            tracing::warn!(code = error.code.0, "the far side did not understand a message");
-        }
-        for waiter in waiters {
-            waiter.answer.send(Reply::error(error.clone()));
-        }
-    }
-
-    /// The call with this identifier is over, and with it what was kept for its subscription.
-    fn forget_expected(&self, id: &Id) {
-        if self.has_named.load(Ordering::Acquire) {
-            let id = id.as_u64();
-            self.locked(|state| self.settle_expected(state, id));
-        }
-    }
-
-    pub(super) fn settle_expected(&self, state: &mut State, id: Option<u64>) {
-        state.expected.retain(|(call, _)| Some(*call) != id);
-        if state.expected.is_empty() {
-            state.early = EarlyItems::default();
-            let is_open = state.streams.values().any(|stream| stream.names.is_some());
-            self.has_named.store(is_open, Ordering::Release);
-        }
-    }
-
-    fn open(self: &Arc<RemoteShared>, subscription: &Json, names: Option<Arc<Subscription>>) -> Reply {
-        let remote = Arc::clone(self);
-        let (of, spelled) = (subscription.detached(), names.clone());
-        let on_drop = move || remote.unsubscribe(&of, spelled.as_deref());
-        let (buffer, reader) = receive_buffer(&self.settings.limits, &self.backpressure, on_drop);
-        let refused = self.locked(|state| {
-            if let Some(reason) = &state.closed {
-                buffer.end(None, Some(reason.clone().into()));
-            } else if state.streams.contains_key(subscription) {
-                return Some(CallError::Protocol("a stream with this identifier is open already".into()));
-            } else if state.streams.len() >= self.settings.limits.subscriptions {
-                self.queue_unsubscribe(state, subscription, names.as_deref());
-                return Some(CallError::Busy("too many streams are open (limits.subscriptions)".into()));
-            } else {
-                let names = names.clone();
-                self.has_named.fetch_or(names.is_some(), Ordering::AcqRel);
-                let early = state.early.take(subscription, names.as_deref());
-                state.streams.insert(subscription.detached(), Receiving { buffer, names });
-                for event in early {
-                    self.pass_on(state, subscription, event);
-                }
-            }
-            None
-        });
-        match refused {
-            None => {
-                let items = Items::new(reader);
-                Reply::items(match names {
-                    Some(names) => items.named(names),
-                    None => items,
-                })
-            }
-            // The reader goes without a word: what is open under this identifier is not its stream.
-            Some(error @ CallError::Protocol(_)) => {
-                reader.forget();
-                Reply::error(error.into())
-            }
-            Some(error) => Reply::error(error.into()),
-        }
-    }
-
-    /// Takes what happens to a stream of our own dialect to whoever reads it.
-    pub(super) fn deliver(&self, subscription: &Json, event: Event) {
-        self.locked(|state| self.pass_on(state, subscription, event));
-    }
-
-    /// Whether a notification with this method belongs to a stream that goes by names of its own, or may once it is named.
-    pub(super) fn is_named(&self, method: &Name, subscription: &Json) -> bool {
-        let is_its_name = |names: &Arc<Subscription>| names.item == *method;
-        self.locked(|state| {
-            state.streams.get(subscription).is_some_and(|to| to.names.as_ref().is_some_and(is_its_name))
-                || state.expected.iter().any(|(_, names)| is_its_name(names))
-                || state.streams.values().any(|to| to.names.as_ref().is_some_and(is_its_name))
-        })
-    }
-
-    /// Takes what happens to a stream that goes by names of its own to whoever reads it; gives it back if this is not
-    /// the name of its notifications.
-    pub(super) fn deliver_named(
-        &self,
-        method: &Name,
-        subscription: &Json,
-        event: Event,
-    ) -> Result<(), Event> {
-        let is_its_name = |names: &Arc<Subscription>| names.item == *method;
-        self.locked(|state| {
-            if state.streams.get(subscription).is_some_and(|to| to.names.as_ref().is_some_and(is_its_name)) {
-                self.pass_on(state, subscription, event);
-            } else if state.expected.iter().any(|(_, names)| is_its_name(names)) {
-                state.early.keep(method, subscription, event, &self.settings.limits);
-            } else if !state.streams.values().any(|to| to.names.as_ref().is_some_and(is_its_name)) {
-                return Err(event);
-            }
-            Ok(())
-        })
-    }
-
-    /// Gives up a call: nobody waits for its answer any more.
-    pub(super) fn give_up(&self, id: u64) {
-        let waiter = self.locked(|state| {
-            let waiter = state.pending.remove(id);
-            self.settle_expected(state, Some(id));
-            if waiter.is_some() && state.closed.is_none() {
-                self.queue_cancel(state, id);
-            }
-            waiter
-        });
-        drop(waiter);
-    }
-
-    pub(super) fn queue_cancel(&self, state: &mut State, id: u64) {
-        let (cancel, version) = (&self.settings.profile.cancel, self.version());
-        let params = match version {
-            Version::V2 => format!("{{\"{}\":{id}}}", cancel.member),
-            Version::V1 => format!("[{id}]"),
-        };
-        let params = Json::from_text(Text::from_vec(params.into_bytes()));
-        self.queue(state, |out| codec::notification(out, version, &cancel.method, Some(&params), None));
-    }
-
-    /// Whether a notification may belong to a stream that goes by names of its own.
-    #[inline]
-    pub(super) fn has_named(&self) -> bool {
-        self.has_named.load(Ordering::Acquire)
-    }
-
-    fn pass_on(&self, state: &mut State, subscription: &Json, event: Event) {
-        let Some(stream) = state.streams.get(subscription) else { return };
-        let (is_end, goes_on) = (event.is_end(), event.put_into(&stream.buffer));
-        if goes_on {
-            return;
-        }
-        let names = state.streams.remove(subscription).and_then(|stream| stream.names);
-        if !is_end {
-            // It was read too slowly.
-            self.queue_unsubscribe(state, subscription, names.as_deref());
-        }
-    }
-
-    /// Whether a call waits for its answer: not one whose answer comes in parts, which are read like a stream.
-    pub(super) fn has_waiting_call(&self) -> bool {
-        self.locked(|state| state.pending.any(|waiter| matches!(waiter.answer, Answer::Whole(_))))
-    }
-
-    /// Tells the far side that nobody reads a stream any more.
-    fn unsubscribe(&self, subscription: &Json, names: Option<&Subscription>) {
-        self.locked(|state| {
-            state.streams.remove(subscription);
-            self.queue_unsubscribe(state, subscription, names);
-        });
-    }
-
-    fn queue_unsubscribe(&self, state: &mut State, subscription: &Json, names: Option<&Subscription>) {
-        if state.closed.is_some() {
-            return;
-        }
-        let params = Json::encode_ref(&[subscription]).expect("a JSON text can be written");
-        let (params, version) = (Some(&params), self.version());
-        match names {
-            None => {
-                let method = &self.settings.profile.streams.unsubscribe;
-                self.queue(state, |out| codec::notification(out, version, method, params, None));
-            }
-            // Others take no notification for it. What they answer is nobody's concern.
-            Some(names) => {
-                let id = Id::from(state.pending.skip_id());
-                self.queue(state, |out| codec::request(out, version, &id, &names.unsubscribe, params, None));
-            }
-        }
-    }
-
-    /// Ends everything that waits for the far side.
+    /// Ends everything that waits for the peer.
     pub(super) fn close(&self, reason: &CallError) {
         let (waiters, streams) = self.locked(|state| {
             state.closed.get_or_insert_with(|| reason.clone());
@@ -444,13 +226,5 @@ impl RemoteShared {
     /// How many calls and streams of this side are open.
     pub(super) fn open_count(&self) -> usize {
         self.locked(|state| state.pending.len() + state.streams.len())
-    }
-}
-
-fn reply_of(outcome: Outcome) -> Reply {
-    match outcome {
-        Outcome::Value(json) | Outcome::Stream(json, _) => Reply::value(json),
-        Outcome::Error(error) => Reply::error(error),
-        Outcome::Broken(why) => Reply::error(CallError::Protocol(why.into()).into()),
     }
 }

@@ -1,4 +1,4 @@
-//! The far side of a connection, as something to call.
+//! The peer of a connection, as something to call.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -27,7 +27,7 @@ use crate::service::Service;
 use crate::subscription::Subscription;
 use crate::text::Text;
 
-/// The far side of a connection.
+/// The peer of a connection.
 pub(super) struct RemotePeer {
     remote: Arc<RemoteShared>,
     /// What the connection lasts for, if this is a handle that it lasts for.
@@ -223,7 +223,7 @@ impl Remote for RemotePeer {
     }
 }
 
-/// A call that was sent. Dropping it before the answer cancels it on the far side.
+/// A call that was sent. Dropping it before the answer cancels it there.
 struct Awaited {
     remote: Arc<RemoteShared>,
     keep_open: Option<Arc<KeepOpen>>,

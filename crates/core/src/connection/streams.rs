@@ -11,10 +11,9 @@ use futures_util::stream::{AbortHandle, Abortable, SelectAll};
 use crate::call::Call;
 use crate::code::Code;
 use crate::codec;
-use crate::connection::calls::OpeningStream;
 use crate::connection::receive::subscription;
 use crate::connection::{BYTES_AT_ONCE, FrameSink};
-use crate::engine::{Watch, within};
+use crate::engine::{ObservedCall, within};
 use crate::error::ErrorObject;
 use crate::gap::Gap;
 use crate::id::Id;
@@ -27,12 +26,22 @@ use crate::subscription::{Subscription, SubscriptionStyle};
 /// How many items are taken from one stream before the next has its turn.
 const TURN: usize = 32;
 
-/// The open streams of one connection.
+/// The streams of one connection: open, or announced by a batch that is not answered yet.
 #[derive(Default)]
 pub(super) struct Outgoing {
     streams: SelectAll<Sending>,
     open: HashMap<Json, Handle>,
+    /// Each with the batch whose answer it waits for.
+    announced: Vec<(u64, OpeningStream)>,
     scratch: Vec<u8>,
+}
+
+/// A stream whose items may be sent once the response that names it is written (ETH-07).
+pub(super) struct OpeningStream {
+    pub(super) subscription: Json,
+    pub(super) call: Id,
+    pub(super) items: Items,
+    pub(super) watch: Option<Box<ObservedCall>>,
 }
 
 struct Handle {
@@ -45,7 +54,7 @@ struct Handle {
     /// How many items were sent, and how many bytes they had.
     sent: u64,
     bytes: usize,
-    watch: Option<Box<Watch>>,
+    watch: Option<Box<ObservedCall>>,
 }
 
 impl Handle {
@@ -87,7 +96,7 @@ impl Stream for SharedItems {
 
 impl Outgoing {
     pub(super) fn len(&self) -> usize {
-        self.open.len()
+        self.open.len() + self.announced.len()
     }
 
     /// A new identifier for these items, not to be guessed and unique on this connection (ETH-09), and the flag that
@@ -98,7 +107,8 @@ impl Outgoing {
         let names = items.subscription();
         loop {
             let id = names.map_or_else(ours, |names| names.new_id());
-            if !self.open.contains_key(&id) {
+            let is_announced = self.announced.iter().any(|(_, opening)| opening.subscription == id);
+            if !is_announced && !self.open.contains_key(&id) {
                 return (id, names.map_or(Json::TRUE, |names| names.to_json()));
             }
         }
@@ -117,12 +127,25 @@ impl Outgoing {
         self.open.insert(id, Handle { call, stop, items, names, sent: 0, bytes: 0, watch });
     }
 
+    /// Keeps a stream until the answer to this batch, which names it, is written (ETH-07, ETH-10).
+    pub(super) fn announce(&mut self, batch: u64, opening: OpeningStream) {
+        self.announced.push((batch, opening));
+    }
+
+    /// Starts sending the streams that the answer to this batch named.
+    pub(super) fn open_announced(&mut self, batch: u64, limit: usize) {
+        let announced = self.announced.extract_if(.., |(of, _)| *of == batch);
+        for (_, opening) in announced.collect::<Vec<_>>() {
+            self.open(opening, limit);
+        }
+    }
+
     /// Ends a stream because its reader asked for it; false if there is none.
     pub(super) fn unsubscribe(&mut self, id: &Json) -> bool {
         self.open.remove(id).map(Handle::stop).is_some()
     }
 
-    /// Whether a call unsubscribes from a stream that goes by names of its own.
+    /// Whether a call unsubscribes from a stream with other names than ours.
     pub(super) fn is_unsubscribe(&self, call: &Call) -> bool {
         let is_its_name =
             |handle: &Handle| handle.names.as_ref().is_some_and(|names| names.unsubscribe == call.method);
@@ -130,13 +153,19 @@ impl Outgoing {
             && subscription(call).is_some_and(|id| self.open.get(&id).is_some_and(is_its_name))
     }
 
-    /// Ends the stream that this call opened; false if there is none.
+    /// Ends the stream that this call opened, or has it never begin if it was only announced; false if there is none.
     pub(super) fn cancel(&mut self, call: &Id) -> bool {
+        if let Some(at) = self.announced.iter().position(|(_, opening)| opening.call == *call) {
+            if let Some(watch) = self.announced.remove(at).1.watch {
+                watch.end(End::Stream { items: 0, code: None }, 0);
+            }
+            return true;
+        }
         let found = self.open.iter().find(|(_, handle)| handle.call == *call).map(|(id, _)| id.clone());
         found.is_some_and(|id| self.unsubscribe(&id))
     }
 
-    /// Ends every stream with an error that its reader is told.
+    /// Ends every stream with an error, which is sent to its reader.
     pub(super) fn end_all(&mut self, error: &ErrorObject, spelling: &Streams, sink: &mut dyn FrameSink) {
         for (id, mut handle) in std::mem::take(&mut self.open) {
             handle.note_end(Some(error.code));
@@ -147,6 +176,7 @@ impl Outgoing {
 
     /// Drops every stream: its reader is gone.
     pub(super) fn drop_all(&mut self) {
+        self.announced.clear();
         self.open.clear();
         self.streams.clear();
     }
@@ -216,7 +246,8 @@ struct Sending {
     items: Abortable<SharedItems>,
     /// What is missing before the next item.
     gap: Option<Gap>,
-    /// Whether a gap is told at once where no item follows. Others have no word for that: there it waits for the next.
+    /// Whether a gap is sent at once where no item follows. Other families have no message for that: there it waits for the
+    /// next item.
     tells_gaps: bool,
     is_done: bool,
 }

@@ -32,7 +32,7 @@ impl RemoteShared {
         }
     }
 
-    /// Takes progress of a call to whoever made it.
+    /// Passes progress of a call to its caller.
     pub(super) fn progress(&self, token: &Json, value: Json) {
         if let Some(id) = self.part(token) {
             return self.take_part(id, value);
@@ -48,7 +48,7 @@ impl RemoteShared {
         }
     }
 
-    /// Takes a part of an answer to whoever reads it.
+    /// Passes a part of an answer to its reader.
     fn take_part(&self, id: u64, value: Json) {
         self.locked(|state| {
             let Some(Waiter { answer: Answer::Parts(buffer), .. }) = state.pending.waiter(id) else { return };

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use crate::code::Code;
 use crate::codec;
 use crate::context::Version;
-use crate::engine::outcome::respond;
-use crate::engine::watch::Watch;
+use crate::engine::observed::ObservedCall;
+use crate::engine::outcome::{respond, respond_with};
 use crate::error::{EngineFault, ErrorObject};
 use crate::id::Id;
 use crate::json::Json;
@@ -21,20 +21,20 @@ pub(crate) struct Assembly {
     /// The first entry without an outcome.
     next: usize,
     /// The entries from `next` on. Empty as long as every entry was done at once.
-    held: VecDeque<Held>,
+    held: VecDeque<HeldEntry>,
     /// How many bytes of results are held.
     held_bytes: usize,
 }
 
 #[derive(Default)]
-enum Held {
+enum HeldEntry {
     /// There is no outcome yet.
     #[default]
     Missing,
     /// It is not answered.
     Skipped,
     /// Its outcome waits for those before it.
-    Done(Version, Id, Kept, Option<Box<Watch>>),
+    Done(Version, Id, HeldOutcome, Option<Box<ObservedCall>>),
 }
 
 /// How an entry ended.
@@ -42,7 +42,7 @@ enum Held {
 pub(crate) enum EntryOutcome<'a> {
     Value(&'a Json),
     Error(&'a ErrorObject),
-    /// With a stream that has this identifier and this flag, and with these members beside it.
+    /// With a stream that has this identifier and this flag, and with members beside them.
     Stream(&'a Json, &'a Json, Option<&'a Json>),
     /// With members beside a result or a failure.
     Extended(Result<&'a Json, &'a ErrorObject>, &'a Json),
@@ -68,20 +68,20 @@ impl<'a> From<Result<&'a Json, &'a ErrorObject>> for EntryOutcome<'a> {
 }
 
 /// An outcome that is kept.
-enum Kept {
+enum HeldOutcome {
     Value(Json),
     Error(ErrorObject),
     Stream(Box<(Json, Json, Option<Json>)>),
     Extended(Box<(Result<Json, ErrorObject>, Json)>),
 }
 
-impl Kept {
+impl HeldOutcome {
     fn as_outcome(&self) -> EntryOutcome<'_> {
         match self {
-            Kept::Value(json) => EntryOutcome::Value(json),
-            Kept::Error(error) => EntryOutcome::Error(error),
-            Kept::Stream(stream) => EntryOutcome::Stream(&stream.0, &stream.1, stream.2.as_ref()),
-            Kept::Extended(both) => EntryOutcome::Extended(both.0.as_ref(), &both.1),
+            HeldOutcome::Value(json) => EntryOutcome::Value(json),
+            HeldOutcome::Error(error) => EntryOutcome::Error(error),
+            HeldOutcome::Stream(stream) => EntryOutcome::Stream(&stream.0, &stream.1, stream.2.as_ref()),
+            HeldOutcome::Extended(both) => EntryOutcome::Extended(both.0.as_ref(), &both.1),
         }
     }
 }
@@ -92,26 +92,59 @@ impl Assembly {
     }
 
     /// Takes the outcome of the entry at `index`. Says how the entry ended and with how many bytes, if that is decided now;
-    /// if not, whoever `watch` gives is told later.
+    /// if not, the observed call that `watch` gives is ended later.
     #[inline(always)]
     pub(crate) fn answer(
         &mut self,
         index: usize,
         version: Version,
         id: &Id,
-        outcome: EntryOutcome<'_>,
+        outcome: Result<&Json, &ErrorObject>,
         limits: &Limits,
-        watch: impl FnOnce() -> Option<Box<Watch>>,
+        watch: impl FnOnce() -> Option<Box<ObservedCall>>,
     ) -> Option<(End, usize)> {
         if index == self.next && self.held.is_empty() {
             let ended = self.write(version, id, outcome, limits);
             self.next += 1;
             Some(ended)
         } else {
-            let kept = self.keep(outcome, limits);
-            self.hold(index, Held::Done(version, id.clone(), kept, watch()), limits);
+            self.answer_later(index, version, id, outcome.into(), limits, watch());
             None
         }
+    }
+
+    /// The same for outcomes of every kind, which need not be as fast.
+    pub(crate) fn answer_any(
+        &mut self,
+        index: usize,
+        version: Version,
+        id: &Id,
+        outcome: EntryOutcome<'_>,
+        limits: &Limits,
+        watch: impl FnOnce() -> Option<Box<ObservedCall>>,
+    ) -> Option<(End, usize)> {
+        if index == self.next && self.held.is_empty() {
+            let ended = self.write_any(version, id, outcome, limits);
+            self.next += 1;
+            Some(ended)
+        } else {
+            self.answer_later(index, version, id, outcome, limits, watch());
+            None
+        }
+    }
+
+    #[inline(never)]
+    fn answer_later(
+        &mut self,
+        index: usize,
+        version: Version,
+        id: &Id,
+        outcome: EntryOutcome<'_>,
+        limits: &Limits,
+        watch: Option<Box<ObservedCall>>,
+    ) {
+        let kept = self.keep(outcome, limits);
+        self.hold(index, HeldEntry::Done(version, id.clone(), kept, watch), limits);
     }
 
     /// Leaves the entry at `index` without an answer.
@@ -119,12 +152,18 @@ impl Assembly {
         if index == self.next && self.held.is_empty() {
             self.next += 1;
         } else {
-            self.hold(index, Held::Skipped, limits);
+            self.hold(index, HeldEntry::Skipped, limits);
         }
     }
 
+    /// The error of an entry whose outcome has so many bytes, if there is no room for them.
+    pub(crate) fn excess(&self, bytes: usize, limits: &Limits) -> Option<ErrorObject> {
+        let is_over = self.out.len() + self.held_bytes + bytes > limits.batch_reply;
+        is_over.then(|| too_large(limits.batch_reply))
+    }
+
     /// An outcome that is held counts against the limit from then on, and not only when it is written.
-    fn keep(&mut self, outcome: EntryOutcome<'_>, limits: &Limits) -> Kept {
+    fn keep(&mut self, outcome: EntryOutcome<'_>, limits: &Limits) -> HeldOutcome {
         let of_error = |error: &ErrorObject| error.data.as_ref().map_or(0, |data| data.as_bytes().len());
         let size = match outcome {
             EntryOutcome::Value(json) => json.as_bytes().len(),
@@ -134,33 +173,34 @@ impl Assembly {
                 outcome.map_or_else(of_error, |json| json.as_bytes().len()) + members.as_bytes().len()
             }
         };
-        if self.out.len() + self.held_bytes + size > limits.batch_reply {
-            return Kept::Error(too_large(limits.batch_reply));
+        let is_stream = matches!(outcome, EntryOutcome::Stream(..));
+        if let Some(error) = self.excess(size, limits).filter(|_| !is_stream) {
+            return HeldOutcome::Error(error);
         }
         self.held_bytes += size;
         match outcome {
-            EntryOutcome::Value(json) => Kept::Value(json.clone()),
-            EntryOutcome::Error(error) => Kept::Error(error.clone()),
+            EntryOutcome::Value(json) => HeldOutcome::Value(json.clone()),
+            EntryOutcome::Error(error) => HeldOutcome::Error(error.clone()),
             EntryOutcome::Stream(id, flag, members) => {
-                Kept::Stream(Box::new((id.clone(), flag.clone(), members.cloned())))
+                HeldOutcome::Stream(Box::new((id.clone(), flag.clone(), members.cloned())))
             }
             EntryOutcome::Extended(outcome, members) => {
                 let outcome = outcome.cloned().map_err(ErrorObject::clone);
-                Kept::Extended(Box::new((outcome, members.clone())))
+                HeldOutcome::Extended(Box::new((outcome, members.clone())))
             }
         }
     }
 
-    fn hold(&mut self, index: usize, held: Held, limits: &Limits) {
+    fn hold(&mut self, index: usize, held: HeldEntry, limits: &Limits) {
         let place = index - self.next;
         if place >= self.held.len() {
-            self.held.resize_with(place + 1, Held::default);
+            self.held.resize_with(place + 1, HeldEntry::default);
         }
         self.held[place] = held;
-        while let Some(Held::Skipped | Held::Done(..)) = self.held.front() {
+        while let Some(HeldEntry::Skipped | HeldEntry::Done(..)) = self.held.front() {
             self.next += 1;
-            if let Some(Held::Done(version, id, kept, watch)) = self.held.pop_front() {
-                let (end, bytes) = self.write(version, &id, kept.as_outcome(), limits);
+            if let Some(HeldEntry::Done(version, id, kept, watch)) = self.held.pop_front() {
+                let (end, bytes) = self.write_any(version, &id, kept.as_outcome(), limits);
                 if let Some(watch) = watch {
                     watch.end(end, bytes);
                 }
@@ -176,36 +216,64 @@ impl Assembly {
         &mut self,
         version: Version,
         id: &Id,
+        outcome: Result<&Json, &ErrorObject>,
+        limits: &Limits,
+    ) -> (End, usize) {
+        let start = self.begin_entry();
+        let end = respond(&mut self.out, version, id, outcome, limits.reply);
+        // An error without data is as short as what would replace it.
+        let has_content = outcome.map_or_else(|error| error.data.is_some(), |_| true);
+        if has_content && self.is_full(limits) {
+            return self.replace(start, version, id, limits);
+        }
+        (end, self.out.len() - start)
+    }
+
+    #[inline(never)]
+    fn write_any(
+        &mut self,
+        version: Version,
+        id: &Id,
         outcome: EntryOutcome<'_>,
         limits: &Limits,
     ) -> (End, usize) {
-        self.out.push(if self.out.is_empty() { b'[' } else { b',' });
-        let start = self.out.len();
-        let mut members = None;
-        let outcome = match outcome {
-            EntryOutcome::Extended(outcome, beside) => {
-                members = Some(beside);
-                outcome
-            }
+        let (outcome, members) = match outcome {
+            EntryOutcome::Value(json) => return self.write(version, id, Ok(json), limits),
+            EntryOutcome::Error(error) => return self.write(version, id, Err(error), limits),
             EntryOutcome::Stream(subscription, flag, members) => {
+                let start = self.begin_entry();
                 codec::stream_start(&mut self.out, id, subscription, flag, members);
                 return (End::Value, self.out.len() - start);
             }
-            EntryOutcome::Value(json) => Ok(json),
-            EntryOutcome::Error(error) => Err(error),
+            EntryOutcome::Extended(outcome, members) => (outcome, members),
         };
-        let mut end = respond(&mut self.out, version, id, outcome, limits.reply);
-        if let Some(members) = members {
-            codec::append_members(&mut self.out, members);
-        }
-        // The bracket that closes the batch counts too. An error without data is as short as what would replace it.
-        let has_content = members.is_some() || outcome.map_or_else(|error| error.data.is_some(), |_| true);
-        if has_content && self.out.len() >= limits.batch_reply {
-            self.out.truncate(start);
-            codec::response(&mut self.out, version, id, Err(&too_large(limits.batch_reply)));
-            end = End::TooLarge;
+        let start = self.begin_entry();
+        let end = respond_with(&mut self.out, version, id, outcome, Some(members), limits.reply);
+        if self.is_full(limits) {
+            return self.replace(start, version, id, limits);
         }
         (end, self.out.len() - start)
+    }
+
+    /// Writes what stands before an entry. Gives the place where the entry begins.
+    #[inline(always)]
+    fn begin_entry(&mut self) -> usize {
+        self.out.push(if self.out.is_empty() { b'[' } else { b',' });
+        self.out.len()
+    }
+
+    /// Whether the answer is longer than it may be. The bracket that closes it counts too.
+    #[inline(always)]
+    fn is_full(&self, limits: &Limits) -> bool {
+        self.out.len() >= limits.batch_reply
+    }
+
+    /// Puts an error in the place of the entry that begins at `start`.
+    #[cold]
+    fn replace(&mut self, start: usize, version: Version, id: &Id, limits: &Limits) -> (End, usize) {
+        self.out.truncate(start);
+        codec::response(&mut self.out, version, id, Err(&too_large(limits.batch_reply)));
+        (End::TooLarge, self.out.len() - start)
     }
 
     /// The whole answer, once every entry has its outcome; nothing if none is answered (J2-44).
@@ -239,7 +307,7 @@ mod tests {
                     1 => assembly.skip(1, &limits),
                     _ => {
                         let id = Id::from(index as u64);
-                        let outcome = EntryOutcome::Value(&Json::NULL);
+                        let outcome = Ok(&Json::NULL);
                         assembly.answer(index, Version::V2, &id, outcome, &limits, || None);
                     }
                 }
@@ -265,7 +333,7 @@ mod tests {
         let mut assembly = Assembly::new(2);
         for index in 0..2 {
             let long = Json::encode_ref(&"x".repeat(100)).unwrap();
-            let outcome = EntryOutcome::Value(&long);
+            let outcome = Ok(&long);
             assembly.answer(index, Version::V2, &Id::NULL, outcome, &limits, || None);
         }
         let text = String::from_utf8(assembly.finish().unwrap()).unwrap();

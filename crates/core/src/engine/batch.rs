@@ -1,4 +1,4 @@
-//! The entries of a batch: started in order, answered in order, whoever runs those that take time.
+//! The entries of a batch: started in order and answered in order, whatever runs those that take time.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -8,9 +8,9 @@ use crate::context::{Context, Version};
 use crate::engine::Engine;
 use crate::engine::assembly::{Assembly, EntryOutcome};
 use crate::engine::begin::{begin_unguarded, complete};
+use crate::engine::observed::{ObservedCall, ObservedStart};
 use crate::engine::outcome::{end_of_notification, refusal_of};
 use crate::engine::running::crash_error;
-use crate::engine::watch::{Began, Watch};
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::Json;
@@ -39,7 +39,7 @@ pub(crate) struct Batch {
     /// Whether the call's context has more than that of the batch.
     is_marked: bool,
     /// What the observer knows of the entry that is being started, for the case that it panics.
-    starting: Option<Began>,
+    starting: Option<ObservedStart>,
     /// The entries that had their outcome before their turn, if there are any.
     early: Option<Box<[bool]>>,
     assembly: Assembly,
@@ -52,7 +52,7 @@ pub(crate) enum Stop {
     /// Others shall have a turn.
     Pause,
     /// The entry at this index has no reply yet, or one that takes time. It is the batch's [call](Batch::call).
-    Waiting(usize, ReplyFuture, Option<Box<Watch>>),
+    Waiting(usize, ReplyFuture, Option<Box<ObservedCall>>),
     /// The entry at this index asks for no call.
     Other(usize, Box<Message>),
     /// The entry at this index is for the session itself. It is the batch's [call](Batch::call).
@@ -155,8 +155,8 @@ impl Batch {
             }
             let future = begin_unguarded(&*self.engine.service, &self.call);
             let outcome = match (future.as_plain(), self.call.id()) {
-                (Some(Outcome::Value(json)), Some(id)) => (id, EntryOutcome::Value(json)),
-                (Some(Outcome::Error(error)), Some(id)) => (id, EntryOutcome::Error(error)),
+                (Some(Outcome::Value(json)), Some(id)) => (id, Ok(json)),
+                (Some(Outcome::Error(error)), Some(id)) => (id, Err(error)),
                 (Some(outcome), None) => {
                     let ended = end_of_notification(outcome);
                     if let Some(began) = began {
@@ -194,7 +194,7 @@ impl Batch {
     }
 
     /// Keeps seeing the entry that was started last.
-    pub(crate) fn watch(&self, began: Option<Began>) -> Option<Box<Watch>> {
+    pub(crate) fn watch(&self, began: Option<ObservedStart>) -> Option<Box<ObservedCall>> {
         began?.watch(&self.engine, &self.call)
     }
 }
@@ -207,7 +207,7 @@ impl Batch {
         match (outcome, self.call.id()) {
             (Some(outcome), Some(id)) => {
                 let version = self.call.cx.version;
-                self.assembly.answer(index, version, id, outcome.into(), limits, || None);
+                self.assembly.answer_any(index, version, id, outcome.into(), limits, || None);
                 self.open -= 1;
             }
             _ => self.skip(index),
@@ -234,19 +234,25 @@ impl Batch {
         version: Version,
         id: &Id,
         outcome: EntryOutcome<'_>,
-        watch: Option<Box<Watch>>,
+        watch: Option<Box<ObservedCall>>,
     ) {
         let mut watch = watch;
         let limits = &self.engine.settings.limits;
-        let ended = self.assembly.answer(index, version, id, outcome, limits, || watch.take());
+        let ended = self.assembly.answer_any(index, version, id, outcome, limits, || watch.take());
         self.open -= 1;
         if let (Some((end, bytes)), Some(watch)) = (ended, watch) {
             watch.end(end, bytes);
         }
     }
 
+    /// The error of an entry that opens a stream with these members beside it, if there is no room for them. A stream that is
+    /// announced begins, so this is asked for before.
+    pub(crate) fn excess(&self, members: &Json) -> Option<ErrorObject> {
+        self.assembly.excess(members.as_bytes().len(), &self.engine.settings.limits)
+    }
+
     /// Takes the reply to an entry that is a notification.
-    pub(crate) fn note_done(&mut self, index: usize, outcome: &Outcome, watch: Option<Box<Watch>>) {
+    pub(crate) fn note_done(&mut self, index: usize, outcome: &Outcome, watch: Option<Box<ObservedCall>>) {
         let end = end_of_notification(outcome);
         if let Some(watch) = watch {
             watch.end(end, 0);

@@ -8,9 +8,9 @@ use crate::call::{Call, Members};
 use crate::call_options;
 use crate::codec::Loaded;
 use crate::engine::Engine;
+use crate::engine::observed::ObservedStart;
 use crate::engine::outcome::{end_of_notification, respond, size};
 use crate::engine::running::crashed;
-use crate::engine::watch::Began;
 use crate::error::{EngineFault, ErrorObject};
 use crate::json::Json;
 use crate::observer::{End, Position};
@@ -19,21 +19,21 @@ use crate::profile::Profile;
 use crate::reply::{Outcome, ReplyFuture};
 use crate::service::Service;
 
-/// How far a call that is a message of its own comes without waiting.
-pub(crate) enum Begun {
+/// How far a call outside of a batch comes without waiting.
+pub(crate) enum Start {
     /// It ended, and its response is in the buffer.
     Answered(End),
     /// It ended, and is not answered.
     Silent,
     /// It has no reply yet, or one that takes time.
-    Pending(ReplyFuture, Option<Began>),
+    Pending(ReplyFuture, Option<ObservedStart>),
 }
 
 impl Engine {
     /// Starts a call. If it is ready at once, which is the usual case and the one that must be fast, its response is
     /// written at the end of `out`.
     #[inline(always)]
-    pub(crate) fn begin(&self, call: &Call, out: &mut Vec<u8>) -> Begun {
+    pub(crate) fn begin(&self, call: &Call, out: &mut Vec<u8>) -> Start {
         let began = self.note_begun(call, Position::Alone);
         let future = begin_call(&*self.service, call);
         let (id, outcome) = match (future.as_plain(), call.id()) {
@@ -47,20 +47,20 @@ impl Engine {
         if let Some(began) = began {
             self.note_ended(call, began, end, out.len());
         }
-        Begun::Answered(end)
+        Start::Answered(end)
     }
 
     #[inline(never)]
-    fn begin_rest(&self, call: &Call, future: ReplyFuture, began: Option<Began>) -> Begun {
+    fn begin_rest(&self, call: &Call, future: ReplyFuture, began: Option<ObservedStart>) -> Start {
         match (future.as_ready(), call.id()) {
             (Some(reply), None) => {
                 let end = end_of_notification(&reply.outcome);
                 if let Some(began) = began {
                     self.note_ended(call, began, end, 0);
                 }
-                Begun::Silent
+                Start::Silent
             }
-            _ => Begun::Pending(future, began),
+            _ => Start::Pending(future, began),
         }
     }
 }

@@ -1,27 +1,23 @@
 //! One input and one answer: an HTTP POST, a request over a message queue.
 
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context as Poller, Poll};
 
 use bytes::Bytes;
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
-use tokio::task::coop::consume_budget;
-use tokio::task::yield_now;
 
 use crate::call::Call;
 use crate::code::Code;
 use crate::codec::{self, Entries, Fault, Found, Message};
 use crate::context::{Context, Version};
 use crate::engine::Engine;
-use crate::engine::assembly::EntryOutcome;
 use crate::engine::batch::{Batch, Stop};
-use crate::engine::begin::{Begun, complete};
-use crate::engine::outcome::{end_of_notification, refusal_of, respond, size};
+use crate::engine::begin::{Start, complete};
+use crate::engine::observed::ObservedCall;
+use crate::engine::outcome::{end_of_notification, refusal_of, respond_with, size};
 use crate::engine::running::{Running, Streaming};
-use crate::engine::watch::Watch;
+use crate::engine::running_entries::run;
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::observer::{InputKind, Position};
@@ -109,7 +105,7 @@ impl Engine {
         drop(input);
         let mut out = Vec::new();
         match self.begin(&call, &mut out) {
-            Begun::Answered(end) => {
+            Start::Answered(end) => {
                 Exchange::done(Answer::Single { body: Bytes::from(out), code: end.code(), extra: None })
             }
             begun => self.exchange_pending(&call, begun),
@@ -118,9 +114,9 @@ impl Engine {
 
     /// The rest of a call that was not answered at once.
     #[inline(never)]
-    fn exchange_pending(&self, call: &Call, begun: Begun) -> Exchange {
-        let Begun::Pending(future, began) = begun else { return Exchange::done(Answer::Nothing) };
-        let pending = Pending::new(
+    fn exchange_pending(&self, call: &Call, begun: Start) -> Exchange {
+        let Start::Pending(future, began) = begun else { return Exchange::done(Answer::Nothing) };
+        let pending = PendingCall::new(
             self,
             call,
             future,
@@ -212,32 +208,33 @@ pub(super) fn single(version: Version, id: &Id, error: &ErrorObject) -> Answer {
     Answer::Single { body: Bytes::from(out), code: Some(error.code), extra: None }
 }
 
-/// A call that is a message of its own and is not done.
-pub(super) struct Pending {
+/// A call outside of a batch that is not done.
+pub(super) struct PendingCall {
     pub(super) version: Version,
     pub(super) id: Option<Id>,
     pub(super) running: Running,
-    pub(super) watch: Option<Box<Watch>>,
+    pub(super) watch: Option<Box<ObservedCall>>,
     /// How many bytes a reply may have.
     pub(super) limit: usize,
 }
 
-impl Pending {
+impl PendingCall {
     pub(super) fn new(
         engine: &Engine,
         call: &Call,
         future: ReplyFuture,
         streaming: Streaming,
-        watch: Option<Box<Watch>>,
-    ) -> Pending {
+        watch: Option<Box<ObservedCall>>,
+    ) -> PendingCall {
         let limits = &engine.settings.limits;
         let running = Running::new(call, future, streaming, limits);
-        Pending { version: call.cx.version, id: call.id().cloned(), running, watch, limit: limits.reply }
+        let id = call.id().map(Id::detached);
+        PendingCall { version: call.cx.version, id, running, watch, limit: limits.reply }
     }
 
     /// Waits for the answer.
     async fn answer(self) -> Answer {
-        let Pending { version, id, running, watch, limit } = self;
+        let PendingCall { version, id, running, watch, limit } = self;
         conclude(version, id.as_ref(), running.finish().await, watch, limit)
     }
 }
@@ -247,13 +244,13 @@ pub(super) fn conclude(
     version: Version,
     id: Option<&Id>,
     reply: Reply,
-    watch: Option<Box<Watch>>,
+    watch: Option<Box<ObservedCall>>,
     limit: usize,
 ) -> Answer {
     let (id, outcome) = match (id, &reply.outcome) {
         (Some(id), Outcome::Value(json)) => (id, Ok(json)),
         (Some(id), Outcome::Error(error)) => (id, Err(error)),
-        // A stream was collected or taken by whoever opened it; what is left of it is dropped with a notification.
+        // A stream was collected or opened before this. Only that of a notification is left, and it is dropped.
         (None, outcome) | (_, outcome @ Outcome::Stream(_)) => {
             let end = end_of_notification(outcome);
             if let Some(watch) = watch {
@@ -263,10 +260,8 @@ pub(super) fn conclude(
         }
     };
     let mut out = Vec::with_capacity(size(version, id, outcome));
-    let end = respond(&mut out, version, id, outcome, limit);
-    if let Some(members) = reply.extra.as_ref().and_then(|extra| extra.members.as_ref()) {
-        codec::append_members(&mut out, members);
-    }
+    let members = reply.extra.as_ref().and_then(|extra| extra.members.as_ref());
+    let end = respond_with(&mut out, version, id, outcome, members, limit);
     if let Some(watch) = watch {
         watch.end(end, out.len());
     }
@@ -276,99 +271,5 @@ pub(super) fn conclude(
 impl Batch {
     pub(super) fn into_answer(self) -> Answer {
         self.finish().map_or(Answer::Nothing, |text| Answer::Batch(Bytes::from(text)))
-    }
-}
-
-/// Runs the rest of a batch in place, however long it takes: dropping the future drops its handlers at once.
-pub(super) async fn run(mut batch: Box<Batch>, mut stop: Stop) -> Answer {
-    let mut entries = RunningEntries::default();
-    loop {
-        match stop {
-            Stop::Finished => break,
-            Stop::Pause => yield_now().await,
-            Stop::Other(index, message) => batch.refuse(index, &message),
-            // No entry is for the session where there is none.
-            Stop::Control(index) => batch.skip(index),
-            Stop::Waiting(index, future, watch) => {
-                entries.start(&mut batch, index, future, watch).await;
-                consume_budget().await;
-            }
-        }
-        stop = batch.advance(|_| false);
-    }
-    while entries.next(&mut batch).await.is_some() {}
-    batch.into_answer()
-}
-
-/// The entries of a batch that are under way.
-#[derive(Default)]
-struct RunningEntries(FuturesUnordered<Pin<Box<dyn Future<Output = FinishedEntry> + Send>>>);
-
-struct FinishedEntry {
-    index: usize,
-    version: Version,
-    id: Option<Id>,
-    reply: Reply,
-    watch: Option<Box<Watch>>,
-}
-
-impl RunningEntries {
-    /// Lets the entry that was started last go on beside the others, until one more may be started.
-    async fn start(
-        &mut self,
-        batch: &mut Batch,
-        index: usize,
-        future: ReplyFuture,
-        watch: Option<Box<Watch>>,
-    ) {
-        let (engine, call) = (batch.engine(), batch.call());
-        let (version, id) = (call.cx.version, call.id().cloned());
-        let is_barrier = id.is_none() && engine.settings.profile.ordered_notifications;
-        let concurrency = engine.settings.limits.batch_concurrency.max(1);
-        let running = Running::new(call, future, Streaming::whole(call), &engine.settings.limits);
-        self.0.push(Box::pin(async move {
-            FinishedEntry { index, version, id, reply: running.finish().await, watch }
-        }));
-        if is_barrier {
-            while self.next(batch).await != Some(index) {}
-            return;
-        }
-        self.first_step(batch).await;
-        while self.0.len() >= concurrency {
-            self.next(batch).await;
-        }
-    }
-
-    /// Lets the entry that was just added do its first step before the next entry starts.
-    async fn first_step(&mut self, batch: &mut Batch) {
-        poll_fn(|cx| {
-            while let Poll::Ready(Some(finished)) = self.0.poll_next_unpin(cx) {
-                settle(batch, finished);
-            }
-            Poll::Ready(())
-        })
-        .await;
-    }
-
-    /// Waits until one more is done, and says which.
-    async fn next(&mut self, batch: &mut Batch) -> Option<usize> {
-        let finished = self.0.next().await?;
-        let index = finished.index;
-        settle(batch, finished);
-        Some(index)
-    }
-}
-
-fn settle(batch: &mut Batch, finished: FinishedEntry) {
-    let FinishedEntry { index, version, id, reply, watch } = finished;
-    let members = reply.extra.as_ref().and_then(|extra| extra.members.as_ref());
-    match (&id, &reply.outcome) {
-        (Some(id), Outcome::Value(json)) => {
-            batch.answer(index, version, id, EntryOutcome::with(Ok(json), members), watch);
-        }
-        (Some(id), Outcome::Error(error)) => {
-            batch.answer(index, version, id, EntryOutcome::with(Err(error), members), watch);
-        }
-        (_, outcome) => batch.note_done(index, outcome, watch),
     }
 }

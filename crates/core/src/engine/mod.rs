@@ -16,24 +16,26 @@ mod batch;
 mod begin;
 mod cancel;
 mod exchange;
+mod job;
+mod observed;
 mod outcome;
 mod outlet;
 mod outputs;
 mod running;
-mod watch;
+mod running_entries;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub(crate) use self::assembly::EntryOutcome;
 pub(crate) use self::batch::{Batch, Stop};
-pub(crate) use self::begin::{Begun, complete};
+pub(crate) use self::begin::{Start, complete};
 pub(crate) use self::cancel::CancelFlag;
 pub use self::exchange::{Answer, Exchange};
-pub(crate) use self::outcome::{end_of_notification, respond, within};
+pub(crate) use self::observed::{ObservedCall, ObservedStart};
+pub(crate) use self::outcome::{end_of_notification, respond, respond_with, too_large, within};
 pub use self::outputs::{Cause, Delivery, First, Output, Outputs};
 pub(crate) use self::running::{Running, Streaming, moment_after};
-pub(crate) use self::watch::{Began, Watch};
 use crate::name::Name;
 use crate::profile::{Profile, Settings};
 use crate::service::Service;
@@ -70,7 +72,7 @@ pub struct Engine {
 pub(crate) struct ControlNames(u64);
 
 impl ControlNames {
-    /// Whether the method may be one of them. Nearly all others are told apart by their first byte.
+    /// Whether the method may be one of them. Their first bytes rule out nearly all others.
     #[inline(always)]
     pub(crate) fn may_have(self, method: &Name) -> bool {
         self.0 & first_bit(method) != 0

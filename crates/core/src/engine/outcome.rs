@@ -33,6 +33,25 @@ pub(crate) fn respond(
     }
 }
 
+/// Writes a response with these members beside the outcome, if there are any. They count against the limit too.
+pub(crate) fn respond_with(
+    out: &mut Vec<u8>,
+    version: Version,
+    id: &Id,
+    outcome: Result<&Json, &ErrorObject>,
+    members: Option<&Json>,
+    limit: usize,
+) -> End {
+    let Some(members) = members else { return respond(out, version, id, outcome, limit) };
+    let rest = limit.checked_sub(members.as_bytes().len());
+    if !rest.is_some_and(|rest| is_within(outcome, rest)) {
+        return respond_too_large(out, version, id, limit);
+    }
+    let end = respond(out, version, id, outcome, limit);
+    codec::append_members(out, members);
+    end
+}
+
 #[cold]
 fn respond_too_large(out: &mut Vec<u8>, version: Version, id: &Id, limit: usize) -> End {
     codec::response(out, version, id, Err(&too_large(limit)));
@@ -70,7 +89,8 @@ fn is_within(outcome: Result<&Json, &ErrorObject>, limit: usize) -> bool {
     }
 }
 
-fn too_large(limit: usize) -> ErrorObject {
+/// The error of a reply that has more than `limit` bytes.
+pub(crate) fn too_large(limit: usize) -> ErrorObject {
     let detail = format!("the reply has more than {limit} bytes (limits.reply)");
     ErrorObject::from_code(Code::REPLY_TOO_LARGE).with_detail(detail).with_fault(EngineFault::TooLarge)
 }

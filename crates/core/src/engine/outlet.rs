@@ -23,7 +23,7 @@ use crate::service::Service;
 /// What was pushed and not taken yet. Locked for moments only, never across a wait.
 pub(super) struct Outlet {
     version: Version,
-    /// Bytes that wait before whoever pushes has to wait too.
+    /// How many bytes may wait before a handler that pushes more has to wait too.
     limit: usize,
     state: Mutex<State>,
     /// Wakes who takes.
@@ -130,7 +130,7 @@ impl Outlet {
     }
 }
 
-/// The caller, as far as one answer lets it be reached: it can be told something, but not asked.
+/// The caller, as far as one answer reaches it: it gets notifications, and cannot be called.
 pub(super) struct Pusher(pub(super) Arc<Outlet>);
 
 impl Service for Pusher {

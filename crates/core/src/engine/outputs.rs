@@ -1,11 +1,10 @@
 //! One input and its answer in parts: an event stream over HTTP.
 //!
-//! It is an [`Exchange`](crate::Exchange) with two differences. The items of a streamed reply are messages of their own,
-//! each a response with the identifier of the call, pulled one by one when the carrier asks for the next. And a handler
+//! It is an [`Exchange`](crate::Exchange) with two differences. Each item of a streamed reply is a message, a response with the identifier of the call, pulled one by one when the carrier asks for the next. And a handler
 //! can push notifications through [`Context::peer`]: they go out before whatever the handler gives after them.
 
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as Poller, Poll};
@@ -14,22 +13,19 @@ use bytes::Bytes;
 use futures_core::Stream;
 
 use crate::call::{Call, StreamWanted};
-use crate::code::Code;
 use crate::codec::{self, Entries, Found, Message};
 use crate::context::{Context, Version};
 use crate::engine::Engine;
-use crate::engine::begin::{Begun, complete};
-use crate::engine::exchange::{Answer, Pending, conclude, run, single};
-use crate::engine::outcome::{respond, size};
+use crate::engine::begin::{Start, complete};
+use crate::engine::exchange::{Answer, PendingCall, single};
+use crate::engine::job::{Given, Job};
 use crate::engine::outlet::{Outlet, Pusher};
 use crate::engine::running::Streaming;
-use crate::engine::watch::Watch;
+use crate::engine::running_entries::run;
 use crate::error::ErrorObject;
 use crate::id::Id;
-use crate::json::Json;
-use crate::observer::{End, InputKind};
+use crate::observer::InputKind;
 use crate::peer::Peer;
-use crate::reply::{Items, Outcome, Reply};
 
 /// How an answer that may come in parts is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,14 +115,14 @@ impl Engine {
         }
         let mut out = Vec::new();
         let job = match self.begin(call, &mut out) {
-            Begun::Answered(end) => {
+            Start::Answered(end) => {
                 Job::answered(Answer::Single { body: Bytes::from(out), code: end.code(), extra: None })
             }
-            Begun::Silent => Job::answered(Answer::Nothing),
-            Begun::Pending(future, began) => {
+            Start::Silent => Job::answered(Answer::Nothing),
+            Start::Pending(future, began) => {
                 let watch = began.and_then(|began| began.watch(self, call));
-                let Pending { version, id, running, watch, .. } =
-                    Pending::new(self, call, future, Streaming::Open, watch);
+                let PendingCall { version, id, running, watch, .. } =
+                    PendingCall::new(self, call, future, Streaming::Open, watch);
                 Job::Call { version, id, reply: Box::pin(running.finish()), watch }
             }
         };
@@ -176,55 +172,6 @@ pub struct Outputs {
     outlet: Option<Arc<Outlet>>,
 }
 
-type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-
-/// What is still to be done.
-enum Job {
-    /// All at once: a batch, or an answer that is there.
-    Whole(Boxed<Answer>),
-    /// A call without a reply.
-    Call {
-        version: Version,
-        id: Option<Id>,
-        reply: Boxed<Reply>,
-        watch: Option<Box<Watch>>,
-    },
-    /// A call that streams.
-    Stream(Box<Streamed>),
-    Done,
-}
-
-/// A stream whose items are sent as responses.
-struct Streamed {
-    version: Version,
-    id: Id,
-    items: Items,
-    sent: u64,
-    bytes: usize,
-    watch: Option<Box<Watch>>,
-}
-
-impl Streamed {
-    fn end(self, code: Option<Code>) {
-        if let Some(watch) = self.watch {
-            watch.end(End::Stream { items: self.sent, code }, self.bytes);
-        }
-    }
-}
-
-/// What a job gives.
-enum Given {
-    Answer(Answer),
-    Started(Id),
-    Item(Bytes),
-}
-
-impl Job {
-    fn answered(answer: Answer) -> Job {
-        Job::Whole(Box::pin(std::future::ready(answer)))
-    }
-}
-
 impl Outputs {
     fn new(engine: &Engine, job: Job, outlet: Option<Arc<Outlet>>, delivery: Delivery) -> Outputs {
         Outputs { engine: engine.clone(), job, delivery, given: None, outlet }
@@ -240,11 +187,12 @@ impl Outputs {
     }
 
     fn poll_first(&mut self, cx: &mut Poller<'_>) -> Poll<First> {
+        let limit = self.engine.settings.limits.reply;
         if let Some(outlet) = &self.outlet {
             outlet.register(cx);
         }
         if self.given.is_none() {
-            match self.poll_job(cx) {
+            match self.job.poll(limit, cx) {
                 Poll::Ready(given) => self.given = Some(given.unwrap_or(Given::Answer(Answer::Nothing))),
                 Poll::Pending if self.has_pushed() => return Poll::Ready(First::Parts),
                 Poll::Pending => return Poll::Pending,
@@ -277,69 +225,10 @@ impl Outputs {
 
     /// Cancels what is not done, and answers it with this error. What was pushed still goes out.
     pub fn interrupt(&mut self, error: &ErrorObject) {
-        let (version, id) = match std::mem::replace(&mut self.job, Job::Done) {
-            Job::Done => return,
-            Job::Whole(_) => (self.engine.settings.profile.versions.unsaid(), Id::NULL),
-            Job::Call { version, id, watch, .. } => {
-                if let Some(watch) = watch {
-                    watch.end(End::Error(error.code), 0);
-                }
-                (version, id.unwrap_or(Id::NULL))
-            }
-            Job::Stream(streamed) => {
-                let at = (streamed.version, streamed.id.clone());
-                streamed.end(Some(error.code));
-                at
-            }
-        };
+        let unsaid = self.engine.settings.profile.versions.unsaid();
+        let Some((version, id)) = self.job.interrupt(error, unsaid) else { return };
         self.close();
         self.given = Some(Given::Answer(single(version, &id, error)));
-    }
-
-    /// Goes on with the job until it gives something or has to wait; nothing once it is done.
-    fn poll_job(&mut self, cx: &mut Poller<'_>) -> Poll<Option<Given>> {
-        let limit = self.engine.settings.limits.reply;
-        match &mut self.job {
-            Job::Done => Poll::Ready(None),
-            Job::Whole(whole) => {
-                let Poll::Ready(answer) = whole.as_mut().poll(cx) else { return Poll::Pending };
-                self.job = Job::Done;
-                Poll::Ready(Some(Given::Answer(answer)))
-            }
-            Job::Call { version, id, reply, watch } => {
-                let Poll::Ready(reply) = reply.as_mut().poll(cx) else { return Poll::Pending };
-                let (version, id, watch) = (*version, id.take(), watch.take());
-                let given = match (reply.outcome, id) {
-                    (Outcome::Stream(items), Some(id)) => {
-                        let started = Given::Started(id.clone());
-                        let streamed = Streamed { version, id, items, sent: 0, bytes: 0, watch };
-                        self.job = Job::Stream(Box::new(streamed));
-                        return Poll::Ready(Some(started));
-                    }
-                    (outcome, id) => {
-                        let reply = Reply { outcome, extra: reply.extra };
-                        conclude(version, id.as_ref(), reply, watch, limit)
-                    }
-                };
-                self.job = Job::Done;
-                Poll::Ready(Some(Given::Answer(given)))
-            }
-            Job::Stream(streamed) => {
-                let Poll::Ready(item) = Pin::new(&mut streamed.items).poll_next(cx) else {
-                    return Poll::Pending;
-                };
-                let (given, end) = match item {
-                    Some(item) => streamed.write(item.as_ref(), limit),
-                    None => (None, Some(None)),
-                };
-                if let Some(code) = end
-                    && let Job::Stream(streamed) = std::mem::replace(&mut self.job, Job::Done)
-                {
-                    streamed.end(code);
-                }
-                Poll::Ready(given)
-            }
-        }
     }
 
     fn close(&self) {
@@ -354,28 +243,12 @@ impl Outputs {
     }
 }
 
-impl Streamed {
-    /// The response with one item; and how the stream ended, if it has.
-    fn write(
-        &mut self,
-        item: Result<&Json, &ErrorObject>,
-        limit: usize,
-    ) -> (Option<Given>, Option<Option<Code>>) {
-        let mut out = Vec::with_capacity(size(self.version, &self.id, item));
-        let end = respond(&mut out, self.version, &self.id, item, limit);
-        self.bytes += out.len();
-        // A gap is told like an error, and the stream goes on.
-        let goes_on = end == End::Value || item.is_err_and(|error| error.gap().is_some());
-        self.sent += u64::from(end == End::Value);
-        (Some(Given::Item(Bytes::from(out))), (!goes_on).then_some(end.code()))
-    }
-}
-
 impl Stream for Outputs {
     type Item = Output;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Poller<'_>) -> Poll<Option<Output>> {
         let this = self.get_mut();
+        let limit = this.engine.settings.limits.reply;
         if let Some(outlet) = &this.outlet {
             outlet.register(cx);
         }
@@ -394,11 +267,11 @@ impl Stream for Outputs {
                 None => {}
             }
             if matches!(this.job, Job::Done) {
-                // Whoever still holds the peer is told that it is too late. What came in between is not lost.
+                // A handler that still has the peer gets an error from here on. What it pushed before is not lost.
                 this.close();
                 return Poll::Ready(this.pop());
             }
-            match this.poll_job(cx) {
+            match this.job.poll(limit, cx) {
                 Poll::Ready(given) => this.given = given,
                 Poll::Pending => {
                     return match this.pop() {

@@ -49,12 +49,12 @@ pub(crate) enum Streaming {
 }
 
 impl Streaming {
-    /// Where nothing but one answer can be sent. A stream that nobody reads, because its call is a notification, is dropped.
+    /// Where nothing but one answer can be sent. The stream of a notification has no reader and is dropped.
     pub(crate) fn whole(call: &Call) -> Streaming {
         if call.is_notification() { Streaming::Open } else { Streaming::Collect }
     }
 
-    /// How the streams of a duplex session are told: by messages of the session, or as partial results where its dialect has
+    /// How the streams of a duplex session are sent: as messages of the session, or as partial results where its dialect has
     /// those.
     pub(crate) fn over_session(call: &Call, profile: &Profile) -> Streaming {
         if profile.streams.partial.is_none() || call.is_notification() {
@@ -72,7 +72,9 @@ impl Running {
     pub(crate) fn new(call: &Call, future: ReplyFuture, streaming: Streaming, limits: &Limits) -> Running {
         let until = moment_after(limits.call_time);
         let until = call.cx.deadline.map_or(until, |deadline| deadline.min(until));
-        Running { method: call.method.clone(), until, future, streaming, limit: limits.reply, cancel: None }
+        // The call, and more so its stream, may last much longer than the frame it came in.
+        let method = call.method.detached();
+        Running { method, until, future, streaming, limit: limits.reply, cancel: None }
     }
 
     /// What cancels the call.
@@ -112,13 +114,11 @@ impl Running {
     async fn work(mut self) -> Reply {
         let reply = poll_fn(|cx| self.poll_reply(cx)).await;
         let whole = match (reply.outcome, &self.streaming) {
-            (Outcome::Stream(items), Streaming::Collect) => collect(items, self.limit).await.into(),
-            (Outcome::Stream(items), Streaming::Tell(to)) => {
-                tell(items, &to.0, &to.1, self.limit).await.into()
-            }
-            (outcome, _) => Reply { outcome, extra: None },
+            (Outcome::Stream(items), Streaming::Collect) => collect(items, self.limit).await,
+            (Outcome::Stream(items), Streaming::Tell(to)) => tell(items, &to.0, &to.1, self.limit).await,
+            (outcome, _) => return Reply { outcome, extra: reply.extra },
         };
-        Reply { extra: reply.extra, ..whole }
+        Reply { extra: reply.extra, ..whole.into() }
     }
 
     fn poll_reply(&mut self, cx: &mut Poller<'_>) -> Poll<Reply> {

@@ -1,8 +1,13 @@
 //! Cancelling: by dropping, by message, by time.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
-use switchboard_core::{CallError, Code, ErrorObject, Json, Limits, Method, Profile, Router, Settings};
+use futures_util::StreamExt;
+use switchboard_core::{
+    CallError, Code, ErrorObject, Json, Limits, Method, Profile, Router, RouterBuilder, Settings,
+};
+use tokio::sync::mpsc;
 
 use crate::rig::{Gate, Raw, client_of, echo, ends};
 
@@ -118,4 +123,61 @@ async fn cancelling_chains_through_a_call_that_calls_on() {
     gate.entered().await;
     call.abort();
     gate.empty().await;
+}
+
+/// A stream that never has an item. The other end of the channel is closed when the stream is dropped.
+fn quiet() -> (Method, mpsc::UnboundedReceiver<()>) {
+    let (sender, dropped) = mpsc::unbounded_channel::<()>();
+    let sender = Mutex::new(Some(sender));
+    let quiet = Method::stream("quiet", move |_: Json, _| {
+        let sender = sender.lock().unwrap().take();
+        futures_util::stream::pending::<u8>().map(move |item| {
+            let _sender = &sender;
+            item
+        })
+    });
+    (quiet, dropped)
+}
+
+const QUIET: &str = r#"{"jsonrpc":"2.0","method":"quiet","id":1}"#;
+const CANCEL_QUIET: &str = r#"{"jsonrpc":"2.0","method":"rpc.cancel","params":{"id":1}}"#;
+const WAIT: &str = r#"{"jsonrpc":"2.0","method":"wait","id":2}"#;
+
+/// The batch names a stream that was cancelled before: no stream is open, so one more may be.
+async fn check_cancelled_before_it_opened(raw: &mut Raw) {
+    let answer = raw.receive().await.unwrap();
+    assert!(answer.starts_with('[') && answer.contains(r#""stream":true"#), "{answer}");
+    raw.send(r#"{"jsonrpc":"2.0","method":"none","id":3}"#).await;
+    assert!(raw.receive().await.unwrap().contains(r#""stream":true"#));
+    assert!(raw.receive().await.unwrap().contains("rpc.end"));
+}
+
+fn one_stream(quiet: Method, gate: &Gate) -> (RouterBuilder, Settings) {
+    let none = Method::stream("none", |_: Json, _| futures_util::stream::empty::<u8>());
+    let limits = Limits { subscriptions: 1, ..Limits::default() };
+    let router = Router::builder().add(quiet).add(none).add(gate.method("wait"));
+    (router, Settings { limits, ..Settings::default() })
+}
+
+#[tokio::test]
+async fn a_stream_that_waits_for_the_answer_to_its_batch_can_be_cancelled() {
+    let (gate, (quiet, mut dropped)) = (Gate::new(), quiet());
+    let (router, settings) = one_stream(quiet, &gate);
+    let (mut raw, _server) = Raw::against(router, settings);
+    raw.send(&format!("[{QUIET},{WAIT}]")).await;
+    gate.entered().await;
+    raw.send(CANCEL_QUIET).await;
+    assert_eq!(dropped.recv().await, None);
+    gate.let_pass(1);
+    check_cancelled_before_it_opened(&mut raw).await;
+}
+
+#[tokio::test]
+async fn a_batch_can_cancel_its_own_stream() {
+    let (gate, (quiet, mut dropped)) = (Gate::new(), quiet());
+    let (router, settings) = one_stream(quiet, &gate);
+    let (mut raw, _server) = Raw::against(router, settings);
+    raw.send(&format!("[{QUIET},{CANCEL_QUIET}]")).await;
+    assert_eq!(dropped.recv().await, None);
+    check_cancelled_before_it_opened(&mut raw).await;
 }

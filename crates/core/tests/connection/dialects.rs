@@ -303,3 +303,32 @@ async fn an_ethereum_link_opens_subscriptions_for_whoever_calls() {
     raw.send(r#"{"jsonrpc":"2.0","result":"0x1","id":1}"#).await;
     assert!(matches!(reply.await.unwrap().outcome, Outcome::Stream(_)));
 }
+
+/// Our end asks for a subscription, gets this response, and serves a method with the name of the subscription's items.
+async fn check_settled(profile: Profile, response: &str) {
+    let (sender, mut called) = tokio::sync::mpsc::unbounded_channel();
+    let ticks = Method::sync("ticks", move |_: Json, _| Ok::<_, ErrorObject>(sender.send(()).is_ok()));
+    let settings = Settings { profile, ..Settings::default() };
+    let (mut raw, ours) = Raw::against(Router::builder().add(ticks), settings);
+    let peer = ours.peer.clone();
+    let names = Subscription::named("ticks", "stop_ticks");
+    let opening = tokio::spawn(async move { peer.subscribe::<u32>("watch", json!({}), names).await });
+    raw.receive().await.unwrap();
+    raw.send(response).await;
+    drop(opening.await.unwrap());
+    raw.send(r#"{"jsonrpc":"2.0","method":"ticks","params":{"subscription":9,"result":1}}"#).await;
+    raw.send(r#"{"jsonrpc":"2.0","method":"ask","id":7}"#).await;
+    assert!(raw.receive().await.unwrap().contains("\"id\":7"));
+    assert_eq!(called.try_recv(), Ok(()), "{response}");
+}
+
+#[tokio::test]
+async fn a_subscription_that_was_not_opened_takes_no_notifications() {
+    let refused = r#"{"jsonrpc":"2.0","error":{"code":7,"message":"no"},"id":1}"#;
+    let misunderstood = r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"no"},"id":null}"#;
+    let whole = r#"{"jsonrpc":"2.0","result":[1],"id":1}"#;
+    for response in [refused, misunderstood, whole] {
+        check_settled(Profile::default(), response).await;
+        check_settled(Profile::lsp(), response).await;
+    }
+}

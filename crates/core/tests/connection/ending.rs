@@ -1,8 +1,14 @@
 //! How a connection ends, and what becomes of what is under way.
 
+use std::sync::{Arc, Barrier};
+use std::thread;
 use std::time::Duration;
 
-use switchboard_core::{CallError, Code, Json, Limits, Method, Router, Settings};
+use switchboard_core::{
+    CallError, CloseReason, Code, Connection, Context, EndReason, Engine, Json, Limits, Method, Origin,
+    Router, Settings,
+};
+use switchboard_transport::memory;
 
 use crate::rig::{Gate, Raw, client_of, echo, ends};
 
@@ -26,7 +32,7 @@ async fn when_the_connection_ends_every_call_fails_with_a_local_error() {
 async fn what_was_asked_before_the_far_side_stopped_sending_is_still_answered() {
     let gate = Gate::new();
     let router = Router::builder().add(gate.method("wait")).add(echo());
-    let ((source, sink), there) = switchboard_transport::memory::pair(4096);
+    let ((source, sink), there) = memory::pair(4096);
     let server = crate::rig::End::start(there, router, Settings::default());
     let mut sink = sink;
     switchboard_core::FrameSink::push(&mut sink, br#"{"jsonrpc":"2.0","method":"wait","id":1}"#);
@@ -103,4 +109,42 @@ async fn both_ends_can_drain_at_once() {
     other.drain.start();
     one.task.await.unwrap().unwrap();
     other.task.await.unwrap().unwrap();
+}
+
+/// A connection in this context, which nothing is sent over.
+fn idle(cx: &Context) -> (memory::Sink, Connection) {
+    let ((_, sink), (source, reading)) = memory::pair(256);
+    let engine = Engine::new(Arc::new(Router::builder().build().unwrap()), Settings::default());
+    (sink, Connection::new(source, reading, engine, cx.clone()).1)
+}
+
+#[tokio::test]
+async fn a_second_connection_in_one_context_has_its_own_session() {
+    let cx = Context::new(Origin::new("test"));
+    let ((_first_sink, first), (_second_sink, second)) = (idle(&cx), idle(&cx));
+    assert_eq!(first.session().id(), cx.session().id());
+    assert_ne!(second.session().id(), cx.session().id());
+    assert_eq!(second.session().origin().transport, "test");
+    let (sender, ends) = std::sync::mpsc::channel();
+    cx.session().on_end(move |reason| sender.send(reason.clone()).unwrap());
+    second.session().close(CloseReason::new("enough"));
+    second.await.unwrap();
+    assert!(ends.try_recv().is_err(), "the end of the second is not that of the first");
+    cx.session().close(CloseReason::new("over"));
+    first.await.unwrap();
+    assert_eq!(ends.recv(), Ok(EndReason::Closed(CloseReason::new("over"))));
+}
+
+#[test]
+fn of_two_connections_that_begin_at_once_one_gets_the_session() {
+    for _ in 0..500 {
+        let (cx, barrier) = (Context::new(Origin::new("test")), Barrier::new(2));
+        let begin = || {
+            barrier.wait();
+            idle(&cx).1.session().id() == cx.session().id()
+        };
+        let both =
+            thread::scope(|scope| [begin; 2].map(|begin| scope.spawn(begin)).map(|run| run.join().unwrap()));
+        assert_eq!(both.into_iter().filter(|is_its| *is_its).count(), 1);
+    }
 }

@@ -143,3 +143,24 @@ async fn a_server_of_ours_tells_items_while_they_come() {
     drop(items);
     gate.empty().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_whose_items_cannot_be_sent_any_more_fails_its_call() {
+    let gate = Gate::new();
+    let passing = gate.clone();
+    let numbers = Method::stream("numbers", move |_: Json, _| {
+        let gate = passing.clone();
+        let second = futures_util::stream::once(async move { gate.pass().await }).map(|()| 2_u8);
+        second.chain(futures_util::stream::pending())
+    });
+    let (mut raw, end) = Raw::against(Router::builder().add(numbers), lsp());
+    raw.send(r#"{"jsonrpc":"2.0","method":"numbers","params":{"partialResultToken":1},"id":1}"#).await;
+    gate.entered().await;
+    raw.finish().await;
+    end.peer.closed().await;
+    gate.let_pass(1);
+    // It does not go on until the time for calls under way is over.
+    let answer = raw.receive().await.unwrap();
+    assert!(answer.contains(r#""error":"#) && !answer.contains("-32006"), "{answer}");
+    assert_eq!(raw.receive().await, None);
+}

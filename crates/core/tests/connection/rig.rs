@@ -76,6 +76,11 @@ impl Raw {
         poll_fn(|cx| self.sink.poll_flush(cx)).await
     }
 
+    /// Sends nothing more, and still reads.
+    pub(crate) async fn finish(&mut self) {
+        poll_fn(|cx| self.sink.poll_close(cx)).await.unwrap();
+    }
+
     /// The next frame; `None` when the far side has closed.
     pub(crate) async fn receive(&mut self) -> Option<String> {
         let frame = poll_fn(|cx| self.source.poll_frame(cx)).await?.unwrap();

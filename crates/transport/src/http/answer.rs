@@ -73,7 +73,7 @@ where
                 let is_possible = scope.upgrade(cx.clone());
                 return Ok(match is_possible {
                     true => shown(rules, switch(headers)),
-                    false => refuse(&scope, &cx, Fault::ShuttingDown, first_headers(true), is_http1),
+                    false => refuse(&scope, &cx, Fault::NoConnection, first_headers(true), is_http1),
                 });
             }
             Decision::Preflight => return Ok(shown(rules, preflight(rules, headers))),

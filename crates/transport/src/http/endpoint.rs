@@ -285,3 +285,34 @@ impl fmt::Debug for Answering {
         f.write_str("Answering(..)")
     }
 }
+
+#[cfg(all(test, feature = "ws"))]
+mod tests {
+    use http::{StatusCode, header};
+    use switchboard_core::Router;
+    use tower_service::Service as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_websocket_without_a_permit_is_refused_before_it_is_promised() {
+        let mut endpoint = Endpoint::mounted(Router::builder().build().unwrap());
+        let rules = endpoint.rules(None);
+        let options = ServerOptions { connections: 0, ..ServerOptions::default() };
+        let state = ServerState::new(rules.engine.clone(), options, Extensions::default(), Arc::default());
+        let mounted = Mounted { rules, state, in_flight: Arc::default() };
+        assert!(endpoint.0.mounted.set(mounted).is_ok());
+        let request = Request::get("/rpc")
+            .header(header::HOST, "localhost")
+            .header(header::CONNECTION, "upgrade")
+            .header(header::UPGRADE, "websocket")
+            .header(header::SEC_WEBSOCKET_VERSION, "13")
+            .header(header::SEC_WEBSOCKET_KEY, "dGhlIHNhbXBsZSBub25jZQ==")
+            .body(Body::new(bytes::Bytes::new()))
+            .unwrap();
+        let response = endpoint.call(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(response.headers()[header::RETRY_AFTER], "1");
+        assert!(!response.headers().contains_key(header::SEC_WEBSOCKET_ACCEPT));
+    }
+}

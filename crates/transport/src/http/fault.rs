@@ -37,6 +37,9 @@ pub(super) enum Fault {
     TooSlow,
     /// There is no room for the body beside those of others: 503.
     NoRoom,
+    /// There are too many connections for one more WebSocket: 503.
+    #[cfg(feature = "ws")]
+    NoConnection,
     /// The endpoint shuts down: 503.
     ShuttingDown,
     /// The body is longer than this limit: 413.
@@ -83,7 +86,7 @@ impl Fault {
                 headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
                 headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
             }
-            Fault::NoRoom | Fault::ShuttingDown => {
+            _ if self.status() == StatusCode::SERVICE_UNAVAILABLE => {
                 headers.insert(header::RETRY_AFTER, const { HeaderValue::from_static("1") });
             }
             Fault::Encoding => {
@@ -111,6 +114,8 @@ impl Fault {
             Fault::TooSlow => StatusCode::REQUEST_TIMEOUT,
             #[cfg(feature = "ws")]
             Fault::Upgrade(_) => StatusCode::UPGRADE_REQUIRED,
+            #[cfg(feature = "ws")]
+            Fault::NoConnection => StatusCode::SERVICE_UNAVAILABLE,
             Fault::NoRoom | Fault::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
             Fault::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Fault::MediaType | Fault::Encoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -135,6 +140,10 @@ impl Fault {
             Fault::TooSlow => ErrorObject::timed_out().with_detail("the body did not come in time"),
             Fault::NoRoom => {
                 ErrorObject::over_limit("buffers", "too much is being received at once; try again later")
+            }
+            #[cfg(feature = "ws")]
+            Fault::NoConnection => {
+                ErrorObject::over_limit("connections", "too many connections; try again later")
             }
             Fault::ShuttingDown => ErrorObject::from_code(Code::SHUTTING_DOWN),
             Fault::TooLarge(limit) => codec::Fault::Frame(limit).into(),

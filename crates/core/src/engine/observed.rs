@@ -1,4 +1,4 @@
-//! What the observer is told: nothing of this runs without one.
+//! Calls to the observer. Nothing of this runs without one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -13,10 +13,10 @@ use crate::id::Id;
 use crate::observer::{BatchId, Begun, End, Ended, InputKind, Position, Received, Refused, SharedObserver};
 use crate::session::Session;
 
-/// A call that is seen to its end. Dropping it before says that nobody waits for the call any more.
-pub(crate) struct Watch {
+/// A call that is seen to its end. Dropping it before reports the call as abandoned.
+pub(crate) struct ObservedCall {
     observer: SharedObserver,
-    /// Without its parameters, which would keep the frame they came in.
+    /// Without its parameters: the call may last much longer than the frame it came in.
     call: Call,
     began: Instant,
     at: Position,
@@ -24,7 +24,7 @@ pub(crate) struct Watch {
     is_over: bool,
 }
 
-impl Watch {
+impl ObservedCall {
     /// The call has ended like this, with a response or items of so many bytes.
     pub(crate) fn end(mut self: Box<Self>, end: End, bytes_out: usize) {
         self.is_over = true;
@@ -46,7 +46,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for ObservedCall {
     fn drop(&mut self) {
         if !self.is_over {
             self.tell(End::Abandoned, 0);
@@ -56,23 +56,22 @@ impl Drop for Watch {
 
 /// A call that is about to run and may be done at once.
 #[derive(Clone, Copy)]
-pub(crate) struct Began {
+pub(crate) struct ObservedStart {
     began: Instant,
     at: Position,
 }
 
-impl Began {
+impl ObservedStart {
     /// Keeps seeing a call that is not done.
     #[cold]
     #[inline(never)]
-    pub(crate) fn watch(self, engine: &Engine, call: &Call) -> Option<Box<Watch>> {
+    pub(crate) fn watch(self, engine: &Engine, call: &Call) -> Option<Box<ObservedCall>> {
         let observer = engine.settings.observer.clone()?;
         let bytes_in = params_len(call);
-        let mut kept = call.clone();
-        kept.params = None;
-        Some(Box::new(Watch {
+        let call = call.without_params();
+        Some(Box::new(ObservedCall {
             observer,
-            call: kept,
+            call,
             began: self.began,
             at: self.at,
             bytes_in,
@@ -86,7 +85,7 @@ fn params_len(call: &Call) -> usize {
 }
 
 impl Engine {
-    /// Says that a session has begun, and when it has ended; for carriers whose sessions are not connections of their own.
+    /// Says that a session has begun, and when it has ended; for carriers whose sessions are not connections.
     pub fn note_opened(&self, session: &Session) {
         let Some(observer) = self.settings.observer.clone() else { return };
         guarded(|| observer.opened(session));
@@ -102,9 +101,9 @@ impl Engine {
         }
     }
 
-    /// Says that a call is about to run. None if nobody wants to know.
+    /// Says that a call is about to run. None without an observer.
     #[inline(always)]
-    pub(crate) fn note_begun(&self, call: &Call, at: Position) -> Option<Began> {
+    pub(crate) fn note_begun(&self, call: &Call, at: Position) -> Option<ObservedStart> {
         let observer = self.settings.observer.as_ref()?;
         Some(tell_begun(observer, call, at))
     }
@@ -112,7 +111,7 @@ impl Engine {
     /// Says that a call which was ready at once has ended.
     #[cold]
     #[inline(never)]
-    pub(crate) fn note_ended(&self, call: &Call, began: Began, end: End, bytes_out: usize) {
+    pub(crate) fn note_ended(&self, call: &Call, began: ObservedStart, end: End, bytes_out: usize) {
         let Some(observer) = &self.settings.observer else { return };
         let ended = Ended {
             method: &call.method,
@@ -163,8 +162,8 @@ fn tell_received(observer: &SharedObserver, cx: &Context, received: Received) {
 
 #[cold]
 #[inline(never)]
-fn tell_begun(observer: &SharedObserver, call: &Call, at: Position) -> Began {
-    let began = Began { began: Instant::now(), at };
+fn tell_begun(observer: &SharedObserver, call: &Call, at: Position) -> ObservedStart {
+    let began = ObservedStart { began: Instant::now(), at };
     guarded(|| observer.begun(&Begun { method: &call.method, id: call.id(), cx: &call.cx, at }));
     began
 }
@@ -173,6 +172,6 @@ fn tell_begun(observer: &SharedObserver, call: &Call, at: Position) -> Began {
 fn guarded(tell: impl FnOnce()) {
     static HAS_PANICKED: AtomicBool = AtomicBool::new(false);
     if catch_unwind(AssertUnwindSafe(tell)).is_err() && !HAS_PANICKED.swap(true, Relaxed) {
-        tracing::error!("the observer panicked; it is told of later calls all the same");
+        tracing::error!("the observer panicked; it is still called");
     }
 }

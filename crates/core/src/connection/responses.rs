@@ -1,0 +1,126 @@
+//! Calls of this side, settled by the responses that arrive or given up.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::call_error::CallError;
+use crate::codec::{self, Outcome, Response};
+use crate::connection::early_items::EarlyItems;
+use crate::connection::remote::{Answer, RemoteShared, State, Waiter};
+use crate::context::Version;
+use crate::error::ErrorObject;
+use crate::id::Id;
+use crate::json::{Json, Kind};
+use crate::reply::{Extra, Reply};
+use crate::subscription::Subscription;
+use crate::text::Text;
+
+impl RemoteShared {
+    /// Settles the call that a response answers.
+    pub(super) fn complete(self: &Arc<RemoteShared>, response: Response) {
+        let Response { id, outcome, members, .. } = response;
+        let Some(Waiter { answer, names, .. }) = self.locked(|state| state.pending.complete(&id)) else {
+            return self.complete_unknown(&id, outcome);
+        };
+        let is_whole = matches!(answer, Answer::Whole(_));
+        let mut reply = match (outcome, names) {
+            (Outcome::Stream(subscription, flag), names) if is_whole => {
+                self.open(&subscription, Subscription::from_json(&flag).map(Arc::new).or(names))
+            }
+            (Outcome::Value(subscription), Some(names))
+                if is_whole && matches!(subscription.kind(), Kind::String | Kind::Number) =>
+            {
+                self.open(&subscription, Some(names))
+            }
+            (outcome, _) => reply_of(outcome),
+        };
+        reply.extra = members.map(|members| Box::new(Extra::from_members(*members)));
+        self.forget_expected(&id);
+        // A caller that no longer waits drops the stream, which ends it.
+        answer.send(reply);
+    }
+
+    /// Settles a response that names no call which waits.
+    fn complete_unknown(&self, id: &Id, outcome: Outcome) {
+        match outcome {
+            Outcome::Error(error) if id.is_null() => self.complete_without_id(&error),
+            // The call was dropped while the answer was on its way.
+            Outcome::Stream(subscription, flag) => {
+                self.unsubscribe(&subscription, Subscription::from_json(&flag).as_ref());
+            }
+            _ => tracing::debug!(id = id.as_str(), "a response to no call was dropped"),
+        }
+    }
+
+    fn complete_without_id(&self, error: &ErrorObject) {
+        let waiters = self.locked(|state| {
+            let waiters = state.pending.complete_only_frame();
+            if !waiters.is_empty() {
+                // Nothing waits any more.
+                state.expected.clear();
+                self.settle_expected(state, None);
+            }
+            waiters
+        });
+        // The first says what is wrong; who breaks the rules without end must not fill the log with it.
+        if waiters.is_empty() && !self.has_misunderstood.swap(true, Ordering::Relaxed) {
+            tracing::warn!(code = error.code.0, "the peer did not understand a message");
+        }
+        for waiter in waiters {
+            waiter.answer.send(Reply::error(error.clone()));
+        }
+    }
+
+    /// The call with this identifier is over, and with it what was kept for its subscription.
+    fn forget_expected(&self, id: &Id) {
+        if self.has_named.load(Ordering::Acquire) {
+            let id = id.as_u64();
+            self.locked(|state| self.settle_expected(state, id));
+        }
+    }
+
+    pub(super) fn settle_expected(&self, state: &mut State, id: Option<u64>) {
+        state.expected.retain(|(call, _)| Some(*call) != id);
+        if state.expected.is_empty() {
+            state.early = EarlyItems::default();
+            let is_open = state.streams.values().any(|stream| stream.names.is_some());
+            self.has_named.store(is_open, Ordering::Release);
+        }
+    }
+
+    /// Gives up a call that its caller dropped.
+    pub(super) fn give_up(&self, id: u64) {
+        let waiter = self.locked(|state| {
+            let waiter = state.pending.remove(id);
+            self.settle_expected(state, Some(id));
+            if waiter.is_some() && state.closed.is_none() {
+                self.queue_cancel(state, id);
+            }
+            waiter
+        });
+        drop(waiter);
+    }
+
+    pub(super) fn queue_cancel(&self, state: &mut State, id: u64) {
+        let (cancel, version) = (&self.settings.profile.cancel, self.version());
+        let params = match version {
+            Version::V2 => format!("{{\"{}\":{id}}}", cancel.member),
+            Version::V1 => format!("[{id}]"),
+        };
+        let params = Json::from_text(Text::from_vec(params.into_bytes()));
+        self.queue(state, |out| codec::notification(out, version, &cancel.method, Some(&params), None));
+    }
+
+    /// Whether a call waits for its answer: not one whose answer comes in parts, which are read like a stream.
+    pub(super) fn has_waiting_call(&self) -> bool {
+        self.locked(|state| state.pending.any(|waiter| matches!(waiter.answer, Answer::Whole(_))))
+    }
+}
+
+fn reply_of(outcome: Outcome) -> Reply {
+    match outcome {
+        Outcome::Value(json) | Outcome::Stream(json, _) => Reply::value(json),
+        Outcome::Error(error) => Reply::error(error),
+        Outcome::Broken(why) => Reply::error(CallError::Protocol(why.into()).into()),
+    }
+}
