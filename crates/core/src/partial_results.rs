@@ -6,11 +6,11 @@ use tokio::task::coop::consume_budget;
 use crate::call::{Call, StreamWanted};
 use crate::call_options::ProgressTo;
 use crate::codec::{elements, members, written_members};
-use crate::connection::ReceiveBuffer;
 use crate::context::Context;
 use crate::error::ErrorObject;
 use crate::json::{Json, Kind};
 use crate::profile::Profile;
+use crate::remote::ReceiveBuffer;
 use crate::reply::{Items, Outcome, Reply};
 use crate::text::Text;
 

@@ -10,20 +10,11 @@
 //! - What a handler sends before it returns goes out before its reply.
 
 mod answers;
-mod backpressure;
 mod batches;
 mod calls;
-mod early_items;
 mod frames;
-mod incoming;
-mod pending;
 mod receive;
-mod receive_buffer;
-mod remote;
-mod remote_peer;
-mod responses;
 mod streams;
-mod tokens;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -34,9 +25,7 @@ use tokio::time::Sleep;
 
 use self::calls::Calls;
 pub use self::frames::{ConnectionError, FrameSink, FrameSource};
-pub(crate) use self::receive_buffer::ReceiveBuffer;
-use self::remote::RemoteShared;
-use self::remote_peer::RemotePeer;
+
 use self::streams::Outgoing;
 use crate::admission::{AdmitFuture, Arrival, Refusal};
 use crate::call_error::CallError;
@@ -48,6 +37,8 @@ use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::peer::Peer;
 use crate::profile::Settings;
+use crate::remote::RemotePeer;
+use crate::remote::RemoteShared;
 use crate::session::{CloseReason, EndReason, Session};
 use crate::tap::{TappedSink, TappedSource};
 
@@ -124,7 +115,7 @@ impl Connection {
         cx: impl Into<context::Context>,
     ) -> (Peer, Connection) {
         let settings = Arc::clone(&engine.settings);
-        let remote = RemoteShared::new(Arc::clone(&settings));
+        let remote = RemoteShared::new(Arc::clone(&settings), false);
         let peer = Peer::new(RemotePeer::new(Arc::clone(&remote)));
         let cx = cx.into();
         let ending = Arc::clone(&remote);

@@ -6,17 +6,16 @@ use bytes::Bytes;
 
 use crate::call::Call;
 use crate::code::Code;
-use crate::codec::{self, Fault, Found, Invalid, Message, elements, members};
+use crate::codec::{self, Fault, Found, Invalid, Message};
 use crate::connection::Connection;
 use crate::connection::answers::cancelled;
-use crate::connection::early_items::Event;
 use crate::engine::Batch;
 use crate::error::ErrorObject;
-use crate::gap::Gap;
 use crate::id::Id;
 use crate::json::Json;
 use crate::name::Name;
 use crate::observer::{InputKind, Position};
+use crate::remote::{argument, subscription};
 
 impl Connection {
     /// Handles one frame. Never waits.
@@ -157,20 +156,7 @@ impl Connection {
         if !call.is_notification() {
             return self.streams.len() > 0 && self.streams.is_unsubscribe(call);
         }
-        is(&profile.streams.item) || is(&profile.streams.end) || self.is_for_call_of_this_side(call)
-    }
-
-    /// Whether a notification is progress of a call of this side, or belongs to a stream with other names than ours.
-    fn is_for_call_of_this_side(&self, call: &Call) -> bool {
-        let progress = &self.settings.profile.progress;
-        let Some(params) = &call.params else { return false };
-        if call.method == progress.method {
-            let token = member(params, progress.member).filter(|_| member(params, "value").is_some());
-            return token.is_some_and(|token| self.remote.wants_progress(&token));
-        }
-        self.remote.has_named()
-            && event(params).is_some_and(|(id, _)| self.remote.is_named(&call.method, &id))
-            || self.streams.len() > 0 && self.streams.is_unsubscribe(call)
+        self.remote.takes(call) || self.streams.len() > 0 && self.streams.is_unsubscribe(call)
     }
 
     /// Handles what is for the session itself. Gives the answer, for those who want one.
@@ -183,17 +169,11 @@ impl Connection {
         } else if call.method == profile.streams.unsubscribe {
             let found = subscription(call).is_some_and(|id| self.streams.unsubscribe(&id));
             Some(if found { Json::TRUE } else { Json::FALSE })
-        } else if call.is_notification() && call.method == profile.streams.item {
-            self.take_item(params);
-            None
-        } else if call.is_notification() && call.method == profile.streams.end {
-            self.take_end(params);
-            None
         } else if self.streams.len() > 0 && self.streams.is_unsubscribe(call) {
             subscription(call).map(|id| self.streams.unsubscribe(&id));
             Some(Json::TRUE)
         } else {
-            self.take_others(call);
+            self.remote.take_notification(call);
             None
         }
     }
@@ -219,71 +199,8 @@ impl Connection {
             self.finish_batch(key);
         }
     }
-
-    fn take_item(&mut self, params: Option<&Json>) {
-        let Some(params) = params else { return };
-        if let Some((subscription, event @ Event::Item(..))) = event(params) {
-            self.remote.deliver(&subscription, event);
-        } else if let (Some(subscription), Some(gap)) = (member(params, "subscription"), gap(params)) {
-            self.remote.deliver(&subscription, Event::Gap(gap));
-        }
-    }
-
-    fn take_end(&mut self, params: Option<&Json>) {
-        let Some(params) = params else { return };
-        if let Some(subscription) = member(params, "subscription") {
-            self.remote.deliver(&subscription, Event::End(gap(params), error(params)));
-        }
-    }
-
-    /// Takes progress of a call of this side, or what happens to a stream with other names than ours.
-    fn take_others(&mut self, call: &Call) {
-        let progress = &self.settings.profile.progress;
-        let Some(params) = &call.params else { return };
-        if call.method == progress.method {
-            if let (Some(token), Some(value)) = (member(params, progress.member), member(params, "value")) {
-                self.remote.progress(&token, value);
-            }
-        } else if let Some((id, event)) = event(params) {
-            let _ = self.remote.deliver_named(&call.method, &id, event);
-        }
-    }
-}
-
-/// The stream that a notification is about, and what happens to it.
-fn event(params: &Json) -> Option<(Json, Event)> {
-    let subscription = member(params, "subscription")?;
-    let event = match member(params, "result") {
-        Some(item) => Event::Item(gap(params), item),
-        None => Event::End(gap(params), Some(error(params)?)),
-    };
-    Some((subscription, event))
-}
-
-fn gap(params: &Json) -> Option<Gap> {
-    member(params, "gap")?.decode().ok()
-}
-
-fn error(params: &Json) -> Option<ErrorObject> {
-    member(params, "error").map(|error| codec::read_error(&error))
-}
-
-/// The stream that a call is to end.
-pub(super) fn subscription(call: &Call) -> Option<Json> {
-    call.params.as_ref().and_then(|params| argument(params, "subscription"))
 }
 
 fn is_response(message: &Message) -> bool {
     matches!(message, Message::Response(_))
-}
-
-/// A member of an object, or the only element of an array.
-fn argument(params: &Json, name: &str) -> Option<Json> {
-    let element = elements(params.as_bytes()).next().map(|value| params.sub(value));
-    element.or_else(|| member(params, name))
-}
-
-fn member(params: &Json, name: &str) -> Option<Json> {
-    let mut members = members(params.as_bytes());
-    members.find(|(found, _)| &**found == name.as_bytes()).map(|(_, value)| params.sub(value))
 }

@@ -11,7 +11,6 @@ use futures_util::stream::{AbortHandle, Abortable, SelectAll};
 use crate::call::Call;
 use crate::code::Code;
 use crate::codec;
-use crate::connection::receive::subscription;
 use crate::connection::{BYTES_AT_ONCE, FrameSink};
 use crate::engine::{ObservedCall, within};
 use crate::error::ErrorObject;
@@ -20,6 +19,7 @@ use crate::id::Id;
 use crate::json::Json;
 use crate::observer::End;
 use crate::profile::Streams;
+use crate::remote::subscription;
 use crate::reply::Items;
 use crate::subscription::{Subscription, SubscriptionStyle};
 

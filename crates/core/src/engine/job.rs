@@ -11,7 +11,7 @@ use crate::code::Code;
 use crate::context::Version;
 use crate::engine::exchange::{Answer, conclude};
 use crate::engine::observed::ObservedCall;
-use crate::engine::outcome::{respond, size};
+use crate::engine::outcome::{end_of, respond, size};
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::Json;
@@ -133,7 +133,7 @@ impl Job {
             Job::Whole(_) => (unsaid, Id::NULL),
             Job::Call { version, id, watch, .. } => {
                 if let Some(watch) = watch {
-                    watch.end(End::Error(error.code), 0);
+                    watch.end(end_of(error), 0);
                 }
                 (version, id.unwrap_or(Id::NULL))
             }

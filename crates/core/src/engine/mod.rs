@@ -23,6 +23,7 @@ mod outlet;
 mod outputs;
 mod running;
 mod running_entries;
+mod session_inputs;
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,6 +35,7 @@ pub(crate) use self::cancel::CancelFlag;
 pub use self::exchange::{Answer, Exchange};
 pub(crate) use self::observed::{ObservedCall, ObservedStart};
 pub(crate) use self::outcome::{end_of_notification, respond, respond_with, too_large, within};
+pub(crate) use self::outlet::Outlet;
 pub use self::outputs::{Cause, Delivery, First, Output, Outputs};
 pub(crate) use self::running::{Running, Streaming, moment_after};
 use crate::name::Name;

@@ -21,7 +21,7 @@ use crate::reply::{Reply, ReplyFuture};
 use crate::service::Service;
 
 /// What was pushed and not taken yet. Locked for moments only, never across a wait.
-pub(super) struct Outlet {
+pub(crate) struct Outlet {
     version: Version,
     /// How many bytes may wait before a handler that pushes more has to wait too.
     limit: usize,
@@ -40,7 +40,7 @@ struct State {
 }
 
 impl Outlet {
-    pub(super) fn new(version: Version, limit: usize) -> Arc<Outlet> {
+    pub(crate) fn new(version: Version, limit: usize) -> Arc<Outlet> {
         Arc::new(Outlet {
             version,
             limit,
@@ -50,17 +50,21 @@ impl Outlet {
         })
     }
 
+    pub(crate) fn is_closed(&self) -> bool {
+        self.locked(|state| state.is_closed)
+    }
+
     fn locked<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Wakes this task when something is pushed from now on.
-    pub(super) fn register(&self, cx: &Context<'_>) {
+    pub(crate) fn register(&self, cx: &Context<'_>) {
         self.reader.register(cx.waker());
     }
 
     /// Takes the message that was pushed first.
-    pub(super) fn pop(&self) -> Option<Bytes> {
+    pub(crate) fn pop(&self) -> Option<Bytes> {
         let (message, has_room) = self.locked(|state| {
             let message = state.messages.pop_front()?;
             state.bytes -= message.len();
@@ -72,36 +76,59 @@ impl Outlet {
         Some(message)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.locked(|state| state.messages.is_empty())
     }
 
     /// Takes nothing more from now on. What was pushed before can still be taken.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.locked(|state| state.is_closed = true);
         self.room.notify_waiters();
     }
 
-    /// Adds a message. None if there is no room for it now.
-    fn push(&self, call: &Call) -> Option<Result<(), CallError>> {
-        let pushed = self.locked(|state| {
-            if state.is_closed {
-                return Some(Err(ended()));
+    /// Whether there is room for a message now.
+    pub(crate) fn has_room(&self) -> Result<bool, CallError> {
+        self.locked(|state| if state.is_closed { Err(ended()) } else { Ok(state.bytes < self.limit) })
+    }
+
+    /// Adds a message. False if it came too late.
+    pub(crate) fn push(&self, text: Bytes) -> bool {
+        let is_pushed = self.locked(|state| {
+            if !state.is_closed {
+                state.bytes += text.len();
+                state.messages.push_back(text);
             }
-            if state.bytes >= self.limit {
-                return None;
-            }
-            let mut text = Vec::with_capacity(64);
-            let members = call.cx.get::<Members>().map(|members| &members.0);
-            codec::notification(&mut text, self.version, &call.method, call.params.as_ref(), members);
-            state.bytes += text.len();
-            state.messages.push_back(Bytes::from(text));
-            Some(Ok(()))
+            !state.is_closed
         });
-        if matches!(pushed, Some(Ok(()))) {
-            self.reader.wake();
+        self.reader.wake();
+        is_pushed
+    }
+
+    /// Adds a notification. None if there is no room for it now.
+    fn notify(&self, call: &Call) -> Option<Result<(), CallError>> {
+        match self.has_room() {
+            Err(ended) => Some(Err(ended)),
+            Ok(false) => None,
+            Ok(true) => {
+                let mut text = Vec::with_capacity(64);
+                let members = call.cx.get::<Members>().map(|members| &members.0);
+                codec::notification(&mut text, self.version, &call.method, call.params.as_ref(), members);
+                Some(if self.push(Bytes::from(text)) { Ok(()) } else { Err(ended()) })
+            }
         }
-        pushed
+    }
+
+    /// Waits until there is room, or nothing more is taken.
+    pub(crate) async fn wait_for_room(&self) {
+        loop {
+            let notified = self.room.notified();
+            tokio::pin!(notified);
+            notified.as_mut().enable();
+            if self.has_room() != Ok(false) {
+                return;
+            }
+            notified.await;
+        }
     }
 
     /// Waits until nothing more is taken.
@@ -117,15 +144,12 @@ impl Outlet {
         }
     }
 
-    async fn push_later(&self, call: &Call) -> Result<(), CallError> {
+    async fn notify_later(&self, call: &Call) -> Result<(), CallError> {
         loop {
-            let notified = self.room.notified();
-            tokio::pin!(notified);
-            notified.as_mut().enable();
-            if let Some(pushed) = self.push(call) {
-                return pushed;
+            if let Some(sent) = self.notify(call) {
+                return sent;
             }
-            notified.await;
+            self.wait_for_room().await;
         }
     }
 }
@@ -139,11 +163,11 @@ impl Service for Pusher {
             let reason = "the caller cannot answer within an event stream; send it a notification";
             return ReplyFuture::ready(Reply::error(CallError::Unsupported(reason.into()).into()));
         }
-        if let Some(pushed) = self.0.push(call) {
+        if let Some(pushed) = self.0.notify(call) {
             return ReplyFuture::ready(reply(pushed));
         }
         let (outbox, call) = (Arc::clone(&self.0), call.clone());
-        ReplyFuture::pending(async move { reply(outbox.push_later(&call).await) })
+        ReplyFuture::pending(async move { reply(outbox.notify_later(&call).await) })
     }
 }
 

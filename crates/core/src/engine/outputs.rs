@@ -13,19 +13,24 @@ use bytes::Bytes;
 use futures_core::Stream;
 
 use crate::call::{Call, StreamWanted};
+use crate::code::Code;
 use crate::codec::{self, Entries, Found, Message};
 use crate::context::{Context, Version};
 use crate::engine::Engine;
 use crate::engine::begin::{Start, complete};
-use crate::engine::exchange::{Answer, PendingCall, single};
+use crate::engine::cancel::CancelFlag;
+use crate::engine::exchange::{Answer, PendingCall, conclude, single};
 use crate::engine::job::{Given, Job};
 use crate::engine::outlet::{Outlet, Pusher};
 use crate::engine::running::Streaming;
 use crate::engine::running_entries::run;
-use crate::error::ErrorObject;
+use crate::engine::session_inputs::inputs;
+use crate::error::{EngineFault, ErrorObject};
 use crate::id::Id;
-use crate::observer::InputKind;
+use crate::observer::{InputKind, Position};
 use crate::peer::Peer;
+use crate::reply::Reply;
+use crate::session::RunningGuard;
 
 /// How an answer that may come in parts is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,10 +103,29 @@ impl Engine {
                 complete(&mut call, loaded, &self.settings.profile);
                 self.note_received(&call.cx, input.len(), InputKind::Call, None);
                 drop(input);
-                return self.begin_outputs(&mut call, delivery);
+                match inputs(&call.cx) {
+                    Some(inputs) if self.is_for_session(inputs, &call) => {
+                        let result = self.take_for_session(inputs, &call);
+                        Job::answered(conclude(
+                            call.cx.version,
+                            call.id(),
+                            Reply::value(result),
+                            None,
+                            usize::MAX,
+                        ))
+                    }
+                    _ => return self.begin_outputs(&mut call, delivery),
+                }
             }
             Ok(Found::Batch(entries)) => return self.batch_outputs(entries, cx, input.len(), delivery),
-            Ok(Found::Other(message)) => Job::answered(self.refuse_message(&message, cx, input.len())),
+            Ok(Found::Other(message)) => match (inputs(cx), *message) {
+                (Some(inputs), Message::Response(response)) => {
+                    self.note_received(cx, input.len(), InputKind::Response, None);
+                    inputs.remote.complete(response);
+                    Job::answered(Answer::Nothing)
+                }
+                (_, message) => Job::answered(self.refuse_message(&message, cx, input.len())),
+            },
             Err(error) => Job::answered(self.refuse_input(&error, cx, input.len())),
         };
         Outputs::new(self, job, None, delivery)
@@ -109,11 +133,16 @@ impl Engine {
 
     /// Starts a single call or notification.
     fn begin_outputs(&self, call: &mut Call, delivery: Delivery) -> Outputs {
+        if let Some(error) = self.refusal(&call.cx) {
+            self.note_refused_call(call, &error, Position::Alone);
+            let answer = conclude(call.cx.version, call.id(), error.into(), None, usize::MAX);
+            return Outputs::new(self, Job::answered(answer), None, delivery);
+        }
         let outlet = (!call.is_notification()).then(|| self.outlet(call.cx.version, &mut call.cx));
         if outlet.is_some() && matches!(delivery, Delivery::Parts | Delivery::Either { wants_stream: true }) {
             call.cx.insert(StreamWanted);
         }
-        let mut out = Vec::new();
+        let (mut out, mut cancel) = (Vec::new(), None);
         let job = match self.begin(call, &mut out) {
             Start::Answered(end) => {
                 Job::answered(Answer::Single { body: Bytes::from(out), code: end.code(), extra: None })
@@ -121,27 +150,38 @@ impl Engine {
             Start::Silent => Job::answered(Answer::Nothing),
             Start::Pending(future, began) => {
                 let watch = began.and_then(|began| began.watch(self, call));
-                let PendingCall { version, id, running, watch, .. } =
+                let PendingCall { version, id, mut running, watch, .. } =
                     PendingCall::new(self, call, future, Streaming::Open, watch);
+                cancel = self.register(call, &mut running).map(|guard| (running.cancel_flag(), guard));
                 Job::Call { version, id, reply: Box::pin(running.finish()), watch }
             }
         };
-        Outputs::new(self, job, outlet, delivery)
+        let mut outputs = Outputs::new(self, job, outlet, delivery);
+        outputs.cancel = cancel;
+        outputs
     }
 
     fn batch_outputs(&self, entries: Entries, cx: &Context, bytes: usize, delivery: Delivery) -> Outputs {
         let mut cx = cx.clone();
         let is_answered = entries.iter().any(|entry| is_answered(&entry));
         let outlet = is_answered.then(|| self.outlet(Version::V2, &mut cx));
+        if let Some(error) = self.refusal(&cx) {
+            self.note_refused(&cx, &error, Some(&Id::NULL), Position::Alone);
+            return Outputs::new(self, Job::answered(Answer::refusal(&error)), None, delivery);
+        }
         let mut batch = Box::new(self.batch(entries, &cx, bytes));
-        let stop = batch.advance(|_| false);
+        let stop = batch.advance_in_session();
         Outputs::new(self, Job::Whole(Box::pin(run(batch, stop))), outlet, delivery)
     }
 
     /// An outlet that handlers with this context push into.
     fn outlet(&self, version: Version, cx: &mut Context) -> Arc<Outlet> {
         let outlet = Outlet::new(version, self.settings.limits.outbox / 2);
-        *cx = cx.clone().with_peer(Peer::new(Pusher(Arc::clone(&outlet))));
+        let peer = match inputs(cx) {
+            Some(inputs) => inputs.peer_within(&outlet),
+            None => Peer::new(Pusher(Arc::clone(&outlet))),
+        };
+        *cx = cx.clone().with_peer(peer);
         outlet
     }
 }
@@ -170,11 +210,13 @@ pub struct Outputs {
     given: Option<Given>,
     /// None if nothing can be pushed.
     outlet: Option<Arc<Outlet>>,
+    /// What a message of the session can cancel it by.
+    cancel: Option<(CancelFlag, RunningGuard)>,
 }
 
 impl Outputs {
     fn new(engine: &Engine, job: Job, outlet: Option<Arc<Outlet>>, delivery: Delivery) -> Outputs {
-        Outputs { engine: engine.clone(), job, delivery, given: None, outlet }
+        Outputs { engine: engine.clone(), job, delivery, given: None, outlet, cancel: None }
     }
 
     /// Waits until it is known whether the answer comes as a whole or in parts. With [`Delivery::Parts`] it is a whole only
@@ -187,12 +229,11 @@ impl Outputs {
     }
 
     fn poll_first(&mut self, cx: &mut Poller<'_>) -> Poll<First> {
-        let limit = self.engine.settings.limits.reply;
         if let Some(outlet) = &self.outlet {
             outlet.register(cx);
         }
         if self.given.is_none() {
-            match self.job.poll(limit, cx) {
+            match self.poll_job(cx) {
                 Poll::Ready(given) => self.given = Some(given.unwrap_or(Given::Answer(Answer::Nothing))),
                 Poll::Pending if self.has_pushed() => return Poll::Ready(First::Parts),
                 Poll::Pending => return Poll::Pending,
@@ -223,11 +264,28 @@ impl Outputs {
         self.outlet.as_ref().is_some_and(|outlet| !outlet.is_empty())
     }
 
+    /// Goes on with what is to be done, unless a message of the session has cancelled it.
+    fn poll_job(&mut self, cx: &mut Poller<'_>) -> Poll<Option<Given>> {
+        let is_cancelled = self.cancel.as_ref().is_some_and(|(flag, _)| flag.poll(cx).is_ready());
+        if is_cancelled && !matches!(self.job, Job::Done) {
+            let code = self.engine.settings.profile.cancel.answer;
+            let error = ErrorObject::from_code(code.unwrap_or(Code::CANCELLED));
+            self.interrupt(&error.with_fault(EngineFault::Cancelled));
+            return Poll::Ready(self.given.take().filter(|_| code.is_some()));
+        }
+        let given = self.job.poll(self.engine.settings.limits.reply, cx);
+        if matches!(self.job, Job::Done) {
+            self.cancel = None;
+        }
+        given
+    }
+
     /// Cancels what is not done, and answers it with this error. What was pushed still goes out.
     pub fn interrupt(&mut self, error: &ErrorObject) {
         let unsaid = self.engine.settings.profile.versions.unsaid();
         let Some((version, id)) = self.job.interrupt(error, unsaid) else { return };
         self.close();
+        self.cancel = None;
         self.given = Some(Given::Answer(single(version, &id, error)));
     }
 
@@ -248,7 +306,6 @@ impl Stream for Outputs {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Poller<'_>) -> Poll<Option<Output>> {
         let this = self.get_mut();
-        let limit = this.engine.settings.limits.reply;
         if let Some(outlet) = &this.outlet {
             outlet.register(cx);
         }
@@ -271,7 +328,7 @@ impl Stream for Outputs {
                 this.close();
                 return Poll::Ready(this.pop());
             }
-            match this.job.poll(limit, cx) {
+            match this.poll_job(cx) {
                 Poll::Ready(given) => this.given = given,
                 Poll::Pending => {
                     return match this.pop() {

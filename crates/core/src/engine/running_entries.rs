@@ -14,8 +14,11 @@ use crate::engine::assembly::EntryOutcome;
 use crate::engine::batch::{Batch, Stop};
 use crate::engine::exchange::Answer;
 use crate::engine::observed::ObservedCall;
+use crate::engine::outcome::end_of;
 use crate::engine::running::{Running, Streaming};
+use crate::error::ErrorObject;
 use crate::id::Id;
+use crate::observer::End;
 use crate::reply::{Outcome, Reply, ReplyFuture};
 
 /// Runs the rest of a batch in place, however long it takes: dropping the future drops its handlers at once.
@@ -25,15 +28,14 @@ pub(super) async fn run(mut batch: Box<Batch>, mut stop: Stop) -> Answer {
         match stop {
             Stop::Finished => break,
             Stop::Pause => yield_now().await,
-            Stop::Other(index, message) => batch.refuse(index, &message),
-            // No entry is for the session where there is none.
-            Stop::Control(index) => batch.skip(index),
+            Stop::Other(index, message) => batch.settle_other(index, *message),
+            Stop::Control(index) => batch.settle_for_session(index),
             Stop::Waiting(index, future, watch) => {
                 entries.start(&mut batch, index, future, watch).await;
                 consume_budget().await;
             }
         }
-        stop = batch.advance(|_| false);
+        stop = batch.advance_in_session();
     }
     while entries.next(&mut batch).await.is_some() {}
     batch.into_answer()
@@ -64,8 +66,10 @@ impl RunningEntries {
         let (version, id) = (call.cx.version, call.id().cloned());
         let is_barrier = id.is_none() && engine.settings.profile.ordered_notifications;
         let concurrency = engine.settings.limits.batch_concurrency.max(1);
-        let running = Running::new(call, future, Streaming::whole(call), &engine.settings.limits);
+        let mut running = Running::new(call, future, Streaming::whole(call), &engine.settings.limits);
+        let guard = engine.register(call, &mut running);
         self.0.push(Box::pin(async move {
+            let _guard = guard;
             FinishedEntry { index, version, id, reply: running.finish().await, watch }
         }));
         if is_barrier {
@@ -98,12 +102,20 @@ impl RunningEntries {
     }
 }
 
+/// Whether an entry was cancelled in a dialect that does not answer what is cancelled.
+fn is_silent(batch: &Batch, error: &ErrorObject) -> bool {
+    end_of(error) == End::Cancelled && batch.engine().settings.profile.cancel.answer.is_none()
+}
+
 fn settle(batch: &mut Batch, finished: FinishedEntry) {
     let FinishedEntry { index, version, id, reply, watch } = finished;
     let members = reply.extra.as_ref().and_then(|extra| extra.members.as_ref());
     match (&id, &reply.outcome) {
         (Some(id), Outcome::Value(json)) => {
             batch.answer(index, version, id, EntryOutcome::with(Ok(json), members), watch);
+        }
+        (Some(_), Outcome::Error(error)) if is_silent(batch, error) => {
+            batch.note_done(index, &reply.outcome, watch);
         }
         (Some(id), Outcome::Error(error)) => {
             batch.answer(index, version, id, EntryOutcome::with(Err(error), members), watch);

@@ -1,4 +1,17 @@
-//! What a connection's driver and the handles to its peer share.
+//! Calls of this side: what their callers share with whatever sends them and receives the answers.
+//!
+//! A [`Connection`](crate::Connection) sends what is queued here. In a session of many inputs
+//! ([`Session::stateful`](crate::Session::stateful)) it goes into the answer to the input that caused it, or to the session's own output.
+
+mod backpressure;
+mod early_items;
+mod incoming;
+mod notifications;
+mod peer;
+mod pending;
+mod receive_buffer;
+mod responses;
+mod tokens;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,13 +20,17 @@ use std::task::Context;
 
 use tokio::sync::{Notify, oneshot};
 
+use bytes::Bytes;
+
+use self::backpressure::Backpressure;
+use self::early_items::EarlyItems;
+pub(crate) use self::notifications::{argument, subscription};
+pub(crate) use self::peer::{RemotePeer, Route};
+use self::pending::Pending;
+pub(crate) use self::receive_buffer::ReceiveBuffer;
 use crate::call_error::CallError;
 use crate::call_options::ProgressSender;
 use crate::connection::FrameSink;
-use crate::connection::backpressure::Backpressure;
-use crate::connection::early_items::EarlyItems;
-use crate::connection::pending::Pending;
-use crate::connection::receive_buffer::ReceiveBuffer;
 use crate::context::Version;
 use crate::json::Json;
 use crate::partial_results as partial;
@@ -22,50 +39,52 @@ use crate::reply::Reply;
 use crate::subscription::Subscription;
 
 /// The state that calls of this side go through. Locked for moments only, never across a wait.
-pub(super) struct RemoteShared {
-    pub(super) settings: Arc<Settings>,
+pub(crate) struct RemoteShared {
+    pub(crate) settings: Arc<Settings>,
     state: Mutex<State>,
     /// Whether something is queued, so that the driver need not lock to find out.
     has_queued: AtomicBool,
     /// How far readers of streams are behind; wakes the driver.
-    pub(super) backpressure: Arc<Backpressure>,
+    pub(crate) backpressure: Arc<Backpressure>,
     /// Wakes those who wait for room in the queue.
     room: Notify,
     /// Wakes those who wait for the end.
     ended: Notify,
     is_draining: AtomicBool,
+    /// Whether frames are dropped that find no room, because nothing ends the session that is not read.
+    drops_excess: bool,
     /// Whether a stream with other names than ours is open or expected.
-    pub(super) has_named: AtomicBool,
+    pub(crate) has_named: AtomicBool,
     /// Whether the peer said that it did not understand something, other than a call that waits.
-    pub(super) has_misunderstood: AtomicBool,
+    pub(crate) has_misunderstood: AtomicBool,
 }
 
-pub(super) struct State {
+pub(crate) struct State {
     /// Frames that wait for the driver, one after the other, and where each ends.
     queued: Vec<u8>,
     ends: Vec<usize>,
     /// Bytes that the driver had not written when it last looked.
     unwritten: usize,
-    pub(super) pending: Pending<Waiter>,
-    pub(super) streams: HashMap<Json, Receiving>,
+    pub(crate) pending: Pending<Waiter>,
+    pub(crate) streams: HashMap<Json, Receiving>,
     /// Subscriptions that were asked for and not answered yet, by their calls.
-    pub(super) expected: Vec<(u64, Arc<Subscription>)>,
+    pub(crate) expected: Vec<(u64, Arc<Subscription>)>,
     /// What came for them before the answers did, which name them.
-    pub(super) early: EarlyItems,
-    pub(super) closed: Option<CallError>,
+    pub(crate) early: EarlyItems,
+    pub(crate) closed: Option<CallError>,
 }
 
 /// Who waits for an answer.
-pub(super) struct Waiter {
-    pub(super) answer: Answer,
+pub(crate) struct Waiter {
+    pub(crate) answer: Answer,
     /// How a stream is spelled, if the answer opens one.
-    pub(super) names: Option<Arc<Subscription>>,
+    pub(crate) names: Option<Arc<Subscription>>,
     /// Where progress goes, if it was asked for.
-    pub(super) progress: Option<ProgressSender>,
+    pub(crate) progress: Option<ProgressSender>,
 }
 
 /// Where an answer goes.
-pub(super) enum Answer {
+pub(crate) enum Answer {
     /// To a caller that waits for it as a whole.
     Whole(oneshot::Sender<Reply>),
     /// To the reader of its parts, of which it is the last.
@@ -73,7 +92,7 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    pub(super) fn send(self, reply: Reply) {
+    pub(crate) fn send(self, reply: Reply) {
         match self {
             Answer::Whole(sender) => drop(sender.send(reply)),
             Answer::Parts(buffer) => partial::finish(&buffer, reply),
@@ -82,14 +101,14 @@ impl Answer {
 }
 
 /// A stream that is received.
-pub(super) struct Receiving {
-    pub(super) buffer: ReceiveBuffer,
+pub(crate) struct Receiving {
+    pub(crate) buffer: ReceiveBuffer,
     /// The names it goes by, if not our own.
-    pub(super) names: Option<Arc<Subscription>>,
+    pub(crate) names: Option<Arc<Subscription>>,
 }
 
 impl RemoteShared {
-    pub(super) fn new(settings: Arc<Settings>) -> Arc<RemoteShared> {
+    pub(crate) fn new(settings: Arc<Settings>, drops_excess: bool) -> Arc<RemoteShared> {
         let state = State {
             queued: Vec::new(),
             ends: Vec::new(),
@@ -108,22 +127,26 @@ impl RemoteShared {
             room: Notify::new(),
             ended: Notify::new(),
             is_draining: AtomicBool::new(false),
+            drops_excess,
             has_named: AtomicBool::new(false),
             has_misunderstood: AtomicBool::new(false),
         })
     }
 
-    pub(super) fn locked<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+    pub(crate) fn locked<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The version that calls of this side are written in.
-    pub(super) fn version(&self) -> Version {
+    pub(crate) fn version(&self) -> Version {
         if self.settings.profile.versions == Versions::V1 { Version::V1 } else { Version::V2 }
     }
 
-    /// Queues a frame and wakes the driver.
-    pub(super) fn queue(&self, state: &mut State, write: impl FnOnce(&mut Vec<u8>)) {
+    /// Queues a frame and wakes the driver. Where nothing may read for long, what finds no room is dropped.
+    pub(crate) fn queue(&self, state: &mut State, write: impl FnOnce(&mut Vec<u8>)) {
+        if self.drops_excess && !self.has_room(state) {
+            return;
+        }
         write(&mut state.queued);
         state.ends.push(state.queued.len());
         self.has_queued.store(true, Ordering::Release);
@@ -131,7 +154,7 @@ impl RemoteShared {
     }
 
     /// Waits until less than half of the outbox is taken, or the connection has ended.
-    pub(super) async fn wait_for_room(&self) {
+    pub(crate) async fn wait_for_room(&self) {
         loop {
             let notified = self.room.notified();
             tokio::pin!(notified);
@@ -144,7 +167,7 @@ impl RemoteShared {
     }
 
     /// Waits until the connection has ended, and says why.
-    pub(super) async fn closed(&self) -> CallError {
+    pub(crate) async fn closed(&self) -> CallError {
         loop {
             let notified = self.ended.notified();
             tokio::pin!(notified);
@@ -156,7 +179,7 @@ impl RemoteShared {
         }
     }
 
-    pub(super) fn has_room(&self, state: &State) -> bool {
+    pub(crate) fn has_room(&self, state: &State) -> bool {
         state.queued.len() + state.unwritten < self.settings.limits.outbox / 2
     }
 }
@@ -165,7 +188,7 @@ impl RemoteShared {
 impl RemoteShared {
     /// Gives the driver everything that is queued.
     #[inline]
-    pub(super) fn drain_into(&self, sink: &mut dyn FrameSink) {
+    pub(crate) fn drain_into(&self, sink: &mut dyn FrameSink) {
         if self.has_queued.load(Ordering::Acquire) {
             self.locked(|state| {
                 self.has_queued.store(false, Ordering::Release);
@@ -180,8 +203,36 @@ impl RemoteShared {
         }
     }
 
+    /// Takes everything that is queued, frame by frame.
+    pub(crate) fn take_queued(&self) -> Vec<Bytes> {
+        if !self.has_queued.swap(false, Ordering::AcqRel) {
+            return Vec::new();
+        }
+        self.locked(|state| {
+            let all = Bytes::from(std::mem::take(&mut state.queued));
+            let mut start = 0;
+            let frames = state.ends.drain(..).map(|end| all.slice(std::mem::replace(&mut start, end)..end));
+            frames.collect()
+        })
+    }
+
+    /// Queues frames again that were taken and not sent.
+    pub(crate) fn put_back(&self, frames: impl Iterator<Item = Bytes>) {
+        self.locked(|state| {
+            let (queued, ends) = (std::mem::take(&mut state.queued), std::mem::take(&mut state.ends));
+            let mut start = 0;
+            let rest = ends.into_iter().map(|end| queued[std::mem::replace(&mut start, end)..end].to_vec());
+            for frame in frames.map(Vec::from).chain(rest) {
+                state.queued.extend_from_slice(&frame);
+                state.ends.push(state.queued.len());
+            }
+            state.unwritten = 0;
+            self.has_queued.store(!state.ends.is_empty(), Ordering::Release);
+        });
+    }
+
     /// Takes note of how much the driver has not written yet, and lets others go on if there is room.
-    pub(super) fn note_unwritten(&self, unwritten: usize) {
+    pub(crate) fn note_unwritten(&self, unwritten: usize) {
         let has_room = self.locked(|state| {
             state.unwritten = unwritten;
             self.has_room(state)
@@ -192,21 +243,29 @@ impl RemoteShared {
     }
 
     /// Registers the driver to be woken when something is queued from now on.
-    pub(super) fn register(&self, cx: &Context<'_>) {
+    pub(crate) fn register(&self, cx: &Context<'_>) {
         self.backpressure.register(cx.waker());
     }
 
-    pub(super) fn is_draining(&self) -> bool {
+    pub(crate) fn wake_driver(&self) {
+        self.backpressure.wake_driver();
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.locked(|state| state.closed.is_some())
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Acquire)
     }
 
-    pub(super) fn drain(&self) {
+    pub(crate) fn drain(&self) {
         self.is_draining.store(true, Ordering::Release);
         self.backpressure.wake_driver();
     }
 
     /// Ends everything that waits for the peer.
-    pub(super) fn close(&self, reason: &CallError) {
+    pub(crate) fn close(&self, reason: &CallError) {
         let (waiters, streams) = self.locked(|state| {
             state.closed.get_or_insert_with(|| reason.clone());
             state.expected.clear();
@@ -224,7 +283,7 @@ impl RemoteShared {
     }
 
     /// How many calls and streams of this side are open.
-    pub(super) fn open_count(&self) -> usize {
+    pub(crate) fn open_count(&self) -> usize {
         self.locked(|state| state.pending.len() + state.streams.len())
     }
 }

@@ -2,10 +2,11 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::future::join_all;
 use tokio::sync::{mpsc, oneshot};
@@ -14,24 +15,67 @@ use crate::call::{Call, Members};
 use crate::call_error::CallError;
 use crate::call_options::{self, CallOptions, PROGRESS_WAITING, ProgressSender, ProgressTo};
 use crate::codec::{self, members};
-use crate::connection::receive_buffer::receive_buffer;
-use crate::connection::remote::{Answer, RemoteShared, State, Waiter};
+use crate::engine::Outlet;
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::Json;
 use crate::partial_results as partial;
 use crate::peer::Remote;
 use crate::progress::{Seen, WithProgress};
+use crate::remote::receive_buffer::receive_buffer;
+use crate::remote::{Answer, RemoteShared, State, Waiter};
 use crate::reply::{Items, Reply, ReplyFuture};
 use crate::service::Service;
+use crate::session::Inputs;
 use crate::subscription::Subscription;
 use crate::text::Text;
 
 /// The peer of a connection.
-pub(super) struct RemotePeer {
+pub(crate) struct RemotePeer {
     remote: Arc<RemoteShared>,
     /// What the connection lasts for, if this is a handle that it lasts for.
     keep_open: Option<Arc<KeepOpen>>,
+    route: Route,
+}
+
+/// Where messages to the peer go.
+#[derive(Clone)]
+pub(crate) enum Route {
+    /// To the queue, which the driver of a connection sends.
+    Queue,
+    /// Into the answer to an input.
+    Input(Arc<Outlet>),
+    /// Wherever the session can send it now.
+    Session(Weak<Inputs>),
+}
+
+/// Where one message goes.
+enum Way {
+    Queue,
+    Outlet(Arc<Outlet>),
+}
+
+impl Route {
+    /// The way that a message takes now.
+    fn way(&self) -> Result<Way, CallError> {
+        match self {
+            Route::Queue => Ok(Way::Queue),
+            Route::Input(outlet) => Ok(Way::Outlet(Arc::clone(outlet))),
+            Route::Session(inputs) => {
+                let inputs =
+                    inputs.upgrade().ok_or_else(|| CallError::Closed("the session has ended".into()))?;
+                if inputs.is_attached() {
+                    return Ok(Way::Queue);
+                }
+                let outlet = inputs.newest_outlet().map(Way::Outlet);
+                outlet.ok_or_else(|| {
+                    CallError::Unsupported(
+                        "the caller has no open stream that this could be sent over".into(),
+                    )
+                })
+            }
+        }
+    }
 }
 
 /// Drains the connection when it is dropped: when nobody holds it any more.
@@ -45,25 +89,43 @@ impl Drop for KeepOpen {
 
 impl RemotePeer {
     /// A handle that the connection does not depend on.
-    pub(super) fn new(remote: Arc<RemoteShared>) -> RemotePeer {
-        RemotePeer { remote, keep_open: None }
+    pub(crate) fn new(remote: Arc<RemoteShared>) -> RemotePeer {
+        RemotePeer { remote, keep_open: None, route: Route::Queue }
     }
 
     /// A handle whose end, with that of all replies and streams that came of it, is the end of the connection.
-    pub(super) fn owning(remote: Arc<RemoteShared>) -> RemotePeer {
-        RemotePeer { keep_open: Some(Arc::new(KeepOpen(Arc::clone(&remote)))), remote }
+    pub(crate) fn owning(remote: Arc<RemoteShared>) -> RemotePeer {
+        RemotePeer { keep_open: Some(Arc::new(KeepOpen(Arc::clone(&remote)))), remote, route: Route::Queue }
     }
 
-    /// Queues calls as one frame. `None` if there is no room for it now.
-    fn send(&self, calls: &[Call], is_batch: bool) -> Option<Vec<ReplyFuture>> {
+    /// A handle of a session of many inputs.
+    pub(crate) fn routed(remote: Arc<RemoteShared>, route: Route) -> RemotePeer {
+        RemotePeer { remote, keep_open: None, route }
+    }
+
+    /// Queues calls as one frame. The way that has no room for it now, if there is none.
+    fn send(&self, calls: &[Call], is_batch: bool) -> Result<Vec<ReplyFuture>, Way> {
         let remote = &self.remote;
+        let fail = |reason: &CallError| {
+            Ok(calls.iter().map(|_| ReplyFuture::ready(ErrorObject::from(reason.clone()))).collect())
+        };
+        let way = match self.route.way() {
+            Ok(way) => way,
+            Err(reason) => return fail(&reason),
+        };
         remote.locked(|state| {
             if let Some(reason) = &state.closed {
-                let closed = || ReplyFuture::ready(ErrorObject::from(reason.clone()));
-                return Some(calls.iter().map(|_| closed()).collect());
+                return fail(reason);
             }
-            if !remote.has_room(state) {
-                return None;
+            let has_room = match &way {
+                Way::Queue => remote.has_room(state),
+                Way::Outlet(outlet) => match outlet.has_room() {
+                    Ok(has_room) => has_room,
+                    Err(reason) => return fail(&reason),
+                },
+            };
+            if !has_room {
+                return Err(way);
             }
             let frame = state.pending.next_id();
             let mut text = Vec::new();
@@ -77,8 +139,12 @@ impl RemotePeer {
             if is_batch {
                 text.push(b']');
             }
-            remote.queue(state, |out| out.extend_from_slice(&text));
-            Some(replies)
+            match way {
+                Way::Queue => remote.queue(state, |out| out.extend_from_slice(&text)),
+                // If it came too late, the session or the caller's patience ends the wait for an answer.
+                Way::Outlet(outlet) => drop(outlet.push(Bytes::from(text))),
+            }
+            Ok(replies)
         })
     }
 
@@ -164,13 +230,16 @@ impl RemotePeer {
         calls: Vec<Call>,
         is_batch: bool,
     ) -> impl Future<Output = Vec<ReplyFuture>> + Send + use<> {
-        let this = RemotePeer { remote: Arc::clone(&self.remote), keep_open: self.keep_open.clone() };
+        let (remote, keep_open, route) =
+            (Arc::clone(&self.remote), self.keep_open.clone(), self.route.clone());
+        let this = RemotePeer { remote, keep_open, route };
         async move {
             loop {
-                if let Some(replies) = this.send(&calls, is_batch) {
-                    return replies;
+                match this.send(&calls, is_batch) {
+                    Ok(replies) => return replies,
+                    Err(Way::Queue) => this.remote.wait_for_room().await,
+                    Err(Way::Outlet(outlet)) => outlet.wait_for_room().await,
                 }
-                this.remote.wait_for_room().await;
             }
         }
     }
@@ -190,7 +259,7 @@ impl Service for RemotePeer {
 
 impl RemotePeer {
     fn send_one(&self, call: &Call) -> ReplyFuture {
-        let Some(mut replies) = self.send(std::slice::from_ref(call), false) else {
+        let Ok(mut replies) = self.send(std::slice::from_ref(call), false) else {
             let sent = self.send_later(vec![call.clone()], false);
             return ReplyFuture::pending(
                 async move { sent.await.pop().expect("one call has one reply").await },
@@ -205,7 +274,7 @@ impl Remote for RemotePeer {
         if calls.is_empty() {
             return Box::pin(std::future::ready(Vec::new()));
         }
-        let sent = self.send(&calls, true);
+        let sent = self.send(&calls, true).ok();
         let later = sent.is_none().then(|| self.send_later(calls, true));
         Box::pin(async move {
             let replies = match (sent, later) {

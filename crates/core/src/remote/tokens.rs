@@ -1,13 +1,13 @@
 //! Progress and partial results of calls of this side, found by the tokens that the calls were sent with.
 
-use crate::connection::remote::{Answer, RemoteShared, Waiter};
 use crate::id::Id;
 use crate::json::Json;
 use crate::partial_results as partial;
+use crate::remote::{Answer, RemoteShared, Waiter};
 
 impl RemoteShared {
     /// Whether progress with this token belongs to a call of this side that wants it.
-    pub(super) fn wants_progress(&self, token: &Json) -> bool {
+    pub(crate) fn wants_progress(&self, token: &Json) -> bool {
         let part = self.part(token);
         let id = part.or_else(|| self.call_with_token(token));
         self.locked(|state| match (part, id.and_then(|id| state.pending.waiter(id))) {
@@ -33,7 +33,7 @@ impl RemoteShared {
     }
 
     /// Passes progress of a call to its caller.
-    pub(super) fn progress(&self, token: &Json, value: Json) {
+    pub(crate) fn progress(&self, token: &Json, value: Json) {
         if let Some(id) = self.part(token) {
             return self.take_part(id, value);
         }

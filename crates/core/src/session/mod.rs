@@ -1,5 +1,7 @@
 //! What the calls of one caller have in common, for as long as it is there.
 
+mod inputs;
+
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,7 +11,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::Notify;
 
+pub use self::inputs::SessionOutput;
+pub(crate) use self::inputs::{Inputs, RunningGuard};
 use crate::context::Origin;
+use crate::engine::Engine;
+use crate::id::Id;
 use crate::peer::Peer;
 
 /// A caller's stay: a duplex connection, an HTTP connection, or a session that a protocol on top defines. Cheap to clone.
@@ -43,6 +49,8 @@ struct Inner {
     peer: OnceLock<Peer>,
     /// Begins to end the session.
     closer: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    /// What the inputs share, if the session has many.
+    inputs: Option<Arc<Inputs>>,
     /// Made when somebody needs it: most sessions are idle and have nothing of it.
     state: OnceLock<Box<State>>,
 }
@@ -119,7 +127,51 @@ impl Session {
 
     fn of(origin: Origin, is_exclusive: bool) -> Session {
         let (peer, closer, state) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Session(Arc::new(Inner { origin, is_exclusive, peer, closer, state }))
+        Session(Arc::new(Inner { origin, is_exclusive, peer, closer, inputs: None, state }))
+    }
+
+    /// A session of one caller whose messages arrive in inputs of their own, each answered by itself, such as the POST requests of
+    /// streamable HTTP. Give each to [`Engine::outputs`] with a context of this session:
+    ///
+    /// - Handlers can call the caller back: the call goes into the answer to the input, which then comes in parts. An input that is
+    ///   a response settles it.
+    /// - What belongs to no input, sent with [`peer`](Session::peer), goes to the output that is [attached](Session::attach), or into
+    ///   the newest answer that comes in parts. Without either it fails.
+    /// - A message can cancel a call of another input, see [`Profile::cancel`](crate::Profile::cancel). At most
+    ///   [`in_flight`](crate::Limits::in_flight) calls run at a time.
+    ///
+    /// It lasts until it is [ended](Session::end), or its last clone is dropped.
+    #[must_use]
+    pub fn stateful(origin: Origin, engine: &Engine) -> Session {
+        let inputs = Inputs::new(Arc::clone(engine.settings()));
+        let (peer, closer, state) = (OnceLock::from(inputs.peer()), OnceLock::new(), OnceLock::new());
+        let ending = Arc::downgrade(&inputs);
+        let inputs = Some(inputs);
+        let session = Session(Arc::new(Inner { origin, is_exclusive: true, peer, closer, inputs, state }));
+        session.on_end(move |_| {
+            if let Some(inputs) = ending.upgrade() {
+                inputs.end();
+            }
+        });
+        session
+    }
+
+    /// Makes a new output the session's own, in the place of the one before, which ends: the GET of streamable HTTP. `None` if it
+    /// is not a [session of many inputs](Session::stateful).
+    #[must_use]
+    pub fn attach(&self) -> Option<SessionOutput> {
+        self.0.inputs.as_ref().map(Inputs::attach)
+    }
+
+    /// Cancels the calls with this identifier, whichever input of a [session of many](Session::stateful) brought them. False if
+    /// there is none.
+    pub fn cancel(&self, id: &Id) -> bool {
+        self.0.inputs.as_ref().is_some_and(|inputs| inputs.cancel(id))
+    }
+
+    /// What its inputs share, if it has many.
+    pub(crate) fn inputs(&self) -> Option<&Arc<Inputs>> {
+        self.0.inputs.as_ref()
     }
 
     /// The session's identifier: 128 random bits, made when it is first asked for, unless the carrier gave one.
@@ -248,7 +300,7 @@ impl Session {
 /// What the engine and its owners do.
 impl Session {
     /// Says who is called back over this session, and what ends it. False if that was said before.
-    fn attach(&self, peer: Peer, closer: impl Fn() + Send + Sync + 'static) -> bool {
+    fn attach_peer(&self, peer: Peer, closer: impl Fn() + Send + Sync + 'static) -> bool {
         if self.0.peer.set(peer).is_err() {
             return false;
         }
@@ -263,11 +315,11 @@ impl Session {
         peer: &Peer,
         closer: impl Fn() + Clone + Send + Sync + 'static,
     ) -> Session {
-        if self.0.is_exclusive && self.attach(peer.clone(), closer.clone()) {
+        if self.0.is_exclusive && self.attach_peer(peer.clone(), closer.clone()) {
             return self.clone();
         }
         let session = Session::new(self.0.origin.clone());
-        session.attach(peer.clone(), closer);
+        session.attach_peer(peer.clone(), closer);
         session
     }
 }

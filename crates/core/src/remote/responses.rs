@@ -5,19 +5,19 @@ use std::sync::atomic::Ordering;
 
 use crate::call_error::CallError;
 use crate::codec::{self, Outcome, Response};
-use crate::connection::early_items::EarlyItems;
-use crate::connection::remote::{Answer, RemoteShared, State, Waiter};
 use crate::context::Version;
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::{Json, Kind};
+use crate::remote::early_items::EarlyItems;
+use crate::remote::{Answer, RemoteShared, State, Waiter};
 use crate::reply::{Extra, Reply};
 use crate::subscription::Subscription;
 use crate::text::Text;
 
 impl RemoteShared {
     /// Settles the call that a response answers.
-    pub(super) fn complete(self: &Arc<RemoteShared>, response: Response) {
+    pub(crate) fn complete(self: &Arc<RemoteShared>, response: Response) {
         let Response { id, outcome, members, .. } = response;
         let Some(Waiter { answer, names, .. }) = self.locked(|state| state.pending.complete(&id)) else {
             return self.complete_unknown(&id, outcome);
@@ -79,7 +79,7 @@ impl RemoteShared {
         }
     }
 
-    pub(super) fn settle_expected(&self, state: &mut State, id: Option<u64>) {
+    pub(crate) fn settle_expected(&self, state: &mut State, id: Option<u64>) {
         state.expected.retain(|(call, _)| Some(*call) != id);
         if state.expected.is_empty() {
             state.early = EarlyItems::default();
@@ -89,7 +89,7 @@ impl RemoteShared {
     }
 
     /// Gives up a call that its caller dropped.
-    pub(super) fn give_up(&self, id: u64) {
+    pub(crate) fn give_up(&self, id: u64) {
         let waiter = self.locked(|state| {
             let waiter = state.pending.remove(id);
             self.settle_expected(state, Some(id));
@@ -101,7 +101,7 @@ impl RemoteShared {
         drop(waiter);
     }
 
-    pub(super) fn queue_cancel(&self, state: &mut State, id: u64) {
+    pub(crate) fn queue_cancel(&self, state: &mut State, id: u64) {
         let (cancel, version) = (&self.settings.profile.cancel, self.version());
         let params = match version {
             Version::V2 => format!("{{\"{}\":{id}}}", cancel.member),
@@ -112,7 +112,7 @@ impl RemoteShared {
     }
 
     /// Whether a call waits for its answer: not one whose answer comes in parts, which are read like a stream.
-    pub(super) fn has_waiting_call(&self) -> bool {
+    pub(crate) fn has_waiting_call(&self) -> bool {
         self.locked(|state| state.pending.any(|waiter| matches!(waiter.answer, Answer::Whole(_))))
     }
 }

@@ -8,11 +8,11 @@ use std::task::{Context, Poll, Waker};
 use futures_core::Stream;
 
 use crate::call_error::CallError;
-use crate::connection::backpressure::Backpressure;
 use crate::error::ErrorObject;
 use crate::gap::Gap;
 use crate::json::Json;
 use crate::limits::Limits;
+use crate::remote::backpressure::Backpressure;
 
 /// The writing end, held by the connection.
 pub(crate) struct ReceiveBuffer(Arc<Mutex<State>>);

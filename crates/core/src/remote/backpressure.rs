@@ -7,7 +7,7 @@ use futures_util::task::AtomicWaker;
 
 /// What the streams that are received over one connection have in common.
 #[derive(Default)]
-pub(super) struct Backpressure {
+pub(crate) struct Backpressure {
     /// Wakes the driver.
     driver: AtomicWaker,
     /// How many streams have as many items waiting as may be.
@@ -15,26 +15,26 @@ pub(super) struct Backpressure {
 }
 
 impl Backpressure {
-    pub(super) fn register(&self, driver: &Waker) {
+    pub(crate) fn register(&self, driver: &Waker) {
         self.driver.register(driver);
     }
 
-    pub(super) fn wake_driver(&self) {
+    pub(crate) fn wake_driver(&self) {
         self.driver.wake();
     }
 
     /// Whether a reader is so far behind that nothing more should come for now.
     #[inline]
-    pub(super) fn is_behind(&self) -> bool {
+    pub(crate) fn is_behind(&self) -> bool {
         self.full.load(Relaxed) > 0
     }
 
-    pub(super) fn note_full(&self) {
+    pub(crate) fn note_full(&self) {
         self.full.fetch_add(1, Relaxed);
     }
 
     /// A stream has room again, or has ended.
-    pub(super) fn note_room(&self) {
+    pub(crate) fn note_room(&self) {
         self.full.fetch_sub(1, Relaxed);
         self.driver.wake();
     }

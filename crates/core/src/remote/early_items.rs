@@ -2,16 +2,16 @@
 
 use std::collections::VecDeque;
 
-use crate::connection::receive_buffer::ReceiveBuffer;
 use crate::error::ErrorObject;
 use crate::gap::Gap;
 use crate::json::Json;
 use crate::limits::Limits;
 use crate::name::Name;
+use crate::remote::receive_buffer::ReceiveBuffer;
 use crate::subscription::Subscription;
 
 /// Something that happens to a stream; each with what is missing before it.
-pub(super) enum Event {
+pub(crate) enum Event {
     Item(Option<Gap>, Json),
     /// Items are missing, and none follows now.
     Gap(Gap),
@@ -19,12 +19,12 @@ pub(super) enum Event {
 }
 
 impl Event {
-    pub(super) fn is_end(&self) -> bool {
+    pub(crate) fn is_end(&self) -> bool {
         matches!(self, Event::End(..))
     }
 
     /// Puts it where it is read; false if the stream has ended with it.
-    pub(super) fn put_into(self, buffer: &ReceiveBuffer) -> bool {
+    pub(crate) fn put_into(self, buffer: &ReceiveBuffer) -> bool {
         match self {
             Event::Item(gap, item) => buffer.push(gap, item),
             Event::Gap(gap) => {
@@ -48,14 +48,14 @@ impl Event {
 
 /// Events of subscriptions whose answers are still to come. Some servers send them in this order (against ETH-07).
 #[derive(Default)]
-pub(super) struct EarlyItems {
+pub(crate) struct EarlyItems {
     events: VecDeque<(Name, Json, Event)>,
     bytes: usize,
 }
 
 impl EarlyItems {
     /// Keeps an event. As many as may wait for one reader are kept for all; what is more is dropped.
-    pub(super) fn keep(&mut self, method: &Name, subscription: &Json, event: Event, limits: &Limits) {
+    pub(crate) fn keep(&mut self, method: &Name, subscription: &Json, event: Event, limits: &Limits) {
         let bytes = self.bytes + event.size();
         if self.events.len() < limits.items && bytes <= limits.outbox {
             self.bytes = bytes;
@@ -66,7 +66,7 @@ impl EarlyItems {
     }
 
     /// The events of this subscription.
-    pub(super) fn take(&mut self, subscription: &Json, names: Option<&Subscription>) -> Vec<Event> {
+    pub(crate) fn take(&mut self, subscription: &Json, names: Option<&Subscription>) -> Vec<Event> {
         let Some(names) = names else { return Vec::new() };
         let kept = std::mem::take(&mut self.events);
         let is_its = |(method, id, _): &(Name, Json, Event)| id == subscription && *method == names.item;

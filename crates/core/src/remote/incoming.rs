@@ -5,17 +5,17 @@ use std::sync::atomic::Ordering;
 
 use crate::call_error::CallError;
 use crate::codec;
-use crate::connection::early_items::Event;
-use crate::connection::receive_buffer::receive_buffer;
-use crate::connection::remote::{Receiving, RemoteShared, State};
 use crate::id::Id;
 use crate::json::Json;
 use crate::name::Name;
+use crate::remote::early_items::Event;
+use crate::remote::receive_buffer::receive_buffer;
+use crate::remote::{Receiving, RemoteShared, State};
 use crate::reply::{Items, Reply};
 use crate::subscription::Subscription;
 
 impl RemoteShared {
-    pub(super) fn open(
+    pub(crate) fn open(
         self: &Arc<RemoteShared>,
         subscription: &Json,
         names: Option<Arc<Subscription>>,
@@ -61,12 +61,12 @@ impl RemoteShared {
     }
 
     /// Passes an event of a stream with our own names to its reader.
-    pub(super) fn deliver(&self, subscription: &Json, event: Event) {
+    pub(crate) fn deliver(&self, subscription: &Json, event: Event) {
         self.locked(|state| self.pass_on(state, subscription, event));
     }
 
     /// Whether a notification with this method belongs to a stream with other names than ours, or may once its response arrives.
-    pub(super) fn is_named(&self, method: &Name, subscription: &Json) -> bool {
+    pub(crate) fn is_named(&self, method: &Name, subscription: &Json) -> bool {
         let is_its_name = |names: &Arc<Subscription>| names.item == *method;
         self.locked(|state| {
             state.streams.get(subscription).is_some_and(|to| to.names.as_ref().is_some_and(is_its_name))
@@ -77,7 +77,7 @@ impl RemoteShared {
 
     /// Passes an event of a stream with other names than ours to its reader; gives it back if this is not
     /// the name of its notifications.
-    pub(super) fn deliver_named(
+    pub(crate) fn deliver_named(
         &self,
         method: &Name,
         subscription: &Json,
@@ -98,7 +98,7 @@ impl RemoteShared {
 
     /// Whether a notification may belong to a stream with other names than ours.
     #[inline]
-    pub(super) fn has_named(&self) -> bool {
+    pub(crate) fn has_named(&self) -> bool {
         self.has_named.load(Ordering::Acquire)
     }
 
@@ -116,7 +116,7 @@ impl RemoteShared {
     }
 
     /// Tells the peer that a stream is not read any more.
-    pub(super) fn unsubscribe(&self, subscription: &Json, names: Option<&Subscription>) {
+    pub(crate) fn unsubscribe(&self, subscription: &Json, names: Option<&Subscription>) {
         self.locked(|state| {
             state.streams.remove(subscription);
             self.queue_unsubscribe(state, subscription, names);

@@ -7,7 +7,7 @@ use crate::id::Id;
 /// What was sent and not answered yet, by identifier.
 ///
 /// Identifiers only go up, so that a late answer can never be taken for that of a newer call (J2-22).
-pub(super) struct Pending<W> {
+pub(crate) struct Pending<W> {
     last: u64,
     waiting: HashMap<u64, Entry<W>>,
 }
@@ -19,61 +19,61 @@ struct Entry<W> {
 }
 
 impl<W> Pending<W> {
-    pub(super) fn new() -> Pending<W> {
+    pub(crate) fn new() -> Pending<W> {
         Pending { last: 0, waiting: HashMap::new() }
     }
 
     /// The identifier that the next call gets.
-    pub(super) fn next_id(&self) -> u64 {
+    pub(crate) fn next_id(&self) -> u64 {
         self.last + 1
     }
 
     /// An identifier for a call whose answer is not waited for: it is dropped like that of an unknown call.
-    pub(super) fn skip_id(&mut self) -> u64 {
+    pub(crate) fn skip_id(&mut self) -> u64 {
         self.last += 1;
         self.last
     }
 
     /// What waits for the answer to this call.
-    pub(super) fn waiter(&self, id: u64) -> Option<&W> {
+    pub(crate) fn waiter(&self, id: u64) -> Option<&W> {
         self.waiting.get(&id).map(|entry| &entry.waiter)
     }
 
     /// Adds a call that goes out in the frame which began with the call `frame`.
-    pub(super) fn insert(&mut self, frame: u64, waiter: W) -> u64 {
+    pub(crate) fn insert(&mut self, frame: u64, waiter: W) -> u64 {
         self.last += 1;
         self.waiting.insert(self.last, Entry { frame, waiter });
         self.last
     }
 
     /// The call that a response with this identifier answers. A string is never the number in it (J2-16).
-    pub(super) fn complete(&mut self, id: &Id) -> Option<W> {
+    pub(crate) fn complete(&mut self, id: &Id) -> Option<W> {
         self.remove(id.as_u64()?)
     }
 
-    pub(super) fn remove(&mut self, id: u64) -> Option<W> {
+    pub(crate) fn remove(&mut self, id: u64) -> Option<W> {
         self.waiting.remove(&id).map(|entry| entry.waiter)
     }
 
     /// Whether something waits of which this holds.
-    pub(super) fn any(&self, holds: impl Fn(&W) -> bool) -> bool {
+    pub(crate) fn any(&self, holds: impl Fn(&W) -> bool) -> bool {
         self.waiting.values().any(|entry| holds(&entry.waiter))
     }
 
     /// The calls that an error without an identifier must be about: all that wait, if they went out in one frame
     /// (J2-68, J2-71).
-    pub(super) fn complete_only_frame(&mut self) -> Vec<W> {
+    pub(crate) fn complete_only_frame(&mut self) -> Vec<W> {
         let mut frames = self.waiting.values().map(|entry| entry.frame);
         let first = frames.next();
         if frames.all(|frame| Some(frame) == first) { self.drain() } else { Vec::new() }
     }
 
     /// Everything that waits, when the connection has ended.
-    pub(super) fn drain(&mut self) -> Vec<W> {
+    pub(crate) fn drain(&mut self) -> Vec<W> {
         self.waiting.drain().map(|(_, entry)| entry.waiter).collect()
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.waiting.len()
     }
 }
