@@ -39,6 +39,12 @@ impl Name {
         self.as_bytes().starts_with(b"rpc.")
     }
 
+    /// The first byte, or any byte if the name is empty.
+    #[inline(always)]
+    pub(crate) fn first_byte(&self) -> u8 {
+        self.0.first_byte()
+    }
+
     /// The text itself, to be written over.
     pub(crate) fn text(&mut self) -> &mut Text {
         &mut self.0

@@ -104,6 +104,15 @@ impl Text {
         }
     }
 
+    /// The first byte, or any byte if the text is empty: whether it is would cost more to find out than the byte.
+    #[inline(always)]
+    pub(crate) fn first_byte(&self) -> u8 {
+        match self {
+            Text::Inline { bytes, .. } => bytes[0],
+            Text::Shared(bytes) => bytes.first().copied().unwrap_or(0),
+        }
+    }
+
     /// Writes the text at the end of `out`.
     #[inline]
     pub(crate) fn append_to(&self, out: &mut Vec<u8>) {

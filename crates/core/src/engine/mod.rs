@@ -88,7 +88,9 @@ impl Engine {
         let settings = settings.into();
         let Profile { cancel, streams, progress, .. } = &settings.profile;
         let names = [&cancel.method, &streams.unsubscribe, &streams.item, &streams.end, &progress.method];
-        let control = names.into_iter().fold(0, |bits, name| bits | first_bit(name));
+        // An empty name has no first byte to be found by.
+        let bit = |name: &Name| if name.as_bytes().is_empty() { u64::MAX } else { first_bit(name) };
+        let control = names.into_iter().fold(0, |bits, name| bits | bit(name));
         Engine { service, settings, control: ControlNames(control) }
     }
 
@@ -112,7 +114,7 @@ impl Engine {
 
 #[inline(always)]
 fn first_bit(name: &Name) -> u64 {
-    name.as_bytes().first().map_or(0, |first| 1 << (first & 63))
+    1 << (name.first_byte() & 63)
 }
 
 impl fmt::Debug for Engine {
