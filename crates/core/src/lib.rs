@@ -52,7 +52,7 @@ pub use batch_builder::{BatchBuilder, BatchResult};
 pub use call::{Call, Members, StreamWanted, encode_params};
 pub use call_error::CallError;
 pub use code::Code;
-pub use connection::{Connection, ConnectionError, Drain, FrameSink, FrameSource};
+pub use connection::{Connection, ConnectionError, FrameSink, FrameSource};
 pub use context::{Context, Origin, Version};
 pub use describe::{
     Describe, Description, ExampleDescription, Marks, MethodDescription, ParamDescription, ResultDescription,

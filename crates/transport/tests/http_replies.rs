@@ -5,7 +5,7 @@
 mod support;
 
 use support::{Received, ask, by_hyper, post, serve_with};
-use switchboard_core::{ErrorObject, Json, Reply, ReplyFuture, Settings, service_fn};
+use switchboard_core::{Call, ErrorObject, Json, Reply, ReplyFuture, Service, Settings, service_fn};
 use switchboard_transport::http::Endpoint;
 use switchboard_transport::server::ServerOptions;
 
@@ -35,6 +35,20 @@ async fn a_reply_chooses_its_status_and_the_headers_that_are_allowed() {
         assert_eq!(received.header("set-cookie"), None);
         assert!(received.body.contains("-32005"), "{received:?}");
     }
+}
+
+#[tokio::test]
+async fn our_client_gets_the_headers_of_a_reply_that_it_wants_as_metadata() {
+    let limited = service_fn(|_| {
+        let reply = Reply::error(ErrorObject::over_limit("rate", "slow down")).with_status(429);
+        ReplyFuture::ready(reply.with_metadata("retry-after", "3"))
+    });
+    let server = serve_with(Endpoint::new(limited), ServerOptions::default()).await;
+    let client = switchboard_transport::http::connect(&server.url()).unwrap();
+    let reply = Service::call(&client, &Call::new("m", None)).await;
+    let extra = reply.extra.unwrap();
+    assert_eq!(extra.metadata.entries(), [("retry-after", &b"3"[..])]);
+    server.stop().await;
 }
 
 #[tokio::test]

@@ -127,7 +127,8 @@ async fn shutting_an_endpoint_down_answers_its_websockets_and_ends_them_with_a_c
     // The surrounding server ends, and with it the application; the handle keeps the endpoint.
     stop.send(()).unwrap();
     within(serving).await.unwrap();
-    let going_away = (8, 1001_u16.to_be_bytes().to_vec());
+    let reason = [&1001_u16.to_be_bytes()[..], b"the server is shutting down"].concat();
+    let going_away = (8, reason);
     assert_eq!(within(receive(&mut idle)).await, going_away);
     send(&mut idle, 8, &going_away.1).await;
 

@@ -44,7 +44,7 @@ use crate::tap::{TappedSink, TappedSource};
 
 /// One duplex connection. It does nothing until it is polled; spawn it or await it.
 ///
-/// It ends when the peer has closed and everything under way is done, when it is [drained](Drain), or when it fails.
+/// It ends when the peer has closed and everything under way is done, when its session is [closed](Session::close), or when it fails.
 /// Dropping it cancels the calls of the peer and fails those of this side.
 #[must_use = "a connection does nothing until it is polled"]
 pub struct Connection {
@@ -87,11 +87,6 @@ enum Phase {
     /// All is done; the last bytes go out, by then.
     Closing { until: Pin<Box<Sleep>> },
 }
-
-/// Ends a connection in good order: calls under way are finished and answered within
-/// [`drain_time`](crate::Limits::drain_time), new ones are refused with -32006.
-#[derive(Clone)]
-pub struct Drain(Arc<RemoteShared>);
 
 /// The code of a WebSocket's close frame for a caller that may not come in.
 const POLICY: u16 = 1008;
@@ -159,12 +154,6 @@ impl Connection {
     #[must_use]
     pub fn session(&self) -> &Session {
         &self.session
-    }
-
-    /// What ends this connection in good order.
-    #[must_use]
-    pub fn drain(&self) -> Drain {
-        Drain(Arc::clone(&self.remote))
     }
 
     /// The peer, as a handle that the connection lasts for: when the last clone of this peer is gone, with every
@@ -434,18 +423,5 @@ impl Drop for Connection {
 impl std::fmt::Debug for Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Connection").field("open_calls", &self.remote.open_count()).finish_non_exhaustive()
-    }
-}
-
-impl Drain {
-    /// Begins to end the connection.
-    pub fn start(&self) {
-        self.0.drain();
-    }
-}
-
-impl std::fmt::Debug for Drain {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Drain(..)")
     }
 }

@@ -90,6 +90,12 @@ impl CloseReason {
         CloseReason { code: None, text: text.into() }
     }
 
+    /// The server shuts down: the code 1001.
+    #[must_use]
+    pub fn shutting_down() -> CloseReason {
+        CloseReason::new("the server is shutting down").with_code(1001)
+    }
+
     /// The same reason with the code of a WebSocket's close frame.
     #[must_use]
     pub fn with_code(mut self, code: u16) -> CloseReason {
@@ -249,8 +255,8 @@ impl Session {
         }
     }
 
-    /// Ends the session in good order: calls under way are finished and answered, new ones are refused with -32006. The first
-    /// reason counts.
+    /// Ends the session in good order: calls under way are finished and answered within
+    /// [`drain_time`](crate::Limits::drain_time), new ones are refused with -32006. The first reason counts.
     ///
     /// A WebSocket is closed with the reason's code and text, an HTTP connection after the answers to its requests.
     pub fn close(&self, reason: CloseReason) {

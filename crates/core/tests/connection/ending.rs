@@ -52,7 +52,7 @@ async fn draining_finishes_what_is_under_way_and_refuses_the_rest() {
     let (mut raw, server) = Raw::against(Router::builder().add(gate.method("wait")), Settings::default());
     raw.send(r#"{"jsonrpc":"2.0","method":"wait","id":1}"#).await;
     gate.entered().await;
-    server.drain.start();
+    server.session.close(CloseReason::shutting_down());
     raw.send(r#"{"jsonrpc":"2.0","method":"wait","id":2}"#).await;
     let refused = raw.receive().await.unwrap();
     assert!(refused.contains("-32006") && refused.contains(r#""id":2"#), "{refused}");
@@ -70,7 +70,7 @@ async fn draining_does_not_wait_for_ever_and_leaves_nothing_unanswered() {
     let (mut raw, server) = Raw::against(router, Settings { limits, ..Settings::default() });
     raw.send(r#"{"jsonrpc":"2.0","method":"wait","id":1}"#).await;
     gate.entered().await;
-    server.drain.start();
+    server.session.close(CloseReason::shutting_down());
     assert!(raw.receive().await.unwrap().contains("-32006"));
     assert_eq!(raw.receive().await, None);
     server.task.await.unwrap().unwrap();
@@ -82,7 +82,7 @@ async fn draining_ends_streams_with_the_reason() {
     let quiet = Method::stream("quiet", |_: Json, _| futures_util::stream::pending::<u8>());
     let (client, server) = client_of(Router::builder().add(quiet));
     let mut items = client.stream::<u8>("quiet", ()).await.unwrap();
-    server.drain.start();
+    server.session.close(CloseReason::shutting_down());
     let end = futures_util::StreamExt::next(&mut items).await.unwrap().unwrap_err();
     assert_eq!(end.rejection().unwrap().code, Code::SHUTTING_DOWN);
     server.task.await.unwrap().unwrap();
@@ -97,7 +97,7 @@ async fn draining_gives_up_on_a_far_side_that_does_not_read() {
         let long = "x".repeat(200);
         raw.send(&format!(r#"{{"jsonrpc":"2.0","method":"echo","params":["{long}"],"id":1}}"#)).await;
     }
-    server.drain.start();
+    server.session.close(CloseReason::shutting_down());
     assert!(server.task.await.unwrap().is_err());
 }
 
@@ -105,8 +105,8 @@ async fn draining_gives_up_on_a_far_side_that_does_not_read() {
 async fn both_ends_can_drain_at_once() {
     let (one, other) = ends(Router::builder().add(echo()), Router::builder().add(echo()), Limits::default());
     assert_eq!(one.peer.call::<[u8; 1]>("echo", [1]).await, Ok([1]));
-    one.drain.start();
-    other.drain.start();
+    one.session.close(CloseReason::shutting_down());
+    other.session.close(CloseReason::shutting_down());
     one.task.await.unwrap().unwrap();
     other.task.await.unwrap().unwrap();
 }

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use switchboard_core::{Context, ErrorObject, Json, Limits, Method, Peer, Router, RouterBuilder};
+use switchboard_core::{
+    CloseReason, Context, ErrorObject, Json, Limits, Method, Peer, Router, RouterBuilder,
+};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
@@ -119,14 +121,14 @@ async fn session(alive: Alive, seed: u64) {
     }
     match random.u8(0..4) {
         0 => client.task.abort(),
-        1 => server.drain.start(),
+        1 => server.session.close(CloseReason::shutting_down()),
         2 => {
             while tasks.join_next().await.is_some() {}
             server.task.abort();
         }
         _ => {
             while tasks.join_next().await.is_some() {}
-            client.drain.start();
+            client.session.close(CloseReason::shutting_down());
         }
     }
     while tasks.join_next().await.is_some() {}

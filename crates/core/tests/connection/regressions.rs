@@ -1,7 +1,9 @@
 //! Things that once went wrong.
 
 use futures_util::StreamExt;
-use switchboard_core::{CallError, Context, ErrorObject, Json, Limits, Method, Router, Settings};
+use switchboard_core::{
+    CallError, CloseReason, Context, ErrorObject, Json, Limits, Method, Router, Settings,
+};
 
 use crate::rig::{End, Gate, Raw, client_of, echo, ends};
 
@@ -163,7 +165,7 @@ async fn entries_that_wait_for_a_place_can_be_cancelled_and_are_answered_when_dr
     raw.send(&format!("[{},{},{}]", entry(1), entry(2), entry(3))).await;
     gate.entered().await;
     raw.send(r#"{"jsonrpc":"2.0","method":"rpc.cancel","params":{"id":3}}"#).await;
-    server.drain.start();
+    server.session.close(CloseReason::shutting_down());
     gate.let_pass(2);
     let answer = raw.receive().await.unwrap();
     assert!(answer.matches("true").count() == 2 && answer.contains("-32800"), "{answer}");
@@ -194,7 +196,7 @@ async fn streams_end_as_soon_as_a_drain_begins_though_calls_are_under_way() {
     raw.receive().await.unwrap();
     raw.send(r#"{"jsonrpc":"2.0","method":"wait","id":2}"#).await;
     gate.entered().await;
-    server.drain.start();
+    server.session.close(CloseReason::shutting_down());
     assert!(raw.receive().await.unwrap().contains("rpc.end"));
     gate.let_pass(1);
     raw.expect(r#"{"jsonrpc":"2.0","result":true,"id":2}"#).await;

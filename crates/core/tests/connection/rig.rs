@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use switchboard_core::{
-    Connection, ConnectionError, Context, Drain, Engine, ErrorObject, FrameSink, FrameSource, Json, Limits,
-    Method, Origin, Peer, Router, RouterBuilder, Service, Settings,
+    Connection, ConnectionError, Context, Engine, ErrorObject, FrameSink, FrameSource, Json, Limits, Method,
+    Origin, Peer, Router, RouterBuilder, Service, Session, Settings,
 };
 use switchboard_transport::memory;
 use tokio::sync::Semaphore;
@@ -18,7 +18,7 @@ const CAPACITY: usize = 256;
 /// One end of a connection, running as a task.
 pub(crate) struct End {
     pub(crate) peer: Peer,
-    pub(crate) drain: Drain,
+    pub(crate) session: Session,
     pub(crate) task: JoinHandle<Result<(), ConnectionError>>,
 }
 
@@ -38,7 +38,7 @@ impl End {
     ) -> End {
         let engine = Engine::new(service, settings);
         let (peer, connection) = Connection::new(source, sink, engine, Origin::new("memory"));
-        End { peer, drain: connection.drain(), task: tokio::spawn(connection) }
+        End { peer, session: connection.session().clone(), task: tokio::spawn(connection) }
     }
 }
 

@@ -9,8 +9,8 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use switchboard_core::reconnect::{Backoff, Options, ReconnectingPeer};
 use switchboard_core::{
-    Call, CallError, Connection, ConnectionError, Drain, Engine, FrameSink, FrameSource, Origin, Peer,
-    Remote, Reply, ReplyFuture, Router, RouterBuilder, Service, Settings, service_fn,
+    Call, CallError, CloseReason, Connection, ConnectionError, Engine, FrameSink, FrameSource, Origin, Peer,
+    Remote, Reply, ReplyFuture, Router, RouterBuilder, Service, Session, Settings, service_fn,
 };
 use switchboard_transport::memory;
 use tokio::sync::mpsc;
@@ -23,7 +23,7 @@ pub(crate) struct Server(Arc<Inner>);
 struct Inner {
     router: Arc<dyn Service>,
     cuts: Mutex<Vec<Cut>>,
-    drains: Mutex<Vec<Drain>>,
+    sessions: Mutex<Vec<Session>>,
     refuse: Mutex<Option<CallError>>,
     is_broken: AtomicBool,
     dialled: AtomicUsize,
@@ -35,9 +35,9 @@ impl Server {
     pub(crate) fn new(router: RouterBuilder) -> (Server, mpsc::UnboundedReceiver<tokio::time::Instant>) {
         let (dials, moments) = mpsc::unbounded_channel();
         let router = Arc::new(router.build().unwrap());
-        let (cuts, drains, refuse) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let (cuts, sessions, refuse) = (Mutex::default(), Mutex::default(), Mutex::default());
         let (is_broken, dialled) = (AtomicBool::new(false), AtomicUsize::new(0));
-        (Server(Arc::new(Inner { router, cuts, drains, refuse, is_broken, dialled, dials })), moments)
+        (Server(Arc::new(Inner { router, cuts, sessions, refuse, is_broken, dialled, dials })), moments)
     }
 
     /// A client of it.
@@ -83,7 +83,7 @@ impl Server {
             Engine::new(inner.router.clone(), Settings::default()),
             Origin::new("memory"),
         );
-        inner.drains.lock().unwrap().push(connection.drain());
+        inner.sessions.lock().unwrap().push(connection.session().clone());
         tokio::spawn(connection);
         let nothing = Arc::new(Router::builder().build().unwrap());
         let (peer, connection) = Connection::new(
@@ -114,8 +114,8 @@ impl Server {
 
     /// Ends all connections there are in good order.
     pub(crate) fn drain(&self) {
-        for drain in self.0.drains.lock().unwrap().drain(..) {
-            drain.start();
+        for session in self.0.sessions.lock().unwrap().drain(..) {
+            session.close(CloseReason::shutting_down());
         }
     }
 

@@ -120,6 +120,8 @@ pub struct ClientOptions {
     /// Which metadata of a call goes on with those that are made for it, see
     /// [`Settings::inherit`](switchboard_core::Settings::inherit): `traceparent` and `tracestate`.
     pub inherit: AllowedNames,
+    /// Which headers of a response are the [metadata](switchboard_core::Extra) of its replies: `retry-after` and `www-authenticate`.
+    pub reply_metadata: AllowedNames,
 }
 
 impl Default for ClientOptions {
@@ -137,6 +139,7 @@ impl Default for ClientOptions {
             limits: Limits::default(),
             tap: None,
             inherit: AllowedNames::default(),
+            reply_metadata: AllowedNames::from_iter(["retry-after", "www-authenticate"]),
         }
     }
 }
@@ -311,7 +314,7 @@ impl Inner {
             }
             let status = response.status();
             let body = sse::gather(response.into_body(), self.reading(limit, service)).await?;
-            Ok(Received { status, body, location: None })
+            Ok(Received { status, body, location: None, metadata: Metadata::default() })
         };
         match self.before(deadline, exchange).await {
             Ok(received) => {
@@ -423,6 +426,7 @@ impl Inner {
         let status = response.status();
         let location = response.headers().get(header::LOCATION).filter(|_| status.is_redirection());
         let location = location.and_then(|to| to.to_str().ok()).map(str::to_owned);
+        let metadata = metadata::select(response.headers(), &self.options.reply_metadata);
         let limit = limit.saturating_add(ENVELOPE);
         let body = body::read(response.into_body(), limit, Duration::MAX, Share::default()).await;
         let body = body.map_err(|unread| match unread {
@@ -433,7 +437,7 @@ impl Inner {
         if let Some(tap) = self.options.tap.as_ref().filter(|_| !body.is_empty()) {
             tap.show(Direction::Received, Wire::Message(&body));
         }
-        Ok(Received { status, body, location })
+        Ok(Received { status, body, location, metadata })
     }
 
     /// How an event stream is read of which all has to come before a deadline.

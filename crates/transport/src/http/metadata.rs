@@ -1,7 +1,8 @@
 //! Headers of HTTP as metadata of calls, and metadata as headers.
 
+use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use switchboard_core::{Metadata, MetadataSource};
+use switchboard_core::{AllowedNames, Metadata, MetadataSource};
 
 use super::head::TIMEOUT;
 
@@ -17,6 +18,12 @@ impl MetadataSource for Headers {
 /// What the headers of a request tell about its calls.
 pub(super) fn of(headers: HeaderMap) -> Metadata {
     Metadata::from_source(Headers(headers))
+}
+
+/// The headers of a response with these names, as metadata.
+pub(super) fn select(headers: &HeaderMap, names: &AllowedNames) -> Metadata {
+    let allowed = headers.iter().filter(|(name, _)| names.contains(name.as_str()));
+    allowed.map(|(name, value)| (name.as_str(), Bytes::copy_from_slice(value.as_bytes()))).collect()
 }
 
 /// Adds metadata to the headers of a request, in the place of values that every request has. What belongs to the connection or

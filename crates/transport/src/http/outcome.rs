@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::StatusCode;
 use switchboard_core::codec::{self, Entries, Incoming, Message, Outcome, Response};
-use switchboard_core::{self as core, CallError, Code, ErrorObject, Extra, Json, Reply, Settings};
+use switchboard_core::{self as core, CallError, Code, ErrorObject, Extra, Json, Metadata, Reply, Settings};
 
 /// A response of the far side, read to its end.
 pub(super) struct Received {
@@ -11,6 +11,8 @@ pub(super) struct Received {
     pub(super) body: Bytes,
     /// Where it sends the caller instead, if it does.
     pub(super) location: Option<String>,
+    /// What of its headers is the metadata of its replies.
+    pub(super) metadata: Metadata,
 }
 
 /// Bytes of a location that are told, at most.
@@ -104,6 +106,10 @@ impl Received {
             Outcome::Broken(detail) => return self.broken(detail),
         };
         reply.extra = response.members.map(|members| Box::new(Extra::from_members(*members)));
+        if !self.metadata.is_empty() {
+            let extra = reply.extra.get_or_insert_default();
+            extra.metadata = extra.metadata.and(&self.metadata);
+        }
         Ok(reply)
     }
 
@@ -148,7 +154,7 @@ mod tests {
 
     fn received(status: u16, body: &'static str) -> Received {
         let (status, body) = (StatusCode::from_u16(status).unwrap(), Bytes::from_static(body.as_bytes()));
-        Received { status, body, location: None }
+        Received { status, body, location: None, metadata: Metadata::default() }
     }
 
     fn show(reply: Reply) -> String {

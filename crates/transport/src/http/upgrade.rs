@@ -10,7 +10,7 @@ use http::request::Parts;
 use http::{Method, Version};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
-use switchboard_core::{Connection, Context, Session};
+use switchboard_core::{CloseReason, Connection, Context, Session};
 use tokio::net::TcpStream;
 
 use super::fault::Fault;
@@ -80,7 +80,6 @@ async fn serve<S: Stream>(
     let (_, connection) = Connection::new(source, sink, rules.engine.clone(), of_websocket(cx));
     let session = connection.session().clone();
     let outcome = {
-        let drain = connection.drain();
         let mut connection = pin!(connection);
         let shutdown = permit.shutdown();
         let mut signal = pin!(shutdown.signal());
@@ -91,7 +90,7 @@ async fn serve<S: Stream>(
                 let _ = signal.as_mut().poll(cx);
             }
             if shutdown.is_requested() {
-                drain.start();
+                session.close(CloseReason::shutting_down());
             }
             connection.as_mut().poll(cx)
         })

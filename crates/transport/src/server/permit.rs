@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use switchboard_core::{Connection, Engine, Extensions, Service, Settings};
+use switchboard_core::{CloseReason, Connection, Engine, Extensions, Service, Settings};
 
 use super::Handle;
 use super::limit::{ConnectionLimit, ConnectionSlot};
@@ -158,7 +158,7 @@ impl fmt::Debug for ConnectionPermit {
 }
 
 async fn run(connection: Connection, shutdown: &Shutdown) {
-    let drain = connection.drain();
+    let session = connection.session().clone();
     let mut connection = pin!(running::log_end(connection));
     let mut requested = pin!(shutdown.wait());
     let mut is_draining = false;
@@ -169,7 +169,7 @@ async fn run(connection: Connection, shutdown: &Shutdown) {
         }
         if !is_draining && requested.as_mut().poll(cx).is_ready() {
             is_draining = true;
-            drain.start();
+            session.close(CloseReason::shutting_down());
             return connection.as_mut().poll(cx);
         }
         Poll::Pending

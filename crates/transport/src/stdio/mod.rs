@@ -53,7 +53,7 @@ pub async fn serve_on(
     }
 }
 
-/// A connection over a pair of descriptors, for a server that [drains](switchboard_core::Connection::drain) it.
+/// A connection over a pair of descriptors, for a server that [closes](switchboard_core::Session::close) its session.
 pub(crate) fn connection(
     input: impl AsFd,
     output: impl AsFd,
