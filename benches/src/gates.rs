@@ -37,9 +37,9 @@ const GATES: &[Gate] = &[
     gate("in process, add, one call", "switchboard", 2_350, None),
     gate("in process, add, one call", "switchboard-connection", 2_200, None),
     gate("in process, add, batch of 100", "switchboard", 168_000, None),
-    gate("in process, add, batch of 100", "switchboard-connection", 172_500, Some(170_000)),
+    gate("in process, add, batch of 100", "switchboard-connection", 170_000, None),
     gate("in process, add, pending at first", "switchboard", 6_680, None),
-    gate("in process, add, pending at first", "switchboard-connection", 10_030, None),
+    gate("in process, add, pending at first", "switchboard-connection", 10_140, None),
     gate("HTTP request", "switchboard", 8_450, None),
     gate("HTTP request with the usual headers", "switchboard", 9_500, None),
 ];

@@ -12,7 +12,8 @@ use crate::call_error::CallError;
 use crate::engine::moment_after;
 use crate::json::Json;
 use crate::name::Name;
-use crate::peer::{Peer, Remote, Request, TIMEOUT, decode_result, limit, read};
+use crate::peer::{Peer, Remote, TIMEOUT, limit};
+use crate::request::{Request, decode_result, read};
 
 /// Collects calls and sends them as one batch. [`Peer::batch`] creates one.
 ///

@@ -8,7 +8,8 @@ use std::task::{Context, Poll};
 use switchboard_core::{ErrorObject, Origin, Peer};
 use tokio::net::TcpListener;
 
-use super::client::{Client, ClientOptions};
+use super::client::Client;
+use super::client_options::ClientOptions;
 use super::connection;
 use super::refusal;
 use super::rules::Rules;

@@ -13,7 +13,7 @@ use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::client::ClientOptions;
+use super::client_options::ClientOptions;
 use crate::socket::Socket;
 #[cfg(feature = "tls")]
 use crate::tls::{ClientTls, Explained};

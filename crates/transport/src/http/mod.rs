@@ -45,6 +45,7 @@ mod answer;
 mod body;
 pub(crate) mod carrier;
 mod client;
+mod client_options;
 mod connection;
 mod connector;
 mod cors;
@@ -75,7 +76,8 @@ mod url;
 
 pub use body::Body;
 pub(crate) use carrier::{HttpCarrier, HttpListener};
-pub use client::{Client, ClientOptions, connect};
+pub use client::{Client, connect};
+pub use client_options::ClientOptions;
 pub use cors::Cors;
 pub use endpoint::{Answering, Endpoint, EndpointHandle};
 pub use guard::{GuardError, Hosts, Origins};

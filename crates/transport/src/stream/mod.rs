@@ -109,7 +109,7 @@ where
 }
 
 /// A connection over a stream, which answers with `service`. Await it or spawn it; a server takes its
-/// [`drain`](Connection::drain), a client lets [`running::run`](crate::running::run) run it.
+/// [session](Connection::session), to close it, a client lets [`running::run`](crate::running::run) run it.
 pub fn connection<R, W>(
     (reader, writer): (R, W),
     service: Arc<dyn Service>,
