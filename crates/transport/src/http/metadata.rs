@@ -20,6 +20,23 @@ pub(super) fn of(headers: HeaderMap) -> Metadata {
     Metadata::from_source(Headers(headers))
 }
 
+/// What the headers of a handshake tell about all calls of the WebSocket, without what is about the handshake only. As one text,
+/// because it is kept for as long as the connection: a header map is larger, and keeps the buffer that it was read into.
+#[cfg(feature = "ws")]
+pub(super) fn of_handshake(headers: &HeaderMap) -> Metadata {
+    let mut lines = Vec::with_capacity(256);
+    for (name, value) in headers {
+        let is_handshake = name.as_str().starts_with("sec-websocket-") || is_reserved(name);
+        if !is_handshake || *name == header::HOST {
+            lines.extend_from_slice(name.as_str().as_bytes());
+            lines.extend_from_slice(b": ");
+            lines.extend_from_slice(value.as_bytes());
+            lines.extend_from_slice(b"\r\n");
+        }
+    }
+    Metadata::from_head(Bytes::from(lines.into_boxed_slice()))
+}
+
 /// The headers of a response with these names, as metadata.
 pub(super) fn select(headers: &HeaderMap, names: &AllowedNames) -> Metadata {
     let allowed = headers.iter().filter(|(name, _)| names.contains(name.as_str()));

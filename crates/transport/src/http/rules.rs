@@ -117,7 +117,7 @@ impl Rules {
         let head = Head::read(&parts.headers);
         #[cfg(feature = "ws")]
         if let Some(outcome) = self.judge_upgrade(&parts, &head) {
-            return self.admit_upgrade(outcome, parts, body, cx.clone());
+            return self.admit_upgrade(outcome, &parts, body, cx.clone());
         }
         let mut cx = cx.clone();
         if let Some(timeout) = head.timeout() {

@@ -136,16 +136,16 @@ impl Rules {
     pub(super) fn admit_upgrade<B>(
         &self,
         outcome: Result<Agreement, Fault>,
-        mut parts: Parts,
+        parts: &Parts,
         body: B,
         mut cx: Context,
     ) -> Admitted<B> {
-        *cx.metadata_mut() = metadata::of(std::mem::take(&mut parts.headers));
+        *cx.metadata_mut() = metadata::of_handshake(&parts.headers);
         let (decision, headers, admission) = match outcome {
             Ok(agreement) => {
                 let mut headers = HeaderMap::new();
                 agreement.add_to(&mut headers);
-                (Decision::Switch, headers, self.ask(&parts, &cx, true))
+                (Decision::Switch, headers, self.ask(parts, &cx, true))
             }
             Err(fault) => (Decision::Refused(fault), first_headers(true), None),
         };
