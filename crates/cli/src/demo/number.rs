@@ -54,12 +54,24 @@ impl Number {
 
     /// Reads the text of a JSON number.
     fn parse(text: &str) -> Option<Number> {
-        if text.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) {
+        if let Some(short) = Number::parse_short(text.as_bytes()) {
+            return Some(Number::Whole(short.into()));
+        }
+        if text.contains(['.', 'e', 'E']) {
             return Number::finite(text.parse().ok()?);
         }
-        // Nearly all are short, and 64 bits are read in half the time.
-        let short = (text.len() <= SHORT).then(|| text.parse::<i64>().ok()).flatten();
-        short.map(i128::from).or_else(|| text.parse().ok()).map(Number::Whole)
+        text.parse().ok().map(Number::Whole)
+    }
+
+    /// Reads a whole number that fits into 64 bits however its digits are, as nearly all do: in a fifth of the time.
+    fn parse_short(text: &[u8]) -> Option<i64> {
+        let (digits, sign) = text.strip_prefix(b"-").map_or((text, 1), |digits| (digits, -1));
+        if digits.len() > SHORT {
+            return None;
+        }
+        let add =
+            |number: i64, digit: &u8| digit.is_ascii_digit().then(|| number * 10 + i64::from(digit - b'0'));
+        digits.iter().try_fold(0, add).map(|number| number * sign)
     }
 }
 
@@ -99,5 +111,25 @@ impl JsonSchema for Number {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "number" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_stay_whole_up_to_128_bits_and_others_are_floating() {
+        let check =
+            |text: &str, expected: Option<Number>| assert_eq!(Number::parse(text), expected, "{text}");
+        check("0", Some(Number::Whole(0)));
+        check("-12", Some(Number::Whole(-12)));
+        for whole in [999_999_999_999_999_999, 1_000_000_000_000_000_000, i128::MAX, i128::MIN] {
+            check(&whole.to_string(), Some(Number::Whole(whole)));
+        }
+        check("170141183460469231731687303715884105728", None);
+        check("1.5", Some(Number::Floating(1.5)));
+        check("-2e3", Some(Number::Floating(-2000.0)));
+        check("1e999", None);
     }
 }

@@ -79,7 +79,7 @@ struct Stall {
 /// How far a connection is on its way to its end.
 enum Phase {
     /// The admission decides about it; nothing is read before that.
-    Opening(AdmitFuture),
+    Opening(Box<AdmitFuture>),
     /// Frames come and go.
     Open,
     /// The peer sends nothing more, or is not listened to any more: what is under way is finished by then.
@@ -117,7 +117,9 @@ impl Connection {
         let session = cx.session().for_connection(&peer, move || ending.drain());
         engine.note_opened(&session);
         let cx = cx.with_session(session.clone());
-        let phase = engine.admit(&Arrival::Session(&cx)).map_or(Phase::Open, Phase::Opening);
+        let phase = engine
+            .admit(&Arrival::Session(&cx))
+            .map_or(Phase::Open, |decision| Phase::Opening(Box::new(decision)));
         let (source, sink) = tapped(Box::new(source), Box::new(sink), &settings);
         let connection = Connection {
             source,

@@ -78,7 +78,7 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
     if let (Some(upgrade), End::Usual) = (upgrade, end) {
         let rules = Arc::clone(&caller.rules);
         drop(caller);
-        upgrade.go_on(socket, &unread, rules, permit);
+        upgrade.go_on(socket, &unread, &rules, permit);
         return;
     }
     // Lingering takes the socket, so that nobody else may hold it.

@@ -1,7 +1,7 @@
 //! Requests that ask to go on as a WebSocket: looked at like any other, then served for as long as the connection lasts.
 
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use bytes::BytesMut;
@@ -35,12 +35,10 @@ impl Upgrade {
 
     /// Serves the WebSocket in its own task, which keeps nothing of HTTP but the connection's permit. `read` is what hyper
     /// read after the request.
-    pub(super) fn go_on(self, socket: Arc<Shared>, read: &[u8], rules: Arc<Rules>, permit: ConnectionPermit) {
+    pub(super) fn go_on(self, socket: Arc<Shared>, read: &[u8], rules: &Rules, permit: ConnectionPermit) {
         let Some((socket, prefix, unsent)) = socket.into_socket() else { return };
         let unread = joined(read, &prefix);
-        permit.spawn(|permit| async move {
-            serve(socket, (unread, unsent), &rules, self.0, &permit).await;
-        });
+        permit.spawn(|permit| serve(socket, (unread, unsent), rules, self.0, permit));
     }
 
     /// Goes on within another server, over whatever that reads from.
@@ -49,11 +47,11 @@ impl Upgrade {
         match upgraded.downcast::<TokioIo<TcpStream>>() {
             Ok(parts) => {
                 let rest = (BytesMut::from(parts.read_buf), Vec::new());
-                serve(parts.io.into_inner(), rest, &rules, self.0, &permit).await;
+                serve(parts.io.into_inner(), rest, &rules, self.0, permit).await;
             }
             Err(other) => {
                 let io: TokioIo<Upgraded> = TokioIo::new(other);
-                serve(io, (BytesMut::new(), Vec::new()), &rules, self.0, &permit).await;
+                serve(io, (BytesMut::new(), Vec::new()), &rules, self.0, permit).await;
             }
         }
     }
@@ -66,40 +64,45 @@ fn joined(first: &[u8], second: &[u8]) -> BytesMut {
 }
 
 /// Serves a WebSocket until it ends, or the server shuts down and the calls under way are answered.
-async fn serve<S: Stream>(
+///
+/// Everything is made before the future, which so holds it once: an idle connection is little more than this.
+fn serve<S: Stream>(
     io: S,
     rest: (BytesMut, Vec<u8>),
     rules: &Rules,
     cx: Context,
-    permit: &ConnectionPermit,
-) {
-    let Some(options) = &rules.options.websocket else { return };
+    permit: ConnectionPermit,
+) -> impl Future<Output = ()> + Send + use<S> {
+    let options =
+        rules.options.websocket.as_ref().expect("a request is upgraded only where there are options");
     let limit = rules.settings().limits.longest_frame();
     let (source, sink, ending) = ws::open(io, Role::Server, limit, rest, options);
     let source = source.within(permit.budget());
-    let (_, connection) = Connection::new(source, sink, rules.engine.clone(), of_websocket(cx));
+    let (_, mut connection) = Connection::new(source, sink, rules.engine.clone(), of_websocket(cx));
     let session = connection.session().clone();
-    let outcome = {
-        let mut connection = pin!(connection);
-        let shutdown = permit.shutdown();
-        let mut signal = pin!(shutdown.signal());
-        let mut is_first = true;
-        poll_fn(|cx| {
-            // The signal wakes this task, which is all that is wanted of it.
-            if std::mem::take(&mut is_first) {
-                let _ = signal.as_mut().poll(cx);
-            }
-            if shutdown.is_requested() {
-                session.close(CloseReason::shutting_down());
-            }
-            connection.as_mut().poll(cx)
-        })
-        .await
-    };
-    if let Err(error) = &outcome {
-        tracing::debug!(%error, "a WebSocket connection ended");
+    async move {
+        let outcome = {
+            let shutdown = permit.shutdown();
+            let mut signal = pin!(shutdown.signal());
+            let mut is_first = true;
+            poll_fn(|cx| {
+                // The signal wakes this task, which is all that is wanted of it.
+                if std::mem::take(&mut is_first) {
+                    let _ = signal.as_mut().poll(cx);
+                }
+                if shutdown.is_requested() {
+                    session.close(CloseReason::shutting_down());
+                }
+                Pin::new(&mut connection).poll(cx)
+            })
+            .await
+        };
+        drop(connection);
+        if let Err(error) = &outcome {
+            tracing::debug!(%error, "a WebSocket connection ended");
+        }
+        ending.finish_for(&outcome, session.close_reason()).await;
     }
-    ending.for_reason(session.close_reason()).finish(&outcome).await;
 }
 
 /// The context of a WebSocket: with its own session, unless middleware gave the request one.

@@ -214,7 +214,7 @@ fn run<S: Stream>(
         if let Err(error) = &outcome {
             tracing::debug!(%error, "a WebSocket connection ended");
         }
-        ending.for_reason(session.close_reason()).finish(&outcome).await;
+        ending.finish_for(&outcome, session.close_reason()).await;
         // That it is dropped tells its owner that all is over.
         drop(held);
     });

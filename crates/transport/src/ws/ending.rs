@@ -19,7 +19,6 @@ use super::shared::{Control, Shared, Stream};
 pub struct Ending<S> {
     shared: Arc<Shared<S>>,
     time: Duration,
-    reason: Option<CloseReason>,
 }
 
 /// As much is read, and dropped, while the far side's close frame is awaited.
@@ -27,24 +26,20 @@ const AMOUNT: usize = 32 << 20;
 
 impl<S: Stream> Ending<S> {
     pub(super) fn new(shared: Arc<Shared<S>>, time: Duration) -> Ending<S> {
-        Ending { shared, time, reason: None }
+        Ending { shared, time }
     }
 
-    /// The same with the reason that the session was closed with, if it was: see
-    /// [`Session::close_reason`](switchboard_core::Session::close_reason).
-    #[must_use]
-    pub fn for_reason(mut self, reason: Option<CloseReason>) -> Ending<S> {
-        self.reason = reason;
-        self
-    }
-
-    /// Says why the connection ends: for the reason that its session was closed with, or else as the outcome of its driver
-    /// tells. Waits for the far side to do the same, up to [`close_time`](super::Options::close_time). The source and the sink must be dropped before.
+    /// Says why the connection ends, as the outcome of its driver tells. Waits for the far side to do the same, up to [`close_time`](super::Options::close_time). The source and the sink must be dropped before.
     pub async fn finish(self, outcome: &Result<(), ConnectionError>) {
+        self.finish_for(outcome, None).await;
+    }
+
+    /// The same, for the [reason](switchboard_core::Session::close_reason) that the session was closed with, if it was.
+    pub async fn finish_for(self, outcome: &Result<(), ConnectionError>, reason: Option<CloseReason>) {
         let role = self.shared.role;
         let Some(shared) = Arc::into_inner(self.shared) else { return };
         let (io, mut control) = shared.into_parts();
-        if let Some(payload) = last_words(role, &mut control, outcome, self.reason.as_ref()) {
+        if let Some(payload) = last_words(role, &mut control, outcome, reason.as_ref()) {
             let closing = close(io, role, control, &payload);
             // However it ends, the connection is closed by dropping it.
             let _ = tokio::time::timeout(self.time, closing).await;
