@@ -101,7 +101,8 @@ fn serve<S: Stream>(
         if let Err(error) = &outcome {
             tracing::debug!(%error, "a WebSocket connection ended");
         }
-        ending.finish_for(&outcome, session.close_reason()).await;
+        // Boxed, or every idle connection would have room for it.
+        Box::pin(ending.finish_for(&outcome, session.close_reason())).await;
     }
 }
 
@@ -167,5 +168,20 @@ fn fault(error: HandshakeError) -> Fault {
         HandshakeError::Key => {
             Fault::BadRequest("`Sec-WebSocket-Key` must be 16 bytes in Base64, and stand once")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::socket::Socket;
+
+    #[test]
+    fn the_future_of_a_websocket_is_little_more_than_its_connection() {
+        fn size_of_output<A, B, C, D, E, R>(_: impl Fn(A, B, C, D, E) -> R) -> usize {
+            size_of::<R>()
+        }
+        let size = size_of_output::<Socket, _, &Rules, _, _, _>(serve::<Socket>);
+        assert!(size <= size_of::<Connection>() + 300, "{size}");
     }
 }
