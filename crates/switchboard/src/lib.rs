@@ -63,6 +63,8 @@ mod pages {
     struct Reconnecting;
     #[doc = include_str!("../../../docs/serving.md")]
     struct Serving;
+    #[doc = include_str!("../../../docs/sessions.md")]
+    struct Sessions;
     #[doc = include_str!("../../../docs/streaming.md")]
     struct Streaming;
     #[doc = include_str!("../../../docs/testing.md")]
