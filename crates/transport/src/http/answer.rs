@@ -12,6 +12,7 @@ use switchboard_core::{Answer, Context, Extra, Metadata, Refusal};
 
 use super::body::{self, Begun, Body};
 use super::fault::Fault;
+#[cfg(feature = "ws")]
 use super::head::first_headers;
 use super::media::Format;
 use super::plain;

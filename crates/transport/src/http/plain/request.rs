@@ -25,7 +25,7 @@ pub(super) struct Plain {
     pub(super) body: usize,
     /// Its length, head and body.
     pub(super) size: usize,
-    /// Which of the [paths](paths) it is for.
+    /// Which of the [`paths`] it is for.
     pub(super) path: usize,
     /// The media type of the response.
     pub(super) format: Format,
