@@ -8,6 +8,7 @@
 use std::future::Future;
 use std::time::Duration;
 
+use bytes::Bytes;
 use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -19,7 +20,7 @@ use crate::engine::moment_after;
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::Json;
-use crate::metadata::Metadata;
+use crate::metadata::{AllowedNames, Metadata};
 use crate::name::Name;
 use crate::peer::Peer;
 use crate::reply::Outcome;
@@ -38,7 +39,9 @@ pub(crate) const PROGRESS_METHOD: &str = "rpc.progress";
 pub(crate) const PROGRESS_WAITING: usize = 32;
 
 /// Takes the options out of the members of a request and puts them into the context; gives what is left of the members.
-pub(crate) fn take(all: Json, id: Option<&Id>, cx: &mut Context) -> Option<Json> {
+///
+/// Where the carrier has metadata, a message may add only what `allowed` names.
+pub(crate) fn take(all: Json, id: Option<&Id>, cx: &mut Context, allowed: &AllowedNames) -> Option<Json> {
     let is_option = |name: &[u8]| [TIMEOUT, PROGRESS, STREAM, METADATA].contains(&name);
     if !members(all.as_bytes()).any(|(name, _)| is_option(&name)) {
         return Some(all);
@@ -66,10 +69,9 @@ pub(crate) fn take(all: Json, id: Option<&Id>, cx: &mut Context) -> Option<Json>
                     cx.insert(StreamDeclined);
                 }
             }
-            // What the carrier says of the caller goes first: a message must not say otherwise.
             METADATA => {
                 let own = Metadata::from_json(&all.sub(value));
-                *cx.metadata_mut() = cx.metadata().and(&own);
+                *cx.metadata_mut() = beside(cx.metadata(), own, allowed);
             }
             name => {
                 rest.push(if rest.is_empty() { b'{' } else { b',' });
@@ -85,6 +87,17 @@ pub(crate) fn take(all: Json, id: Option<&Id>, cx: &mut Context) -> Option<Json>
     }
     rest.push(b'}');
     Some(Json::from_text(Text::from_vec(rest)))
+}
+
+/// The metadata of a message beside that of its carrier. A proxy in front may vouch for what the carrier has, so a message can neither
+/// replace that nor add to it, except under names that are allowed.
+fn beside(carrier: &Metadata, message: Metadata, allowed: &AllowedNames) -> Metadata {
+    if carrier.is_empty() {
+        return message;
+    }
+    let own = message.select(allowed);
+    let own = own.entries().into_iter().filter(|(name, _)| carrier.get(name).is_none());
+    carrier.and(&own.map(|(name, value)| (name, Bytes::copy_from_slice(value))).collect())
 }
 
 /// Says that the caller wants one value, although its carrier could carry a stream: it asked for an event stream to hear of
@@ -241,7 +254,7 @@ mod tests {
 
     fn taken(text: &'static str) -> (Option<String>, Context) {
         let mut cx = Context::default();
-        let rest = take(Json::parse(text).unwrap(), Some(&Id::from(7)), &mut cx);
+        let rest = take(Json::parse(text).unwrap(), Some(&Id::from(7)), &mut cx, &AllowedNames::none());
         (rest.map(|rest| rest.to_string()), cx)
     }
 
@@ -266,13 +279,17 @@ mod tests {
     }
 
     #[test]
-    fn metadata_of_a_message_stands_behind_that_of_its_carrier() {
-        let mut cx = Context::default().with_metadata(Metadata::from_iter([("x-user", "ann")]));
-        let members = Json::parse(r#"{"metadata":{"X-User":"bob","a":"b","n":1},"rest":2}"#).unwrap();
-        let rest = take(members, None, &mut cx);
-        assert_eq!(rest.as_ref().map(Json::as_str), Some(r#"{"rest":2}"#));
-        assert_eq!((cx.metadata().text("x-user"), cx.metadata().text("a")), (Some("ann"), Some("b")));
-        assert_eq!(cx.metadata().text("n"), None);
+    fn a_message_adds_only_what_is_allowed_to_the_metadata_of_its_carrier() {
+        let taken = |carrier: Metadata| {
+            let mut cx = Context::default().with_metadata(carrier);
+            let text = r#"{"metadata":{"X-User":"bob","X-Admin":"yes","traceparent":"00-1","n":1},"rest":2}"#;
+            let rest = take(Json::parse(text).unwrap(), None, &mut cx, &AllowedNames::default());
+            assert_eq!(rest.as_ref().map(Json::as_str), Some(r#"{"rest":2}"#));
+            let names = ["x-user", "x-admin", "traceparent", "n"];
+            names.map(|name| cx.metadata().text(name).map(str::to_owned)).map(Option::unwrap_or_default)
+        };
+        assert_eq!(taken(Metadata::from_iter([("x-user", "ann")])), ["ann", "", "00-1", ""]);
+        assert_eq!(taken(Metadata::default()), ["bob", "yes", "00-1", ""]);
     }
 
     #[test]

@@ -33,6 +33,10 @@ pub struct Context {
 #[derive(Clone, Default)]
 struct Outgoing(Metadata);
 
+/// The metadata of the call that a call is made for; among the extensions of its context.
+#[derive(Clone, Default)]
+pub(crate) struct Inherited(pub(crate) Metadata);
+
 /// The connection that calls come from.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -125,7 +129,8 @@ impl Context {
     /// [sent](Context::send_metadata), and of the metadata that the call came with what `inherit` allows.
     #[must_use]
     pub fn outgoing_metadata(&self, inherit: &AllowedNames) -> Metadata {
-        let inherited = self.metadata.select(inherit);
+        let received = self.get::<Inherited>().map_or(&self.metadata, |inherited| &inherited.0);
+        let inherited = received.select(inherit);
         let Some(Outgoing(given)) = self.get() else { return inherited };
         let rest = inherited.entries().into_iter().filter(|(name, _)| given.get(name).is_none());
         let rest: Metadata = rest.map(|(name, value)| (name, Bytes::copy_from_slice(value))).collect();
@@ -137,14 +142,22 @@ impl Context {
         let selected = self.outgoing_metadata(allowed);
         self.metadata = Metadata::default();
         self.insert(Outgoing(selected));
+        self.insert(Inherited::default());
     }
 
     /// The context that a service of this process has of a call that is made with this one: what was to be sent has arrived.
     pub(crate) fn arrived(&self) -> Option<Context> {
-        let Outgoing(given) = self.get()?;
+        let (given, inherited) = (self.get::<Outgoing>(), self.get::<Inherited>());
+        if given.is_none() && inherited.is_none() {
+            return None;
+        }
         let mut cx = self.clone();
-        cx.metadata = given.and(&self.metadata);
+        cx.metadata = match inherited {
+            Some(_) => self.outgoing_metadata(&AllowedNames::default()),
+            None => given.map_or_else(Metadata::default, |given| given.0.and(&self.metadata)),
+        };
         cx.insert(Outgoing::default());
+        cx.insert(Inherited::default());
         Some(cx)
     }
 

@@ -15,6 +15,7 @@ use crate::batch_builder::BatchBuilder;
 use crate::call::{Call, encode_params};
 use crate::call_error::CallError;
 use crate::call_options::{PROGRESS_WAITING, ProgressSender};
+use crate::context::Inherited;
 use crate::engine::moment_after;
 use crate::json::Json;
 use crate::layered::Layered;
@@ -101,7 +102,8 @@ impl Peer {
     }
 
     /// The same peer, for calls that are made while the call with this context is handled. They have its deadline, and those of its
-    /// [metadata](crate::Context::metadata) that [`Settings::inherit`](crate::Settings::inherit) allows go with them.
+    /// [metadata](crate::Context::metadata) that [`Settings::inherit`](crate::Settings::inherit) of the connection allows go with them;
+    /// to a service of this process, those of a trace.
     ///
     /// # Examples
     ///
@@ -120,7 +122,7 @@ impl Peer {
     /// Gives a call what it takes over from the one that it is made for.
     pub(crate) fn adopt(&self, mut call: Call) -> Call {
         if let Some(parent) = &self.parent {
-            call.cx = call.cx.with_metadata(parent.metadata.clone());
+            call.cx.insert(Inherited(parent.metadata.clone()));
             call.cx.deadline = parent.deadline;
         }
         call

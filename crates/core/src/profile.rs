@@ -38,6 +38,10 @@ pub struct Profile {
     /// `stream` and `metadata` of the request, which most peers ignore. Turn it off for peers that refuse members they do not know. Options
     /// of calls that come in are always read.
     pub call_options: bool,
+    /// Which metadata a message may bring where its carrier has metadata too, as the headers of a WebSocket's handshake:
+    /// `traceparent` and `tracestate`. Where a proxy vouches for headers, a message must not. Over carriers without metadata
+    /// a message may bring any.
+    pub metadata: AllowedNames,
 }
 
 /// Which versions of the protocol a driver understands.
@@ -136,6 +140,7 @@ impl Default for Profile {
             },
             progress: Progress { method: Name::from_static(PROGRESS_METHOD), member: "id", param: None },
             call_options: true,
+            metadata: AllowedNames::default(),
         }
     }
 }

@@ -103,6 +103,9 @@ impl<T> Request<T> {
     /// Sends an entry of metadata with the call: a header of the request over HTTP, an entry of its member `metadata` elsewhere, if
     /// [`Profile::call_options`](crate::Profile::call_options) are on. The handler finds it in [`Context::metadata`](crate::Context::metadata).
     ///
+    /// Over WebSocket the server has to allow names other than those of a trace, see [`Profile::metadata`](crate::Profile::metadata). A
+    /// batch over HTTP sends what all its calls have in common.
+    ///
     /// Over HTTP, headers that belong to the connection or to the body, such as `Host` and `Content-Length`, are left out.
     pub fn metadata(mut self, name: &str, value: impl Into<Bytes>) -> Request<T> {
         self.metadata.insert(name, value);

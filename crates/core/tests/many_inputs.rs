@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
 use switchboard_core::{
-    Answer, CallError, Context, Delivery, EndReason, Engine, ErrorObject, First, Limits, Method, Origin,
+    CallError, CloseReason, Context, Delivery, EndReason, Engine, ErrorObject, First, Limits, Method, Origin,
     Output, Outputs, Router, Session, SessionOutput, Settings,
 };
 
@@ -231,8 +231,77 @@ async fn what_nobody_reads_is_bounded() {
         sent += 1;
         assert!(sent < 100, "it never waits");
     }
-    // Calls that are given up send cancels, which find no room and are dropped.
+    // Calls that are given up send cancels, which find no reader and are dropped.
     drop(get);
-    let answer = carrier.engine.exchange(call("unknown", 1), &Context::default()).await;
-    assert!(matches!(answer, Answer::Single { .. }));
+    let waiting = carrier.post(&call("hello", 1));
+    drop(waiting);
+    let mut get = carrier.get();
+    let mut left = 0;
+    while get.next().now_or_never().flatten().is_some() {
+        left += 1;
+    }
+    assert_eq!(left, sent, "nothing was added");
+}
+
+#[tokio::test]
+async fn an_output_that_takes_the_place_of_another_gets_what_that_had_not_given() {
+    let (router, _) = endless();
+    let carrier = Carrier::new(router);
+    let peer = carrier.session.peer().clone();
+    let mut first = carrier.get();
+    for number in 1..=3 {
+        peer.notify("tick", [number]).await.unwrap();
+    }
+    let text = |message: Option<Bytes>| String::from_utf8(message.unwrap().to_vec()).unwrap();
+    assert!(text(first.next().await).contains("[1]"));
+    let mut second = carrier.get();
+    assert!(text(second.next().await).contains("[2]"), "before the first one is gone");
+    drop(first);
+    assert!(text(second.next().await).contains("[3]"));
+    assert!(second.next().now_or_never().is_none());
+    peer.notify("tick", [4]).await.unwrap();
+    assert!(text(second.next().await).contains("[4]"));
+}
+
+#[tokio::test]
+async fn a_full_session_takes_answers_and_cancels_in_a_batch() {
+    let limits = Limits { in_flight: 1, ..Limits::default() };
+    let carrier = Carrier::with_settings(asking(), Settings { limits, ..Settings::default() });
+    let mut first = carrier.post(&call("hello", 1));
+    let asked = part(&mut first).await;
+    let id = asked.split(r#""id":"#).nth(1).unwrap().trim_end_matches('}');
+    let batch = format!(r#"[{{"jsonrpc":"2.0","result":"ann","id":{id}}},{}]"#, call("hello", 2));
+    let refused = whole(&mut carrier.post(&batch)).await.unwrap();
+    assert!(refused.contains("-32005") && refused.contains(r#""id":2"#), "{refused}");
+    assert!(part(&mut first).await.contains("hello ann"));
+}
+
+#[tokio::test]
+async fn a_call_back_that_is_given_up_is_cancelled_where_it_was_sent() {
+    let ask = async |(): (), cx: Context| {
+        let asked = cx.peer().call::<String>("name", ()).timeout(Duration::from_millis(1)).await;
+        Ok::<_, ErrorObject>(asked.is_err())
+    };
+    let carrier = Carrier::new(Router::builder().async_method("ask", ask).build().unwrap());
+    let mut outputs = carrier.post(&call("ask", 1));
+    assert!(part(&mut outputs).await.contains(r#""method":"name""#));
+    assert!(part(&mut outputs).await.contains("rpc.cancel"));
+    assert!(part(&mut outputs).await.contains(r#""result":true"#));
+}
+
+#[tokio::test]
+async fn a_session_that_is_closed_finishes_what_it_has_and_takes_no_more() {
+    let carrier = Carrier::new(asking());
+    let mut get = carrier.get();
+    let mut first = carrier.post(&call("hello", 1));
+    let asked = part(&mut first).await;
+    carrier.session.close(CloseReason::new("enough"));
+    let refused = whole(&mut carrier.post(&call("hello", 2))).await.unwrap();
+    assert!(refused.contains("-32006"), "{refused}");
+    assert!(get.next().now_or_never().is_none(), "a call is under way");
+    let id = asked.split(r#""id":"#).nth(1).unwrap().trim_end_matches('}');
+    carrier.post(&format!(r#"{{"jsonrpc":"2.0","result":"ann","id":{id}}}"#)).first().await;
+    assert!(part(&mut first).await.contains("hello ann"));
+    assert!(first.next().await.is_none());
+    assert_eq!(get.next().await, None);
 }

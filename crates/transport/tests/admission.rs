@@ -7,15 +7,19 @@ mod support;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
 use support::{Raw, ask, by_hyper, post, serve_with, within};
 use switchboard_core::observer::{Observer, Refused};
 use switchboard_core::{
-    Admission, AdmitFuture, Arrival, CallError, Code, Context, ErrorObject, Refusal, Router, Settings,
+    Admission, AdmitFuture, Arrival, CallError, Code, Context, ErrorObject, Peer, Refusal, Router, Settings,
 };
-use switchboard_transport::http::Endpoint;
+use switchboard_transport::http::{Client, ClientOptions, Cors, DocumentRoute, Endpoint, Options};
 use switchboard_transport::server::{Server, ServerOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tower_service::Service as _;
 
 /// Lets in who brings a key, and tells handlers who that is.
 struct Keys {
@@ -116,6 +120,64 @@ async fn a_request_is_refused_before_its_body_is_read() {
     // Nothing of the body is sent.
     let refused = ask(server.address, head).await;
     assert_eq!((refused.status, refused.header("connection")), (401, Some("close")), "{refused:?}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn every_kind_of_request_is_asked_about() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let settings = Settings {
+        admission: Some(Keys { is_slow: true, asked: Arc::clone(&asked) }.into()),
+        ..Settings::default()
+    };
+    let options =
+        Options { cors: Some(Cors::default()), ..Options::default() }.route("/openrpc.json", DocumentRoute);
+    let endpoint = Endpoint::new(router()).with_settings(settings).with_options(options);
+    let server = serve_with(endpoint.clone(), ServerOptions::default()).await;
+    let host = server.address;
+    let batch = format!("[{WHO},{WHO}]");
+    let requests = [
+        post(host, "", &batch),
+        post(host, "accept: text/event-stream\r\n", WHO),
+        post(host, "accept: application/json, text/event-stream\r\n", WHO),
+        format!("GET /rpc/stream?method=who HTTP/1.1\r\nhost: {host}\r\n\r\n"),
+        format!("GET /openrpc.json HTTP/1.1\r\nhost: {host}\r\n\r\n"),
+        // A body that is announced and does not arrive is not waited for.
+        format!(
+            "POST / HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n"
+        ),
+    ];
+    for (count, request) in (1..).zip(requests) {
+        let refused = ask(host, request.clone()).await;
+        assert_eq!(refused.status, 401, "{request}: {refused:?}");
+        assert_eq!(asked.load(Ordering::Relaxed), count, "{request}");
+    }
+    // A browser asks what a page may do without credentials.
+    let preflight = format!(
+        "OPTIONS / HTTP/1.1\r\nhost: {host}\r\norigin: http://{host}\r\naccess-control-request-method: POST\r\n\r\n"
+    );
+    assert_eq!(ask(host, preflight).await.status, 204);
+    server.stop().await;
+
+    let request = Request::post("/").header("host", "h").header("content-type", "application/json");
+    let mut mounted = endpoint;
+    let response = mounted.call(request.body(Full::new(Bytes::from(WHO))).unwrap()).await.unwrap();
+    assert_eq!(response.status(), 401);
+}
+
+#[tokio::test]
+async fn http2_is_asked_too() {
+    let settings = Settings {
+        admission: Some(Keys { is_slow: false, asked: Arc::default() }.into()),
+        ..Settings::default()
+    };
+    let server = serve_with(Endpoint::new(router()).with_settings(settings), ServerOptions::default()).await;
+    let options = ClientOptions { http2: true, ..ClientOptions::default() };
+    let peer = Peer::new(Client::with_options(&server.url(), options).unwrap());
+    assert!(within(peer.call::<String>("who", ())).await.is_err());
+    let who: String = within(peer.call("who", ()).metadata("x-key", "ann")).await.unwrap();
+    assert_eq!(who, "ann at /");
+    drop(peer);
     server.stop().await;
 }
 

@@ -45,10 +45,14 @@ async fn headers_are_metadata_on_the_fast_path_and_over_hyper() {
 }
 
 #[tokio::test]
-async fn a_call_that_outlives_its_request_keeps_its_own_metadata() {
-    let slow = async |(): (), cx: Context| {
-        tokio::task::yield_now().await;
-        Ok::<_, ErrorObject>(cx.metadata().text("x-tenant").map(str::to_owned))
+async fn what_outlives_a_request_keeps_its_own_metadata() {
+    let (sender, mut kept) = tokio::sync::mpsc::unbounded_channel();
+    let slow = move |(): (), cx: Context| {
+        sender.send(cx.clone()).unwrap();
+        async move {
+            tokio::task::yield_now().await;
+            Ok::<_, ErrorObject>(cx.metadata().text("x-tenant").map(str::to_owned))
+        }
     };
     let router = Router::builder().async_method("slow", slow).build().unwrap();
     let server = serve_with(Endpoint::new(router), ServerOptions::default()).await;
@@ -60,6 +64,9 @@ async fn a_call_that_outlives_its_request_keeps_its_own_metadata() {
     for value in ["blue", "red"] {
         let received = raw.response().await.unwrap();
         assert!(received.body.contains(&format!(r#""result":"{value}""#)), "{received:?}");
+    }
+    for value in ["blue", "red"] {
+        assert_eq!(kept.recv().await.unwrap().metadata().text("x-tenant"), Some(value));
     }
     server.stop().await;
 }
@@ -84,7 +91,9 @@ async fn over_each(settings: Settings, check: impl AsyncFn(Peer, &str)) {
 
 #[tokio::test]
 async fn metadata_of_a_call_arrives_over_every_carrier() {
-    over_each(Settings::default(), async |peer, carrier| {
+    let mut settings = Settings::default();
+    settings.profile.metadata = AllowedNames::from_iter(["x-tenant"]);
+    over_each(settings, async |peer, carrier| {
         let told: Vec<String> =
             within(peer.call("told", ("x-tenant",)).metadata("X-Tenant", "blue").metadata("x-tenant", "red"))
                 .await
@@ -125,6 +134,22 @@ async fn a_call_whose_time_is_over_is_not_made() {
 }
 
 #[tokio::test]
+async fn a_message_adds_nothing_to_headers_that_a_proxy_may_vouch_for() {
+    over_each(Settings::default(), async |peer, carrier| {
+        let told: Vec<String> =
+            within(peer.call("told", ("x-user",)).metadata("x-user", "bob")).await.unwrap();
+        // Over HTTP it is a header, which a proxy would strip; over TCP there is nothing else.
+        assert_eq!(told.is_empty(), carrier == "ws", "{carrier}");
+    })
+    .await;
+    let server = http(Settings::default()).await;
+    let call = r#"{"jsonrpc":"2.0","method":"told","params":["x-user"],"id":1,"metadata":{"x-user":"bob"}}"#;
+    let received = ask(server.address, post(server.address, "", call)).await;
+    assert!(received.body.contains(r#""result":[]"#), "{received:?}");
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn names_that_are_not_allowed_stay_behind_and_none_can_be() {
     let names = AllowedNames::none();
     let mut cx = Context::default().with_metadata(Metadata::from_iter([("traceparent", "00-1")]));
@@ -138,4 +163,9 @@ async fn a_service_of_this_process_gets_what_is_sent() {
     let peer = Peer::from(Arc::new(router()));
     let told: Vec<String> = peer.call("told", ("a",)).metadata("a", "1").await.unwrap();
     assert_eq!(told, ["1"]);
+    let cx = Context::default()
+        .with_metadata(Metadata::from_iter([("authorization", "secret"), ("traceparent", "00-1")]));
+    let secret: Vec<String> = peer.within(&cx).call("told", ("authorization",)).await.unwrap();
+    let trace: Vec<String> = peer.within(&cx).call("told", ("traceparent",)).await.unwrap();
+    assert_eq!((secret, trace), (vec![], vec!["00-1".to_owned()]));
 }

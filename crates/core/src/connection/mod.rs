@@ -79,7 +79,7 @@ struct Stall {
 /// How far a connection is on its way to its end.
 enum Phase {
     /// The admission decides about it; nothing is read before that.
-    Opening(Box<AdmitFuture>),
+    Opening(Option<Box<AdmitFuture>>),
     /// Frames come and go.
     Open,
     /// The peer sends nothing more, or is not listened to any more: what is under way is finished by then.
@@ -117,9 +117,7 @@ impl Connection {
         let session = cx.session().for_connection(&peer, move || ending.drain());
         engine.note_opened(&session);
         let cx = cx.with_session(session.clone());
-        let phase = engine
-            .admit(&Arrival::Session(&cx))
-            .map_or(Phase::Open, |decision| Phase::Opening(Box::new(decision)));
+        let phase = if settings.admission.is_some() { Phase::Opening(None) } else { Phase::Open };
         let (source, sink) = tapped(Box::new(source), Box::new(sink), &settings);
         let connection = Connection {
             source,
@@ -202,8 +200,14 @@ impl Connection {
     /// Waits for the admission; true if the connection may be read.
     #[cold]
     fn poll_admission(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        let Phase::Opening(decision) = &mut self.phase else { return Poll::Ready(true) };
-        let decision = ready!(Pin::new(decision).poll(cx));
+        let Phase::Opening(asked) = &mut self.phase else { return Poll::Ready(true) };
+        if asked.is_none() {
+            *asked = self.calls.engine.admit(&Arrival::Session(&self.calls.cx)).map(Box::new);
+        }
+        let decision = match asked {
+            Some(asked) => ready!(Pin::new(asked).poll(cx)),
+            None => Ok(self.calls.cx.clone()),
+        };
         self.phase = Phase::Open;
         match decision {
             Ok(admitted) => {
@@ -348,6 +352,8 @@ impl Connection {
     fn begin_draining(&mut self, has_ended: bool) {
         match &mut self.phase {
             Phase::Open | Phase::Opening(_) => {
+                // Nothing is read of a connection that was not admitted yet.
+                let has_ended = has_ended || matches!(self.phase, Phase::Opening(_));
                 let until = Box::pin(tokio::time::sleep(self.settings.limits.drain_time));
                 self.phase = Phase::Draining { has_ended, until };
             }

@@ -83,7 +83,7 @@ pub(crate) fn complete(call: &mut Call, loaded: Loaded, profile: &Profile) -> bo
 fn complete_rest(call: &mut Call, members: Option<Box<Json>>, profile: &Profile) {
     if let Some(members) = members {
         let id = call.id().cloned();
-        if let Some(rest) = call_options::take(*members, id.as_ref(), &mut call.cx) {
+        if let Some(rest) = call_options::take(*members, id.as_ref(), &mut call.cx, &profile.metadata) {
             call.cx.insert(Members(rest));
         }
     }

@@ -86,7 +86,8 @@ impl Engine {
     ///   collected.
     /// - What a handler sends with [`notify`](Peer::notify) comes before its reply, or between the items. When half of
     ///   [`outbox`](crate::Limits::outbox) waits to be taken, `notify` waits. Calls of the caller fail with
-    ///   [`Unsupported`](crate::CallError::Unsupported): it cannot answer here.
+    ///   [`Unsupported`](crate::CallError::Unsupported), because it cannot answer here, except in a
+    ///   [session of many inputs](crate::Session::stateful).
     ///
     /// [`call_time`](crate::Limits::call_time) limits how long the reply may take to come. A stream may last longer.
     ///
@@ -165,11 +166,10 @@ impl Engine {
         let mut cx = cx.clone();
         let is_answered = entries.iter().any(|entry| is_answered(&entry));
         let outlet = is_answered.then(|| self.outlet(Version::V2, &mut cx));
-        if let Some(error) = self.refusal(&cx) {
-            self.note_refused(&cx, &error, Some(&Id::NULL), Position::Alone);
-            return Outputs::new(self, Job::answered(Answer::refusal(&error)), None, delivery);
-        }
         let mut batch = Box::new(self.batch(entries, &cx, bytes));
+        if let Some(error) = self.refusal(&cx) {
+            return Outputs::new(self, Job::answered(batch.refuse_calls(&error)), None, delivery);
+        }
         let stop = batch.advance_in_session();
         Outputs::new(self, Job::Whole(Box::pin(run(batch, stop))), outlet, delivery)
     }

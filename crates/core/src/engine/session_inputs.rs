@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use crate::call::Call;
+use crate::code::Code;
 use crate::codec::Message;
 use crate::context::Context;
 use crate::engine::Engine;
 use crate::engine::batch::{Batch, Stop};
+use crate::engine::exchange::Answer;
 use crate::engine::running::Running;
 use crate::error::ErrorObject;
 use crate::id::Id;
@@ -48,7 +50,13 @@ impl Engine {
 
     /// Why no call is taken now, in a session of many inputs.
     pub(super) fn refusal(&self, cx: &Context) -> Option<ErrorObject> {
-        inputs(cx).filter(|inputs| inputs.is_full())?;
+        let inputs = inputs(cx)?;
+        if cx.session().close_reason().is_some() || inputs.remote.is_closed() {
+            return Some(ErrorObject::from_code(Code::SHUTTING_DOWN));
+        }
+        if !inputs.is_full() {
+            return None;
+        }
         let limit = self.settings.limits.in_flight;
         let detail = format!("more than {limit} calls are under way (limits.in_flight)");
         Some(ErrorObject::over_limit("in_flight", detail))
@@ -61,6 +69,30 @@ impl Batch {
         let Some(inputs) = inputs(&self.call().cx).cloned() else { return self.advance(|_| false) };
         let engine = self.engine().clone();
         self.advance(|call| engine.is_for_session(&inputs, call))
+    }
+
+    /// Answers a batch when no calls are accepted. Answers to calls of this side, and cancels, are taken all the same: a call that runs
+    /// may wait for them.
+    pub(super) fn refuse_calls(mut self, error: &ErrorObject) -> Answer {
+        for index in self.unstarted() {
+            match self.look(index) {
+                None => {}
+                Some(Err(message)) => {
+                    self.mark_early(index);
+                    self.settle_other(index, *message);
+                }
+                Some(Ok(())) => {
+                    self.mark_early(index);
+                    let is_for_session = inputs(&self.call().cx)
+                        .is_some_and(|inputs| self.engine().is_for_session(inputs, self.call()));
+                    match is_for_session {
+                        true => self.settle_for_session(index),
+                        false => self.refuse_call(index, error),
+                    }
+                }
+            }
+        }
+        self.into_answer()
     }
 
     /// Handles an entry that asks for no call: an answer to a call of this side, where there are such calls.

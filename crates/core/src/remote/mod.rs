@@ -15,7 +15,7 @@ mod tokens;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::Context;
 
 use tokio::sync::{Notify, oneshot};
@@ -32,6 +32,7 @@ use crate::call_error::CallError;
 use crate::call_options::ProgressSender;
 use crate::connection::FrameSink;
 use crate::context::Version;
+use crate::engine::Outlet;
 use crate::json::Json;
 use crate::partial_results as partial;
 use crate::profile::{Settings, Versions};
@@ -53,6 +54,8 @@ pub(crate) struct RemoteShared {
     is_draining: AtomicBool,
     /// Whether frames are dropped that find no room, because nothing ends the session that is not read.
     drops_excess: bool,
+    /// Whether something reads what is queued, in a session of many inputs.
+    is_read: AtomicBool,
     /// Whether a stream with other names than ours is open or expected.
     pub(crate) has_named: AtomicBool,
     /// Whether the peer said that it did not understand something, other than a call that waits.
@@ -63,6 +66,9 @@ pub(crate) struct State {
     /// Frames that wait for the driver, one after the other, and where each ends.
     queued: Vec<u8>,
     ends: Vec<usize>,
+    /// How many of these bytes, and of these frames, were taken one by one.
+    sent: usize,
+    popped: usize,
     /// Bytes that the driver had not written when it last looked.
     unwritten: usize,
     pub(crate) pending: Pending<Waiter>,
@@ -79,6 +85,8 @@ pub(crate) struct Waiter {
     pub(crate) answer: Answer,
     /// How a stream is spelled, if the answer opens one.
     pub(crate) names: Option<Arc<Subscription>>,
+    /// The answer that the call was sent in, in a session of many inputs.
+    pub(crate) outlet: Option<Weak<Outlet>>,
     /// Where progress goes, if it was asked for.
     pub(crate) progress: Option<ProgressSender>,
 }
@@ -112,6 +120,8 @@ impl RemoteShared {
         let state = State {
             queued: Vec::new(),
             ends: Vec::new(),
+            sent: 0,
+            popped: 0,
             unwritten: 0,
             pending: Pending::new(),
             streams: HashMap::new(),
@@ -128,6 +138,7 @@ impl RemoteShared {
             ended: Notify::new(),
             is_draining: AtomicBool::new(false),
             drops_excess,
+            is_read: AtomicBool::new(false),
             has_named: AtomicBool::new(false),
             has_misunderstood: AtomicBool::new(false),
         })
@@ -142,9 +153,9 @@ impl RemoteShared {
         if self.settings.profile.versions == Versions::V1 { Version::V1 } else { Version::V2 }
     }
 
-    /// Queues a frame and wakes the driver. Where nothing may read for long, what finds no room is dropped.
+    /// Queues a frame and wakes the driver. Where nothing may read for long, it is dropped then, or if it finds no room.
     pub(crate) fn queue(&self, state: &mut State, write: impl FnOnce(&mut Vec<u8>)) {
-        if self.drops_excess && !self.has_room(state) {
+        if self.drops_excess && !(self.is_read.load(Ordering::Acquire) && self.has_room(state)) {
             return;
         }
         write(&mut state.queued);
@@ -153,15 +164,12 @@ impl RemoteShared {
         self.backpressure.wake_driver();
     }
 
-    /// Waits until less than half of the outbox is taken, or the connection has ended.
+    /// Waits until there may be room: less than half of the outbox is taken, or the connection has ended. The caller looks again.
     pub(crate) async fn wait_for_room(&self) {
-        loop {
-            let notified = self.room.notified();
-            tokio::pin!(notified);
-            notified.as_mut().enable();
-            if self.locked(|state| state.closed.is_some() || self.has_room(state)) {
-                return;
-            }
+        let notified = self.room.notified();
+        tokio::pin!(notified);
+        notified.as_mut().enable();
+        if !self.locked(|state| state.closed.is_some() || self.has_room(state)) {
             notified.await;
         }
     }
@@ -180,7 +188,7 @@ impl RemoteShared {
     }
 
     pub(crate) fn has_room(&self, state: &State) -> bool {
-        state.queued.len() + state.unwritten < self.settings.limits.outbox / 2
+        state.queued.len() - state.sent + state.unwritten < self.settings.limits.outbox / 2
     }
 }
 
@@ -203,32 +211,33 @@ impl RemoteShared {
         }
     }
 
-    /// Takes everything that is queued, frame by frame.
-    pub(crate) fn take_queued(&self) -> Vec<Bytes> {
-        if !self.has_queued.swap(false, Ordering::AcqRel) {
-            return Vec::new();
+    /// Takes the frame that was queued first.
+    pub(crate) fn pop_queued(&self) -> Option<Bytes> {
+        let (frame, has_room) = self.locked(|state| {
+            let end = *state.ends.get(state.popped)?;
+            let frame = Bytes::copy_from_slice(&state.queued[state.sent..end]);
+            (state.sent, state.popped) = (end, state.popped + 1);
+            // Half of the queue at a time, so that each byte is moved about once.
+            if state.sent >= state.queued.len() / 2 {
+                state.queued.drain(..state.sent);
+                state.ends.drain(..state.popped);
+                state.ends.iter_mut().for_each(|end| *end -= state.sent);
+                (state.sent, state.popped) = (0, 0);
+                state.queued.shrink_to(64 << 10);
+            }
+            Some((frame, self.has_room(state)))
+        })?;
+        if has_room {
+            self.room.notify_waiters();
         }
-        self.locked(|state| {
-            let all = Bytes::from(std::mem::take(&mut state.queued));
-            let mut start = 0;
-            let frames = state.ends.drain(..).map(|end| all.slice(std::mem::replace(&mut start, end)..end));
-            frames.collect()
-        })
+        Some(frame)
     }
 
-    /// Queues frames again that were taken and not sent.
-    pub(crate) fn put_back(&self, frames: impl Iterator<Item = Bytes>) {
-        self.locked(|state| {
-            let (queued, ends) = (std::mem::take(&mut state.queued), std::mem::take(&mut state.ends));
-            let mut start = 0;
-            let rest = ends.into_iter().map(|end| queued[std::mem::replace(&mut start, end)..end].to_vec());
-            for frame in frames.map(Vec::from).chain(rest) {
-                state.queued.extend_from_slice(&frame);
-                state.ends.push(state.queued.len());
-            }
-            state.unwritten = 0;
-            self.has_queued.store(!state.ends.is_empty(), Ordering::Release);
-        });
+    /// Says whether something reads what is queued, where that changes.
+    pub(crate) fn set_read(&self, is_read: bool) {
+        self.is_read.store(is_read, Ordering::Release);
+        // What waits for room may have another way now.
+        self.room.notify_waiters();
     }
 
     /// Takes note of how much the driver has not written yet, and lets others go on if there is room.

@@ -134,7 +134,7 @@ impl RemotePeer {
                 if is_batch {
                     text.push(if text.is_empty() { b'[' } else { b',' });
                 }
-                replies.push(self.encode(&mut text, state, frame, call));
+                replies.push(self.encode(&mut text, state, frame, call, &way));
             }
             if is_batch {
                 text.push(b']');
@@ -148,7 +148,14 @@ impl RemotePeer {
         })
     }
 
-    fn encode(&self, out: &mut Vec<u8>, state: &mut State, frame: u64, call: &Call) -> ReplyFuture {
+    fn encode(
+        &self,
+        out: &mut Vec<u8>,
+        state: &mut State,
+        frame: u64,
+        call: &Call,
+        way: &Way,
+    ) -> ReplyFuture {
         let (remote, version) = (&self.remote, self.remote.version());
         let profile = &remote.settings.profile;
         let members = call.cx.get::<Members>().map(|members| &members.0);
@@ -183,8 +190,12 @@ impl RemotePeer {
         let in_parts = member.and_then(|member| add_token(params, member, partial::PREFIX, id));
         let params = in_parts.as_ref().or(params);
         codec::request(out, version, &Id::from(id), &call.method, params, with_options.as_ref());
+        let outlet = match way {
+            Way::Queue => None,
+            Way::Outlet(outlet) => Some(Arc::downgrade(outlet)),
+        };
         let (answer, reply) = if in_parts.is_some() { self.parts(id) } else { self.whole(id) };
-        state.pending.insert(frame, Waiter { answer, names: names.clone(), progress });
+        state.pending.insert(frame, Waiter { answer, names: names.clone(), outlet, progress });
         if let Some(names) = names {
             remote.has_named.store(true, Ordering::Release);
             state.expected.push((id, names));

@@ -1,11 +1,14 @@
 //! Calls of this side, settled by the responses that arrive or given up.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+
+use bytes::Bytes;
 
 use crate::call_error::CallError;
 use crate::codec::{self, Outcome, Response};
 use crate::context::Version;
+use crate::engine::Outlet;
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::{Json, Kind};
@@ -93,22 +96,34 @@ impl RemoteShared {
         let waiter = self.locked(|state| {
             let waiter = state.pending.remove(id);
             self.settle_expected(state, Some(id));
-            if waiter.is_some() && state.closed.is_none() {
-                self.queue_cancel(state, id);
+            if let Some(waiter) = &waiter
+                && state.closed.is_none()
+            {
+                self.send_cancel(state, id, waiter.outlet.as_ref());
             }
             waiter
         });
         drop(waiter);
     }
 
-    pub(crate) fn queue_cancel(&self, state: &mut State, id: u64) {
+    /// Cancels a call of this side, the way that it was sent.
+    pub(crate) fn send_cancel(&self, state: &mut State, id: u64, outlet: Option<&Weak<Outlet>>) {
         let (cancel, version) = (&self.settings.profile.cancel, self.version());
         let params = match version {
             Version::V2 => format!("{{\"{}\":{id}}}", cancel.member),
             Version::V1 => format!("[{id}]"),
         };
         let params = Json::from_text(Text::from_vec(params.into_bytes()));
-        self.queue(state, |out| codec::notification(out, version, &cancel.method, Some(&params), None));
+        let write =
+            |out: &mut Vec<u8>| codec::notification(out, version, &cancel.method, Some(&params), None);
+        match outlet.and_then(Weak::upgrade) {
+            Some(outlet) if outlet.has_room() == Ok(true) => {
+                let mut text = Vec::new();
+                write(&mut text);
+                outlet.push(Bytes::from(text));
+            }
+            _ => self.queue(state, write),
+        }
     }
 
     /// Whether a call waits for its answer: not one whose answer comes in parts, which are read like a stream.

@@ -54,9 +54,9 @@ impl RemoteShared {
             let Some(Waiter { answer: Answer::Parts(buffer), .. }) = state.pending.waiter(id) else { return };
             if !partial::put(buffer, value) {
                 // It was read too slowly.
-                state.pending.remove(id);
+                let waiter = state.pending.remove(id);
                 self.settle_expected(state, Some(id));
-                self.queue_cancel(state, id);
+                self.send_cancel(state, id, waiter.as_ref().and_then(|waiter| waiter.outlet.as_ref()));
             }
         });
     }

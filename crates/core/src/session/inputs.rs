@@ -1,6 +1,5 @@
 //! A session of many inputs: the calls of all of them, and the ways back to the caller.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -30,6 +29,8 @@ struct State {
     outlets: Vec<Weak<Outlet>>,
     /// Which output is the session's own.
     attached: Option<u64>,
+    /// Whether this side closes the session.
+    is_closing: bool,
     next: u64,
 }
 
@@ -99,11 +100,23 @@ impl Inputs {
         let key = self.locked(|state| {
             state.next += 1;
             state.attached = Some(state.next);
+            self.remote.set_read(true);
             state.next
         });
         // The output before this one has to see that it is not the session's any more.
         self.remote.wake_driver();
-        SessionOutput { inputs: Arc::clone(self), key, taken: VecDeque::new() }
+        SessionOutput { inputs: Arc::clone(self), key }
+    }
+
+    /// Ends the session's output, once what is queued was taken, and takes no more calls.
+    pub(super) fn close(&self) {
+        self.locked(|state| state.is_closing = true);
+        self.remote.wake_driver();
+    }
+
+    /// Whether nothing more is sent that belongs to no input.
+    fn is_over(&self) -> bool {
+        self.remote.is_closed() || self.locked(|state| state.is_closing && state.running.is_empty())
     }
 
     /// Ends what waits for the caller.
@@ -121,7 +134,13 @@ pub(crate) struct RunningGuard {
 
 impl Drop for RunningGuard {
     fn drop(&mut self) {
-        self.inputs.locked(|state| state.running.retain(|(key, ..)| *key != self.key));
+        let is_closing = self.inputs.locked(|state| {
+            state.running.retain(|(key, ..)| *key != self.key);
+            state.is_closing
+        });
+        if is_closing {
+            self.inputs.remote.wake_driver();
+        }
     }
 }
 
@@ -133,7 +152,6 @@ impl Drop for RunningGuard {
 pub struct SessionOutput {
     inputs: Arc<Inputs>,
     key: u64,
-    taken: VecDeque<Bytes>,
 }
 
 impl SessionOutput {
@@ -146,21 +164,22 @@ impl Stream for SessionOutput {
     /// One message.
     type Item = Bytes;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let this = &mut *self;
-        if !this.is_current() {
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let remote = &self.inputs.remote;
+        // Under the lock, or an output that was just replaced could take the place of the new one's waker.
+        let is_current = self.inputs.locked(|state| {
+            let is_current = state.attached == Some(self.key);
+            if is_current {
+                remote.register(cx);
+            }
+            is_current
+        });
+        if !is_current {
             return Poll::Ready(None);
         }
-        let remote = &this.inputs.remote;
-        remote.register(cx);
-        if this.taken.is_empty() {
-            this.taken.extend(remote.take_queued());
-        }
-        let message = this.taken.pop_front();
-        remote.note_unwritten(this.taken.iter().map(Bytes::len).sum());
-        match message {
+        match remote.pop_queued() {
             Some(message) => Poll::Ready(Some(message)),
-            None if remote.is_closed() => Poll::Ready(None),
+            None if self.inputs.is_over() => Poll::Ready(None),
             None => Poll::Pending,
         }
     }
@@ -168,10 +187,10 @@ impl Stream for SessionOutput {
 
 impl Drop for SessionOutput {
     fn drop(&mut self) {
-        self.inputs.remote.put_back(self.taken.drain(..));
         self.inputs.locked(|state| {
             if state.attached == Some(self.key) {
                 state.attached = None;
+                self.inputs.remote.set_read(false);
             }
         });
     }

@@ -6,8 +6,10 @@ use std::any::{Any, TypeId};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::Notify;
 
@@ -143,20 +145,25 @@ impl Session {
     ///   a response settles it.
     /// - What belongs to no input, sent with [`peer`](Session::peer), goes to the output that is [attached](Session::attach), or into
     ///   the newest answer that comes in parts. Without either it fails.
-    /// - A message can cancel a call of another input, see [`Profile::cancel`](crate::Profile::cancel). At most
-    ///   [`in_flight`](crate::Limits::in_flight) calls run at a time.
+    /// - A message can cancel a call of another input, see [`Profile::cancel`](crate::Profile::cancel). No
+    ///   input with calls is accepted while [`in_flight`](crate::Limits::in_flight) calls run.
     ///
     /// It lasts until it is [ended](Session::end), or its last clone is dropped.
     #[must_use]
     pub fn stateful(origin: Origin, engine: &Engine) -> Session {
         let inputs = Inputs::new(Arc::clone(engine.settings()));
         let (peer, closer, state) = (OnceLock::from(inputs.peer()), OnceLock::new(), OnceLock::new());
-        let ending = Arc::downgrade(&inputs);
+        let (ending, closing) = (Arc::downgrade(&inputs), Arc::downgrade(&inputs));
         let inputs = Some(inputs);
         let session = Session(Arc::new(Inner { origin, is_exclusive: true, peer, closer, inputs, state }));
         session.on_end(move |_| {
             if let Some(inputs) = ending.upgrade() {
                 inputs.end();
+            }
+        });
+        session.on_close(move || {
+            if let Some(inputs) = closing.upgrade() {
+                inputs.close();
             }
         });
         session
@@ -183,7 +190,7 @@ impl Session {
     /// The session's identifier: 128 random bits, made when it is first asked for, unless the carrier gave one.
     #[must_use]
     pub fn id(&self) -> &str {
-        self.0.state().id.get_or_init(|| format!("{:032x}", fastrand::u128(..)).into())
+        self.0.state().id.get_or_init(random_id)
     }
 
     /// Gives the session an identifier, where a protocol makes its own. False if it has one.
@@ -358,6 +365,14 @@ impl Drop for Inner {
     fn drop(&mut self) {
         self.end(EndReason::Dropped);
     }
+}
+
+/// 128 bits that cannot be guessed: a keyed hash whose key is the system's randomness.
+fn random_id() -> Box<str> {
+    static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("{:016x}{:016x}", KEY.hash_one((count, 0_u8)), KEY.hash_one((count, 1_u8))).into()
 }
 
 fn locked<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -58,7 +58,12 @@ where
             match admission.await {
                 Ok(admitted) => cx = admitted,
                 Err(refusal) => {
-                    return Ok(Box::pin(turn_away(&scope, refusal, body, decision, headers, is_http1)).await);
+                    // Its body is sent only if it is asked for.
+                    let expects = cx.metadata().get("expect").is_some();
+                    return Ok(Box::pin(turn_away(
+                        &scope, refusal, body, decision, headers, expects, is_http1,
+                    ))
+                    .await);
                 }
             }
         }
@@ -122,14 +127,15 @@ pub(super) fn refuse(
     shown(scope.rules(), fault.respond(headers, closes))
 }
 
-/// Answers a request that is not admitted. A short body is read, so that the connection can be used again; otherwise it is
-/// closed.
+/// Answers a request that is not admitted. A short body that is there is read, so that the connection can be used again;
+/// otherwise it is closed.
 async fn turn_away<B>(
     scope: &impl RequestScope,
     refusal: Refusal,
     mut body: B,
     decision: Decision,
     headers: HeaderMap,
+    expects: bool,
     is_http1: bool,
 ) -> Response<Body>
 where
@@ -143,10 +149,9 @@ where
         Decision::Switch => (Format::Json, first_headers(true)),
         _ => (Format::Json, headers),
     };
-    let is_short = body.size_hint().exact().is_some_and(|length| length <= plain::SIZE as u64);
+    let is_short = !expects && body.size_hint().exact().is_some_and(|length| length <= plain::SIZE as u64);
     let is_read = is_short && {
-        let read =
-            body::read(&mut body, plain::SIZE, rules.options.body_time, Share::of(Some(scope.budget())));
+        let read = body::read(&mut body, plain::SIZE, plain::BODY_TIME, Share::of(Some(scope.budget())));
         read.await.is_ok()
     };
     if is_http1 && !is_read {
@@ -161,7 +166,8 @@ pub(super) fn refusal_answer(refusal: Refusal) -> Answer {
     let mut answer = Answer::refusal(&refusal.error);
     if let Answer::Single { extra, .. } = &mut answer {
         let mut beside = Extra::default();
-        beside.status = Some(refusal.status.unwrap_or(StatusCode::FORBIDDEN.as_u16()));
+        let status = refusal.status.and_then(with_body).unwrap_or(StatusCode::FORBIDDEN);
+        beside.status = Some(status.as_u16());
         beside.metadata = refusal.metadata;
         *extra = Some(Box::new(beside));
     }
@@ -173,17 +179,19 @@ pub(super) fn outcome(rules: &Rules, answer: Answer) -> (StatusCode, Bytes, Repl
     match answer {
         Answer::Single { body, code, extra: None } => (rules.options.status.status(code), body, Vec::new()),
         Answer::Single { body, code, extra: Some(extra) } => {
-            let status = extra.status.and_then(|status| StatusCode::from_u16(status).ok());
-            // Only a status that a body can follow.
-            let has_body =
-                |status: &StatusCode| status.as_u16() >= 200 && ![204, 205, 304].contains(&status.as_u16());
-            let status = status.filter(has_body);
+            let status = extra.status.and_then(with_body);
             let status = status.unwrap_or_else(|| rules.options.status.status(code));
             (status, body, reply_headers(rules, &extra.metadata))
         }
         Answer::Batch(text) => (StatusCode::OK, text, Vec::new()),
         _ => (rules.options.nothing_status, Bytes::new(), Vec::new()),
     }
+}
+
+/// This status, if a body can follow it.
+fn with_body(status: u16) -> Option<StatusCode> {
+    let status = StatusCode::from_u16(status).ok()?;
+    (status.as_u16() >= 200 && ![204, 205, 304].contains(&status.as_u16())).then_some(status)
 }
 
 /// Headers that a reply asks for.

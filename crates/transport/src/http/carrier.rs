@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
+use http::StatusCode;
 use switchboard_core::{ErrorObject, Origin, Peer};
 use tokio::net::TcpListener;
 
@@ -195,7 +196,7 @@ impl Accepted for HttpAccepted {
         if let Some(tls) = self.incoming.tls {
             return Box::pin(async move {
                 let error = ErrorObject::invalid_request("this port speaks TLS; use https:// to call it");
-                let refusal = refusal::response("400 Bad Request", &error);
+                let refusal = refusal::response(StatusCode::BAD_REQUEST, &error);
                 let greeted = crate::tls::accept(tcp, &tls, &permit, Some(&refusal)).await;
                 let Some((tls, certificate)) = greeted else { return };
                 let mut origin = Origin::new("https").with_address(address);
@@ -215,7 +216,7 @@ impl Accepted for HttpAccepted {
             // A response would take a handshake first.
             return Box::pin(async {});
         }
-        let text = refusal::response("503 Service Unavailable\r\nretry-after: 1", error);
+        let text = refusal::busy(error);
         Box::pin(async move { refuse_and_close(self.incoming.tcp, &text, &shutdown).await })
     }
 }

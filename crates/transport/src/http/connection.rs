@@ -17,7 +17,7 @@ use tokio::io::AsyncReadExt;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::answer::{RequestScope, answer};
+use super::answer::{RequestScope, answer, outcome, refusal_answer};
 use super::body::Body;
 use super::pipe::{Pipe, Shared};
 use super::plain::{self, PlainRequests};
@@ -41,7 +41,7 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
     if let Some(admission) = rules.engine.admit(&Arrival::Session(&cx)) {
         match admission.await {
             Ok(admitted) => cx = admitted.with_session(session.clone()),
-            Err(refusal) => return refuse_session(socket, refusal, stop).await,
+            Err(refusal) => return refuse_session(socket, &rules, refusal, stop).await,
         }
     }
     let begun = Instant::now();
@@ -186,15 +186,13 @@ enum End {
 
 async fn refuse_slow_head(socket: Socket, stop: &Shutdown) {
     let error = ErrorObject::timed_out().with_detail("the head of the request did not come in time");
-    refuse_and_close(socket, &refusal::response("408 Request Timeout", &error), stop).await;
+    refuse_and_close(socket, &refusal::response(StatusCode::REQUEST_TIMEOUT, &error), stop).await;
 }
 
 /// Turns a connection away that the admission does not let in.
-async fn refuse_session(socket: Socket, refusal: Refusal, stop: &Shutdown) {
-    let status = refusal.status.and_then(|status| StatusCode::from_u16(status).ok());
-    let status = status.unwrap_or(StatusCode::FORBIDDEN);
-    let line = format!("{} {}", status.as_u16(), status.canonical_reason().unwrap_or("Refused"));
-    refuse_and_close(socket, &refusal::response(&line, &refusal.error), stop).await;
+async fn refuse_session(socket: Socket, rules: &Rules, refusal: Refusal, stop: &Shutdown) {
+    let (status, body, headers) = outcome(rules, refusal_answer(refusal));
+    refuse_and_close(socket, &refusal::with_headers(status, &headers, &body), stop).await;
 }
 
 /// Reads the first bytes, which tell HTTP/2 from HTTP/1. Nothing if the connection ends or is told to stop before.

@@ -84,13 +84,15 @@ fn serve<S: Stream>(
         let outcome = {
             let shutdown = permit.shutdown();
             let mut signal = pin!(shutdown.signal());
-            let mut is_first = true;
+            let (mut is_first, mut is_closing) = (true, false);
             poll_fn(|cx| {
                 // The signal wakes this task, which is all that is wanted of it.
                 if std::mem::take(&mut is_first) {
                     let _ = signal.as_mut().poll(cx);
                 }
-                if shutdown.is_requested() {
+                // Once, because it wakes this task.
+                if !is_closing && shutdown.is_requested() {
+                    is_closing = true;
                     session.close(CloseReason::shutting_down());
                 }
                 Pin::new(&mut connection).poll(cx)

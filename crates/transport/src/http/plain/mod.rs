@@ -31,7 +31,7 @@ pub(super) const SIZE: usize = 8 << 10;
 
 /// How long to wait for the rest of a body before hyper takes over. Many clients write head and body separately, one
 /// directly after the other.
-const BODY_TIME: Duration = Duration::from_millis(100);
+pub(super) const BODY_TIME: Duration = Duration::from_millis(100);
 
 /// The future that answers the plain requests of one connection. It ends with the connection or at the first request that
 /// is not plain.
@@ -89,6 +89,10 @@ pub(super) async fn answer(
             cx.metadata_mut().set_head(Bytes::new());
             let (status, text, beside) = outcome(rules, answer);
             let closes = plain.closes || activity.is_leaving() || socket.is_closing();
+            if socket.is_closing() {
+                // More requests may be on their way. Closing at once could lose the answer to this one.
+                activity.note_unread();
+            }
             let origin = plain.origin.map(|(from, to)| &request[from..to]);
             let head = head::Head {
                 status,

@@ -42,7 +42,11 @@ impl Unread {
     /// The response that says so: 413, 408, 503 or 400.
     #[must_use]
     pub fn response(self) -> Response<Body> {
-        Fault::unread(self.why, self.limit).respond(HeaderMap::new(), self.closes)
+        self.fault().respond(HeaderMap::new(), self.closes)
+    }
+
+    pub(super) fn fault(self) -> Fault {
+        Fault::unread(self.why, self.limit)
     }
 }
 

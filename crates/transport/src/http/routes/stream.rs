@@ -105,11 +105,17 @@ async fn answer(request: Guarded, asked: Asked, wanted: Wanted) -> Response<Body
     let (_, cx, body) = request.into_parts();
     let text = match body.read_all(rules.settings().limits.frame).await {
         Ok(text) => text,
-        Err(unread) => return unread.response(),
+        Err(unread) => {
+            unread.fault().tell(rules, &cx);
+            return unread.response();
+        }
     };
     let (text, is_query) = match asked.body(text) {
         Ok(body) => body,
-        Err(fault) => return fault.respond(HeaderMap::new(), false),
+        Err(fault) => {
+            fault.tell(rules, &cx);
+            return fault.respond(HeaderMap::new(), false);
+        }
     };
     let (delivery, format) = match wanted {
         Wanted::Either { whole, prefers_events } => {
@@ -122,8 +128,9 @@ async fn answer(request: Guarded, asked: Asked, wanted: Wanted) -> Response<Body
         return super::super::answer::respond(rules, whole, format, HeaderMap::new());
     }
     let settings = rules.settings();
-    let (keep_alive, drain_time) = (rules.options.keep_alive, settings.limits.drain_time);
-    let body = EventBody::new(outputs, is_query, keep_alive, drain_time, scope.stream_guard())
+    let (keep_alive, closing) =
+        (rules.options.keep_alive, (cx.session().clone(), settings.limits.drain_time));
+    let body = EventBody::new(outputs, is_query, keep_alive, closing, scope.stream_guard())
         .with_tap(settings.tap.clone());
     respond(StatusCode::OK, with_stream(HeaderMap::new()), Body::events(body))
 }

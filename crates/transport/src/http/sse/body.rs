@@ -1,14 +1,14 @@
 //! The body of an answer that is an event stream.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_core::Stream;
-use switchboard_core::{Code, Direction, ErrorObject, Output, Outputs, Tap, Wire};
+use switchboard_core::{Code, Direction, ErrorObject, Output, Outputs, Session, Tap, Wire};
 use tokio::time::{Instant, Sleep};
 
 use super::super::in_flight::InFlight;
@@ -39,12 +39,12 @@ impl EventBody {
         outputs: Outputs,
         has_start: bool,
         keep_alive: Option<Duration>,
-        drain_time: Duration,
+        (session, drain_time): (Session, Duration),
         guard: StreamGuard,
     ) -> EventBody {
         let keep_alive =
             keep_alive.map(|time| (time, Box::pin(tokio::time::sleep_until(after(Instant::now(), time)))));
-        let closing = guard.closing(drain_time);
+        let closing = guard.closing(session, drain_time);
         EventBody { outputs, has_start, keep_alive, closing, is_done: false, tap: None, _guard: guard }
     }
 
@@ -138,12 +138,23 @@ impl StreamGuard {
         StreamGuard { socket: None, shutdown: Some(shutdown), _in_flight: Some(in_flight) }
     }
 
-    /// Waits until the server shuts down, and then for most of the drain time: the stream's last event has to be sent when that
-    /// is over.
-    fn closing(&self, drain_time: Duration) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
+    /// Waits until the server shuts down or closes the session, and then for most of the drain time: the stream's last event has to
+    /// be sent when that is over.
+    fn closing(
+        &self,
+        session: Session,
+        drain_time: Duration,
+    ) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
         let shutdown = Arc::clone(self.shutdown.as_ref()?);
         Some(Box::pin(async move {
-            shutdown.wait().await;
+            {
+                let (mut stopped, mut closed) = (pin!(shutdown.wait()), pin!(session.closing()));
+                poll_fn(|cx| match stopped.as_mut().poll(cx) {
+                    Poll::Ready(()) => Poll::Ready(()),
+                    Poll::Pending => closed.as_mut().poll(cx).map(drop),
+                })
+                .await;
+            }
             tokio::time::sleep_until(after(Instant::now(), drain_time - drain_time / 8)).await;
         }))
     }
