@@ -1,4 +1,4 @@
-//! Who may come in, decided before anything of theirs is read.
+//! Decides whether a session or a request is accepted, before its messages are read.
 
 use std::fmt;
 use std::future::Future;
@@ -11,8 +11,8 @@ use crate::context::Context;
 use crate::error::ErrorObject;
 use crate::metadata::Metadata;
 
-/// Decides who may come in: asked when a session opens, before the body of an HTTP request is read, and before a request becomes
-/// a WebSocket. What it attaches to the context is there for every layer and handler.
+/// Decides whether a session or a request is accepted. It is asked when a session opens, before the body of an HTTP request is read,
+/// and before a request becomes a WebSocket. Layers and handlers see what it attaches to the context.
 ///
 /// It sees the address, the identity that TLS or a Unix socket proved, and the headers: see [`Context::origin`],
 /// [`Context::get`] and [`Context::metadata`].
@@ -42,7 +42,7 @@ pub trait Admission: Send + Sync + 'static {
     fn admit(&self, arrival: &Arrival<'_>) -> AdmitFuture;
 }
 
-/// What asks to come in.
+/// A session or a request that wants to be accepted.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Arrival<'a> {
@@ -51,7 +51,7 @@ pub enum Arrival<'a> {
     /// A request of HTTP, whose `Host` and `Origin` have passed.
     #[non_exhaustive]
     Request {
-        /// Who sends it; its headers are the metadata.
+        /// Its context, with its headers as metadata.
         cx: &'a Context,
         /// The method of HTTP.
         method: &'a str,
@@ -69,7 +69,7 @@ impl<'a> Arrival<'a> {
         Arrival::Request { cx, method, path, is_upgrade }
     }
 
-    /// Who arrives, and from where.
+    /// Its context.
     #[must_use]
     pub fn cx(&self) -> &'a Context {
         match self {
@@ -84,7 +84,7 @@ impl<'a> Arrival<'a> {
     }
 }
 
-/// Why somebody may not come in.
+/// Why a session or a request is refused.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Refusal {
@@ -92,7 +92,7 @@ pub struct Refusal {
     pub error: ErrorObject,
     /// The status of the response, over HTTP: 403 if there is none.
     pub status: Option<u16>,
-    /// Headers of the response, over HTTP.
+    /// Headers of the response over HTTP, as far as the carrier allows them.
     pub metadata: Metadata,
 }
 
@@ -127,19 +127,19 @@ enum State {
 }
 
 impl AdmitFuture {
-    /// May come in, with this context.
+    /// Accepts it, with this context.
     #[must_use]
     pub fn admitted(cx: Context) -> AdmitFuture {
         AdmitFuture(State::Ready(Some(Ok(cx))))
     }
 
-    /// May not come in.
+    /// Refuses it.
     #[must_use]
     pub fn refused(refusal: Refusal) -> AdmitFuture {
         AdmitFuture(State::Ready(Some(Err(refusal))))
     }
 
-    /// A decision that is to be awaited.
+    /// Decides later.
     #[must_use]
     pub fn pending(decision: impl Future<Output = Result<Context, Refusal>> + Send + 'static) -> AdmitFuture {
         AdmitFuture(State::Pending(Box::pin(decision)))

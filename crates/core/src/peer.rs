@@ -1,4 +1,4 @@
-//! The far side, as something to call.
+//! The other end of a connection, as a service to call.
 
 use std::fmt;
 use std::future::Future;
@@ -39,7 +39,7 @@ pub trait Remote: Service {
     fn closed(&self) -> Pin<Box<dyn Future<Output = CallError> + Send>>;
 }
 
-/// The far side: cheap to clone, and a [`Service`] itself.
+/// The other end of a connection, to be called. Cheap to clone, and a [`Service`] itself.
 ///
 /// Client, server-to-client calls and a gateway's upstream are all this.
 ///
@@ -85,7 +85,7 @@ impl Peer {
         Peer::new(Local(service))
     }
 
-    /// Nobody. Every call fails with [`CallError::Unsupported`].
+    /// A peer that cannot be reached: every call fails with [`CallError::Unsupported`].
     #[must_use]
     pub fn absent() -> Peer {
         Peer { remote: None, timeout: None, parent: None }

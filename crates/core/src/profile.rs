@@ -197,7 +197,7 @@ pub struct Settings {
     pub tap: Option<Tap>,
     /// Who learns of every message and of how every call ended: nobody.
     pub observer: Option<SharedObserver>,
-    /// Who decides about what arrives: nobody, all may come in.
+    /// Decides which sessions and requests are accepted: by default all are.
     pub admission: Option<SharedAdmission>,
     /// Which metadata goes on with a call that is made while another is handled ([`Peer::within`](crate::Peer::within)), or that is
     /// passed on: `traceparent` and `tracestate`.

@@ -20,7 +20,7 @@ use crate::engine::Engine;
 use crate::id::Id;
 use crate::peer::Peer;
 
-/// A caller's stay: a duplex connection, an HTTP connection, or a session that a protocol on top defines. Cheap to clone.
+/// The calls of one client over time: a duplex connection, an HTTP connection, or a session that a protocol defines. Cheap to clone.
 ///
 /// It has an [identifier](Session::id), [slots](Session::get) for values that live as long as it does, and
 /// [hooks](Session::on_end) for its end.
@@ -275,7 +275,7 @@ impl Session {
         state.closing.notify_waiters();
     }
 
-    /// Says what begins to end the session when it is [closed](Session::close); for carriers. What is said first counts.
+    /// Says what begins to end the session when it is [closed](Session::close); for carriers. Only the first closure is kept.
     pub fn on_close(&self, closer: impl Fn() + Send + Sync + 'static) {
         let closer = self.0.closer.get_or_init(|| Box::new(closer));
         if self.close_reason().is_some() {
@@ -303,7 +303,7 @@ impl Session {
         }
     }
 
-    /// Says that the session has ended; for carriers. What is said first counts.
+    /// Ends the session; for carriers. Only the first reason is kept.
     pub fn end(&self, reason: EndReason) {
         self.0.state();
         self.0.end(reason);
