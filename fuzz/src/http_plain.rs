@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
-use switchboard_core::{ErrorObject, Router};
+use switchboard_core::{ErrorObject, Router, Settings, Tap};
 use switchboard_transport::http::{Cors, Endpoint, Hosts, Options, Origins, Server, StatusMapping};
 use switchboard_transport::server::ServerOptions;
 use tokio::runtime::{Builder, Runtime};
