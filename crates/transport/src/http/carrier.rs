@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
+#[cfg(feature = "tls")]
 use http::StatusCode;
 use switchboard_core::{ErrorObject, Origin, Peer};
 use tokio::net::TcpListener;
