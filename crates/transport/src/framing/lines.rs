@@ -18,27 +18,27 @@ impl Cutter {
         buffer: &mut BytesMut,
         limit: usize,
     ) -> Result<Option<Bytes>, ConnectionError> {
-        loop {
-            let Some(found) = memchr::memchr(b'\n', &buffer[self.scanned..]) else {
-                self.scanned = buffer.len();
-                return if self.scanned > limit { Err(too_long(None, limit)) } else { Ok(None) };
-            };
-            let end = self.scanned + found;
-            self.scanned = 0;
-            if end > limit {
-                return Err(too_long(None, limit));
-            }
-            let mut line = buffer.split_to(end + 1).freeze();
-            line.truncate(end);
-            if line.last() == Some(&b'\r') {
-                line.truncate(end - 1);
-            }
-            // A blank line is no message.
-            if line.iter().any(|byte| !byte.is_ascii_whitespace()) {
-                return Ok(Some(line));
-            }
-            line.clear();
+        if self.scanned == 0 {
+            // Blank lines are no messages, and blanks before one do not belong to it. They go at once, or each read would look
+            // at them again.
+            let blank = buffer.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            buffer.advance(blank);
         }
+        let Some(found) = memchr::memchr(b'\n', &buffer[self.scanned..]) else {
+            self.scanned = buffer.len();
+            return if self.scanned > limit { Err(too_long(None, limit)) } else { Ok(None) };
+        };
+        let end = self.scanned + found;
+        self.scanned = 0;
+        if end > limit {
+            return Err(too_long(None, limit));
+        }
+        let mut line = buffer.split_to(end + 1).freeze();
+        line.truncate(end);
+        if line.last() == Some(&b'\r') {
+            line.truncate(end - 1);
+        }
+        Ok(Some(line))
     }
 }
 

@@ -206,7 +206,7 @@ impl Decoder {
     pub fn is_partial(&self) -> bool {
         match &self.cutter {
             Cutter::Json(cutter) => cutter.is_partial(),
-            Cutter::Lines(_) => !self.buffer.trim_ascii().is_empty(),
+            Cutter::Lines(_) => !self.buffer.is_empty(),
             Cutter::ContentLength(cutter) => cutter.is_partial() || !self.buffer.is_empty(),
             Cutter::LengthPrefix(cutter) => cutter.is_partial() || !self.buffer.is_empty(),
         }

@@ -3,15 +3,16 @@
 //! They keep a page of a foreign site, opened in a browser on this machine, from calling a server that listens on this
 //! machine only. Names are compared whole: no suffixes, no patterns, nothing is resolved.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use http::uri::Authority;
 
 /// Which values of `Host` are answered; others get 403.
 ///
 /// By default, a server that listens on a loopback address answers to `localhost`, `127.0.0.1`, `[::1]` and that
-/// address, each with the port it listens on or none. A server that listens elsewhere, and an endpoint mounted into
-/// another server, answers to any.
+/// address, each with the port it listens on or none. A server that listens elsewhere answers to `localhost` and to network
+/// addresses, with any port. A page that has its own name resolved to the server's address (DNS rebinding) reaches neither. List the
+/// names that the server is known by. An endpoint mounted into another server answers to any.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts(HostRule);
 
@@ -112,31 +113,47 @@ fn authority(text: &str) -> Option<String> {
 /// The rules, spelled out as all the values that pass.
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
-    /// Every host that passes, with its port where it has one; none means any.
-    hosts: Option<Vec<String>>,
+    hosts: HostCheck,
     origins: OriginRule,
+}
+
+/// The hosts that pass.
+#[derive(Clone, Debug)]
+enum HostCheck {
+    Any,
+    /// These, with their ports where they have one.
+    Listed(Vec<String>),
+    /// Network addresses and `localhost`, with any port.
+    Addresses,
 }
 
 impl Guard {
     /// The rules of a server that listens at this address, if it is known.
     pub(super) fn new(hosts: &Hosts, origins: &Origins, address: Option<SocketAddr>) -> Guard {
-        let names = match (&hosts.0, address) {
-            (HostRule::Only(names), _) => Some(names.clone()),
-            (HostRule::ByAddress, Some(address)) if address.ip().is_loopback() => Some(loopback(address)),
-            _ => None,
-        };
         let port = address.map(|address| address.port());
-        let hosts = names.map(|names| names.into_iter().flat_map(|name| with_port(name, port)).collect());
+        let listed = |names: Vec<String>| {
+            HostCheck::Listed(names.into_iter().flat_map(|name| with_port(name, port)).collect())
+        };
+        let hosts = match (&hosts.0, address) {
+            (HostRule::Only(names), _) => listed(names.clone()),
+            (HostRule::ByAddress, Some(address)) if address.ip().is_loopback() => listed(loopback(address)),
+            (HostRule::ByAddress, Some(_)) => HostCheck::Addresses,
+            (HostRule::ByAddress, None) | (HostRule::Any, _) => HostCheck::Any,
+        };
         Guard { hosts, origins: origins.0.clone() }
     }
 
     /// Whether a request for this host is for us.
     pub(super) fn takes_host(&self, host: &[u8]) -> bool {
-        self.hosts.as_ref().is_none_or(|hosts| is_among(host, hosts))
+        match &self.hosts {
+            HostCheck::Any => true,
+            HostCheck::Listed(hosts) => is_among(host, hosts),
+            HostCheck::Addresses => is_address(host),
+        }
     }
 
     pub(super) fn checks_hosts(&self) -> bool {
-        self.hosts.is_some()
+        !matches!(self.hosts, HostCheck::Any)
     }
 
     /// Whether a page of this origin may call, when the request is for `host`.
@@ -146,7 +163,7 @@ impl Guard {
             OriginRule::Only(origins) => is_among(origin, origins),
             OriginRule::Same => page_host(origin).is_some_and(|page| {
                 host.is_some_and(|host| host.eq_ignore_ascii_case(page))
-                    || self.hosts.as_ref().is_some_and(|hosts| has_port(page) && is_among(page, hosts))
+                    || matches!(&self.hosts, HostCheck::Listed(hosts) if has_port(page) && is_among(page, hosts))
             }),
         }
     }
@@ -161,6 +178,16 @@ fn has_port(page: &[u8]) -> bool {
 fn is_among(value: &[u8], list: &[String]) -> bool {
     list.iter().any(|entry| entry.as_bytes() == value)
         || list.iter().any(|entry| entry.as_bytes().eq_ignore_ascii_case(value))
+}
+
+/// Whether this is a network address or `localhost`, with a port or without.
+fn is_address(host: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(host) else { return false };
+    let Ok(authority) = Authority::try_from(text) else { return false };
+    let name = authority.host();
+    let v6 = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+    let is_literal = v6.map_or_else(|| name.parse::<Ipv4Addr>().is_ok(), |v6| v6.parse::<Ipv6Addr>().is_ok());
+    !text.contains('@') && (is_literal || name.eq_ignore_ascii_case("localhost"))
 }
 
 fn page_host(origin: &[u8]) -> Option<&[u8]> {
@@ -235,9 +262,25 @@ mod tests {
         assert!(guard("[::1]:8000").takes_host(b"[::1]:8000"));
     }
 
+    // SEC-O-01: DNS rebinding
     #[test]
-    fn a_server_beyond_this_machine_answers_to_any_name_unless_told() {
-        assert!(guard("0.0.0.0:80").takes_host(b"api.example.com"));
+    fn a_server_beyond_this_machine_answers_to_addresses_and_to_names_that_are_listed() {
+        let addresses = guard("0.0.0.0:80");
+        let check = |host: &str, expected| {
+            assert_eq!(addresses.takes_host(host.as_bytes()), expected, "{host:?}");
+        };
+        check("192.0.2.1", true);
+        check("192.0.2.1:8080", true);
+        check("[2001:db8::1]:80", true);
+        check("localhost:80", true);
+        check("LocalHost", true);
+        check("api.example.com", false);
+        check("192.0.2.1.evil.com", false);
+        check("localhost.evil.com", false);
+        check("user@192.0.2.1", false);
+        check("2130706433", false);
+        check("[::1", false);
+        check("", false);
         let only = Hosts::only(["api.example.com", "other.example.com:81"]).unwrap();
         let guard = Guard::new(&only, &Origins::default(), Some("0.0.0.0:80".parse().unwrap()));
         assert!(guard.takes_host(b"api.example.com") && guard.takes_host(b"api.example.com:80"));

@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
+use tokio_util::io::poll_read_buf;
 
 use super::close::{Close, CloseCode};
 use super::decoder::Decoder;
@@ -62,6 +63,11 @@ impl<S: Stream> Shared<S> {
 
     pub(super) fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut *lock(&self.io)).poll_read(cx, buffer)
+    }
+
+    /// Reads into the room that there is, without writing zeros to it first.
+    pub(super) fn poll_read_buf(&self, cx: &mut Context<'_>, buffer: &mut BytesMut) -> Poll<io::Result<usize>> {
+        poll_read_buf(Pin::new(&mut *lock(&self.io)), cx, buffer)
     }
 
     pub(super) fn poll_write(&self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {

@@ -122,14 +122,9 @@ impl<S: Stream> Source<S> {
 
     /// Reads a part of a long message to where it stays. The room grows with what has come, not with what is announced.
     fn poll_read_long(&mut self, cx: &mut Context<'_>, missing: usize) -> Poll<io::Result<usize>> {
-        let length = self.unread.len();
-        let room = missing.min(length.max(CHUNK));
-        self.unread.resize(length + room, 0);
-        let mut buffer = ReadBuf::new(&mut self.unread[length..]);
-        let outcome = self.shared.poll_read(cx, &mut buffer);
-        let count = buffer.filled().len();
-        self.unread.truncate(length + count);
-        outcome.map_ok(|()| count)
+        let room = missing.min(self.unread.len().max(CHUNK));
+        self.unread.reserve(room);
+        self.shared.poll_read_buf(cx, &mut self.unread)
     }
 
     /// Nothing comes for now: looks at the clock.
