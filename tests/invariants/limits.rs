@@ -47,6 +47,7 @@ fn no_limit_is_forgotten() {
         items: _,
         stall_time: _,
         outbox: _,
+        send_time: _,
         drain_time: _,
     } = Limits::default();
 }

@@ -55,6 +55,10 @@ pub struct Limits {
     /// wait; past all of it, not counting the longest frame, the far side is too slow and the connection ends
     /// (SEC-L-14). Items of one stream that wait for a consumer may take as much; one more ends the stream.
     pub outbox: usize,
+    /// How long a peer may take less than 16 KiB, or less than all, of what waits to be sent to it: 30 s, then the connection ends.
+    /// Answers of a sixteenth of [`outbox`](Limits::outbox) that wait to be sent keep the connection from being read, unless
+    /// something on this side waits for the peer.
+    pub send_time: Duration,
     /// How long a call may run: 30 s, then it is cancelled and answered with -32003 (SEC-L-12).
     pub call_time: Duration,
     /// How long calls that are under way may take to finish once the connection is to end: 10 s.
@@ -88,6 +92,7 @@ impl Default for Limits {
             items: 1024,
             stall_time: Duration::from_secs(2),
             outbox: 16 << 20,
+            send_time: Duration::from_secs(30),
             call_time: Duration::from_secs(30),
             drain_time: Duration::from_secs(10),
         }

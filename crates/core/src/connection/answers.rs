@@ -164,6 +164,7 @@ impl Connection {
     pub(super) fn push_scratch(&mut self) {
         self.remote.drain_into(&mut *self.sink);
         self.longest = self.longest.max(self.scratch.len());
+        self.unsent.answers += self.scratch.len();
         self.sink.push(&self.scratch);
         if self.scratch.capacity() > BYTES_AT_ONCE {
             self.scratch = Vec::new();

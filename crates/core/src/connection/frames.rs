@@ -1,6 +1,7 @@
 //! What a duplex transport gives the driver: frames in, frames out.
 
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -62,6 +63,16 @@ pub enum ConnectionError {
     /// The [admission](crate::Settings::admission) refused it.
     #[error("the connection was not admitted: {0}")]
     NotAdmitted(String),
+    /// The peer takes what it is sent too slowly.
+    #[error(
+        "the far side is too slow: it took less than 16 KiB of {queued} bytes within {time:?} (limits.send_time)"
+    )]
+    Stalled {
+        /// How many bytes wait.
+        queued: usize,
+        /// How long it had.
+        time: Duration,
+    },
     /// The peer does not read what it is sent.
     #[error("the far side is too slow: {queued} bytes wait to be sent, the limit is {limit} (limits.outbox)")]
     SlowReader {

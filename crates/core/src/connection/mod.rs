@@ -15,6 +15,7 @@ mod calls;
 mod frames;
 mod receive;
 mod streams;
+mod unsent;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -27,6 +28,7 @@ use self::calls::Calls;
 pub use self::frames::{ConnectionError, FrameSink, FrameSource};
 
 use self::streams::Outgoing;
+use self::unsent::Unsent;
 use crate::admission::{AdmitFuture, Arrival, Refusal};
 use crate::call_error::CallError;
 use crate::code::Code;
@@ -60,6 +62,9 @@ pub struct Connection {
     is_paused: bool,
     /// The longest frame since nothing was queued.
     longest: usize,
+    unsent: Unsent,
+    /// Whether nothing was read because the peer does not take its answers.
+    is_held: bool,
     phase: Phase,
     /// Whether streams go on when the peer sends nothing more.
     finishes_streams: bool,
@@ -130,6 +135,8 @@ impl Connection {
             scratch: Vec::new(),
             is_paused: false,
             longest: 0,
+            unsent: Unsent::default(),
+            is_held: false,
             phase,
             finishes_streams: false,
             fault: None,
@@ -193,7 +200,8 @@ impl Connection {
         }
         let has_more_items = self.pull_items(cx);
         self.write(cx)?;
-        let has_more_frames = std::mem::take(&mut self.is_paused) || has_more_frames;
+        let is_free_again = self.is_held && !self.is_full();
+        let has_more_frames = std::mem::take(&mut self.is_paused) || has_more_frames || is_free_again;
         Ok(has_more_frames || has_more_items && self.sink.queued() < BYTES_AT_ONCE)
     }
 
@@ -249,6 +257,10 @@ impl Connection {
         }
         if self.stall.is_some() && !self.remote.backpressure.is_behind() {
             self.stall = None;
+        }
+        self.is_held = self.is_full();
+        if self.is_held {
+            return Ok(false);
         }
         let has_more = self.read_burst(cx);
         self.calls.release_frame();
@@ -324,7 +336,8 @@ impl Connection {
 
     fn write(&mut self, cx: &mut Context<'_>) -> Result<(), ConnectionError> {
         self.remote.drain_into(&mut *self.sink);
-        if self.sink.queued() > 0 {
+        let before = self.sink.queued();
+        if before > 0 {
             if let Poll::Ready(flushed) = self.sink.poll_flush(cx) {
                 flushed?;
             }
@@ -335,9 +348,21 @@ impl Connection {
             if queued.saturating_sub(self.longest) > limit {
                 return Err(ConnectionError::SlowReader { queued, limit });
             }
+            let time = self.settings.limits.send_time;
+            if self.unsent.poll(before, queued, time, cx).is_ready() {
+                return Err(ConnectionError::Stalled { queued, time });
+            }
             self.remote.note_unwritten(queued);
         }
         Ok(())
+    }
+
+    /// Whether nothing is read for now, because the peer does not take its answers. A call or a stream of this side may need what
+    /// the peer sends, and then reading goes on.
+    #[inline]
+    fn is_full(&self) -> bool {
+        let mark = self.settings.limits.outbox / 16;
+        self.unsent.answers > mark && self.sink.queued() > mark && self.remote.open_count() == 0
     }
 
     /// The peer sends nothing more: it cannot answer our calls, but may still wait for answers to its own.

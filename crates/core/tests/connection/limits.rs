@@ -92,11 +92,14 @@ async fn two_ends_with_tiny_outboxes_that_call_each_other_all_get_answers() {
 }
 
 #[tokio::test]
-async fn a_far_side_that_does_not_read_is_cut_off() {
+async fn a_peer_whose_answers_are_longer_than_what_may_wait_is_cut_off() {
     // SEC-L-14, JK-07
     let limits = Limits { outbox: 10_000, ..Limits::default() };
     let (mut raw, server) =
         Raw::against(Router::builder().add(echo()), Settings { limits, ..Settings::default() });
+    // A call of this side waits for the peer, so what that sends is read although it takes nothing.
+    let waiting = server.peer.call::<Json>("never", ());
+    let waiting = tokio::spawn(waiting.into_future());
     let long = "x".repeat(100);
     for id in 0..1000 {
         let frame = format!(r#"{{"jsonrpc":"2.0","method":"echo","params":["{long}"],"id":{id}}}"#);
@@ -106,6 +109,7 @@ async fn a_far_side_that_does_not_read_is_cut_off() {
     }
     let error = server.task.await.unwrap().unwrap_err();
     assert!(matches!(error, ConnectionError::SlowReader { limit: 10_000, .. }), "{error}");
+    assert!(waiting.await.unwrap().is_err());
 }
 
 #[tokio::test]

@@ -16,4 +16,5 @@ mod members;
 mod parts;
 mod regressions;
 mod rig;
+mod slow_readers;
 mod streams;

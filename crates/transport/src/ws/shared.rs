@@ -66,7 +66,11 @@ impl<S: Stream> Shared<S> {
     }
 
     /// Reads into the room that there is, without writing zeros to it first.
-    pub(super) fn poll_read_buf(&self, cx: &mut Context<'_>, buffer: &mut BytesMut) -> Poll<io::Result<usize>> {
+    pub(super) fn poll_read_buf(
+        &self,
+        cx: &mut Context<'_>,
+        buffer: &mut BytesMut,
+    ) -> Poll<io::Result<usize>> {
         poll_read_buf(Pin::new(&mut *lock(&self.io)), cx, buffer)
     }
 
