@@ -157,7 +157,7 @@ async fn a_peer_that_never_reads_is_let_go() {
         while writer.write_all(call).await.is_ok() {}
     };
     let (ended, ()) = tokio::join!(server, flood);
-    assert!(matches!(ended.unwrap(), Err(ConnectionError::SlowReader { .. })));
+    assert!(matches!(ended.unwrap(), Err(ConnectionError::Stalled { .. })));
 }
 
 #[tokio::test]
