@@ -85,7 +85,7 @@ async fn two_ends_that_call_each_other_with_long_answers_both_get_them() {
     let (one, two) = ends(long(&ran), long(&other), limits);
     let calls = |peer: &switchboard_core::Peer| {
         let calls: Vec<_> = (0..50).map(|_| peer.call::<String>("long", ())).collect();
-        join_all(calls.into_iter().map(std::future::IntoFuture::into_future))
+        join_all(calls.into_iter().map(IntoFuture::into_future))
     };
     let (here, there) = tokio::join!(calls(&one.peer), calls(&two.peer));
     assert!(here.into_iter().chain(there).all(|answer| answer.is_ok_and(|text| text.len() == 1000)));

@@ -46,7 +46,7 @@ pub struct Options {
     /// for a status, which goes before [`status`](Options::status).
     pub reply_headers: Vec<HeaderName>,
     /// Which values of `Host` are answered: those of this machine if the server listens on a loopback address,
-    /// otherwise any.
+    /// network addresses and `localhost` elsewhere.
     pub hosts: Hosts,
     /// Which values of `Origin` are answered: that of the server itself.
     pub origins: Origins,
