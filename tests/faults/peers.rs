@@ -34,7 +34,7 @@ async fn who_never_reads_is_let_go(duplex: Duplex) {
     let mut client = duplex.by_hand(64 << 10).await;
     let call = request("bounce", 1, &"x".repeat(100 << 10));
     within(async {
-        // The answers fill what the system holds for us, then the outbox; then the server takes no more of it.
+        // The answers fill what the system holds for us. Then the server reads no more, and drops us after a while.
         while client.sending.send(&call).await.is_ok() {}
     })
     .await;

@@ -23,6 +23,9 @@ use tokio_rustls::TlsConnector;
 use crate::duplex::{Duplex, equals, socket_path};
 use crate::{secure, socket};
 
+/// How long the server waits for a client that takes nothing: long enough for one that is slow, and not for a test to wait for.
+pub const SEND_TIME: Duration = Duration::from_secs(5);
+
 /// A client, and what its server lasts for.
 pub struct ByHand {
     /// What it sends by.
@@ -75,7 +78,7 @@ impl Duplex {
     /// When the system has no room for it.
     pub async fn by_hand(self, outbox: usize) -> ByHand {
         let service: Arc<dyn Service> = Arc::new(equals());
-        let limits = Limits { in_flight: 1, outbox, ..Limits::default() };
+        let limits = Limits { in_flight: 1, outbox, send_time: SEND_TIME, ..Limits::default() };
         let settings = Settings { limits, ..Settings::default() };
         match self {
             Duplex::Url(url) => at_url(url, service, settings).await,

@@ -160,12 +160,12 @@ async fn a_silent_far_side_is_pinged_and_then_closed() {
 }
 
 #[tokio::test]
-async fn a_far_side_that_never_reads_is_ended_by_the_outbox() {
-    let limits = Limits { outbox: 64 << 10, ..Limits::default() };
+async fn a_peer_that_never_reads_is_dropped() {
+    let limits = Limits { outbox: 64 << 10, send_time: Duration::from_secs(1), ..Limits::default() };
     let serving = serve(limits, ws::Options::default()).await;
     let mut guest = serving.guest().await;
     let call = frame(0x81, br#"{"jsonrpc":"2.0","id":1,"method":"text","params":[1000000]}"#);
-    // As much as no system keeps for a socket; the server stops reading when it gives up.
+    // As much as no system keeps for a socket; the server stops reading, and gives up.
     while guest.try_send_raw(&call).await {}
     assert!(serving.tasks.len() == 1);
 }

@@ -10,6 +10,7 @@ async fn main() -> Result<(), switchboard_core::ConnectionError> {
     let mut settings = smallest();
     if let Some(outbox) = std::env::args().nth(1) {
         settings.limits.outbox = outbox.parse().expect("a number of bytes");
+        settings.limits.send_time = switchboard_tests::by_hand::SEND_TIME;
     }
     stdio::serve(Arc::new(equals()), &stdio::options().with_settings(settings)).await
 }

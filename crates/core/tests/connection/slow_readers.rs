@@ -68,7 +68,7 @@ async fn a_peer_that_takes_a_little_all_the_time_stays() {
     flood(&mut raw).await;
     // 20 KB in each 8 seconds, for a minute.
     for _ in 0..7 {
-        tokio::time::sleep(Duration::from_secs(8)).await;
+        tokio::time::advance(Duration::from_secs(8)).await;
         for _ in 0..20 {
             // If there is no room for it, it goes out with the next one.
             let _ = tokio::time::timeout(Duration::from_millis(1), raw.send(CALL)).await;
