@@ -30,7 +30,13 @@ pub(crate) fn main(args: &[String]) -> Result<bool, Failure> {
         println!("{HELP}");
         return Ok(true);
     }
-    let done = if has("--gate") { gate()? } else { compare(args)? };
+    let done = if has("--gate") {
+        gate()?
+    } else if has("instructions") {
+        count(&[])?
+    } else {
+        compare(args)?
+    };
     if let Done::Skipped(why) = done {
         println!("nothing was run: {why}");
     }
@@ -39,6 +45,13 @@ pub(crate) fn main(args: &[String]) -> Result<bool, Failure> {
 
 /// Counts instructions and fails over budget.
 pub(crate) fn gate() -> Result<Done, Failure> {
+    count(&["--gate"]).map_err(|failure| {
+        failure.advise("find what made the code slower, or raise the budget in benches/ and say why")
+    })
+}
+
+/// Counts instructions.
+fn count(options: &[&str]) -> Result<Done, Failure> {
     if let Some(why) = absent() {
         return Ok(Done::Skipped(why));
     }
@@ -48,10 +61,8 @@ pub(crate) fn gate() -> Result<Done, Failure> {
     needs::VALGRIND.ensure()?;
     // The programs start each other, so all of them must be there.
     Program::cargo(BUILD).run()?;
-    let gate = Program::cargo(RUN).args(["--bin", "instructions", "--", "--gate"]);
-    gate.run().map_err(|failure| {
-        failure.advise("find what made the code slower, or raise the budget in benches/ and say why")
-    })?;
+    let counting = Program::cargo(RUN).args(["--bin", "instructions", "--"]);
+    counting.args(options.iter().copied()).run()?;
     Ok(Done::Passed)
 }
 

@@ -105,7 +105,7 @@ pub(crate) async fn tell(
         }
         if !array.is_empty() {
             array.push(b']');
-            // What is not sent must not be missing from a response that says otherwise.
+            // An item that could not be sent fails the call: a successful response would claim that every item arrived.
             to.send(cx.peer(), &Json::from_text(Text::from_vec(array))).await?;
         }
         outcome?;

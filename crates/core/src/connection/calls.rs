@@ -24,7 +24,7 @@ pub(super) struct Calls {
     is_marked: bool,
     /// What was admitted and waits for a notification before it.
     waiting: VecDeque<Waiting>,
-    /// What is not done after its first step runs as a task, so that reading never waits for it.
+    /// A call that is still pending after its first poll runs as a task, so that it never holds up reading.
     tasks: JoinSet<Reply>,
     running: HashMap<TaskId, Task>,
     /// The notification that everything after it waits for.

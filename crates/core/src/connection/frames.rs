@@ -65,7 +65,7 @@ pub enum ConnectionError {
     NotAdmitted(String),
     /// The peer takes what it is sent too slowly.
     #[error(
-        "the far side is too slow: it took less than 16 KiB of {queued} bytes within {time:?} (limits.send_time)"
+        "the peer is too slow: it took less than 16 KiB of {queued} bytes within {time:?} (limits.send_time)"
     )]
     Stalled {
         /// How many bytes wait.
@@ -74,7 +74,7 @@ pub enum ConnectionError {
         time: Duration,
     },
     /// The peer does not read what it is sent.
-    #[error("the far side is too slow: {queued} bytes wait to be sent, the limit is {limit} (limits.outbox)")]
+    #[error("the peer is too slow: {queued} bytes wait to be sent, the limit is {limit} (limits.outbox)")]
     SlowReader {
         /// How many bytes wait.
         queued: usize,

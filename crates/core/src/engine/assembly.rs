@@ -156,7 +156,7 @@ impl Assembly {
         }
     }
 
-    /// The error of an entry whose outcome has so many bytes, if there is no room for them.
+    /// The error that replaces an entry of this many bytes, if the reply has no room for them.
     pub(crate) fn excess(&self, bytes: usize, limits: &Limits) -> Option<ErrorObject> {
         let is_over = self.out.len() + self.held_bytes + bytes > limits.batch_reply;
         is_over.then(|| too_large(limits.batch_reply))

@@ -245,7 +245,7 @@ impl Batch {
         }
     }
 
-    /// The error of an entry that opens a stream with these members beside it, if there is no room for them. A stream that is
+    /// The error that replaces an entry that opens a stream with these members, if the reply has no room for them. A stream that is
     /// announced begins, so this is asked for before.
     pub(crate) fn excess(&self, members: &Json) -> Option<ErrorObject> {
         self.assembly.excess(members.as_bytes().len(), &self.engine.settings.limits)

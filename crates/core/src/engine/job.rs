@@ -126,7 +126,7 @@ impl Job {
         }
     }
 
-    /// Cancels what is not done, which ends with this error. Says how that is answered, unless all is done.
+    /// Cancels a job that is still running; it ends with this error. Returns the version and the identifier of the response, or `None` if the job was done.
     pub(super) fn interrupt(&mut self, error: &ErrorObject, unsaid: Version) -> Option<(Version, Id)> {
         Some(match std::mem::replace(self, Job::Done) {
             Job::Done => return None,

@@ -104,7 +104,7 @@ impl Outlet {
         is_pushed
     }
 
-    /// Adds a notification. None if there is no room for it now.
+    /// Adds a notification. `None` if the queue is full.
     fn notify(&self, call: &Call) -> Option<Result<(), CallError>> {
         match self.has_room() {
             Err(ended) => Some(Err(ended)),

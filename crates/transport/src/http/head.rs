@@ -63,6 +63,14 @@ impl<'a> Head<'a> {
     }
 }
 
+/// Writes a header line of HTTP/1.
+pub(crate) fn write_line(out: &mut Vec<u8>, name: &HeaderName, value: &HeaderValue) {
+    out.extend_from_slice(name.as_str().as_bytes());
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value.as_bytes());
+    out.extend_from_slice(b"\r\n");
+}
+
 /// How long a caller waits that says so with this value of [`TIMEOUT`].
 pub(super) fn timeout(value: &[u8]) -> Option<Duration> {
     let number = std::str::from_utf8(value).ok()?.parse().ok()?;

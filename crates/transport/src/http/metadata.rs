@@ -5,6 +5,8 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use switchboard_core::{AllowedNames, Metadata, MetadataSource};
 
 use super::head::TIMEOUT;
+#[cfg(feature = "ws")]
+use super::head::write_line;
 
 /// The headers of a request, as hyper reads them.
 struct Headers(HeaderMap);
@@ -28,10 +30,7 @@ pub(super) fn of_handshake(headers: &HeaderMap) -> Metadata {
     for (name, value) in headers {
         let is_handshake = name.as_str().starts_with("sec-websocket-") || is_reserved(name);
         if !is_handshake || *name == header::HOST {
-            lines.extend_from_slice(name.as_str().as_bytes());
-            lines.extend_from_slice(b": ");
-            lines.extend_from_slice(value.as_bytes());
-            lines.extend_from_slice(b"\r\n");
+            write_line(&mut lines, name, value);
         }
     }
     Metadata::from_head(Bytes::from(lines.into_boxed_slice()))

@@ -82,6 +82,8 @@ pub use cors::Cors;
 pub use endpoint::{Answering, Endpoint, EndpointHandle};
 pub use guard::{GuardError, Hosts, Origins};
 pub use head::TIMEOUT;
+#[cfg(feature = "ws")]
+pub(crate) use head::write_line;
 pub use options::{Options, StatusMapping};
 pub use routes::{
     DocumentRoute, Get, Guarded, Page, RequestBody, Route, RouteFuture, Routes, StreamRoute, Tower, Unread,

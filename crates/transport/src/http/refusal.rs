@@ -5,6 +5,8 @@ use http::StatusCode;
 use http::header::{self, HeaderName, HeaderValue};
 use switchboard_core::{Answer, ErrorObject};
 
+use super::head::write_line;
+
 /// A whole response of HTTP/1.1 with this status and error.
 pub(super) fn response(status: StatusCode, error: &ErrorObject) -> Bytes {
     with_headers(status, &[], Answer::refusal(error).body().map_or(&b""[..], |body| body))
@@ -28,10 +30,7 @@ pub(super) fn with_headers(status: StatusCode, headers: &[(HeaderName, HeaderVal
     )
     .into_bytes();
     for (name, value) in headers {
-        text.extend_from_slice(name.as_str().as_bytes());
-        text.extend_from_slice(b": ");
-        text.extend_from_slice(value.as_bytes());
-        text.extend_from_slice(b"\r\n");
+        write_line(&mut text, name, value);
     }
     text.extend_from_slice(b"\r\n");
     text.extend_from_slice(body);

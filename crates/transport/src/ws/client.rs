@@ -18,7 +18,7 @@ use super::masks::Masks;
 use super::options::Options;
 use super::shared::Stream;
 use super::start;
-use crate::http::redact;
+use crate::http::{redact, write_line};
 
 /// How a client opens a connection.
 #[derive(Clone, Debug)]
@@ -321,10 +321,7 @@ fn own_headers(place: &Place, options: &ClientOptions, key: &str) -> String {
 fn request(path: &str, own: &str, headers: &HeaderMap) -> Vec<u8> {
     let mut text = format!("GET {path} HTTP/1.1\r\n{own}").into_bytes();
     for (name, value) in headers {
-        text.extend_from_slice(name.as_str().as_bytes());
-        text.extend_from_slice(b": ");
-        text.extend_from_slice(value.as_bytes());
-        text.extend_from_slice(b"\r\n");
+        write_line(&mut text, name, value);
     }
     text.extend_from_slice(b"\r\n");
     text

@@ -71,7 +71,9 @@ fn last_words(
         Err(ConnectionError::Io(_)) => return None,
         Err(ConnectionError::FrameTooLong { .. }) => (CloseCode::TOO_BIG, "a message is too long"),
         Err(ConnectionError::Framing(_)) => (CloseCode::PROTOCOL, ""),
-        Err(ConnectionError::SlowReader { .. }) => (CloseCode::POLICY, "too slow a reader"),
+        Err(ConnectionError::SlowReader { .. } | ConnectionError::Stalled { .. }) => {
+            (CloseCode::POLICY, "too slow a reader")
+        }
         Err(_) => (CloseCode::INTERNAL, ""),
     };
     Some(frame::close_payload(code, reason))
