@@ -16,7 +16,7 @@ enum DivisionError {
     ByZero { dividend: f64 },
 }
 
-/// What can be asked.
+/// The API.
 #[service(namespace = "math")]
 trait Math {
     /// Adds two numbers.
@@ -28,7 +28,7 @@ trait Math {
     async fn divide(&self, a: f64, b: f64) -> Result<f64, DivisionError>;
 }
 
-/// Who answers.
+/// The implementation.
 struct Calculator;
 
 impl Math for Calculator {
@@ -47,11 +47,11 @@ impl Math for Calculator {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let router = Router::builder().add(MathService(Calculator)).build()?;
-    let server = http::Server::bind("127.0.0.1:0").await?;
+    let server = http::HttpServer::bind("127.0.0.1:0").await?;
     let (url, handle) = (format!("http://{}/rpc", server.local_addr()), server.handle());
     let serving = tokio::spawn(server.serve(router));
 
-    // The client that the trait made. It would work as well over a router in a test.
+    // The client generated from the trait. In a test it would work over a router, too.
     let math = MathClient::new(http::connect(&url)?);
     println!("2 + 3 = {}", math.add(2, 3).await?);
     println!("1 / 4 = {}", math.divide(1.0, 4.0).await?);
@@ -60,7 +60,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("{dividend} / 0 : {error}");
     }
 
-    // Without the trait: names and parameters as they come, several at once.
+    // Without the trait: names and parameters as values, several calls at once.
     let peer = http::connect(&url)?;
     let outcomes = peer.batch().call("math/add", [1, 2]).call("math/multiply", [1, 2]).send().await?;
     for outcome in outcomes {

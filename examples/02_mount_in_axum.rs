@@ -1,4 +1,4 @@
-//! An application with a server of its own, here axum, that also takes JSON-RPC calls on one of its paths.
+//! An application with its own server, here axum, that also serves JSON-RPC calls on one of its paths.
 //!
 //! ```text
 //! cargo run -p switchboard --features http --example 02_mount_in_axum
@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let methods =
         Router::builder().method("add", |(a, b): (i64, i64), _| Ok::<_, ErrorObject>(a + b)).build()?;
 
-    // The application. `mounted` answers whatever path it is put at; axum has found it already.
+    // The application. `mounted` serves the path it is mounted at; axum does the routing.
     let app = axum::Router::new()
         .route("/health", get(|| async { "well" }))
         .route_service("/rpc", Endpoint::mounted(methods));
@@ -31,7 +31,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("calls are answered at {url}");
     let serving = tokio::spawn(async move { axum::serve(listener, app).await });
 
-    // A call against ourselves.
+    // A call to ourselves.
     let peer = http::connect(&url)?;
     let sum: i64 = peer.call("add", [2, 3]).await?;
     println!("2 + 3 = {sum}");

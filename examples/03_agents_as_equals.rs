@@ -1,6 +1,6 @@
-//! Two agents that call each other as equals: one listens, one connects, and from then on there is no difference.
+//! Two agents that call each other as equals: one listens, one connects, and after that there is no difference.
 //!
-//! They haggle over a price. Each offer is a call, and each answers it by calling back with an offer of its own.
+//! They haggle over a price. Each offer is a call, and the other side answers it by calling back with a counter-offer.
 //!
 //! ```text
 //! cargo run -p switchboard --features ws --example 03_agents_as_equals
@@ -13,19 +13,19 @@ use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use switchboard::server::Server;
 use switchboard::{Context, Dial, ErrorObject, Router, service};
 
-/// What both can be asked.
+/// The API of both agents.
 #[service(namespace = "agent")]
 trait Agent {
-    /// Takes an offer, or answers it with another; gives the price that they agree on.
+    /// Accepts an offer, or makes a counter-offer; returns the agreed price.
     async fn offer(&self, cx: &Context, price: i32) -> Result<i32, ErrorObject>;
 }
 
-/// Somebody who haggles.
+/// An agent that haggles.
 struct Haggler {
     name: &'static str,
-    /// What they would say now.
+    /// The current offer.
     price: AtomicI32,
-    /// How they give way, each time they say something.
+    /// How much the offer changes each time.
     step: i32,
 }
 
@@ -38,7 +38,7 @@ impl Agent for Haggler {
             return Ok(price);
         }
         println!("{} is offered {price} and says {own}", self.name);
-        // Whoever called is somebody to call, over the same connection, while they wait for this answer.
+        // The caller can be called back over the same connection while it waits for this answer.
         Ok(AgentClient::new(cx.peer().clone()).offer(own).await?)
     }
 }

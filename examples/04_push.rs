@@ -1,6 +1,6 @@
-//! A server that tells those who asked: `onTick` from time to time, `onUpdate` when something changes.
+//! A server that pushes notifications: `onTick` from time to time, `onUpdate` when something changes.
 //!
-//! The client is called like any server; what it is sent are notifications, which nobody answers.
+//! The server calls the client as the client calls the server; notifications have no response.
 //!
 //! ```text
 //! cargo run -p switchboard --features ws --example 04_push
@@ -14,7 +14,7 @@ use switchboard::server::Server;
 use switchboard::{CallError, Context, Dial, ErrorObject, Peer, Router, service};
 use tokio::sync::{mpsc, watch};
 
-/// A value that many can see and change.
+/// A value that many clients can read and change.
 struct Board {
     price: watch::Sender<i64>,
 }
@@ -26,7 +26,7 @@ impl Board {
         let (peer, updates) = (cx.peer().clone(), self.price.subscribe());
         tokio::spawn(async move {
             tokio::select! {
-                // The connection is gone, or its reader is too slow to be told anything.
+                // The connection is gone, or its reader is too slow.
                 _ = peer.closed() => {}
                 _ = tell(&peer, updates) => {}
             }
@@ -39,7 +39,7 @@ impl Board {
     }
 }
 
-/// Tells one client. A change that comes while it is told of another is not queued: the newest counts.
+/// Notifies one client. Changes are not queued: if several happen at once, only the newest is sent.
 async fn tell(peer: &Peer, mut updates: watch::Receiver<i64>) -> Result<(), CallError> {
     let mut clock = tokio::time::interval(Duration::from_millis(20));
     let mut ticks = 0;
@@ -65,10 +65,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (url, handle) = (server.urls().next().ok_or("it listens")?, server.handle());
     let serving = tokio::spawn(server.serve());
 
-    // What the client does with what it is told.
+    // How the client handles notifications.
     let (tick, mut ticks) = mpsc::channel(16);
     let (update, mut updates) = mpsc::channel(16);
-    // Nothing here waits: what is too much for the screen is not shown.
+    // Nothing here waits: if the screen is too slow, notifications are dropped.
     let show = |sender: mpsc::Sender<i64>| {
         move |(value,): (i64,), _| {
             let _ = sender.try_send(value);

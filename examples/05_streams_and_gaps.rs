@@ -1,4 +1,4 @@
-//! A stream that is fed faster than it is read: the reader keeps up, and is told what it missed.
+//! A stream that is fed faster than it is read: the reader keeps up and learns how much it missed.
 //!
 //! ```text
 //! cargo run -p switchboard --features tcp,http --example 05_streams_and_gaps
@@ -13,14 +13,14 @@ use switchboard::{CallError, Feed, Method, Overflow, Router};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // Ten readings come at once, and there is room for four. The oldest give way; `Block` would have the sender wait,
+    // Ten readings arrive at once, and the buffer holds four. The oldest are dropped; `Block` would make the sender wait,
     // `Close` would end the stream, `coalesce_by` would keep the newest of each key.
     let readings = Method::feed("readings", |(): (), _| {
         let (feed, items) = Feed::new(4, Overflow::DropOldest);
         tokio::spawn(async move {
             for reading in 1..=10_u32 {
                 if feed.send(reading).await.is_err() {
-                    return; // Nobody reads any more.
+                    return; // The reader is gone.
                 }
             }
         });
@@ -37,13 +37,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     while let Some(item) = items.next().await {
         match item {
             Ok(reading) => println!("reading {reading}"),
-            // The stream goes on after a gap; any other error is its end.
+            // The stream continues after a gap; any other error ends it.
             Err(CallError::Gap(gap)) => println!("-- {gap}"),
             Err(error) => return Err(error.into()),
         }
     }
 
-    // A stream without an end: items are pulled when there is room for them, and dropping it ends it over there.
+    // A stream without an end: items are pulled when there is room for them, and dropping it ends it on the server.
     let numbers: Vec<_> = peer.stream::<u64>("count", ()).await?.take(3).collect().await;
     println!("the first three: {numbers:?}");
 

@@ -13,10 +13,10 @@ use switchboard::server::{Handle, Server};
 use switchboard::{CallError, ErrorObject, Method, Router};
 use tokio::task::JoinHandle;
 
-/// Starts a server that calls itself by this number; gives its URL and what stops it.
+/// Starts a server that answers with this number; returns its URL and a handle to stop it.
 async fn start(url: &str, number: u32) -> Result<(String, Handle, JoinHandle<()>), Box<dyn Error>> {
     let ticks = Method::stream("ticks", move |(): (), _| {
-        // Two items, then silence: the stream has no end.
+        // Two items, then silence: the stream does not end.
         futures_util::stream::iter([number * 10, number * 10 + 1]).chain(futures_util::stream::pending())
     });
     let router = Router::builder()
@@ -33,12 +33,12 @@ async fn start(url: &str, number: u32) -> Result<(String, Handle, JoinHandle<()>
 async fn main() -> Result<(), Box<dyn Error>> {
     let (url, handle, serving) = start("ws://127.0.0.1:0", 1).await?;
 
-    // All it needs is a function that connects. What has to happen first on each connection, such as logging in, goes
-    // there. `switchboard::reconnect(&url)` does the same in short.
+    // All it needs is a function that connects. Anything that must happen first on each connection, such as a login, goes
+    // there. `switchboard::reconnect(&url)` is the short form.
     let place = url.clone();
     let peer = ReconnectingPeer::new(move || switchboard::connect(&place)).peer();
 
-    // A stream is subscribed again only if it is a subscription with names of its own, or its call is repeatable.
+    // A stream is subscribed again only if it is a subscription with its own method names, or its call is repeatable.
     let mut ticks = peer.stream::<u32>("ticks", ()).repeatable().await?;
     for _ in 0..2 {
         println!("tick {:?}", ticks.next().await);
@@ -49,7 +49,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     serving.await?;
     let (_, handle, serving) = start(&url, 2).await?;
 
-    // If the connection breaks before the answer arrives, the call is sent again, because we say that it is repeatable.
+    // If the connection breaks before the answer arrives, the call is sent again, because it is marked as repeatable.
     let number: u32 = peer.call("number", ()).repeatable().await?;
     println!("answered by server {number}");
     while let Some(tick) = ticks.next().await {

@@ -1,7 +1,7 @@
-//! Both sides show a certificate, and a method knows who calls it.
+//! Mutual TLS: both sides present a certificate, and a method knows who calls it.
 //!
-//! The certificates are made on the spot; in earnest they come as files from whoever issues yours. The server reads its
-//! files again when they change.
+//! The certificates are made on the spot; in production they are files from your certificate authority. The server reloads its
+//! files when they change.
 //!
 //! ```text
 //! cargo run -p switchboard --features tls --example 07_mutual_tls
@@ -35,20 +35,19 @@ async fn show(folder: &Path) -> Result<(), Box<dyn Error>> {
     let client = issue(&authority, folder, "alice.example")?;
 
     let who = |(): (), cx: Context| {
-        // Nobody without a certificate gets this far.
+        // Clients without a certificate do not get this far.
         let certificate =
             cx.get::<PeerCertificate>().ok_or_else(|| ErrorObject::from_code(Code::UNAUTHORIZED))?;
         Ok::<_, ErrorObject>(certificate.dns_names.clone())
     };
-    let files =
-        ServerFiles { client_ca: Some(ca.clone()), ..ServerFiles::new(server_certificate, server_key) };
+    let files = ServerFiles::new(server_certificate, server_key).with_client_ca(Some(ca.clone()));
     let mut server =
         Server::new(Router::builder().method("who", who).build()?).with_tls(ServerTls::load(files)?);
     server.listen("https://127.0.0.1:0").await?;
     let (url, handle) = (server.urls().next().ok_or("it listens")?, server.handle());
     let serving = tokio::spawn(server.serve());
 
-    let mut files = ClientFiles { trust: Trust::Authority(ca), ..ClientFiles::default() };
+    let mut files = ClientFiles::default().with_trust(Trust::Authority(ca));
     let stranger = Dial::new(&url)?.with_tls(ClientTls::load(&files)?).connect().await?;
     println!(
         "without a certificate: {:?}",
@@ -63,7 +62,7 @@ async fn show(folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Issues a certificate for a host; gives the files of the certificate and of its key.
+/// Issues a certificate for a host; returns the files of the certificate and its key.
 fn issue(
     authority: &CertifiedIssuer<'_, KeyPair>,
     folder: &Path,

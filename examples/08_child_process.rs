@@ -1,6 +1,6 @@
-//! A server that another program starts: messages go over its standard input and output, one a line.
+//! A server started by another program: messages go over its standard input and output, one per line.
 //!
-//! This program starts itself. The child, and whatever that starts, ends with the last handle to it.
+//! This program starts itself. The child process and its descendants end when the last handle is dropped.
 //!
 //! ```text
 //! cargo run -p switchboard --features child,stdio,http --example 08_child_process
@@ -19,19 +19,19 @@ async fn main() -> Result<(), Box<dyn Error>> {
         return serve().await;
     }
 
-    // The child can call us, too: it asks for what it was not given.
+    // The child can call us, too: it asks for the value that it needs.
     let ours = Router::builder().method("name", |(): (), _| Ok::<_, ErrorObject>("Ann")).build()?;
     let command = Command::new(std::env::current_exe()?).args(["serve"]);
     let peer = child::connect(&command, Arc::new(ours), &stdio::options()).await?;
     println!("{}", peer.call::<String>("greet", ()).await?);
 
-    // What a child says on standard error is kept for the day it dies.
+    // The standard error of a child is kept, and shown if it dies.
     let error = peer.call::<()>("die", ()).await.expect_err("the child is gone");
     println!("{error}");
     Ok(())
 }
 
-/// The child: nothing but messages may go to its standard output.
+/// The child: only messages may go to its standard output.
 async fn serve() -> Result<(), Box<dyn Error>> {
     let router = Router::builder()
         .async_method("greet", |(): (), cx: Context| async move {

@@ -1,6 +1,6 @@
-//! Ten calls at once, in one message or in ten, and each answer put where it belongs.
+//! Ten calls at once, in one message or in ten, with each answer matched to its call.
 //!
-//! Every call waits until all ten have begun, so none would be answered if they ran one after the other.
+//! Every call waits until all ten have begun, so they could not finish if they ran one after the other.
 //!
 //! ```text
 //! cargo run -p switchboard --features ws --example 09_batch
@@ -25,14 +25,14 @@ struct Squares {
 
 #[service]
 impl Squares {
-    /// Squares a number. Seven is not to its liking.
+    /// Squares a number. It rejects seven.
     async fn square(&self, n: u64) -> Result<u64, ErrorObject> {
         self.all_began.wait().await;
         if n == 7 { Err(ErrorObject::validation_failed("anything but seven")) } else { Ok(n * n) }
     }
 }
 
-/// Ten calls in one message. The outcomes come in the order of the calls, whichever was done first, and a call that fails
+/// Ten calls in one message. The outcomes are in the order of the calls, whichever finished first, and a call that fails
 /// fails alone.
 async fn one_batch(peer: &Peer) -> Result<(), CallError> {
     let batch = (0..CALLS).fold(peer.batch(), |batch, n| batch.call("square", [n]));
@@ -45,7 +45,7 @@ async fn one_batch(peer: &Peer) -> Result<(), CallError> {
     Ok(())
 }
 
-/// Ten messages, one after the other, without waiting for an answer. They are collated as they come: the peer finds the call
+/// Ten messages, one after the other, without waiting for an answer. The answers arrive in any order: the peer finds the call
 /// of each answer by its identifier, and we find the number of each call.
 async fn ten_calls(peer: &Peer) -> Result<BTreeMap<u64, Option<u64>>, CallError> {
     let calls: FuturesUnordered<_> = (0..CALLS)
@@ -54,7 +54,7 @@ async fn ten_calls(peer: &Peer) -> Result<BTreeMap<u64, Option<u64>>, CallError>
             async move {
                 match square.await {
                     Ok(square) => Ok((n, Some(square))),
-                    // The far side said no, which is an answer. Anything else is trouble on the way.
+                    // The server rejected the call, which is an answer. Any other error is a failure on the way.
                     Err(CallError::Rejected(_)) => Ok((n, None)),
                     Err(trouble) => Err(trouble),
                 }

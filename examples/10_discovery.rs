@@ -1,4 +1,4 @@
-//! A service that tells what it offers, checks calls by that, and serves it to whoever fetches it.
+//! A service that describes itself, validates calls against that description, and serves it as a document.
 //!
 //! ```text
 //! cargo run -p switchboard --features http,validate --example 10_discovery
@@ -9,7 +9,7 @@ use std::error::Error;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use switchboard::http::{DocumentRoute, Options};
+use switchboard::http::{DocumentRoute, EndpointOptions};
 use switchboard::openrpc::{DISCOVER, Discovery, Document, Generator, Info, Validation};
 use switchboard::server::Server;
 use switchboard::{Json, Router, connect, schemars, serde, service};
@@ -18,9 +18,9 @@ use switchboard::{Json, Router, connect, schemars, serde, service};
 #[derive(Deserialize, JsonSchema)]
 #[serde(crate = "serde")]
 struct Table {
-    /// Who comes.
+    /// The name of the guest.
     name: String,
-    /// How many come.
+    /// The size of the party.
     #[schemars(range(min = 1, max = 12))]
     guests: u8,
 }
@@ -29,14 +29,14 @@ struct Restaurant;
 
 #[service(namespace = "tables")]
 impl Restaurant {
-    /// Books a table, and gives its number.
+    /// Books a table and returns its number.
     #[method(example(name = "two", params = [{"name": "Ann", "guests": 2}], result = 102))]
     fn book(&self, table: Table) -> u32 {
         let _ = table.name;
         100 + u32::from(table.guests)
     }
 
-    /// Takes notice that somebody is late.
+    /// Notes that a guest is late.
     #[method(notification)]
     fn late(&self, name: String) {
         println!("{name} is late");
@@ -50,7 +50,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let validation = Validation::new(&generator.document(&router))?;
     let checked = router.layered(validation);
 
-    let options = Options::default().route("/openrpc.json", DocumentRoute);
+    let options = EndpointOptions::default().route("/openrpc.json", DocumentRoute);
     let mut server = Server::new(checked).with_http(options);
     server.listen("http://127.0.0.1:0").await?;
     let (url, handle) = (server.urls().next().ok_or("it listens")?, server.handle());

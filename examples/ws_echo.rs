@@ -1,4 +1,4 @@
-//! Echoes WebSocket messages, text and binary, on our own frames: something to point protocol test suites at.
+//! Echoes WebSocket messages, text and binary, over our own frames: a target for protocol test suites.
 //!
 //! ```text
 //! cargo run --example ws_echo --features ws -- 127.0.0.1:9001
@@ -9,7 +9,7 @@
 use std::future::poll_fn;
 use std::time::Duration;
 
-use switchboard::ws::{self, Options};
+use switchboard::ws::{self, WebSocketOptions};
 use switchboard::{ConnectionError, FrameSink, FrameSource};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -28,19 +28,21 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 }
 
-/// Accepts any page's handshake: whatever is said here comes back, and nothing else.
+/// Accepts handshakes from any page: the server only echoes.
 async fn serve(tcp: TcpStream) {
     let _ = tcp.set_nodelay(true);
-    let Ok((source, sink, ending)) = ws::accept(tcp, LIMIT, TIME, &Options::default(), |_| true).await else {
+    let Ok((source, sink, ending)) =
+        ws::accept(tcp, LIMIT, TIME, &WebSocketOptions::default(), |_| true).await
+    else {
         return;
     };
     let outcome = echo(source, sink).await;
     ending.finish(&outcome).await;
 }
 
-/// Sends back what comes, in the kind it came in, until the far side closes.
+/// Echoes each message in its kind, until the client closes.
 async fn echo(mut source: impl FrameSource, mut sink: impl FrameSink) -> Result<(), ConnectionError> {
-    // The answer to the handshake waits to be written.
+    // The response to the handshake is still to be written.
     poll_fn(|cx| sink.poll_flush(cx)).await?;
     loop {
         // Pings are answered while a message is awaited.
@@ -70,8 +72,8 @@ async fn show() -> Result<(), Box<dyn std::error::Error>> {
     });
     let nothing = std::sync::Arc::new(switchboard::Router::builder().build()?);
     let settings = std::sync::Arc::default();
-    let peer = ws::connect(&url, nothing, settings, &ws::ClientOptions::default()).await?;
-    // What comes back is a notification of our own, which nobody here knows; that it was sent is all there is to see.
+    let peer = ws::connect(&url, nothing, settings, &ws::WebSocketClientOptions::default()).await?;
+    // Our own notification comes back, and no method handles it; the point is that it was sent.
     peer.notify("hello", ()).await?;
     drop(peer);
     serving.await?;

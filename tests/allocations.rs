@@ -32,8 +32,8 @@ fn a_call_that_is_answered_at_once_allocates_its_answer_and_nothing_else() {
 
 /// A hostile body of which the limits let as much pass as they can allocates at most `factor` times its length.
 fn check(name: &str, body: String, factor: u64) {
-    let limits = Limits { frame: body.len(), ..Limits::default() };
-    let (body, settings) = (Bytes::from(body), Settings { limits, ..Settings::default() });
+    let limits = Limits::default().with_frame(body.len());
+    let (body, settings) = (Bytes::from(body), Settings::default().with_limits(limits));
     let (_, counted) = allocated(&body, &settings);
     let most = body.len() as u64 * factor;
     assert!(counted.bytes_max <= most, "{name}: {} bytes allocate {counted:?}", body.len());

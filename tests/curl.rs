@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use switchboard_core::Settings;
 use switchboard_tests::{demo, secure};
-use switchboard_transport::http::Server;
+use switchboard_transport::http::{Endpoint, EndpointOptions, Get, HttpServer};
 use tokio::task::spawn_blocking;
 
 const CALL: &str = r#"{"jsonrpc":"2.0","method":"add","params":[2,3],"id":1}"#;
@@ -29,9 +29,10 @@ async fn curl(args: &[&str]) -> Printed {
 
 /// Runs curl with these arguments against this path of a server of ours.
 async fn curl_at(path: &str, args: &[&str]) -> Printed {
-    let server = Server::bind("127.0.0.1:0").await.unwrap();
+    let server = HttpServer::bind("127.0.0.1:0").await.unwrap();
     let (url, handle) = (format!("http://{}/{path}", server.local_addr()), server.handle());
-    let serving = tokio::spawn(server.serve(demo::router()));
+    let options = EndpointOptions::default().with_get(Get::only(["greet", "count_and_break"]));
+    let serving = tokio::spawn(server.serve_endpoint(Endpoint::new(demo::router()).with_options(options)));
     let output = run(args, &url).await;
     handle.shutdown();
     serving.await.unwrap();

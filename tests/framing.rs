@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
 use switchboard_core::ConnectionError;
-use switchboard_transport::framing::{Decoder, Framing};
+use switchboard_transport::framing::{FrameDecoder, Framing};
 
 #[derive(Deserialize)]
 struct Vector {
@@ -27,7 +27,7 @@ fn decode<'a>(
     chunks: impl IntoIterator<Item = &'a [u8]>,
     has_ended: bool,
 ) -> (Vec<Bytes>, Option<ConnectionError>) {
-    let mut decoder = Decoder::new(framing, LIMIT);
+    let mut decoder = FrameDecoder::new(framing, LIMIT);
     let mut frames = Vec::new();
     for chunk in chunks {
         decoder.feed(chunk);

@@ -136,7 +136,7 @@ async fn nothing_is_left_of_connections_in_memory() {
 }
 
 async fn check_at(url: &str, cycles: usize) {
-    let options = ServerOptions { connections: 1 << 14, ..ServerOptions::default() };
+    let options = ServerOptions::default().with_connections(1 << 14);
     let mut server = Server::new(router()).with_options(options);
     server.listen(url).await.unwrap();
     let url = server.urls().next().unwrap();

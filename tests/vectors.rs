@@ -162,7 +162,7 @@ fn choice(carrier: &dyn Carrier, vector: &Vector) -> usize {
 
 async fn send(carrier: &dyn Carrier, vector: &Vector, versions: Versions) -> Heard {
     let profile = Profile::default().with_versions(versions);
-    let settings = Settings { profile, ..Settings::default() };
+    let settings = Settings::default().with_profile(profile);
     let mut line = carrier.open(Arc::new(demo::router()), settings).await;
     line.send(vector.input()).await
 }

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use switchboard_transport::tls::read_certificate;
+use switchboard_transport::internals::tls::read_certificate;
 
 /// A certificate, so that the fuzzer begins with something that has names.
 const SAMPLE: &[u8] = include_bytes!("../corpus/certificate/sample");

@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
-use switchboard_core::codec::{Incoming, Message, Request, decode};
+use switchboard_core::codec::{Incoming, Message, RequestObject, decode};
 use switchboard_core::{Code, Json, Limits, Settings};
 use switchboard_tests::tree::Tree;
 
@@ -25,16 +25,14 @@ fn check(frame: &Bytes) {
 /// Nothing but the length of the frame, which is the fuzzer's to limit.
 fn unlimited() -> Settings {
     let most = usize::MAX;
-    let limits = Limits {
-        depth: most,
-        members: most,
-        number: most,
-        name: most,
-        id: most,
-        batch: most,
-        ..Limits::default()
-    };
-    Settings { limits, ..Settings::default() }
+    let limits = Limits::default()
+        .with_depth(most)
+        .with_members(most)
+        .with_number(most)
+        .with_name(most)
+        .with_id(most)
+        .with_batch(most);
+    Settings::default().with_limits(limits)
 }
 
 /// With the default limits nothing is taken that is refused without, and what is refused beside is no syntax error.
@@ -79,7 +77,7 @@ fn agree_on_one(message: &Message, tree: &Tree) {
     }
 }
 
-fn same_parts(request: &Request, tree: &Tree) {
+fn same_parts(request: &RequestObject, tree: &Tree) {
     assert!(matches!(tree.member("method"), Some(Tree::String(name)) if *name == request.method.as_str()));
     let params = tree.member("params").filter(|params| !matches!(params, Tree::Null));
     assert!(same(request.params.as_ref().map(Json::as_str), params), "{tree}");

@@ -28,7 +28,7 @@ static ROUTER: LazyLock<Arc<Router>> =
     LazyLock::new(|| Arc::new(demo::calm().build().expect("the names differ")));
 
 fn answer(body: &Bytes, versions: Versions) -> Answer {
-    let settings = Settings { profile: Profile::default().with_versions(versions), ..Settings::default() };
+    let settings = Settings::default().with_profile(Profile::default().with_versions(versions));
     let engine = Engine::new(ROUTER.clone(), settings);
     RUNTIME.with(|runtime| runtime.block_on(engine.exchange(body.clone(), &Context::default())))
 }

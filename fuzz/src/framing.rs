@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
-use switchboard_transport::framing::{Decoder, Framing};
+use switchboard_transport::framing::{FrameDecoder, Framing};
 
 const LIMIT: usize = 64;
 
@@ -19,7 +19,7 @@ fuzz_target!(|input: (u8, u8, &[u8])| {
 
 /// The frames of these bytes in pieces of this size, and what ended them.
 fn frames(framing: Framing, bytes: &[u8], size: usize) -> (Vec<Bytes>, Option<String>) {
-    let mut decoder = Decoder::new(framing, LIMIT);
+    let mut decoder = FrameDecoder::new(framing, LIMIT);
     let mut frames = Vec::new();
     for piece in bytes.chunks(size) {
         decoder.feed(piece);

@@ -1,5 +1,6 @@
 //! Sends any bytes to two servers, of which only one has the fast path for plain requests. Their answers must be identical,
-//! except for dates and addresses.
+//! except for dates and addresses. The first byte of an input chooses the options of the servers and where the rest is cut
+//! into two writes.
 
 #![no_main]
 
@@ -10,7 +11,9 @@ use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
 use switchboard_core::{ErrorObject, Router, Settings, Tap};
-use switchboard_transport::http::{Cors, Endpoint, Hosts, Options, Origins, Server, StatusMapping};
+use switchboard_transport::http::{
+    Cors, Endpoint, EndpointOptions, Hosts, HttpServer, Origins, StatusMapping,
+};
 use switchboard_transport::server::ServerOptions;
 use tokio::runtime::{Builder, Runtime};
 
@@ -30,9 +33,10 @@ const LAST: &[u8] =
 const REQUEST_TIME: Duration = Duration::from_millis(50);
 
 fuzz_target!(|bytes: &[u8]| {
-    let Some((which, requests)) = bytes.split_first() else { return };
-    let (plain, hyper) = SERVERS.pairs[usize::from(*which) % SERVERS.pairs.len()];
-    if let (Some(said), Some(said_by_hyper)) = (talk(plain, requests), talk(hyper, requests)) {
+    let Some((first, requests)) = bytes.split_first() else { return };
+    let (plain, hyper) = SERVERS.pairs[usize::from(first & 0x0f)];
+    let cut = requests.len() * usize::from(first >> 4) / 16;
+    if let (Some(said), Some(said_by_hyper)) = (talk(plain, requests, cut), talk(hyper, requests, cut)) {
         assert_eq!(String::from_utf8_lossy(&said), String::from_utf8_lossy(&said_by_hyper));
     }
 });
@@ -45,13 +49,13 @@ struct Servers {
 
 static SERVERS: LazyLock<Servers> = LazyLock::new(|| {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
-    let pairs = all_options().into_iter().map(|options| {
+    let pairs = all_options().map(|options| {
         let serve = |tap| {
             // A tap sees what hyper reads and writes, so with one nothing is plain.
-            let settings = Settings { tap, ..Settings::default() };
-            let times = ServerOptions { header_time: REQUEST_TIME, ..ServerOptions::default() };
+            let settings = Settings::default().with_tap(tap);
+            let times = ServerOptions::default().with_header_time(REQUEST_TIME);
             let server =
-                runtime.block_on(Server::bind("127.0.0.1:0")).expect("a free port").with_options(times);
+                runtime.block_on(HttpServer::bind("127.0.0.1:0")).expect("a free port").with_options(times);
             let address = server.local_addr();
             runtime.spawn(server.serve_endpoint(
                 Endpoint::new(router()).with_options(options.clone()).with_settings(settings),
@@ -69,34 +73,40 @@ fn router() -> Router {
     router.build().expect("there is one name")
 }
 
-fn all_options() -> [Options; 3] {
-    let body_time = REQUEST_TIME;
-    [
-        Options { body_time, ..Options::default() },
-        Options {
-            body_time,
-            cors: Some(Cors::default()),
-            status: StatusMapping::Draft2008,
-            ..Options::default()
-        },
-        Options {
-            body_time,
-            hosts: Hosts::any(),
-            origins: Origins::any(),
-            cors: Some(Cors::default()),
-            ..Options::default()
-        },
-    ]
+/// Every combination of the options that change how a request is answered, by the bits of its number.
+fn all_options() -> impl Iterator<Item = EndpointOptions> {
+    (0..16).map(|bits| {
+        let has = |bit: u8| bits & bit != 0;
+        let mut options = EndpointOptions::default().with_body_time(REQUEST_TIME);
+        options.cors = has(1).then(Cors::default);
+        if has(2) {
+            options.status = StatusMapping::Draft2008;
+        }
+        if has(4) {
+            options.hosts = Hosts::any();
+        }
+        if has(8) {
+            options.origins = Origins::any();
+        }
+        options
+    })
 }
 
 /// Everything a server answers to these bytes. `None` if the answer may be lost, because the server closed the connection
 /// before it had read all of them.
-fn talk(address: SocketAddr, requests: &[u8]) -> Option<Vec<u8>> {
+fn talk(address: SocketAddr, requests: &[u8], cut: usize) -> Option<Vec<u8>> {
     let own = address.to_string();
     let mut stream = TcpStream::connect(address).expect("the server listens");
     stream.set_read_timeout(Some(PATIENCE)).expect("a time that is not zero");
+    stream.set_nodelay(true).expect("it is a TCP stream");
+    let (before, behind) = requests.split_at(cut);
     // The server may have closed the connection already.
-    let _ = stream.write_all(&replaced(&[requests, LAST].concat(), HOST, own.as_bytes()));
+    let _ = stream.write_all(&replaced(before, HOST, own.as_bytes()));
+    if cut > 0 {
+        // So that the server, which has a thread of its own, gets to read the first part alone.
+        std::thread::yield_now();
+    }
+    let _ = stream.write_all(&replaced(&[behind, LAST].concat(), HOST, own.as_bytes()));
     let mut said = Vec::new();
     if let Err(error) = stream.read_to_end(&mut said) {
         assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}");

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use switchboard_transport::http::sse::{Parser, Piece, TooLong};
+use switchboard_transport::internals::sse::{Parser, Piece, TooLong};
 
 const LIMIT: usize = 256;
 
@@ -29,8 +29,8 @@ fn read<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Read {
         }
     }
     for (piece, _) in &pieces {
-        let (Piece::Comment(text) | Piece::Event(switchboard_transport::http::sse::Event { data: text, .. })) =
-            piece;
+        let (Piece::Comment(text)
+        | Piece::Event(switchboard_transport::internals::sse::Event { data: text, .. })) = piece;
         // What is not UTF-8 is replaced by three bytes for each.
         assert!(text.len() <= 3 * LIMIT, "{piece:?}");
     }

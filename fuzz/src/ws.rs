@@ -4,7 +4,8 @@
 
 use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
-use switchboard_transport::ws::{Decoder, Received, Role, Violation};
+use switchboard_transport::internals::ws::{Decoded, MessageDecoder, Role};
+use switchboard_transport::ws::Violation;
 
 /// Messages may be this long.
 const LIMIT: usize = 1000;
@@ -19,19 +20,19 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-fn decode(role: Role, bytes: &[u8], chunk: usize) -> (Vec<Received>, Option<Violation>) {
-    let mut decoder = Decoder::new(role, LIMIT);
+fn decode(role: Role, bytes: &[u8], chunk: usize) -> (Vec<Decoded>, Option<Violation>) {
+    let mut decoder = MessageDecoder::new(role, LIMIT);
     let (mut unread, mut all) = (BytesMut::new(), Vec::new());
     for chunk in bytes.chunks(chunk) {
         unread.extend_from_slice(chunk);
         loop {
             match decoder.next(&mut unread) {
-                Ok(Received::More(missing)) => {
+                Ok(Decoded::More(missing)) => {
                     assert!(missing > 0);
                     break;
                 }
                 Ok(received) => {
-                    if let Received::Message(_, message) = &received {
+                    if let Decoded::Message(_, message) = &received {
                         assert!(message.len() <= LIMIT);
                     }
                     all.push(received);

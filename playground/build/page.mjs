@@ -50,15 +50,15 @@ const policy =
     "trusted-types 'none'",
   ].join('; ') + '\n';
 const page = gzipSync(html, { level: 9 });
-if (page.length >= LIMIT) fail(`the page has ${page.length} bytes compressed, and may have less than ${LIMIT}`);
+if (page.length >= LIMIT) fail(`the page has ${page.length} bytes compressed; the limit is ${LIMIT}`);
 
 const files = { page: new URL('playground.html.gz', built), policy: new URL('content-security-policy.txt', built) };
 if (process.argv.includes('--check')) {
   const kept = [gunzipSync(await readFile(files.page)).toString(), await readFile(files.policy, 'utf8')];
   // Not the compressed bytes: they are another matter with another version of zlib.
   if (kept[0] !== html || kept[1] !== policy)
-    fail('the page that is kept is not what its source gives: run `npm run build` in playground/');
-  console.log(`the page is as its source gives it: ${page.length} bytes compressed`);
+    fail('crates/playground/built differs from what the source builds: run `npm run build` in playground/');
+  console.log(`crates/playground/built is up to date: ${page.length} bytes compressed`);
 } else {
   await mkdir(built, { recursive: true });
   await writeFile(files.page, page);
@@ -80,7 +80,7 @@ async function copyrights(inputs) {
     const licence = await readFile(new URL(`node_modules/${name}/LICENSE`, folder), 'utf8');
     const found = /(Copyright [^\n]+)\s+(Permission is hereby granted[^]+)$/.exec(licence.replaceAll('\r', ''));
     const { license } = JSON.parse(await readFile(new URL(`node_modules/${name}/package.json`, folder), 'utf8'));
-    if (!found || license !== 'MIT') fail(`${name} is not under the MIT licence, as all that is part of the page must be`);
+    if (!found || license !== 'MIT') fail(`${name} is not under the MIT licence, which everything in the page must be`);
     holders.push(`${name}: ${found[1].trim()}`);
     terms = found[2].trim();
   }

@@ -6,24 +6,25 @@ import { fromFragment } from './share.js';
 import { discover, discovery } from './state/catalog.js';
 import { chooseFirst, view } from './state/draft.js';
 import { OWN } from './state/settings.js';
-import { sendBroken, sendDraft } from './state/traffic.js';
+import { sendStep } from './state/lesson.js';
+import { send } from './state/message.js';
 import { App } from './ui/app.js';
 import { say } from './ui/copy.js';
 import { restore } from './ui/history-list.js';
 import { showPane } from './ui/panes.js';
 import { source } from './ui/sidebar.js';
 
-/** Prepares the call of a link. It is not sent: whoever made the link may want what its reader does not. */
+/** Prepares the call of a link. It is not sent: its author may want what its reader does not. */
 function openLink(): void {
   const shared = fromFragment(location.hash);
   if (!shared) return;
   const read = readEndpoint(shared.endpoint ?? OWN, OWN);
-  if ('problem' in read) return say('The link names an endpoint that cannot be called');
+  if ('problem' in read) return say('The endpoint in this link cannot be called');
   const isOwn = read.url.href === OWN;
-  // Not even what it serves is asked of a server that only the link names.
+  // A server that only the link names is not even asked for its methods.
   if (!isOwn) discovery.value = { state: 'unasked' };
   restore({ ...shared, endpoint: read.url.href }, isOwn);
-  if (!isOwn) say(`This link calls ${read.url.host}; nothing was sent yet`);
+  if (!isOwn) say(`This link calls ${read.url.host}. No request has been sent yet.`);
 }
 
 function isTyping(event: KeyboardEvent): boolean {
@@ -35,9 +36,8 @@ document.addEventListener('keydown', (event) => {
   if (document.querySelector('dialog[open]')) return;
   if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
     event.preventDefault();
-    if (view.value === 'broken') sendBroken();
-    else sendDraft();
-    showPane('answer');
+    if (view.value === 'lesson') sendStep();
+    else if (send()) showPane('answer');
   }
   if (event.key === '/' && !isTyping(event) && !event.ctrlKey && !event.metaKey && !event.altKey) {
     event.preventDefault();

@@ -1,11 +1,11 @@
-/** A call as a link: all but its headers stands in the fragment, which browsers do not send to servers. */
+/** A call as a link. Everything but its headers is in the fragment, which browsers do not send to servers. */
 
 import type { Transport } from './rpc/endpoint.js';
 import type { Version } from './rpc/message.js';
 
-/** What a link holds. */
+/** The contents of a link. */
 export interface Shared {
-  /** Where it goes; none means the server of the page. */
+  /** The endpoint; without one, the server of the page. */
   readonly endpoint: string | undefined;
   readonly transport: Transport;
   readonly version: Version;
@@ -32,7 +32,7 @@ export function toFragment(shared: Shared): string {
   return `#call=${btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')}`;
 }
 
-/** What a fragment holds, if it is one of ours. */
+/** The contents of a fragment, if it is one of ours. */
 export function fromFragment(fragment: string): Shared | undefined {
   const found = /^#call=([\w-]+)$/.exec(fragment.slice(0, LONGEST));
   if (!found?.[1]) return undefined;

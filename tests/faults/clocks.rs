@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use switchboard_core::reconnect::{Backoff, Options, ReconnectingPeer};
+use switchboard_core::reconnect::{Backoff, ReconnectOptions, ReconnectingPeer};
 use switchboard_core::{CallError, Code, Context, ErrorObject, Json, Method, Router, Settings};
 use tokio::sync::{Notify, mpsc};
 
@@ -97,8 +97,8 @@ async fn a_reconnecting_peer_that_waits_is_back_after_the_jump() {
         }
     };
     let hour = Duration::from_secs(60 * 60);
-    let backoff = Backoff { first: hour, longest: hour, jitter: 0.0, ..Backoff::default() };
-    let options = Options { backoff, connect_wait: 100 * DAY, ..Options::default() };
+    let backoff = Backoff::default().with_first(hour).with_longest(hour).with_jitter(0.0);
+    let options = ReconnectOptions::default().with_backoff(backoff).with_connect_wait(100 * DAY);
     let client = ReconnectingPeer::with_options(connect, options);
     let peer = client.peer();
     let call = tokio::spawn(peer.call::<[u8; 1]>("echo", [1]).timeout(100 * DAY).into_future());

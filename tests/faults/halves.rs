@@ -9,15 +9,15 @@ use switchboard_core::{CallError, Router, Service, Settings};
 use switchboard_tests::proxy::{Fault, Faults};
 use switchboard_transport::child::{self, Command};
 use switchboard_transport::framing::Framing;
-use switchboard_transport::stream::Options;
+use switchboard_transport::stream::StreamOptions;
 
 use crate::rig::{PLAIN, Running, connect, within};
 
 /// Hardly any delay between attempts.
-fn at_once() -> reconnect::Options {
+fn at_once() -> reconnect::ReconnectOptions {
     let ms = Duration::from_millis(1);
-    let backoff = Backoff { first: ms, longest: ms, ..Backoff::default() };
-    reconnect::Options { backoff, ..reconnect::Options::default() }
+    let backoff = Backoff::default().with_first(ms).with_longest(ms);
+    reconnect::ReconnectOptions::default().with_backoff(backoff)
 }
 
 /// A client that reconnects at once.
@@ -89,7 +89,7 @@ async fn a_call_is_made_again_when_a_child_ended_in_the_middle_of_it() {
                 .env("way", way)
                 .env("bytes", bytes.to_string())
                 .grace(Duration::from_millis(100));
-            let options = Options::new(Framing::Lines);
+            let options = StreamOptions::new(Framing::Lines);
             let child = child::reconnect(command, Arc::clone(&nothing), options, at_once());
             let call = child.peer().call::<String>("bounce", (0, "text")).repeatable();
             let outcome = within(call.into_future()).await;

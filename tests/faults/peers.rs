@@ -98,7 +98,7 @@ async fn streaming() -> (String, mpsc::UnboundedReceiver<()>, JoinSet<()>) {
         let (alarm, text) = (Alarm(alarm.clone()), "x".repeat(10 << 10));
         futures_util::stream::repeat(text).inspect(move |_| _ = &alarm)
     });
-    let options = ServerOptions { idle_time: Duration::from_millis(200), ..ServerOptions::default() };
+    let options = ServerOptions::default().with_idle_time(Duration::from_millis(200));
     let mut server = Server::new(Router::builder().add(endless).build().unwrap()).with_options(options);
     server.listen("http://127.0.0.1:0").await.unwrap();
     let url = server.urls().next().unwrap();
@@ -131,7 +131,7 @@ async fn who_asks_for_events_and_never_reads_them_is_let_go() {
 // SEC-L-14
 #[tokio::test]
 async fn who_calls_over_http_and_never_reads_is_let_go() {
-    let options = ServerOptions { idle_time: Duration::from_millis(200), ..ServerOptions::default() };
+    let options = ServerOptions::default().with_idle_time(Duration::from_millis(200));
     let server = Running::start_with("http://127.0.0.1:0", Settings::default(), options).await;
     let mut socket = TcpStream::connect(server.address).await.unwrap();
     let call =

@@ -75,7 +75,7 @@ impl Running {
         let (server, _) = secure::server_at(url, Arc::new(router), settings).await;
         let server = server.with_options(options);
         // A proxy has a port of its own, and so another name.
-        let server = server.with_http(http::Options { hosts: Hosts::any(), ..http::Options::default() });
+        let server = server.with_http(http::EndpointOptions::default().with_hosts(Hosts::any()));
         let url = server.urls().next().unwrap();
         let address = url.split(['/', '?']).nth(2).unwrap().parse().unwrap();
         let mut serving = JoinSet::new();
@@ -100,7 +100,7 @@ impl Running {
 }
 
 pub(crate) async fn connect(url: &str) -> Result<Peer, DialError> {
-    let tls = ClientTls::load(&ClientFiles { trust: Trust::Anybody, ..ClientFiles::default() }).unwrap();
+    let tls = ClientTls::load(&ClientFiles::default().with_trust(Trust::Anybody)).unwrap();
     within(Dial::new(url).unwrap().with_tls(tls).connect()).await
 }
 

@@ -94,15 +94,15 @@ async fn a_notification_holds_back_what_comes_after_it() {
     check(batch, 1, &Settings::default());
     let mut profile = Profile::default();
     profile.ordered_notifications = false;
-    check(batch, 2, &Settings { profile, ..Settings::default() });
+    check(batch, 2, &Settings::default().with_profile(profile));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_takes_too_long_is_dropped() {
     for method in ["hang", "stall"] {
         let alive = Alive::default();
-        let limits = Limits { call_time: Duration::from_secs(1), ..Limits::default() };
-        let settings = Settings { limits, ..Settings::default() };
+        let limits = Limits::default().with_call_time(Duration::from_secs(1));
+        let settings = Settings::default().with_limits(limits);
         let body = format!(r#"{{"jsonrpc":"2.0","method":"{method}","id":1}}"#);
         let answer = ask(stuck(&alive), body, &settings).await;
         assert_eq!(code(answer.as_deref()), -32003, "{method}");

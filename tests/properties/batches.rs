@@ -48,8 +48,8 @@ proptest! {
         let body: Vec<_> = entries.iter().enumerate().map(entry).collect();
         let expected: Vec<_> = entries.iter().enumerate().filter_map(answered).collect();
 
-        let limits = Limits { batch_concurrency, ..Limits::default() };
-        let mut settings = Settings { limits, ..Settings::default() };
+        let limits = Limits::default().with_batch_concurrency(batch_concurrency);
+        let mut settings = Settings::default().with_limits(limits);
         settings.profile.ordered_notifications = ordered_notifications;
         let answer = ask(router(), format!("[{}]", body.join(",")), &settings);
         let expected = (!expected.is_empty()).then(|| format!("[{}]", expected.join(",")));

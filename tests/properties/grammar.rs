@@ -15,8 +15,8 @@ fn is_json(bytes: &[u8]) -> bool {
 fn check(bytes: Vec<u8>) -> Result<(), TestCaseError> {
     let expected = is_json(&bytes);
     let shown = String::from_utf8_lossy(&bytes).into_owned();
-    let limits = Limits { depth: usize::MAX, number: usize::MAX, ..Limits::default() };
-    let settings = Settings { limits, ..Settings::default() };
+    let limits = Limits::default().with_depth(usize::MAX).with_number(usize::MAX);
+    let settings = Settings::default().with_limits(limits);
     let found = decode(&bytes.clone().into(), &settings);
     let ours = !matches!(&found, Err(error) if error.code == Code::PARSE_ERROR);
     prop_assert_eq!(ours, expected, "{}: {:?}", shown, found);

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
-use switchboard_core::codec::{Incoming, Message, Outcome, decode};
+use switchboard_core::codec::{Incoming, Message, ResponseOutcome, decode};
 use switchboard_core::{
     Call, Code, ErrorObject, Id, Json, Members, Reply, ReplyFuture, Settings, service_fn,
 };
@@ -65,7 +65,7 @@ proptest! {
         let read = decode(&answer.into(), &Settings::default()).unwrap();
         let Incoming::Single(Message::Response(response)) = read else { panic!("{read:?}") };
         prop_assert_eq!(response.id.as_str(), "1");
-        let Outcome::Value(found) = response.outcome else { panic!("{:?}", response.outcome) };
+        let ResponseOutcome::Value(found) = response.outcome else { panic!("{:?}", response.outcome) };
         prop_assert_eq!(found.as_str(), result);
     }
 
@@ -83,7 +83,7 @@ proptest! {
         let answer = ask(service, r#"{"jsonrpc":"2.0","method":"m","id":1}"#, &Settings::default()).unwrap();
         let read = decode(&answer.into(), &Settings::default()).unwrap();
         let Incoming::Single(Message::Response(response)) = read else { panic!("{read:?}") };
-        let Outcome::Error(found) = response.outcome else { panic!("{:?}", response.outcome) };
+        let ResponseOutcome::Error(found) = response.outcome else { panic!("{:?}", response.outcome) };
         prop_assert_eq!(found, error);
     }
 }

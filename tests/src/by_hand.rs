@@ -12,7 +12,8 @@ use bytes::{Bytes, BytesMut};
 use switchboard_core::{Limits, Service, Settings};
 use switchboard_transport::framing::{self, Framing};
 use switchboard_transport::http;
-use switchboard_transport::stream::Options;
+use switchboard_transport::internals::ws::{Decoded, MessageDecoder};
+use switchboard_transport::stream::StreamOptions;
 use switchboard_transport::{stdio, ws};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::unix::pipe;
@@ -50,8 +51,8 @@ pub struct Receiving {
 }
 
 enum Decoder {
-    WebSocket(ws::Decoder, BytesMut),
-    Stream(framing::Decoder),
+    WebSocket(MessageDecoder, BytesMut),
+    Stream(framing::FrameDecoder),
 }
 
 /// A server in this process, or a child.
@@ -78,8 +79,8 @@ impl Duplex {
     /// When the system has no room for it.
     pub async fn by_hand(self, outbox: usize) -> ByHand {
         let service: Arc<dyn Service> = Arc::new(equals());
-        let limits = Limits { in_flight: 1, outbox, send_time: SEND_TIME, ..Limits::default() };
-        let settings = Settings { limits, ..Settings::default() };
+        let limits = Limits::default().with_in_flight(1).with_outbox(outbox).with_send_time(SEND_TIME);
+        let settings = Settings::default().with_limits(limits);
         match self {
             Duplex::Url(url) => at_url(url, service, settings).await,
             Duplex::Unix => {
@@ -91,7 +92,7 @@ impl Duplex {
             Duplex::Stdio => {
                 let (to, stdin) = pipe::pipe().unwrap();
                 let (stdout, from) = pipe::pipe().unwrap();
-                let options = Options::new(Framing::Lines).with_settings(settings);
+                let options = StreamOptions::new(Framing::Lines).with_settings(settings);
                 let mut tasks = JoinSet::new();
                 // How it ends is seen by the client.
                 tasks.spawn(async move { drop(stdio::serve_on(stdin, stdout, service, &options).await) });
@@ -118,8 +119,8 @@ type Door = (String, Arc<rustls::ClientConfig>);
 async fn serve(url: &str, service: Arc<dyn Service>, settings: Settings) -> (Door, Serving) {
     let (server, config) = secure::server_at(url, service, settings).await;
     // A client by hand does not say farewell.
-    let websocket = ws::Options { close_time: Duration::from_millis(100), ..ws::Options::default() };
-    let server = server.with_http(http::Options { websocket: Some(websocket), ..http::Options::default() });
+    let websocket = ws::WebSocketOptions::default().with_close_time(Duration::from_millis(100));
+    let server = server.with_http(http::EndpointOptions::default().with_websocket(Some(websocket)));
     let url = server.urls().next().unwrap();
     let mut tasks = JoinSet::new();
     tasks.spawn(server.serve());
@@ -161,7 +162,7 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let decoder = Decoder::Stream(framing::Decoder::new(framing, 64 << 20));
+    let decoder = Decoder::Stream(framing::FrameDecoder::new(framing, 64 << 20));
     let receiving = Receiving { reader: Box::new(reader), decoder };
     let sending = Sending { writer: Box::new(writer), framing: Some(framing) };
     ByHand { sending, receiving, url, _serving: serving }
@@ -195,9 +196,9 @@ impl Receiving {
             let message = match &mut self.decoder {
                 Decoder::Stream(decoder) => decoder.next_frame().expect("the server keeps to the framing"),
                 Decoder::WebSocket(decoder, unread) => match decoder.next(unread).expect("it keeps to it") {
-                    ws::Received::Message(_, message) => Some(message),
-                    ws::Received::Close(_) => return None,
-                    ws::Received::More(_) => None,
+                    Decoded::Message(_, message) => Some(message),
+                    Decoded::Close(_) => return None,
+                    Decoded::More(_) => None,
                     _ => continue,
                 },
             };

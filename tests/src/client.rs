@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use switchboard_core::Settings;
-use switchboard_core::codec::{Incoming, Message, Outcome, decode};
+use switchboard_core::codec::{Incoming, Message, ResponseOutcome, decode};
 use switchboard_core::{
     CallError, Connection, Engine, ErrorObject, FrameSink, FrameSource, Id, Json, Origin, Router,
 };
@@ -82,9 +82,9 @@ impl Client for Codec {
                 return Verdict::Ignored;
             }
             match response.outcome {
-                Outcome::Value(json) | Outcome::Stream(json, _) => Verdict::Accepted(json),
-                Outcome::Error(error) => Verdict::Failed(error),
-                Outcome::Broken(_) => Verdict::Closed,
+                ResponseOutcome::Value(json) | ResponseOutcome::Stream(json, _) => Verdict::Accepted(json),
+                ResponseOutcome::Error(error) => Verdict::Failed(error),
+                ResponseOutcome::Broken(_) => Verdict::Closed,
             }
         })
     }

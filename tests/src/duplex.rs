@@ -11,7 +11,7 @@ use switchboard_core::{
 };
 use switchboard_transport::child::{self, Command};
 use switchboard_transport::framing::Framing;
-use switchboard_transport::stream::{self, Options};
+use switchboard_transport::stream::{self, StreamOptions};
 use switchboard_transport::tls::{ClientFiles, ClientTls, Trust};
 use switchboard_transport::{Dial, running, stdio};
 use tokio::net::unix::pipe;
@@ -82,7 +82,7 @@ impl Duplex {
             Duplex::Stdio => {
                 let (to, stdin) = pipe::pipe().unwrap();
                 let (stdout, from) = pipe::pipe().unwrap();
-                let options = Options::new(Framing::Lines).with_settings(settings);
+                let options = StreamOptions::new(Framing::Lines).with_settings(settings);
                 let (theirs, their_options) = (Arc::clone(&service), options.clone());
                 let mut serving = JoinSet::new();
                 serving.spawn(async move {
@@ -93,7 +93,7 @@ impl Duplex {
                 Open { peer: running::run(connection), _serving: serving }
             }
             Duplex::Child(program) => {
-                let options = Options::new(Framing::Lines).with_settings(settings);
+                let options = StreamOptions::new(Framing::Lines).with_settings(settings);
                 let command = Command::new(program).grace(Duration::from_millis(200));
                 let peer = child::connect(&command, service, &options).await.unwrap();
                 Open { peer, _serving: JoinSet::new() }
@@ -115,7 +115,7 @@ async fn serve(url: &str, service: Arc<dyn Service>, settings: Settings) -> Open
     let url = server.urls().next().unwrap();
     let mut serving = JoinSet::new();
     serving.spawn(server.serve());
-    let tls = ClientTls::load(&ClientFiles { trust: Trust::Anybody, ..ClientFiles::default() }).unwrap();
+    let tls = ClientTls::load(&ClientFiles::default().with_trust(Trust::Anybody)).unwrap();
     let dial = Dial::new(&url).unwrap().with_service(service).with_settings(settings).with_tls(tls);
     Open { peer: dial.connect().await.unwrap(), _serving: serving }
 }
@@ -123,8 +123,8 @@ async fn serve(url: &str, service: Arc<dyn Service>, settings: Settings) -> Open
 /// The smallest limits with which a call can still be made.
 #[must_use]
 pub fn smallest() -> Settings {
-    let limits = Limits { in_flight: 1, outbox: 1 << 10, subscriptions: 1, items: 1, ..Limits::default() };
-    Settings { limits, ..Settings::default() }
+    let limits = Limits::default().with_in_flight(1).with_outbox(1 << 10).with_subscriptions(1).with_items(1);
+    Settings::default().with_limits(limits)
 }
 
 /// Methods with which both sides keep each other busy.

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use switchboard_transport::ws::{Close, Decoder, Kind, Received, Role};
+use switchboard_transport::internals::ws::{Decoded, MessageDecoder, MessageKind, Role};
+use switchboard_transport::ws::Close;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -14,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub struct Socket {
     stream: TcpStream,
-    decoder: Decoder,
+    decoder: MessageDecoder,
     unread: BytesMut,
     /// The close frame that came, if one did.
     pub closed: Option<Option<Close>>,
@@ -42,8 +43,8 @@ impl Socket {
     }
 
     /// Sends a message as one frame. What the server has closed takes nothing, which is seen when reading.
-    pub async fn send(&mut self, kind: Kind, message: &[u8]) {
-        let opcode = if kind == Kind::Text { 1 } else { 2 };
+    pub async fn send(&mut self, kind: MessageKind, message: &[u8]) {
+        let opcode = if kind == MessageKind::Text { 1 } else { 2 };
         self.send_raw(&frame(0x80 | opcode, message)).await;
     }
 
@@ -59,7 +60,7 @@ impl Socket {
 
     /// Whether a ping comes, before anything else.
     pub async fn is_pinged(&mut self) -> bool {
-        matches!(self.next().await, Some(Received::Ping(_)))
+        matches!(self.next().await, Some(Decoded::Ping(_)))
     }
 
     /// Whether the connection ends, whatever comes before.
@@ -70,11 +71,11 @@ impl Socket {
     }
 
     /// The next message; none if the connection ends before.
-    pub async fn receive(&mut self) -> Option<(Kind, Bytes)> {
+    pub async fn receive(&mut self) -> Option<(MessageKind, Bytes)> {
         loop {
             match self.next().await? {
-                Received::Message(kind, message) => return Some((kind, message)),
-                Received::Close(_) => return None,
+                Decoded::Message(kind, message) => return Some((kind, message)),
+                Decoded::Close(_) => return None,
                 _ => {}
             }
         }
@@ -85,17 +86,17 @@ impl Socket {
     /// # Panics
     ///
     /// When the server breaks the protocol.
-    async fn next(&mut self) -> Option<Received> {
+    async fn next(&mut self) -> Option<Decoded> {
         loop {
             match self.decoder.next(&mut self.unread).expect("the server keeps to the protocol") {
-                Received::More(_) => {
+                Decoded::More(_) => {
                     if within(self.stream.read_buf(&mut self.unread)).await.unwrap_or(0) == 0 {
                         return None;
                     }
                 }
-                Received::Close(close) => {
+                Decoded::Close(close) => {
                     self.closed = Some(close.clone());
-                    return Some(Received::Close(close));
+                    return Some(Decoded::Close(close));
                 }
                 other => return Some(other),
             }
@@ -141,8 +142,8 @@ pub async fn upgrade(
 
 /// What reads the messages of a server.
 #[must_use]
-pub fn decoder() -> Decoder {
-    Decoder::new(Role::Client, 64 << 20)
+pub fn decoder() -> MessageDecoder {
+    MessageDecoder::new(Role::Client, 64 << 20)
 }
 
 /// A frame of a client: its first byte, and a payload, masked.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use futures_util::{SinkExt, StreamExt};
 use switchboard_core::{CallError, ErrorObject, Json, Router, Settings};
 use switchboard_tests::demo;
-use switchboard_transport::http::Server;
-use switchboard_transport::ws::{self, ClientOptions, ConnectError};
+use switchboard_transport::http::HttpServer;
+use switchboard_transport::ws::{self, ConnectError, WebSocketClientOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -17,12 +17,12 @@ fn nothing() -> Arc<Router> {
 }
 
 async fn connect(url: &str) -> Result<switchboard_core::Peer, ConnectError> {
-    ws::connect(url, nothing(), Arc::new(Settings::default()), &ClientOptions::default()).await
+    ws::connect(url, nothing(), Arc::new(Settings::default()), &WebSocketClientOptions::default()).await
 }
 
 #[tokio::test]
 async fn a_foreign_client_is_answered_in_the_kind_it_uses() {
-    let server = Server::bind("127.0.0.1:0").await.unwrap();
+    let server = HttpServer::bind("127.0.0.1:0").await.unwrap();
     let url = format!("ws://{}/rpc/ws", server.local_addr());
     let mut tasks = JoinSet::new();
     tasks.spawn(server.serve(demo::router()));
@@ -90,13 +90,16 @@ async fn a_call_under_way_learns_why_the_far_side_closed() {
         while socket.next().await.is_some() {}
     });
     let error = connect(&url).await.unwrap().call::<u8>("ask", [1]).await.unwrap_err();
-    assert!(matches!(&error, CallError::Closed(why) if why.contains("it closed the connection")), "{error}");
+    assert!(
+        matches!(&error, CallError::Closed(why) if why.contains("closed the connection: without a code")),
+        "{error}"
+    );
     tasks.join_next().await.unwrap().unwrap();
 }
 
 #[tokio::test]
 async fn our_client_and_our_server_understand_each_other() {
-    let server = Server::bind("127.0.0.1:0").await.unwrap();
+    let server = HttpServer::bind("127.0.0.1:0").await.unwrap();
     let url = format!("ws://{}/", server.local_addr());
     let mut tasks = JoinSet::new();
     tasks.spawn(server.serve(demo::router()));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use switchboard_core::{ErrorObject, Limits, Router, Settings};
 use switchboard_tests::socket::{Socket, frame};
-use switchboard_transport::http::{Endpoint, Options, Server};
+use switchboard_transport::http::{Endpoint, EndpointOptions, HttpServer};
 use switchboard_transport::server::Handle;
 use switchboard_transport::ws;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -22,17 +22,17 @@ struct Serving {
     tasks: JoinSet<()>,
 }
 
-async fn serve(limits: Limits, websocket: ws::Options) -> Serving {
+async fn serve(limits: Limits, websocket: ws::WebSocketOptions) -> Serving {
     let router = Router::builder()
         .method("add", |(a, b): (i64, i64), _| Ok::<_, ErrorObject>(a + b))
         .method("text", |(n,): (usize,), _| Ok::<_, ErrorObject>("x".repeat(n)))
         .async_method("hang", |(): (), _| std::future::pending::<Result<(), ErrorObject>>())
         .build()
         .unwrap();
-    let server = Server::bind("127.0.0.1:0").await.unwrap();
-    let options = Options { websocket: Some(websocket), ..Options::default() };
+    let server = HttpServer::bind("127.0.0.1:0").await.unwrap();
+    let options = EndpointOptions::default().with_websocket(Some(websocket));
     let endpoint =
-        Endpoint::new(router).with_settings(Settings { limits, ..Settings::default() }).with_options(options);
+        Endpoint::new(router).with_settings(Settings::default().with_limits(limits)).with_options(options);
     let (address, handle) = (server.local_addr(), server.handle());
     let mut tasks = JoinSet::new();
     tasks.spawn(server.serve_endpoint(endpoint));
@@ -46,15 +46,15 @@ impl Serving {
 }
 
 async fn usual() -> Serving {
-    serve(Limits::default(), ws::Options::default()).await
+    serve(Limits::default(), ws::WebSocketOptions::default()).await
 }
 
 // JT-01
 #[tokio::test]
 async fn every_violation_is_told_by_its_code() {
-    let limits = Limits { frame: 1000, reply: 1000, batch_reply: 1000, ..Limits::default() };
+    let limits = Limits::default().with_frame(1000).with_reply(1000).with_batch_reply(1000);
     let longest = limits.longest_frame();
-    let serving = serve(limits, ws::Options::default()).await;
+    let serving = serve(limits, ws::WebSocketOptions::default()).await;
     let mut announced = frame(0x81, b"");
     announced.truncate(1);
     announced.push(0x80 | 127);
@@ -141,7 +141,7 @@ async fn a_close_within_a_message_ends_the_connection() {
 // SEC-Z-02
 #[tokio::test]
 async fn a_message_that_drips_is_ended() {
-    let options = ws::Options { message_time: Duration::from_millis(50), ..ws::Options::default() };
+    let options = ws::WebSocketOptions::default().with_message_time(Duration::from_millis(50));
     let serving = serve(Limits::default(), options).await;
     let mut guest = serving.guest().await;
     guest.send_raw(&frame(0x81, ADD)[..10]).await;
@@ -152,7 +152,7 @@ async fn a_message_that_drips_is_ended() {
 #[tokio::test]
 async fn a_silent_far_side_is_pinged_and_then_closed() {
     let time = Duration::from_millis(20);
-    let options = ws::Options { ping_time: Some(time), pong_time: time, ..ws::Options::default() };
+    let options = ws::WebSocketOptions::default().with_ping_time(Some(time)).with_pong_time(time);
     let serving = serve(Limits::default(), options).await;
     let mut guest = serving.guest().await;
     assert!(guest.is_pinged().await);
@@ -161,8 +161,8 @@ async fn a_silent_far_side_is_pinged_and_then_closed() {
 
 #[tokio::test]
 async fn a_peer_that_never_reads_is_dropped() {
-    let limits = Limits { outbox: 64 << 10, send_time: Duration::from_secs(1), ..Limits::default() };
-    let serving = serve(limits, ws::Options::default()).await;
+    let limits = Limits::default().with_outbox(64 << 10).with_send_time(Duration::from_secs(1));
+    let serving = serve(limits, ws::WebSocketOptions::default()).await;
     let mut guest = serving.guest().await;
     let call = frame(0x81, br#"{"jsonrpc":"2.0","id":1,"method":"text","params":[1000000]}"#);
     // As much as no system keeps for a socket; the server stops reading, and gives up.
@@ -173,8 +173,8 @@ async fn a_peer_that_never_reads_is_dropped() {
 // JT-01
 #[tokio::test]
 async fn a_server_that_stops_says_so_and_cancels_what_hangs() {
-    let limits = Limits { drain_time: Duration::from_millis(100), ..Limits::default() };
-    let mut serving = serve(limits, ws::Options::default()).await;
+    let limits = Limits::default().with_drain_time(Duration::from_millis(100));
+    let mut serving = serve(limits, ws::WebSocketOptions::default()).await;
     let (mut idle, mut busy) = (serving.guest().await, serving.guest().await);
     busy.send_raw(&frame(0x81, br#"{"jsonrpc":"2.0","id":1,"method":"hang"}"#)).await;
     busy.send_raw(&frame(0x81, ADD)).await;
@@ -214,7 +214,7 @@ async fn a_handshake_is_refused_with_a_status_that_says_why() {
         assert!(answer.starts_with(&format!("HTTP/1.1 {expected} ")), "{request}\n{answer}");
         answer
     };
-    for path in ["/", "/rpc", "/jsonrpc", "/rpc/ws"] {
+    for path in ["/", "/rpc", "/jsonrpc", "/rpc/ws", "/ws"] {
         check(head(path, &format!("{version}{KEY}")), "101").await;
     }
     let own = format!("{version}{KEY}origin: http://{host}\r\nsec-websocket-protocol: a, jsonrpc\r\n");
@@ -254,7 +254,7 @@ async fn a_handshake_with_a_body_is_refused_and_nothing_of_it_is_read() {
         tcp.read_to_end(&mut answer).await.unwrap();
         let answer = String::from_utf8_lossy(&answer);
         assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
-        assert!(answer.contains("a request for a WebSocket has no body"), "{answer}");
+        assert!(answer.contains("a WebSocket handshake must not have a body"), "{answer}");
         assert_eq!(answer.matches("HTTP/1.1").count(), 1, "{answer}");
     }
 }
@@ -262,9 +262,9 @@ async fn a_handshake_with_a_body_is_refused_and_nothing_of_it_is_read() {
 // SEC-L-01
 #[tokio::test]
 async fn whoever_sends_too_much_is_told_how_much_a_call_may_have() {
-    let limits = Limits { frame: 1000, reply: 1000, batch_reply: 1000, ..Limits::default() };
+    let limits = Limits::default().with_frame(1000).with_reply(1000).with_batch_reply(1000);
     let longest = limits.longest_frame();
-    let serving = serve(limits, ws::Options::default()).await;
+    let serving = serve(limits, ws::WebSocketOptions::default()).await;
     for length in [1001, longest + 1] {
         let mut guest = serving.guest().await;
         let text = format!("\"{}\"", "x".repeat(length - 2));
@@ -286,8 +286,8 @@ async fn messages_behind_the_handshake_in_one_packet_are_answered() {
 #[tokio::test]
 async fn a_websocket_keeps_its_seat() {
     let router = Router::builder().build().unwrap();
-    let server = Server::bind("127.0.0.1:0").await.unwrap();
-    let options = switchboard_transport::server::ServerOptions { connections: 1, ..Default::default() };
+    let server = HttpServer::bind("127.0.0.1:0").await.unwrap();
+    let options = switchboard_transport::server::ServerOptions::default().with_connections(1);
     let address = server.local_addr();
     let mut tasks = JoinSet::new();
     tasks.spawn(server.with_options(options).serve(router));
@@ -301,8 +301,8 @@ async fn a_websocket_keeps_its_seat() {
 
 #[tokio::test]
 async fn calls_both_ways_pass_with_the_smallest_limits() {
-    let limits = Limits { in_flight: 1, ..Limits::default() };
-    let settings = Arc::new(Settings { limits: limits.clone(), ..Settings::default() });
+    let limits = Limits::default().with_in_flight(1);
+    let settings = Arc::new(Settings::default().with_limits(limits.clone()));
     let router = Router::builder()
         .async_method("there", |(n,): (u32,), cx: switchboard_core::Context| async move {
             if n == 0 {
@@ -313,14 +313,14 @@ async fn calls_both_ways_pass_with_the_smallest_limits() {
         })
         .build()
         .unwrap();
-    let server = Server::bind("127.0.0.1:0").await.unwrap();
+    let server = HttpServer::bind("127.0.0.1:0").await.unwrap();
     let url = format!("ws://{}/rpc", server.local_addr());
-    let endpoint = Endpoint::new(router).with_settings(Settings { limits, ..Settings::default() });
+    let endpoint = Endpoint::new(router).with_settings(Settings::default().with_limits(limits));
     let mut tasks = JoinSet::new();
     tasks.spawn(server.serve_endpoint(endpoint));
     let back =
         Router::builder().method("back", |(n,): (u32,), _| Ok::<_, ErrorObject>(n + 100)).build().unwrap();
-    let options = ws::ClientOptions::default();
+    let options = ws::WebSocketClientOptions::default();
     let peer = ws::connect(&url, Arc::new(back), settings, &options).await.unwrap();
     for _ in 0..100 {
         assert_eq!(peer.call::<u32>("there", (5,)).await.unwrap(), 105);

@@ -6,16 +6,16 @@ use crate::step::{Done, Failure};
 use crate::workspace;
 
 const HELP: &str = "\
-Compares Switchboard with other libraries, or holds it to its instruction budget.
+Compares Switchboard with other libraries, or checks its instruction budget.
 
 usage: cargo xtask bench [NAME] [--quick]
        cargo xtask bench --gate
 
 NAME       one comparison: http, batch, ws, stream, subscription, idle, in-process, large or instructions;
-           all of them without it
+           runs all of them by default
 --quick    fewer and shorter rounds
 --gate     count instructions and fail if one is over its budget
---help     this text
+--help     print this help
 
 Other arguments go to the benches' own program, `compare`.";
 
@@ -38,7 +38,7 @@ pub(crate) fn main(args: &[String]) -> Result<bool, Failure> {
         compare(args)?
     };
     if let Done::Skipped(why) = done {
-        println!("nothing was run: {why}");
+        println!("skipped: {why}");
     }
     Ok(true)
 }
@@ -56,7 +56,7 @@ fn count(options: &[&str]) -> Result<Done, Failure> {
         return Ok(Done::Skipped(why));
     }
     if !cfg!(target_os = "linux") {
-        return Ok(Done::Skipped("valgrind counts the instructions, and it is for Linux".to_owned()));
+        return Ok(Done::Skipped("instructions are counted with valgrind, which needs Linux".to_owned()));
     }
     needs::VALGRIND.ensure()?;
     // The programs start each other, so all of them must be there.

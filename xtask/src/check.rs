@@ -8,8 +8,12 @@ use crate::{deps, tidy, workspace};
 /// The steps of the quick loop, in the order in which they fail fastest.
 pub(crate) const STEPS: &[Step] = &[
     Step { name: "fmt", about: "the code is formatted", run: fmt },
-    Step { name: "tidy", about: "the files keep the house rules", run: tidy::run },
-    Step { name: "deps", about: "dependencies point down and carry allowed licences", run: deps::run },
+    Step { name: "tidy", about: "the files follow the style rules", run: tidy::run },
+    Step {
+        name: "deps",
+        about: "dependencies point down, and packages declare what they need",
+        run: deps::run,
+    },
     Step { name: "clippy", about: "no warnings, in any target with all features", run: clippy },
     Step { name: "docs", about: "the documentation builds without warnings", run: docs },
 ];

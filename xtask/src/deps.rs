@@ -4,10 +4,14 @@
 //! 2. The core is small and knows no transport.
 //! 3. Nothing pulls in a second TLS or a cryptography library we did not choose.
 //! 4. Every dependency comes from a registry and carries a licence we allow.
+//! 5. No package needs a newer Rust, through what it uses, than it states.
+//! 6. What is published says where it comes from, and contains its licences.
 
 mod graph;
 mod licences;
 mod order;
+mod publishing;
+mod rust_version;
 mod spdx;
 
 use std::collections::BTreeSet;
@@ -73,7 +77,7 @@ pub(crate) fn run() -> Result<Done, Failure> {
         0 => Ok(Done::Passed),
         n => Err(Failure::new(
             format!("{n} dependency findings"),
-            "do what each finding above says; the rules are in xtask/src/deps.rs",
+            "fix each finding above; the rules are in xtask/src/deps.rs",
         )),
     }
 }
@@ -86,6 +90,8 @@ fn findings(metadata: &Value, built: &BTreeSet<String>) -> Vec<String> {
     findings.extend(banned_findings(&graph, built));
     findings.extend(source_findings(&graph));
     findings.extend(licences::findings(&graph));
+    findings.extend(rust_version::findings(&graph));
+    findings.extend(publishing::findings(&graph));
     findings
 }
 
@@ -105,7 +111,7 @@ fn core_findings(graph: &Graph) -> Vec<String> {
         let asked = dependency.features.iter().filter(|_| name == "tokio");
         for feature in asked.filter(|feature| CORE_MUST_NOT_ASK_OF_TOKIO.contains(&feature.as_str())) {
             findings.push(format!(
-                "switchboard-core asks for the feature {feature} of tokio: what needs it belongs in a transport"
+                "switchboard-core enables the feature {feature} of tokio: move the code that needs it to a transport"
             ));
         }
     }
@@ -135,8 +141,8 @@ fn built(list: &str) -> Result<BTreeSet<String>, Failure> {
     match ["switchboard-core", "switchboard-cli"].iter().find(|name| !names.contains(**name)) {
         None => Ok(names),
         Some(name) => Err(Failure::new(
-            format!("`cargo tree` does not list {name}, so it cannot be asked what is built"),
-            "see what it prints, and mend built_list in xtask/src/deps.rs",
+            format!("`cargo tree` does not list {name}, so the dependencies cannot be checked"),
+            "check its output, and fix built_list in xtask/src/deps.rs",
         )),
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn run() -> Result<Done, Failure> {
 fn run_one(executable: &Path) -> Result<(), Failure> {
     let example = Program::at(executable).env("SWITCHBOARD_EXAMPLE_ONCE", "1");
     example.run_within(LIMIT).map_err(|failure| {
-        failure.advise("mend the example; one that serves ends itself if SWITCHBOARD_EXAMPLE_ONCE is 1")
+        failure.advise("fix the example; a server must exit by itself when SWITCHBOARD_EXAMPLE_ONCE is 1")
     })
 }
 
@@ -51,7 +51,7 @@ fn verify_declared(declared: &BTreeSet<PathBuf>) -> Result<(), Failure> {
     match sources.map(|path| plain(&path)).find(|path| !declared.contains(path)) {
         None => Ok(()),
         Some(path) => Err(Failure::new(
-            format!("{} is an example of no crate", path.display()),
+            format!("{} is not listed as an example of any crate", path.display()),
             "add an [[example]] with its path to the Cargo.toml of a crate",
         )),
     }

@@ -1,7 +1,8 @@
 //! The fuzz targets, built with libFuzzer on the stable toolchain and run.
 //!
-//! `cargo xtask test` runs each for a short time; `cargo xtask fuzz` runs one for as long as asked. Neither
-//! writes to the corpus in the repository: new inputs go to a temporary folder, crashes to `fuzz/artifacts`.
+//! `cargo xtask test` runs each for a short time; `cargo xtask fuzz` runs one for as long as asked. New inputs go to a temporary
+//! folder, crashes to `fuzz/artifacts`. With `--keep`, and after the long run of `--thorough`, the smallest set of new inputs that
+//! reaches new code is added to the corpus in the repository.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -16,18 +17,52 @@ use crate::{needs, summary};
 const HELP: &str = "\
 Runs one fuzz target of fuzz/.
 
-usage: cargo xtask fuzz TARGET [--seconds N]
+usage: cargo xtask fuzz TARGET [--seconds N] [--keep]
 
---seconds N    how long to run, 60 if not given; 0 is without end
+--seconds N    how long to run (default: 60; 0: no limit)
+--keep         add new inputs that reach new code to fuzz/corpus/TARGET
 --list         list the targets
---help         this text
+--help         print this help
 
 New inputs go to a temporary folder, crashes to fuzz/artifacts/TARGET.";
 
 const MANIFEST: &str = "fuzz/Cargo.toml";
 
 /// How long a target runs as part of `cargo xtask test`.
-const BRIEFLY: u32 = 6;
+const BRIEFLY: Amount = Amount::Seconds(6);
+
+/// How many inputs a thorough run tries over all targets.
+const MANY: u64 = 100_000_000;
+
+/// The part that targets have in [`MANY`], by how many inputs they try in a second: a target that talks to servers over sockets would take
+/// weeks for as many as the scanner reads in an hour. A target that is not named has the weight 50.
+const WEIGHTS: &[(&str, u64)] = &[
+    ("certificate", 60),
+    ("codec", 40),
+    ("exchange", 12),
+    ("framing", 60),
+    ("http_plain", 1),
+    ("metadata", 40),
+    ("openrpc", 20),
+    ("sse", 50),
+    ("url", 80),
+    ("ws", 60),
+];
+
+/// How long a target runs.
+#[derive(Clone, Copy)]
+enum Amount {
+    /// Without end if there are none.
+    Seconds(u32),
+    Inputs(u64),
+}
+
+/// What becomes of the inputs that a run found.
+#[derive(Clone, Copy, PartialEq)]
+enum Keep {
+    Nothing,
+    NewInputs,
+}
 
 /// What makes the compiler instrument the code for libFuzzer, with the checks of a debug build.
 const FLAGS: &[&str] = &[
@@ -46,6 +81,7 @@ const FLAGS: &[&str] = &[
 pub(crate) fn main(args: &[String]) -> Result<bool, Failure> {
     let mut target = None;
     let mut seconds = 60;
+    let mut keep = Keep::Nothing;
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
@@ -58,6 +94,7 @@ pub(crate) fn main(args: &[String]) -> Result<bool, Failure> {
                 return Ok(true);
             }
             "--seconds" => seconds = parse_seconds(&value(arg, args.next())?)?,
+            "--keep" => keep = Keep::NewInputs,
             name if !name.starts_with('-') && target.is_none() => target = Some(name.to_owned()),
             other => return Err(Failure::new(format!("unknown argument `{other}`"), "see `--help`")),
         }
@@ -65,24 +102,43 @@ pub(crate) fn main(args: &[String]) -> Result<bool, Failure> {
     let targets = targets()?;
     let Some(target) = target.filter(|target| targets.contains(target)) else {
         let advice = format!("name one of: {}", targets.join(", "));
-        return Err(Failure::new("no such fuzz target", advice));
+        return Err(Failure::new("unknown fuzz target", advice));
     };
     let host = build()?;
-    run_one(&host, &target, seconds)?;
+    run_one(&host, &target, Amount::Seconds(seconds), keep)?;
     Ok(true)
 }
 
 /// Builds all targets and runs each briefly.
 pub(crate) fn run_all() -> Result<Done, Failure> {
+    run_each(|_, _| BRIEFLY, Keep::Nothing)
+}
+
+/// Builds all targets and runs them until they have tried [`MANY`] inputs together.
+pub(crate) fn run_many() -> Result<Done, Failure> {
+    run_each(|target, targets| Amount::Inputs(share(target, targets)), Keep::NewInputs)
+}
+
+/// The inputs of [`MANY`] that a target tries.
+fn share(target: &str, targets: &[String]) -> u64 {
+    let weight = |target: &str| {
+        let named = WEIGHTS.iter().find(|(name, _)| *name == target);
+        named.map_or(50, |(_, weight)| *weight)
+    };
+    let total: u64 = targets.iter().map(|target| weight(target)).sum();
+    (MANY * weight(target)).div_ceil(total)
+}
+
+fn run_each(amount: impl Fn(&str, &[String]) -> Amount, keep: Keep) -> Result<Done, Failure> {
     if workspace::existing(MANIFEST).is_none() {
         return Ok(Done::Skipped("there is no fuzz/".to_owned()));
     }
     if cfg!(windows) {
-        return Ok(Done::Skipped("libFuzzer is run on Linux and macOS".to_owned()));
+        return Ok(Done::Skipped("libFuzzer needs Linux or macOS".to_owned()));
     }
     let targets = targets()?;
     let host = build()?;
-    step::all(targets.iter().map(|target| run_one(&host, target, BRIEFLY)))
+    step::all(targets.iter().map(|target| run_one(&host, target, amount(target, &targets), keep)))
 }
 
 fn parse_seconds(text: &str) -> Result<u32, Failure> {
@@ -118,25 +174,32 @@ fn host(version: &str) -> Result<String, Failure> {
 }
 
 /// Runs one target over its corpus.
-fn run_one(host: &str, target: &str, seconds: u32) -> Result<(), Failure> {
+fn run_one(host: &str, target: &str, amount: Amount, keep: Keep) -> Result<(), Failure> {
     let artifacts = format!("fuzz/artifacts/{target}/");
     let found = std::env::temp_dir().join(format!("switchboard-fuzz-{target}-{}", std::process::id()));
     make_folder(&workspace::root().join(&artifacts))?;
     make_folder(&found)?;
     let binary = PathBuf::from(format!("fuzz/target/{host}/release/{target}"));
     let program = Program::at(&binary)
-        .arg(format!("-max_total_time={seconds}"))
+        .arg(match amount {
+            Amount::Seconds(seconds) => format!("-max_total_time={seconds}"),
+            Amount::Inputs(count) => format!("-runs={count}"),
+        })
         .args(["-max_len=4096", "-rss_limit_mb=512"])
         .arg(format!("-artifact_prefix={artifacts}"))
         // libFuzzer writes to the first folder only.
         .arg(found.display().to_string());
     let corpus = format!("fuzz/corpus/{target}");
-    let program = if workspace::existing(&corpus).is_some() { program.arg(corpus) } else { program };
-    let result = stream(&program);
+    make_folder(&workspace::root().join(&corpus))?;
+    let mut result = stream(&program.arg(&corpus));
+    if result.is_ok() && keep == Keep::NewInputs {
+        let merge = Program::at(&binary).args(["-set_cover_merge=1", "-max_len=4096", &corpus]);
+        result = stream(&merge.arg(found.display().to_string()));
+    }
     let _ = fs::remove_dir_all(&found);
     result.map_err(|failure| {
         failure.advise(format!(
-            "the input is in {artifacts}; replay it with `{} {artifacts}FILE`, mend the code, and keep the \
+            "the input is in {artifacts}; replay it with `{} {artifacts}FILE`, fix the code, and keep the \
              input in fuzz/corpus/{target}",
             binary.display()
         ))
@@ -145,7 +208,10 @@ fn run_one(host: &str, target: &str, seconds: u32) -> Result<(), Failure> {
 
 fn make_folder(path: &Path) -> Result<(), Failure> {
     fs::create_dir_all(path).map_err(|error| {
-        Failure::new(format!("cannot make {}: {error}", path.display()), "make room or give write access")
+        Failure::new(
+            format!("cannot make {}: {error}", path.display()),
+            "free some disk space, or give write access",
+        )
     })
 }
 
@@ -160,9 +226,9 @@ fn stream(program: &Program) -> Result<(), Failure> {
             println!("    {line}");
         }
     }
-    let status = child.wait().map_err(|error| {
-        Failure::new(format!("`{program}` cannot be waited for: {error}"), "run it by hand")
-    })?;
+    let status = child
+        .wait()
+        .map_err(|error| Failure::new(format!("cannot wait for `{program}`: {error}"), "run it by hand"))?;
     program.expect_success(status)?;
     println!("    {}", summary::seconds(start.elapsed()));
     Ok(())
@@ -201,6 +267,22 @@ mod tests {
         assert!(!is_noise("#1048576\tpulse  cov: 34"));
         assert!(!is_noise("==5694== ERROR: libFuzzer: deadly signal"));
         assert!(!is_noise("Done 3945463 runs in 21 second(s)"));
+    }
+
+    #[test]
+    fn the_shares_of_all_targets_are_the_whole() {
+        let targets = ["codec", "exchange", "http_plain", "ws"].map(str::to_owned);
+        let total: u64 = targets.iter().map(|target| share(target, &targets)).sum();
+        assert!((MANY..MANY + 4).contains(&total), "{total}");
+        assert!(share("codec", &targets) > 30 * share("http_plain", &targets));
+    }
+
+    #[test]
+    fn every_weight_is_of_a_target() {
+        let targets = targets().unwrap();
+        for (name, _) in WEIGHTS {
+            assert!(targets.iter().any(|target| target == name), "{name}");
+        }
     }
 
     #[test]

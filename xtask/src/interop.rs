@@ -18,9 +18,7 @@ const HERE: &str = "tests/interop";
 /// Installs what is missing and runs the tests.
 pub(crate) fn run() -> Result<Done, Failure> {
     if !cfg!(unix) {
-        return Ok(Done::Skipped(
-            "Unix sockets are among the carriers, and links lead to the scripts".to_owned(),
-        ));
+        return Ok(Done::Skipped("it needs Unix sockets and symbolic links".to_owned()));
     }
     needs::NODE.ensure()?;
     needs::NPM.ensure()?;
@@ -62,7 +60,7 @@ fn install(
     let failed = |error: io::Error| {
         Failure::new(
             format!("{} cannot be filled: {error}", folder.display()),
-            "see that the folder can be written, or remove it, and run the step again",
+            "make the folder writable, or remove it, and run the step again",
         )
     };
     let mut wanted = Program::new(program).arg("--version").output()?;
@@ -112,7 +110,7 @@ fn python(folder: &Path) -> Result<(), Failure> {
 
 fn unreachable(failure: Failure) -> Failure {
     failure.advise(
-        "see that packages can be downloaded, and run the step again; or leave it out with `--skip interop`",
+        "check that packages can be downloaded, and run the step again; or skip it with `--skip interop`",
     )
 }
 

@@ -5,15 +5,19 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line program talks to its terminal")]
 
+mod autobahn;
 mod bench;
 mod check;
 mod deps;
 mod examples;
 mod features;
+mod floors;
 mod fuzz;
+mod install;
 mod interop;
 mod needs;
 mod options;
+mod package;
 mod playground;
 mod program;
 mod step;
@@ -37,7 +41,7 @@ commands:
   fuzz    run one fuzz target for as long as you like
   bench   run the comparisons or the instruction gate
 
-`cargo xtask COMMAND --help` says more.";
+`cargo xtask COMMAND --help` shows its options.";
 
 fn main() -> ExitCode {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
@@ -68,7 +72,7 @@ fn dispatch(command: &str, args: &[String]) -> Result<bool, Failure> {
             Ok(true)
         }
         other => Err(Failure::new(
-            format!("there is no command `{other}`"),
+            format!("unknown command `{other}`"),
             "run `cargo xtask help` for the list of commands",
         )),
     }

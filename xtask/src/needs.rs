@@ -33,7 +33,23 @@ pub(crate) const CXX: Need = Need {
 pub(crate) const CURL: Need = Need {
     programs: &["curl"],
     package: "curl",
-    purpose: "test HTTP with a client that is not ours",
+    purpose: "test HTTP with an independent client",
+    proof: &[],
+};
+
+/// Makes certificates, as the page on deploying says.
+pub(crate) const OPENSSL: Need = Need {
+    programs: &["openssl"],
+    package: "openssl",
+    purpose: "run the commands of docs/deploying.md",
+    proof: &[],
+};
+
+/// Stands before a server, as the page on deploying says.
+pub(crate) const NGINX: Need = Need {
+    programs: &["nginx"],
+    package: "nginx",
+    purpose: "run the commands of docs/deploying.md",
     proof: &[],
 };
 
@@ -49,7 +65,7 @@ pub(crate) const CHROMIUM: Need = Need {
 pub(crate) const NODE: Need = Need {
     programs: &["node"],
     package: "nodejs",
-    purpose: "meet libraries that are written for it",
+    purpose: "test against other libraries",
     proof: &["--version"],
 };
 
@@ -61,8 +77,16 @@ pub(crate) const NPM: Need =
 pub(crate) const PYTHON: Need = Need {
     programs: &["python3"],
     package: "python3-venv",
-    purpose: "meet libraries that are written for it",
+    purpose: "test against other libraries",
     proof: &["-c", "import ensurepip, venv"],
+};
+
+/// Builds C for a static program.
+pub(crate) const MUSL: Need = Need {
+    programs: &["musl-gcc"],
+    package: "musl-tools",
+    purpose: "build a static program, as docs/installing.md says",
+    proof: &[],
 };
 
 /// Counts instructions.

@@ -6,11 +6,11 @@ use crate::step::Failure;
 pub(crate) const HELP: &str = "\
 options:
   --only STEP    run only this step (may be repeated)
-  --skip STEP    leave this step out (may be repeated)
-  --thorough     `test` only: with the steps that take too long for every change
+  --skip STEP    skip this step (may be repeated)
+  --thorough     `test` only: also run the steps that are too slow for every change
   --fail-fast    stop at the first step that fails
-  --list         list the steps and do nothing
-  --help         this text";
+  --list         list the steps without running them
+  --help         print this help";
 
 /// Which steps to run, and how.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Options {
             None => Ok(()),
             Some(name) => {
                 let advice = format!("name one of: {}", known.join(", "));
-                Err(Failure::new(format!("there is no step `{name}`"), advice))
+                Err(Failure::new(format!("unknown step `{name}`"), advice))
             }
         }
     }

@@ -21,9 +21,8 @@ pub(crate) fn run() -> Result<Done, Failure> {
     npm("types").run()?;
     npm("unit").run()?;
     npm("check").run().map_err(|failure| {
-        failure.advise(
-            "run `npm run build` in playground/, and commit what it writes to crates/playground/built",
-        )
+        failure
+            .advise("run `npm run build` in playground/, and commit the changes in crates/playground/built")
     })?;
     needs::CHROMIUM.ensure()?;
     // These run the snippets.
@@ -44,8 +43,8 @@ pub(crate) fn run() -> Result<Done, Failure> {
 fn install() -> Result<(), Failure> {
     let failed = |error: io::Error| {
         Failure::new(
-            format!("the tools of the playground cannot be installed: {error}"),
-            "see that playground/node_modules can be written, or remove it, and run the step again",
+            format!("cannot install the tools of the playground: {error}"),
+            "make playground/node_modules writable, or remove it, and run the step again",
         )
     };
     let folder = workspace::root().join(HERE);
@@ -59,7 +58,7 @@ fn install() -> Result<(), Failure> {
     // Without the scripts of packages: nothing here needs them.
     let npm = Program::new("npm").args(["ci", "--prefix", HERE, "--ignore-scripts", "--engine-strict"]);
     npm.args(["--no-audit", "--no-fund"]).run().map_err(|failure| {
-        failure.advise("see that packages can be downloaded, and run the step again; or leave it out with `--skip playground`")
+        failure.advise("check that packages can be downloaded, and run the step again; or skip it with `--skip playground`")
     })?;
     // Last, so that what was left half done is begun anew.
     fs::write(stamp, wanted).map_err(failed)

@@ -143,7 +143,10 @@ impl Program {
     }
 
     fn failed(&self, how: &str) -> Failure {
-        Failure::new(format!("`{self}` {how}"), "read its output above, mend it, and run that command again")
+        Failure::new(
+            format!("`{self}` {how}"),
+            "read its output above, fix the problem, and run that command again",
+        )
     }
 }
 

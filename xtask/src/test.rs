@@ -3,19 +3,25 @@
 use crate::options::{self, Options};
 use crate::program::Program;
 use crate::step::{self, Done, Failure, Step};
-use crate::{bench, check, examples, features, fuzz, interop, needs, playground};
+use crate::{
+    autobahn, bench, check, examples, features, floors, fuzz, install, interop, needs, package, playground,
+};
 
 /// The steps that follow those of `check`.
 const STEPS: &[Step] = &[
-    Step { name: "docs-private", about: "the documentation of private items builds too", run: docs_private },
+    Step {
+        name: "docs-private",
+        about: "the documentation of private items builds without warnings",
+        run: docs_private,
+    },
     Step { name: "tests", about: "the tests of the workspace with all features", run: tests },
     Step { name: "doctests", about: "the examples in the documentation", run: doctests },
     Step { name: "features", about: "each feature alone, none, the defaults and all", run: features::run },
-    Step { name: "examples", about: "every example builds, runs and ends well", run: examples::run },
-    Step { name: "interop", about: "libraries of others call us, and we call theirs", run: interop::run },
+    Step { name: "examples", about: "every example builds, runs and exits successfully", run: examples::run },
+    Step { name: "interop", about: "other libraries call us, and we call them", run: interop::run },
     Step {
         name: "playground",
-        about: "the page is what its source gives, and works in a browser",
+        about: "the built page is up to date, and works in a browser",
         run: playground::run,
     },
     Step { name: "fuzz", about: "each fuzz target for a short time", run: fuzz::run_all },
@@ -31,16 +37,26 @@ const THOROUGH: &[Step] = &[
     Step { name: "tests-release", about: "the tests of the core, optimised", run: tests_release },
     Step {
         name: "leaks-release",
-        about: "oracles, allocations and 100,000 connections over each carrier, optimised",
+        about: "oracles, allocations and 100,000 connections over each transport, optimised",
         run: leaks_release,
     },
+    Step { name: "floors", about: "the library with its minimum dependency versions", run: floors::run },
+    Step { name: "install", about: "the program, as docs/installing.md says", run: install::run },
+    Step { name: "package", about: "every published package, built from its archive", run: package::run },
+    Step { name: "work", about: "parsers take linear time, counted in instructions", run: work },
+    Step {
+        name: "autobahn",
+        about: "Autobahn's fuzzing client against our WebSocket; needs Python 2",
+        run: autobahn::run,
+    },
+    Step { name: "fuzz-long", about: "100,000,000 inputs over all fuzz targets", run: fuzz::run_many },
 ];
 
 /// Runs the command.
 pub(crate) fn main(args: &[String]) -> Result<bool, Failure> {
     let options = Options::parse(args)?;
     if options.help {
-        println!("Everything that has to hold. `--list` names the steps.\n");
+        println!("Runs all checks. `--list` lists the steps.\n");
         println!("usage: cargo xtask test [OPTIONS]\n\n{}", options::HELP);
         return Ok(true);
     }
@@ -57,6 +73,8 @@ fn docs_private() -> Result<Done, Failure> {
 
 fn tests() -> Result<Done, Failure> {
     needs::CURL.ensure()?;
+    needs::OPENSSL.ensure()?;
+    needs::NGINX.ensure()?;
     let line = if needs::has_nextest() {
         "nextest run --workspace --all-features --no-fail-fast --no-tests=pass"
     } else {
@@ -76,6 +94,15 @@ fn tests_release() -> Result<Done, Failure> {
 fn leaks_release() -> Result<Done, Failure> {
     needs::CURL.ensure()?;
     optimised("-p switchboard-tests --test allocations --test leaks --test properties --test vectors")
+}
+
+fn work() -> Result<Done, Failure> {
+    if !cfg!(target_os = "linux") {
+        return Ok(Done::Skipped("instructions are counted with valgrind, which needs Linux".to_owned()));
+    }
+    needs::VALGRIND.ensure()?;
+    Program::cargo("bench -p switchboard-tests --all-features --profile dev --bench work").run()?;
+    Ok(Done::Passed)
 }
 
 fn optimised(tests: &str) -> Result<Done, Failure> {

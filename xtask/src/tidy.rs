@@ -1,4 +1,4 @@
-//! The house rules, over the files of the repository.
+//! The style rules, over the files of the repository.
 //!
 //! Each rule is a pure function from a file to findings, in a file of its own. A finding prints as
 //! `path:line: what is wrong: what to do`, so that editors can jump to it.
@@ -8,6 +8,8 @@ mod length;
 mod links;
 mod mask;
 mod names;
+mod phrases;
+mod public;
 mod rust;
 mod words;
 
@@ -70,7 +72,7 @@ pub(crate) fn run() -> Result<Done, Failure> {
         0 => Ok(Done::Passed),
         n => Err(Failure::new(
             format!("{n} tidy findings"),
-            "do what each finding above says; the rules are in xtask/src/tidy",
+            "fix each finding above; the rules are in xtask/src/tidy",
         )),
     }
 }
@@ -85,6 +87,8 @@ fn findings(paths: &[String], sources: &[Source]) -> Vec<Finding> {
         }
     }
     findings.extend(links::findings(paths, sources));
+    findings.extend(public::findings(sources));
+    findings.extend(phrases::findings(sources));
     findings
 }
 

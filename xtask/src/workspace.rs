@@ -22,7 +22,7 @@ pub(crate) fn metadata(manifest: &str, line: &str) -> Result<Value, Failure> {
     let program = Program::cargo("metadata --format-version 1 --manifest-path").arg(manifest);
     let text = program.args(line.split_whitespace()).output()?;
     serde_json::from_str(&text).map_err(|error| {
-        Failure::new(format!("`cargo metadata` wrote what is not JSON: {error}"), "update the Rust toolchain")
+        Failure::new(format!("`cargo metadata` did not write JSON: {error}"), "update the Rust toolchain")
     })
 }
 

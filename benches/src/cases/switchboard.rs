@@ -93,7 +93,7 @@ async fn pending_once() {
 
 /// Limits that let the workload pass.
 pub(crate) fn settings() -> Settings {
-    Settings { limits: Limits { batch: 10_000, ..Limits::default() }, ..Settings::default() }
+    Settings::default().with_limits(Limits::default().with_batch(10_000))
 }
 
 impl Case for Switchboard {

@@ -4,7 +4,7 @@ use std::io::{self, Error};
 use std::net::TcpListener;
 use std::sync::Arc;
 
-use switchboard::http::{Endpoint, Server};
+use switchboard::http::{Endpoint, HttpServer};
 use switchboard::server::ServerOptions;
 use switchboard::{Service, stdio, stream, tcp};
 
@@ -18,8 +18,8 @@ const CONNECTIONS: usize = 20_000;
 /// # Errors
 /// When the listener fails.
 pub async fn serve(listener: TcpListener) -> io::Result<()> {
-    let options = ServerOptions { connections: CONNECTIONS, ..ServerOptions::default() };
-    let server = Server::from_std(listener)?.with_options(options);
+    let options = ServerOptions::default().with_connections(CONNECTIONS);
+    let server = HttpServer::from_std(listener)?.with_options(options);
     server.serve_endpoint(Endpoint::new(serving_router()).with_settings(settings())).await;
     Ok(())
 }
@@ -30,7 +30,7 @@ pub async fn serve(listener: TcpListener) -> io::Result<()> {
 /// When the listener fails.
 pub async fn serve_tcp(listener: TcpListener) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let (router, options): (Arc<dyn Service>, _) = (serving_router(), stream::Options::default());
+    let (router, options): (Arc<dyn Service>, _) = (serving_router(), stream::StreamOptions::default());
     loop {
         let (stream, _) = listener.accept().await?;
         let connection = tcp::connection(stream, Arc::clone(&router), &options)?;

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 pub(crate) struct Allowance {
     /// When it is over.
     pub(crate) until: Instant,
-    /// A far side that is told the time left answers in these last moments that it is over.
+    /// A server that knows the time left answers in these last moments that it is over.
     last: Duration,
 }
 
@@ -24,8 +24,8 @@ impl Allowance {
         Allowance { until: Instant::now() + time, last: LAST.min(time / 5) }
     }
 
-    /// What a failure that came now means. The far side's word that the time is over is ours: it is the time that we gave it.
-    /// One that comes sooner is about some time of its own.
+    /// What a failure that came now means. The server's word that the time is over is ours: it is the time that we gave it.
+    /// One that comes sooner is about another timeout of the server.
     pub(crate) fn judge(self, error: CallError) -> CallError {
         let is_over = Instant::now() + self.last >= self.until;
         match error {

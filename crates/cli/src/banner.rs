@@ -1,4 +1,4 @@
-//! What a server says when it starts: where it listens, what it serves, and how to try it.
+//! The banner of a server: where it listens, its methods, and how to try it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,6 +7,7 @@ use anstyle::{AnsiColor, Style};
 use switchboard::MethodDescription;
 
 use crate::address;
+use crate::shell::quoted;
 
 const HEAD: Style = Style::new().bold();
 const URL: Style = AnsiColor::Cyan.on_default().underline();
@@ -38,20 +39,19 @@ pub(crate) fn banner(urls: &[String], methods: &[MethodDescription], has_page: b
         if url.starts_with("http:") {
             line(&mut text, format_args!("  curl {url} -H 'content-type: application/json' -d '{example}'"));
         }
-        let quote = if url.contains('?') { "'" } else { "" };
-        line(&mut text, format_args!("  switchboard call {quote}{url}{quote} math/add a=2 b=3"));
+        line(&mut text, format_args!("  switchboard call {} math/add a=2 b=3", quoted(&url)));
         if let Some((scheme, place)) = web(&url) {
-            // The same port speaks these too.
+            // These are served at the same port.
             line(&mut text, format_args!("  curl -N '{scheme}://{place}/rpc/stream?method=ticks&count=3'"));
             let socket = scheme.replace("http", "ws");
-            line(&mut text, format_args!("  switchboard call {socket}://{place}/rpc/ws ticks count=3"));
+            line(&mut text, format_args!("  switchboard call {socket}://{place}/ws ticks count=3"));
         }
     }
     if urls.iter().any(|url| ["https:", "wss:", "tls:"].iter().any(|secure| url.starts_with(secure))) {
-        let hint = "add `--cacert FILE` where this machine does not trust who issued the certificate";
+        let hint = "add `--cacert FILE` if this machine does not trust the issuer of the certificate";
         line(&mut text, format_args!("  {FAINT}{hint}{FAINT:#}"));
     }
-    line(&mut text, format_args!("\n{FAINT}Ctrl-C stops it.{FAINT:#}"));
+    line(&mut text, format_args!("\n{FAINT}Press Ctrl-C to stop.{FAINT:#}"));
     text
 }
 
@@ -85,7 +85,7 @@ fn groups(methods: &[MethodDescription]) -> Vec<(&str, Vec<&MethodDescription>)>
             None => others.push(method),
         }
     }
-    let others = (!others.is_empty()).then_some(("others", others));
+    let others = (!others.is_empty()).then_some(("other", others));
     tagged.into_iter().chain(others).collect()
 }
 
@@ -119,7 +119,7 @@ mod tests {
         let methods = [method("a", Some("streams")), method("long", None), method("c", Some("basics"))];
         let text = banner(&["stdio".to_owned()], &methods, true);
         let text = anstream::adapter::strip_str(&text).to_string();
-        let expected = "Methods\n  basics\n    c(…)     Does it.\n  streams\n    a(…)     Does it.\n  others\n    long(…)  Does it.\n";
+        let expected = "Methods\n  basics\n    c(…)     Does it.\n  streams\n    a(…)     Does it.\n  other\n    long(…)  Does it.\n";
         assert!(text.contains(expected), "{text}");
     }
 }

@@ -1,12 +1,12 @@
 //! What may be said beside a call: how long its caller waits, and that it reads a stream.
 //!
 //! Over HTTP headers say it. Elsewhere it takes members of the request that JSON-RPC does not define, and servers may refuse
-//! those or drop the request without a word. So they are sent only to far sides that are known to understand them: where
+//! those or drop the request without a word. So they are sent only to servers that are known to understand them: where
 //! the command line says so, which is `--extensions`, or where they describe themselves as servers of Switchboard do.
 
 use switchboard::{Call, Json, Members};
 
-/// Puts into the request what the call's context says, unless it was written with members of its own.
+/// Adds what the call's context says to the request, unless the request was written with other members.
 pub(crate) fn say(call: &mut Call) {
     if call.cx.get::<Members>().is_some() {
         return;

@@ -1,4 +1,4 @@
-//! What is different between two documents, for `switchboard discover --diff`.
+//! The differences between two documents, for `switchboard discover --diff`.
 
 use anstyle::{AnsiColor, Style};
 use switchboard::Json;
@@ -11,10 +11,10 @@ use crate::source;
 use crate::table::{self, Cell, Table};
 use crate::target::Target;
 
-/// Shows what is different at the target since the old document. It fails if a change breaks callers; if strict, also if one may.
+/// Shows the differences of the target from the old document. Fails if a change breaks clients; if strict, also if one may.
 pub(crate) fn show(target: &Target, old: &str, is_strict: bool) -> Result<(), Failure> {
     if old == "-" && target.url == "-" {
-        return Err(Failure::usage("only one of both documents can come from stdin"));
+        return Err(Failure::usage("only one of the documents can come from stdin"));
     }
     let (before, after) = (source::document(old, target)?, source::document(&target.url, target)?);
     let lost = |error: switchboard::openrpc::RefError| Failure::usage(error.to_string());
@@ -35,13 +35,13 @@ fn verdict(changes: &[Change], is_strict: bool) -> Result<(), Failure> {
     let failed = |what: String| Err(Failure::new(Exit::Breaking, what));
     match (breaking, unsure) {
         (0, 0) => Ok(()),
-        (0, unsure) if is_strict => failed(format!("{} may break callers", counted(unsure))),
+        (0, unsure) if is_strict => failed(format!("{} may break clients", counted(unsure))),
         (0, _) => Ok(()),
         (breaking, unsure) if is_strict && unsure > 0 => {
-            failed(format!("{} may break callers", counted(breaking + unsure)))
+            failed(format!("{} break or may break clients", counted(breaking + unsure)))
         }
-        (1, _) => failed("1 change breaks callers".to_owned()),
-        (breaking, _) => failed(format!("{} break callers", counted(breaking))),
+        (1, _) => failed("1 change breaks clients".to_owned()),
+        (breaking, _) => failed(format!("{} break clients", counted(breaking))),
     }
 }
 
@@ -51,7 +51,7 @@ fn counted(count: usize) -> String {
 
 fn page(changes: &[Change], width: usize) -> String {
     if changes.is_empty() {
-        return "Nothing is different.\n".to_owned();
+        return "No differences.\n".to_owned();
     }
     let mut table = Table::new(["", "method", "change"]);
     // What matters most first.

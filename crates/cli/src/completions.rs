@@ -1,4 +1,4 @@
-//! `switchboard completions`: what a shell needs to complete the command line.
+//! `switchboard completions`: scripts that let a shell complete the command line.
 
 use clap::{Args, Command};
 use clap_complete::Shell;
@@ -12,11 +12,11 @@ Examples:
   switchboard completions zsh > ~/.zfunc/_switchboard
   switchboard completions fish > ~/.config/fish/completions/switchboard.fish";
 
-/// Prints a script that completes the command line in a shell.
+/// Prints a shell completion script.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Completions {
-    /// The shell.
+    /// Shell to print the script for.
     shell: Shell,
 }
 

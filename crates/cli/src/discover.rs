@@ -1,4 +1,4 @@
-//! `switchboard discover`: shows what a far side offers, as it describes itself.
+//! `switchboard discover`: shows the methods of a server, as it describes them.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,15 @@ use crate::changes;
 use crate::discovery::{self, Described, Example, Found, Member, Method};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
-use crate::layout::visible;
 use crate::output;
 use crate::session::Session;
+use crate::shell::quoted;
 use crate::source;
 use crate::spec;
 use crate::suggest;
 use crate::table::{self, Cell, Table};
 use crate::target::Target;
+use crate::visible::visible;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,13 +34,13 @@ Examples:
   switchboard discover 'exec:switchboard serve --stdio'";
 
 const LONG: &str = "\
-It asks the method rpc.discover, which answers with an OpenRPC document. On a terminal the methods are a table, or one of \
-them is shown in detail. In a pipe it is JSON: the document as it was received, or the part of it that describes the method.
+Calls rpc.discover, which returns an OpenRPC document. On a terminal, the methods are listed in a table, or one method is shown \
+in detail. In a pipe, the output is JSON: the document as received, or the part that describes the method.
 
-With --diff it tells what is different from an older document, and which changes break those who call by that one. Both may be files, \
-URLs, or `-` for stdin. Changes that break end it with the code 9; with --strict also those of which one cannot be sure.";
+With `--diff`, it lists the differences from an older document, and which of them break clients. Both documents can be files, \
+URLs, or `-` for stdin. The exit code is 9 if there are breaking changes; `--strict` treats uncertain changes as breaking.";
 
-/// Shows the methods of a far side that describes itself.
+/// Lists and describes the methods of a server.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES,
@@ -49,9 +50,9 @@ URLs, or `-` for stdin. Changes that break end it with the code 9; with --strict
 pub(crate) struct Discover {
     #[command(flatten)]
     target: Target,
-    /// The method to show in detail.
+    /// Method to show in detail.
     method: Option<String>,
-    /// Print the OpenRPC document: as it was received, or with a version as a document of that one.
+    /// Print the OpenRPC document: as received, or converted to this version.
     #[arg(
         long,
         value_name = "VERSION",
@@ -60,12 +61,12 @@ pub(crate) struct Discover {
         value_parser = spec::version(),
         conflicts_with = "method"
     )]
-    #[expect(clippy::option_option, reason = "this is how an option with an optional value is told")]
+    #[expect(clippy::option_option, reason = "this is how clap reads an option with an optional value")]
     openrpc: Option<Option<SpecVersion>>,
-    /// Tell what is different from this older document: a file, a URL, or `-` for stdin.
+    /// Compare with this older document: a file, a URL, or `-` for stdin.
     #[arg(long, value_name = "OLD", conflicts_with_all = ["method", "openrpc"])]
     diff: Option<String>,
-    /// Take changes that one cannot be sure of for breaking.
+    /// Treat uncertain changes as breaking.
     #[arg(long, requires = "diff")]
     strict: bool,
 }
@@ -124,10 +125,10 @@ impl Discover {
             },
             None => {
                 let names = found.methods.iter().map(|method| method.name.as_str());
-                let failure = Failure::new(Exit::Rejected, format!("there is no method {name:?}"));
+                let failure = Failure::new(Exit::Rejected, format!("unknown method {name:?}"));
                 Err(failure.advise(
                     suggest::did_you_mean(name, names)
-                        .unwrap_or_else(|| "leave the name out to see those that there are".to_owned()),
+                        .unwrap_or_else(|| "leave the name out to list all methods".to_owned()),
                 ))
             }
         }
@@ -165,7 +166,7 @@ pub(crate) fn listing(found: &Found, width: usize) -> String {
     text + &table.render(width)
 }
 
-/// What else is to be known about a method, in a few words.
+/// The marks of a method.
 fn marks(method: &Method) -> String {
     let marks = [
         (method.is_deprecated, "deprecated"),
@@ -175,7 +176,7 @@ fn marks(method: &Method) -> String {
     marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect::<Vec<_>>().join(", ")
 }
 
-/// One method with all that is said about it.
+/// One method with everything that the document says about it.
 pub(crate) fn detail(method: &Method, url: &str, width: usize) -> String {
     let mut text = format!("{METHOD}{}{METHOD:#}\n", visible(&method.signature()));
     for words in [&method.summary, &method.description] {
@@ -186,12 +187,12 @@ pub(crate) fn detail(method: &Method, url: &str, width: usize) -> String {
     }
     let all = [
         (method.is_safe, "safe: it changes nothing"),
-        (!method.is_safe && method.is_idempotent, "idempotent: calling it twice does what once does"),
-        (method.is_stream && !method.is_stream_optional, "answers with a stream"),
-        (method.is_stream_optional, "answers with a stream, if one is wanted"),
-        (method.result.is_none(), "a notification: it has no answer"),
-        (!method.is_by_name, "takes parameters by position only"),
-        (!method.is_by_position, "takes parameters by name only"),
+        (!method.is_safe && method.is_idempotent, "idempotent: calling it twice has the same effect as once"),
+        (method.is_stream && !method.is_stream_optional, "returns a stream"),
+        (method.is_stream_optional, "returns a stream if the caller asks for one"),
+        (method.result.is_none(), "notification: it gets no answer"),
+        (!method.is_by_name, "accepts parameters by position only"),
+        (!method.is_by_position, "accepts parameters by name only"),
     ];
     for (_, mark) in all.iter().filter(|(is, _)| *is) {
         text.push_str(&format!("{FAINT}{mark}{FAINT:#}\n"));
@@ -237,7 +238,7 @@ pub(crate) fn detail(method: &Method, url: &str, width: usize) -> String {
     text
 }
 
-/// What a value holds, each on a row of its own.
+/// The members of a value, one per row.
 fn members(table: &mut Table, of: &str, members: &[Member]) {
     for member in members {
         // The values of a choice stand for themselves.
@@ -247,7 +248,7 @@ fn members(table: &mut Table, of: &str, members: &[Member]) {
     }
 }
 
-/// What a method gives: on one line if it fits, or else below each other.
+/// The result of a method: on one line if it fits, otherwise on several.
 fn answer(result: &Described, width: usize) -> String {
     const INDENT: usize = 8;
     let room = width.saturating_sub(INDENT);
@@ -264,26 +265,18 @@ fn answer(result: &Described, width: usize) -> String {
 
 /// The command that calls as an example does.
 fn command(method: &Method, example: &Example, url: &str) -> String {
-    let quoted = |text: String| {
-        let is_plain = |c: char| c.is_alphanumeric() || "-_=./:@,+".contains(c);
-        if !text.is_empty() && text.chars().all(is_plain) {
-            text
-        } else {
-            format!("'{}'", text.replace('\'', r"'\''"))
-        }
-    };
     let params = example.params.iter().map(|(name, value)| match method.is_by_name && !name.is_empty() {
-        true => quoted(format!("{name}={value}")),
-        false => quoted(value.clone()),
+        true => quoted(&format!("{name}={value}")),
+        false => quoted(value),
     });
-    let mut words: Vec<String> = std::iter::once(quoted(method.name.clone())).chain(params).collect();
-    // What looks like an option is none.
+    let mut words: Vec<String> = std::iter::once(quoted(&method.name)).chain(params).collect();
+    // After `--` nothing is taken for an option.
     let is_number = |word: &str| word[1..].chars().all(|c| c.is_ascii_digit() || c == '.');
     let is_option = |word: &str| word.trim_start_matches('\'').starts_with('-');
     if let Some(first) = words.iter().position(|word| is_option(word) && !is_number(word)) {
         words.insert(first, "--".to_owned());
     }
-    format!("switchboard call {} {}", quoted(url.to_owned()), words.join(" "))
+    format!("switchboard call {} {}", quoted(url), words.join(" "))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How the program ends: one code for each kind of failure, for scripts to tell them apart.
+//! The exit codes of the program: one for each kind of failure, so that scripts can tell them apart.
 
 use std::process::ExitCode;
 
@@ -8,47 +8,47 @@ use switchboard::CallError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
-    /// All went well.
+    /// Success.
     Done = 0,
-    /// The far side answered with an error; of a batch, to some of its calls.
+    /// The server answered with an error; for a batch, to at least one call.
     Rejected = 1,
-    /// The command line is wrong. The parser of the command line uses this code, too.
+    /// The command line is wrong. The parser of the command line uses this code too.
     Usage = 2,
-    /// The far side could not be reached, or the connection broke.
+    /// The server could not be reached, or the connection broke.
     Unreachable = 3,
-    /// No answer came in time.
+    /// No answer in time.
     TimedOut = 4,
-    /// What came back breaks the protocol, or is no JSON-RPC at all, or is longer than it may be.
+    /// The answer violates the protocol, is not JSON-RPC, or is too large.
     Protocol = 5,
-    /// An address could not be listened on.
+    /// The server cannot listen on an address.
     CannotListen = 6,
-    /// The result came but could not be written to stdout, or was read there too slowly.
+    /// The result could not be written to stdout, or was read there too slowly.
     CannotWrite = 7,
     /// `check` found faults.
     Faulty = 8,
-    /// A document differs from an older one so that callers break.
+    /// A document has breaking changes compared with an older one.
     Breaking = 9,
-    /// A signal ended a call before it was done, or a second one a server, as shells number it.
+    /// A signal interrupted a call, or a second signal a server; numbered as shells do.
     Interrupted = 130,
 }
 
 /// The codes, for the help of each command.
 pub(crate) const HELP: &str = "\
 Exit codes:
-  0    all went well
-  1    the far side answered with an error; `batch`, to some call
-  2    the command line is wrong
-  3    the far side could not be reached, or the connection broke
-  4    no answer came in time, or the far side said so
-  5    the answer breaks the protocol, is not JSON-RPC, or is too long
-  6    an address could not be listened on
+  0    success
+  1    the server answered with an error; for `batch`, to at least one call
+  2    invalid command line
+  3    the server could not be reached, or the connection broke
+  4    timeout: no answer in time
+  5    the answer violates the protocol, is not JSON-RPC, or is too large
+  6    cannot listen on an address
   7    the result could not be written, or was read too slowly
   8    `check` found faults
-  9    `discover --diff`, a change breaks callers
-  130  stopped by a signal; `serve`, by a second one";
+  9    `discover --diff` found a breaking change
+  130  interrupted by a signal; for `serve` and `watch`, by a second one";
 
 impl Exit {
-    /// The code for a call that failed so.
+    /// The code for a call that failed with this error.
     pub(crate) fn of(error: &CallError) -> Exit {
         match error {
             CallError::Rejected(_) => Exit::Rejected,
@@ -62,7 +62,7 @@ impl Exit {
     }
 }
 
-/// Whether an answer came that is longer than it may be. A connection over which it came ends with it.
+/// Whether the answer was too large. A connection ends with such an answer.
 pub(crate) fn is_too_long(error: &CallError) -> bool {
     match error {
         CallError::Closed(what) => what.contains("limits.frame"),

@@ -6,22 +6,24 @@ use switchboard::{CallError, Code, ErrorObject};
 
 use crate::exit::is_too_long;
 use crate::failure::Failure;
-use crate::target::{Target, is_secure};
+use crate::shell::quoted;
+use crate::target::{Target, is_http, is_secure, is_websocket};
 
 impl Target {
     /// What a failure means, with advice where there is any.
     pub(crate) fn explain(&self, error: CallError) -> Failure {
         let advice = self.advice(&error);
+        let failure = Failure::from(error).without(NO_TLS);
         match advice {
-            Some(advice) => Failure::from(error).advise(advice),
-            None => Failure::from(error),
+            Some(advice) => failure.advise(advice),
+            None => failure,
         }
     }
 
     fn advice(&self, error: &CallError) -> Option<String> {
         match error {
             error if is_too_long(error) => Some(self.too_long()),
-            CallError::Unread(_) => Some("read it faster, or write it to a file first".to_owned()),
+            CallError::Unread(_) => Some("read the output faster, or write it to a file first".to_owned()),
             CallError::Unreachable(what) | CallError::CannotConnect(what) => self.unreachable(what),
             CallError::Closed(what) => self.closed(what),
             CallError::TimedOut => Some(self.late()),
@@ -35,30 +37,32 @@ impl Target {
     fn unreachable(&self, what: &str) -> Option<String> {
         let has = |part: &str| what.contains(part);
         let advice = match self.scheme().as_deref() {
-            _ if has("nothing listens") => self.start_advice(),
-            _ if has("issuer that is not trusted") => "or use `--cacert FILE`".to_owned(),
-            _ if has("which no server may show") => AUTHORITY.to_owned(),
+            _ if has("nothing is listening") => self.start_advice(),
+            _ if has("issuer that is not trusted") => "to do so, use `--cacert FILE`".to_owned(),
+            _ if has("a CA certificate") => AUTHORITY.to_owned(),
             _ if has(CERTIFICATE_WANTED) => CERTIFICATE.to_owned(),
             Some("ws") if has("speaks TLS") => format!("call `{}`", self.with("wss")),
+            Some("https") if has(NO_TLS) => format!("call `{}`", self.with("http")),
+            Some("wss") if has(NO_TLS) => format!("call `{}`", self.with("ws")),
+            Some("tls") if has(NO_TLS) => format!("call `{}`", self.with("tcp")),
             _ if has("ertificate") || has("TLS") => return None,
             _ if has("status 401") => self.token_advice(),
             Some("ws" | "wss") if has("status 404") || has("status 405") => {
-                "check the path; WebSockets are mostly at `/`, `/ws` or `/rpc/ws`".to_owned()
+                self.other_paths("WebSockets are usually", ["/", "/ws", "/rpc/ws"])
             }
-            Some("ws" | "wss") if has("is no WebSocket server") => {
-                format!("check the port; if it speaks JSON-RPC without HTTP, call `{}`", self.with("tcp"))
+            Some("ws" | "wss") if has("is not a WebSocket server") => {
+                format!("check the port; for JSON-RPC without HTTP, call `{}`", self.with("tcp"))
             }
             Some("exec") => "check the command".to_owned(),
             _ if has("in time") || has(" within ") => {
-                "check the host and the port, or give it more with `--timeout SECONDS`".to_owned()
+                "check the host and the port, or raise `--timeout`".to_owned()
             }
             _ => "check the host and the port".to_owned(),
         };
         Some(advice)
     }
 
-    /// A connection that is closed at the first message, or with a message that is none, was often opened to someone who speaks
-    /// otherwise.
+    /// If a connection is closed at the first message, or an invalid message arrives, the server often speaks another protocol.
     fn closed(&self, what: &str) -> Option<String> {
         if what.contains(CERTIFICATE_WANTED) {
             return Some(CERTIFICATE.to_owned());
@@ -70,52 +74,50 @@ impl Target {
                 let web = if is_secure { "https" } else { "http" };
                 let or_tls = match is_secure {
                     true => String::new(),
-                    false => format!(", if it speaks TLS, `{}`", self.with("tls")),
+                    false => format!(", for TLS `{}`", self.with("tls")),
                 };
-                Some(format!("if it speaks HTTP, call `{}`{or_tls}; {FRAMINGS}", self.with(web)))
+                Some(format!("for HTTP call `{}`{or_tls}; {FRAMINGS}", self.with(web)))
             }
-            Some("exec") if is_odd || what.contains(" ended (") => Some(
-                "run it by itself to see what it says: it must speak JSON-RPC on its standard input and output".to_owned(),
-            ),
+            Some("exec") if is_odd || what.contains(" ended (") => {
+                Some("the program must speak JSON-RPC on its standard input and output".to_owned())
+            }
             Some("unix") if what.contains("framing") => Some(FRAMINGS.to_owned()),
             _ => None,
         }
     }
 
-    /// On a connection something may come that answers nothing: to another identifier, for instance.
+    /// On a connection a message may have arrived that does not answer the call: it may have another identifier, for instance.
     fn late(&self) -> String {
-        let more = format!("it was {:?}; give it more with `--timeout SECONDS`", self.timeout);
+        let more = format!("the timeout was {:?}; raise it with `--timeout`", self.timeout);
         match self.scheme().as_deref() {
             Some("http" | "https") => more,
             _ if self.url.contains("framing=") => format!("{more}; {FRAMINGS}"),
             _ if self.tap().is_some() => more,
-            _ => more + ", or see with `-v` what comes",
+            _ => more + ", or see the messages with `-v`",
         }
     }
 
-    /// Something came over HTTP that is no JSON-RPC.
+    /// The answer over HTTP is not JSON-RPC.
     fn not_json_rpc(&self, what: &str) -> String {
         match what {
             _ if what.contains("is not HTTP") => {
-                format!("if it speaks JSON-RPC without HTTP, call `{}`; {FRAMINGS}", self.with("tcp"))
+                format!("for JSON-RPC without HTTP, call `{}`; {FRAMINGS}", self.with("tcp"))
             }
-            _ if what.contains(" and points to ") => "call it there, if that is trusted".to_owned(),
+            _ if what.contains(" and redirects to ") => "call that URL if you trust it".to_owned(),
             _ => match status(what) {
                 Some(401 | 403) => self.token_advice(),
-                Some(429 | 503) => "it is too busy, or not ready; try again later".to_owned(),
-                Some(502 | 504) => {
-                    "whoever stands before the server cannot reach it; check that it runs".to_owned()
-                }
-                Some(500..) => "something failed in the server; look at its log".to_owned(),
+                Some(429 | 503) => "the server is busy or not ready; try again later".to_owned(),
+                Some(502 | 504) => "a proxy cannot reach the server; check that it is running".to_owned(),
+                Some(500..) => "the server failed; look at its log".to_owned(),
                 _ => ADDRESS.to_owned(),
             },
         }
     }
 
-    /// More than is taken came at once.
+    /// The answer is longer than allowed.
     fn too_long(&self) -> String {
-        let more = "take more with `--max-answer BYTES`, such as 500M";
-        // Where lengths stand before messages, what is none looks like a huge one.
+        let more = "raise the limit with `--max-answer`, such as `--max-answer 500M`";
+        // Read as a length, the start of a message in another framing is a huge number.
         match self.url.ends_with("framing=length") {
             true => format!("{more}; {FRAMINGS}"),
             false => more.to_owned(),
@@ -127,8 +129,9 @@ impl Target {
         match error.code {
             Code::UNAUTHORIZED => Some(self.token_advice()),
             Code::INVALID_REQUEST if says("nothing is served at this path") => {
-                Some("check the path; calls are mostly taken at `/`, `/rpc` or `/jsonrpc`".to_owned())
+                Some(self.other_paths("calls are usually accepted", ["/", "/rpc", "/jsonrpc"]))
             }
+            _ if says("limits.frame") => Some(TOO_LARGE.to_owned()),
             Code::PARSE_ERROR if matches!(self.scheme().as_deref(), Some("tcp" | "tls" | "unix")) => {
                 Some(FRAMINGS.to_owned())
             }
@@ -140,7 +143,7 @@ impl Target {
         match self.scheme().as_deref() {
             Some("http" | "https" | "ws" | "wss") | None => TOKEN.to_owned(),
             Some(scheme) => {
-                format!("{scheme} carries no token; call over http or ws, if it is served there")
+                format!("{scheme} URLs cannot carry a token; use http or ws if the server supports it")
             }
         }
     }
@@ -149,33 +152,54 @@ impl Target {
         self.url.parse::<Url>().ok().map(|url| url.scheme().to_owned())
     }
 
-    /// The same place by another carrier.
+    /// The same server with another scheme. A path or a framing stays if that scheme has it too.
     fn with(&self, scheme: &str) -> String {
-        let url = self.url.parse::<Url>().ok();
-        match url.as_ref().and_then(Url::place) {
+        let is_web = |scheme: &str| is_http(scheme) || is_websocket(scheme);
+        let Ok(url) = self.url.parse::<Url>() else { return format!("{scheme}://…") };
+        match url.place() {
+            Some(place) if is_web(scheme) == is_web(url.scheme()) => {
+                let (_, rest) = self.url.split_once("://").unwrap_or(("", &self.url));
+                let (_, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+                format!("{scheme}://{place}{rest}")
+            }
             Some(place) => format!("{scheme}://{place}"),
             None => format!("{scheme}://…"),
         }
     }
 
-    /// How to start what is missing, if it would be on this machine.
+    /// Where to look instead of the path of the URL.
+    fn other_paths(&self, what: &str, usual: [&str; 3]) -> String {
+        let url = self.url.parse::<Url>().ok();
+        let tried = url.as_ref().map_or("/", |url| if url.path().is_empty() { "/" } else { url.path() });
+        let others: Vec<String> =
+            usual.iter().filter(|path| **path != tried).map(|path| format!("`{path}`")).collect();
+        match others.split_last() {
+            Some((last, others)) => format!("check the path; {what} at {} or {last}", others.join(", ")),
+            None => "check the path".to_owned(),
+        }
+    }
+
+    /// How to start the server, if it would be on this machine.
     fn start_advice(&self) -> String {
         if let Some(path) = self.url.strip_prefix("unix:") {
-            return format!("start it with `switchboard serve --listen unix:{path}`");
+            return format!(
+                "start a server with `switchboard serve --listen {}`",
+                quoted(&format!("unix:{path}"))
+            );
         }
         let (scheme, rest) = self.url.split_once("://").unwrap_or(("http", &self.url));
         let uri: Uri = format!("{scheme}://{rest}").parse().unwrap_or_default();
         let (host, port) = (uri.host().unwrap_or_default(), uri.port_u16().unwrap_or(80));
         match (host, port) {
             ("127.0.0.1" | "localhost", 8000) if matches!(scheme, "http" | "ws") => {
-                "start it with `switchboard serve`".to_owned()
+                "start a server with `switchboard serve`".to_owned()
             }
-            // For these it takes a certificate too.
-            _ if matches!(scheme, "https" | "wss" | "tls") => "check that the server runs".to_owned(),
+            // These need a certificate too.
+            _ if matches!(scheme, "https" | "wss" | "tls") => "check that the server is running".to_owned(),
             ("127.0.0.1" | "localhost" | "[::1]", _) => {
-                format!("start it with `switchboard serve --listen {scheme}://{host}:{port}`")
+                format!("start a server with `switchboard serve --listen {scheme}://{host}:{port}`")
             }
-            _ => "check the host and the port, and that the server runs".to_owned(),
+            _ => "check the host and the port, and that the server is running".to_owned(),
         }
     }
 }
@@ -185,24 +209,28 @@ fn status(what: &str) -> Option<u16> {
     what.strip_prefix("the server answered ")?.get(..3)?.parse().ok()
 }
 
-/// What to do about an answer that breaks the protocol. What is JSON-RPC, almost, comes from the right place.
+/// What to do about an answer that breaks the protocol. If it is almost JSON-RPC, the URL is right.
 fn broken(what: &str) -> &'static str {
     match what {
-        "a response holds `result` and `error`" => {
-            "JSON-RPC 2.0 (section 5) has one of them only, and an `error` that is null counts, too; if it speaks 1.0, add `--v1`"
+        "the response has both `result` and `error`" => {
+            "JSON-RPC 2.0 (section 5) allows only one of them, even if `error` is null; for a 1.0 server, add `--v1`"
         }
-        _ if ["empty", "not JSON", "no response object"].iter().any(|part| what.contains(part)) => ADDRESS,
-        _ => "see it with `-v`; `switchboard check` finds what else is wrong",
+        _ if ["empty", "not JSON", "not a response object"].iter().any(|part| what.contains(part)) => ADDRESS,
+        _ => "see it with `-v`; `switchboard check` finds other faults in the server",
     }
 }
 
-const ADDRESS: &str = "check that the URL and its path are those of a JSON-RPC server";
-const TOKEN: &str = "give a token with `--token` or SWITCHBOARD_TOKEN, or other credentials with `--header`";
+const ADDRESS: &str = "check the URL and its path: this is not a JSON-RPC server";
+const TOO_LARGE: &str =
+    "send less, or raise the limit of the server, such as `switchboard serve --max-body 16M`";
+/// How the library ends its message about a server without TLS. The advice here has the whole URL.
+const NO_TLS: &str = "; check the port, or use the scheme without TLS";
+const TOKEN: &str = "send a token with `--token` or SWITCHBOARD_TOKEN, or other credentials with `--header`";
 const CERTIFICATE_WANTED: &str = "requires a client certificate";
 const CERTIFICATE: &str = "use `--cert FILE --key FILE`";
-const AUTHORITY: &str = "then trust it with `--cacert FILE`, or for a try use `--insecure`";
+const AUTHORITY: &str = "then trust it with `--cacert FILE`, or use `--insecure` for a test";
 const FRAMINGS: &str =
-    "if its messages are framed otherwise, add `?framing=lines`, `?framing=lsp` or `?framing=length`";
+    "if the server uses another framing, add `?framing=lines`, `?framing=lsp` or `?framing=length`";
 
 #[cfg(test)]
 mod tests {
@@ -227,27 +255,26 @@ mod tests {
     }
 
     #[test]
-    fn whoever_knocks_at_the_wrong_door_is_told_the_others() {
+    fn a_server_that_speaks_another_protocol_is_explained_with_the_url_to_use() {
         let closed = |what: &'static str| CallError::Closed(what.into());
-        let gone = "the far side closed the connection";
-        check("tcp://h:1", &closed(gone), "call `http://h:1`, if it speaks TLS, `tls://h:1`");
-        check("exec:a", &closed(gone), "run it by itself");
+        let gone = "the peer closed the connection";
+        check("tcp://h:1", &closed(gone), "for HTTP call `http://h:1`, for TLS `tls://h:1`");
+        check("exec:a", &closed(gone), "must speak JSON-RPC");
         check("tls://h:1?framing=lines", &closed(gone), "call `https://h:1`");
-        check("tcp://h:1", &closed("the far side broke the framing: odd"), "?framing=lsp");
-        check("unix:/a", &closed("the far side broke the framing: odd"), "?framing=lsp");
+        check("tcp://h:1", &closed("invalid framing: odd"), "?framing=lsp");
+        check("unix:/a", &closed("invalid framing: odd"), "?framing=lsp");
         check("unix:/a", &closed(gone), "");
         check(
             "http://h:1/rpc",
-            &CallError::Transport("what h:1 answered is not HTTP".into()),
+            &CallError::Transport("the response from h:1 is not HTTP".into()),
             "call `tcp://h:1`",
         );
         let unreachable = |what: &'static str| CallError::Unreachable(what.into());
-        check(
-            "ws://h:1/x",
-            &unreachable("h:1 refused the connection with status 404 Not Found"),
-            "`/rpc/ws`",
-        );
-        check("ws://h:1", &unreachable("h:1 is no WebSocket server: odd"), "call `tcp://h:1`");
+        check("ws://h:1", &unreachable("h:1 is not a WebSocket server: odd"), "call `tcp://h:1`");
+        let plain = "h:1 does not speak TLS at this port; check the port, or use the scheme without TLS";
+        check("https://h:1/rpc?a=b", &unreachable(plain), "call `http://h:1/rpc?a=b`");
+        check("wss://h:1", &unreachable(plain), "call `ws://h:1`");
+        check("tls://h:1?framing=lsp", &unreachable(plain), "call `tcp://h:1?framing=lsp`");
         check("ws://h:1", &unreachable("h:1 refused: this port speaks TLS"), "call `wss://h:1`");
         check("exec:a", &unreachable("`a` did not start"), "check the command");
         check("ws://h:1", &unreachable("h:1 did not accept the connection in time"), "--timeout");
@@ -260,20 +287,36 @@ mod tests {
     }
 
     #[test]
-    fn a_status_is_told_with_what_fits_it() {
+    fn the_path_that_was_tried_is_not_recommended() {
+        let missing = CallError::Unreachable("h:1 refused the connection with status 404 Not Found".into());
+        check("ws://h:1/x", &missing, "at `/`, `/ws` or `/rpc/ws`");
+        check("ws://h:1/ws", &missing, "at `/` or `/rpc/ws`");
+        check("ws://h:1", &missing, "at `/ws` or `/rpc/ws`");
+        let error = ErrorObject::invalid_request("nothing is served at this path");
+        check("http://h:1/rpc", &CallError::Rejected(error), "at `/` or `/jsonrpc`");
+    }
+
+    #[test]
+    fn a_request_that_is_too_large_is_explained_with_the_option_of_the_server() {
+        let error = ErrorObject::invalid_request("the message has more than 5 bytes (limits.frame)");
+        check("http://h:1", &CallError::Rejected(error), "`switchboard serve --max-body 16M`");
+    }
+
+    #[test]
+    fn a_status_is_explained() {
         let answered = |what: &'static str| CallError::Transport(what.into());
         let status = |status: &str| CallError::Transport(format!("the server answered {status}").into());
         check("http://h:1", &status("503 Service Unavailable"), "try again later");
         check("http://h:1", &status("500 Internal Server Error"), "its log");
-        check("http://h:1", &status("502 Bad Gateway"), "check that it runs");
+        check("http://h:1", &status("502 Bad Gateway"), "check that it is running");
         check("http://h:1", &status("403 Forbidden"), "--token");
         check("http://h:1", &status("404 Not Found"), "the URL and its path");
-        check("http://h:1", &answered("the server answered 302 Found and points to /x"), "call it there");
+        check("http://h:1", &answered("the server answered 302 Found and redirects to /x"), "call that URL");
     }
 
     #[test]
-    fn what_is_too_long_is_told_alike_over_every_carrier() {
-        let over_http = CallError::Transport("the answer has more than 5 bytes (limits.reply)".into());
+    fn an_answer_that_is_too_long_is_explained_alike_over_every_transport() {
+        let over_http = CallError::Transport("the response exceeds 5 bytes (limits.reply)".into());
         let over_tcp = CallError::Closed("a frame exceeds the limit of 5 bytes (limits.frame)".into());
         check("http://h:1", &over_http, "--max-answer");
         check("tcp://h:1", &over_tcp, "--max-answer");
@@ -284,26 +327,26 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_on_a_connection_is_told_how_to_see_what_comes() {
-        check("tcp://h:1", &CallError::TimedOut, "or see with `-v` what comes");
+    fn a_timeout_on_a_connection_is_explained_with_how_to_see_the_messages() {
+        check("tcp://h:1", &CallError::TimedOut, "or see the messages with `-v`");
         check("tcp://h:1?framing=length", &CallError::TimedOut, "?framing=lsp");
-        check("http://h:1", &CallError::TimedOut, "it was 30s; give it more with `--timeout SECONDS`");
+        check("http://h:1", &CallError::TimedOut, "the timeout was 30s; raise it with `--timeout`");
     }
 
     #[test]
-    fn whoever_lacks_credentials_is_told_where_they_go() {
+    fn missing_credentials_are_explained_with_the_option_for_them() {
         let rejected = || CallError::Rejected(ErrorObject::from_code(Code::UNAUTHORIZED));
         check("http://h:1", &rejected(), "--token");
-        check("tcp://h:1", &rejected(), "tcp carries no token");
+        check("tcp://h:1", &rejected(), "tcp URLs cannot carry a token");
         let closed = CallError::Closed("the connection failed: h requires a client certificate".into());
         check("tls://h:1", &closed, "--cert FILE --key FILE");
     }
 
     #[test]
-    fn an_answer_that_is_almost_right_does_not_come_from_the_wrong_place() {
+    fn an_answer_that_is_almost_right_does_not_blame_the_url() {
         let protocol = |what: &'static str| CallError::Protocol(what.into());
-        check("http://h:1", &protocol("a response holds `result` and `error`"), "section 5");
-        check("http://h:1", &protocol("it answers a call with another identifier"), "`-v`");
+        check("http://h:1", &protocol("the response has both `result` and `error`"), "section 5");
+        check("http://h:1", &protocol("it has the identifier of another call"), "`-v`");
         check("http://h:1", &protocol("it is not JSON"), "the URL and its path");
     }
 }

@@ -1,4 +1,4 @@
-//! Why a command failed, in words that say what to do next.
+//! Why a command failed, and what to do next.
 
 use switchboard::{CallError, ErrorObject};
 
@@ -7,13 +7,13 @@ use crate::exit::Exit;
 /// Why a command failed.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Failure {
-    /// The far side answered with this error; and what to do about it, for a person.
+    /// The server answered with this error; and what to do about it.
     Rejected(ErrorObject, Option<String>),
     /// Anything else that went wrong.
     Trouble(Trouble),
 }
 
-/// What went wrong on this side or on the way.
+/// What went wrong on this side, or with the connection.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Trouble {
     exit: Exit,
@@ -24,7 +24,7 @@ pub(crate) struct Trouble {
 }
 
 impl Failure {
-    /// Something went wrong that ends the program with this code.
+    /// A failure that ends the program with this code.
     pub(crate) fn new(exit: Exit, what: impl Into<String>) -> Failure {
         Failure::Trouble(Trouble { exit, what: what.into(), advice: None })
     }
@@ -34,11 +34,21 @@ impl Failure {
         Failure::new(Exit::Usage, what)
     }
 
-    /// The same failure with a word on what to do about it.
+    /// The same failure with advice on what to do about it.
     pub(crate) fn advise(mut self, advice: impl Into<String>) -> Failure {
         match &mut self {
             Failure::Rejected(_, given) => *given = Some(advice.into()),
             Failure::Trouble(trouble) => trouble.advice = Some(advice.into()),
+        }
+        self
+    }
+
+    /// The same failure without this end of its text.
+    pub(crate) fn without(mut self, end: &str) -> Failure {
+        if let Failure::Trouble(trouble) = &mut self
+            && trouble.what.ends_with(end)
+        {
+            trouble.what.truncate(trouble.what.len() - end.len());
         }
         self
     }

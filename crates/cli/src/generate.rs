@@ -1,4 +1,4 @@
-//! `switchboard generate`: a typed client from what a far side describes.
+//! `switchboard generate`: a typed client from the description of a server.
 
 use std::path::PathBuf;
 
@@ -17,11 +17,13 @@ Examples:
   switchboard generate rust - < openrpc.json > src/client.rs";
 
 const LONG: &str = "\
-The document comes from a file, from stdin, or from a far side that answers rpc.discover. The client is one file: in \
-TypeScript without dependencies, calling over HTTP and WebSocket; in Python from 3.10 on with the standard library, calling over \
-HTTP; in Rust over any peer of switchboard, with serde.";
+The OpenRPC document comes from a file, from stdin, or from a server with rpc.discover. The client is a single file:
 
-/// Writes a typed client for what a far side or a document describes.
+  typescript  no dependencies; HTTP and WebSocket
+  python      Python 3.10 or later, standard library only; HTTP
+  rust        the crates switchboard and serde; any transport";
+
+/// Generates a typed client from a server or an OpenRPC document.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES,
@@ -29,11 +31,11 @@ HTTP; in Rust over any peer of switchboard, with serde.";
     mut_args(source::described),
 )]
 pub(crate) struct Generate {
-    /// The language of the client.
+    /// Language of the client.
     language: Written,
     #[command(flatten)]
     target: Target,
-    /// Write it to this file, and not to stdout.
+    /// Write to this file instead of stdout.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

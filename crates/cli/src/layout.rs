@@ -7,6 +7,8 @@ use std::fmt::{self, Write};
 use anstyle::{AnsiColor, Style};
 use switchboard::Json;
 
+use crate::visible::visible;
+
 /// How to lay out a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
@@ -78,7 +80,7 @@ impl Page {
     }
 }
 
-/// The first token of a well-formed text and what comes after it.
+/// The first token of a well-formed text, and the rest.
 fn next(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     let length = match text.bytes().next()? {
@@ -98,23 +100,6 @@ fn string_length(text: &[u8]) -> usize {
         is_end
     });
     end.map_or(text.len(), |end| end + 2)
-}
-
-/// A text of the far side's without what could command a terminal or turn the order of what it shows.
-pub(crate) fn visible(text: &str) -> String {
-    let is_harmful = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_harmful(c) {
-            shown.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
 }
 
 #[cfg(test)]

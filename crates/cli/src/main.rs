@@ -1,7 +1,7 @@
 //! The `switchboard` command: serves and calls JSON-RPC.
 //!
-//! One file a command; what they share is a [`Failure`](failure::Failure) with its [`Exit`](exit::Exit) code, and the
-//! way to write to a terminal or a pipe in `output`.
+//! Each command has its own file. They share [`Failure`](failure::Failure) with its [`Exit`](exit::Exit) code, and `output`,
+//! which writes to a terminal or a pipe.
 
 mod address;
 mod allowance;
@@ -21,16 +21,19 @@ mod explain;
 mod failure;
 mod generate;
 mod layout;
-mod logs;
+mod log;
 mod man;
+mod memory;
 mod notify;
 mod output;
 mod params;
+mod proxy;
 mod repl;
 mod responses;
 mod retry;
 mod serve;
 mod session;
+mod shell;
 mod signals;
 mod source;
 mod spec;
@@ -40,9 +43,11 @@ mod target;
 mod text;
 mod units;
 mod usage;
+mod visible;
 mod watch;
 mod wire;
 mod words;
+mod written;
 
 use std::process::ExitCode;
 
@@ -58,19 +63,19 @@ Examples:
   switchboard discover http://127.0.0.1:8000
   switchboard watch ws://127.0.0.1:8000 ticks
 
-`switchboard help COMMAND` says more about a command.";
+`switchboard help COMMAND` explains a command in detail.";
 
 const LONG: &str = "\
-On a terminal results are laid out, in tables where that helps, and in colours unless NO_COLOR is set. In a pipe they are \
-JSON. `--json` and `--raw` say so for a terminal, too. Errors go to stderr and say what to do next; an error that the far \
-side answered is one line of JSON there in a pipe.
+On a terminal, results are formatted and coloured, and lists are shown as tables. In a pipe, results are JSON; `--json` and \
+`--raw` do the same on a terminal. Errors go to stderr and say what to do next. In a pipe, an error from the server is \
+one line of JSON.
 
 Environment:
-  NO_COLOR           no colours, if it is set and not empty
-  SWITCHBOARD_TOKEN  the token to send, as with `--token`
-  RUST_LOG           what is logged, in detail, such as `debug` or `switchboard_transport=trace`";
+  NO_COLOR           if set and not empty, turns colours off
+  SWITCHBOARD_TOKEN  token to send, as with `--token`
+  RUST_LOG           log filter, such as `debug` or `switchboard_transport=trace`";
 
-/// Serves and calls JSON-RPC.
+/// Serves, calls and tests JSON-RPC over any transport.
 #[derive(Debug, Parser)]
 #[command(
     name = "switchboard",
@@ -103,7 +108,9 @@ fn main() -> ExitCode {
     let arguments = Arguments::try_parse().unwrap_or_else(|error| {
         let given: Vec<String> =
             std::env::args_os().map(|text| text.to_string_lossy().into_owned()).collect();
-        usage::explain(error, &given).exit()
+        let all = Arguments::command();
+        let commands: Vec<&str> = all.get_subcommands().map(clap::Command::get_name).collect();
+        usage::explain(error, &given, &commands).exit()
     });
     let outcome = match arguments.command {
         Command::Batch(batch) => batch.run(),
@@ -119,13 +126,15 @@ fn main() -> ExitCode {
         Command::Serve(serve) => serve.run(),
         Command::Watch(watch) => watch.run(),
     };
-    match outcome {
-        Ok(()) => exit::Exit::Done.into(),
+    let exit = match outcome {
+        Ok(()) => exit::Exit::Done,
         Err(failure) => {
             output::failure(&failure);
-            failure.exit().into()
+            failure.exit()
         }
-    }
+    };
+    log::flush();
+    exit.into()
 }
 
 #[cfg(test)]
@@ -139,7 +148,7 @@ mod tests {
 
     #[test]
     fn every_example_is_on_one_line() {
-        // The help is broken at this width.
+        // Help texts are wrapped at this width.
         const WIDTH: usize = 100;
         let all = Arguments::command();
         for command in all.get_subcommands().chain([&all]) {

@@ -1,4 +1,4 @@
-//! `switchboard man`: the manual, made of the same words as the help.
+//! `switchboard man`: man pages with the same texts as the help.
 
 use std::path::PathBuf;
 
@@ -11,14 +11,14 @@ use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  switchboard man | man -l -                       # the first page
-  switchboard man ~/.local/share/man/man1          # all pages, one for each command";
+  switchboard man | man -l -                       # read the main page
+  switchboard man ~/.local/share/man/man1          # install all pages, one per command";
 
-/// Prints the manual, or writes all of its pages to a folder.
+/// Prints the man page, or writes all man pages to a folder.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Man {
-    /// The folder to write the pages to. It is made if it is not there.
+    /// Folder for the pages. It is created if it does not exist.
     folder: Option<PathBuf>,
 }
 
@@ -30,7 +30,7 @@ impl Man {
         };
         let Some(folder) = self.folder else {
             let mut page = Vec::new();
-            // As in the folder: it has no page of its own.
+            // As in the folder: `help` has no page.
             Page::new(command.disable_help_subcommand(true))
                 .render(&mut page)
                 .map_err(|error| cannot(error, "the page"))?;

@@ -14,10 +14,10 @@ Examples:
   switchboard notify tcp://127.0.0.1:4000 update '[1, 2]' --retry 5 -v";
 
 const LONG: &str = "\
-A notification has no answer, so nothing is printed, and nobody learns whether the method exists. What is told is whether \
-it could be sent, and over HTTP whether the server took it.";
+A notification gets no answer, so nothing is printed, and you cannot tell whether the method exists. The exit code only says \
+whether it could be sent, and over HTTP whether the server accepted it.";
 
-/// Sends a notification, which has no answer.
+/// Sends a notification, which gets no answer.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES,
@@ -26,9 +26,9 @@ it could be sent, and over HTTP whether the server took it.";
 pub(crate) struct Notify {
     #[command(flatten)]
     target: Target,
-    /// The method to notify, such as logEvent.
+    /// Method to notify, such as logEvent.
     method: String,
-    /// The parameters, written as for `switchboard call`.
+    /// Parameters, as for `switchboard call`.
     #[arg(allow_negative_numbers = true)]
     params: Vec<String>,
 }

@@ -1,8 +1,8 @@
-//! What the program says: to a person at a terminal, or to the next program in a pipe.
+//! The program's output: for a person at a terminal, or for the next program in a pipe.
 //!
-//! A closed pipe is no failure: whoever reads has seen enough. So nothing here panics, and `println!`, which does, is
-//! not used.
+//! A closed pipe is not a failure: the reader has seen enough. So nothing here panics, and `println!`, which does, is not used.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,24 +14,24 @@ use switchboard::{Code, ErrorObject, Json};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::layout::{Layout, visible};
-use crate::repl::Screen;
+use crate::layout::Layout;
+use crate::visible::{harmless, visible};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const ADVICE: Style = AnsiColor::Yellow.on_default();
 
-/// How results are written, where the command line says so.
+/// How results are written.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Format {
-    /// Write JSON on a terminal too, one line for each result; errors of the far side as well.
+    /// Write results and errors as JSON on a terminal too, one per line.
     #[arg(long, help_heading = "Output")]
     json: bool,
-    /// Write results exactly as they were received, on a terminal too.
+    /// Write results exactly as received. On a terminal, control characters are escaped.
     #[arg(long, help_heading = "Output", conflicts_with = "json")]
     raw: bool,
 }
 
-/// Whether errors are JSON on a terminal, too.
+/// Whether errors are JSON on a terminal too.
 static JSON: AtomicBool = AtomicBool::new(false);
 
 fn is_json() -> bool {
@@ -39,7 +39,7 @@ fn is_json() -> bool {
 }
 
 impl Format {
-    /// Has errors of the far side written like results from now on.
+    /// Writes errors like results from now on.
     pub(crate) fn for_errors(self) {
         JSON.fetch_or(self.json || self.raw, Ordering::Relaxed);
     }
@@ -50,60 +50,90 @@ impl Format {
     }
 }
 
-/// Writes a result to stdout: laid out on a terminal, as it was received in a pipe, or as is asked for. Tells whether
-/// anybody reads on.
+/// Writes a result to stdout: laid out on a terminal, as received in a pipe, or as the format says. Returns whether stdout is
+/// still read.
 pub(crate) fn result(json: &Json, format: Format) -> Result<bool, Failure> {
     if format.is_for_people() {
         page(&(Layout::Page.of(json) + "\n"))
     } else if io::stdout().is_terminal() && !format.raw {
-        page(&(visible(&Layout::Line.of(json)) + "\n"))
+        page(&(Layout::Line.of(json) + "\n"))
+    } else if io::stdout().is_terminal() {
+        // A terminal would write over the line. Strings hold none: JSON escapes it there.
+        page(&(json.as_str().replace('\r', "") + "\n"))
     } else {
         bytes(&[json.as_bytes(), b"\n"].concat())
     }
 }
 
-/// Writes this to stdout as it is: not through the colours, for it is to arrive byte for byte. Tells whether anybody
-/// reads on.
+/// Writes text to stdout; in a pipe byte for byte. Returns whether stdout is still read.
 pub(crate) fn bytes(bytes: &[u8]) -> Result<bool, Failure> {
+    if io::stdout().is_terminal() {
+        return page(&String::from_utf8_lossy(bytes));
+    }
     let mut stdout = io::stdout().lock();
     is_read(stdout.write_all(bytes).and_then(|()| stdout.flush()))
 }
 
-/// Writes text to stdout, in colours where it shows them. Tells whether anybody reads on.
+/// Writes text to stdout, in colours where it shows them. Returns whether stdout is still read.
 pub(crate) fn page(text: &str) -> Result<bool, Failure> {
+    let text = for_reader(text, io::stdout().is_terminal());
     let mut stdout = anstream::stdout();
     is_read(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
+}
+
+/// The text as its reader gets it, without sequences that control a terminal.
+fn for_reader(text: &str, is_terminal: bool) -> Cow<'_, str> {
+    if is_terminal { harmless(text) } else { Cow::Borrowed(text) }
 }
 
 fn is_read(written: io::Result<()>) -> Result<bool, Failure> {
     match written {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::new(Exit::CannotWrite, format!("cannot write the result: {error}"))),
+        Err(error) => {
+            Err(Failure::new(Exit::CannotWrite, format!("cannot write to standard output: {error}")))
+        }
     }
 }
 
-/// Where notes go while a prompt has the terminal.
-static PROMPT: OnceLock<Screen> = OnceLock::new();
+/// Takes notes instead of stderr.
+type NoteTaker = Box<dyn Fn(&str) + Send + Sync>;
 
-/// Shows all notes from now on at this screen.
-pub(crate) fn note_elsewhere(screen: Screen) {
-    // There is one prompt in the life of a program.
-    let _ = PROMPT.set(screen);
+/// Takes notes instead of stderr: a prompt that owns the terminal, or a log that must not block.
+static NOTES: OnceLock<NoteTaker> = OnceLock::new();
+
+/// Sends all notes here from now on.
+pub(crate) fn note_elsewhere(take: impl Fn(&str) + Send + Sync + 'static) {
+    // A program sets it once.
+    let _ = NOTES.set(Box::new(take));
 }
 
 /// Writes to stderr, in colours where it shows them. What cannot be written there has no other place to go.
 pub(crate) fn note(text: &str) {
-    if let Some(screen) = PROMPT.get() {
-        return screen.say(text.trim_end_matches('\n'));
+    if let Some(take) = NOTES.get() {
+        return take(text);
     }
+    let text = for_reader(text, io::stderr().is_terminal());
     let _ = anstream::stderr().write_all(text.as_bytes());
+}
+
+/// A note as others write it to stderr: in colours if it shows them.
+pub(crate) fn for_stderr(text: &str) -> Cow<'_, str> {
+    let text = for_reader(text, io::stderr().is_terminal());
+    match anstream::AutoStream::choice(&io::stderr()) {
+        anstream::ColorChoice::Never => Cow::Owned(anstream::adapter::strip_str(&text).to_string()),
+        _ => text,
+    }
 }
 
 /// Writes why a command failed to stderr.
 pub(crate) fn failure(failure: &Failure) {
     match failure {
-        Failure::Rejected(error, _) if !io::stderr().is_terminal() || is_json() => note(&line(error)),
+        Failure::Rejected(error, advice) if !io::stderr().is_terminal() || is_json() => {
+            // Not through the colours: what looks like one in a message is part of it.
+            let line = line(error, advice.as_deref());
+            let _ = io::stderr().write_all(for_reader(&line, io::stderr().is_terminal()).as_bytes());
+        }
         _ => note(&described(failure)),
     }
 }
@@ -149,21 +179,23 @@ fn unknown_method(error: &ErrorObject) -> Option<String> {
     data.decode::<Data>().ok().map(|data| data.method)
 }
 
-/// Text of several lines, in which nothing else commands the terminal.
+/// Text of several lines, with all other control characters escaped.
 fn shown(text: &str) -> String {
     text.lines().map(visible).collect::<Vec<_>>().join("\n")
 }
 
-/// An error object on one line of JSON.
-fn line(error: &ErrorObject) -> String {
+/// An error object on one line of JSON, with the advice as another member.
+fn line(error: &ErrorObject, advice: Option<&str>) -> String {
     #[derive(Serialize)]
     struct Line<'a> {
         code: i64,
         message: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         data: Option<&'a Json>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        advice: Option<&'a str>,
     }
-    let line = Line { code: error.code.0, message: &error.message, data: error.data.as_ref() };
+    let line = Line { code: error.code.0, message: &error.message, data: error.data.as_ref(), advice };
     let json = Json::encode_ref(&line).expect("a number, a string and JSON are JSON");
     Layout::Line.of(&json) + "\n"
 }
@@ -175,7 +207,10 @@ mod tests {
     #[test]
     fn an_error_is_one_line_for_programs_and_a_page_for_people() {
         let error = ErrorObject::new(Code(7), "no\u{1b}[2J").with_data(&[1, 2]);
-        assert_eq!(line(&error), "{\"code\":7,\"message\":\"no\\u001b[2J\",\"data\":[1,2]}\n");
+        let expected = "{\"code\":7,\"message\":\"no\\u001b[2J\",\"data\":[1,2]}\n";
+        assert_eq!(line(&error, None), expected);
+        let advised = expected.replace('}', ",\"advice\":\"did you mean `a`?\"}");
+        assert_eq!(line(&error, Some("did you mean `a`?")), advised);
         let shown = rejection(&error, Some("try\n  this\u{1b}"));
         let shown = anstream::adapter::strip_str(&shown).to_string();
         assert_eq!(shown, "error 7 no\\u001b[2J\n[\n  1,\n  2\n]\ntry\n  this\\u001b\n");

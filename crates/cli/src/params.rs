@@ -5,7 +5,7 @@ use switchboard::{Json, Kind};
 use crate::failure::Failure;
 use crate::text;
 
-/// Reads the parameters of a call. None given means none sent.
+/// Reads the parameters of a call. Without words, no params are sent.
 ///
 /// - one JSON array or object is all of them;
 /// - `name=value` gives each by name, other values by position: as JSON if they are, as strings otherwise;
@@ -14,14 +14,14 @@ pub(crate) fn read(words: &[String]) -> Result<Option<Json>, Failure> {
     match words {
         [only] if only == "-" => whole(text::read(only)?.into_bytes()).map(Some),
         _ if words.iter().any(|word| word == "-") => {
-            Err(Failure::usage("`-` reads all parameters from stdin")
+            Err(Failure::usage("`-` reads all parameters from stdin, so it cannot be combined with others")
                 .advise("leave the others out, or write `'\"-\"'` for the string"))
         }
         _ => of_words(words),
     }
 }
 
-/// The parameters that words stand for, as [`read`] has it, without stdin.
+/// The parameters that these words stand for, as for [`read`] but without stdin.
 pub(crate) fn of_words(words: &[String]) -> Result<Option<Json>, Failure> {
     match words {
         [] => Ok(None),
@@ -53,7 +53,9 @@ fn listed(words: &[String]) -> Result<Json, Failure> {
     if named.len() < words.len() {
         let bare = words.iter().find(|word| name_and_value(word).is_none()).map_or("", String::as_str);
         let what = format!("{bare:?} has no name, but {:?} has one", named[0].0);
-        return Err(Failure::usage(what).advise("give all parameters by name, or all by position"));
+        return Err(Failure::usage(what).advise(
+            "pass all parameters by name, or all by position; quote a string that contains `=`: `'\"a=b\"'`",
+        ));
     }
     let mut text = String::from("{");
     for (index, (name, word)) in named.iter().enumerate() {
@@ -69,8 +71,8 @@ fn listed(words: &[String]) -> Result<Json, Failure> {
     whole(text.into_bytes())
 }
 
-/// The parts of `name=value`. What does not look like a name before the `=` is a value that has one in it.
-fn name_and_value(word: &str) -> Option<(&str, &str)> {
+/// The parts of `name=value`. If the text before the `=` does not look like a name, the word is a value that contains a `=`.
+pub(crate) fn name_and_value(word: &str) -> Option<(&str, &str)> {
     let (name, value) = word.split_once('=')?;
     let begins = name.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '$'));
     let is_name = begins && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.'));
@@ -113,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_parameters_is_said() {
+    fn wrong_parameters_are_explained() {
         let check = |given: &[&str], expected: &str| {
             let Failure::Trouble(trouble) = read(&words(given)).unwrap_err() else { panic!("{given:?}") };
             assert!(trouble.what.contains(expected), "{given:?}: {}", trouble.what);

@@ -34,7 +34,7 @@ pub(crate) struct Head {
     headers: Vec<(String, String)>,
 }
 
-/// What comes next.
+/// The next step.
 #[derive(Debug)]
 enum Body {
     /// The head of a response.
@@ -59,7 +59,7 @@ pub(crate) enum Read {
 }
 
 impl Responses {
-    /// Responses whose headers nobody needs.
+    /// Responses without their headers.
     pub(crate) fn new(limit: usize) -> Responses {
         Responses {
             buffer: BytesMut::new(),
@@ -180,10 +180,10 @@ fn take_head(buffer: &mut BytesMut, keeps_headers: bool) -> Result<Option<(Head,
     let size = match response.parse(buffer) {
         Ok(httparse::Status::Complete(size)) => size,
         Ok(httparse::Status::Partial) if buffer.len() > HEAD => {
-            return Err("the head of the response does not end".to_owned());
+            return Err("the response headers are too long".to_owned());
         }
         Ok(httparse::Status::Partial) => return Ok(None),
-        Err(error) => return Err(format!("what came is no HTTP/1.1: {error}")),
+        Err(error) => return Err(format!("no HTTP/1.1 response: {error}")),
     };
     let is_last = response.version == Some(0);
     let mut head = Head { status: response.code.unwrap_or(0), is_last, ..Head::default() };
@@ -212,7 +212,7 @@ fn take_head(buffer: &mut BytesMut, keeps_headers: bool) -> Result<Option<(Head,
 fn length(value: &[u8]) -> Result<usize, String> {
     let text = std::str::from_utf8(value).unwrap_or_default().trim();
     let length = text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
-    length.ok_or_else(|| format!("the response has the length {text:?}"))
+    length.ok_or_else(|| format!("the response has an invalid length: {text:?}"))
 }
 
 fn too_long(limit: usize) -> String {
@@ -234,7 +234,7 @@ fn take_chunk(buffer: &mut BytesMut, body: &mut BytesMut, limit: usize) -> Resul
     let (start, size) = match httparse::parse_chunk_size(buffer) {
         Ok(httparse::Status::Complete(found)) => found,
         Ok(httparse::Status::Partial) if buffer.len() < HEAD => return Ok(Chunk::Missing),
-        _ => return Err("a chunk of the response has no size".to_owned()),
+        _ => return Err("a chunk of the response has an invalid size".to_owned()),
     };
     let size = usize::try_from(size).ok().filter(|size| *size <= limit - body.len());
     let size = size.ok_or_else(|| too_long(limit))?;

@@ -1,16 +1,16 @@
-//! `--retry`: which calls are sent again, and what is said about it. Everything else is the library's.
+//! `--retry`: which calls are sent again, and how that is announced. The rest is up to the library.
 
 use std::sync::Arc;
 
-use switchboard::reconnect::{Backoff, RepeatPolicy, State, Watch};
+use switchboard::reconnect::{Backoff, ConnectionState, RepeatPolicy, Watch};
 use switchboard::{Call, CallError};
 use tokio::sync::OnceCell;
 
 use crate::discovery;
 use crate::exit::is_too_long;
-use crate::layout::visible;
 use crate::output;
 use crate::session::Line;
+use crate::visible::visible;
 
 /// Which calls that may have run are sent again: all if the caller says so, otherwise those that the server describes as
 /// safe or idempotent. The server is asked once, and only if it matters.
@@ -33,10 +33,10 @@ pub(crate) fn policy(are_all_repeatable: bool) -> RepeatPolicy {
     })
 }
 
-/// Whether a call is sent again, if that can be told without asking the server.
+/// Whether a call is sent again, if that is known without asking the server.
 fn decide(call: &Call, error: &CallError, are_all_repeatable: bool) -> Option<bool> {
     match error {
-        // The same answer would be too long again.
+        // The answer would be too long again.
         error if is_too_long(error) => Some(false),
         // A server that is shutting down refused it.
         CallError::Rejected(_) => Some(true),
@@ -50,8 +50,8 @@ fn decide(call: &Call, error: &CallError, are_all_repeatable: bool) -> Option<bo
 pub(crate) async fn announce(mut watch: Watch, backoff: Backoff) {
     let all = backoff.attempts.map_or(String::new(), |attempts| format!(" of {attempts}"));
     while let Some(state) = watch.next().await {
-        if let State::Waiting { attempt, reason, .. } = state {
-            output::note(&format!("warning: {}; attempt {attempt}{all} follows\n", visible(&reason)));
+        if let ConnectionState::Waiting { attempt, reason, .. } = state {
+            output::note(&format!("warning: {}; retrying (attempt {attempt}{all})\n", visible(&reason)));
         }
     }
 }
@@ -62,7 +62,7 @@ mod tests {
     use switchboard::{Code, ErrorObject};
 
     #[test]
-    fn what_may_have_run_is_sent_again_only_if_it_may_run_twice() {
+    fn a_call_that_may_have_run_is_retried_only_if_running_twice_does_no_harm() {
         let gone = || CallError::Closed("gone".into());
         let check = |call: Call, error: CallError, are_all: bool, expected: Option<bool>| {
             assert_eq!(decide(&call, &error, are_all), expected, "{call:?} {error}");

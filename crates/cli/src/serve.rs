@@ -7,101 +7,125 @@ use std::time::Duration;
 
 use clap::Args;
 use listenfd::ListenFd;
-use switchboard::http::{Cors, DocumentRoute, Get, Hosts, Options, Origins};
+use switchboard::carrier::Url;
+use switchboard::http::{Cors, DocumentRoute, EndpointOptions, Get, Hosts, Origins};
+use switchboard::identity::{Authentication, Tokens};
 use switchboard::openrpc::{SpecVersion, Validation};
-use switchboard::server::{ListenError, Server, ServerOptions};
+use switchboard::server::{ListenError, Server, ServerOptions, raise_file_limit};
 use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
 use switchboard::{Layer, Limits, Service, Settings, playground};
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
+use crate::shell::quoted;
 use crate::signals::Signals;
-use crate::{banner, demo, logs, output, spec, units};
+use crate::written::Written;
+use crate::{address, banner, demo, log, memory, output, proxy, spec, units};
 
 const EXAMPLES: &str = "\
 Examples:
-  switchboard serve
-  switchboard serve --listen http://127.0.0.1:0     # any free port, which is printed
-  switchboard serve --listen http://0.0.0.0:8000 --public
-  switchboard serve --listen tcp://127.0.0.1:4000?framing=lsp --listen unix:/run/rpc.sock
-  switchboard serve --listen https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
+  switchboard serve                                  # http://127.0.0.1:8000
+  switchboard serve 8077                             # http://127.0.0.1:8077
+  switchboard serve 0                                # any free port, which is printed
+  switchboard serve http://0.0.0.0:8000 --public
+  switchboard serve 8000 'tcp://127.0.0.1:4000?framing=lsp' unix:/run/rpc.sock
+  switchboard serve https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
+  switchboard serve --tokens tokens.txt
   switchboard serve --stdio
-  switchboard serve --allow-origin https://app.example.com --cors";
+  switchboard serve --allow-origin https://app.example.com --cors
+  switchboard serve --proxy-for http://127.0.0.1:9000/rpc";
 
-/// Serves demo methods until it is told to stop; the methods of the usual tutorials are among them.
+const LONG: &str = "\
+Ctrl-C or SIGTERM shuts the server down: it finishes the calls in progress, for up to --drain-time. A second signal stops it \
+immediately.";
+
+/// Serves demo methods, including those of popular JSON-RPC tutorials, until you stop it.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES,
-    after_long_help = format!(
-        "{EXAMPLES}\n\nCtrl-C or SIGTERM stops it once the calls under way are done; a second one stops it at once.\n\n{}",
-        exit::HELP
-    ),
+    after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP),
 )]
 pub(crate) struct Serve {
-    /// Where to listen: a URL of http, https, ws, wss, tcp, tls or unix; port 0 picks a free one. May be given several
-    /// times. Without it, and without --stdio, the sockets that a supervisor passes on (LISTEN_FDS) are served, or else
-    /// http://127.0.0.1:8000.
-    #[arg(long, value_name = "URL")]
+    /// Where to listen: a port, or a URL with the scheme http, https, ws, wss, tcp, tls or unix. Port 0 picks a free one. The
+    /// default is http://127.0.0.1:8000, unless --stdio is given or a supervisor passes sockets (LISTEN_FDS).
+    #[arg(value_name = "PORT|URL", value_parser = address::listening)]
+    addresses: Vec<String>,
+    /// Also listen here; the same as an argument. Can be repeated.
+    #[arg(long, value_name = "PORT|URL", value_parser = address::listening)]
     listen: Vec<String>,
-    /// Serve standard input and output, one message a line. The program ends with its input.
+    /// Serve over standard input and output, one message per line. The server stops when its input ends.
     #[arg(long)]
     stdio: bool,
-    /// The certificate to show, with those that lead to its issuer, in PEM. It is read again within 5 seconds when it changes.
+    /// Certificate chain in PEM format, for https, wss and tls. Changes are picked up within 5 seconds.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// The key of the certificate, in PEM.
+    /// Private key of the certificate, in PEM format.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Whoever may issue certificates to callers, in PEM. Callers without one are not let in.
+    /// Require client certificates issued by these authorities, in PEM format.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     client_ca: Option<PathBuf>,
-    /// Let callers in that show no certificate.
+    /// Also accept clients without a certificate.
     #[arg(long, requires = "client_ca")]
     client_cert_optional: bool,
-    /// Let other machines connect, where an address to listen on can be reached by them.
+    /// Require a token for every call and page. The file has one `name:token` per line, and must be readable only by its owner.
+    /// Clients send theirs with --token over HTTP and WebSocket, and call `rpc.login` over other transports. Browsers ask for the
+    /// name and the token.
+    #[arg(long, value_name = "FILE")]
+    tokens: Option<PathBuf>,
+    /// Allow listening on addresses that other machines can reach.
     #[arg(long)]
     public: bool,
-    /// Answer to this name of the host, and to no others but those given; `*` means any. May be given several times.
+    /// Answer requests for this host name only; `*` allows any. Can be repeated.
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<String>,
-    /// Answer pages of this origin, and of no others but those given; `*` means any. May be given several times.
+    /// Accept requests from web pages of this origin only; `*` allows any. Can be repeated.
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
-    /// Tell browsers that pages of the allowed origins may read the answers.
+    /// Send CORS headers, so that pages of the allowed origins can read the responses.
     #[arg(long, requires = "allow_origin")]
     cors: bool,
-    /// Show no page to browsers at `/`; calls are answered there as ever.
+    /// Do not serve the playground page at `/`. Calls to `/` still work.
     #[arg(long)]
     no_playground: bool,
-    /// The most bytes that a request may have.
+    /// Let the playground call this URL even if its server does not allow that (CORS), by forwarding the calls. Can be
+    /// repeated. All listeners must be on loopback addresses.
+    #[arg(long, value_name = "URL", conflicts_with = "no_playground")]
+    proxy_for: Vec<String>,
+    /// Maximum size of a request or message.
     #[arg(long, value_name = "BYTES", default_value = "4M", value_parser = units::bytes)]
     max_body: usize,
-    /// The most calls that a batch may have.
+    /// Maximum number of calls in a batch.
     #[arg(long, value_name = "COUNT", default_value = "100", value_parser = units::count)]
     max_batch: usize,
-    /// The most connections at once, over all that is listened on.
+    /// Maximum number of open connections, over all listeners together. Half of them are reserved for the listeners in equal
+    /// shares. The limit on open files (`ulimit -n`) is raised if necessary and possible.
     #[arg(long, value_name = "COUNT", default_value = "1024", value_parser = units::count)]
     max_connections: usize,
-    /// The most connections at once from one address.
+    /// Maximum number of open connections from one address.
     #[arg(long, value_name = "COUNT", value_parser = units::count)]
     max_connections_per_address: Option<usize>,
-    /// Check the parameters of calls by their schemas, before the methods do.
+    /// Close WebSocket, TCP, TLS and Unix socket connections that are idle for this long, such as 30s or 10m; `never` keeps them
+    /// open. A connection is idle when neither side sends anything and no call or stream is in progress.
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = units::duration_or_never)]
+    idle_time: Duration,
+    /// Validate the parameters of calls against their schemas before running the methods.
     #[arg(long)]
     validate: bool,
-    /// Describe the methods by this version of OpenRPC. Old tools know 1.2 only.
+    /// OpenRPC version of the description that rpc.discover returns. Some older tools only understand 1.2.
     #[arg(long, value_name = "VERSION", default_value = "1.3", value_parser = spec::version())]
     openrpc: SpecVersion,
-    /// The most bytes of all messages above 64 KiB together, over all that is listened on. What would exceed it is refused,
-    /// to be sent again later.
+    /// Maximum memory for messages above 64 KiB, over all connections together. Messages that exceed it are refused; clients can
+    /// retry them later.
     #[arg(long, value_name = "BYTES", default_value = "256M", value_parser = units::bytes)]
     max_buffers: usize,
-    /// How long calls under way may take to finish after the signal to stop.
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = units::seconds)]
+    /// How long calls in progress may take to finish after the signal to stop.
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = units::duration)]
     drain_time: Duration,
-    /// How long a call may take.
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = units::seconds)]
+    /// Maximum time a call may take.
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = units::duration)]
     timeout: Duration,
-    /// Log more to stderr; twice for even more. `RUST_LOG` says it in detail.
+    /// Log more to stderr; repeat for even more. `RUST_LOG` gives full control.
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
 }
@@ -109,7 +133,9 @@ pub(crate) struct Serve {
 impl Serve {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Failure> {
-        logs::start(self.verbose);
+        log::never_wait().map_err(|error| cannot_start(&error))?;
+        log::start(self.verbose);
+        raise_file_limit(self.max_connections);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         runtime.map_err(|error| cannot_start(&error))?.block_on(self.serve())
     }
@@ -117,18 +143,21 @@ impl Serve {
     async fn serve(self) -> Result<(), Failure> {
         let router = demo::router().map_err(|error| Failure::usage(error.to_string()))?;
         let description = router.describe();
-        // Whatever may be called by GET on this machine may be so from others if it changes nothing.
-        let get = if self.public { Get::described(&description) } else { Get::default() };
+        let get = Get::safe(&description);
         let methods = description.methods;
+        let written = Written::default();
+        let authentication = self.authentication()?;
         let mut server = Server::new(router)
-            .with_http(Options { get, ..self.options()? })
-            .with_settings(self.settings())
-            .with_options(ServerOptions {
-                connections: self.max_connections,
-                connections_per_address: self.max_connections_per_address,
-                buffers: self.max_buffers,
-                ..ServerOptions::default()
-            });
+            .with_http(self.options()?.with_get(get))
+            .with_settings(self.settings().with_admission(authentication.clone().map(Into::into)))
+            .with_options(
+                ServerOptions::default()
+                    .with_connections(self.max_connections)
+                    .with_connections_per_address(self.max_connections_per_address)
+                    .with_duplex_idle_time(Some(self.idle_time).filter(|time| *time < units::LONGEST))
+                    .with_buffers(self.max_buffers),
+            );
+        server = written.watch(server);
         if let Some(tls) = self.tls()? {
             server = server.with_tls(tls);
         }
@@ -136,33 +165,41 @@ impl Serve {
             server = server.public();
         }
         let urls = self.listen(&mut server).await?;
-        // Now that it is known where they are served, they can tell.
-        let server = server.with_service(self.service(&urls)?);
+        if !self.proxy_for.is_empty() {
+            proxy::check_listeners(&urls)?;
+        }
+        // The description names the URLs, which are known only now.
+        let mut service = self.service(&urls)?;
+        if let Some(authentication) = authentication {
+            service = authentication.layer(service);
+        }
+        let server = server.with_service(service);
         let mut signals = Signals::listen().map_err(|error| cannot_start(&error))?;
         let handle = server.handle();
         output::note(&match self.is_background(&urls) {
             true => banner::brief(&urls),
             false => banner::banner(&urls, &methods, !self.no_playground),
         });
+        tokio::spawn(memory::give_back());
         let mut serving = tokio::spawn(server.serve());
         tokio::select! {
             // With --stdio it may end by itself.
-            _ = &mut serving => return Ok(()),
+            _ = &mut serving => return written.judge(),
             () = signals.next() => {}
         }
-        output::note("Stopping once the calls under way are done; a second signal stops at once.\n");
+        output::note("Stopping after the calls in progress; a second Ctrl-C or SIGTERM stops immediately.\n");
         tokio::spawn(signals.end_at_next());
         handle.shutdown();
         let _ = serving.await;
-        Ok(())
+        written.judge()
     }
 
-    /// Whether another program started this one to talk to it, and nobody reads along.
+    /// Whether another program started this one to talk to it, without a person who reads stderr.
     fn is_background(&self, urls: &[String]) -> bool {
         urls.iter().all(|url| url.starts_with("stdio")) && !io::stderr().is_terminal()
     }
 
-    /// The methods, described as served at these URLs, and what stands before them.
+    /// The methods, with a description that names these URLs, and the middleware in front of them.
     fn service(&self, urls: &[String]) -> Result<Arc<dyn Service>, Failure> {
         let generator = demo::servers(urls)
             .into_iter()
@@ -173,13 +210,13 @@ impl Serve {
         if let Some(validation) = validation {
             service = validation.map_err(|error| Failure::usage(error.to_string()))?.layer(service);
         }
-        // What nobody sees costs nothing.
-        Ok(if self.verbose > 0 { Arc::new(logs::failures(service)) } else { service })
+        // Failures are logged at level info only, so without `-v` the layer would be wasted time.
+        Ok(if self.verbose > 0 { Arc::new(log::failures(service)) } else { service })
     }
 
-    /// Listens everywhere, or nowhere; gives the URLs.
+    /// Listens at all addresses, or fails; returns their URLs.
     async fn listen(&self, server: &mut Server) -> Result<Vec<String>, Failure> {
-        let mut listen = self.listen.clone();
+        let mut listen = [&self.addresses[..], &self.listen].concat();
         if listen.is_empty() && !self.stdio && !adopt(server)? {
             listen.push("http://127.0.0.1:8000".to_owned());
         }
@@ -187,20 +224,27 @@ impl Serve {
             listen.push("stdio".to_owned());
         }
         for url in &listen {
-            server.listen(url).await.map_err(explain)?;
+            server.listen(url).await.map_err(|error| explain(error, url))?;
         }
         Ok(server.urls().collect())
+    }
+
+    /// What callers have to prove, if anything.
+    fn authentication(&self) -> Result<Option<Authentication>, Failure> {
+        let Some(path) = &self.tokens else { return Ok(None) };
+        let tokens = Tokens::read(path).map_err(|error| Failure::usage(format!("--tokens: {error}")))?;
+        Ok(Some(Authentication::new(tokens)))
     }
 
     fn tls(&self) -> Result<Option<ServerTls>, Failure> {
         let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) else { return Ok(None) };
         let proof = if self.client_cert_optional { CallerProof::Optional } else { CallerProof::Required };
         let files =
-            ServerFiles { client_ca: self.client_ca.clone(), proof, ..ServerFiles::new(certificate, key) };
+            ServerFiles::new(certificate, key).with_client_ca(self.client_ca.clone()).with_proof(proof);
         ServerTls::load(files).map(Some).map_err(|error| Failure::usage(error.to_string()))
     }
 
-    fn options(&self) -> Result<Options, Failure> {
+    fn options(&self) -> Result<EndpointOptions, Failure> {
         let wrong = |error: switchboard::http::GuardError| Failure::usage(error.to_string());
         let has_any = |values: &[String]| values.iter().any(|value| value == "*");
         let hosts = match &self.allow_host[..] {
@@ -214,64 +258,74 @@ impl Serve {
             origins => Origins::only(origins).map_err(wrong)?,
         };
         let cors = self.cors.then(Cors::default);
-        let options = Options { hosts, origins, cors, ..Options::default() };
+        let options = EndpointOptions::default().with_hosts(hosts).with_origins(origins).with_cors(cors);
         let options = options.route("/openrpc.json", DocumentRoute);
+        let options = match self.proxy_for.is_empty() {
+            true => options,
+            false => options.route(proxy::PATH, proxy::route(&self.proxy_for, &self.allow_host)?),
+        };
         Ok(if self.no_playground { options } else { options.route("/", playground::page()) })
     }
 
     fn settings(&self) -> Settings {
-        let limits = Limits {
-            frame: self.max_body,
-            batch: self.max_batch,
-            call_time: self.timeout,
-            drain_time: self.drain_time,
-            ..Limits::default()
-        };
-        Settings { limits, ..Settings::default() }
+        let limits = Limits::default()
+            .with_frame(self.max_body)
+            .with_batch(self.max_batch)
+            .with_call_time(self.timeout)
+            .with_drain_time(self.drain_time);
+        Settings::default().with_limits(limits)
     }
 }
 
-/// Serves the sockets that a supervisor passed on; false if there are none.
+/// Serves the sockets that a supervisor passed; false if there are none.
 fn adopt(server: &mut Server) -> Result<bool, Failure> {
     let mut passed = ListenFd::from_env();
     for index in 0..passed.len() {
         let listener = passed.take_tcp_listener(index).map_err(|error| {
-            Failure::new(Exit::CannotListen, format!("a socket that was passed on cannot be used: {error}"))
-                .advise("pass listening TCP sockets only")
+            let what = format!("cannot use a socket passed by the supervisor (LISTEN_FDS): {error}");
+            Failure::new(Exit::CannotListen, what).advise("pass listening TCP sockets only")
         })?;
         if let Some(listener) = listener {
-            server.adopt(listener).map_err(explain)?;
+            server.adopt(listener).map_err(|error| explain(error, ""))?;
         }
     }
     Ok(passed.len() > 0)
 }
 
-/// Why a URL cannot be listened at, and what to do about it.
-fn explain(error: ListenError) -> Failure {
+/// Why the server cannot listen at a URL, and what to do about it.
+fn explain(error: ListenError, url: &str) -> Failure {
     let text = error.to_string();
     let cannot = |text: String| Failure::new(Exit::CannotListen, text);
     match error {
         ListenError::Bind { error, .. } => match error.kind() {
             io::ErrorKind::AddrInUse => {
-                cannot(text).advise("choose another port with `--listen`, or 0 for any free one")
+                cannot(text).advise("choose another port, or `switchboard serve 0` for any free one")
             }
-            io::ErrorKind::PermissionDenied => cannot(text).advise("choose a port from 1024 on"),
-            _ => cannot(text).advise("choose an address of this machine with `--listen`"),
+            io::ErrorKind::PermissionDenied => cannot(text).advise("choose a port above 1023"),
+            _ => cannot(text).advise("choose an address of this machine, such as 127.0.0.1"),
         },
-        ListenError::Unix(error) if error.kind() == io::ErrorKind::NotFound => {
-            cannot(text).advise("make the folder of the socket first")
-        }
+        ListenError::Unix(error) if error.kind() == io::ErrorKind::NotFound => match folder(url) {
+            Some(folder) => cannot(text).advise(format!("create it with `mkdir -p {}`", quoted(&folder))),
+            None => cannot(text),
+        },
         ListenError::Unix(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            cannot(text).advise("choose a folder that you may write to")
+            cannot(text).advise("choose a folder that you can write to")
         }
         ListenError::Unresolved(_) | ListenError::Unix(_) | ListenError::Listener(_) => cannot(text),
         ListenError::Public(address) => {
-            let text = format!("{address} can be reached from other machines");
-            Failure::usage(text).advise("add `--public` if that is meant, or listen on 127.0.0.1")
+            let text = format!("other machines could reach {address}");
+            Failure::usage(text).advise("add `--public` to allow that, or listen on 127.0.0.1")
         }
         ListenError::Certificate(_) => Failure::usage(text).advise("add `--tls-cert FILE --tls-key FILE`"),
         _ => Failure::usage(text),
     }
+}
+
+/// The folder of the socket that a URL names.
+fn folder(url: &str) -> Option<String> {
+    let path = url.parse::<Url>().ok()?.text_without("framing")?;
+    let (folder, _) = path.rsplit_once('/')?;
+    Some(folder.to_owned()).filter(|folder| !folder.is_empty())
 }
 
 fn cannot_start(error: &io::Error) -> Failure {

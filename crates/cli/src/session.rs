@@ -1,4 +1,4 @@
-//! A command at work with a far side: the runtime, the signals that end it, and the lines it opens.
+//! A command that talks to a server: the runtime, the signals that end it, and the connections it opens.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::signals::Signals;
 use crate::target::{Target, is_http, port};
-use crate::{logs, retry, units};
+use crate::{log, retry, units};
 
-/// What a command has while it works with a far side.
+/// What a command has while it talks to a server.
 pub(crate) struct Session<'a> {
     pub(crate) target: &'a Target,
     dial: Dial,
@@ -31,8 +31,7 @@ pub(crate) type Interrupt = oneshot::Receiver<()>;
 const CLOSING: Duration = Duration::from_secs(1);
 
 impl Target {
-    /// Runs what a command does, until it is done or a signal comes. Then it is dropped, which cancels on the far side
-    /// what is under way there.
+    /// Runs a command until it is done or a signal arrives. Dropping it then cancels its calls on the server.
     pub(crate) fn run(
         &self,
         work: impl AsyncFnOnce(&Session<'_>) -> Result<(), Failure>,
@@ -40,12 +39,12 @@ impl Target {
         self.run_watching(async |session, interrupt| {
             tokio::select! {
                 outcome = work(session) => outcome,
-                _ = interrupt => Err(Failure::new(Exit::Interrupted, "interrupted; what was under way is cancelled")),
+                _ = interrupt => Err(Failure::new(Exit::Interrupted, "interrupted; the call was cancelled")),
             }
         })
     }
 
-    /// The same for a command that itself looks after the first signal. A second one ends the program in any case.
+    /// The same for a command that handles the first signal itself. A second one ends the program in any case.
     pub(crate) fn run_watching(
         &self,
         work: impl AsyncFnOnce(&Session<'_>, Interrupt) -> Result<(), Failure>,
@@ -62,22 +61,22 @@ impl Target {
         })
     }
 
-    /// The same for a command that itself looks after all signals.
+    /// The same for a command that handles all signals itself.
     pub(crate) fn run_unwatched(
         &self,
         work: impl AsyncFnOnce(&Session<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        logs::start(self.log_level());
+        log::start(self.log_level());
         self.format.for_errors();
         let dial = self.dial()?;
-        // A thread besides this one sees signals, even while this one waits for somebody to read its output.
+        // Another thread sees signals even while this one is blocked writing its output.
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         runtime.map_err(|error| cannot_start(&error))?.block_on(async {
             let (end, mut ended) = mpsc::channel(1);
             let session = Session { target: self, dial, end };
             let outcome = Box::pin(work(&session)).await;
             drop(session);
-            // Connections send what is queued, which may be that a call is cancelled, and close.
+            // Connections send what is queued, such as the cancellation of a call, and close.
             let _ = tokio::time::timeout(self.timeout.min(CLOSING), ended.recv()).await;
             outcome
         })
@@ -89,13 +88,13 @@ fn cannot_start(error: &std::io::Error) -> Failure {
 }
 
 impl Session<'_> {
-    /// Opens a line to the far side, which finds no methods here.
+    /// Connects to the server, which finds no methods here.
     pub(crate) async fn open(&self) -> Result<Line, Failure> {
         let nothing = |call: &Call| ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str()));
         self.open_for(service_fn(nothing)).await
     }
 
-    /// Opens a line to the far side, which may call this service, or send it notifications.
+    /// Connects to the server, which may call this service and send it notifications.
     pub(crate) async fn open_for(&self, service: impl Service) -> Result<Line, Failure> {
         let dial = self.dial_for(service);
         let wrong = |error: DialError| match error {
@@ -111,23 +110,22 @@ impl Session<'_> {
 
     /// The server, which is connected to when something is called, and again if that fails.
     fn retrying(&self, dial: Dial, backoff: Backoff) -> Peer {
-        let options = reconnect::Options {
-            backoff: backoff.clone(),
-            connect_time: self.target.timeout,
-            // Calls have deadlines, and there are as many as there are.
-            connect_wait: units::LONGEST,
-            waiting: usize::MAX,
-            // A stream that has begun is not begun anew.
-            resubscribe: false,
-            on_demand: true,
-            repeat: retry::policy(self.target.repeatable),
-        };
+        let options = reconnect::ReconnectOptions::default()
+            .with_backoff(backoff.clone())
+            .with_connect_time(self.target.timeout)
+            // Calls have their own deadlines, and their number is not limited.
+            .with_connect_wait(units::LONGEST)
+            .with_waiting(usize::MAX)
+            // A stream that has begun is not restarted.
+            .with_resubscribe(false)
+            .with_on_demand(true)
+            .with_repeat(retry::policy(self.target.repeatable));
         let client = dial.reconnect(options);
         tokio::spawn(retry::announce(client.watch(), backoff));
         client.peer()
     }
 
-    /// Whether somebody is there to be called over HTTP, before anything is sent.
+    /// Checks that the server can be reached over HTTP, before anything is sent.
     pub(crate) async fn reach(&self) -> Result<(), Failure> {
         let reached = tokio::time::timeout(self.target.timeout, reach(&self.dial)).await;
         match reached {
@@ -138,7 +136,11 @@ impl Session<'_> {
     }
 
     /// Connects, and reconnects when the connection breaks, to a server that may call this service.
-    pub(crate) fn reconnect(&self, service: impl Service, options: reconnect::Options) -> ReconnectingPeer {
+    pub(crate) fn reconnect(
+        &self,
+        service: impl Service,
+        options: reconnect::ReconnectOptions,
+    ) -> ReconnectingPeer {
         let dial = self.dial_for(service);
         let connect = move || {
             let dial = dial.clone();
@@ -155,7 +157,7 @@ impl Session<'_> {
     }
 }
 
-/// Whether somebody is there, for a carrier that connects with each call.
+/// Checks that the server can be reached, for a transport that connects with each call.
 async fn reach(dial: &Dial) -> Result<(), DialError> {
     let url = dial.url();
     if !is_http(url.scheme()) {
@@ -165,31 +167,31 @@ async fn reach(dial: &Dial) -> Result<(), DialError> {
     match TcpStream::connect((place.host.as_str(), port)).await {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
-            Err(DialError::Unreachable(format!("nothing listens on {place}")))
+            Err(DialError::Unreachable(format!("nothing is listening on {place}")))
         }
         Err(error) => Err(DialError::Unreachable(format!("cannot connect to {place}: {error}"))),
     }
 }
 
-/// The far side, to be called.
+/// The server, to be called.
 pub(crate) struct Line {
     peer: Peer,
     timeout: Duration,
 }
 
 impl Line {
-    /// A line to this far side, whose calls wait this long.
+    /// A line to this server, whose calls have this timeout.
     pub(crate) fn new(peer: Peer, timeout: Duration) -> Line {
         Line { peer: peer.with_timeout(timeout), timeout }
     }
 
-    /// The far side. Its typed calls wait as long as the command line says.
+    /// The server as a peer. Its calls have the timeout of the command line.
     pub(crate) fn peer(&self) -> &Peer {
         &self.peer
     }
 
-    /// Sends a call and waits for its reply, as long as the command line says. The reply to a notification tells whether
-    /// it was taken, where the carrier says so.
+    /// Sends a call and waits for its reply, within the timeout of the command line. The reply to a notification says whether it
+    /// was accepted, where the transport knows.
     pub(crate) async fn ask(&self, call: Call) -> Result<Reply, CallError> {
         self.ask_within(call, self.timeout).await
     }
@@ -206,7 +208,7 @@ impl Line {
     }
 }
 
-/// A service that holds something until its connection has ended.
+/// A service that holds a sender until its connection has ended.
 struct Held<S> {
     service: S,
     _end: mpsc::Sender<()>,

@@ -1,6 +1,7 @@
 //! The signals that end a server: the first asks it to finish, the second does not wait.
 
 use crate::exit::Exit;
+use crate::log;
 
 /// Waits for signals that ask the program to end.
 pub(crate) struct Signals {
@@ -47,6 +48,7 @@ impl Signals {
     /// Ends the program at the next one, whatever it is doing.
     pub(crate) async fn end_at_next(mut self) {
         self.next().await;
+        log::flush();
         std::process::exit(Exit::Interrupted as i32);
     }
 }

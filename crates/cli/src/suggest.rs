@@ -1,39 +1,42 @@
-//! What was probably meant: names that are near to one that is not known, and parameters as they should be.
-
-use std::io::IsTerminal;
+//! What was probably meant: known names similar to an unknown one, and the parameters that a method expects.
 
 use switchboard::{CallError, Code};
 
-use crate::discovery::{self, Found};
+use crate::discovery::{self, Found, Method};
 use crate::failure::Failure;
+use crate::params;
 use crate::session::{Line, Session};
+use crate::shell::quoted;
+
+/// A call that failed.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) method: &'a str,
+    /// Its parameters as they were written, if they were written as words.
+    pub(crate) words: &'a [String],
+    /// The command that lists all methods.
+    pub(crate) listing: &'a str,
+}
 
 impl Session<'_> {
-    /// The command that shows all methods of the far side.
+    /// The command that lists all methods of the server.
     pub(crate) fn listing(&self) -> String {
-        format!("`switchboard discover {}`", self.target.url)
+        format!("`switchboard discover {}`", quoted(&self.target.url))
     }
 
-    /// What the failure of a call means. Where a person reads it and the far side describes itself, it is asked what would
-    /// have been right.
-    /// Where `listing` shows all that there is.
-    pub(crate) async fn explain(
-        &self,
-        line: &Line,
-        method: &str,
-        error: CallError,
-        listing: &str,
-    ) -> Failure {
+    /// What the failure of a call means. If the method is unknown or its parameters are wrong, the server's description says
+    /// what would be right.
+    pub(crate) async fn explain(&self, line: &Line, asked: Asked<'_>, error: CallError) -> Failure {
         let code = error.rejection().map(|rejection| rejection.code);
         let failure = self.target.explain(error);
         let is_answerable = matches!(code, Some(Code::METHOD_NOT_FOUND | Code::INVALID_PARAMS));
-        if !is_answerable || method == discovery::METHOD || !std::io::stderr().is_terminal() {
+        if !is_answerable || asked.method == discovery::METHOD {
             return failure;
         }
         let Ok(found) = discovery::of(line).await else { return failure };
         let advice = match code {
-            Some(Code::METHOD_NOT_FOUND) => unknown(&found, method, listing),
-            _ => expected(&found, method),
+            Some(Code::METHOD_NOT_FOUND) => unknown(&found, asked),
+            _ => expected(&found, asked),
         };
         match advice {
             Some(advice) => failure.advise(advice),
@@ -42,19 +45,21 @@ impl Session<'_> {
     }
 }
 
-fn unknown(found: &Found, method: &str, listing: &str) -> Option<String> {
-    // It is there: what was not found is something else.
-    if found.method(method).is_some() {
+fn unknown(found: &Found, asked: Asked<'_>) -> Option<String> {
+    // If the method exists, something else was not found.
+    if found.method(asked.method).is_some() {
         return None;
     }
     let names = found.methods.iter().map(|method| method.name.as_str());
-    Some(did_you_mean(method, names).unwrap_or_else(|| format!("{listing} shows what there is")))
+    let question = did_you_mean(asked.method, names);
+    Some(question.unwrap_or_else(|| format!("{} lists the methods", asked.listing)))
 }
 
-/// The parameters that a method takes.
-fn expected(found: &Found, method: &str) -> Option<String> {
-    let method = found.method(method)?;
-    let mut text = format!("expected {}", method.signature());
+/// The parameters that a method expects.
+fn expected(found: &Found, asked: Asked<'_>) -> Option<String> {
+    let method = found.method(asked.method)?;
+    let mut text = misread(method, asked.words).unwrap_or_default();
+    text.push_str(&format!("expected {}", method.signature()));
     for param in &method.params {
         let rules = param.value.rules.iter().map(String::as_str);
         let words: Vec<&str> =
@@ -69,14 +74,25 @@ fn expected(found: &Found, method: &str) -> Option<String> {
     Some(text)
 }
 
-/// As many names are suggested.
+/// A word such as `a=b` that was read as a named parameter, if the method has none of that name.
+fn misread(method: &Method, words: &[String]) -> Option<String> {
+    let is_known = |name: &str| method.takes_others || method.params.iter().any(|param| param.name == name);
+    let named = words.iter().filter_map(|word| Some((word, params::name_and_value(word)?)));
+    let (word, (name, value)) = named.into_iter().find(|(_, (name, _))| !is_known(name))?;
+    let text = quoted(&serde_json::Value::from(word.as_str()).to_string());
+    Some(format!(
+        "`{word}` was read as the parameter `{name}` with the value `{value}`; to send it as a string, write {text}\n"
+    ))
+}
+
+/// How many names are suggested at most.
 const MOST: usize = 3;
-/// As near is a name that is suggested.
+/// How similar a name must be to be suggested.
 const NEAR: f64 = 0.6;
-/// What is longer is no name that anybody meant; comparing it would take its time.
+/// Longer names are not compared: it would take too much time.
 const LONGEST: usize = 200;
 
-/// The names that are near to this one, as a question; nothing if there are none.
+/// The names that are similar to this one, as a question; nothing if there are none.
 pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let known = known.filter(|known| known.len() <= LONGEST && name.len() <= LONGEST);
     let mut near: Vec<(f64, &str)> =
@@ -90,8 +106,8 @@ pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>)
     })
 }
 
-/// How alike two names are, from 0 to 1. Upper and lower case and the way words are joined do not count, and a name
-/// without its namespace is almost the name.
+/// How similar two names are, from 0 to 1. Case and separators do not count, and a name without its namespace is almost the
+/// name.
 fn nearness(name: &str, known: &str) -> f64 {
     let folded = |name: &str| name.to_lowercase().replace(['/', '.', '_', '-', ':'], "");
     let tail = |name: &str| folded(name.rsplit(['/', '.', '_']).next().unwrap_or_default());
@@ -106,7 +122,7 @@ mod tests {
     use switchboard::Json;
 
     #[test]
-    fn near_names_are_suggested_nearest_first() {
+    fn similar_names_are_suggested_most_similar_first() {
         let known = ["math/add", "math/subtract", "echo", "getStatus"];
         let check = |name: &str, expected: Option<&str>| {
             assert_eq!(did_you_mean(name, known.into_iter()).as_deref(), expected, "{name}");
@@ -120,14 +136,32 @@ mod tests {
     }
 
     #[test]
-    fn expected_parameters_are_told_one_a_line() {
+    fn expected_parameters_are_listed_one_per_line() {
         let document = r#"{"methods":[{"name":"add","params":[{"name":"a","required":true,"schema":{"type":"number"}},
             {"name":"b","schema":{"type":"number","description":"Other."}}]}]}"#;
         let found = discovery::read(&Json::parse(document).unwrap()).unwrap();
         let text = "expected add(a, b?)\n  a: number\n  b: number (optional)  Other.";
-        assert_eq!(expected(&found, "add").as_deref(), Some(text));
-        assert_eq!(expected(&found, "x"), None);
-        assert_eq!(unknown(&found, "add", "u"), None);
-        assert_eq!(unknown(&found, "zzz", "`.methods`").as_deref(), Some("`.methods` shows what there is"));
+        let asked = |method| Asked { method, words: &[], listing: "`.methods`" };
+        assert_eq!(expected(&found, asked("add")).as_deref(), Some(text));
+        assert_eq!(expected(&found, asked("x")), None);
+        assert_eq!(unknown(&found, asked("add")), None);
+        assert_eq!(unknown(&found, asked("zzz")).as_deref(), Some("`.methods` lists the methods"));
+    }
+
+    #[test]
+    fn a_text_that_was_read_as_a_named_parameter_is_explained() {
+        let document = r#"{"methods":[{"name":"echo","params":[{"name":"message","schema":{}}]}]}"#;
+        let found = discovery::read(&Json::parse(document).unwrap()).unwrap();
+        let check = |words: &[&str], expected: Option<&str>| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            let explained = misread(found.method("echo").unwrap(), &words);
+            assert_eq!(explained.as_deref().map(str::trim_end), expected, "{words:?}");
+        };
+        let explained =
+            "`a=b` was read as the parameter `a` with the value `b`; to send it as a string, write '\"a=b\"'";
+        check(&["a=b"], Some(explained));
+        check(&["message=b"], None);
+        check(&["b"], None);
+        check(&[r#"{"a":"b"}"#], None);
     }
 }

@@ -1,11 +1,11 @@
 //! A table for people: columns as wide as what they hold, or narrower where the terminal is, and then of several lines.
 //!
-//! What is in it may come from the far side, so every text goes through [`visible`].
+//! What is in it may come from the server, so every text goes through [`visible`].
 
 use anstyle::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::layout::visible;
+use crate::visible::visible;
 
 const HEAD: Style = Style::new().bold();
 

@@ -1,4 +1,4 @@
-//! What every command that calls takes: where to call, and how.
+//! The options that all calling commands share: where to call, and how.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,61 +8,62 @@ use std::time::Duration;
 use clap::Args;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use switchboard::carrier::Url;
+use switchboard::carrier::{Url, UrlError};
 use switchboard::reconnect::Backoff;
 use switchboard::tls::{ClientFiles, ClientTls, Trust};
 use switchboard::{Dial, DialError, Limits, Profile, Settings, Tap, Version, Versions};
 
 use crate::failure::Failure;
-use crate::layout::visible;
 use crate::output::Format;
-use crate::{output, source, units, wire};
+use crate::visible::visible;
+use crate::{output, source, units, usage, wire};
 
 /// Where to call, and how.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Target {
-    /// Where to call: a URL of http, https, ws, wss, tcp, tls, unix or exec, such as http://127.0.0.1:8000.
+    /// URL of the server, such as http://127.0.0.1:8000. Schemes: http, https, ws, wss, tcp, tls, unix, exec.
     pub(crate) url: String,
-    /// How long to wait for the answer, or for a stream to begin; all attempts together.
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = units::seconds)]
+    /// How long to wait for the answer, or for a stream to begin, including all retries. Examples: 500ms, 5s, 2m; a bare
+    /// number is in seconds.
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = units::duration)]
     #[arg(help_heading = HEADING)]
     pub(crate) timeout: Duration,
-    /// Make up to this many further attempts if the server cannot be reached, after delays that grow from 1/4 s to 10 s. A
-    /// call that was under way when the connection broke is sent again only if the server describes it as safe or idempotent.
+    /// Retry this many times if the server cannot be reached, with delays that grow from 250 ms to 10 s. If the connection
+    /// breaks during a call, the call is only retried if the server describes the method as safe or idempotent.
     #[arg(long, value_name = "COUNT", value_parser = units::attempts, help_heading = HEADING)]
     retry: Option<u32>,
-    /// Declare that the method may run twice without harm, so that it is also retried if the connection breaks.
+    /// Declare that running the method twice does no harm, so that it is also retried if the connection breaks during a call.
     #[arg(long, requires = "retry", help_heading = HEADING)]
     pub(crate) repeatable: bool,
-    /// A header to send, as `Name: value`, over http, https, ws and wss. May be given several times.
+    /// Send this header, written as `Name: value`. For http, https, ws and wss. Can be repeated.
     #[arg(long = "header", short = 'H', value_name = "HEADER", help_heading = HEADING)]
     headers: Vec<Secret>,
-    /// Send this token as `Authorization: Bearer TOKEN`, over http, https, ws and wss.
+    /// Send this token as `Authorization: Bearer TOKEN`. For http, https, ws and wss.
     #[arg(long, env = TOKEN, hide_env_values = true, help_heading = HEADING)]
     token: Option<Secret>,
-    /// Trust the certificates that those in this PEM file have issued, and no others.
+    /// Trust only certificates issued by the authorities in this PEM file.
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     cacert: Option<PathBuf>,
-    /// The certificate to show to servers that ask for one, in PEM.
+    /// Client certificate for servers that require one, in PEM format.
     #[arg(long, value_name = "FILE", requires = "key", help_heading = HEADING)]
     cert: Option<PathBuf>,
-    /// The key of that certificate, in PEM.
+    /// Private key of the client certificate, in PEM format.
     #[arg(long, value_name = "FILE", requires = "cert", help_heading = HEADING)]
     key: Option<PathBuf>,
-    /// Trust any certificate: whoever is on the way can read and change everything.
+    /// Trust any certificate. Anyone between you and the server can then read and change everything.
     #[arg(long, conflicts_with = "cacert", help_heading = HEADING)]
     insecure: bool,
-    /// Call in version 1.0 of JSON-RPC, which has no batches and no streams.
+    /// Use JSON-RPC 1.0, which has no batches and no streams.
     #[arg(long, help_heading = HEADING)]
     pub(crate) v1: bool,
-    /// Send what servers of Switchboard understand besides JSON-RPC, over every carrier: how long the caller waits, as the
-    /// member `timeoutMs`, and that it reads streams, as `stream`. Others may refuse requests with such members.
+    /// Send the extensions that Switchboard servers understand, over every transport: `timeoutMs`, how long the caller waits,
+    /// and `stream`, that it wants a stream. Other servers may reject requests with these members.
     #[arg(long, conflicts_with = "v1", help_heading = HEADING)]
     pub(crate) extensions: bool,
-    /// The most bytes that an answer may have, such as 500M.
+    /// Maximum size of an answer, such as 500M.
     #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = units::bytes, help_heading = HEADING)]
     max_answer: usize,
-    /// Show each message that is sent and received on stderr; twice to log as well, more often for more.
+    /// Show each message sent and received on stderr. -vv also logs; -vvv logs more.
     #[arg(short, long, action = clap::ArgAction::Count, help_heading = HEADING)]
     verbose: u8,
     #[command(flatten)]
@@ -72,11 +73,10 @@ pub(crate) struct Target {
 const HEADING: &str = "Connection";
 /// Where the token may be besides the command line.
 const TOKEN: &str = "SWITCHBOARD_TOKEN";
-/// The carriers that have headers.
+/// The URLs whose transports have headers.
 const HEADED: &str = "an http, https, ws or wss URL";
 
-/// Text of the command line that nobody else is to see. It is read here and not by the parser of arguments, which shows
-/// what it cannot read.
+/// A secret of the command line. It is parsed here and not by the argument parser, which shows invalid values.
 #[derive(Clone)]
 struct Secret(String);
 
@@ -93,24 +93,24 @@ impl fmt::Debug for Secret {
 }
 
 impl Target {
-    /// How much is logged: what is sent and received is shown first.
+    /// How much is logged: the first `-v` only shows messages.
     pub(crate) fn log_level(&self) -> u8 {
         self.verbose.saturating_sub(1)
     }
 
-    /// What shows the wire, if that is asked for.
+    /// Shows the messages, if `-v` asks for it.
     pub(crate) fn tap(&self) -> Option<Tap> {
         (self.verbose > 0).then(wire::tap)
     }
 
-    /// The connection to be made: with headers, certificates, version, times, and a look at the wire as they are given.
+    /// The connection to be made, with all options of the command line.
     pub(crate) fn dial(&self) -> Result<Dial, Failure> {
-        let wrong = |error: DialError| Failure::usage(error.to_string());
-        let mut dial = Dial::new(&self.url).map_err(wrong)?.with_connect_time(self.timeout);
+        let mut dial = Dial::new(&self.url).map_err(|error| self.wrong_url(&error))?;
+        dial = dial.with_connect_time(self.timeout);
         let scheme = dial.url().scheme().to_owned();
         if scheme == "stdio" {
-            return Err(Failure::usage("\"stdio\" is for `serve` and cannot be called")
-                .advise("name the program to be started and called, as in `exec:COMMAND`"));
+            return Err(Failure::usage("`stdio` is for servers and cannot be called")
+                .advise("to start a program and call it, use `exec:COMMAND`"));
         }
         self.check_credentials(&scheme)?;
         if is_secure(&scheme) {
@@ -120,26 +120,35 @@ impl Target {
         Ok(dial.with_settings(self.settings()).with_headers(self.headers()?).with_version(version))
     }
 
-    /// How much is taken, and what is sent besides plain JSON-RPC: nothing, unless it is asked for.
+    /// What is wrong with the URL. The first argument may be the method, followed by the URL.
+    fn wrong_url(&self, error: &DialError) -> Failure {
+        match (error, usage::url_first(&self.url)) {
+            (DialError::Url(UrlError::Malformed(_)), Some(advice)) => {
+                Failure::usage(format!("`{}` is not a URL", self.url)).advise(advice)
+            }
+            _ => Failure::usage(error.to_string()),
+        }
+    }
+
+    /// How large answers may be, and which extensions of JSON-RPC are sent: none, unless the command line asks for them.
     fn settings(&self) -> Settings {
         let default = Limits::default();
-        let limits = Limits {
-            frame: default.frame.min(self.max_answer),
-            reply: self.max_answer,
-            batch_reply: self.max_answer,
-            // What is in an answer takes its bytes, and those are counted.
-            members: usize::MAX,
-            // An item may be as long as an answer, and the next one comes before it is shown. It is also what a terminal
-            // that is held on may be behind.
-            outbox: default.outbox.saturating_add(self.max_answer.saturating_mul(2)),
-            ..default
-        };
+        let (frame, outbox) = (default.frame, default.outbox);
+        let limits = default
+            .with_frame(frame.min(self.max_answer))
+            .with_reply(self.max_answer)
+            .with_batch_reply(self.max_answer)
+            // The size of an answer bounds its members.
+            .with_members(usize::MAX)
+            // An item may be as long as an answer, and the next one arrives before it is shown. This is also how far a paused
+            // terminal may fall behind.
+            .with_outbox(outbox.saturating_add(self.max_answer.saturating_mul(2)));
         let mut profile = Profile::default();
         profile.call_options = self.extensions;
         if self.v1 {
             profile.versions = Versions::V1;
         }
-        Settings { limits, profile, tap: self.tap(), ..Settings::default() }
+        Settings::default().with_limits(limits).with_profile(profile).with_tap(self.tap())
     }
 
     /// Whether calls go over HTTP.
@@ -147,32 +156,31 @@ impl Target {
         self.url.parse::<Url>().is_ok_and(|url| is_http(url.scheme()))
     }
 
-    /// Whoever gives credentials counts on it that they are sent, so they are refused where they cannot be.
+    /// Credentials that cannot be sent are refused, since users rely on them.
     fn check_credentials(&self, name: &str) -> Result<(), Failure> {
         let is_web = is_http(name) || is_websocket(name);
         if !is_web && !self.headers.is_empty() {
-            return Err(Failure::usage(format!("{name} carries no headers"))
-                .advise(format!("leave `--header` out, or call {HEADED}")));
+            return Err(Failure::usage(format!("{name} URLs do not support headers"))
+                .advise(format!("remove `--header`, or use {HEADED}")));
         }
         if !is_web && let Some(Secret(token)) = &self.token {
-            // What is left in the environment is for whoever takes it.
+            // A variable of the environment may be meant for other calls.
             if std::env::var(TOKEN).ok().as_ref() != Some(token) {
-                return Err(Failure::usage(format!("{name} carries no headers, so no token"))
-                    .advise(format!("leave `--token` out, or call {HEADED}")));
+                return Err(Failure::usage(format!("{name} URLs cannot carry a token"))
+                    .advise(format!("remove `--token`, or use {HEADED}")));
             }
             static TOLD: Once = Once::new();
-            let warning = format!("warning: {name} carries no headers, so {TOKEN} is not sent\n");
+            let warning = format!("warning: {name} URLs do not support headers, so {TOKEN} is not sent\n");
             TOLD.call_once(|| output::note(&warning));
         }
         if self.cert.is_some() && !is_secure(name) {
-            return Err(Failure::usage(format!("{name} speaks no TLS, so nobody sees a certificate"))
-                .advise("leave `--cert` and `--key` out, or call an https, wss or tls URL"));
+            return Err(Failure::usage(format!("{name} URLs do not use TLS or client certificates"))
+                .advise("remove `--cert` and `--key`, or use an https, wss or tls URL"));
         }
         Ok(())
     }
 
-    /// The target with another URL. Credentials are for the far side they were given for: token, headers and certificate
-    /// are left out if this is another one.
+    /// The target with another URL. Credentials are for one server: another one gets no token, headers or certificate.
     pub(crate) fn at(&self, url: &str) -> Target {
         let mut target = Target { url: url.to_owned(), ..self.clone() };
         if !source::is_far(&self.url) || is_same_origin(&self.url, url) {
@@ -180,10 +188,7 @@ impl Target {
         }
         let had_any = !self.headers.is_empty() || self.token.is_some() || self.cert.is_some();
         if had_any {
-            output::note(&format!(
-                "warning: {} is another server; no credentials are sent to it\n",
-                visible(url)
-            ));
+            output::note(&format!("warning: {} is another server; no credentials are sent\n", visible(url)));
         }
         target.headers.clear();
         (target.token, target.cert, target.key) = (None, None, None);
@@ -196,11 +201,17 @@ impl Target {
         names.any(|(given, _)| given.trim().eq_ignore_ascii_case(name.as_str()))
     }
 
-    /// How attempts follow each other, if there are to be several.
+    /// The delays between attempts, if there are several.
     pub(crate) fn backoff(&self) -> Option<Backoff> {
         let retry = self.retry.filter(|retry| *retry > 0)?;
         let (first, longest) = (Duration::from_millis(250), Duration::from_secs(10));
-        Some(Backoff { first, longest, jitter: 0.5, attempts: retry.checked_add(1), ..Backoff::default() })
+        Some(
+            Backoff::default()
+                .with_first(first)
+                .with_longest(longest)
+                .with_jitter(0.5)
+                .with_attempts(retry.checked_add(1)),
+        )
     }
 
     /// The headers to send, the token among them.
@@ -211,7 +222,7 @@ impl Target {
             headers.append(name, value);
         }
         if let Some(token) = self.token.as_ref().map(token).transpose()?.flatten() {
-            // A header that is written out says more than a token, which may be left in the environment.
+            // An explicit header takes precedence over a token, which may come from the environment.
             headers.entry(AUTHORIZATION).or_insert(token);
         }
         Ok(headers)
@@ -221,7 +232,7 @@ impl Target {
         let trust = match &self.cacert {
             Some(file) => Trust::Authority(file.clone()),
             None if self.insecure => {
-                output::note("warning: --insecure trusts any certificate; do not send secrets\n");
+                output::note("warning: --insecure accepts any certificate; do not send secrets\n");
                 Trust::Anybody
             }
             None => Trust::Platform,
@@ -265,22 +276,23 @@ fn is_same_origin(one: &str, other: &str) -> bool {
     one == other || origin(one).is_some_and(|one| Some(one) == origin(other))
 }
 
-/// Reads a header as it is written on the command line. What is wrong with it is said without its value.
+/// Parses a header of the command line. Errors do not show its value.
 fn header(Secret(text): &Secret) -> Result<(HeaderName, HeaderValue), Failure> {
     let wrong = || {
-        Failure::usage("what `--header` gives is no header").advise("write it as `--header 'Name: value'`")
+        Failure::usage("the value of `--header` is not a header")
+            .advise("write it as `--header 'Name: value'`")
     };
     let (name, value) = text.split_once(':').ok_or_else(wrong)?;
     let name: HeaderName = name.trim().parse().map_err(|_| wrong())?;
     match value.trim().parse() {
         Ok(value) => Ok((name, value)),
-        Err(_) => Err(Failure::usage(format!("the value of the header {name} holds what no header can"))),
+        Err(_) => Err(Failure::usage(format!("the value of the header {name} contains invalid characters"))),
     }
 }
 
-/// Reads a token as the value of its header; an empty one is none. What is wrong with it is said without it.
+/// Parses a token as the value of its header; an empty one is ignored. Errors do not show it.
 fn token(Secret(text): &Secret) -> Result<Option<HeaderValue>, Failure> {
-    // What is read from a file often ends with its line.
+    // A token that was read from a file often ends with a line break.
     let text = text.trim_end_matches(['\r', '\n']);
     if text.is_empty() {
         return Ok(None);
@@ -291,8 +303,8 @@ fn token(Secret(text): &Secret) -> Result<Option<HeaderValue>, Failure> {
             value.set_sensitive(true);
             Ok(Some(value))
         }
-        _ => Err(Failure::usage("a token is one word of visible characters")
-            .advise("look at what `--token` or SWITCHBOARD_TOKEN holds")),
+        _ => Err(Failure::usage("the token contains spaces or invalid characters")
+            .advise("check `--token` or SWITCHBOARD_TOKEN")),
     }
 }
 
@@ -320,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_not_shown_whatever_is_wrong_with_them() {
+    fn invalid_secrets_are_not_shown() {
         for arguments in [
             ["--token", "sekret words"],
             ["--token", "sekret\nmore"],
@@ -353,7 +365,7 @@ mod tests {
         check("ws://127.0.0.1:1", false);
         check("exec:old", false);
         assert!(is_same_origin("https://Host/a", "https://host:443/b"));
-        // With a file there is one far side only.
+        // With a file there is only one server.
         let alone = Target { url: "-".to_owned(), ..target.clone() };
         assert_eq!(alone.at("http://127.0.0.2:1").headers().unwrap().len(), 2);
     }

@@ -30,7 +30,7 @@ fn read_from(what: &str, from: impl Read) -> Result<String, Failure> {
     let read = from.take(LONGEST + 1).read_to_end(&mut bytes);
     read.map_err(|error| Failure::usage(format!("cannot read {what}: {error}")))?;
     if bytes.len() as u64 > LONGEST {
-        return Err(Failure::usage(format!("{what} has more than {} MiB", LONGEST >> 20)));
+        return Err(Failure::usage(format!("{what} is larger than {} MiB", LONGEST >> 20)));
     }
     let is_wide = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
     let text = String::from_utf8(bytes).map_err(|_| match is_wide {
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_utf_8_is_told_as_what_it_is() {
+    fn text_that_is_not_utf_8_is_named_by_its_encoding() {
         let check = |bytes: &[u8], expected: Failure| assert_eq!(read_from("x", bytes), Err(expected));
         check(b"\xff\xfe[\x001\x00]\x00", Failure::usage("x is UTF-16").advise("save it as UTF-8"));
         check(b"[\"\xe9\"]", Failure::usage("x is not UTF-8"));

@@ -2,14 +2,25 @@
 
 use std::time::Duration;
 
-/// As good as for ever: a century, with which no clock overflows.
+/// As good as forever: a century, which overflows no clock.
 pub(crate) const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
-/// Reads a time in seconds, such as `30` or `0.5`.
-pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
-    let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+/// Reads a duration with its unit, such as `500ms`, `5s`, `2m` or `1h`; a bare number is in seconds.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+    let found = units.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, *seconds)));
+    let (number, unit) = found.unwrap_or((text, 1.0));
+    let time = number.parse::<f64>().ok().and_then(|count| Duration::try_from_secs_f64(count * unit).ok());
     time.filter(|time| !time.is_zero() && *time <= LONGEST)
-        .ok_or_else(|| "it is no time; write seconds above 0, such as 30 or 0.5".to_owned())
+        .ok_or_else(|| "not a duration above 0; use 5s, 500ms, 2m or 1h".to_owned())
+}
+
+/// Reads a duration, or `never`, which is [`LONGEST`].
+pub(crate) fn duration_or_never(text: &str) -> Result<Duration, String> {
+    match text {
+        "never" => Ok(LONGEST),
+        _ => duration(text).map_err(|what| what + ", or never"),
+    }
 }
 
 /// Reads a number of bytes, such as `65536`, `64k` or `4M`.
@@ -26,18 +37,17 @@ pub(crate) fn bytes(text: &str) -> Result<usize, String> {
     let count = digits.parse::<usize>().ok().and_then(|count| count.checked_mul(unit));
     count
         .filter(|count| *count > 0)
-        .ok_or_else(|| "it is no size; write bytes, such as 65536, 64k or 4M".to_owned())
+        .ok_or_else(|| "not a size above 0; use a number of bytes, such as 65536, 64k or 4M".to_owned())
 }
 
 /// Reads a number of things, at least one.
 pub(crate) fn count(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "it is no number from 1 on".to_owned())
+    text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "use a whole number, 1 or more".to_owned())
 }
 
 /// Reads how often to try again.
 pub(crate) fn attempts(text: &str) -> Result<u32, String> {
-    text.parse()
-        .map_err(|_| "it is no number of attempts; write a whole number from 0 on, such as 3".to_owned())
+    text.parse().map_err(|_| "use a whole number, 0 or more".to_owned())
 }
 
 #[cfg(test)]
@@ -46,7 +56,13 @@ mod tests {
 
     #[test]
     fn amounts_are_read_with_their_units() {
-        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for (text, expected) in
+            [("500ms", 0.5), ("30s", 30.0), ("90", 90.0), ("0.5", 0.5), ("2m", 120.0), ("1.5h", 5400.0)]
+        {
+            assert_eq!(duration(text), Ok(Duration::from_secs_f64(expected)), "{text}");
+            assert_eq!(duration_or_never(text), duration(text));
+        }
+        assert_eq!(duration_or_never("never"), Ok(LONGEST));
         assert_eq!(bytes("4M"), Ok(4 << 20));
         assert_eq!(bytes("64k"), Ok(64 << 10));
         assert_eq!(bytes("17"), Ok(17));
@@ -55,9 +71,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_is_refused() {
-        for text in ["", "0", "-1", "x", "1e400", "nan", "1e300"] {
-            assert!(seconds(text).is_err(), "{text}");
+    fn invalid_amounts_are_refused() {
+        for text in [
+            "", "0", "-1", "x", "1e400", "nan", "1e300", "s", "5x", "1d", "-1s", "0ms", "1 s", "forever",
+            "never",
+        ] {
+            assert!(duration(text).is_err(), "{text}");
         }
         for text in ["", "0", "-1", "k", "4kk", "4Mk", "99999999999999999999", "18446744073709551615k"] {
             assert!(bytes(text).is_err(), "{text}");

@@ -3,8 +3,8 @@
 use anstyle::{AnsiColor, Style};
 use switchboard::{Direction, Tap, Wire};
 
-use crate::layout::visible;
 use crate::output;
+use crate::visible::visible;
 
 const SENT: Style = AnsiColor::Cyan.on_default();
 const RECEIVED: Style = AnsiColor::Green.on_default();

@@ -11,8 +11,8 @@ use crate::context::Context;
 use crate::error::ErrorObject;
 use crate::metadata::Metadata;
 
-/// Decides whether a session or a request is accepted. It is asked when a session opens, before the body of an HTTP request is read,
-/// and before a request becomes a WebSocket. Layers and handlers see what it attaches to the context.
+/// Decides whether a session or a request is accepted. It runs when a session opens, before the body of an HTTP request is read,
+/// and before a request is upgraded to a WebSocket. Layers and handlers see what it attaches to the context.
 ///
 /// It sees the address, the identity that TLS or a Unix socket proved, and the headers: see [`Context::origin`],
 /// [`Context::get`] and [`Context::metadata`].
@@ -35,35 +35,35 @@ use crate::metadata::Metadata;
 ///     }
 /// }
 ///
-/// let settings = Settings { admission: Some(Secret.into()), ..Settings::default() };
+/// let settings = Settings::default().with_admission(Some(Secret.into()));
 /// ```
 pub trait Admission: Send + Sync + 'static {
-    /// Decides about one arrival. A decision that takes longer than [`call_time`](crate::Limits::call_time) is a refusal.
+    /// Decides about one arrival. A decision that takes longer than [`call_time`](crate::Limits::call_time) counts as a refusal.
     fn admit(&self, arrival: &Arrival<'_>) -> AdmitFuture;
 }
 
-/// A session or a request that wants to be accepted.
+/// A session or a request to accept or refuse.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Arrival<'a> {
-    /// A session that opens: a connection whose TLS handshake is done, if it has one. A WebSocket asks as a request first.
+    /// A new session: a connection after its TLS handshake, if it has one. A WebSocket arrives as a request first.
     Session(&'a Context),
-    /// A request of HTTP, whose `Host` and `Origin` have passed.
+    /// An HTTP request that has passed the checks of `Host` and `Origin`.
     #[non_exhaustive]
     Request {
         /// Its context, with its headers as metadata.
         cx: &'a Context,
-        /// The method of HTTP.
+        /// The HTTP method.
         method: &'a str,
         /// The path, without a query.
         path: &'a str,
-        /// Whether it is to become a WebSocket.
+        /// Whether it asks for an upgrade to a WebSocket.
         is_upgrade: bool,
     },
 }
 
 impl<'a> Arrival<'a> {
-    /// A request of HTTP; for carriers.
+    /// An HTTP request; for transports.
     #[must_use]
     pub fn request(cx: &'a Context, method: &'a str, path: &'a str, is_upgrade: bool) -> Arrival<'a> {
         Arrival::Request { cx, method, path, is_upgrade }
@@ -77,7 +77,7 @@ impl<'a> Arrival<'a> {
         }
     }
 
-    /// Whether it is a request of HTTP, and not a session.
+    /// Whether it is an HTTP request rather than a session.
     #[must_use]
     pub fn is_request(&self) -> bool {
         matches!(self, Arrival::Request { .. })
@@ -88,11 +88,11 @@ impl<'a> Arrival<'a> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// The error that answers it.
+    /// The error to respond with.
     pub error: ErrorObject,
-    /// The status of the response, over HTTP: 403 if there is none.
+    /// The HTTP status of the response; 403 if there is none.
     pub status: Option<u16>,
-    /// Headers of the response over HTTP, as far as the carrier allows them.
+    /// Headers of the HTTP response, as far as the transport allows them.
     pub metadata: Metadata,
 }
 
@@ -103,14 +103,14 @@ impl Refusal {
         Refusal { error, status: None, metadata: Metadata::default() }
     }
 
-    /// The same refusal with this status, over HTTP.
+    /// Sets the HTTP status.
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Refusal {
         self.status = Some(status);
         self
     }
 
-    /// The same refusal with this header, over HTTP.
+    /// Adds an HTTP header.
     #[must_use]
     pub fn with_metadata(mut self, name: &str, value: impl Into<bytes::Bytes>) -> Refusal {
         self.metadata.insert(name, value);
@@ -118,10 +118,10 @@ impl Refusal {
     }
 }
 
-/// A decision: made, or on its way. It gives the context that everything of this arrival has from here on.
-pub struct AdmitFuture(State);
+/// A decision, made or pending. It returns the context to use from here on.
+pub struct AdmitFuture(AdmitFutureState);
 
-enum State {
+enum AdmitFutureState {
     Ready(Option<Result<Context, Refusal>>),
     Pending(Pin<Box<dyn Future<Output = Result<Context, Refusal>> + Send>>),
 }
@@ -130,25 +130,25 @@ impl AdmitFuture {
     /// Accepts it, with this context.
     #[must_use]
     pub fn admitted(cx: Context) -> AdmitFuture {
-        AdmitFuture(State::Ready(Some(Ok(cx))))
+        AdmitFuture(AdmitFutureState::Ready(Some(Ok(cx))))
     }
 
     /// Refuses it.
     #[must_use]
     pub fn refused(refusal: Refusal) -> AdmitFuture {
-        AdmitFuture(State::Ready(Some(Err(refusal))))
+        AdmitFuture(AdmitFutureState::Ready(Some(Err(refusal))))
     }
 
     /// Decides later.
     #[must_use]
     pub fn pending(decision: impl Future<Output = Result<Context, Refusal>> + Send + 'static) -> AdmitFuture {
-        AdmitFuture(State::Pending(Box::pin(decision)))
+        AdmitFuture(AdmitFutureState::Pending(Box::pin(decision)))
     }
 
     /// The decision, if it is made.
     pub(crate) fn into_ready(self) -> Result<Result<Context, Refusal>, AdmitFuture> {
         match self.0 {
-            State::Ready(Some(decision)) => Ok(decision),
+            AdmitFutureState::Ready(Some(decision)) => Ok(decision),
             other => Err(AdmitFuture(other)),
         }
     }
@@ -159,8 +159,10 @@ impl Future for AdmitFuture {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Task<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
-            State::Ready(decision) => Poll::Ready(decision.take().expect("it is polled until it is ready")),
-            State::Pending(decision) => decision.as_mut().poll(cx),
+            AdmitFutureState::Ready(decision) => {
+                Poll::Ready(decision.take().expect("it is polled until it is ready"))
+            }
+            AdmitFutureState::Pending(decision) => decision.as_mut().poll(cx),
         }
     }
 }
@@ -171,7 +173,7 @@ impl fmt::Debug for AdmitFuture {
     }
 }
 
-/// An [`Admission`], shared. Made from any admission by `into()`.
+/// A shared [`Admission`]. Any admission converts into it with `into()`.
 #[derive(Clone)]
 pub struct SharedAdmission(Arc<dyn Admission>);
 

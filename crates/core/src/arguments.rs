@@ -1,4 +1,4 @@
-//! Typed parameters from raw ones, and errors that say what was expected where.
+//! Typed arguments from raw parameters, with errors that say what was expected where.
 
 use std::any::TypeId;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use crate::json::{Json, Kind};
 
 /// The arguments of one call, matched to the `N` parameters of a method by name or by position.
 ///
-/// This is what `#[service]` uses; a method written by hand can use it too.
+/// `#[service]` uses it; a method written by hand can use it too.
 ///
 /// # Examples
 ///
@@ -52,8 +52,8 @@ impl<'a, const N: usize> Arguments<'a, N> {
         Ok(arguments)
     }
 
-    /// Arguments of a call that are matched to no parameters yet. They are to be filled where they stay, because moving
-    /// what was just written makes a processor wait.
+    /// Arguments that are not matched to parameters yet. Fill them in place, because moving
+    /// freshly written values stalls the processor.
     #[inline(always)]
     #[must_use]
     pub fn new(params: Option<&'a Json>, names: &'a [&'a str; N]) -> Self {
@@ -61,7 +61,7 @@ impl<'a, const N: usize> Arguments<'a, N> {
         Arguments { params, names, slots: [None; N], surplus: Vec::new(), allows_unknown: false }
     }
 
-    /// Ignores arguments with unknown names from here on, instead of refusing them.
+    /// Ignores arguments with unknown names instead of rejecting them.
     #[inline(always)]
     #[must_use]
     pub fn allow_unknown(mut self) -> Self {
@@ -84,7 +84,7 @@ impl<'a, const N: usize> Arguments<'a, N> {
         Err(ErrorObject::invalid_params(format!("expected at most {N} parameters, found {given}")))
     }
 
-    /// Matches the arguments to parameters of which the last takes all positions that are left, see
+    /// Matches the arguments to parameters of which the last takes all remaining positions, see
     /// [`rest`](Arguments::rest).
     ///
     /// # Errors
@@ -147,7 +147,7 @@ impl<'a, const N: usize> Arguments<'a, N> {
         }
     }
 
-    /// The argument for this parameter, or what stands in for it.
+    /// The argument for this parameter, or its default.
     ///
     /// # Errors
     ///
@@ -160,7 +160,7 @@ impl<'a, const N: usize> Arguments<'a, N> {
         self.slots[index].map_or_else(|| Ok(default()), |value| self.decode(index, value))
     }
 
-    /// The arguments from the position of the last parameter on; by name, the array of that name.
+    /// The arguments from the position of the last parameter onwards; by name, the array of that name.
     ///
     /// # Errors
     ///
@@ -196,7 +196,7 @@ impl<'a, const N: usize> Arguments<'a, N> {
     }
 }
 
-/// What stands for parameters that were not given.
+/// The placeholder of parameters that were not given.
 static NOTHING: Json = Json::NULL;
 
 /// Reads all parameters as one value.
@@ -276,7 +276,7 @@ fn decode_integer<T: DeserializeOwned>(text: &[u8]) -> Option<T> {
     T::deserialize(U64Deserializer::<NotThis>::new(number)).ok()
 }
 
-/// An error that costs nothing to make, for attempts whose failure nobody hears of.
+/// An error that costs nothing to make, for attempts whose failure is not reported.
 #[derive(Debug, thiserror::Error)]
 #[error("not this")]
 struct NotThis;

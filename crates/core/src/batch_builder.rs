@@ -30,7 +30,7 @@ use crate::request::{Request, decode_result, read};
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "a batch is sent by `send`"]
+#[must_use = "call `send` to send the batch"]
 pub struct BatchBuilder {
     peer: Peer,
     calls: Vec<Call>,
@@ -67,7 +67,7 @@ impl BatchBuilder {
         self.push(&params, |params| Call::notification(method, params))
     }
 
-    /// Waits this long for the answers.
+    /// Sets how long to wait for the responses.
     pub fn timeout(mut self, timeout: Duration) -> BatchBuilder {
         self.timeout = Some(timeout);
         self
@@ -92,7 +92,7 @@ impl BatchBuilder {
     ///
     /// # Errors
     ///
-    /// When the batch could not be sent, or was not answered in time. The failure of one call is its outcome.
+    /// When the batch could not be sent, or timed out. The failure of a single call is its outcome.
     pub async fn send(mut self) -> Result<Vec<Result<Json, CallError>>, CallError> {
         if let Some(fault) = self.fault {
             return Err(fault);
@@ -127,7 +127,7 @@ impl<T: DeserializeOwned + 'static> BatchResult<T> {
         match outcomes.get(self.at) {
             Some(Ok(json)) => decode_result(json),
             Some(Err(error)) => Err(error.clone()),
-            None => Err(CallError::Result("these are the outcomes of another batch".into())),
+            None => Err(CallError::Result("these outcomes belong to another batch".into())),
         }
     }
 }

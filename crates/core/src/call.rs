@@ -10,9 +10,9 @@ use crate::id::Id;
 use crate::json::{Json, Kind};
 use crate::name::Name;
 
-/// One call: a method, its parameters, and who asks.
+/// One call: a method, its parameters, and its caller.
 ///
-/// Without an identifier it is a notification: it passes every layer like any call, and its reply is dropped.
+/// A call without an identifier is a notification: it passes every layer like any call, and its reply is dropped.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Call {
@@ -26,26 +26,26 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call of `method` with `params`, to be answered. Its identifier is given by whoever sends it.
+    /// A call of `method` with `params` that expects a response. The sender assigns its identifier.
     #[must_use]
     pub fn new(method: impl Into<Name>, params: Option<Json>) -> Call {
         Call { method: method.into(), params, cx: Context::default(), id: Some(Id::NULL) }
     }
 
-    /// A call of `method` with `params` that is not to be answered.
+    /// A call of `method` with `params` without a response.
     #[must_use]
     pub fn notification(method: impl Into<Name>, params: Option<Json>) -> Call {
         Call { method: method.into(), params, cx: Context::default(), id: None }
     }
 
-    /// The same call in another context.
+    /// Replaces the context.
     #[must_use]
     pub fn with_context(mut self, cx: Context) -> Call {
         self.cx = cx;
         self
     }
 
-    /// The same call, marked as safe to send twice: its method is safe or idempotent, or the caller knows better. A
+    /// Marks the call as safe to send twice: its method is safe or idempotent, or the caller knows that a retry is fine. A
     /// [reconnecting peer](crate::reconnect) sends it again if the connection breaks before the answer arrives. A
     /// notification is never repeatable.
     #[must_use]
@@ -60,13 +60,13 @@ impl Call {
         !self.is_notification() && self.cx.get::<Repeatable>().is_some()
     }
 
-    /// The identifier the caller gave. A reply carries none: the driver stamps it.
+    /// The identifier that the caller chose. Replies have none: the driver adds it.
     #[must_use]
     pub fn id(&self) -> Option<&Id> {
         self.id.as_ref()
     }
 
-    /// Whether nobody waits for an answer.
+    /// Whether the caller expects no response.
     #[must_use]
     pub fn is_notification(&self) -> bool {
         self.id.is_none()
@@ -111,23 +111,23 @@ struct Repeatable;
 
 /// Members of a request that the protocol does not define, as one JSON object.
 ///
-/// A driver attaches them to the call's [`Context`]; whoever forwards the call sends them on.
+/// A driver attaches them to the call's [`Context`]; a proxy forwards them.
 #[derive(Clone, Debug)]
 pub struct Members(pub Json);
 
-/// Says that the caller reads a stream: for methods that can answer with one value as well, see
-/// [`Context::wants_stream`], and for carriers that have to ask for a stream, because they answer a plain call with its
+/// Marks a caller that reads a stream: for methods that can also return one value, see
+/// [`Context::wants_stream`], and for transports that must ask for a stream, because they answer a plain call with its
 /// items in one array. [`Peer::stream`](crate::Peer::stream) attaches it to the call's [`Context`], and so does a driver
-/// whose caller said it.
+/// whose caller asked for one.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamWanted;
 
-/// Turns what a caller passes as parameters into the `params` member: arrays and tuples by position, objects and
+/// Turns the parameters that a caller passes into the `params` member: arrays and tuples by position, objects and
 /// structs by name, `()` and `None` not at all.
 ///
 /// # Errors
 ///
-/// When the value is no array, object or nothing, or cannot be written as JSON.
+/// When the value is neither an array, an object nor nothing, or cannot be serialized.
 pub fn encode_params<P: Serialize + ?Sized>(params: &P) -> Result<Option<Json>, CallError> {
     let json = Json::encode_ref(params).map_err(|error| CallError::Params(error.to_string().into()))?;
     match json.kind() {

@@ -1,4 +1,4 @@
-//! What a caller gets when a call does not give a result.
+//! The error of a call that returned no result.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind};
@@ -8,60 +8,60 @@ use crate::connection::ConnectionError;
 use crate::error::{ErrorObject, FromError};
 use crate::gap::Gap;
 
-/// Why one call gave no result.
+/// Why a call returned no result.
 ///
-/// [`Rejected`](CallError::Rejected) is the far side's answer; every other variant was found out here and cannot be
+/// [`Rejected`](CallError::Rejected) is the server's response; every other variant was detected locally and cannot be
 /// mistaken for one (J2-74).
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The far side answered with an error.
+    /// The server responded with an error.
     #[error("{0}")]
     Rejected(ErrorObject),
-    /// The connection ended before the answer came.
-    #[error("the connection closed before the answer came: {0}")]
+    /// The connection closed before the response arrived.
+    #[error("the connection closed before the response arrived: {0}")]
     Closed(Cow<'static, str>),
-    /// No answer came in time.
-    #[error("no answer came within the time given")]
+    /// No response arrived in time.
+    #[error("timed out waiting for a response")]
     TimedOut,
     /// The call was cancelled on this side.
     #[error("the call was cancelled")]
     Cancelled,
-    /// Too much is under way on this side; nothing was sent.
-    #[error("nothing was sent: {0}")]
+    /// Too many calls are in flight on this side; nothing was sent.
+    #[error("the request was not sent: {0}")]
     Busy(Cow<'static, str>),
-    /// The far side cannot be called over this carrier; nothing was sent.
-    #[error("nothing was sent: {0}")]
+    /// The peer cannot be called over this transport; nothing was sent.
+    #[error("the request was not sent: {0}")]
     Unsupported(Cow<'static, str>),
-    /// The server could not be reached; nothing was sent. It may be reachable later.
+    /// The server could not be reached; nothing was sent. A later attempt may succeed.
     #[error("{0}")]
     Unreachable(Cow<'static, str>),
-    /// No connection can be made until somebody changes something; nothing was sent. For example, the server's certificate
+    /// No connection is possible until the setup changes; nothing was sent. For example, the server's certificate
     /// is not trusted, it does not accept the credentials, or the program to start does not exist.
     #[error("{0}")]
     CannotConnect(Cow<'static, str>),
-    /// The carrier failed before there was an answer of the far side, or brought something other than JSON-RPC.
+    /// The transport failed before a response arrived, or delivered something other than JSON-RPC.
     #[error("{0}")]
     Transport(Cow<'static, str>),
-    /// The far side answered something that breaks the protocol.
-    #[error("the answer breaks the protocol: {0}")]
+    /// The response violates the protocol.
+    #[error("invalid response: {0}")]
     Protocol(Cow<'static, str>),
-    /// The parameters cannot be written as JSON; nothing was sent.
-    #[error("the parameters cannot be sent: {0}")]
+    /// The parameters cannot be serialized; nothing was sent.
+    #[error("the parameters cannot be serialized: {0}")]
     Params(Cow<'static, str>),
-    /// The result came but is not of the expected type.
-    #[error("the result is not what was expected: {0}")]
+    /// The result is not of the expected type.
+    #[error("unexpected result: {0}")]
     Result(Cow<'static, str>),
-    /// A stream was ended here, because it was read so slowly that too much of it waited.
-    #[error("the stream was ended because it was read too slowly: {0}")]
+    /// The stream was closed on this side, because it was read so slowly that too much of it was waiting.
+    #[error("the stream was closed because it was read too slowly: {0}")]
     Unread(Cow<'static, str>),
-    /// Items of a stream are missing here. The stream goes on.
+    /// Items of a stream are missing here. The stream continues.
     #[error("{0}")]
     Gap(Gap),
 }
 
 impl CallError {
-    /// The far side's error, if it was the far side that refused.
+    /// The server's error, if the server rejected the call.
     #[must_use]
     pub fn rejection(&self) -> Option<&ErrorObject> {
         match self {
@@ -70,15 +70,15 @@ impl CallError {
         }
     }
 
-    /// The error of a method that the server answered with, by its code and data. None if it answered with another error,
-    /// or did not answer.
+    /// The typed error of the method, by its code and data. None if the server responded with another error
+    /// or not at all.
     #[must_use]
     pub fn typed<E: FromError>(&self) -> Option<E> {
         self.rejection().and_then(E::from_error)
     }
 
-    /// Whether an attempt to connect that failed with this error would fail again: a
-    /// [reconnecting peer](crate::reconnect) then stops trying. All other errors may pass.
+    /// Whether connecting again would fail with the same error: a
+    /// [reconnecting peer](crate::reconnect) then stops trying. All other errors may be temporary.
     #[must_use]
     pub fn is_permanent(&self) -> bool {
         match self {
@@ -190,7 +190,7 @@ mod tests {
         check(rejected(Code::UNAUTHORIZED), true);
         check(rejected(Code::METHOD_NOT_FOUND), true);
         check(system(ErrorKind::PermissionDenied), true);
-        check(CallError::Unreachable("nothing listens".into()), false);
+        check(CallError::Unreachable("nothing is listening".into()), false);
         check(CallError::Closed("gone".into()), false);
         check(CallError::TimedOut, false);
         check(rejected(Code::SHUTTING_DOWN), false);

@@ -1,8 +1,8 @@
-//! What a caller may say about a call besides what it asks for: until when it waits, whether it wants to hear of
+//! Options that a caller sends with a call: its timeout, whether it wants
 //! progress, whether it reads a stream, and metadata.
 //!
-//! These options travel as members of the request that others ignore: `timeoutMs`, a whole number of milliseconds, `progress`,
-//! which is true, `stream`, which is true or false, and `metadata`, an object of strings. They are taken off when a call comes in, and written anew when it is
+//! They travel as members of the request that other implementations ignore: `timeoutMs`, a whole number of milliseconds, `progress`,
+//! which is true, `stream`, which is true or false, and `metadata`, an object of strings. They are removed when a call arrives, and added again when it is
 //! forwarded: with the time that is left, and with progress going back the same way.
 
 use std::future::Future;
@@ -35,12 +35,12 @@ const METADATA: &[u8] = b"metadata";
 /// The notification that tells progress in our own dialect.
 pub(crate) const PROGRESS_METHOD: &str = "rpc.progress";
 
-/// Progress that waits for whoever called. What is more is dropped: the next says more anyway.
+/// How much progress waits for the caller. More is dropped: the next value is newer anyway.
 pub(crate) const PROGRESS_WAITING: usize = 32;
 
 /// Takes the options out of the members of a request and puts them into the context; gives what is left of the members.
 ///
-/// Where the carrier has metadata, a message may add only what `allowed` names.
+/// If the transport has metadata, a message may add only what `allowed` names.
 pub(crate) fn take(all: Json, id: Option<&Id>, cx: &mut Context, allowed: &AllowedNames) -> Option<Json> {
     let is_option = |name: &[u8]| [TIMEOUT, PROGRESS, STREAM, METADATA].contains(&name);
     if !members(all.as_bytes()).any(|(name, _)| is_option(&name)) {
@@ -89,7 +89,7 @@ pub(crate) fn take(all: Json, id: Option<&Id>, cx: &mut Context, allowed: &Allow
     Some(Json::from_text(Text::from_vec(rest)))
 }
 
-/// The metadata of a message beside that of its carrier. A proxy in front may vouch for what the carrier has, so a message can neither
+/// The metadata of a message beside that of its transport. A proxy in front may vouch for the transport's, so a message can neither
 /// replace that nor add to it, except under names that are allowed.
 fn beside(carrier: &Metadata, message: Metadata, allowed: &AllowedNames) -> Metadata {
     if carrier.is_empty() {
@@ -100,7 +100,7 @@ fn beside(carrier: &Metadata, message: Metadata, allowed: &AllowedNames) -> Meta
     carrier.and(&own.map(|(name, value)| (name, Bytes::copy_from_slice(value))).collect())
 }
 
-/// Says that the caller wants one value, although its carrier could carry a stream: it asked for an event stream to hear of
+/// Says that the caller wants one value, although its transport could carry a stream: it asked for an event stream to hear of
 /// progress.
 struct StreamDeclined;
 
@@ -157,7 +157,7 @@ pub(crate) fn deadline_within(timeout: Duration) -> Instant {
 /// The most time that is left for an answer to travel.
 const ALLOWANCE: Duration = Duration::from_millis(50);
 
-/// Where progress of a call goes that came over a carrier; among the extensions of its context.
+/// Where the progress of a call received over a transport goes; among the extensions of its context.
 #[derive(Clone)]
 pub(crate) struct ProgressTo {
     pub(crate) method: Name,
@@ -189,11 +189,11 @@ impl ProgressTo {
 pub(crate) struct ProgressSender(pub(crate) mpsc::Sender<Json>);
 
 impl Context {
-    /// Tells the caller how far the call has come, if it wants to hear of that and the carrier can say it; does nothing
+    /// Reports progress to the caller, if it wants progress and the transport can carry it; does nothing
     /// otherwise.
     ///
-    /// What is told before the method returns arrives before its reply. The future waits while too much is to be sent;
-    /// where there is room it is sent before the future is first polled.
+    /// Progress reported before the method returns arrives before its reply. The future waits while too much is queued;
+    /// if there is room, it is sent before the future is first polled.
     pub fn progress<T: Serialize + ?Sized>(&self, value: &T) -> impl Future<Output = ()> + Send + use<T> {
         let sent = match (self.get::<ProgressTo>(), Json::encode_ref(value)) {
             (Some(to), Ok(value)) => Some(to.send(self.peer(), &value)),
@@ -204,7 +204,7 @@ impl Context {
                 None
             }
             (_, Err(error)) => {
-                tracing::debug!(%error, "progress cannot be written as JSON");
+                tracing::debug!(%error, "progress cannot be serialized");
                 None
             }
         };
@@ -217,31 +217,31 @@ impl Context {
         }
     }
 
-    /// Whether the caller wants to hear of progress.
+    /// Whether the caller wants progress.
     #[must_use]
     pub fn wants_progress(&self) -> bool {
         self.get::<ProgressTo>().is_some() || self.get::<ProgressSender>().is_some()
     }
 
-    /// Whether the caller reads a stream, for methods that can answer with one value as well: it called with
-    /// [`Peer::stream`], takes an event stream over HTTP, or said so in the request with the member `"stream": true`. With
-    /// `"stream": false` it does not, whatever it takes.
+    /// Whether the caller reads a stream, for methods that can also return one value: it called with
+    /// [`Peer::stream`], accepts an event stream over HTTP, or sent the member `"stream": true`. With
+    /// `"stream": false` it does not, whatever it accepts.
     ///
-    /// A method that always streams need not ask; where there is no stream its items are collected.
+    /// A method that always streams need not ask; without a stream its items are collected.
     #[must_use]
     pub fn wants_stream(&self) -> bool {
         self.get::<StreamWanted>().is_some() && self.get::<StreamDeclined>().is_none()
     }
 
-    /// Sets the deadline of a call whose caller waits this long for its answer. An earlier deadline stays.
+    /// Sets the deadline of a call whose caller waits this long for the response. An earlier deadline stays.
     ///
-    /// A twentieth of the time, but not more than 50 ms, is kept for the answer to travel.
+    /// A twentieth of the time, at most 50 ms, is kept for the response to travel.
     pub fn expect_within(&mut self, timeout: Duration) {
         let deadline = deadline_within(timeout);
         self.deadline = Some(self.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
     }
 
-    /// What is left of the time that the caller waits, if it said so.
+    /// The time left until the caller's timeout, if it sent one.
     #[must_use]
     pub fn time_left(&self) -> Option<Duration> {
         self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))

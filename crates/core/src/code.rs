@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// The code of an error, any integer.
+/// The code of an error: any integer.
 ///
-/// The specification defines five; -32000 to -32099 belong to servers, of which Switchboard gives a meaning to those
-/// listed here; -32020 to -32099 it leaves to protocols on top. Everything outside -32768 to -32000 belongs to
+/// The specification defines five. -32000 to -32099 belong to servers: Switchboard defines those
+/// listed here, and leaves -32020 to -32099 to protocols on top. Everything outside -32768 to -32000 belongs to
 /// applications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Code(pub i64);
@@ -13,36 +13,36 @@ pub struct Code(pub i64);
 impl Code {
     /// The text is not JSON.
     pub const PARSE_ERROR: Code = Code(-32700);
-    /// The text is JSON but no valid request.
+    /// The text is JSON but not a valid request.
     pub const INVALID_REQUEST: Code = Code(-32600);
     /// No such method.
     pub const METHOD_NOT_FOUND: Code = Code(-32601);
     /// The parameters do not fit the method.
     pub const INVALID_PARAMS: Code = Code(-32602);
-    /// Something failed inside; the log knows more.
+    /// An internal failure; the details are in the log.
     pub const INTERNAL_ERROR: Code = Code(-32603);
-    /// A failure without a code of its own.
+    /// A failure without a more specific code.
     pub const SERVER_ERROR: Code = Code(-32000);
     /// The data is well-formed but not acceptable.
     pub const VALIDATION_FAILED: Code = Code(-32001);
     /// The caller may not do this.
     pub const UNAUTHORIZED: Code = Code(-32002);
-    /// The call took longer than it may.
+    /// The call exceeded its time limit.
     pub const TIMED_OUT: Code = Code(-32003);
     /// Something this service depends on failed.
     pub const UPSTREAM_FAILED: Code = Code(-32004);
     /// A limit is reached; `data.limit` names it and `data.retryAfterMs` may say when to try again.
     pub const OVER_LIMIT: Code = Code(-32005);
-    /// The service is shutting down and takes no new calls.
+    /// The service is shutting down and accepts no new calls.
     pub const SHUTTING_DOWN: Code = Code(-32006);
-    /// The answer is larger than an answer may be.
+    /// The reply exceeds the size limit.
     pub const REPLY_TOO_LARGE: Code = Code(-32007);
-    /// Items of a stream were lost that was to be collected into one answer; `data.lost` may say how many.
+    /// Items were lost from a stream collected into one reply; `data.lost` may say how many.
     pub const ITEMS_LOST: Code = Code(-32008);
     /// The caller cancelled the call. The number is the one the Language Server Protocol uses.
     pub const CANCELLED: Code = Code(-32800);
 
-    /// The sentence that goes with a code of the table when nobody gives a better one.
+    /// The default message of a code in the table.
     #[must_use]
     pub fn message(self) -> &'static str {
         match self {
@@ -64,8 +64,8 @@ impl Code {
         }
     }
 
-    /// Whether the specification keeps this code for itself or for servers (J2-30), so that applications must not
-    /// invent it.
+    /// Whether the specification reserves this code for the protocol or for servers (J2-30), so that applications must not
+    /// define it.
     #[must_use]
     pub fn is_reserved(self) -> bool {
         (-32768..=-32000).contains(&self.0)

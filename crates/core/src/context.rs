@@ -1,4 +1,4 @@
-//! Who calls, from where, and until when.
+//! The context of a call: its caller, its origin and its deadline.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use crate::session::Session;
 #[derive(Clone)]
 pub struct Context {
     session: Session,
-    /// Who is called back while this call runs, if not the peer of the session.
+    /// The peer to call back while this call runs, if not the peer of the session.
     peer: Option<Arc<Peer>>,
     metadata: Metadata,
     extensions: Extensions,
@@ -41,18 +41,18 @@ pub(crate) struct Inherited(pub(crate) Metadata);
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Origin {
-    /// The carrier's name, such as `http`.
+    /// The name of the transport, such as `http`.
     pub transport: &'static str,
-    /// The caller's network address, where it has one.
+    /// The caller's network address, if it has one.
     pub address: Option<SocketAddr>,
-    /// What the carrier knows of the caller beside; every call's context begins with it.
+    /// What else the transport knows about the caller; every call's context starts with these values.
     pub extensions: Extensions,
 }
 
 /// A version of JSON-RPC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Version {
-    /// JSON-RPC 1.0, told by the absence of a `jsonrpc` member.
+    /// JSON-RPC 1.0, recognised by the absence of a `jsonrpc` member.
     V1,
     /// JSON-RPC 2.0.
     #[default]
@@ -78,21 +78,21 @@ impl Context {
         self.session.origin()
     }
 
-    /// The caller, to be called back. Over a carrier that cannot do this, its calls fail with
+    /// The caller, to call back. If the transport cannot do this, calls fail with
     /// [`CallError::Unsupported`](crate::CallError::Unsupported).
     #[must_use]
     pub fn peer(&self) -> &Peer {
         self.peer.as_deref().unwrap_or_else(|| self.session.peer())
     }
 
-    /// The same context with this peer to call back.
+    /// Sets the peer to call back.
     #[must_use]
     pub fn with_peer(mut self, peer: Peer) -> Context {
         self.peer = Some(Arc::new(peer));
         self
     }
 
-    /// The same context in this session.
+    /// Moves the context to this session.
     #[must_use]
     pub fn with_session(mut self, session: Session) -> Context {
         self.session = session;
@@ -100,33 +100,33 @@ impl Context {
         self
     }
 
-    /// What came beside the call: HTTP headers, the headers of a message queue, a member of the message elsewhere.
+    /// The metadata received with the call: HTTP headers, the headers of a message queue, or a member of the message.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// The same context with this metadata.
+    /// Replaces the metadata.
     #[must_use]
     pub fn with_metadata(mut self, metadata: Metadata) -> Context {
         self.metadata = metadata;
         self
     }
 
-    /// The metadata, to be changed.
+    /// The metadata, mutable.
     pub fn metadata_mut(&mut self) -> &mut Metadata {
         &mut self.metadata
     }
 
-    /// Sends an entry of metadata with the call, where it is made to a peer. See [`Request::metadata`](crate::Request::metadata).
+    /// Adds metadata to send when the call is made to a peer. See [`Request::metadata`](crate::Request::metadata).
     pub fn send_metadata(&mut self, name: &str, value: impl Into<Bytes>) {
         let mut outgoing = self.get::<Outgoing>().cloned().unwrap_or_default();
         outgoing.0.insert(name, value);
         self.insert(outgoing);
     }
 
-    /// What goes out beside the call where it is made to a peer, for carriers: what was given to be
-    /// [sent](Context::send_metadata), and of the metadata that the call came with what `inherit` allows.
+    /// The metadata to send when the call is made to a peer, for transports: the entries to be
+    /// [sent](Context::send_metadata), and those received with the call that `inherit` allows.
     #[must_use]
     pub fn outgoing_metadata(&self, inherit: &AllowedNames) -> Metadata {
         let received = self.get::<Inherited>().map_or(&self.metadata, |inherited| &inherited.0);
@@ -173,7 +173,7 @@ impl Context {
         &self.extensions
     }
 
-    /// Attaches a value for whoever handles the call further in.
+    /// Attaches a value for the inner layers and the handler.
     pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
         self.extensions.insert(value);
     }
@@ -202,20 +202,20 @@ impl Default for Context {
 }
 
 impl Origin {
-    /// An origin over this carrier, with nobody to call back.
+    /// An origin over this transport, without a peer to call back.
     #[must_use]
     pub fn new(transport: &'static str) -> Origin {
         Origin { transport, address: None, extensions: Extensions::default() }
     }
 
-    /// The same origin at this address.
+    /// Sets the address.
     #[must_use]
     pub fn with_address(mut self, address: SocketAddr) -> Origin {
         self.address = Some(address);
         self
     }
 
-    /// The same origin with a value that every call's context holds, see [`Context::get`].
+    /// Adds a value to every call's context, see [`Context::get`].
     #[must_use]
     pub fn with_extension<T: Send + Sync + 'static>(mut self, value: T) -> Origin {
         self.extensions.insert(value);

@@ -1,4 +1,4 @@
-//! What methods look like from outside: all that OpenRPC documents, tool lists and documentation are made from.
+//! Descriptions of methods: the source of OpenRPC documents, tool lists and documentation.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use crate::schemas::{Dialect, Schemas};
 use crate::service::Service;
 use crate::subscription::Subscription;
 
-/// A service that says which methods it has, such as a [`Router`](crate::Router) with or without layers around it.
+/// A service that can list its methods, such as a [`Router`](crate::Router) with or without layers around it.
 ///
-/// OpenRPC documents are made of it, and a router that [mounts](crate::RouterBuilder::mount_described) such a service
+/// OpenRPC documents are generated from it, and a router that [mounts](crate::RouterBuilder::mount_described) such a service
 /// describes its methods too.
 pub trait Describe: Service {
     /// The methods, in the order of their names. Types that appear in several services are defined once if all use the
@@ -63,29 +63,29 @@ pub struct MethodDescription {
     pub summary: String,
     /// The rest of its documentation.
     pub description: String,
-    /// Its parameters in the order of their positions. None if nothing is known about them.
+    /// Its parameters in positional order. None if they are unknown.
     pub params: Option<Vec<ParamDescription>>,
-    /// Whether it ignores named parameters that it does not know, instead of refusing them.
+    /// Whether it ignores unknown named parameters instead of rejecting them.
     pub allows_unknown_params: bool,
-    /// What it answers with.
+    /// What it returns.
     pub result: ResultDescription,
     /// The errors that callers can expect.
     pub errors: Vec<DeclaredError>,
-    /// What is promised about calling it.
+    /// Its guarantees.
     pub marks: Marks,
-    /// Words to group methods by.
+    /// Tags that group methods.
     pub tags: Vec<String>,
-    /// Why it should not be used any more.
+    /// Why it is deprecated.
     pub deprecated: Option<String>,
-    /// Calls and what they are answered with.
+    /// Example calls with their results.
     pub examples: Vec<ExampleDescription>,
-    /// The names that its stream goes by on a connection, if not our own.
+    /// The method names of its stream on a connection, if not the default ones.
     pub subscription: Option<Subscription>,
-    /// Extensions: members of the method's entry in an OpenRPC document, whose names begin with `x-`.
+    /// Extensions: members of the method's entry in an OpenRPC document, whose names start with `x-`.
     pub others: Map<String, Value>,
 }
 
-/// A call and what it is answered with.
+/// An example call with its result.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ExampleDescription {
@@ -93,7 +93,7 @@ pub struct ExampleDescription {
     pub name: String,
     /// The parameters: an array, or an object.
     pub params: Value,
-    /// What is answered; the items, of a stream. None if nothing is told about it.
+    /// The result; for a stream, its items. None if the example does not show it.
     pub result: Option<Value>,
 }
 
@@ -107,48 +107,48 @@ pub struct ParamDescription {
     pub description: String,
     /// The JSON Schema of its values; of one value, for a variadic parameter.
     pub schema: Value,
-    /// Whether it must be given.
+    /// Whether it is required.
     pub is_required: bool,
-    /// Whether it takes all the positions that are left.
+    /// Whether it takes all remaining positions.
     pub is_variadic: bool,
-    /// What it is when it is not given.
+    /// Its default value.
     pub default: Option<Value>,
 }
 
-/// What a method answers with.
+/// What a method returns.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum ResultDescription {
-    /// Nothing is known.
+    /// Unknown.
     #[default]
     Unknown,
     /// One value with this JSON Schema.
     Value(Value),
     /// A stream of values with this JSON Schema.
     Stream(Value),
-    /// One value, or a stream for [whoever wants one](crate::Context::wants_stream).
+    /// One value, or a stream for [callers that want one](crate::Context::wants_stream).
     Either {
         /// The JSON Schema of the value.
         value: Value,
         /// The JSON Schema of an item of the stream.
         item: Value,
     },
-    /// Nothing: it is there to be notified.
+    /// Nothing: it is a notification.
     Nothing,
 }
 
-/// What a method promises, for whoever wants to call it again, cache it or show it.
+/// Guarantees of a method, for callers that want to retry it, cache it or show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Marks {
-    /// It changes nothing.
+    /// It changes no state.
     pub safe: bool,
     /// Calling it twice does the same as calling it once.
     pub idempotent: bool,
 }
 
 impl MethodDescription {
-    /// A description with this documentation, as it stands in a doc comment.
+    /// A description from this documentation, as written in a doc comment.
     #[must_use]
     pub fn documented(docs: &str) -> MethodDescription {
         let (summary, description) = docs.trim().split_once("\n\n").unwrap_or((docs.trim(), ""));
@@ -166,14 +166,14 @@ impl MethodDescription {
         self
     }
 
-    /// Says that the parameters are all known, also when there are none.
+    /// Declares the list of parameters complete, even if it is empty.
     #[must_use]
     pub fn no_more_params(mut self) -> MethodDescription {
         self.params.get_or_insert_default();
         self
     }
 
-    /// Says that it ignores named parameters that it does not know.
+    /// Makes it ignore unknown named parameters.
     #[must_use]
     pub fn allow_unknown_params(mut self) -> MethodDescription {
         self.allows_unknown_params = true;
@@ -181,7 +181,7 @@ impl MethodDescription {
     }
 
     /// The JSON Schema of its parameters by name, as one object. Its `additionalProperties` say whether unknown names are
-    /// allowed. None if nothing is known about the parameters.
+    /// allowed. None if the parameters are unknown.
     #[must_use]
     pub fn params_schema(&self) -> Option<Value> {
         let params = self.params.as_ref()?;
@@ -197,7 +197,7 @@ impl MethodDescription {
         Some(schema)
     }
 
-    /// Sets what it answers with.
+    /// Sets what it returns.
     #[must_use]
     pub fn result(mut self, result: ResultDescription) -> MethodDescription {
         self.result = result;
@@ -211,28 +211,28 @@ impl MethodDescription {
         self
     }
 
-    /// Promises that it changes nothing, and so that calling it twice is harmless.
+    /// Guarantees that it changes no state, and so that it can be called twice.
     #[must_use]
     pub fn safe(mut self) -> MethodDescription {
         self.marks = Marks { safe: true, idempotent: true };
         self
     }
 
-    /// Promises that calling it twice does the same as calling it once.
+    /// Guarantees that calling it twice does the same as calling it once.
     #[must_use]
     pub fn idempotent(mut self) -> MethodDescription {
         self.marks.idempotent = true;
         self
     }
 
-    /// Adds a word to group methods by.
+    /// Adds a tag.
     #[must_use]
     pub fn tag(mut self, tag: impl Into<String>) -> MethodDescription {
         self.tags.push(tag.into());
         self
     }
 
-    /// Adds a call and what it is answered with, if that is told.
+    /// Adds an example call, with its result if known.
     #[must_use]
     pub fn example(
         mut self,
@@ -244,7 +244,7 @@ impl MethodDescription {
         self
     }
 
-    /// Adds an extension: a member of the method's entry in an OpenRPC document. A name that does not begin with `x-` is
+    /// Adds an extension: a member of the method's entry in an OpenRPC document. Names that do not start with `x-` are
     /// left out there.
     #[must_use]
     pub fn extension(mut self, name: impl Into<String>, value: impl Into<Value>) -> MethodDescription {
@@ -252,7 +252,7 @@ impl MethodDescription {
         self
     }
 
-    /// Says why it should not be used any more.
+    /// Marks it as deprecated, with the reason.
     #[must_use]
     pub fn deprecated(mut self, reason: impl Into<String>) -> MethodDescription {
         self.deprecated = Some(reason.into());
@@ -261,7 +261,7 @@ impl MethodDescription {
 }
 
 impl ParamDescription {
-    /// A parameter that must be given.
+    /// A required parameter.
     #[must_use]
     pub fn required(name: impl Into<String>, schema: Value) -> ParamDescription {
         ParamDescription {
@@ -274,19 +274,19 @@ impl ParamDescription {
         }
     }
 
-    /// A parameter that may be left out.
+    /// An optional parameter.
     #[must_use]
     pub fn optional(name: impl Into<String>, schema: Value) -> ParamDescription {
         ParamDescription { is_required: false, ..ParamDescription::required(name, schema) }
     }
 
-    /// A parameter that takes all the positions that are left.
+    /// A parameter that takes all remaining positions.
     #[must_use]
     pub fn variadic(name: impl Into<String>, schema: Value) -> ParamDescription {
         ParamDescription { is_variadic: true, ..ParamDescription::optional(name, schema) }
     }
 
-    /// The JSON Schema of its value if it is given by name: an array for a variadic parameter, and with its default.
+    /// The JSON Schema of its value when passed by name: an array for a variadic parameter, and with its default.
     #[must_use]
     pub fn schema_by_name(&self) -> Value {
         let schema = match self.is_variadic {
@@ -314,7 +314,7 @@ impl ParamDescription {
         self
     }
 
-    /// Sets what it is when it is not given.
+    /// Sets its default value.
     #[must_use]
     pub fn with_default(mut self, default: &impl Serialize) -> ParamDescription {
         self.default = serde_json::to_value(default).ok();

@@ -1,4 +1,4 @@
-//! The error object of the protocol, and what turns other errors into it.
+//! The error object of the protocol, and conversions from other errors.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -16,7 +16,7 @@ use crate::gap::Gap;
 use crate::json::Json;
 use crate::schemas::Schemas;
 
-/// A failed call as the protocol says it: a code, one sentence, and optional details.
+/// The error of a failed call, as defined by the protocol: a code, a message, and optional data.
 ///
 /// # Examples
 ///
@@ -27,7 +27,7 @@ use crate::schemas::Schemas;
 /// assert_eq!(error.to_string(), "no such user (1001)");
 /// ```
 ///
-/// Its [fields](ErrorFields) are reached through it; it is one pointer in size, so that results that may fail stay small.
+/// It dereferences to its [fields](ErrorFields). It is the size of one pointer, so that results that may fail stay small.
 #[derive(Clone, PartialEq)]
 pub struct ErrorObject(Box<ErrorFields>);
 
@@ -35,15 +35,15 @@ pub struct ErrorObject(Box<ErrorFields>);
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ErrorFields {
-    /// What kind of failure.
+    /// The kind of failure.
     pub code: Code,
     /// One concise sentence for a person.
     pub message: Cow<'static, str>,
     /// Details for a program.
     pub data: Option<Json>,
-    /// Set where the error was made here and did not come from the far side; never sent.
+    /// Set if the error was made locally and did not come from the peer; never sent.
     pub(crate) local: Option<Box<CallError>>,
-    /// Set where the engine made the error, and the service did not; never sent.
+    /// Set if the error was made by the engine and not by the service; never sent.
     pub(crate) fault: Option<EngineFault>,
 }
 
@@ -57,14 +57,14 @@ pub(crate) enum EngineFault {
 }
 
 impl ErrorObject {
-    /// An error with a code and a sentence.
+    /// An error with a code and a message.
     #[must_use]
     pub fn new(code: impl Into<Code>, message: impl Into<Cow<'static, str>>) -> ErrorObject {
         let (code, message) = (code.into(), message.into());
         ErrorObject(Box::new(ErrorFields { code, message, data: None, local: None, fault: None }))
     }
 
-    /// An error of our table with its usual sentence.
+    /// An error from the table of codes with its default message.
     #[must_use]
     pub fn from_code(code: Code) -> ErrorObject {
         ErrorObject::new(code, code.message())
@@ -76,15 +76,15 @@ impl ErrorObject {
         ErrorObject::from_code(Code::PARSE_ERROR).with_detail(detail)
     }
 
-    /// -32600, saying which rule the message breaks.
+    /// -32600, saying which rule the message violates.
     #[must_use]
     pub fn invalid_request(detail: impl Into<Cow<'static, str>>) -> ErrorObject {
         ErrorObject::from_code(Code::INVALID_REQUEST).with_detail(detail)
     }
 
-    /// -32601 with the name that the caller used as `data.method`.
+    /// -32601 with the requested name as `data.method`.
     ///
-    /// A layer that hides methods answers with this too, so that a hidden method cannot be told from one that does not exist.
+    /// A layer that hides methods returns this too, so that a hidden method looks like one that does not exist.
     #[must_use]
     pub fn method_not_found(method: &str) -> ErrorObject {
         #[derive(Serialize)]
@@ -94,7 +94,7 @@ impl ErrorObject {
         ErrorObject::from_code(Code::METHOD_NOT_FOUND).with_data_ref(&Data { method })
     }
 
-    /// -32602, saying what is wrong with the parameters. Never quote what was received: it may be a secret.
+    /// -32602, saying what is wrong with the parameters. Never quote the received value: it may be a secret.
     #[must_use]
     pub fn invalid_params(detail: impl Into<Cow<'static, str>>) -> ErrorObject {
         ErrorObject::from_code(Code::INVALID_PARAMS).with_detail(detail)
@@ -136,18 +136,18 @@ impl ErrorObject {
         ErrorObject::from_code(Code::OVER_LIMIT).with_data_ref(&Data { limit, details: &details })
     }
 
-    /// -32603 for a failure whose text must stay here: logs it under a random incident number, and answers with that
-    /// number only (SEC-E-01).
+    /// -32603 for a failure whose text must not be sent: logs it under a random incident number, and sends only that
+    /// number (SEC-E-01).
     #[must_use]
     pub fn internal(cause: &dyn fmt::Display) -> ErrorObject {
         let incident = format!("{:016x}", fastrand::u64(..));
-        tracing::error!(incident, cause = %Escaped(cause), "a call failed inside");
+        tracing::error!(incident, cause = %Escaped(cause), "internal error");
         ErrorObject::from_code(Code::INTERNAL_ERROR).with_incident(&incident)
     }
 
-    /// Adds details for a program.
+    /// Adds data for programs.
     ///
-    /// Details that cannot be written as JSON are left out.
+    /// Data that cannot be serialized is left out.
     #[must_use]
     pub fn with_data<T: Serialize + 'static>(mut self, data: &T) -> ErrorObject {
         self.data = Json::encode(data).ok();
@@ -159,7 +159,7 @@ impl ErrorObject {
         self
     }
 
-    /// Adds a sentence as `data.details`.
+    /// Adds a message as `data.details`.
     #[must_use]
     pub fn with_detail(self, detail: impl Into<Cow<'static, str>>) -> ErrorObject {
         #[derive(Serialize)]
@@ -183,7 +183,7 @@ impl ErrorObject {
         self
     }
 
-    /// The gap that this stands for among the items of a stream; such an error does not end the stream.
+    /// The gap, if this error marks one in a stream; such an error does not end the stream.
     #[must_use]
     pub fn gap(&self) -> Option<Gap> {
         match self.local.as_deref() {
@@ -192,14 +192,14 @@ impl ErrorObject {
         }
     }
 
-    /// The error of a method that this object stands for, by its code and data. None if it is another error.
+    /// This error as the error type of a method, by its code and data. None if it is another error.
     #[must_use]
     pub fn typed<E: FromError>(&self) -> Option<E> {
         E::from_error(self)
     }
 
-    /// Whether this error was made on this side, by a closed connection or a timeout for instance, and was not
-    /// answered by the far side.
+    /// Whether this error was made locally, for instance by a closed connection or a timeout, rather than
+    /// sent by the peer.
     #[must_use]
     pub fn is_local(&self) -> bool {
         self.local.is_some()
@@ -265,7 +265,7 @@ impl Error for ErrorObject {}
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a method",
-    label = "this error type does not say what goes over the wire",
+    label = "this type has no mapping to a JSON-RPC error",
     note = "put `#[derive(switchboard::RpcError)]` on `{Self}`, implement `switchboard::IntoError` for it, or return \
             `switchboard::ErrorObject` as the error"
 )]
@@ -283,7 +283,7 @@ pub trait IntoError {
     }
 }
 
-/// Reads an error object back into the error type of a method, by its code and data: the way back from [`IntoError`].
+/// Converts an error object back into the error type of a method, by its code and data: the inverse of [`IntoError`].
 ///
 /// `#[derive(RpcError)]` of the crate `switchboard` implements both. Use it with [`ErrorObject::typed`] and
 /// [`CallError::typed`].
@@ -292,20 +292,20 @@ pub trait IntoError {
     note = "put `#[derive(switchboard::RpcError)]` on `{Self}`, or implement `switchboard::FromError` for it"
 )]
 pub trait FromError: Sized {
-    /// The error that this object stands for. None if it is another error.
+    /// This error object as `Self`. None if it is another error.
     #[must_use]
     fn from_error(error: &ErrorObject) -> Option<Self>;
 }
 
-/// An error that a method's description promises.
+/// An error that a method declares.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DeclaredError {
     /// Its code.
     pub code: Code,
-    /// Its usual sentence.
+    /// Its default message.
     pub message: Cow<'static, str>,
-    /// The JSON Schema of its details. It is filled in when a router is described.
+    /// The JSON Schema of its data. It is filled in when a router is described.
     pub data: Option<Value>,
     /// Makes that schema, in the dialect of the description.
     data_schema: Option<fn(&mut Schemas) -> Value>,
@@ -318,13 +318,13 @@ impl PartialEq for DeclaredError {
 }
 
 impl DeclaredError {
-    /// An error with this code and sentence.
+    /// An error with this code and message.
     #[must_use]
     pub fn new(code: impl Into<Code>, message: impl Into<Cow<'static, str>>) -> DeclaredError {
         DeclaredError { code: code.into(), message: message.into(), data: None, data_schema: None }
     }
 
-    /// Says that its details are values of this type.
+    /// Declares the type of its data.
     #[must_use]
     pub fn with_data<T: JsonSchema>(mut self) -> DeclaredError {
         self.data_schema = Some(Schemas::of::<T>);
@@ -351,7 +351,7 @@ impl IntoError for Infallible {
 }
 
 impl IntoError for CallError {
-    /// What the far side rejected stays what it said; any other failure to reach it is -32004, or what fits better.
+    /// A rejection by the peer is kept; any other failure to reach it is -32004, or a better match.
     fn into_error(self) -> ErrorObject {
         ErrorObject::from(self)
     }

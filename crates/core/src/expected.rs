@@ -1,4 +1,4 @@
-//! What was expected of a parameter and did not come, in words that any caller understands.
+//! What was expected of a parameter, in words that any caller understands.
 
 use serde::Serialize;
 
@@ -93,7 +93,7 @@ fn plain_number(expected: &str) -> &str {
         "i32" => "a whole number from -2147483648 to 2147483647",
         "u32" => "a whole number from 0 to 4294967295",
         "i64" | "i128" | "isize" => "a whole number",
-        "u64" | "u128" | "usize" => "a whole number from 0 on",
+        "u64" | "u128" | "usize" => "a whole number of at least 0",
         "f32" | "f64" => "a number",
         other => other,
     }
@@ -119,7 +119,7 @@ mod tests {
             ("unknown field `hunter2`, expected `a` or `b`", "one of `a` or `b`"),
             ("unknown variant `hunter2`, expected one of `a`, `b`", "one of `a`, `b`"),
             ("missing field `name`", "the member `name`"),
-            ("hunter2 is no good", "a valid value"),
+            ("hunter2 is bad", "a valid value"),
         ] {
             assert_eq!(expectation(message), expected, "{message}");
         }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 /// A set of typed values, one for each type.
 ///
-/// Cloning is one reference count, and adding to a clone leaves the original alone: the set is a list that shares its
-/// tail. Looking up walks that list, so it is meant for a handful of values.
+/// Cloning costs one reference count, and adding to a clone does not affect the original: the set is a list that shares its
+/// tail. A lookup walks that list, so it is meant for a handful of values.
 #[derive(Clone, Default)]
 pub struct Extensions(Option<Arc<Node>>);
 
@@ -16,7 +16,7 @@ struct Node {
 }
 
 impl Extensions {
-    /// Adds a value; an earlier one of the same type is hidden by it.
+    /// Adds a value; it hides an earlier one of the same type.
     pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
         let rest = std::mem::take(self);
         *self = Extensions(Some(Arc::new(Node { value: Box::new(value), rest })));

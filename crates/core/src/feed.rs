@@ -1,4 +1,4 @@
-//! A stream that is fed from elsewhere in the program, and what happens when its reader is slow.
+//! A stream fed from elsewhere in the program, and what happens when its reader is slow.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,18 +15,18 @@ use crate::gap::Gap;
 
 /// What a full [`Feed`] does with one more value (SUB-05).
 ///
-/// The reader is told what was lost, see [`Gap`].
+/// The reader learns what was lost, see [`Gap`].
 #[non_exhaustive]
 pub enum Overflow<T> {
-    /// Has the sender wait. The only policy that does.
+    /// Makes the sender wait. No other policy does.
     Block,
-    /// Drops the value that has waited longest.
+    /// Drops the oldest waiting value.
     DropOldest,
     /// Drops the new value.
     DropNewest,
     /// Keeps the newest value of each key, see [`Overflow::coalesce_by`].
     Coalesce(SameKey<T>),
-    /// Ends the stream with -32005, once what waits has been read.
+    /// Ends the stream with -32005 after the waiting values have been read.
     Close,
 }
 
@@ -34,10 +34,10 @@ pub enum Overflow<T> {
 pub type SameKey<T> = Box<dyn Fn(&T, &T) -> bool + Send + Sync>;
 
 impl<T> Overflow<T> {
-    /// Puts a new value in the place of one that waits and has the same key, full or not. That one was superseded and
-    /// does not count as lost. Where no value has the key and there is no room, the oldest is dropped.
+    /// Replaces a waiting value with the same key, whether the feed is full or not. The replaced value is superseded and
+    /// does not count as lost. If no value has the key and there is no room, the oldest is dropped.
     ///
-    /// Each value that is sent is compared with those that wait, so this is for feeds of moderate capacity.
+    /// Each value sent is compared with those waiting, so this is for feeds of moderate capacity.
     pub fn coalesce_by<K: PartialEq>(key: impl Fn(&T) -> K + Send + Sync + 'static) -> Overflow<T> {
         Overflow::Coalesce(Box::new(move |one, other| key(one) == key(other)))
     }
@@ -77,25 +77,25 @@ pub struct FeedItems<T> {
     shared: Arc<Shared<T>>,
 }
 
-/// Nobody reads the stream any more. Holds what could not be sent.
+/// The stream is no longer being read. Holds the value that could not be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("nobody reads the stream any more")]
+#[error("the stream is no longer being read")]
 pub struct FeedClosed<T>(pub T);
 
 struct Shared<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<FeedState<T>>,
     /// Wakes senders when there is room or the reader is gone.
     room: Notify,
     capacity: usize,
     overflow: Overflow<T>,
 }
 
-struct State<T> {
+struct FeedState<T> {
     waiting: VecDeque<Waiting<T>>,
     /// How many were lost after the last that waits.
     lost: u64,
     senders: usize,
-    /// Set when no more values are taken; with an error that the reader is still to be told.
+    /// Set when no more values are accepted; with an error that the reader has still to see.
     end: Option<Option<ErrorObject>>,
     reader: Option<Waker>,
 }
@@ -114,16 +114,16 @@ enum Taken<T> {
 }
 
 impl<T> Shared<T> {
-    fn locked<R>(&self, act: impl FnOnce(&mut State<T>) -> R) -> R {
+    fn locked<R>(&self, act: impl FnOnce(&mut FeedState<T>) -> R) -> R {
         act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl<T: Send + 'static> Feed<T> {
-    /// A stream in which up to `capacity` values, at least one, wait for the reader.
+    /// A stream that buffers up to `capacity` values, at least one, for the reader.
     #[must_use]
     pub fn new(capacity: usize, overflow: Overflow<T>) -> (Feed<T>, FeedItems<T>) {
-        let state = State { waiting: VecDeque::new(), lost: 0, senders: 1, end: None, reader: None };
+        let state = FeedState { waiting: VecDeque::new(), lost: 0, senders: 1, end: None, reader: None };
         let capacity = capacity.max(1);
         let shared = Arc::new(Shared { state: Mutex::new(state), room: Notify::new(), capacity, overflow });
         (Feed { shared: Arc::clone(&shared) }, FeedItems { shared })
@@ -148,7 +148,7 @@ impl<T: Send + 'static> Feed<T> {
         }
     }
 
-    /// Waits until nobody reads the stream any more.
+    /// Waits until the stream is no longer being read.
     pub async fn closed(&self) {
         loop {
             let room = self.shared.room.notified();
@@ -172,7 +172,7 @@ impl<T: Send + 'static> Feed<T> {
     }
 }
 
-impl<T> State<T> {
+impl<T> FeedState<T> {
     fn take(&mut self, value: T, capacity: usize, overflow: &Overflow<T>) -> Taken<T> {
         if self.end.is_some() {
             return Taken::Closed(value);
@@ -212,7 +212,7 @@ impl<T> State<T> {
     fn next(&mut self) -> Option<Result<T, ErrorObject>> {
         let is_told = self.end.is_some() || self.senders == 0 || !self.waiting.is_empty();
         let lost = self.waiting.front_mut().map_or(&mut self.lost, |front| &mut front.lost);
-        // What is lost after the last value is told with the next, or at the end.
+        // Losses after the last value are reported with the next, or at the end.
         if *lost > 0 && is_told {
             return Some(Err(CallError::Gap(Gap::overflow(std::mem::take(lost))).into()));
         }
@@ -296,7 +296,7 @@ mod tests {
     async fn read(overflow: Overflow<i64>) -> Vec<i64> {
         let (feed, items) = Feed::new(2, overflow);
         for n in 0..6 {
-            let _ = feed.send(n).now_or_never().expect("nobody waits");
+            let _ = feed.send(n).now_or_never().expect("it does not wait");
         }
         drop(feed);
         let shown = |item: Result<i64, ErrorObject>| {

@@ -1,4 +1,4 @@
-//! Passing calls on to a peer.
+//! Forwarding calls to a peer.
 
 use std::fmt;
 
@@ -11,10 +11,10 @@ use crate::service::Service;
 /// A service that forwards every call to a peer: the core of a proxy.
 ///
 /// Params, results, errors with their data, streams with their gaps, progress and members that the protocol does not define arrive
-/// as they were sent. The deadline shrinks with the time that has passed, and dropping the reply cancels the call at the peer. Identifiers
-/// are the peer's own. A peer that cannot be reached is reported as -32004, without details.
+/// unchanged. The deadline shrinks by the time that has passed, and dropping the reply cancels the call at the peer. The peer
+/// assigns its own identifiers. If it cannot be reached, calls fail with -32004, without details.
 ///
-/// Metadata often holds credentials, so it is forwarded only under the names that are allowed: by default those of a distributed
+/// Metadata often holds credentials, so it is forwarded only under allowed names: by default those of a distributed
 /// trace with calls, and none with replies.
 ///
 /// # Examples
@@ -42,13 +42,13 @@ impl Forward {
         Forward { to, of_calls: AllowedNames::default(), of_replies: AllowedNames::none() }
     }
 
-    /// The same, with the metadata of calls under these names.
+    /// Also forwards the metadata of calls under these names.
     #[must_use]
     pub fn with_call_metadata(self, names: AllowedNames) -> Forward {
         Forward { of_calls: names, ..self }
     }
 
-    /// The same, with the metadata of replies under these names.
+    /// Also forwards the metadata of replies under these names.
     #[must_use]
     pub fn with_reply_metadata(self, names: AllowedNames) -> Forward {
         Forward { of_replies: names, ..self }

@@ -1,20 +1,20 @@
-//! Items of a stream that its reader does not get, and how it is told.
+//! Items of a stream that its reader does not get, and how it finds out.
 
 use serde::{Deserialize, Serialize};
 
-/// A place in a stream where items are missing. The stream goes on after it.
+/// A place in a stream where items are missing. The stream continues after it.
 ///
 /// Among the items of a stream it is an error that does not end it, see [`ErrorObject::from`](crate::ErrorObject) and
 /// [`ErrorObject::gap`](crate::ErrorObject::gap); a reader of [`Values`](crate::Values) finds it as
 /// [`CallError::Gap`](crate::CallError::Gap). On a connection it travels as the member `gap` of the next item's params,
-/// or of the message that ends the stream; peers that do not know it ignore it. A stream that is collected into one
-/// answer fails at a gap, with -32008: an array must not miss elements silently.
+/// or of the message that ends the stream; peers that do not know it ignore it. A stream collected into one
+/// reply fails at a gap, with -32008: an array must not miss elements silently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Gap {
-    /// How many items are missing, if that is known.
+    /// How many items are missing, if known.
     pub lost: Option<u64>,
-    /// Why they are.
+    /// Why they are missing.
     #[serde(default)]
     pub reason: GapReason,
 }
@@ -24,30 +24,30 @@ pub struct Gap {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum GapReason {
-    /// The reader was too slow for all of them.
+    /// The reader was too slow.
     #[default]
     Overflow,
     /// The client lost its connection and reconnected.
     Reconnected,
-    /// Something that this version has no word for.
+    /// A reason that this version does not know.
     #[serde(other)]
     Other,
 }
 
 impl Gap {
-    /// So many items were dropped because the reader was too slow.
+    /// This many items were dropped because the reader was too slow.
     #[must_use]
     pub fn overflow(lost: u64) -> Gap {
         Gap { lost: Some(lost), reason: GapReason::Overflow }
     }
 
-    /// The client lost its connection and reconnected. How many items were lost is not known.
+    /// The client lost its connection and reconnected. The number of lost items is unknown.
     #[must_use]
     pub fn reconnected() -> Gap {
         Gap { lost: None, reason: GapReason::Reconnected }
     }
 
-    /// Both gaps as one, where nothing came between them.
+    /// Merges two adjacent gaps.
     #[must_use]
     pub fn and(self, later: Gap) -> Gap {
         let lost = self.lost.zip(later.lost).map(|(one, other)| one.saturating_add(other));

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::json::{Json, Kind};
 use crate::text::{Text, TextWriter};
 
-/// The identifier of a call: the JSON text the caller wrote, echoed byte for byte.
+/// The identifier of a call: the JSON text that the caller wrote, echoed byte for byte.
 ///
 /// In JSON-RPC 2.0 a string, a number or `null`; in 1.0 any JSON value. Equality is equality of the text.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -33,7 +33,7 @@ impl Id {
         self.0.as_bytes()
     }
 
-    /// A copy that shares no buffer, to be kept longer than the frame that the identifier came in.
+    /// A copy that shares no buffer, so it can outlive the frame that the identifier came in.
     #[must_use]
     pub fn detached(&self) -> Id {
         Id(self.0.detached())
@@ -45,8 +45,8 @@ impl Id {
         self.as_bytes() == b"null"
     }
 
-    /// The identifier as a whole number, where its *value* is one: `7`, but also `7.0` and `70e-1`, which a far side
-    /// that reads numbers as floats may make of it. The string `"7"` is not the number 7.
+    /// The identifier as a whole number, if its *value* is one: `7`, but also `7.0` and `70e-1`, which peers
+    /// that read numbers as floats may make of it. The string `"7"` is not the number 7.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         let text = self.as_str();

@@ -1,18 +1,18 @@
-//! Who is at the other end of a connection, as far as the carrier can prove it.
+//! The identity of a peer, as far as the transport can prove it.
 
 use std::net::IpAddr;
 
-/// The certificate that a caller proved to hold the key of, issued by one of those that the server trusts. Found in the
+/// The client certificate that a caller has proved to own, from an issuer that the server trusts. It is in the
 /// [`Context`](crate::Context) of its calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PeerCertificate {
-    /// The certificate's subject, such as `CN=alice,O=Example`, in the order it is written in. Commas, plus signs,
-    /// equals signs and backslashes within a value have a backslash before them.
+    /// The certificate's subject, such as `CN=alice,O=Example`, in its original order. Commas, plus signs,
+    /// equals signs and backslashes within a value are escaped with a backslash.
     pub subject: String,
-    /// Its names for hosts.
+    /// Its host names.
     pub dns_names: Vec<String>,
-    /// Its addresses for mail.
+    /// Its email addresses.
     pub emails: Vec<String>,
     /// Its URIs, such as `spiffe://example.org/billing`.
     pub uris: Vec<String>,
@@ -28,10 +28,10 @@ pub struct PeerCertificate {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PeerCredentials {
-    /// Its user.
+    /// Its user ID.
     pub uid: u32,
-    /// Its group.
+    /// Its group ID.
     pub gid: u32,
-    /// The process itself, where the system tells it. Another one may have this number by now.
+    /// Its process ID, if the system provides it. The ID may have been reused since.
     pub pid: Option<i32>,
 }

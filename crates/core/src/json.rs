@@ -14,12 +14,12 @@ use crate::codec;
 use crate::limits::Limits;
 use crate::text::{Text, TextWriter};
 
-/// One well-formed JSON text: a slice of the frame it was received in, or something we wrote.
+/// One well-formed JSON text: a slice of the frame it was received in, or a text of our own.
 ///
-/// Cloning is cheap and nothing is parsed until someone asks with [`decode`](Json::decode). Two values are equal when
+/// Cloning is cheap, and nothing is parsed until you call [`decode`](Json::decode). Two values are equal if
 /// their texts are: `1.0` is not `1`.
 ///
-/// A long text keeps the frame it came in alive; [`detached`](Json::detached) gives a copy that does not.
+/// A long text keeps the frame it came in alive; [`detached`](Json::detached) returns a copy that does not.
 ///
 /// # Examples
 ///
@@ -35,7 +35,7 @@ use crate::text::{Text, TextWriter};
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Json(Text);
 
-/// The kind of value a JSON text holds, told by its first byte.
+/// The kind of a JSON value, determined by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// `null`.
@@ -52,7 +52,7 @@ pub enum Kind {
     Object,
 }
 
-/// A text that is not JSON, or that exceeds a limit; says what and where.
+/// A text that is not JSON, or that exceeds a limit. Its message says what is wrong and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct NotJson {
@@ -79,7 +79,7 @@ impl Json {
         Ok(Json(Text::slice(&text, span.start, span.end)))
     }
 
-    /// Writes a value as JSON. A `Json` comes back as it is, without being written again.
+    /// Serializes a value as JSON. A `Json` is returned as it is.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl Json {
         Json::encode_ref(value)
     }
 
-    /// Writes a value that may borrow as JSON.
+    /// Serializes a value that may borrow.
     ///
     /// # Errors
     ///
@@ -108,11 +108,11 @@ impl Json {
         Ok(Json(writer.finish()))
     }
 
-    /// Reads the text as a value of type `T`. Asking for a `Json` costs nothing.
+    /// Deserializes the text as a `T`. Decoding to a `Json` costs nothing.
     ///
     /// # Errors
     ///
-    /// When the text does not fit the type. The message may quote the text: do not send it to the far side.
+    /// When the text does not match the type. The message may quote the text: do not send it to the peer.
     pub fn decode<T: DeserializeOwned + 'static>(&self) -> Result<T, serde_json::Error> {
         if TypeId::of::<T>() == TypeId::of::<Json>() {
             let mut same: Option<T> = None;
@@ -126,10 +126,43 @@ impl Json {
         serde_json::from_slice(self.as_bytes())
     }
 
-    /// What kind of value the text holds.
+    /// The kind of value.
     #[must_use]
     pub fn kind(&self) -> Kind {
         Kind::of(self.as_bytes()[0])
+    }
+
+    /// The member of an object with this name, or the element of an array with this index, written as in a JSON pointer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use switchboard_core::Json;
+    ///
+    /// let json = Json::parse(r#"{"to": ["ann", "bob"]}"#)?;
+    /// let bob = json.get("to").and_then(|to| to.get("1"));
+    /// assert_eq!(bob.unwrap().as_str(), "\"bob\"");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn get(&self, token: &str) -> Option<Json> {
+        match self.kind() {
+            Kind::Object => {
+                let mut members = codec::members(self.as_bytes());
+                members.find(|(name, _)| **name == *token.as_bytes()).map(|(_, value)| self.sub(value))
+            }
+            // `01` and `+1` are not indices.
+            Kind::Array if token == "0" || token.starts_with(|first: char| matches!(first, '1'..='9')) => {
+                self.element(token.parse().ok()?)
+            }
+            _ => None,
+        }
+    }
+
+    /// The element of an array at this index.
+    #[must_use]
+    pub fn element(&self, index: usize) -> Option<Json> {
+        codec::elements(self.as_bytes()).nth(index).map(|value| self.sub(value))
     }
 
     /// The text as bytes.
@@ -144,7 +177,7 @@ impl Json {
         self.0.as_str()
     }
 
-    /// A copy that shares no buffer, to be kept longer than the frame that the text came in.
+    /// A copy that shares no buffer, so it can outlive the frame that the text came in.
     #[must_use]
     pub fn detached(&self) -> Json {
         Json(self.0.detached())
@@ -278,7 +311,7 @@ mod tests {
 
     #[test]
     fn encoding_and_decoding_a_json_shares_its_text() {
-        let json = Json::parse("\"a text that is much too long to be kept inside of the value\"").unwrap();
+        let json = Json::parse("\"a text that is much too long to be kept inside the value\"").unwrap();
         let again: Json = Json::encode(&json).unwrap().decode().unwrap();
         assert_eq!(json.as_bytes().as_ptr(), again.as_bytes().as_ptr());
         assert_ne!(json.as_bytes().as_ptr(), json.detached().as_bytes().as_ptr());

@@ -1,4 +1,4 @@
-//! What wraps a service.
+//! Layers: middleware around services.
 
 use std::fmt;
 use std::future::Future;
@@ -10,12 +10,12 @@ use crate::service::{Service, service_fn};
 
 /// Wraps a service in another: authentication, limits, logs, caches.
 ///
-/// A layer sees every call on its own, notifications and the entries of a batch included, and no layer ever sees a
+/// A layer sees each call separately, including notifications and the entries of a batch; no layer ever sees a
 /// batch. Around a whole router ([`Router::layered`](crate::Router::layered)) it sees unknown methods and `rpc.discover`
 /// too.
 ///
-/// [`layer_fn`] is the short way to write one. Implement the trait for layers on a hot path: a service can answer at once
-/// or pass the call on without a copy and without a future of its own.
+/// [`layer_fn`] is the shortest way to write one. Implement the trait for layers on a hot path: a service can answer at once
+/// or pass the call on without a copy and without an extra future.
 ///
 /// # Examples
 ///
@@ -49,9 +49,9 @@ where
     }
 }
 
-/// Makes a layer of an asynchronous function, which gets each call and what comes next.
+/// Makes a layer from an asynchronous function, which gets each call and the next service.
 ///
-/// The future owns what it uses: move clones of captured values into it. An `async` closure that captures nothing works too:
+/// The future must own what it uses: move clones of captured values into it. An `async` closure that captures nothing works too:
 /// `layer_fn(async |call, next| next.run(&call).await)`.
 ///
 /// # Examples
@@ -117,12 +117,12 @@ impl<F> fmt::Debug for LayerFn<F> {
     }
 }
 
-/// What a layer passes calls on to, see [`layer_fn`].
+/// The next service inside a layer, see [`layer_fn`].
 #[derive(Clone)]
 pub struct Next(Arc<dyn Service>);
 
 impl Next {
-    /// Passes the call on. It may be another call than the layer got, and there may be several.
+    /// Passes the call on. A layer may change the call, and may call this several times.
     pub fn run(&self, call: &Call) -> ReplyFuture {
         self.0.call(call)
     }

@@ -1,4 +1,4 @@
-//! A service with layers around it that still describes itself.
+//! A service with layers that still describes itself.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::reply::ReplyFuture;
 use crate::schemas::{Dialect, Schemas};
 use crate::service::Service;
 
-/// A service with layers around it, which describes the methods of the service inside. Made by
+/// A service with layers, which describes the methods of the inner service. Made by
 /// [`Router::layered`](crate::Router::layered).
 #[derive(Clone)]
 pub struct Layered {
@@ -19,21 +19,21 @@ pub struct Layered {
 }
 
 impl Layered {
-    /// This service with a layer around it.
+    /// Wraps the service in a layer.
     #[expect(clippy::needless_pass_by_value, reason = "a layer is mostly made where it is used")]
     pub fn new(service: impl Describe, layer: impl Layer) -> Layered {
         let service = Arc::new(service);
         Layered { service: layer.layer(Arc::clone(&service) as _), inside: service }
     }
 
-    /// The same with another layer around all others.
+    /// Adds an outermost layer.
     #[must_use]
     #[expect(clippy::needless_pass_by_value, reason = "a layer is mostly made where it is used")]
     pub fn layered(self, layer: impl Layer) -> Layered {
         Layered { service: layer.layer(self.service), inside: self.inside }
     }
 
-    /// The methods of the service inside, with schemas of the 2020-12 draft.
+    /// The methods of the inner service, with schemas of the 2020-12 draft.
     #[must_use]
     pub fn describe(&self) -> Description {
         self.describe_in(Dialect::default())

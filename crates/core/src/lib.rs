@@ -1,4 +1,23 @@
-//! The core of Switchboard: values, codec, the one door and its drivers. No sockets, no HTTP, no TLS.
+//! The core of Switchboard: JSON-RPC values, the codec, [`Router`], [`Service`] and [`Layer`], and the drivers that run calls. It has no sockets, no HTTP
+//! and no TLS.
+//!
+//! Applications use the crate `switchboard`, which re-exports all of this with transports and macros. Depend on this crate to write a transport or
+//! middleware:
+//!
+//! - Middleware is a [`Layer`] around a [`Service`]; [`layer_fn`] makes one from a function.
+//! - A transport with messages both ways implements [`FrameSource`] and [`FrameSink`], and runs a [`Connection`].
+//! - A transport with one answer to each request runs an [`Exchange`], which an [`Engine`] starts.
+//!
+//! ```
+//! use switchboard_core::{ErrorObject, Peer, Router};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let router = Router::builder().method("add", |(a, b): (i64, i64), _| Ok::<_, ErrorObject>(a + b)).build()?;
+//! assert_eq!(Peer::local(router).call::<i64>("add", [2, 3]).await?, 5);
+//! # Ok(())
+//! # }
+//! ```
 
 mod admission;
 mod arguments;
@@ -25,6 +44,7 @@ mod json;
 mod layer;
 mod layered;
 mod limits;
+mod memory;
 mod metadata;
 mod method;
 mod mount;
@@ -71,6 +91,7 @@ pub use json::{Json, Kind, NotJson};
 pub use layer::{Layer, LayerFn, Next, layer_fn};
 pub use layered::Layered;
 pub use limits::Limits;
+pub use memory::{Account, Budget, Share};
 pub use metadata::{AllowedNames, Metadata, MetadataSource};
 pub use method::{Method, Methods, SharedMethods};
 pub use name::Name;

@@ -1,4 +1,4 @@
-//! What travels beside a call or a reply, whatever the carrier: names and values.
+//! Metadata of calls and replies, on any transport: names and values.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -8,10 +8,10 @@ use bytes::Bytes;
 use crate::codec::members;
 use crate::json::Json;
 
-/// Names and values that travel beside a call or a reply: HTTP headers, the headers of a message queue, a member of the message
-/// elsewhere. Cheap to clone.
+/// Names and values that travel beside a call or a reply: HTTP headers, the headers of a message queue, or a member of the message
+/// itself. Cheap to clone.
 ///
-/// Names are compared without regard to case. Values are bytes, usually text.
+/// Names are case-insensitive. Values are bytes, usually text.
 ///
 /// # Examples
 ///
@@ -26,13 +26,13 @@ use crate::json::Json;
 pub struct Metadata(Option<Arc<Fields>>);
 
 enum Fields {
-    /// The header lines of an HTTP/1 request as they were received, looked at when somebody asks.
+    /// The header lines of an HTTP/1 request as they were received, parsed on first use.
     Head(Bytes),
     List(Vec<(Box<str>, Bytes)>),
     Other(Box<dyn MetadataSource>),
 }
 
-/// Metadata that a carrier keeps in a form of its own.
+/// Metadata that a transport stores in its own form.
 pub trait MetadataSource: Send + Sync + 'static {
     /// Calls `visit` with each name and value, until it returns false.
     fn visit<'a>(&'a self, visit: &mut dyn FnMut(&'a str, &'a [u8]) -> bool);
@@ -45,7 +45,7 @@ impl Metadata {
         Metadata(Some(Arc::new(Fields::Head(lines))))
     }
 
-    /// Takes these header lines in the place of what it holds, without an allocation where nothing else holds that; for carriers
+    /// Replaces its content with these header lines, without an allocation if it is not shared; for transports
     /// that handle one request after another.
     pub fn set_head(&mut self, lines: Bytes) {
         match self.0.as_mut().and_then(Arc::get_mut) {
@@ -54,13 +54,13 @@ impl Metadata {
         }
     }
 
-    /// What a carrier keeps in a form of its own.
+    /// Metadata that a transport stores in its own form.
     #[must_use]
     pub fn from_source(source: impl MetadataSource) -> Metadata {
         Metadata(Some(Arc::new(Fields::Other(Box::new(source)))))
     }
 
-    /// Whether there is nothing.
+    /// Whether it has no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let mut is_empty = true;
@@ -90,7 +90,7 @@ impl Metadata {
         std::str::from_utf8(self.get(name)?).ok()
     }
 
-    /// All names and values, in their order. A name may come more than once.
+    /// All names and values, in order. A name may appear more than once.
     #[must_use]
     pub fn entries(&self) -> Vec<(&str, &[u8])> {
         let mut entries = Vec::new();
@@ -101,21 +101,21 @@ impl Metadata {
         entries
     }
 
-    /// Adds a value, behind those that are there.
+    /// Appends a value.
     pub fn insert(&mut self, name: &str, value: impl Into<Bytes>) {
         let mut list = self.to_list();
         list.push((name.into(), value.into()));
         self.0 = Some(Arc::new(Fields::List(list)));
     }
 
-    /// What of it may be passed on: the entries with these names, and no others.
+    /// The entries with allowed names: those that may be forwarded.
     #[must_use]
     pub fn select(&self, allowed: &AllowedNames) -> Metadata {
         let entries = self.entries().into_iter().filter(|(name, _)| allowed.contains(name));
         entries.map(|(name, value)| (name, Bytes::copy_from_slice(value))).collect()
     }
 
-    /// This and then the other, as one.
+    /// These entries followed by the others.
     #[must_use]
     pub fn and(&self, other: &Metadata) -> Metadata {
         match (&self.0, &other.0) {
@@ -172,9 +172,9 @@ impl Metadata {
     }
 }
 
-/// Which metadata may be passed on, by name. Cheap to clone.
+/// The names of metadata that may be forwarded. Cheap to clone.
 ///
-/// The default is what a distributed trace needs: `traceparent` and `tracestate`.
+/// The default is the names of a distributed trace: `traceparent` and `tracestate`.
 ///
 /// # Examples
 ///
@@ -189,7 +189,7 @@ impl Metadata {
 pub struct AllowedNames(Arc<[Box<str>]>);
 
 impl AllowedNames {
-    /// No name at all.
+    /// No names.
     #[must_use]
     pub fn none() -> AllowedNames {
         AllowedNames(Arc::default())

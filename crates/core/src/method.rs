@@ -1,4 +1,4 @@
-//! A method: a name, what answers it, and what it looks like from outside.
+//! A method: a name, a service that answers it, and its description.
 
 use std::fmt;
 use std::future::Future;
@@ -19,7 +19,7 @@ use crate::subscription::Subscription;
 
 type DescribeMethod = Arc<dyn Fn(&mut Schemas) -> MethodDescription + Send + Sync>;
 
-/// A method that a router can be given.
+/// A method to add to a router.
 #[derive(Clone)]
 pub struct Method {
     pub(crate) name: String,
@@ -29,7 +29,7 @@ pub struct Method {
     pub(crate) subscription: Option<Subscription>,
 }
 
-/// A group of methods, such as `#[service]` makes of an impl block.
+/// A group of methods, such as an impl block with `#[service]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no methods to serve",
     note = "put `#[service]` on an impl block of `{Self}`, or wrap an implementation of a `#[service]` trait `Name` \
@@ -40,9 +40,9 @@ pub trait Methods {
     fn methods(self) -> Vec<Method>;
 }
 
-/// A group of methods whose state can be shared with the rest of the program. This is what `#[service]` implements.
+/// A group of methods whose state can be shared with the rest of the program. `#[service]` implements it.
 ///
-/// It makes an `Arc` of the type a group of [`Methods`] too.
+/// With it, an `Arc` of the type is a group of [`Methods`] too.
 pub trait SharedMethods {
     /// The methods, under their full names.
     fn shared_methods(self: Arc<Self>) -> Vec<Method>;
@@ -67,12 +67,12 @@ impl Methods for Method {
 }
 
 impl Method {
-    /// A method that any service answers.
+    /// A method answered by a service.
     pub fn new(name: impl Into<String>, service: impl Service) -> Method {
         Method { name: name.into(), service: Arc::new(service), describe: None, subscription: None }
     }
 
-    /// A method that a function answers at once. It runs where frames are read, so it must not block.
+    /// A method answered by a synchronous function. It runs where frames are read, so it must not block.
     ///
     /// `P` is read from the parameters: a struct by name or by position, a tuple by position, `()` from none, and
     /// [`Json`](crate::Json) takes them as they are.
@@ -94,7 +94,7 @@ impl Method {
         )
     }
 
-    /// A method that an asynchronous function answers.
+    /// A method answered by an asynchronous function.
     pub fn future<F, P, R, T, E>(name: impl Into<String>, function: F) -> Method
     where
         F: Fn(P, Context) -> R + Send + Sync + 'static,
@@ -115,7 +115,7 @@ impl Method {
         )
     }
 
-    /// A method that answers with a stream.
+    /// A method that returns a stream.
     pub fn stream<F, P, S>(name: impl Into<String>, function: F) -> Method
     where
         F: Fn(P, Context) -> S + Send + Sync + 'static,
@@ -134,7 +134,7 @@ impl Method {
         )
     }
 
-    /// A method that answers with a stream whose items may fail, such as a [`FeedItems`](crate::FeedItems).
+    /// A method that returns a stream whose items may fail, such as a [`FeedItems`](crate::FeedItems).
     pub fn feed<F, P, S, T, E>(name: impl Into<String>, function: F) -> Method
     where
         F: Fn(P, Context) -> S + Send + Sync + 'static,
@@ -154,7 +154,7 @@ impl Method {
         )
     }
 
-    /// Sets what the method looks like from outside. Its name is filled in, and the names of its subscription.
+    /// Sets the method's description. Its name and the names of its subscription are filled in.
     #[must_use]
     pub fn described<F>(mut self, describe: F) -> Method
     where
@@ -164,9 +164,9 @@ impl Method {
         self
     }
 
-    /// Sets the names that its streams go by on a connection, see [`Subscription`].
+    /// Sets the method names of its streams on a connection, see [`Subscription`].
     ///
-    /// The router then answers the unsubscribing method too. Over carriers with one answer the method cannot be called:
+    /// The router then also answers the method that unsubscribes. Over transports with a single response the method cannot be called:
     /// a subscription has no end to wait for.
     #[must_use]
     pub fn subscription(mut self, names: Subscription) -> Method {

@@ -1,4 +1,4 @@
-//! A service that a router passes all methods with a prefix on to.
+//! A service that gets all methods with a prefix.
 
 use std::sync::Arc;
 

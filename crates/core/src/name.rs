@@ -9,7 +9,7 @@ use crate::text::Text;
 pub struct Name(Text);
 
 impl Name {
-    /// A name known when the program is written.
+    /// A name from a static string.
     #[must_use]
     pub const fn from_static(name: &'static str) -> Name {
         Name(Text::from_static(name))
@@ -27,13 +27,13 @@ impl Name {
         self.0.as_bytes()
     }
 
-    /// A copy that shares no buffer, to be kept longer than the frame that the name came in.
+    /// A copy that shares no buffer, so it can outlive the frame that the name came in.
     #[must_use]
     pub fn detached(&self) -> Name {
         Name(self.0.detached())
     }
 
-    /// Whether the name begins with `rpc.`, which the specification keeps for extensions of the protocol (J2-06).
+    /// Whether the name starts with `rpc.`, which the specification reserves for extensions of the protocol (J2-06).
     #[must_use]
     pub fn is_reserved(&self) -> bool {
         self.as_bytes().starts_with(b"rpc.")

@@ -1,4 +1,4 @@
-//! Who sees how calls end.
+//! Observing sessions, messages and calls.
 
 use std::fmt;
 use std::ops::Deref;
@@ -13,10 +13,10 @@ use crate::id::Id;
 use crate::name::Name;
 use crate::session::{EndReason, Session};
 
-/// Learns of sessions, of every message that is received or refused, and of every call from its beginning to its end.
+/// Gets notified of sessions, of every message received or refused, and of the start and end of every call.
 ///
-/// What it is told is what the caller got: a call that took too long ended with [`End::TimedOut`] even if its handler went on
-/// to succeed, and a result that was too large to send ended with [`End::TooLarge`]. [`ended`](Observer::ended) is called exactly
+/// It sees what the caller saw: a call that took too long ends with [`End::TimedOut`] even if its handler later
+/// succeeds, and a result that was too large to send ends with [`End::TooLarge`]. [`ended`](Observer::ended) is called exactly
 /// once for each [`begun`](Observer::begun), after the response is written.
 ///
 /// It is called where messages are read and written, so it must not block. A panic in it is caught and logged once.
@@ -37,7 +37,7 @@ use crate::session::{EndReason, Session};
 ///     }
 /// }
 ///
-/// let settings = Settings { observer: Some(Print.into()), ..Settings::default() };
+/// let settings = Settings::default().with_observer(Some(Print.into()));
 /// ```
 pub trait Observer: Send + Sync + 'static {
     /// A session has begun.
@@ -50,7 +50,7 @@ pub trait Observer: Send + Sync + 'static {
         let _ = (id, origin, reason);
     }
 
-    /// A message was received. Nothing of it has run yet.
+    /// A message was received. None of its calls has run yet.
     fn received(&self, cx: &Context, message: &Received) {
         let _ = (cx, message);
     }
@@ -71,7 +71,7 @@ pub trait Observer: Send + Sync + 'static {
     }
 }
 
-/// An [`Observer`], shared. Made from any observer by `into()`.
+/// A shared [`Observer`]. Any observer converts into it with `into()`.
 #[derive(Clone)]
 pub struct SharedObserver(Arc<dyn Observer>);
 
@@ -105,41 +105,41 @@ impl fmt::Debug for SharedObserver {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Received {
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub bytes: usize,
-    /// What it is.
+    /// Its kind.
     pub kind: InputKind,
-    /// The batch it is, if it is one; its calls name it in their [`Position`].
+    /// The batch, if it is one; its calls refer to it in their [`Position`].
     pub batch: Option<BatchId>,
 }
 
-/// What a message that was received is.
+/// The kind of a received message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InputKind {
     /// A call or a notification.
     Call,
-    /// A batch of so many entries.
+    /// A batch with this many entries.
     Batch(usize),
-    /// An answer to a call of this side.
+    /// A response to a call from this side.
     Response,
-    /// Something else, which is refused.
+    /// Anything else; it is refused.
     Unreadable,
 }
 
-/// Something that was refused before it became a call: it cannot be read, breaks a rule of the protocol, or exceeds a limit.
+/// A message that was refused before it became a call: it cannot be read, violates the protocol, or exceeds a limit.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Refused<'a> {
-    /// The error that answers it; its data says which rule or limit.
+    /// The error sent back; its data says which rule or limit.
     pub error: &'a ErrorObject,
-    /// The identifier it is answered with, if it is answered.
+    /// The identifier of the response, if there is one.
     pub id: Option<&'a Id>,
-    /// The method that it names, as far as that was read.
+    /// The method that it names, if that could be read.
     pub method: Option<&'a Name>,
-    /// The status it is answered with, over HTTP.
+    /// The HTTP status of the response.
     pub status: Option<u16>,
-    /// Where it stood.
+    /// Its position.
     pub at: Position,
 }
 
@@ -151,9 +151,9 @@ pub struct Begun<'a> {
     pub method: &'a Name,
     /// Its identifier; none for a notification.
     pub id: Option<&'a Id>,
-    /// Who calls.
+    /// The context of the call.
     pub cx: &'a Context,
-    /// Where it stands.
+    /// Its position.
     pub at: Position,
 }
 
@@ -165,13 +165,13 @@ pub struct Ended<'a> {
     pub method: &'a Name,
     /// Its identifier; none for a notification.
     pub id: Option<&'a Id>,
-    /// Who called.
+    /// The context of the call.
     pub cx: &'a Context,
     /// How it ended, as the caller saw it.
     pub end: End,
     /// When it began.
     pub began: Instant,
-    /// Where it stood.
+    /// Its position.
     pub at: Position,
     /// Bytes of its parameters.
     pub bytes_in: usize,
@@ -179,11 +179,11 @@ pub struct Ended<'a> {
     pub bytes_out: usize,
 }
 
-/// Where a call stands: alone, or in a batch.
+/// The position of a call: alone, or in a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Position {
-    /// It is a message of its own.
+    /// It is a single message.
     Alone,
     /// It is an entry of a batch.
     Entry {
@@ -194,7 +194,7 @@ pub enum Position {
     },
 }
 
-/// Tells batches apart, in this process.
+/// Identifies a batch within this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BatchId(pub u64);
 
@@ -204,7 +204,7 @@ pub struct BatchId(pub u64);
 pub enum End {
     /// With a result.
     Value,
-    /// With this error, which the service gave.
+    /// With this error from the service.
     Error(Code),
     /// With a stream, which has ended.
     Stream {
@@ -215,15 +215,15 @@ pub enum End {
     },
     /// The caller cancelled it.
     Cancelled,
-    /// It took longer than it may, and was cancelled and answered with -32003.
+    /// It exceeded its time limit, and was cancelled and answered with -32003.
     TimedOut,
     /// Its handler panicked; it was answered with -32603.
     Panicked,
-    /// Its result is larger than it may be; it was answered with -32007.
+    /// Its result exceeds the size limit; it was answered with -32007.
     TooLarge,
-    /// It was a notification, which is not answered. The code is that of the error it failed with, if it did.
+    /// It was a notification, which gets no response. The code is that of its error, if it failed.
     Notified(Option<Code>),
-    /// Nobody waits for it any more: the connection or the request it came with is gone.
+    /// It has no caller any more: its connection or request is gone.
     Abandoned,
 }
 

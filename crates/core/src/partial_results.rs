@@ -1,4 +1,4 @@
-//! Streams told as partial results, sent and received: items come as progress, and the response comes last (LSP-P-05).
+//! Streams as partial results, sent and received: items arrive as progress, and the response comes last (LSP-P-05).
 
 use futures_util::StreamExt;
 use tokio::task::coop::consume_budget;
@@ -100,7 +100,7 @@ pub(crate) async fn tell(
             }
         }
         if array.len() > limit {
-            let detail = "the items have too many bytes (limits.reply)";
+            let detail = "the items exceed the size limit (limits.reply)";
             return Err(ErrorObject::from_code(crate::code::Code::REPLY_TOO_LARGE).with_detail(detail));
         }
         if !array.is_empty() {
@@ -122,7 +122,7 @@ pub(crate) fn call_of(token: &Json) -> Option<u64> {
     id.strip_suffix('"')?.parse().ok()
 }
 
-/// Waits until it is known what the reply is: an error, or a stream of what comes.
+/// Waits until it is known what the reply is: an error, or a stream of the parts.
 pub(crate) async fn begin(mut items: Items) -> Reply {
     match items.next().await {
         Some(Err(error)) => Reply::error(error),

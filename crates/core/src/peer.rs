@@ -28,20 +28,20 @@ use crate::router::Router;
 use crate::service::{Service, ServiceFn};
 use crate::subscription::Subscription;
 
-/// A service on the other end of a carrier, which can also take several calls at once.
+/// A remote service behind a transport, which also accepts several calls at once.
 pub trait Remote: Service {
-    /// Sends calls as one batch; gives one reply for each, in the order of the calls.
+    /// Sends calls as one batch; returns one reply for each, in the order of the calls.
     fn batch(&self, calls: Vec<Call>) -> Pin<Box<dyn Future<Output = Vec<Reply>> + Send>>;
 
-    /// Waits until nothing can be sent any more, and says why. Where every call makes its own way, that is never.
+    /// Waits until the peer is closed, and returns the reason. If each call uses its own connection, this never completes.
     ///
-    /// Waiting keeps nothing open that would end by itself.
+    /// Waiting does not keep the connection open.
     fn closed(&self) -> Pin<Box<dyn Future<Output = CallError> + Send>>;
 }
 
-/// The other end of a connection, to be called. Cheap to clone, and a [`Service`] itself.
+/// The other end of a connection, to call methods on. Cheap to clone, and a [`Service`] itself.
 ///
-/// Client, server-to-client calls and a gateway's upstream are all this.
+/// Clients, calls from a server to its client, and the upstream of a gateway all use it.
 ///
 /// # Examples
 ///
@@ -56,9 +56,9 @@ pub trait Remote: Service {
 #[derive(Clone)]
 pub struct Peer {
     remote: Option<Arc<dyn Remote>>,
-    /// How long calls wait, if somebody said so.
+    /// The timeout of calls, if it was set.
     timeout: Option<Duration>,
-    /// What calls take over from the one that they are made for.
+    /// What calls inherit from the one that they are made for.
     parent: Option<Arc<Parent>>,
 }
 
@@ -68,11 +68,11 @@ struct Parent {
     metadata: Metadata,
 }
 
-/// How long a call waits for its answer when nobody says otherwise.
+/// The default timeout of a call.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Peer {
-    /// The far side of a carrier.
+    /// The remote end of a transport.
     #[must_use]
     pub fn new(remote: impl Remote) -> Peer {
         Peer { remote: Some(Arc::new(remote)), timeout: None, parent: None }
@@ -91,9 +91,9 @@ impl Peer {
         Peer { remote: None, timeout: None, parent: None }
     }
 
-    /// The same peer, whose calls wait this long for their answers. The default is 60 s.
+    /// Sets the timeout of its calls. The default is 60 s.
     ///
-    /// A timeout that is set travels with each call, so that the far side stops when nobody waits any more; see
+    /// A timeout that was set is sent with each call, so that the server stops when the caller stops waiting; see
     /// [`Profile::call_options`](crate::Profile::call_options).
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Peer {
@@ -101,9 +101,9 @@ impl Peer {
         self
     }
 
-    /// The same peer, for calls that are made while the call with this context is handled. They have its deadline, and those of its
-    /// [metadata](crate::Context::metadata) that [`Settings::inherit`](crate::Settings::inherit) of the connection allows go with them;
-    /// to a service of this process, those of a trace.
+    /// The same peer, for calls made while handling the call with this context. They share its deadline, and those of its
+    /// [metadata](crate::Context::metadata) that [`Settings::inherit`](crate::Settings::inherit) of the connection allows are sent with them;
+    /// to a service in this process, those of a trace.
     ///
     /// # Examples
     ///
@@ -134,14 +134,14 @@ impl Peer {
 
     /// Calls a method and reads its result.
     ///
-    /// A tuple or array gives parameters by position, a struct or map by name, `()` none.
+    /// A tuple or array passes parameters by position, a struct or map by name, `()` none.
     pub fn call<T>(&self, method: impl Into<Name>, params: impl Serialize) -> Request<T> {
         Request::new(self.clone(), method.into(), encode_params(&params))
     }
 
     /// Calls a method that answers with a stream. A plain result comes as a stream of one item.
     ///
-    /// A method called `ns_subscribe` is taken as a subscription in Ethereum's manner. For other names that a server
+    /// A method named `ns_subscribe` is treated as an Ethereum subscription. For other names that a server
     /// of another family uses, see [`subscribe`](Peer::subscribe).
     pub fn stream<T>(&self, method: impl Into<Name>, params: impl Serialize) -> StreamRequest<T> {
         let method = method.into();
@@ -149,7 +149,7 @@ impl Peer {
         StreamRequest::new(self.call(method, params), names)
     }
 
-    /// Calls a method that opens a subscription whose items come under these names.
+    /// Calls a method that opens a subscription with these names.
     pub fn subscribe<T>(
         &self,
         method: impl Into<Name>,
@@ -159,7 +159,7 @@ impl Peer {
         StreamRequest::new(self.call(method, params), Some(names))
     }
 
-    /// Sends a notification. That it was sent says nothing about whether it was understood (J2-19).
+    /// Sends a notification. A successful send does not mean that it was understood (J2-19).
     ///
     /// # Errors
     ///
@@ -173,19 +173,19 @@ impl Peer {
         }
     }
 
-    /// Begins a batch: calls that are collected and sent as one message.
+    /// Starts a batch: calls that are collected and sent as one message.
     pub fn batch(&self) -> BatchBuilder {
         BatchBuilder::new(self.clone(), self.timeout)
     }
 
-    /// Whether both lead to the same far side by the same way: over one connection, for instance.
+    /// Whether both lead to the same remote in the same way: over one connection, for instance.
     #[must_use]
     pub fn is_same(&self, other: &Peer) -> bool {
         matches!((&self.remote, &other.remote), (Some(one), Some(two)) if Arc::ptr_eq(one, two))
     }
 
-    /// Waits until the far side can be reached no more over this connection, and says why. A carrier that connects
-    /// anew for each call is never closed.
+    /// Waits until the connection is closed, and returns the reason. A transport that opens a connection
+    /// for each call is never closed.
     pub async fn closed(&self) -> CallError {
         Remote::closed(self).await
     }
@@ -221,7 +221,7 @@ impl Peer {
             limit(&mut call, last);
         }
         let mut watched = WithProgress::new(Service::call(self, &call), receiver);
-        // The sender that the far side uses must be the only one left.
+        // The sender that the remote uses must be the only one left.
         drop(call);
         let mut until = moment_after(each).min(last);
         loop {
@@ -280,7 +280,7 @@ fn absent() -> Reply {
 }
 
 fn nobody() -> CallError {
-    CallError::Unsupported("the caller cannot be called back over this carrier".into())
+    CallError::Unsupported("the caller cannot be called back over this transport".into())
 }
 
 impl From<Router> for Peer {
@@ -316,7 +316,7 @@ impl fmt::Debug for Peer {
     }
 }
 
-/// A service of this process as a far side.
+/// A service of this process as a remote.
 struct Local<S>(S);
 
 impl<S: Service> Service for Local<S> {

@@ -1,4 +1,4 @@
-//! How a family of protocols spells what JSON-RPC itself does not define.
+//! Dialects: how protocol families express what JSON-RPC itself does not define.
 
 use crate::admission::SharedAdmission;
 use crate::call_options::PROGRESS_METHOD;
@@ -10,42 +10,43 @@ use crate::name::Name;
 use crate::observer::SharedObserver;
 use crate::tap::Tap;
 
-/// The dialect spoken: which versions, and how cancelling and streaming are written.
+/// The dialect: which versions are accepted, and how cancellation and streams are expressed.
 ///
-/// A value, not a trait: to speak another dialect, change fields.
+/// It is a value, not a trait: to use another dialect, change fields.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Profile {
-    /// Which versions of the protocol are understood.
+    /// The accepted versions of the protocol.
     pub versions: Versions,
     /// Whether an array is a batch. Otherwise it is one invalid request (J2-72).
     pub batches: bool,
     /// Whether `"params": null` counts as no parameters. Otherwise it is an invalid request (J2-11).
     pub null_params: bool,
-    /// Whether whatever follows a notification waits until it is done: true by default.
+    /// Whether messages after a notification wait until it is done: true by default.
     ///
-    /// A notification's handler that calls back and waits for the answer holds up everything behind it meanwhile; if
-    /// both ends do that to each other, only [`call_time`](crate::Limits::call_time) ends it. Such a handler should spawn
-    /// what it waits for, or the service should turn this off.
+    /// A notification handler that calls back and waits for the response blocks everything behind it meanwhile; if
+    /// both ends do this to each other, only [`call_time`](crate::Limits::call_time) ends it. Such a handler should spawn
+    /// the work, or the service should turn this off.
     pub ordered_notifications: bool,
     /// How a call is cancelled.
     pub cancel: Cancel,
     /// How the items of a stream travel over a duplex connection.
     pub streams: Streams,
-    /// How progress is told before the reply.
+    /// How progress is reported before the reply.
     pub progress: Progress,
-    /// Whether calls of this side carry their options, where they have any: the members `timeoutMs`, `progress`,
-    /// `stream` and `metadata` of the request, which most peers ignore. Turn it off for peers that refuse members they do not know. Options
-    /// of calls that come in are always read.
+    /// Whether calls from this side carry their options, if they have any: the members `timeoutMs`, `progress`,
+    /// `stream` and `metadata` of the request, which most peers ignore. Turn it off for peers that reject unknown members. Options
+    /// of incoming calls are always read.
     pub call_options: bool,
-    /// Which metadata a message may bring where its carrier has metadata too, as the headers of a WebSocket's handshake:
-    /// `traceparent` and `tracestate`. Where a proxy vouches for headers, a message must not. Over carriers without metadata
-    /// a message may bring any.
+    /// Which metadata a message may carry if its transport has metadata too, such as the headers of a WebSocket handshake:
+    /// `traceparent` and `tracestate`. A proxy may vouch for headers, but not for messages. Over transports without metadata
+    /// a message may carry any.
     pub metadata: AllowedNames,
 }
 
-/// Which versions of the protocol a driver understands.
+/// The versions of the protocol that a driver accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Versions {
     /// 2.0 and 1.0, decided for each message by its `jsonrpc` member (J1-30).
     #[default]
@@ -66,7 +67,7 @@ impl Versions {
     }
 }
 
-/// How a call is cancelled: by a notification that names its identifier.
+/// How a call is cancelled: by a notification with its identifier.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Cancel {
@@ -74,52 +75,121 @@ pub struct Cancel {
     pub method: Name,
     /// The member of its params that holds the identifier.
     pub member: &'static str,
-    /// The code that a cancelled call is answered with; none means that it is not answered.
+    /// The error code of a cancelled call; with none, it gets no response.
     pub answer: Option<Code>,
+}
+
+impl Cancel {
+    /// Sets [`method`](Cancel::method).
+    #[must_use]
+    pub fn with_method(mut self, method: Name) -> Cancel {
+        self.method = method;
+        self
+    }
+
+    /// Sets [`member`](Cancel::member).
+    #[must_use]
+    pub fn with_member(mut self, member: &'static str) -> Cancel {
+        self.member = member;
+        self
+    }
+
+    /// Sets [`answer`](Cancel::answer).
+    #[must_use]
+    pub fn with_answer(mut self, answer: Option<Code>) -> Cancel {
+        self.answer = answer;
+        self
+    }
 }
 
 /// How the items of a stream travel over a duplex connection.
 ///
-/// The response to the call holds the stream's identifier as its result, and beside it the member `"stream": true`.
+/// The response to the call has the stream's identifier as its result, and beside it the member `"stream": true`.
 /// Items and the end follow as notifications with `params.subscription`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Streams {
-    /// The notification that carries an item as `params.result`, and as `params.gap` what is missing before it. Without
-    /// a result it tells a gap after which nothing follows for now.
+    /// The notification that carries an item as `params.result`, and as `params.gap` the gap before it. Without
+    /// a result it reports a gap that no item follows for now.
     pub item: Name,
     /// The notification that ends a stream; with `params.error` if it failed.
     pub end: Name,
-    /// What the reader sends to end a stream, with the identifier as its only parameter.
+    /// The method that the reader calls to end a stream, with the identifier as its only parameter.
     pub unsubscribe: Name,
-    /// Whether the answer to any call of `ns_subscribe` is taken as the identifier of an Ethereum subscription (ETH-04),
-    /// so that whoever only passes calls on passes the items on too. [`Peer::stream`](crate::Peer::stream) takes it so
-    /// in any case.
+    /// Whether the response to any call of `ns_subscribe` is read as the identifier of an Ethereum subscription (ETH-04),
+    /// so that a proxy forwards the items too. [`Peer::stream`](crate::Peer::stream) always reads it
+    /// that way.
     pub by_name: bool,
-    /// The member of a call's params with a token for partial results. If there is one, streams are told that way
+    /// The member of a call's params with a token for partial results. If set, streams are sent that way
     /// (LSP-P-05): items as arrays in [progress](Progress) with this token, then an empty array as the response; and
-    /// collected into one array for callers that give no token. The handler does not see it among its params.
-    /// [`Peer::stream`](crate::Peer::stream) gives one, where params are an object or absent, and reads the items from what
-    /// comes.
+    /// collected into one array for callers that send no token. The handler does not see it among its params.
+    /// [`Peer::stream`](crate::Peer::stream) sends one, if params are an object or absent, and reads the items from the
+    /// progress.
     pub partial: Option<&'static str>,
 }
 
-/// How progress of a call is told before its reply: by a notification.
+impl Streams {
+    /// Sets [`item`](Streams::item).
+    #[must_use]
+    pub fn with_item(mut self, item: Name) -> Streams {
+        self.item = item;
+        self
+    }
+
+    /// Sets [`end`](Streams::end).
+    #[must_use]
+    pub fn with_end(mut self, end: Name) -> Streams {
+        self.end = end;
+        self
+    }
+
+    /// Sets [`unsubscribe`](Streams::unsubscribe).
+    #[must_use]
+    pub fn with_unsubscribe(mut self, unsubscribe: Name) -> Streams {
+        self.unsubscribe = unsubscribe;
+        self
+    }
+
+    /// Sets [`by_name`](Streams::by_name).
+    #[must_use]
+    pub fn with_by_name(mut self, by_name: bool) -> Streams {
+        self.by_name = by_name;
+        self
+    }
+
+    /// Sets [`partial`](Streams::partial).
+    #[must_use]
+    pub fn with_partial(mut self, partial: Option<&'static str>) -> Streams {
+        self.partial = partial;
+        self
+    }
+}
+
+/// How the progress of a call is reported before its reply: by a notification.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Progress {
-    /// The notification's method. What is told stands in its params as `value`.
+    /// The notification's method. Its params hold the progress as `value`.
     pub method: Name,
-    /// The member of its params that says which call is meant.
+    /// The member of its params that identifies the call.
     pub member: &'static str,
-    /// The member of the call's params by which its caller gives a token for that (LSP-P-03). Without one the call's
+    /// The member of the call's params in which the caller sends a token for that (LSP-P-03). Without one the call's
     /// identifier is used, and the caller asks with the member `progress` of the request. The handler does not see the
     /// token among its params.
     pub param: Option<&'static str>,
 }
 
+impl Progress {
+    /// Sets [`param`](Progress::param).
+    #[must_use]
+    pub fn with_param(mut self, param: Option<&'static str>) -> Progress {
+        self.param = param;
+        self
+    }
+}
+
 impl Default for Profile {
-    /// Switchboard's own dialect: plain JSON-RPC for whoever uses no more than that.
+    /// Switchboard's own dialect: plain JSON-RPC for clients that use nothing else.
     fn default() -> Profile {
         Profile {
             versions: Versions::Both,
@@ -146,7 +216,65 @@ impl Default for Profile {
 }
 
 impl Profile {
-    /// The Language Server Protocol's dialect: 2.0 only, no batches, `$/cancelRequest`, `$/progress`.
+    /// Sets [`batches`](Profile::batches).
+    #[must_use]
+    pub fn with_batches(mut self, batches: bool) -> Profile {
+        self.batches = batches;
+        self
+    }
+
+    /// Sets [`null_params`](Profile::null_params).
+    #[must_use]
+    pub fn with_null_params(mut self, null_params: bool) -> Profile {
+        self.null_params = null_params;
+        self
+    }
+
+    /// Sets [`ordered_notifications`](Profile::ordered_notifications).
+    #[must_use]
+    pub fn with_ordered_notifications(mut self, ordered_notifications: bool) -> Profile {
+        self.ordered_notifications = ordered_notifications;
+        self
+    }
+
+    /// Sets [`cancel`](Profile::cancel).
+    #[must_use]
+    pub fn with_cancel(mut self, cancel: Cancel) -> Profile {
+        self.cancel = cancel;
+        self
+    }
+
+    /// Sets [`streams`](Profile::streams).
+    #[must_use]
+    pub fn with_streams(mut self, streams: Streams) -> Profile {
+        self.streams = streams;
+        self
+    }
+
+    /// Sets [`progress`](Profile::progress).
+    #[must_use]
+    pub fn with_progress(mut self, progress: Progress) -> Profile {
+        self.progress = progress;
+        self
+    }
+
+    /// Sets [`call_options`](Profile::call_options).
+    #[must_use]
+    pub fn with_call_options(mut self, call_options: bool) -> Profile {
+        self.call_options = call_options;
+        self
+    }
+
+    /// Sets [`metadata`](Profile::metadata).
+    #[must_use]
+    pub fn with_metadata(mut self, metadata: AllowedNames) -> Profile {
+        self.metadata = metadata;
+        self
+    }
+}
+
+impl Profile {
+    /// The dialect of the Language Server Protocol: 2.0 only, no batches, `$/cancelRequest`, `$/progress`.
     #[must_use]
     pub fn lsp() -> Profile {
         let default = Profile::default();
@@ -165,8 +293,8 @@ impl Profile {
         }
     }
 
-    /// Ethereum's dialect, for a connection over which calls are passed on: `ns_subscribe` opens a subscription, and
-    /// nothing is sent that a node might not know.
+    /// Ethereum's dialect, for a connection that calls are forwarded over: `ns_subscribe` opens a subscription, and
+    /// nothing is sent that a node might not understand.
     #[must_use]
     pub fn ethereum() -> Profile {
         let default = Profile::default();
@@ -178,7 +306,7 @@ impl Profile {
         }
     }
 
-    /// The same dialect with these versions.
+    /// Sets [`versions`](Profile::versions).
     #[must_use]
     pub fn with_versions(mut self, versions: Versions) -> Profile {
         self.versions = versions;
@@ -186,20 +314,65 @@ impl Profile {
     }
 }
 
-/// What a driver needs to know besides its service.
+/// The settings of a driver, besides its service.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Settings {
-    /// How much is too much.
+    /// The limits.
     pub limits: Limits,
-    /// The dialect spoken.
+    /// The dialect.
     pub profile: Profile,
-    /// Who sees each message that a connection, or a client or server of HTTP, sends and receives: nobody.
+    /// Sees each message that a connection, or an HTTP client or server, sends and receives: none by default.
     pub tap: Option<Tap>,
-    /// Who learns of every message and of how every call ended: nobody.
+    /// Gets notified of every message and of how every call ended: none by default.
     pub observer: Option<SharedObserver>,
     /// Decides which sessions and requests are accepted: by default all are.
     pub admission: Option<SharedAdmission>,
-    /// Which metadata goes on with a call that is made while another is handled ([`Peer::within`](crate::Peer::within)), or that is
-    /// passed on: `traceparent` and `tracestate`.
+    /// Which metadata is sent with a call made while handling another ([`Peer::within`](crate::Peer::within)), or with a
+    /// forwarded call: `traceparent` and `tracestate`.
     pub inherit: AllowedNames,
+}
+
+impl Settings {
+    /// Sets [`limits`](Settings::limits).
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Settings {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets [`profile`](Settings::profile).
+    #[must_use]
+    pub fn with_profile(mut self, profile: Profile) -> Settings {
+        self.profile = profile;
+        self
+    }
+
+    /// Sets [`tap`](Settings::tap).
+    #[must_use]
+    pub fn with_tap(mut self, tap: Option<Tap>) -> Settings {
+        self.tap = tap;
+        self
+    }
+
+    /// Sets [`observer`](Settings::observer).
+    #[must_use]
+    pub fn with_observer(mut self, observer: Option<SharedObserver>) -> Settings {
+        self.observer = observer;
+        self
+    }
+
+    /// Sets [`admission`](Settings::admission).
+    #[must_use]
+    pub fn with_admission(mut self, admission: Option<SharedAdmission>) -> Settings {
+        self.admission = admission;
+        self
+    }
+
+    /// Sets [`inherit`](Settings::inherit).
+    #[must_use]
+    pub fn with_inherit(mut self, inherit: AllowedNames) -> Settings {
+        self.inherit = inherit;
+        self
+    }
 }

@@ -1,4 +1,4 @@
-//! Waiting for a reply and seeing its progress meanwhile.
+//! Waiting for a reply while receiving its progress.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use crate::json::Json;
 use crate::reply::{Reply, ReplyFuture};
 
-/// A call under way whose progress is seen.
+/// A call in flight whose progress is watched.
 pub(crate) struct WithProgress {
     reply: ReplyFuture,
     progress: mpsc::Receiver<Json>,

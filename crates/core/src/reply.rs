@@ -1,4 +1,4 @@
-//! What a service answers.
+//! The reply to a call.
 
 use std::fmt;
 use std::future::Future;
@@ -17,44 +17,44 @@ use crate::metadata::Metadata;
 use crate::subscription::Subscription;
 use crate::text::Text;
 
-/// The answer to one call. It carries no identifier: the engine adds it.
+/// The reply to one call. It has no identifier: the engine adds it.
 pub struct Reply {
-    /// A result, a failure or a stream.
+    /// A result, an error or a stream.
     pub outcome: Outcome,
-    /// What travels beside it, if anything does.
+    /// What travels beside it, if anything.
     pub extra: Option<Box<Extra>>,
 }
 
-/// How a call is answered.
+/// The outcome of a call.
 pub enum Outcome {
-    /// With a result.
+    /// A result.
     Value(Json),
-    /// With a failure.
+    /// An error.
     Error(ErrorObject),
-    /// With a result in parts, pulled when there is room to send them.
+    /// A result in parts, pulled when there is room to send them.
     Stream(Items),
 }
 
 /// The member of a message that holds its metadata.
 const METADATA: &[u8] = b"metadata";
 
-/// What travels beside a result or a failure.
+/// What travels beside a result or an error.
 ///
 /// Layers that replace the outcome of a reply keep it: change [`Reply::outcome`], or use [`ReplyFuture::map`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Extra {
-    /// The status of the response, over HTTP. A batch has one of its own.
+    /// The HTTP status of the response. A batch has its own status.
     pub status: Option<u16>,
     /// Headers of the response, over HTTP; the member `metadata` elsewhere.
     pub metadata: Metadata,
-    /// Members of the response that the protocol does not define, as one JSON object. They are kept when a response is
+    /// Members of the response that the protocol does not define, as one JSON object. They are kept when a reply is
     /// forwarded.
     pub members: Option<Json>,
 }
 
 impl Extra {
-    /// What the members of a response say that the protocol does not define.
+    /// Reads these members of a response, which the protocol does not define.
     #[must_use]
     pub fn from_members(all: Json) -> Extra {
         let is_metadata = |name: &[u8]| *name == *METADATA;
@@ -103,7 +103,7 @@ impl Extra {
 
 /// The parts of a streamed result. An error ends the stream, unless it is a [`Gap`](crate::Gap).
 ///
-/// A driver pulls them when there is room to send them; dropping them ends whatever makes them.
+/// A driver pulls them when there is room to send them; dropping them ends their source.
 pub struct Items {
     stream: Pin<Box<dyn Stream<Item = Result<Json, ErrorObject>> + Send>>,
     subscription: Option<Arc<Subscription>>,
@@ -115,14 +115,14 @@ impl Items {
         Items { stream: Box::pin(stream), subscription: None }
     }
 
-    /// The same items, spelled with these names on a connection.
+    /// Uses these method names on a connection.
     #[must_use]
     pub fn named(mut self, names: impl Into<Arc<Subscription>>) -> Items {
         self.subscription = Some(names.into());
         self
     }
 
-    /// The same items by way of another stream, under the same names.
+    /// Wraps the items in another stream, under the same names.
     #[must_use]
     pub fn through<S>(self, wrap: impl FnOnce(Items) -> S) -> Items
     where
@@ -132,7 +132,7 @@ impl Items {
         Items { stream: Box::pin(wrap(self)), subscription }
     }
 
-    /// The names they are spelled with on a connection, if they are not our own.
+    /// Their method names on a connection, if not the default ones.
     #[must_use]
     pub fn subscription(&self) -> Option<&Arc<Subscription>> {
         self.subscription.as_ref()
@@ -154,27 +154,27 @@ impl fmt::Debug for Items {
 }
 
 impl Reply {
-    /// The reply with this result.
+    /// A reply with this result.
     #[inline(always)]
     #[must_use]
     pub fn value(json: Json) -> Reply {
         Reply { outcome: Outcome::Value(json), extra: None }
     }
 
-    /// The reply with this failure.
+    /// A reply with this error.
     #[inline]
     #[must_use]
     pub fn error(error: ErrorObject) -> Reply {
         Reply { outcome: Outcome::Error(error), extra: None }
     }
 
-    /// The reply with these items.
+    /// A reply with these items.
     #[must_use]
     pub fn items(items: Items) -> Reply {
         Reply { outcome: Outcome::Stream(items), extra: None }
     }
 
-    /// The same reply with its items, if it is a stream, changed by this.
+    /// Changes the items, if the reply is a stream.
     #[must_use]
     pub fn map_items(mut self, change: impl FnOnce(Items) -> Items) -> Reply {
         if let Outcome::Stream(items) = self.outcome {
@@ -183,26 +183,26 @@ impl Reply {
         self
     }
 
-    /// What travels beside the outcome, to be changed.
+    /// What travels beside the outcome, mutable.
     pub fn extra_mut(&mut self) -> &mut Extra {
         self.extra.get_or_insert_default()
     }
 
-    /// The same reply with this status over HTTP.
+    /// Sets the HTTP status.
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Reply {
         self.extra_mut().status = Some(status);
         self
     }
 
-    /// The same reply with this metadata, behind what it has.
+    /// Appends metadata.
     #[must_use]
     pub fn with_metadata(mut self, name: &str, value: impl Into<Bytes>) -> Reply {
         self.extra_mut().metadata.insert(name, value);
         self
     }
 
-    /// The reply with this value, or an internal error if it cannot be written as JSON.
+    /// A reply with this value, or an internal error if it cannot be serialized.
     pub fn of<T: Serialize + 'static>(value: &T) -> Reply {
         match Json::encode(value) {
             Ok(json) => Reply::value(json),
@@ -210,7 +210,7 @@ impl Reply {
         }
     }
 
-    /// The reply that a method's result stands for.
+    /// The reply for a method's `Result`.
     pub fn from_result<T: Serialize + 'static, E: IntoError>(result: Result<T, E>) -> Reply {
         match result {
             Ok(value) => Reply::of(&value),
@@ -218,7 +218,7 @@ impl Reply {
         }
     }
 
-    /// A streamed reply of these values.
+    /// A reply that streams these values.
     pub fn stream<S>(values: S) -> Reply
     where
         S: Stream + Send + 'static,
@@ -227,7 +227,7 @@ impl Reply {
         Reply::try_stream(ValuesOnly(Box::pin(values)))
     }
 
-    /// A streamed reply of these values; an error ends it.
+    /// A reply that streams these values; an error ends it.
     pub fn try_stream<S, T, E>(values: S) -> Reply
     where
         S: Stream<Item = Result<T, E>> + Send + 'static,
@@ -263,36 +263,36 @@ impl From<ErrorObject> for Reply {
     }
 }
 
-/// A reply that may be there already.
+/// A reply that may be ready.
 ///
-/// A reply that is ready costs no allocation, no task and no poll. Dropping the future cancels the call.
+/// A ready reply costs no allocation, no task and no poll. Dropping the future cancels the call.
 #[must_use = "dropping the future cancels the call"]
-pub struct ReplyFuture(State);
+pub struct ReplyFuture(ReplyFutureState);
 
-enum State {
+enum ReplyFutureState {
     Ready(Option<Reply>),
     Pending(Pin<Box<dyn Future<Output = Reply> + Send>>),
 }
 
 impl ReplyFuture {
-    /// A reply that is there.
+    /// A ready reply.
     pub fn ready(reply: impl Into<Reply>) -> ReplyFuture {
-        ReplyFuture(State::Ready(Some(reply.into())))
+        ReplyFuture(ReplyFutureState::Ready(Some(reply.into())))
     }
 
-    /// A reply that a future will give.
+    /// A reply from a future.
     pub fn pending(future: impl Future<Output = Reply> + Send + 'static) -> ReplyFuture {
-        ReplyFuture(State::Pending(Box::pin(future)))
+        ReplyFuture(ReplyFutureState::Pending(Box::pin(future)))
     }
 
-    /// The reply if it is there, the future otherwise.
+    /// The reply if it is ready, the future otherwise.
     ///
     /// # Errors
     ///
-    /// Gives the future back when the reply is not there yet.
+    /// Returns the future if the reply is not ready.
     pub fn into_ready(self) -> Result<Reply, ReplyFuture> {
         match self.0 {
-            State::Ready(Some(reply)) => Ok(reply),
+            ReplyFutureState::Ready(Some(reply)) => Ok(reply),
             other => Err(ReplyFuture(other)),
         }
     }
@@ -301,21 +301,21 @@ impl ReplyFuture {
     #[inline(always)]
     pub(crate) fn as_plain(&self) -> Option<&Outcome> {
         match &self.0 {
-            State::Ready(Some(Reply { outcome, extra: None })) => Some(outcome),
+            ReplyFutureState::Ready(Some(Reply { outcome, extra: None })) => Some(outcome),
             _ => None,
         }
     }
 
-    /// The reply, if it is there.
+    /// The reply, if it is ready.
     #[must_use]
     pub fn as_ready(&self) -> Option<&Reply> {
         match &self.0 {
-            State::Ready(reply) => reply.as_ref(),
-            State::Pending(_) => None,
+            ReplyFutureState::Ready(reply) => reply.as_ref(),
+            ReplyFutureState::Pending(_) => None,
         }
     }
 
-    /// Changes the reply on its way out; a ready one at once.
+    /// Changes the reply; a ready one at once.
     pub fn map(self, change: impl FnOnce(Reply) -> Reply + Send + 'static) -> ReplyFuture {
         match self.into_ready() {
             Ok(reply) => ReplyFuture::ready(change(reply)),
@@ -335,8 +335,10 @@ impl Future for ReplyFuture {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Reply> {
         match &mut self.0 {
-            State::Ready(reply) => Poll::Ready(reply.take().expect("a finished future is not polled again")),
-            State::Pending(future) => future.as_mut().poll(cx),
+            ReplyFutureState::Ready(reply) => {
+                Poll::Ready(reply.take().expect("a finished future is not polled again"))
+            }
+            ReplyFutureState::Pending(future) => future.as_mut().poll(cx),
         }
     }
 }
@@ -344,8 +346,8 @@ impl Future for ReplyFuture {
 impl fmt::Debug for ReplyFuture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            State::Ready(reply) => f.debug_tuple("Ready").field(reply).finish(),
-            State::Pending(_) => f.write_str("Pending(..)"),
+            ReplyFutureState::Ready(reply) => f.debug_tuple("Ready").field(reply).finish(),
+            ReplyFutureState::Pending(_) => f.write_str("Pending(..)"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Calls of a peer that are sent when they are awaited, and what they give.
+//! Calls that are sent when they are awaited, and their results.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -21,9 +21,9 @@ use crate::peer::{OnProgress, Peer};
 use crate::reply::{Items, Outcome, Reply};
 use crate::subscription::Subscription;
 
-/// A call that is sent when it is awaited, and gives its result. [`Peer::call`] and the methods of typed clients return it.
+/// A call that is sent when it is awaited, and returns its result. [`Peer::call`] and the methods of typed clients return it.
 ///
-/// Options of the call are set before:
+/// Set options before awaiting it:
 ///
 /// ```
 /// # use std::time::Duration;
@@ -38,7 +38,7 @@ use crate::subscription::Subscription;
 /// # }
 /// ```
 ///
-/// It is an [`IntoFuture`]: write `request.into_future()` where a future itself is needed, as `tokio::spawn` does.
+/// It is an [`IntoFuture`]: write `request.into_future()` where a future is required, as by `tokio::spawn`.
 ///
 /// # Cancel safety
 ///
@@ -71,7 +71,7 @@ impl<T> Request<T> {
         }
     }
 
-    /// Fails with [`CallError::TimedOut`] if the answer takes longer than this. The server is told, see
+    /// Fails with [`CallError::TimedOut`] if the response takes longer than this. The server knows the timeout, see
     /// [`Peer::with_timeout`].
     pub fn timeout(mut self, timeout: Duration) -> Request<T> {
         self.timeout = Some(timeout);
@@ -88,23 +88,23 @@ impl<T> Request<T> {
     ) -> Request<T> {
         self.progress = Some(Box::new(move |value| match value.decode() {
             Ok(value) => see(value),
-            Err(_) => tracing::debug!("progress came that is not what was expected"),
+            Err(_) => tracing::debug!("dropped a progress value of an unexpected type"),
         }));
         self
     }
 
     /// Asks for progress, and restarts the [timeout](Request::timeout) with each value that arrives. The call as a whole
-    /// takes no longer than `cap`, which is what the server is told.
+    /// takes no longer than `cap`, which is the timeout sent to the server.
     pub fn reset_on_progress(mut self, cap: Duration) -> Request<T> {
         self.cap = Some(cap);
         self
     }
 
-    /// Sends an entry of metadata with the call: a header of the request over HTTP, an entry of its member `metadata` elsewhere, if
+    /// Adds metadata to the call: a header of the request over HTTP, an entry of its member `metadata` elsewhere, if
     /// [`Profile::call_options`](crate::Profile::call_options) are on. The handler finds it in [`Context::metadata`](crate::Context::metadata).
     ///
-    /// Over WebSocket the server has to allow names other than those of a trace, see [`Profile::metadata`](crate::Profile::metadata). A
-    /// batch over HTTP sends what all its calls have in common.
+    /// Over WebSocket the server must allow names other than those of a trace, see [`Profile::metadata`](crate::Profile::metadata). A
+    /// batch over HTTP sends the entries that all its calls have in common.
     ///
     /// Over HTTP, headers that belong to the connection or to the body, such as `Host` and `Content-Length`, are left out.
     pub fn metadata(mut self, name: &str, value: impl Into<Bytes>) -> Request<T> {
@@ -123,7 +123,7 @@ impl<T> Request<T> {
         if self.peer.is_same(peer) {
             return self.to_call();
         }
-        Err(CallError::Unsupported("a call of another peer is part of the batch".into()))
+        Err(CallError::Unsupported("the batch contains a call of another peer".into()))
     }
 
     fn to_call(&self) -> Result<Call, CallError> {
@@ -156,7 +156,7 @@ impl<T: DeserializeOwned + 'static> IntoFuture for Request<T> {
     }
 }
 
-/// A call of a method that answers with a stream. It is sent when it is awaited, and then gives the [`Values`].
+/// A call of a method that returns a stream. It is sent when it is awaited, and then returns the [`Values`].
 #[must_use = "a call is sent when it is awaited"]
 pub struct StreamRequest<T> {
     request: Request<T>,
@@ -174,7 +174,7 @@ impl<T> StreamRequest<T> {
         self
     }
 
-    /// Sends an entry of metadata with the call, see [`Request::metadata`].
+    /// Adds metadata to the call, see [`Request::metadata`].
     pub fn metadata(mut self, name: &str, value: impl Into<Bytes>) -> StreamRequest<T> {
         self.request = self.request.metadata(name, value);
         self
@@ -227,10 +227,10 @@ pub(crate) fn decode_result<T: DeserializeOwned + 'static>(json: &Json) -> Resul
     json.decode().map_err(|error| CallError::Result(error.to_string().into()))
 }
 
-/// The items of a stream, read as values. Dropping it ends the stream on the far side.
+/// The items of a stream, as typed values. Dropping it ends the stream on the server.
 ///
-/// An error is the last item, except [`CallError::Gap`], which says that items are missing there, and
-/// [`CallError::Result`], which stands for an item that is no `T`.
+/// An error is the last item, except [`CallError::Gap`], which marks missing items, and
+/// [`CallError::Result`], which replaces an item that is not a `T`.
 pub struct Values<T> {
     items: Items,
     item: PhantomData<fn() -> T>,

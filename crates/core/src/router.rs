@@ -1,4 +1,4 @@
-//! From a method's name to what answers it: hop ④.
+//! From the name of a method to its service: hop ④.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,7 +20,7 @@ use crate::reply::ReplyFuture;
 use crate::schemas::{Dialect, Schemas};
 use crate::service::{Service, service_fn};
 
-/// Finds the method that a call names. Made by a [`RouterBuilder`], then frozen.
+/// Finds the method for a call. Built by a [`RouterBuilder`], then immutable.
 ///
 /// # Examples
 ///
@@ -38,16 +38,16 @@ use crate::service::{Service, service_fn};
 /// # }
 /// ```
 pub struct Router {
-    /// Frozen, and filled with our own names only: nobody can flood it, so a fixed hash will do.
+    /// Immutable, and filled with our own names only: callers cannot flood it, so a fixed hash will do.
     services: HashMap<Box<[u8]>, Arc<dyn Service>, foldhash::fast::FixedState>,
-    /// Those with longer prefixes first.
+    /// Longer prefixes first.
     mounts: Vec<Mount>,
     fallback: Arc<dyn Service>,
     methods: Vec<Method>,
 }
 
 impl Router {
-    /// Begins a router.
+    /// Starts building a router.
     pub fn builder() -> RouterBuilder {
         RouterBuilder::default()
     }
@@ -61,7 +61,7 @@ impl Router {
         Layered::new(self, layer)
     }
 
-    /// All that is known about the methods, with schemas of the 2020-12 draft.
+    /// The description of all methods, with schemas of the 2020-12 draft.
     #[must_use]
     pub fn describe(&self) -> Description {
         self.describe_in(Dialect::default())
@@ -98,10 +98,10 @@ impl fmt::Debug for Router {
     }
 }
 
-/// Collects methods. Mistakes are found by [`build`](RouterBuilder::build), when the program starts and not when a
-/// call comes.
+/// Collects methods. [`build`](RouterBuilder::build) reports mistakes, so they appear when the program starts and not when a
+/// call arrives.
 #[derive(Default)]
-#[must_use = "a router is made by `build`"]
+#[must_use = "call `build` to make the router"]
 pub struct RouterBuilder {
     methods: Vec<Method>,
     extensions: Vec<Method>,
@@ -113,15 +113,15 @@ pub struct RouterBuilder {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RouterError {
-    /// Two methods have one name.
-    #[error("the method {0:?} is registered twice; give one of them another name or namespace")]
+    /// Two methods have the same name.
+    #[error("the method {0:?} is registered twice; rename one, or put it in another namespace")]
     Duplicate(String),
-    /// The specification keeps names that begin with `rpc.` for extensions of the protocol (J2-06).
+    /// The specification reserves names that start with `rpc.` for extensions of the protocol (J2-06).
     #[error(
-        "the method {0:?} begins with \"rpc.\", which is kept for extensions of the protocol; rename it, or add it with `extension`"
+        "the method {0:?} starts with \"rpc.\", which is reserved for protocol extensions; rename it, or add it with `extension`"
     )]
     Reserved(String),
-    /// Two services have one prefix.
+    /// Two services have the same prefix.
     #[error("two services are mounted at {0:?}; give one of them another prefix")]
     DuplicateMount(String),
     /// A name is empty.
@@ -133,14 +133,14 @@ impl RouterBuilder {
     /// Adds a group of methods.
     #[expect(
         clippy::should_implement_trait,
-        reason = "nobody adds routers with `+`, and no other word is as plain"
+        reason = "routers are not added with `+`, and `add` is the plainest word"
     )]
     pub fn add(mut self, methods: impl Methods) -> RouterBuilder {
         self.methods.extend(methods.methods());
         self
     }
 
-    /// Adds a function that answers at once, see [`Method::sync`].
+    /// Adds a synchronous function, see [`Method::sync`].
     pub fn method<F, P, T, E>(self, name: impl Into<String>, function: F) -> RouterBuilder
     where
         F: Fn(P, Context) -> Result<T, E> + Send + Sync + 'static,
@@ -163,13 +163,13 @@ impl RouterBuilder {
         self.add(Method::future(name, function))
     }
 
-    /// Adds a method whose name begins with `rpc.`, for an extension of the protocol.
+    /// Adds a method whose name starts with `rpc.`, for an extension of the protocol.
     pub fn extension(mut self, method: Method) -> RouterBuilder {
         self.extensions.push(method);
         self
     }
 
-    /// Adds everything another builder holds. Its fallback counts if this one has none.
+    /// Adds everything from another builder. Its fallback is used if this one has none.
     pub fn merge(mut self, other: RouterBuilder) -> RouterBuilder {
         self.methods.extend(other.methods);
         self.extensions.extend(other.extensions);
@@ -178,7 +178,7 @@ impl RouterBuilder {
         self
     }
 
-    /// Adds the methods and mounted services of another builder with `prefix` before their names, as in `admin/` or `eth_`.
+    /// Adds the methods and mounted services of another builder with `prefix` in front of their names, as in `admin/` or `eth_`.
     ///
     /// Its fallback and its extensions are left out: they have no namespace.
     pub fn namespace(mut self, prefix: &str, other: RouterBuilder) -> RouterBuilder {
@@ -187,10 +187,10 @@ impl RouterBuilder {
         self
     }
 
-    /// Passes all methods that begin with `prefix` on to a service, without the prefix. The names of the service's
+    /// Passes all methods that start with `prefix` on to a service, without the prefix. The names of the service's
     /// subscriptions get the prefix.
     ///
-    /// Methods of the router go before, and of several prefixes the longest. The router does not describe the service's
+    /// Methods of the router take precedence, and the longest prefix wins. The router does not describe the service's
     /// methods; see [`mount_described`](RouterBuilder::mount_described).
     ///
     /// # Examples
@@ -212,7 +212,7 @@ impl RouterBuilder {
         self
     }
 
-    /// As [`mount`](RouterBuilder::mount), for a service that describes itself: its methods are part of the router's
+    /// Like [`mount`](RouterBuilder::mount), for a service that describes itself: its methods are part of the router's
     /// description.
     pub fn mount_described(mut self, prefix: impl Into<String>, service: impl Describe) -> RouterBuilder {
         let service = Arc::new(service);
@@ -220,15 +220,15 @@ impl RouterBuilder {
         self
     }
 
-    /// Sets what answers calls of unknown methods, which is otherwise -32601 with the name as `data.method`.
+    /// Sets the service for unknown methods. By default they get -32601 with the name as `data.method`.
     pub fn fallback(mut self, service: impl Service) -> RouterBuilder {
         self.fallback = Some(Arc::new(service));
         self
     }
 
-    /// Wraps every method and every mounted service added so far, each on its own.
+    /// Wraps every method and every mounted service added so far, each separately.
     ///
-    /// Unknown methods and all that is added later stay outside, such as the `rpc.discover` that a discovery adds when it
+    /// Unknown methods and everything added later stay outside, such as the `rpc.discover` that discovery adds when it
     /// builds the router. To wrap everything, use [`Router::layered`].
     #[expect(clippy::needless_pass_by_value, reason = "a layer is mostly made where it is used")]
     pub fn layer_methods(mut self, layer: impl Layer) -> RouterBuilder {
@@ -239,7 +239,7 @@ impl RouterBuilder {
         self
     }
 
-    /// All that is known about the methods added so far, with schemas in this dialect.
+    /// The description of the methods added so far, with schemas in this dialect.
     #[must_use]
     pub fn describe_in(&self, dialect: Dialect) -> Description {
         let methods: Vec<Method> = self.methods.iter().chain(&self.extensions).cloned().collect();
@@ -247,11 +247,11 @@ impl RouterBuilder {
         Description::of(dialect, |schemas| describe(&methods, &mounts, schemas))
     }
 
-    /// Freezes the router.
+    /// Builds the router.
     ///
     /// # Errors
     ///
-    /// When a name or a prefix is given twice, a name is empty, or one is kept for extensions.
+    /// When a name or a prefix is used twice, or a name is empty or reserved.
     pub fn build(self) -> Result<Router, RouterError> {
         let mut services = HashMap::with_hasher(foldhash::fast::FixedState::default());
         let names = self.methods.iter().map(|method| &method.name);

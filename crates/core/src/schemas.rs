@@ -5,18 +5,18 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 
-/// The kinds of JSON Schema that schemas can be written in.
+/// The dialects of JSON Schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Dialect {
     /// The 2020-12 draft, with definitions under `$defs`.
     #[default]
     Draft2020,
-    /// Draft 7 as OpenRPC wants it, with definitions under `components/schemas`.
+    /// Draft 7 as OpenRPC requires it, with definitions under `components/schemas`.
     OpenRpc,
 }
 
-/// Makes JSON Schemas of types, and collects the definitions that they share.
+/// Generates JSON Schemas for types, and collects the definitions that they share.
 #[derive(Debug)]
 pub struct Schemas(SchemaGenerator);
 

@@ -1,17 +1,17 @@
-//! The one door: everything that answers a call.
+//! The central trait: everything that answers a call.
 
 use std::sync::Arc;
 
 use crate::call::Call;
 use crate::reply::ReplyFuture;
 
-/// Answers calls. Handlers, routers, layers, remote peers and whole gateways are all this.
+/// Answers calls. Handlers, routers, layers, remote peers and whole gateways are services.
 ///
-/// `call` is invoked in arrival order, and what it does before returning happens in that order. The future may run
+/// `call` is invoked in the order of arrival, and what it does before returning happens in that order. The future may run
 /// concurrently with others; dropping it cancels the call.
 ///
-/// `call` runs where frames are read, so it must not block. What takes long belongs into the future. The call is lent, so
-/// that passing it on costs nothing, whether to one service or to several; the future takes with it what it needs.
+/// `call` runs where frames are read, so it must not block. Do slow work in the future. The call is borrowed, so
+/// that passing it on costs nothing, to one service or to several; the future must clone what it needs.
 ///
 /// # Examples
 ///
@@ -27,7 +27,7 @@ use crate::reply::ReplyFuture;
 /// }
 /// ```
 pub trait Service: Send + Sync + 'static {
-    /// Answers one call. Never fails: a failure is a [`Reply::error`](crate::Reply::error).
+    /// Answers one call. It never fails: a failure is a [`Reply::error`](crate::Reply::error).
     fn call(&self, call: &Call) -> ReplyFuture;
 }
 
@@ -37,7 +37,7 @@ impl<S: Service + ?Sized> Service for Arc<S> {
     }
 }
 
-/// Makes a service of a function.
+/// Makes a service from a function.
 pub fn service_fn<F>(function: F) -> ServiceFn<F>
 where
     F: Fn(&Call) -> ReplyFuture + Send + Sync + 'static,

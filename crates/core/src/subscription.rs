@@ -1,4 +1,4 @@
-//! Subscriptions as other families of JSON-RPC spell them.
+//! Subscriptions in the conventions of other JSON-RPC families.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,11 +9,11 @@ use crate::name::Name;
 use crate::reply::{Reply, ReplyFuture};
 use crate::service::{Service, service_fn};
 
-/// The names that a stream goes by on a connection, in the place of [our own](crate::Streams).
+/// The method names of a stream on a connection, instead of [our own](crate::Streams).
 ///
-/// A method that [declares](crate::Method::subscription) them answers with them to everybody, so that clients of
-/// several families and our own share one port: the response holds the identifier of the subscription as its result, as
-/// others have it, and beside it the member `stream` with these names, from which our own clients learn them.
+/// A method that [declares](crate::Method::subscription) them uses them with every client, so that clients of
+/// several families and our own share one port: the response has the identifier of the subscription as its result, as
+/// they expect, and beside it the member `stream` with these names, from which our own clients learn them.
 ///
 /// # Examples
 ///
@@ -29,29 +29,29 @@ use crate::service::{Service, service_fn};
 pub struct Subscription {
     /// The notification that carries an item, as `params.result` beside `params.subscription`.
     pub item: Name,
-    /// What the reader calls to end it, with the identifier as its only parameter.
+    /// The method that unsubscribes, with the identifier as its only parameter.
     pub unsubscribe: Name,
-    /// How identifiers look, and how an end is told.
+    /// The form of identifiers, and how the end is signalled.
     pub style: SubscriptionStyle,
 }
 
-/// Whose habits a subscription follows.
+/// The conventions that a subscription follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SubscriptionStyle {
-    /// Ethereum's: identifiers are hexadecimal strings, an end is not told, and unsubscribing what is not there is an
+    /// Ethereum: identifiers are hexadecimal strings, the end is not signalled, and unsubscribing from an unknown one is an
     /// error (ETH-01, ETH-03).
     Ethereum,
-    /// jsonrpsee's: identifiers are numbers, only an end with an error is told, by an item's notification with
-    /// `params.error`, and unsubscribing what is not there gives false (JSP-02, JSP-03).
+    /// jsonrpsee: identifiers are numbers, only an end with an error is signalled, by an item's notification with
+    /// `params.error`, and unsubscribing from an unknown one returns false (JSP-02, JSP-03).
     #[default]
     #[serde(other)]
     Named,
 }
 
 impl Subscription {
-    /// The names of Ethereum for this namespace: `ns_subscription` and `ns_unsubscribe` (ETH-04).
+    /// Ethereum's names for this namespace: `ns_subscription` and `ns_unsubscribe` (ETH-04).
     #[must_use]
     pub fn ethereum(namespace: &str) -> Subscription {
         Subscription {
@@ -61,14 +61,14 @@ impl Subscription {
         }
     }
 
-    /// These names, as jsonrpsee has them (JSP-01).
+    /// These names, in the style of jsonrpsee (JSP-01).
     #[must_use]
     pub fn named(item: impl Into<Name>, unsubscribe: impl Into<Name>) -> Subscription {
         let (item, unsubscribe) = (item.into(), unsubscribe.into());
         Subscription { item, unsubscribe, style: SubscriptionStyle::Named }
     }
 
-    /// The names of Ethereum, if this is what the method's name says: `ns_subscribe`.
+    /// Ethereum's names, if the method is named `ns_subscribe`.
     #[must_use]
     pub fn by_name(method: &Name) -> Option<Subscription> {
         let namespace = method.as_str().strip_suffix("_subscribe")?;
@@ -91,7 +91,7 @@ impl Subscription {
         .expect("a string or number can be written")
     }
 
-    /// Answers whoever unsubscribes what is not there (ETH-03, JSP-02).
+    /// The answer to unsubscribing from an unknown subscription (ETH-03, JSP-02).
     pub(crate) fn unknown(&self) -> impl Service + use<> {
         let style = self.style;
         service_fn(move |_| {

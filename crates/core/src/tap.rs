@@ -1,4 +1,4 @@
-//! A look at the wire: each message as it is sent and received, for whoever debugs.
+//! A view of the wire: each message as it is sent and received, for debugging.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::connection::{ConnectionError, FrameSink, FrameSource};
 
-/// Sees what goes over the wire. Cheap to clone; drivers and clients take it from
+/// Sees everything that goes over the wire. Cheap to clone; drivers and clients take it from
 /// [`Settings::tap`](crate::Settings::tap).
 ///
 /// It sees parameters and results, which may be secrets. It is called where messages are read and written, in their
@@ -25,38 +25,38 @@ use crate::connection::{ConnectionError, FrameSink, FrameSource};
 ///         eprintln!("{direction:?} {}", String::from_utf8_lossy(text));
 ///     }
 /// });
-/// let settings = Settings { tap: Some(tap), ..Settings::default() };
+/// let settings = Settings::default().with_tap(Some(tap));
 /// ```
 #[derive(Clone)]
 pub struct Tap(Arc<dyn Fn(Direction, Wire<'_>) + Send + Sync>);
 
-/// Which way something goes.
+/// The direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// To the far side.
+    /// To the peer.
     Sent,
-    /// From the far side.
+    /// From the peer.
     Received,
 }
 
-/// What goes over the wire.
+/// Something that goes over the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Wire<'a> {
-    /// One message or batch, without its framing. What was received may be anything.
+    /// One message or batch, without its framing. Received messages may be anything.
     Message(&'a [u8]),
-    /// What the carrier says around messages, over one or more lines, such as the head of a request. Whoever gives it leaves
-    /// out what is secret by its nature, such as credentials.
+    /// What the transport sends around messages, in one or more lines, such as the head of a request. Secrets such as
+    /// credentials are left out.
     Carrier(&'a str),
 }
 
 impl Tap {
-    /// A tap that calls this with all that goes over the wire.
+    /// A tap that calls this function with everything that goes over the wire.
     pub fn new(see: impl Fn(Direction, Wire<'_>) + Send + Sync + 'static) -> Tap {
         Tap(Arc::new(see))
     }
 
-    /// Shows it this.
+    /// Passes something to the tap.
     pub fn show(&self, direction: Direction, what: Wire<'_>) {
         (self.0)(direction, what);
     }
@@ -68,7 +68,7 @@ impl fmt::Debug for Tap {
     }
 }
 
-/// Frames that somebody sees as they come.
+/// Frames that a tap sees as they arrive.
 pub(crate) struct TappedSource {
     pub(crate) source: Box<dyn FrameSource>,
     pub(crate) tap: Tap,
@@ -84,7 +84,7 @@ impl FrameSource for TappedSource {
     }
 }
 
-/// Frames that somebody sees when they have gone.
+/// Frames that a tap sees when they have been sent.
 pub(crate) struct TappedSink {
     sink: Box<dyn FrameSink>,
     tap: Tap,
@@ -105,7 +105,9 @@ impl TappedSink {
             return polled;
         }
         let written = self.taken.saturating_sub(self.sink.queued() as u64);
-        while let Some((frame, _)) = self.waiting.pop_front_if(|(_, end)| *end <= written) {
+        while self.waiting.front().is_some_and(|(_, end)| *end <= written)
+            && let Some((frame, _)) = self.waiting.pop_front()
+        {
             self.tap.show(Direction::Sent, Wire::Message(&frame));
         }
         polled
@@ -195,7 +197,7 @@ mod tests {
         sink.push(b"cccc");
         flush(&mut sink, "aaabb");
         flush(&mut sink, "aaabbcccc");
-        // What the far side did not get is not shown.
+        // What the peer did not get is not shown.
         sink.push(b"d");
         flush(&mut sink, "aaabbcccc");
     }

@@ -1,6 +1,6 @@
 //! Short texts without an allocation, long ones as slices of the frame they came in.
 //!
-//! `Json`, `Id` and `Name` are all this underneath. Up to [`INLINE`] bytes are copied into the value itself, which is
+//! `Json`, `Id` and `Name` are built on it. Up to [`INLINE`] bytes are copied into the value itself, which is
 //! cheaper than counting a reference and lets the frame go; anything longer shares the frame's buffer.
 
 use std::hash::{Hash, Hasher};

@@ -1,4 +1,4 @@
-//! The subscriptions of one namespace in Ethereum's manner: one method, whose first parameter says what to.
+//! Ethereum-style subscriptions of one namespace: one method, whose first parameter names the topic.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::service::Service;
 use crate::subscription::Subscription;
 use crate::text::Text;
 
-/// What can be subscribed to with `ns_subscribe` (ETH-01). Each topic is a [`Method`] that answers with a stream, and
+/// The topics of `ns_subscribe` (ETH-01). Each topic is a [`Method`] that returns a stream, and
 /// gets the parameters that follow the topic's name.
 ///
 /// # Examples
@@ -34,12 +34,12 @@ pub struct Topics {
 }
 
 impl Topics {
-    /// The namespace without topics.
+    /// A namespace without topics.
     pub fn new(namespace: impl Into<String>) -> Topics {
         Topics { namespace: namespace.into(), topics: HashMap::new() }
     }
 
-    /// Adds a topic; the method's name is the topic's. A later one of the same name counts.
+    /// Adds a topic, named like the method. It replaces an earlier one of the same name.
     pub fn topic(mut self, method: Method) -> Topics {
         self.topics.insert(method.name, method.service);
         self
@@ -65,7 +65,7 @@ struct Subscribe(HashMap<String, Arc<dyn Service>>);
 impl Service for Subscribe {
     fn call(&self, call: &Call) -> ReplyFuture {
         let Some((topic, rest)) = call.params.as_ref().and_then(split) else {
-            let detail = "the first parameter is the name of what to subscribe to";
+            let detail = "the first parameter must name what to subscribe to";
             return ReplyFuture::ready(ErrorObject::invalid_params(detail));
         };
         match self.0.get(&topic) {

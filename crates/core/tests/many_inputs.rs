@@ -208,8 +208,8 @@ async fn responses_cancels_and_calls_may_stand_in_one_batch() {
 #[tokio::test]
 async fn a_stray_response_is_not_answered_and_no_more_calls_run_than_may() {
     let (router, _) = endless();
-    let limits = Limits { in_flight: 2, ..Limits::default() };
-    let carrier = Carrier::with_settings(router, Settings { limits, ..Settings::default() });
+    let limits = Limits::default().with_in_flight(2);
+    let carrier = Carrier::with_settings(router, Settings::default().with_limits(limits));
     assert_eq!(whole(&mut carrier.post(r#"{"jsonrpc":"2.0","result":1,"id":99}"#)).await, None);
     let mut waiting: Vec<_> = (1..=2).map(|id| carrier.post(&call("wait", id))).collect();
     let refused = whole(&mut carrier.post(&call("wait", 3))).await.unwrap();
@@ -222,8 +222,8 @@ async fn a_stray_response_is_not_answered_and_no_more_calls_run_than_may() {
 
 #[tokio::test]
 async fn what_nobody_reads_is_bounded() {
-    let limits = Limits { outbox: 4096, ..Limits::default() };
-    let carrier = Carrier::with_settings(asking(), Settings { limits, ..Settings::default() });
+    let limits = Limits::default().with_outbox(4096);
+    let carrier = Carrier::with_settings(asking(), Settings::default().with_limits(limits));
     let get = carrier.get();
     let peer = carrier.session.peer().clone();
     let mut sent = 0;
@@ -265,8 +265,8 @@ async fn an_output_that_takes_the_place_of_another_gets_what_that_had_not_given(
 
 #[tokio::test]
 async fn a_full_session_takes_answers_and_cancels_in_a_batch() {
-    let limits = Limits { in_flight: 1, ..Limits::default() };
-    let carrier = Carrier::with_settings(asking(), Settings { limits, ..Settings::default() });
+    let limits = Limits::default().with_in_flight(1);
+    let carrier = Carrier::with_settings(asking(), Settings::default().with_limits(limits));
     let mut first = carrier.post(&call("hello", 1));
     let asked = part(&mut first).await;
     let id = asked.split(r#""id":"#).nth(1).unwrap().trim_end_matches('}');

@@ -95,8 +95,8 @@ fn router() -> Router {
 }
 
 fn settings(notes: &Notes) -> Settings {
-    let limits = Limits { reply: 1000, call_time: Duration::from_secs(5), ..Limits::default() };
-    Settings { limits, observer: Some(notes.clone().into()), ..Settings::default() }
+    let limits = Limits::default().with_reply(1000).with_call_time(Duration::from_secs(5));
+    Settings::default().with_limits(limits).with_observer(Some(notes.clone().into()))
 }
 
 fn engine(notes: &Notes) -> Engine {
@@ -182,8 +182,8 @@ async fn messages_are_told_before_they_run_and_refusals_in_place_of_calls() {
 
 /// A connection that is spoken to in frames.
 struct Raw {
-    source: memory::Source,
-    sink: memory::Sink,
+    source: memory::MemorySource,
+    sink: memory::MemorySink,
 }
 
 impl Raw {

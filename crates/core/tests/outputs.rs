@@ -13,7 +13,7 @@ use switchboard_core::{
 };
 
 fn open(router: Router, body: &'static str, limits: Limits) -> Outputs {
-    let settings = Settings { limits, ..Settings::default() };
+    let settings = Settings::default().with_limits(limits);
     Engine::new(Arc::new(router), settings).outputs(body, &Context::default(), Delivery::Parts)
 }
 
@@ -79,7 +79,7 @@ async fn who_pushes_too_much_waits_until_it_is_taken() {
             Ok::<_, CallError>(())
         }
     }));
-    let mut events = open(router, CALL, Limits { outbox: 1000, ..Limits::default() });
+    let mut events = open(router, CALL, Limits::default().with_outbox(1000));
     assert!(events.next().await.is_some());
     assert!(sent.load(Ordering::SeqCst) < 10, "{sent:?}");
     assert_eq!(all(events).await.len(), 100);
@@ -114,7 +114,7 @@ async fn an_error_is_the_last_of_a_stream_and_an_item_too_long_is_one() {
     assert_eq!(answer[2], r#"{"jsonrpc":"2.0","error":{"code":7,"message":"broke"},"id":1}"#);
 
     let long = with(Method::stream("m", |(): (), _| stream::iter(["ok", "much too long"])));
-    let answer = all(open(long, CALL, Limits { reply: 8, ..Limits::default() })).await;
+    let answer = all(open(long, CALL, Limits::default().with_reply(8))).await;
     assert!(answer.len() == 3 && answer[2].contains("-32007"), "{answer:?}");
 }
 

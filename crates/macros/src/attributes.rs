@@ -1,4 +1,4 @@
-//! The attributes on functions and arguments: ours, which are taken away, and Rust's, which are read.
+//! The attributes on functions and arguments: ours, which are removed, and Rust's, which are read.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::quote;
@@ -77,7 +77,7 @@ impl Extension {
         syn::parenthesized!(content in meta.input);
         let name: LitStr = content.parse().map_err(|_| meta.error(written))?;
         if !name.value().starts_with("x-") {
-            return Err(syn::Error::new_spanned(&name, "the name of an extension begins with `x-`"));
+            return Err(syn::Error::new_spanned(&name, "the name of an extension must start with `x-`"));
         }
         content.parse::<Token![=]>().map_err(|_| meta.error(written))?;
         let value: TokenStream = content.parse()?;
@@ -97,7 +97,10 @@ fn params_value(meta: &ParseNestedMeta<'_>) -> syn::Result<TokenStream> {
         {
             Ok(value)
         }
-        _ => Err(meta.error("params are an array or an object: write `[2, 3]` or `{ \"a\": 2, \"b\": 3 }`")),
+        _ => {
+            Err(meta
+                .error("params must be an array or an object: write `[2, 3]` or `{ \"a\": 2, \"b\": 3 }`"))
+        }
     }
 }
 

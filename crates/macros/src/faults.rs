@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::Error;
 
-/// Collects mistakes, so that nobody has to compile once for each.
+/// Collects mistakes, so that one compilation shows them all.
 #[derive(Default)]
 pub(crate) struct Faults(Option<Error>);
 

@@ -1,4 +1,4 @@
-//! Which item the attribute stands on, and what becomes of it.
+//! The item that the attribute is on, and its expansion.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -8,7 +8,7 @@ use crate::expand::{self, Host};
 use crate::faults::Faults;
 use crate::model::Method;
 use crate::options::Options;
-use crate::parse::{self, Place};
+use crate::parse::{self, Container};
 
 /// Expands one use of the macro: what was written, what is made of it, and what is wrong with it.
 pub(crate) fn service(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -18,8 +18,7 @@ pub(crate) fn service(options: TokenStream, item: TokenStream) -> TokenStream {
         Ok(Item::Impl(block)) => implementation(block, &options, &mut faults),
         Ok(Item::Trait(declared)) => declaration(declared, &options, &mut faults),
         Ok(other) => {
-            let message =
-                "`#[service]` makes methods of functions: put it on an `impl` block or on a `trait`";
+            let message = "`#[service]` goes on an `impl` block or a `trait`, whose functions become methods";
             faults.add(syn::Error::new(proc_macro2::Span::call_site(), message));
             (other.into_token_stream(), TokenStream::new())
         }
@@ -39,7 +38,7 @@ fn implementation(mut block: ItemImpl, options: &Options, faults: &mut Faults) -
     if let Some((path, _)) = &block.trait_ {
         faults.at(
             path,
-            "`#[service]` stands on the trait itself or on an `impl` block without a trait: move it to one of them",
+            "`#[service]` goes on the trait itself or on an `impl` block without a trait: move it there",
         );
     }
     let functions = block.items.iter_mut().filter_map(|item| match item {
@@ -48,7 +47,7 @@ fn implementation(mut block: ItemImpl, options: &Options, faults: &mut Faults) -
     });
     let methods: Vec<Method> = functions
         .filter_map(|(attrs, sig)| {
-            let method = parse::method(attrs, sig, Place::Impl, options, faults)?;
+            let method = parse::method(attrs, sig, Container::Impl, options, faults)?;
             // A method has to take `&self` and to own its arguments, whether it needs to or not.
             attrs.push(parse_quote!(#[allow(clippy::needless_pass_by_value, clippy::unused_self)]));
             Some(method)
@@ -70,7 +69,7 @@ fn declaration(
         _ => None,
     });
     let methods: Vec<Method> = functions
-        .filter_map(|(attrs, sig)| parse::method(attrs, sig, Place::Trait, options, faults))
+        .filter_map(|(attrs, sig)| parse::method(attrs, sig, Container::Trait, options, faults))
         .collect();
     check_names(&methods, faults);
     check_client_names(&methods, faults);
@@ -85,15 +84,15 @@ fn check_trait(declared: &ItemTrait, faults: &mut Faults) {
     if !declared.generics.params.is_empty() {
         faults.at(
             &declared.generics,
-            "a `#[service]` trait cannot be generic, as callers send values and not types: remove the parameters",
+            "a `#[service]` trait cannot be generic, because callers send values, not types: remove the parameters",
         );
     }
     if let Some(token) = &declared.unsafety {
-        faults.at(token, "a `#[service]` trait cannot be `unsafe`: remove the word");
+        faults.at(token, "a `#[service]` trait cannot be `unsafe`: remove the keyword");
     }
     for item in &declared.items {
         if !matches!(item, TraitItem::Fn(_)) {
-            faults.at(item, "a `#[service]` trait has only functions: move this to another trait");
+            faults.at(item, "a `#[service]` trait can only contain functions: move this to another trait");
         }
     }
 }
@@ -106,7 +105,7 @@ fn check_names(methods: &[Method], faults: &mut Faults) {
         };
         if let Some(earlier) = methods[..position].iter().find(is_taken) {
             let message = format!(
-                "the name \"{}\" is already that of `{}`: rename one with `#[method(name = \"…\")]`",
+                "the name \"{}\" is already used by `{}`: rename one with `#[method(name = \"…\")]`",
                 method.name, earlier.function
             );
             faults.at(&method.function, message);
@@ -118,7 +117,7 @@ fn check_client_names(methods: &[Method], faults: &mut Faults) {
     for method in methods {
         if expand::CLIENT_FUNCTIONS.iter().any(|taken| method.function == taken) {
             let message = format!(
-                "the client has a function `{0}` of its own: rename this one, and keep its name for callers with \
+                "the generated client already has a function `{0}`: rename this one, and keep its name for callers with \
                  `#[method(name = \"{0}\")]`",
                 method.function
             );

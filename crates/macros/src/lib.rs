@@ -1,6 +1,6 @@
 //! The macros of Switchboard: `#[service]` and `#[derive(RpcError)]`. Use them through the `switchboard` crate, which exports them.
 //!
-//! Of `#[service]`, `parse` reads what was written into the `model` and finds mistakes; `expand` writes the code. Neither knows
+//! For `#[service]`, `parse` reads the input into the `model` and finds mistakes; `expand` writes the code. Neither uses
 //! more of Switchboard than its public API.
 
 mod attributes;

@@ -1,4 +1,4 @@
-//! What was declared, once it is known to be right.
+//! The declared service, once it is known to be valid.
 
 use proc_macro2::TokenStream;
 use syn::{Attribute, Expr, Ident, LitStr, Type};
@@ -41,7 +41,7 @@ impl Method {
         })
     }
 
-    /// What comes from the context, with the position of each among the inputs.
+    /// The arguments from the context, with the position of each among the inputs.
     pub(crate) fn borrowed(&self) -> impl Iterator<Item = (usize, &Borrowed)> {
         self.inputs.iter().enumerate().filter_map(|(position, input)| match input {
             Input::Borrowed(borrowed) => Some((position, &**borrowed)),

@@ -1,4 +1,4 @@
-//! What stands in the parentheses of `#[service(…)]`.
+//! The options of `#[service(…)]`.
 
 use proc_macro2::TokenStream;
 use syn::meta::ParseNestedMeta;
@@ -39,7 +39,7 @@ impl Options {
         let mut options = Options::default();
         syn::meta::parser(|meta| options.read(&meta)).parse2(tokens)?;
         if let (None, Some(separator)) = (&options.namespace, &options.separator) {
-            let message = "a separator stands between a namespace and a name; add `namespace = \"…\"`";
+            let message = "`separator` needs a namespace to separate from the name; add `namespace = \"…\"`";
             return Err(syn::Error::new_spanned(separator, message));
         }
         Ok(options)
@@ -50,7 +50,7 @@ impl Options {
             "namespace" => {
                 let text = text(meta)?;
                 if text.value().is_empty() {
-                    let message = "the namespace is empty; leave it out to have bare names";
+                    let message = "the namespace is empty; remove it to use names without one";
                     return Err(syn::Error::new_spanned(text, message));
                 }
                 self.namespace = Some(text);
@@ -68,7 +68,7 @@ impl Options {
         Ok(())
     }
 
-    /// The full name of the method with this name of its own.
+    /// The full name of the method with this name.
     pub(crate) fn full_name(&self, own: &str) -> String {
         let separator = self.separator.as_ref().map_or_else(|| "/".to_owned(), LitStr::value);
         self.namespace
@@ -85,10 +85,10 @@ pub(crate) fn key(meta: &ParseNestedMeta<'_>) -> String {
 /// The value of an entry such as `name = "x"`.
 pub(crate) fn text(meta: &ParseNestedMeta<'_>) -> syn::Result<LitStr> {
     let value = meta.value().and_then(ParseBuffer::parse::<LitStr>);
-    value.map_err(|_| meta.error(format_args!("write a text in quotes, as in `{} = \"…\"`", key(meta))))
+    value.map_err(|_| meta.error(format_args!("write a string literal, as in `{} = \"…\"`", key(meta))))
 }
 
 pub(crate) fn unknown_key(meta: &ParseNestedMeta<'_>, attribute: &str, known: &str) -> syn::Error {
-    let message = format!("unknown key `{}`; `#[{attribute}(…)]` knows {known}", key(meta));
+    let message = format!("unknown key `{}`; `#[{attribute}(…)]` accepts {known}", key(meta));
     syn::Error::new_spanned(&meta.path, message)
 }

@@ -12,14 +12,14 @@ use switchboard_core::{
 use crate::document::Document;
 use crate::generate::Generator;
 
-/// The method that the document is asked for with.
+/// The name of the method that returns the document.
 pub const DISCOVER: &str = "rpc.discover";
 
 type IsVisible = Arc<dyn Fn(&Context, &str) -> bool + Send + Sync>;
 
-/// Builds routers that tell what they offer.
+/// Builds routers that describe themselves.
 ///
-/// The document is made once, when the router is built, so asking for it costs no more than copying it. A router that is built without this
+/// The document is generated once, when the router is built, so requesting it costs no more than copying it. A router built without this
 /// answers `rpc.discover` with -32601.
 ///
 /// # Examples
@@ -44,16 +44,16 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// Tells what a router offers by the document that this makes.
+    /// Describes a router with the document of this generator.
     #[must_use]
     pub fn new(generator: Generator) -> Discovery {
         Discovery { generator, is_visible: None }
     }
 
-    /// Tells each caller only of the methods that this holds for (OR-32), and of the schemas that those need. The document is then
-    /// written anew for each caller.
+    /// Shows each caller only the methods for which this returns true (OR-32), and the schemas that those need. The document is then
+    /// written again for each caller.
     ///
-    /// It hides, and does not protect: what may not be called has to be refused by a layer.
+    /// It hides, and does not protect: a layer must reject calls that are not allowed.
     #[must_use]
     pub fn visible<F>(mut self, is_visible: F) -> Discovery
     where
@@ -63,7 +63,7 @@ impl Discovery {
         self
     }
 
-    /// Freezes the router, with `rpc.discover` among its methods.
+    /// Builds the router, with `rpc.discover` among its methods.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl fmt::Debug for Discovery {
 
 /// How the method looks in its own document. The schema is not the official one by its address: tools would fetch it.
 fn described() -> MethodDescription {
-    MethodDescription::documented("Tells what can be called, as an OpenRPC document.")
+    MethodDescription::documented("Describes this API as an OpenRPC document.")
         .no_more_params()
         .result(ResultDescription::Value(
             json!({"type": "object", "required": ["openrpc", "info", "methods"]}),

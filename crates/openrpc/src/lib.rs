@@ -1,4 +1,13 @@
-//! OpenRPC for Switchboard: what an API offers, as a document.
+//! OpenRPC for Switchboard: the description of an API as a document.
+//!
+//! Applications use it as `switchboard::openrpc`, with the feature `openrpc`.
+//!
+//! - [`Generator`] generates a [`Document`] from a router, and [`Discovery`] serves it as `rpc.discover`.
+//! - [`client`] generates a typed client from a document, in Rust, TypeScript or Python.
+//! - [`diff()`] lists the changes between two documents that break callers.
+//! - With the feature `validate`, a layer validates params and results against their schemas.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod clients;
 mod diff;
@@ -13,8 +22,8 @@ pub use diff::{Change, Severity, diff};
 pub use discover::{DISCOVER, Discovery};
 pub use document::{
     Components, Contact, ContentDescriptor, Document, ErrorEntry, Example, ExamplePairing, ExternalDocs,
-    Info, License, Link, Method, ParamStructure, ParseError, RefError, Referable, Resolver, Schema, Server,
-    SpecVersion, SubscriptionNames, Tag, UnknownVersion, Variable,
+    Info, License, Link, MethodEntry, ParamStructure, ParseError, RefError, Referable, Resolver, Schema,
+    ServerEntry, SpecVersion, SubscriptionNames, Tag, UnknownVersion, Variable,
 };
 pub use generate::Generator;
 #[cfg(feature = "validate")]

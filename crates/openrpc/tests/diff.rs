@@ -53,19 +53,19 @@ fn methods_come_and_go() {
     let method = |name: &str| json!({"name": name, "params": [param("a", true)]});
     assert_eq!(told(&changes(json!([]), json!([method("b")]))), ["harmless: b: the method is new"]);
     let gone = changes(json!([method("a")]), json!([{"name": "b", "params": []}]));
-    assert_eq!(told(&gone), ["breaking: a: the method is gone", "harmless: b: the method is new"]);
+    assert_eq!(told(&gone), ["breaking: a: the method was removed", "harmless: b: the method is new"]);
     let renamed = changes(json!([method("a")]), json!([method("b")]));
     assert_eq!(
         renamed[0].to_string(),
-        "breaking: a: the method is gone; `b` is new and takes and gives the same"
+        "breaking: a: the method was removed; the new `b` has the same parameters and result"
     );
 }
 
 #[test]
 fn unknown_parameters_may_be_allowed_or_refused() {
     let (open, closed) = (json!({"x-additional-params": true}), json!({}));
-    check(closed.clone(), open.clone(), &["harmless: unknown parameters are ignored now"]);
-    check(open, closed, &["breaking: unknown parameters are refused now"]);
+    check(closed.clone(), open.clone(), &["harmless: unknown parameters are now ignored"]);
+    check(open, closed, &["breaking: unknown parameters are now rejected"]);
 }
 
 // OR-51
@@ -74,31 +74,33 @@ fn parameters_come_go_move_and_change_their_names() {
     let params = |params: Value| json!({"params": params});
     let (a, b) = (param("a", true), param("b", false));
     let number = json!({"name": "n", "schema": {"type": "number"}});
-    check(params(json!([a, b])), params(json!([a])), &["breaking: the parameter `b` is gone"]);
-    check(params(json!([])), params(json!([a])), &["breaking: the new parameter `a` must be given"]);
-    check(params(json!([a])), params(json!([a, b])), &["harmless: the new parameter `b` may be given"]);
+    check(params(json!([a, b])), params(json!([a])), &["breaking: the parameter `b` was removed"]);
+    check(params(json!([])), params(json!([a])), &["breaking: the new parameter `a` is required"]);
+    check(params(json!([a])), params(json!([a, b])), &["harmless: the new parameter `b` is optional"]);
     check(
         params(json!([b])),
         params(json!([param("b", true)])),
-        &["breaking: the parameter `b` must be given now"],
+        &["breaking: the parameter `b` is now required"],
     );
     check(
         params(json!([a])),
         params(json!([param("a", false)])),
-        &["harmless: the parameter `a` may be left out"],
+        &["harmless: the parameter `a` is now optional"],
     );
     check(
         params(json!([a])),
         params(json!([param("c", true)])),
-        &["breaking: the parameter `a` is called `c` now"],
+        &["breaking: the parameter `a` was renamed to `c`"],
     );
     let moved = [
-        "breaking: the parameter `b` has another position",
-        "breaking: the parameter `n` has another position",
+        "breaking: the parameter `b` moved to another position",
+        "breaking: the parameter `n` moved to another position",
     ];
     check(params(json!([a, b, number])), params(json!([a, number, b])), &moved);
-    let inserted =
-        ["breaking: the parameter `b` has another position", "harmless: the new parameter `n` may be given"];
+    let inserted = [
+        "breaking: the parameter `b` moved to another position",
+        "harmless: the new parameter `n` is optional",
+    ];
     check(params(json!([a, b])), params(json!([a, number, b])), &inserted);
 }
 
@@ -108,9 +110,9 @@ fn by_name_the_order_is_free_and_by_position_the_names_are() {
     let params = |structure: &str, params: Value| json!({"paramStructure": structure, "params": params});
     let (a, b) = (param("a", true), param("b", true));
     check(params("by-name", json!([a, b])), params("by-name", json!([b, a])), &[]);
-    let renamed = ["harmless: the parameter `a` is called `b` now"];
+    let renamed = ["harmless: the parameter `a` was renamed to `b`"];
     check(params("by-position", json!([a])), params("by-position", json!([b])), &renamed);
-    let gone = ["breaking: the parameter `b` is gone"];
+    let gone = ["breaking: the parameter `b` was removed"];
     check(params("by-position", json!([a, b])), params("by-position", json!([a])), &gone);
 }
 
@@ -118,13 +120,13 @@ fn by_name_the_order_is_free_and_by_position_the_names_are() {
 #[test]
 fn what_is_taken_by_name_or_by_position_can_only_become_more() {
     let one = |structure: &str| json!({"paramStructure": structure});
-    let by_name = "breaking: parameters are taken by name only";
-    let by_position = "breaking: parameters are taken by position only";
+    let by_name = "breaking: parameters are accepted by name only";
+    let by_position = "breaking: parameters are accepted by position only";
     check(one("either"), one("by-name"), &[by_name]);
     check(one("either"), one("by-position"), &[by_position]);
     check(one("by-name"), one("by-position"), &[by_position]);
     check(one("by-position"), one("by-name"), &[by_name]);
-    check(one("by-name"), one("either"), &["harmless: parameters are taken by position too"]);
+    check(one("by-name"), one("either"), &["harmless: parameters are also accepted by position"]);
     check(json!({}), one("either"), &[]);
 }
 
@@ -132,38 +134,38 @@ fn what_is_taken_by_name_or_by_position_can_only_become_more() {
 #[test]
 fn what_a_method_is_counts() {
     let result = json!({"result": {"name": "r", "schema": true}});
-    check(result.clone(), json!({}), &["breaking: it is a notification now, and is not answered"]);
-    check(json!({}), result.clone(), &["harmless: it can be called now, and not only notified"]);
+    check(result.clone(), json!({}), &["breaking: it is now a notification, without a response"]);
+    check(json!({}), result.clone(), &["harmless: it can now be called, not only notified"]);
     let stream =
         |item: &str| json!({"result": {"name": "r", "schema": true}, "x-stream": {"item": {"type": item}}});
-    check(result.clone(), stream("string"), &["breaking: it answers with a stream, no more one value"]);
-    check(stream("string"), result, &["breaking: it answers with one value, no more a stream"]);
-    check(stream("integer"), stream("number"), &["breaking: an item can be of type number now"]);
+    check(result.clone(), stream("string"), &["breaking: it returns a stream instead of one value"]);
+    check(stream("string"), result, &["breaking: it returns one value instead of a stream"]);
+    check(stream("integer"), stream("number"), &["breaking: an item can now be of type number"]);
     let either = |item: &str, value: &str| {
         json!({"result": {"name": "r", "schema": {"type": value}},
         "x-stream": {"item": {"type": item}, "optional": true}})
     };
     let value = json!({"result": {"name": "r", "schema": {"type": "string"}}});
-    check(value.clone(), either("string", "string"), &["harmless: it streams to those who want that"]);
-    check(either("string", "string"), value, &["breaking: it streams to nobody any more"]);
-    let whole = &["breaking: it answers with one value to those who do not want a stream"];
+    check(value.clone(), either("string", "string"), &["harmless: it streams to callers that ask for it"]);
+    check(either("string", "string"), value, &["breaking: it no longer streams"]);
+    let whole = &["breaking: it returns one value to callers that do not ask for a stream"];
     check(stream("string"), either("string", "string"), whole);
-    let always = &["breaking: it answers with a stream, no more one value"];
+    let always = &["breaking: it returns a stream instead of one value"];
     check(either("string", "string"), stream("string"), always);
     let both =
-        ["breaking: an item can be of type number now", "breaking: the result can be of type number now"];
+        ["breaking: an item can now be of type number", "breaking: the result can now be of type number"];
     check(either("integer", "integer"), either("number", "number"), &both);
     let names = |unsubscribe: &str| json!({"x-subscription": {"notification": "n", "unsubscribe": unsubscribe, "item": true}});
-    let renamed = ["breaking: the notification of its items, or the method that ends it, has another name"];
+    let renamed = ["breaking: the notification with its items, or the method that unsubscribes, was renamed"];
     check(names("u"), names("v"), &renamed);
     let withdrawn = [
-        "breaking: it is no more marked safe: it may change something",
-        "breaking: it is no more marked idempotent: calling it twice may do harm",
+        "breaking: it is no longer marked safe: it may change state",
+        "breaking: it is no longer marked idempotent: retrying it may do harm",
     ];
     check(json!({"x-safe": true}), json!({}), &withdrawn);
     check(json!({"x-safe": true}), json!({"x-idempotent": true}), &withdrawn[..1]);
-    check(json!({}), json!({"deprecated": true}), &["harmless: it is deprecated now"]);
-    check(json!({}), json!({"x-unknown-params": true}), &["unsure: its parameters are no more described"]);
+    check(json!({}), json!({"deprecated": true}), &["harmless: it is now deprecated"]);
+    check(json!({}), json!({"x-unknown-params": true}), &["unsure: its parameters are no longer described"]);
 }
 
 // OR-51
@@ -174,10 +176,10 @@ fn errors_come_and_go() {
         json!({"errors": errors})
     };
     check(errors(&[1]), errors(&[1, 2]), &["harmless: the error 2 is new"]);
-    check(errors(&[1, 2]), errors(&[2]), &["unsure: the error 1 is no more declared"]);
+    check(errors(&[1, 2]), errors(&[2]), &["unsure: the error 1 is no longer declared"]);
     let data =
         |schema: Value| json!({"errors": [{"code": 1, "message": "m"}], "x-data-schema": {"1": schema}});
-    let wider = ["breaking: the data of the error 1 can be of type null now"];
+    let wider = ["breaking: the data of the error 1 can now be of type null"];
     check(data(json!({"type": "string"})), data(json!({"type": ["string", "null"]})), &wider);
 }
 
@@ -203,46 +205,56 @@ fn fewer_values_break_who_gives_them_and_more_values_who_gets_them() {
     both(
         json!({"type": ["string", "null"]}),
         string.clone(),
-        "_ can no more be of type null",
-        "_ can be of type null now",
+        "_ can no longer be of type null",
+        "_ can now be of type null",
     );
     both(
         json!({"type": "number"}),
         json!({"type": "integer"}),
-        "_ can no more be of type number",
-        "_ can be of type number now",
+        "_ can no longer be of type number",
+        "_ can now be of type number",
     );
-    both(json!({"enum": ["x", "y"]}), json!({"enum": ["x"]}), "_ can no more be \"y\"", "_ can be \"y\" now");
-    both(json!({"enum": ["x", "y"]}), json!({"const": "x"}), "_ can no more be \"y\"", "_ can be \"y\" now");
+    both(
+        json!({"enum": ["x", "y"]}),
+        json!({"enum": ["x"]}),
+        "_ can no longer be \"y\"",
+        "_ can now be \"y\"",
+    );
+    both(
+        json!({"enum": ["x", "y"]}),
+        json!({"const": "x"}),
+        "_ can no longer be \"y\"",
+        "_ can now be \"y\"",
+    );
     both(
         string.clone(),
         json!({"type": "string", "enum": ["x"]}),
-        "_ can only be one of some values now",
-        "_ is no more one of some values",
+        "_ is now limited to certain values",
+        "_ is no longer limited to certain values",
     );
     both(
         json!({"minimum": 1}),
         json!({"minimum": 2}),
-        "the least value of _ was 1 and is 2",
-        "the least value of _ was 2 and is 1",
+        "the minimum value of _ changed from 1 to 2",
+        "the minimum value of _ changed from 2 to 1",
     );
     both(
         json!({}),
         json!({"maxLength": 9}),
-        "the greatest length of _ is 9 now",
-        "the greatest length of _ is no more 9",
+        "the maximum length of _ is now 9",
+        "the maximum length of _ is no longer 9",
     );
     both(
         string.clone(),
         json!({"type": "string", "pattern": "^a"}),
-        "_ has to keep to a `pattern` now",
-        "_ keeps to no `pattern` any more",
+        "_ must now match a `pattern`",
+        "_ no longer has to match a `pattern`",
     );
     both(
         string.clone(),
         json!({"type": "string", "format": "uri"}),
-        "_ has to keep to a `format` now",
-        "_ keeps to no `format` any more",
+        "_ must now match a `format`",
+        "_ no longer has to match a `format`",
     );
 }
 
@@ -258,59 +270,59 @@ fn the_same_holds_inside_of_objects_lists_and_unions() {
     both(
         object(json!({})),
         object(json!({"additionalProperties": false})),
-        "other members of _ are refused now",
-        "other members of _ are there now",
+        "other members of _ are now rejected",
+        "other members of _ are now allowed",
     );
     both(
         object(json!({})),
         object(json!({"required": ["k"]})),
-        "the member `k` of _ must be there",
-        "the member `k` of _ may be missing",
+        "the member `k` of _ is now required",
+        "the member `k` of _ is now optional",
     );
     both(
         object(json!({})),
         object(json!({"properties": {"k": {"type": "string", "minLength": 1}}})),
-        "the least length of the member `k` of _ is 1 now",
-        "the least length of the member `k` of _ is no more 1",
+        "the minimum length of the member `k` of _ is now 1",
+        "the minimum length of the member `k` of _ is no longer 1",
     );
     both(
         json!({"type": "array", "items": {"type": ["string", "null"]}}),
         json!({"type": "array", "items": {"type": "string"}}),
-        "an element of _ can no more be of type null",
-        "an element of _ can be of type null now",
+        "an element of _ can no longer be of type null",
+        "an element of _ can now be of type null",
     );
     let union = |branches: Value| json!({"anyOf": branches});
     both(
         union(json!([{"type": "string"}, {"type": "null"}])),
         string.clone(),
-        "_ can no more be of type null",
-        "_ can be of type null now",
+        "_ can no longer be of type null",
+        "_ can now be of type null",
     );
     both(
         json!({"oneOf": [{"const": "x", "description": "X."}, {"const": "y"}]}),
         json!({"oneOf": [{"const": "x"}]}),
-        "_ can no more be \"y\"",
-        "_ can be \"y\" now",
+        "_ can no longer be \"y\"",
+        "_ can now be \"y\"",
     );
-    both(json!({}), json!(false), "_ can be nothing at all", "_ can be something now");
+    both(json!({}), json!(false), "_ can no longer have any value", "_ can now have a value");
 }
 
 // OR-51
 #[test]
 fn what_cannot_be_told_is_not_guessed() {
     let unsure = |old: Value, new: Value, keyword: &str| {
-        let what = |subject: &str| format!("unsure: `{keyword}` of {subject} is different");
+        let what = |subject: &str| format!("unsure: `{keyword}` of {subject} changed");
         check_schema(old, new, &[&what("the parameter `a`")], &[&what("the result")]);
     };
     unsure(json!({"pattern": "^a"}), json!({"pattern": "^b"}), "pattern");
     unsure(json!({"not": {"type": "string"}}), json!({"not": {"type": "null"}}), "not");
     unsure(json!({"if": true}), json!({"if": false}), "if");
     unsure(json!({"dependencies": {}}), json!({"dependencies": {"a": ["b"]}}), "dependencies");
-    let lost = ["unsure: the parameter `a` refers to what cannot be found"];
+    let lost = ["unsure: the parameter `a` has a reference that cannot be resolved"];
     let param = |schema: Value| json!({"params": [{"name": "a", "schema": schema}]});
     check(param(json!({"$ref": "#/gone"})), param(json!({"$ref": "https://example.com/"})), &lost);
     let default = |value: u8| param(json!({"type": "integer", "default": value}));
-    check(default(1), default(2), &["unsure: another value is taken when the parameter `a` is left out"]);
+    check(default(1), default(2), &["unsure: the default of the parameter `a` changed"]);
 }
 
 // OR-51
@@ -422,8 +434,8 @@ proptest! {
 fn branches_of_one_name_are_compared_in_their_order() {
     let one = |least: u32| json!({"type": "integer", "minimum": least});
     let of = |all: [u32; 3]| json!({"anyOf": all.map(one)});
-    let found = ["harmless: the least value of the parameter `a` was 3 and is 2"];
-    let turned = ["breaking: the least value of the result was 3 and is 2"];
+    let found = ["harmless: the minimum value of the parameter `a` changed from 3 to 2"];
+    let turned = ["breaking: the minimum value of the result changed from 3 to 2"];
     check_schema(of([1, 2, 3]), of([1, 2, 2]), &found, &turned);
 }
 
@@ -447,9 +459,9 @@ fn what_breaks_is_told_however_much_is_different() {
         let breaking: Vec<&Change> =
             found.iter().filter(|change| change.severity == Severity::Breaking).collect();
         assert_eq!(breaking.len(), 1, "{found:?}");
-        assert!(breaking[0].what.contains("can no more be of type string"), "{:?}", breaking[0]);
+        assert!(breaking[0].what.contains("can no longer be of type string"), "{:?}", breaking[0]);
         let last = found.last().unwrap();
-        assert_eq!(last.to_string(), "unsure: m: more differences of the parameter `a` were left out");
+        assert_eq!(last.to_string(), "unsure: m: more differences of the parameter `a` are not listed");
     }
 }
 
@@ -473,7 +485,8 @@ fn thousands_of_names_are_looked_up_and_not_searched_for() {
         Value::from_iter((0..COUNT).map(one))
     };
     let renamed = changes(methods("a"), methods("b"));
-    let gone = |at: usize| format!("the method is gone; `b{at}` is new and takes and gives the same");
+    let gone =
+        |at: usize| format!("the method was removed; the new `b{at}` has the same parameters and result");
     assert_eq!(renamed.len(), 2 * COUNT);
     assert!(renamed.iter().filter(|change| change.method == "a7").all(|change| change.what == gone(7)));
 }
@@ -486,7 +499,7 @@ fn types_that_stand_many_times_count_once() {
     check_schema(
         schema,
         changed,
-        &["breaking: the parameter `a` can no more be of type null"],
-        &["harmless: the result can no more be of type null"],
+        &["breaking: the parameter `a` can no longer be of type null"],
+        &["harmless: the result can no longer be of type null"],
     );
 }

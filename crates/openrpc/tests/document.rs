@@ -58,17 +58,17 @@ fn what_is_wrong_is_said_with_its_place() {
     check(json!({"openrpc": "1.3.2", "methods": []}), "the member `info` is missing");
     check(
         json!({"openrpc": "2.0.0", "info": {"title": "T", "version": "1"}, "methods": []}),
-        "/openrpc: version \"2.0.0\" is not known; documents of 1.x are read",
+        "/openrpc: unsupported version \"2.0.0\"; OpenRPC 1.x is supported",
     );
     check(document(json!([{"Name": "a", "params": []}])), "/methods/0: the member `name` is missing");
     check(document(json!([{"name": "a"}])), "/methods/0: the member `params` is missing");
     check(
         document(json!([{"name": "a", "params": [], "deprecated": 1}])),
-        "/methods/0/deprecated: expected a boolean, and it is a number",
+        "/methods/0/deprecated: expected a boolean, found a number",
     );
     check(
         document(json!([{"name": "a", "params": [{"name": "b", "schema": 1}]}])),
-        "/methods/0/params/0/schema: a schema is an object, or `true` or `false`",
+        "/methods/0/params/0/schema: a schema must be an object, `true` or `false`",
     );
     check(
         document(json!([{"name": "a", "params": [], "paramStructure": "both"}])),
@@ -78,16 +78,13 @@ fn what_is_wrong_is_said_with_its_place() {
         document(json!([{"name": "a", "params": [], "errors": [{"code": 1}]}])),
         "/methods/0/errors/0: the member `message` is missing",
     );
-    check(document(json!(["a"])), "/methods/0: expected an object, and it is a string");
-    check(json!([1]), "expected an object, and it is an array");
-    check(document(json!({"a": 1})), "/methods: expected an array, and it is an object");
-    check(
-        document(json!([{"name": null, "params": []}])),
-        "/methods/0/name: expected a string, and it is null",
-    );
+    check(document(json!(["a"])), "/methods/0: expected an object, found a string");
+    check(json!([1]), "expected an object, found an array");
+    check(document(json!({"a": 1})), "/methods: expected an array, found an object");
+    check(document(json!([{"name": null, "params": []}])), "/methods/0/name: expected a string, found null");
     check(
         document(json!([{"name": "a", "params": [], "errors": [{"code": 1.5, "message": ""}]}])),
-        "/methods/0/errors/0/code: expected a whole number, and it is a number",
+        "/methods/0/errors/0/code: expected a whole number, found a number",
     );
     assert!(Document::parse("[".repeat(100_000)).is_err());
     let long = refused(&document(json!([{"name": "a", "params": "x".repeat(10_000)}])));
@@ -142,17 +139,17 @@ fn a_reference_that_leads_nowhere_is_an_error() {
     };
     check(
         "https://example.com/a.json#/b",
-        "the reference \"https://example.com/a.json#/b\" leads out of the document; put what it names into `components`",
+        "the reference \"https://example.com/a.json#/b\" points outside the document; move its target into `components`",
     );
-    check("#/nothing", "the reference \"#/nothing\" leads to nothing in the document");
-    check("#nothing", "the reference \"#nothing\" leads to nothing in the document");
-    check("#/%", "the reference \"#/%\" leads to nothing in the document");
-    check("#/x-a", "the reference \"#/x-b\" leads to more than 32 others, one after another");
+    check("#/nothing", "the reference \"#/nothing\" points to nothing in the document");
+    check("#nothing", "the reference \"#nothing\" points to nothing in the document");
+    check("#/%", "the reference \"#/%\" points to nothing in the document");
+    check("#/x-a", "the reference \"#/x-b\" leads through more than 32 other references");
     check(
         "#/methods/0/params/0",
-        "the reference \"#/methods/0/params/0\" leads to more than 32 others, one after another",
+        "the reference \"#/methods/0/params/0\" leads through more than 32 other references",
     );
-    check("#/info", "what the reference \"#/info\" leads to does not fit: the member `name` is missing");
+    check("#/info", "the target of the reference \"#/info\" is invalid: the member `name` is missing");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use switchboard::{
     Code, DeclaredError, ErrorObject, IntoError, Json, MethodDescription, ResultDescription, Router,
     RouterBuilder, Schemas, Stream, layer_fn, service,
 };
-use switchboard_openrpc::{Document, Generator, Info, Method, ParamStructure, Server, SpecVersion};
+use switchboard_openrpc::{Document, Generator, Info, MethodEntry, ParamStructure, ServerEntry, SpecVersion};
 
 /// A person, or a robot.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
@@ -122,18 +122,18 @@ fn routes() -> RouterBuilder {
 
 fn generator() -> Generator {
     Generator::new(Info::new("Users", "1.2.3").described("Who is who."))
-        .server(Server::new("here", "http://127.0.0.1:8000/"))
+        .server(ServerEntry::new("here", "http://127.0.0.1:8000/"))
 }
 
 fn document() -> Document {
     generator().document(&routes().build().unwrap())
 }
 
-fn method(name: &str) -> Method {
+fn method(name: &str) -> MethodEntry {
     document().method(name).unwrap().clone()
 }
 
-fn params(method: &Method) -> Vec<(String, bool, Value)> {
+fn params(method: &MethodEntry) -> Vec<(String, bool, Value)> {
     let told = method.params();
     told.map(|param| (param.name.clone(), param.required, param.schema.as_value().clone())).collect()
 }

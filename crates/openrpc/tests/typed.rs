@@ -193,7 +193,7 @@ async fn of_several_forms_the_one_that_was_meant_is_judged() {
         "a whole number from 0 to 4294967295",
     )
     .await;
-    refused("find", json!([-1]), "/0", "a whole number from 0 on").await;
+    refused("find", json!([-1]), "/0", "a whole number of at least 0").await;
     refused("find", json!([1, 3_000_000_000_u64]), "/1", "a whole number from -2147483648 to 2147483647")
         .await;
     refused("counts", json!([{"1": "x"}]), "/0/1", "a whole number").await;
@@ -206,7 +206,7 @@ async fn what_has_no_form_is_told_all_of_them() {
     refused("event", json!([[]]), "/0", "an object").await;
     refused("compute", json!([{"Sub": []}]), "/0", r#""Zero" or an object with Num or an object with Add"#)
         .await;
-    refused("find", json!([true]), "/0", "a whole number from 0 on or a string or an object").await;
+    refused("find", json!([true]), "/0", "a whole number of at least 0 or a string or an object").await;
     refused("paint", json!(["Pink"]), "/0", r#"one of "Red", "Green", "Blue""#).await;
     refused("paint", json!(["Red", "Pink"]), "/1", r#"one of "Red", "Green", "Blue""#).await;
 }

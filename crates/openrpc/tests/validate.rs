@@ -161,8 +161,7 @@ async fn all_that_a_schema_asks_for_is_told_at_once() {
     )
     .await;
     let names = json!({"propertyNames": {"minLength": 2}});
-    refused(names, json!({"a": 1}), "", "names of members that are each a string of at least 2 characters")
-        .await;
+    refused(names, json!({"a": 1}), "", "member names that are each a string of at least 2 characters").await;
 }
 
 #[tokio::test]

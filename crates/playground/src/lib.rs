@@ -7,12 +7,16 @@
 //! # Examples
 //!
 //! ```
-//! use switchboard_transport::http::Options;
+//! use switchboard_transport::http::EndpointOptions;
 //!
-//! let options = Options::default().route("/", switchboard_playground::page());
+//! let options = EndpointOptions::default().route("/", switchboard_playground::page());
 //! ```
 
+use std::sync::LazyLock;
+
+use bytes::Bytes;
 use http::header::{self, HeaderName, HeaderValue};
+use miniz_oxide::inflate::decompress_to_vec;
 use switchboard_transport::http::Page;
 
 /// The page, compressed with gzip.
@@ -21,15 +25,25 @@ const HTML: &[u8] = include_bytes!("../built/playground.html.gz");
 /// What it may do: run the one script and use the one style sheet in it, by their hashes, and call servers.
 const POLICY: &str = include_str!("../built/content-security-policy.txt");
 
+/// The page as it is, for clients that take no gzip. It is made once, when a page is.
+static PLAIN: LazyLock<Bytes> = LazyLock::new(|| plain(HTML));
+
 /// The playground, to be shown at a path of calls: it calls its own path with POST.
 #[must_use]
 pub fn page() -> Page {
     let policy = HeaderValue::from_static(POLICY.trim_ascii_end());
     let isolation = HeaderName::from_static("cross-origin-opener-policy");
-    Page::gzip(HTML)
+    Page::new(PLAIN.clone())
+        .with_gzip(HTML)
         .with_header(header::CONTENT_SECURITY_POLICY, policy)
         .with_header(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
         .with_header(isolation, HeaderValue::from_static("same-origin"))
+}
+
+/// What the build compressed. Its header has the ten bytes that are always there, and its trailer the checksum and the length.
+fn plain(gzip: &[u8]) -> Bytes {
+    let deflated = &gzip[10..gzip.len() - 8];
+    decompress_to_vec(deflated).expect("the build writes valid gzip").into()
 }
 
 #[cfg(test)]
@@ -39,6 +53,15 @@ mod tests {
     #[test]
     fn the_first_load_is_under_200_kilobytes() {
         assert!(HTML.len() < 200_000, "{} bytes", HTML.len());
+    }
+
+    #[test]
+    fn the_plain_page_is_whole() {
+        // No optional fields in the header, and the length that the trailer states.
+        assert_eq!(HTML[..4], [0x1f, 0x8b, 8, 0]);
+        let [.., a, b, c, d] = HTML else { unreachable!() };
+        assert_eq!(PLAIN.len(), u32::from_le_bytes([*a, *b, *c, *d]) as usize);
+        assert!(PLAIN.starts_with(b"<!doctype html>") && PLAIN.ends_with(b"</html>\n"));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! JSON-RPC for Rust: write a function once, serve and call it over every transport.
+#![doc = include_str!("../docs/front-page.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub use futures_core::Stream;
 pub use schemars::{self, JsonSchema};
@@ -11,6 +12,10 @@ pub use switchboard_macros::{RpcError, service};
 #[doc(hidden)]
 pub mod __private;
 
+#[cfg(feature = "access")]
+pub use switchboard_layers::access;
+#[cfg(feature = "identity")]
+pub use switchboard_layers::identity;
 #[cfg(feature = "openrpc")]
 pub use switchboard_openrpc as openrpc;
 #[cfg(feature = "playground")]
@@ -19,6 +24,9 @@ pub use switchboard_playground as playground;
 pub use switchboard_transport::child;
 #[cfg(feature = "http")]
 pub use switchboard_transport::http;
+#[cfg(feature = "__internals")]
+#[doc(hidden)]
+pub use switchboard_transport::internals;
 pub use switchboard_transport::memory;
 #[cfg(all(feature = "stdio", unix))]
 pub use switchboard_transport::stdio;
@@ -30,7 +38,7 @@ pub use switchboard_transport::tls;
 pub use switchboard_transport::unix;
 #[cfg(feature = "ws")]
 pub use switchboard_transport::ws;
-pub use switchboard_transport::{Dial, DialError, Ended, Raw, carrier, connect, reconnect, server};
+pub use switchboard_transport::{Dial, DialError, ProgramEnd, Raw, carrier, connect, reconnect, server};
 #[cfg(feature = "stream")]
 pub use switchboard_transport::{framing, stream};
 
@@ -61,6 +69,7 @@ mod pages {
     struct Pushing;
     #[doc = include_str!("../../../docs/reconnecting.md")]
     struct Reconnecting;
+    #[cfg(feature = "access")]
     #[doc = include_str!("../../../docs/serving.md")]
     struct Serving;
     #[doc = include_str!("../../../docs/sessions.md")]

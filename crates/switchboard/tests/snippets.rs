@@ -10,5 +10,7 @@ mod call;
 mod headers;
 #[path = "snippets/notification.rs"]
 mod notification;
+#[path = "snippets/pushes.rs"]
+mod pushes;
 #[path = "snippets/stream.rs"]
 mod stream;

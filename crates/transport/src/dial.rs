@@ -1,4 +1,4 @@
-//! Connecting to the server that a URL names.
+//! Connecting to a server by its URL.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use crate::raw::Raw;
 #[cfg(feature = "tls")]
 use crate::tls::ClientTls;
 
-/// Connects to the server at this URL with the default options; see [`Dial`] for others.
+/// Connects to the server at this URL with the default options; see [`Dial`] for more.
 ///
 /// # Errors
 ///
-/// When the text is not a URL, names a transport that this build does not have, or the server cannot be reached.
+/// When the text is not a URL, its transport is not part of this build, or the server cannot be reached.
 ///
 /// # Examples
 ///
@@ -33,11 +33,11 @@ pub fn connect(url: &str) -> impl Future<Output = Result<Peer, DialError>> + Sen
 }
 
 /// A client of the server at this URL that reconnects when the connection breaks; see [`reconnect`](mod@reconnect) for what
-/// becomes of calls and streams meanwhile, and [`Dial::reconnect`] for options.
+/// happens to calls and streams meanwhile, and [`Dial::reconnect`] for options.
 ///
 /// # Errors
 ///
-/// When the URL is invalid. Whether the server is there shows later.
+/// When the URL is invalid. Whether the server is reachable shows later.
 ///
 /// # Panics
 ///
@@ -53,10 +53,10 @@ pub fn connect(url: &str) -> impl Future<Output = Result<Peer, DialError>> + Sen
 /// # }
 /// ```
 pub fn reconnect(url: &str) -> Result<ReconnectingPeer, DialError> {
-    Ok(Dial::new(url)?.reconnect(reconnect::Options::default()))
+    Ok(Dial::new(url)?.reconnect(reconnect::ReconnectOptions::default()))
 }
 
-/// A connection to be made.
+/// A connection to open.
 #[derive(Clone)]
 pub struct Dial {
     url: Url,
@@ -64,23 +64,23 @@ pub struct Dial {
     setup: ConnectSetup,
 }
 
-/// Why there is no connection to a URL.
+/// Why connecting to a URL failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DialError {
-    /// It is not a URL, or not one of a transport in this build.
+    /// It is not a URL, or its transport is not part of this build.
     #[error(transparent)]
     Url(#[from] UrlError),
     /// Clients cannot connect to URLs of this scheme.
     #[error("clients cannot connect to {0:?} URLs; they are for servers")]
     Unsupported(String),
-    /// This side is not set up for it: TLS, for instance.
+    /// A local setup problem: TLS, for instance.
     #[error("{0}")]
     Setup(String),
-    /// Nothing is there, or not now: another attempt may succeed.
+    /// The server is not reachable: another attempt may succeed.
     #[error("{0}")]
     Unreachable(String),
-    /// No connection can be made until somebody changes something: the certificate is not trusted, the credentials are not
+    /// No connection is possible until the setup changes: the certificate is not trusted, the credentials are not
     /// accepted, the program does not exist.
     #[error("{0}")]
     Refused(String),
@@ -105,38 +105,38 @@ impl From<DialError> for CallError {
 }
 
 impl Dial {
-    /// A connection to the server that this URL names.
+    /// A connection to the server at this URL.
     ///
     /// # Errors
     ///
-    /// When it is not a URL, or not one of a transport in this build.
+    /// When it is not a URL, or its transport is not part of this build.
     pub fn new(url: &str) -> Result<Dial, DialError> {
         Dial::with_carriers(url, &Carriers::of_this_build())
     }
 
-    /// The same, by one of these transports.
+    /// Like [`new`](Dial::new), with one of these transports.
     ///
     /// # Errors
     ///
-    /// When it is not a URL, or not one of these transports.
+    /// When it is not a URL, or not a URL of these transports.
     pub fn with_carriers(url: &str, carriers: &Carriers) -> Result<Dial, DialError> {
         let url = url.parse()?;
         let carrier = carriers.find(&url)?;
         Ok(Dial { url, carrier, setup: ConnectSetup::default() })
     }
 
-    /// Sets the service for calls of the server, where the transport brings any. Without one it has no methods. Over HTTP there
+    /// Sets the service for calls from the server, if the transport allows them. By default it has no methods. Over HTTP there
     /// are notifications only, in event streams.
     ///
     /// A connection drops the service when it has ended and closed, and a child process with it. To wait for that after
-    /// dropping the peer, wait for the end of something that the service holds.
+    /// dropping the peer, wait until something that the service holds is dropped.
     #[must_use]
     pub fn with_service(mut self, service: impl Service) -> Dial {
         self.setup.service = Arc::new(service);
         self
     }
 
-    /// Sets limits, dialect, and a [`Tap`](switchboard_core::Tap) on what is sent and received.
+    /// Sets limits, dialect, and a [`Tap`](switchboard_core::Tap) on the messages.
     #[must_use]
     pub fn with_settings(mut self, settings: Settings) -> Dial {
         self.setup.settings = Arc::new(settings);
@@ -150,7 +150,7 @@ impl Dial {
         self
     }
 
-    /// Sets the headers of every request or handshake, where the transport has any.
+    /// Sets the headers of every request or handshake, if the transport has headers.
     #[cfg(feature = "http")]
     #[must_use]
     pub fn with_headers(mut self, headers: http::HeaderMap) -> Dial {
@@ -158,14 +158,14 @@ impl Dial {
         self
     }
 
-    /// Sets the version of JSON-RPC, over HTTP.
+    /// Sets the version of JSON-RPC, for HTTP.
     #[must_use]
     pub fn with_version(mut self, version: Version) -> Dial {
         self.setup.version = version;
         self
     }
 
-    /// Sets how TLS is used, for URLs whose scheme uses TLS.
+    /// Sets the TLS configuration, for URLs whose scheme uses TLS.
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn with_tls(mut self, tls: ClientTls) -> Dial {
@@ -173,8 +173,8 @@ impl Dial {
         self
     }
 
-    /// Asks for HTTP/2 in the TLS handshake, with the configuration that was given before. For [`raw`](Dial::raw), over which the
-    /// caller speaks it; [`http::ClientOptions::http2`](crate::http::ClientOptions::http2) makes a client speak it.
+    /// Asks for HTTP/2 in the TLS handshake, with the configuration set before. For [`raw`](Dial::raw), over which the
+    /// caller speaks it; [`http::HttpClientOptions::http2`](crate::http::HttpClientOptions::http2) makes a client use it.
     #[cfg(all(feature = "http", feature = "tls"))]
     #[must_use]
     pub fn with_http2(mut self) -> Dial {
@@ -182,7 +182,7 @@ impl Dial {
         self
     }
 
-    /// Where it goes.
+    /// The URL.
     #[must_use]
     pub fn url(&self) -> &Url {
         &self.url
@@ -198,13 +198,13 @@ impl Dial {
     }
 
     /// Connects, and reconnects when the connection breaks; see [`reconnect`](mod@reconnect). Over HTTP, where each call
-    /// finds its own connection, calls that do not reach the server are sent again.
+    /// uses its own connection, calls that do not reach the server are sent again.
     ///
     /// # Panics
     ///
     /// Outside of a Tokio runtime.
     #[must_use = "dropping it closes the connection"]
-    pub fn reconnect(self, options: reconnect::Options) -> ReconnectingPeer {
+    pub fn reconnect(self, options: reconnect::ReconnectOptions) -> ReconnectingPeer {
         ReconnectingPeer::with_options(move || self.clone().connect(), options)
     }
 
@@ -218,7 +218,7 @@ impl Dial {
         crate::http::HttpCarrier::client(&self.url, self.setup)
     }
 
-    /// Opens the connection and sends nothing over it: no handshake but that of TLS, no framing. It is for tools that test how
+    /// Opens the connection and sends nothing over it: no handshake except that of TLS, no framing. It is for tools that test how
     /// servers treat invalid input; use [`connect`](Dial::connect) otherwise.
     ///
     /// # Errors

@@ -1,6 +1,14 @@
 //! The transports of Switchboard: each yields frames or bodies, and nothing else.
+//!
+//! Applications use the crate `switchboard`, which re-exports these modules. Each transport is a feature: `http`, `ws`, `tcp`, `unix`, `stdio`, `child`, and `tls`
+//! for those that cross a network.
+//!
+//! - [`server::Server`] listens on URLs; [`connect`] and [`Dial`] call them.
+//! - [`carrier::Carrier`] adds your own transport to both.
+//! - [`memory`] connects two services inside the process, for tests.
 
-mod budget;
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod carrier;
 #[cfg(all(feature = "child", unix))]
 pub mod child;
@@ -9,6 +17,11 @@ mod dial;
 pub mod framing;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "__internals")]
+#[doc(hidden)]
+pub mod internals;
+#[cfg(any(feature = "http", feature = "tcp"))]
+mod keep_alive;
 pub mod memory;
 #[cfg(any(feature = "http", feature = "tcp"))]
 mod net;
@@ -31,4 +44,4 @@ pub mod unix;
 pub mod ws;
 
 pub use dial::{Dial, DialError, connect, reconnect};
-pub use raw::{Ended, Raw};
+pub use raw::{ProgramEnd, Raw};

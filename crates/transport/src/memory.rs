@@ -44,31 +44,34 @@ const CAPACITY: usize = 64 << 10;
 #[must_use = "the connection ends when its peer is dropped"]
 pub fn connect(server: impl Service, client: impl Service) -> Peer {
     let (near, far) = pair(CAPACITY);
-    let connection = |(source, sink): (Source, Sink), service: Arc<dyn Service>| {
+    let connection = |(source, sink): (MemorySource, MemorySink), service: Arc<dyn Service>| {
         Connection::new(source, sink, Engine::new(service, Settings::default()), Origin::new("memory")).1
     };
     tokio::spawn(running::log_end(connection(far, Arc::new(server))));
     running::run(connection(near, Arc::new(client)))
 }
 
-/// Two connected ends, for a [`Connection`] with settings of your own. Each holds up to `capacity` bytes that the other has
+/// Two connected ends, for a [`Connection`] with your own settings. Each holds up to `capacity` bytes that the other has
 /// not read.
 #[must_use]
-pub fn pair(capacity: usize) -> ((Source, Sink), (Source, Sink)) {
+pub fn pair(capacity: usize) -> ((MemorySource, MemorySink), (MemorySource, MemorySink)) {
     let (there, back) = (Pipe::new(capacity), Pipe::new(capacity));
     let end = |reads: &Arc<Pipe>, writes: &Arc<Pipe>| {
-        (Source(Arc::clone(reads)), Sink { pipe: Arc::clone(writes), queued: VecDeque::new(), bytes: 0 })
+        (
+            MemorySource(Arc::clone(reads)),
+            MemorySink { pipe: Arc::clone(writes), queued: VecDeque::new(), bytes: 0 },
+        )
     };
     (end(&back, &there), end(&there, &back))
 }
 
 /// The reading half of an end.
 #[derive(Debug)]
-pub struct Source(Arc<Pipe>);
+pub struct MemorySource(Arc<Pipe>);
 
 /// The writing half of an end.
 #[derive(Debug)]
-pub struct Sink {
+pub struct MemorySink {
     pipe: Arc<Pipe>,
     queued: VecDeque<Bytes>,
     bytes: usize,
@@ -78,11 +81,11 @@ pub struct Sink {
 #[derive(Debug)]
 struct Pipe {
     capacity: usize,
-    state: Mutex<State>,
+    state: Mutex<PipeState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PipeState {
     frames: VecDeque<Bytes>,
     bytes: usize,
     /// Nothing more is written.
@@ -98,7 +101,7 @@ impl Pipe {
         Arc::new(Pipe { capacity, state: Mutex::default() })
     }
 
-    fn locked<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+    fn locked<T>(&self, act: impl FnOnce(&mut PipeState) -> T) -> T {
         act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -109,7 +112,7 @@ fn wake(waker: &mut Option<Waker>) {
     }
 }
 
-impl FrameSource for Source {
+impl FrameSource for MemorySource {
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ConnectionError>>> {
         self.0.locked(|state| match state.frames.pop_front() {
             Some(frame) => {
@@ -126,7 +129,7 @@ impl FrameSource for Source {
     }
 }
 
-impl Drop for Source {
+impl Drop for MemorySource {
     fn drop(&mut self) {
         self.0.locked(|state| {
             state.is_abandoned = true;
@@ -135,7 +138,7 @@ impl Drop for Source {
     }
 }
 
-impl FrameSink for Sink {
+impl FrameSink for MemorySink {
     fn push(&mut self, frame: &[u8]) {
         self.bytes += frame.len();
         self.queued.push_back(Bytes::copy_from_slice(frame));
@@ -146,10 +149,10 @@ impl FrameSink for Sink {
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ConnectionError>> {
-        let Sink { pipe, queued, bytes } = self;
+        let MemorySink { pipe, queued, bytes } = self;
         pipe.locked(|state| {
             if state.is_abandoned && !queued.is_empty() {
-                let gone = std::io::Error::new(std::io::ErrorKind::BrokenPipe, "the other end is gone");
+                let gone = std::io::Error::new(std::io::ErrorKind::BrokenPipe, "the other end was dropped");
                 return Poll::Ready(Err(gone.into()));
             }
             while state.bytes < pipe.capacity {
@@ -176,7 +179,7 @@ impl FrameSink for Sink {
     }
 }
 
-impl Sink {
+impl MemorySink {
     fn finish(&self) {
         self.pipe.locked(|state| {
             state.is_finished = true;
@@ -185,7 +188,7 @@ impl Sink {
     }
 }
 
-impl Drop for Sink {
+impl Drop for MemorySink {
     fn drop(&mut self) {
         self.finish();
     }

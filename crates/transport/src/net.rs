@@ -1,4 +1,4 @@
-//! TCP sockets, with TLS where a URL asks for it: what the transports over a network share.
+//! TCP sockets, with TLS if a URL asks for it: shared by the network transports.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::carrier::{ConnectSetup, ListenSetup, Place, Url};
+use crate::carrier::{ConnectSetup, HostPort, ListenSetup, Url};
 use crate::dial::DialError;
+use crate::keep_alive;
 use crate::server::{BoxFuture, ListenError};
 #[cfg(feature = "tls")]
 use crate::tls::{self, ServerTls};
@@ -53,8 +54,10 @@ impl Port {
     /// Listens with a socket that was made elsewhere, without TLS.
     pub(crate) fn new(listener: TcpListener) -> io::Result<Port> {
         let address = listener.local_addr()?;
+        // Accepted sockets inherit it.
+        keep_alive::switch_on(&listener);
         if !address.ip().is_loopback() {
-            tracing::warn!(%address, "other machines can reach this server");
+            tracing::warn!(%address, "this server accepts connections from other machines");
         }
         Ok(Port {
             listener,
@@ -117,14 +120,19 @@ pub(crate) fn public(addresses: &[SocketAddr]) -> Option<IpAddr> {
 }
 
 /// Connects to this place over TCP, within the time that `setup` gives.
-pub(crate) async fn connect(place: &Place, port: u16, setup: &ConnectSetup) -> Result<TcpStream, DialError> {
+pub(crate) async fn connect(
+    place: &HostPort,
+    port: u16,
+    setup: &ConnectSetup,
+) -> Result<TcpStream, DialError> {
     within(setup.connect_time, place, async {
         let tcp = TcpStream::connect((place.host.as_str(), port)).await;
         let tcp = tcp.map_err(|error| match is_refused(&error) {
-            true => DialError::Unreachable(format!("nothing listens on {place}")),
+            true => DialError::Unreachable(format!("nothing is listening on {place}")),
             false => DialError::Unreachable(format!("cannot connect to {place}: {error}")),
         })?;
         let _ = tcp.set_nodelay(true);
+        keep_alive::switch_on(&tcp);
         Ok(tcp)
     })
     .await
@@ -133,7 +141,7 @@ pub(crate) async fn connect(place: &Place, port: u16, setup: &ConnectSetup) -> R
 /// The same with TLS.
 #[cfg(feature = "tls")]
 pub(crate) async fn connect_tls(
-    place: &Place,
+    place: &HostPort,
     port: u16,
     setup: &ConnectSetup,
 ) -> Result<tls::TlsClientStream, DialError> {
@@ -152,7 +160,7 @@ pub(crate) async fn connect_tls(
 
 async fn within<T>(
     time: Duration,
-    place: &Place,
+    place: &HostPort,
     connecting: impl Future<Output = Result<T, DialError>>,
 ) -> Result<T, DialError> {
     let late = |_| Err(DialError::Unreachable(format!("no connection to {place} within {time:?}")));

@@ -1,4 +1,4 @@
-//! The bytes of a connection, before anything frames them: for tools that test how servers treat invalid input.
+//! The bytes of a connection, without framing: for tools that test how servers treat invalid input.
 
 use std::fmt;
 use std::io;
@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 #[cfg(all(feature = "child", unix))]
 use crate::child::Bare;
 
-/// An open connection that carries bytes without interpreting them. Dropping it closes it, and ends the program behind it if
+/// An open connection that carries bytes without interpreting them. Dropping it closes it, and stops the program behind it if
 /// there is one.
 ///
 /// [`Dial::raw`](crate::Dial::raw) opens it.
@@ -26,10 +26,10 @@ enum Inner {
 /// How the program behind a connection ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Ended {
-    /// What the system says of it.
+pub struct ProgramEnd {
+    /// Its exit status.
     pub status: ExitStatus,
-    /// What the program said last on standard error, its lines apart by ` | `.
+    /// Its last output on standard error, with lines separated by ` | `.
     pub words: String,
 }
 
@@ -49,7 +49,7 @@ impl Raw {
         Raw(Inner::Child(Box::new(child)))
     }
 
-    /// Waits until the program behind it has ended, and says how. Where there is no program, nothing is waited for.
+    /// Waits until the program behind it has ended, and returns how. Without a program, it returns at once.
     ///
     /// # Cancel safety
     ///
@@ -58,25 +58,25 @@ impl Raw {
         not(all(feature = "child", unix)),
         expect(clippy::unused_async, reason = "there are no programs")
     )]
-    pub async fn ended(&mut self) -> Option<Ended> {
+    pub async fn ended(&mut self) -> Option<ProgramEnd> {
         match &mut self.0 {
             Inner::Socket(_) => None,
             #[cfg(all(feature = "child", unix))]
             Inner::Child(child) => {
                 let (status, words) = child.ended().await.ok()?;
-                Some(Ended { status, words })
+                Some(ProgramEnd { status, words })
             }
         }
     }
 
-    /// How the program behind it has ended, if there is one that has.
-    pub fn has_ended(&mut self) -> Option<Ended> {
+    /// How the program behind it ended, if there is one and it has.
+    pub fn has_ended(&mut self) -> Option<ProgramEnd> {
         match &mut self.0 {
             Inner::Socket(_) => None,
             #[cfg(all(feature = "child", unix))]
             Inner::Child(child) => {
                 let (status, words) = child.has_ended()?;
-                Some(Ended { status, words })
+                Some(ProgramEnd { status, words })
             }
         }
     }

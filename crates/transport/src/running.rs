@@ -1,14 +1,14 @@
-//! A connection that runs for as long as somebody holds its peer. Every client of a duplex carrier is this.
+//! A connection that runs as long as its peer is in use. Every client of a duplex transport uses it.
 
 use std::future::Future;
 
 use switchboard_core::{Connection, ConnectionError, Peer};
 
-/// Runs a connection as a task, and gives its far side.
+/// Runs a connection as a task, and returns its peer.
 ///
-/// When the last clone of the peer is gone, and with it every reply and stream that came of it, the connection is drained:
-/// what the far side asked for is answered, what was queued is sent, then it closes. A failure is logged, and told to the
-/// calls that wait.
+/// When the last clone of the peer is dropped, and with it every reply and stream it produced, the connection is drained:
+/// calls from the other side are answered, queued messages are sent, then it closes. A failure is logged, and returned to the
+/// waiting calls.
 ///
 /// # Panics
 ///

@@ -1,6 +1,6 @@
-//! A connected socket of any kind, as bytes both ways.
+//! A connected socket of any kind, as a byte stream in both directions.
 //!
-//! One box for each connection, so that what is above, HTTP and WebSocket, is compiled once. A request costs an indirect call
+//! One box for each connection, so that HTTP and WebSocket above it are compiled once. A request costs an indirect call
 //! to read and one to write, next to two system calls.
 
 use std::fmt;
@@ -20,18 +20,30 @@ pub(crate) struct Socket {
     stream: Box<dyn ByteStream>,
     /// Whether it keeps back what was written until it is flushed, as TLS does.
     is_buffered: bool,
+    /// Whether both sides have agreed on HTTP/2, as they can with TLS.
+    is_http2: bool,
 }
 
 impl Socket {
     /// A socket that sends at once what is written.
     pub(crate) fn new(stream: impl ByteStream) -> Socket {
-        Socket { stream: Box::new(stream), is_buffered: false }
+        Socket { stream: Box::new(stream), is_buffered: false, is_http2: false }
     }
 
     /// A socket that has to be flushed.
     #[cfg(feature = "tls")]
     pub(crate) fn buffered(stream: impl ByteStream) -> Socket {
-        Socket { stream: Box::new(stream), is_buffered: true }
+        Socket { stream: Box::new(stream), is_buffered: true, is_http2: false }
+    }
+
+    /// The same socket for a connection on which HTTP/2 was agreed, or not.
+    #[cfg(feature = "tls")]
+    pub(crate) fn agreed_on_http2(self, is_http2: bool) -> Socket {
+        Socket { is_http2, ..self }
+    }
+
+    pub(crate) fn is_http2(&self) -> bool {
+        self.is_http2
     }
 }
 

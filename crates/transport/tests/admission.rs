@@ -15,7 +15,9 @@ use switchboard_core::observer::{Observer, Refused};
 use switchboard_core::{
     Admission, AdmitFuture, Arrival, CallError, Code, Context, ErrorObject, Peer, Refusal, Router, Settings,
 };
-use switchboard_transport::http::{Client, ClientOptions, Cors, DocumentRoute, Endpoint, Options};
+use switchboard_transport::http::{
+    Client, Cors, DocumentRoute, Endpoint, EndpointOptions, HttpClientOptions,
+};
 use switchboard_transport::server::{Server, ServerOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -82,11 +84,9 @@ async fn a_request_is_let_in_or_refused_with_status_and_headers_and_the_connecti
     for (is_slow, is_plain) in [(false, true), (false, false), (true, true), (true, false)] {
         let (asked, seen) = (Arc::new(AtomicUsize::new(0)), Seen::default());
         let admission = Keys { is_slow, asked: Arc::clone(&asked) };
-        let settings = Settings {
-            admission: Some(admission.into()),
-            observer: Some(seen.clone().into()),
-            ..Settings::default()
-        };
+        let settings = Settings::default()
+            .with_admission(Some(admission.into()))
+            .with_observer(Some(seen.clone().into()));
         let settings = if is_plain { settings } else { by_hyper(settings) };
         let server =
             serve_with(Endpoint::new(router()).with_settings(settings), ServerOptions::default()).await;
@@ -108,10 +108,8 @@ async fn a_request_is_let_in_or_refused_with_status_and_headers_and_the_connecti
 #[tokio::test]
 async fn a_request_is_refused_before_its_body_is_read() {
     let asked = Arc::new(AtomicUsize::new(0));
-    let settings = Settings {
-        admission: Some(Keys { is_slow: false, asked: Arc::clone(&asked) }.into()),
-        ..Settings::default()
-    };
+    let settings =
+        Settings::default().with_admission(Some(Keys { is_slow: false, asked: Arc::clone(&asked) }.into()));
     let server = serve_with(Endpoint::new(router()).with_settings(settings), ServerOptions::default()).await;
     let head = format!(
         "POST / HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n",
@@ -126,12 +124,10 @@ async fn a_request_is_refused_before_its_body_is_read() {
 #[tokio::test]
 async fn every_kind_of_request_is_asked_about() {
     let asked = Arc::new(AtomicUsize::new(0));
-    let settings = Settings {
-        admission: Some(Keys { is_slow: true, asked: Arc::clone(&asked) }.into()),
-        ..Settings::default()
-    };
+    let settings =
+        Settings::default().with_admission(Some(Keys { is_slow: true, asked: Arc::clone(&asked) }.into()));
     let options =
-        Options { cors: Some(Cors::default()), ..Options::default() }.route("/openrpc.json", DocumentRoute);
+        EndpointOptions::default().with_cors(Some(Cors::default())).route("/openrpc.json", DocumentRoute);
     let endpoint = Endpoint::new(router()).with_settings(settings).with_options(options);
     let server = serve_with(endpoint.clone(), ServerOptions::default()).await;
     let host = server.address;
@@ -167,12 +163,10 @@ async fn every_kind_of_request_is_asked_about() {
 
 #[tokio::test]
 async fn http2_is_asked_too() {
-    let settings = Settings {
-        admission: Some(Keys { is_slow: false, asked: Arc::default() }.into()),
-        ..Settings::default()
-    };
+    let settings =
+        Settings::default().with_admission(Some(Keys { is_slow: false, asked: Arc::default() }.into()));
     let server = serve_with(Endpoint::new(router()).with_settings(settings), ServerOptions::default()).await;
-    let options = ClientOptions { http2: true, ..ClientOptions::default() };
+    let options = HttpClientOptions::default().with_http2(true);
     let peer = Peer::new(Client::with_options(&server.url(), options).unwrap());
     assert!(within(peer.call::<String>("who", ())).await.is_err());
     let who: String = within(peer.call("who", ()).metadata("x-key", "ann")).await.unwrap();
@@ -183,14 +177,12 @@ async fn http2_is_asked_too() {
 
 #[tokio::test]
 async fn a_websocket_is_refused_before_it_opens_and_knows_who_was_let_in() {
-    let settings = Settings {
-        admission: Some(Keys { is_slow: true, asked: Arc::default() }.into()),
-        ..Settings::default()
-    };
+    let settings =
+        Settings::default().with_admission(Some(Keys { is_slow: true, asked: Arc::default() }.into()));
     let server = serve_with(Endpoint::new(router()).with_settings(settings), ServerOptions::default()).await;
     let url = format!("ws://{}/rpc/ws", server.address);
     let open = async |key: Option<&str>| {
-        let mut options = switchboard_transport::ws::ClientOptions::default();
+        let mut options = switchboard_transport::ws::WebSocketClientOptions::default();
         if let Some(key) = key {
             options.headers.insert("x-key", key.parse().unwrap());
         }
@@ -222,7 +214,7 @@ impl Admission for Closed {
 
 #[tokio::test]
 async fn a_session_that_is_refused_gets_an_error_and_is_closed_over_every_carrier() {
-    let settings = Settings { admission: Some(Closed.into()), ..Settings::default() };
+    let settings = Settings::default().with_admission(Some(Closed.into()));
     let mut server = Server::new(router()).with_settings(settings);
     for url in ["http://127.0.0.1:0", "tcp://127.0.0.1:0"] {
         server.listen(url).await.unwrap();
@@ -256,7 +248,7 @@ impl Admission for Broken {
 
 #[tokio::test]
 async fn an_admission_that_panics_refuses() {
-    let settings = Settings { admission: Some(Broken.into()), ..Settings::default() };
+    let settings = Settings::default().with_admission(Some(Broken.into()));
     let server = serve_with(Endpoint::new(router()).with_settings(settings), ServerOptions::default()).await;
     let refused = ask(server.address, post(server.address, "", WHO)).await;
     assert_eq!(refused.status, 500);

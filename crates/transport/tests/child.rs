@@ -10,7 +10,7 @@ use switchboard_core::reconnect::{self, Backoff, ReconnectingPeer};
 use switchboard_core::{Call, CallError, ErrorObject, Peer, ReplyFuture, Router, Service, service_fn};
 use switchboard_transport::child::{self, Command, StartError};
 use switchboard_transport::framing::Framing;
-use switchboard_transport::stream::Options;
+use switchboard_transport::stream::StreamOptions;
 
 fn nothing() -> Arc<dyn Service> {
     Arc::new(Router::builder().build().unwrap())
@@ -19,7 +19,7 @@ fn nothing() -> Arc<dyn Service> {
 /// A child that runs this script of the system's shell, with little time to end.
 async fn start(script: &str) -> Peer {
     let command = Command::new("/bin/sh").args(["-c", script]).grace(Duration::from_millis(200));
-    child::connect(&command, nothing(), &Options::new(Framing::Lines)).await.unwrap()
+    child::connect(&command, nothing(), &StreamOptions::new(Framing::Lines)).await.unwrap()
 }
 
 /// Answers each call with the text of `$answer`.
@@ -69,7 +69,8 @@ async fn ended(script: &str) {
         ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str()))
     });
     let command = Command::new("/bin/sh").args(["-c", script]).grace(Duration::from_secs(10_000));
-    let peer = child::connect(&command, Arc::new(service), &Options::new(Framing::Lines)).await.unwrap();
+    let peer =
+        child::connect(&command, Arc::new(service), &StreamOptions::new(Framing::Lines)).await.unwrap();
     let _: String = peer.call("any", ()).await.unwrap();
     drop(peer);
     assert!(over.recv().await.is_none());
@@ -114,7 +115,7 @@ async fn a_child_that_dies_in_the_middle_of_a_line_fails_the_calls() {
 #[tokio::test]
 async fn a_program_that_is_not_there_is_named() {
     let command: Command = "no-such-program --at all".parse().unwrap();
-    let error = child::connect(&command, nothing(), &Options::default()).await.unwrap_err();
+    let error = child::connect(&command, nothing(), &StreamOptions::default()).await.unwrap_err();
     assert!(matches!(&error, StartError::NotFound(name) if name == "no-such-program"), "{error}");
 }
 
@@ -122,9 +123,9 @@ async fn a_program_that_is_not_there_is_named() {
 fn keep(script: &str, attempts: u32) -> ReconnectingPeer {
     let ms = Duration::from_millis(1);
     let command = Command::new("/bin/sh").args(["-c", script]).grace(100 * ms);
-    let backoff = Backoff { first: ms, longest: ms, attempts: Some(attempts), ..Backoff::default() };
-    let options = reconnect::Options { backoff, ..reconnect::Options::default() };
-    child::reconnect(command, nothing(), Options::new(Framing::Lines), options)
+    let backoff = Backoff::default().with_first(ms).with_longest(ms).with_attempts(Some(attempts));
+    let options = reconnect::ReconnectOptions::default().with_backoff(backoff);
+    child::reconnect(command, nothing(), StreamOptions::new(Framing::Lines), options)
 }
 
 #[tokio::test]
@@ -163,10 +164,15 @@ async fn a_child_that_always_dies_is_left_alone_after_so_many_attempts() {
 async fn a_program_that_is_not_there_is_not_tried_again() {
     let command = Command::new("no-such-program");
     // With the usual delays a second attempt would take its time; there is none.
-    let child = child::reconnect(command, nothing(), Options::default(), reconnect::Options::default());
+    let child = child::reconnect(
+        command,
+        nothing(),
+        StreamOptions::default(),
+        reconnect::ReconnectOptions::default(),
+    );
     let error = child.peer().call::<()>("any", ()).await.unwrap_err();
     assert!(matches!(&error, CallError::CannotConnect(why) if why.contains("was not found")), "{error}");
-    assert!(matches!(child.watch().state(), reconnect::State::Closed(_)));
+    assert!(matches!(child.watch().state(), reconnect::ConnectionState::Closed(_)));
 }
 
 #[test]

@@ -5,13 +5,13 @@
 
 use bytes::Bytes;
 use switchboard_core::ConnectionError;
-use switchboard_transport::framing::{Decoder, Framing};
+use switchboard_transport::framing::{FrameDecoder, Framing};
 
 const LIMIT: usize = 64;
 
 /// The frames of these chunks, then how it ended: nothing, or the error.
 fn frames(framing: Framing, chunks: &[&[u8]]) -> (Vec<String>, Option<String>) {
-    let mut decoder = Decoder::new(framing, LIMIT);
+    let mut decoder = FrameDecoder::new(framing, LIMIT);
     let mut frames = Vec::new();
     let mut take = |next: Result<Option<Bytes>, ConnectionError>| match next {
         Ok(Some(frame)) => {
@@ -138,8 +138,8 @@ fn a_header_has_a_limit_of_bytes_and_fields() {
     // LSP-F-08
     let lsp = Framing::ContentLength;
     check(lsp, &"X: 1\r\n".repeat(33), &[], Some("more than 32 fields"));
-    check(lsp, &"X".repeat((8 << 10) + 1), &[], Some("more than 8192 bytes"));
-    check(lsp, &format!("{}\r\n", "X: 1".repeat(4 << 10)), &[], Some("more than 8192 bytes"));
+    check(lsp, &"X".repeat((8 << 10) + 1), &[], Some("exceeds 8192 bytes"));
+    check(lsp, &format!("{}\r\n", "X: 1".repeat(4 << 10)), &[], Some("exceeds 8192 bytes"));
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn nothing_is_read_of_a_stream_that_begins_as_http() {
     let request =
         "POST / HTTP/1.1\r\nOrigin: http://evil.example\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"m\"}\n";
     for framing in [Framing::JsonStream, Framing::Lines] {
-        check(framing, request, &[], Some("this is HTTP"));
+        check(framing, request, &[], Some("received HTTP"));
         check(framing, "nonsense\n{}\n", &["nonsense", "{}"], None);
         check(framing, "[]\nPOST / HTTP/1.1\n", &["[]", "POST / HTTP/1.1"], None);
     }
@@ -168,13 +168,13 @@ fn the_names_of_framings_are_read_back() {
         assert_eq!(framing.to_string().parse(), Ok(framing));
     }
     let error = "xml".parse::<Framing>().unwrap_err().to_string();
-    assert_eq!(error, "`xml` is no framing: use `json`, `lines`, `lsp` or `length`");
+    assert_eq!(error, "unknown framing `xml`: use `json`, `lines`, `lsp` or `length`");
 }
 
 #[test]
 fn long_nesting_costs_a_bit_a_level() {
     let text = "[".repeat(100_000) + &"]".repeat(100_000);
-    let mut decoder = Decoder::new(Framing::JsonStream, 1 << 20);
+    let mut decoder = FrameDecoder::new(Framing::JsonStream, 1 << 20);
     decoder.feed(text.as_bytes());
     assert_eq!(decoder.next_frame().unwrap().unwrap().len(), text.len());
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use support::{router, serve, serve_with, within};
 use switchboard_core::{CallError, Code, ErrorObject, Json, Limits, Peer, Router, Settings};
-use switchboard_transport::http::{self, Client, ClientOptions, Endpoint, Options};
+use switchboard_transport::http::{self, Client, Endpoint, EndpointOptions, HttpClientOptions};
 use switchboard_transport::server::ServerOptions;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -44,7 +44,7 @@ async fn an_error_keeps_its_code_and_data_whatever_the_status() {
     });
     let endpoint = Endpoint::new(router.build().unwrap());
     for status in [http::StatusMapping::AlwaysOk, http::StatusMapping::Draft2008] {
-        let endpoint = endpoint.clone().with_options(Options { status, ..Options::default() });
+        let endpoint = endpoint.clone().with_options(EndpointOptions::default().with_status(status));
         let server = serve_with(endpoint, ServerOptions::default()).await;
         let peer = http::connect(&server.url()).unwrap();
         let error = peer.call::<()>("fail", ()).await.unwrap_err();
@@ -57,8 +57,8 @@ async fn an_error_keeps_its_code_and_data_whatever_the_status() {
 
 #[tokio::test]
 async fn a_refusal_of_http_is_the_error_in_its_body() {
-    let limits = Limits { frame: 100, ..Limits::default() };
-    let endpoint = Endpoint::new(router()).with_settings(Settings { limits, ..Settings::default() });
+    let limits = Limits::default().with_frame(100);
+    let endpoint = Endpoint::new(router()).with_settings(Settings::default().with_limits(limits));
     let server = serve_with(endpoint, ServerOptions::default()).await;
     let peer = http::connect(&server.url()).unwrap();
     let error = peer.call::<String>("echo", ["x".repeat(100)]).await.unwrap_err();
@@ -83,7 +83,7 @@ async fn large_values_go_both_ways() {
 async fn many_calls_at_once_each_get_their_own_answer() {
     let server = serve().await;
     for http2 in [false, true] {
-        let options = ClientOptions { http2, ..ClientOptions::default() };
+        let options = HttpClientOptions::default().with_http2(http2);
         let peer = Peer::new(Client::with_options(&server.url(), options).unwrap());
         let calls = (0..50).map(|n| {
             let peer = peer.clone();
@@ -104,7 +104,7 @@ async fn when_nothing_listens_the_error_says_so() {
     drop(listener);
     let peer = http::connect(&format!("http://{address}/")).unwrap();
     let error = peer.call::<i64>("add", [1, 2]).await.unwrap_err();
-    assert_eq!(error, CallError::Unreachable(format!("nothing listens on {address}").into()));
+    assert_eq!(error, CallError::Unreachable(format!("nothing is listening on {address}").into()));
 }
 
 /// Answers each connection with a text, and tells what it read.
@@ -189,7 +189,7 @@ async fn interim_responses_are_skipped_but_not_for_ever() {
     assert_eq!(within(async { peer.call::<i64>("add", [1, 2]).await }).await, Ok(3));
     let error = within(async { peer.call::<i64>("add", [1, 2]).await }).await.unwrap_err();
     assert!(matches!(error, CallError::Transport(_)), "{error:?}");
-    assert!(error.to_string().ends_with("sent more than 100 interim responses and no answer"), "{error}");
+    assert!(error.to_string().ends_with("sent more than 100 interim responses and no final one"), "{error}");
     // The connection is given up, too.
     within(server).await.unwrap();
 }
@@ -197,8 +197,8 @@ async fn interim_responses_are_skipped_but_not_for_ever() {
 #[tokio::test]
 async fn an_answer_beyond_the_limit_is_not_read() {
     let server = serve().await;
-    let limits = Limits { reply: 1000, ..Limits::default() };
-    let options = ClientOptions { limits, ..ClientOptions::default() };
+    let limits = Limits::default().with_reply(1000);
+    let options = HttpClientOptions::default().with_limits(limits);
     let peer = Peer::new(Client::with_options(&server.url(), options).unwrap());
     let error = peer.call::<String>("echo", ["x".repeat(100_000)]).await.unwrap_err();
     assert!(matches!(&error, CallError::Transport(text) if text.contains("limits.reply")), "{error:?}");
@@ -208,7 +208,7 @@ async fn an_answer_beyond_the_limit_is_not_read() {
 #[tokio::test]
 async fn headers_and_increasing_identifiers_are_sent() {
     let (address, mut requests) = canned(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n").await;
-    let mut options = ClientOptions::default();
+    let mut options = HttpClientOptions::default();
     options.headers.insert("authorization", "Bearer secret".parse().unwrap());
     let client = Client::with_options(&format!("http://{address}/rpc"), options).unwrap();
     assert!(!format!("{client:?}").contains("secret"));

@@ -70,7 +70,7 @@ async fn a_large_answer_arrives_whole() {
 // SEC-L-11
 #[tokio::test]
 async fn a_connection_too_many_is_503_and_the_next_one_finds_the_free_place() {
-    let options = ServerOptions { connections: 1, ..ServerOptions::default() };
+    let options = ServerOptions::default().with_connections(1);
     let server = serve_with(Endpoint::new(router()), options).await;
     let mut first = Raw::open(server.address).await;
     first.send(post(server.address, "", ADD)).await;
@@ -159,8 +159,8 @@ async fn a_shutdown_lets_accepted_calls_finish_and_takes_no_others() {
 #[tokio::test]
 async fn a_shutdown_cancels_calls_that_take_longer_than_the_drain_time() {
     let (router, mut held) = held();
-    let limits = Limits { drain_time: Duration::from_millis(100), ..Limits::default() };
-    let endpoint = Endpoint::new(router).with_settings(Settings { limits, ..Settings::default() });
+    let limits = Limits::default().with_drain_time(Duration::from_millis(100));
+    let endpoint = Endpoint::new(router).with_settings(Settings::default().with_limits(limits));
     let server = serve_with(endpoint, ServerOptions::default()).await;
     let mut busy = Raw::open(server.address).await;
     busy.send(post(server.address, "", HOLD)).await;
@@ -199,7 +199,7 @@ async fn dropping_the_server_ends_its_connections() {
 async fn a_connection_with_a_call_under_way_is_not_idle() {
     let (router, mut held) = held();
     let soon = Duration::from_millis(50);
-    let options = ServerOptions { idle_time: soon, header_time: soon, ..ServerOptions::default() };
+    let options = ServerOptions::default().with_idle_time(soon).with_header_time(soon);
     let server = serve_with(Endpoint::new(router), options).await;
     let mut raw = Raw::open(server.address).await;
     raw.send(post(server.address, "", HOLD)).await;

@@ -6,7 +6,7 @@ mod support;
 
 use support::{ADD, Running, SUM, ask, post_to, serve_with};
 use switchboard_core::{Context, ErrorObject, Json, Method, Router};
-use switchboard_transport::http::{DocumentRoute, Endpoint, Options};
+use switchboard_transport::http::{DocumentRoute, Endpoint, EndpointOptions};
 use switchboard_transport::server::ServerOptions;
 
 /// Tells of itself to who comes with a name.
@@ -24,7 +24,7 @@ fn router() -> Router {
 }
 
 async fn serve(router: Router, path: Option<&str>) -> Running {
-    let mut options = Options { paths: Vec::new(), ..Options::default() };
+    let mut options = EndpointOptions::default().with_paths(Vec::new());
     if let Some(path) = path {
         options = options.route(path, DocumentRoute);
     }

@@ -7,7 +7,7 @@ mod support;
 use std::time::Duration;
 
 use support::{ADD, Raw, SUM, ask, post, serve, serve_with};
-use switchboard_transport::http::{Endpoint, Options};
+use switchboard_transport::http::{Endpoint, EndpointOptions};
 use switchboard_transport::server::ServerOptions;
 
 /// A call that a smuggled request would make; it must never be answered.
@@ -181,13 +181,13 @@ async fn a_foreign_origin_is_403_whatever_it_asks() {
 
 fn quick() -> ServerOptions {
     let soon = Duration::from_millis(200);
-    ServerOptions { header_time: soon, idle_time: soon, ..ServerOptions::default() }
+    ServerOptions::default().with_header_time(soon).with_idle_time(soon)
 }
 
 // SEC-H-05, SEC-Z-02
 #[tokio::test]
 async fn a_head_that_does_not_come_in_time_ends_the_connection() {
-    let options = ServerOptions { idle_time: Duration::from_secs(600), ..quick() };
+    let options = quick().with_idle_time(Duration::from_secs(600));
     let server = serve_with(Endpoint::new(support::router()), options).await;
     for start in ["", "P", "PRI", "POST / HTTP/1.1\r\nhost: localhost\r\nx-slow: "] {
         let mut raw = Raw::open(server.address).await;
@@ -207,7 +207,7 @@ async fn a_head_that_does_not_come_in_time_ends_the_connection() {
 // SEC-H-05, SEC-Z-02: hyper alone never closes a stalled body
 #[tokio::test]
 async fn a_body_that_does_not_come_in_time_is_408_and_ends_the_connection() {
-    let options = Options { body_time: Duration::from_millis(200), ..Options::default() };
+    let options = EndpointOptions::default().with_body_time(Duration::from_millis(200));
     let endpoint = Endpoint::new(support::router()).with_options(options);
     let server = serve_with(endpoint, ServerOptions::default()).await;
     let request = post(server.address, "", ADD);
@@ -236,7 +236,7 @@ async fn an_idle_connection_is_closed() {
 // SEC-L-14, SEC-Z-02
 #[tokio::test]
 async fn a_reader_that_stopped_reading_loses_its_connection() {
-    let options = ServerOptions { connections: 1, header_time: Duration::from_secs(10), ..quick() };
+    let options = quick().with_connections(1).with_header_time(Duration::from_secs(10));
     let server = serve_with(Endpoint::new(support::router()), options).await;
     let mut stalled = Raw::open(server.address).await;
     // More than the buffers between us hold.
@@ -250,10 +250,9 @@ async fn a_reader_that_stopped_reading_loses_its_connection() {
 
 #[tokio::test]
 async fn times_without_an_end_are_times() {
-    let options =
-        ServerOptions { header_time: Duration::MAX, idle_time: Duration::MAX, ..ServerOptions::default() };
+    let options = ServerOptions::default().with_header_time(Duration::MAX).with_idle_time(Duration::MAX);
     let endpoint = Endpoint::new(support::router());
-    let endpoint = endpoint.with_options(Options { body_time: Duration::MAX, ..Options::default() });
+    let endpoint = endpoint.with_options(EndpointOptions::default().with_body_time(Duration::MAX));
     let server = serve_with(endpoint, options).await;
     let mut raw = Raw::open(server.address).await;
     let request = post(server.address, "", ADD);

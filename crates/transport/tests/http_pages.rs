@@ -6,16 +6,16 @@ mod support;
 
 use http::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 use support::{ADD, Running, SUM, ask, post, router, serve_with};
-use switchboard_transport::http::{Endpoint, Options, Page};
+use switchboard_transport::http::{Endpoint, EndpointOptions, Page};
 use switchboard_transport::server::ServerOptions;
 
 const BROWSER: &str = "accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n";
 
 async fn serve() -> Running {
     let policy = HeaderValue::from_static("default-src 'self'");
-    let options = Options::default()
+    let options = EndpointOptions::default()
         .route("/", Page::new("<p>hello").with_header(CONTENT_SECURITY_POLICY, policy))
-        .route("/small", Page::gzip(&b"(gzip)"[..]));
+        .route("/small", Page::new("<p>small").with_gzip(&b"(gzip)"[..]));
     let endpoint = Endpoint::new(router()).with_options(options);
     serve_with(endpoint, ServerOptions::default()).await
 }
@@ -51,21 +51,30 @@ async fn a_browser_is_shown_the_page_and_everybody_else_calls() {
 }
 
 #[tokio::test]
-async fn a_compressed_page_is_for_who_takes_gzip() {
+async fn a_page_is_sent_compressed_or_plain_as_the_client_accepts() {
     let server = serve().await;
     let get = |encoding: &str| {
         format!("GET /small HTTP/1.1\r\nhost: {}\r\naccept: text/html\r\n{encoding}\r\n", server.address)
     };
-    for encoding in ["", "accept-encoding: gzip, br\r\n", "accept-encoding: *\r\n"] {
+    for (encoding, body, coding) in [
+        ("", "(gzip)", Some("gzip")),
+        ("accept-encoding: gzip, br\r\n", "(gzip)", Some("gzip")),
+        ("accept-encoding: *\r\n", "(gzip)", Some("gzip")),
+        ("accept-encoding: gzip, identity;q=0\r\n", "(gzip)", Some("gzip")),
+        ("accept-encoding: identity\r\n", "<p>small", None),
+        ("accept-encoding: br\r\n", "<p>small", None),
+    ] {
         let page = ask(server.address, get(encoding)).await;
-        assert_eq!((page.status, page.body.as_str()), (200, "(gzip)"), "{encoding:?}");
-        assert_eq!(page.header("content-encoding"), Some("gzip"));
+        assert_eq!((page.status, page.body.as_str()), (200, body), "{encoding:?}");
+        assert_eq!(page.header("content-encoding"), coding, "{encoding:?}");
         assert_eq!(page.header("vary"), Some("accept, accept-encoding"));
         assert!(page.header("content-security-policy").unwrap().starts_with("default-src 'none'"));
     }
-    let refused = ask(server.address, get("accept-encoding: identity\r\n")).await;
-    assert_eq!(refused.status, 406);
-    assert!(refused.body.contains("gzip"), "{}", refused.body);
+    for encoding in ["identity;q=0", "*;q=0"] {
+        let refused = ask(server.address, get(&format!("accept-encoding: {encoding}\r\n"))).await;
+        assert_eq!(refused.status, 406, "{encoding}");
+        assert!(refused.body.contains("gzip or identity"), "{}", refused.body);
+    }
     server.stop().await;
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use support::picks::Picks;
 use support::{ADD, Raw, Running, SUM, ask, by_hyper, post, router, serve, serve_with};
 use switchboard_core::{ErrorObject, Json, Limits, Router, Settings};
-use switchboard_transport::http::{Endpoint, Options};
+use switchboard_transport::http::{Endpoint, EndpointOptions};
 use switchboard_transport::server::ServerOptions;
 
 /// All that the server says to these bytes until it closes the connection, which the last request asks for. Its date is
@@ -38,7 +38,11 @@ fn with_host(request: &str, address: SocketAddr) -> String {
 }
 
 /// Two servers with the same options; the second sends every request to hyper.
-async fn serve_both(options: Options, settings: Settings, server: ServerOptions) -> (Running, Running) {
+async fn serve_both(
+    options: EndpointOptions,
+    settings: Settings,
+    server: ServerOptions,
+) -> (Running, Running) {
     let serve = |settings| {
         let endpoint = Endpoint::new(router()).with_options(options.clone()).with_settings(settings);
         serve_with(endpoint, server.clone())
@@ -50,7 +54,7 @@ async fn serve_both(options: Options, settings: Settings, server: ServerOptions)
 #[tokio::test]
 async fn plain_requests_are_answered_exactly_as_by_hyper() {
     let mut picks = Picks(7);
-    let defaults = (Options::default(), Settings::default(), ServerOptions::default());
+    let defaults = (EndpointOptions::default(), Settings::default(), ServerOptions::default());
     let mut all_options: Vec<_> = std::iter::repeat_with(|| picks.options()).take(29).collect();
     all_options.push(defaults);
     // Several at once to save time; not all, because each conversation takes two sockets.
@@ -64,7 +68,7 @@ async fn plain_requests_are_answered_exactly_as_by_hyper() {
 }
 
 /// Sends the same requests to both servers.
-async fn compare((options, settings, server): (Options, Settings, ServerOptions), seed: usize) {
+async fn compare((options, settings, server): (EndpointOptions, Settings, ServerOptions), seed: usize) {
     let shown = format!("{options:?}, {:?}, {}", settings.limits.frame, server.header_size);
     let (short, long) = serve_both(options, settings, server).await;
     let mut picks = Picks(seed as u64);
@@ -124,8 +128,7 @@ async fn large_answers_between_small_ones_keep_their_order() {
 async fn serve_large(options: ServerOptions) -> Running {
     let large = Json::encode(&"x".repeat(16 << 20)).unwrap();
     let router = Router::builder().method("large", move |(): (), _| Ok::<_, ErrorObject>(large.clone()));
-    let settings =
-        Settings { limits: Limits { reply: 20 << 20, ..Limits::default() }, ..Settings::default() };
+    let settings = Settings::default().with_limits(Limits::default().with_reply(20 << 20));
     let router = router.method("add", |(a, b): (i64, i64), _| Ok::<_, ErrorObject>(a + b));
     serve_with(Endpoint::new(router.build().unwrap()).with_settings(settings), options).await
 }
@@ -133,8 +136,7 @@ async fn serve_large(options: ServerOptions) -> Running {
 // SEC-L-14, SEC-H-05
 #[tokio::test]
 async fn who_does_not_read_a_large_answer_loses_its_connection() {
-    let options =
-        ServerOptions { connections: 1, idle_time: Duration::from_millis(200), ..ServerOptions::default() };
+    let options = ServerOptions::default().with_connections(1).with_idle_time(Duration::from_millis(200));
     let server = serve_large(options).await;
     let mut stalled = Raw::open(server.address).await;
     stalled.send(post(server.address, "", r#"{"jsonrpc":"2.0","method":"large","id":1}"#)).await;
@@ -156,7 +158,7 @@ async fn a_large_answer_is_read_to_its_end() {
 // SEC-H-05
 #[tokio::test]
 async fn only_what_is_no_line_break_begins_another_request() {
-    let options = ServerOptions { header_time: Duration::from_millis(100), ..ServerOptions::default() };
+    let options = ServerOptions::default().with_header_time(Duration::from_millis(100));
     let server = serve_with(Endpoint::new(router()), options).await;
     let mut raw = Raw::open(server.address).await;
     for end in ["\r\n", "\n\r\n", ""] {

@@ -13,7 +13,7 @@ use http::{Response, StatusCode};
 use support::{ADD, Raw, Running, SUM, ask, post_to, serve_with, within};
 use switchboard_core::{Context, Limits, Settings};
 use switchboard_transport::http::{
-    Body, Cors, Endpoint, Guarded, Options, Origins, Route, RouteFuture, tower,
+    Body, Cors, Endpoint, EndpointOptions, Guarded, Origins, Route, RouteFuture, tower,
 };
 use switchboard_transport::server::ServerOptions;
 use tokio::sync::{Notify, mpsc};
@@ -34,9 +34,9 @@ impl Route for Echo {
     }
 }
 
-async fn serve(options: Options) -> Running {
-    let limits = Limits { frame: 1000, ..Limits::default() };
-    let settings = Settings { limits, ..Settings::default() };
+async fn serve(options: EndpointOptions) -> Running {
+    let limits = Limits::default().with_frame(1000);
+    let settings = Settings::default().with_limits(limits);
     let endpoint = Endpoint::new(support::router()).with_options(options).with_settings(settings);
     serve_with(endpoint, ServerOptions::default()).await
 }
@@ -56,7 +56,7 @@ fn app() -> axum::Router {
 
 #[tokio::test]
 async fn a_tower_service_answers_below_its_path_and_calls_stay_where_they_are() {
-    let server = serve(Options::default().route("/*", tower(app()))).await;
+    let server = serve(EndpointOptions::default().route("/*", tower(app()))).await;
     let hello = ask(server.address, fetch(&server, "/app/hello", "")).await;
     assert_eq!((hello.status, hello.body.as_str()), (200, "hello"));
     assert_eq!(hello.header("cache-control"), None, "an application sets its own headers");
@@ -73,7 +73,7 @@ async fn a_tower_service_answers_below_its_path_and_calls_stay_where_they_are() 
 #[tokio::test]
 async fn the_longest_prefix_answers_and_of_equal_paths_the_last() {
     let say = |text: &'static str| tower(axum::Router::new().fallback(move || async move { text }));
-    let options = Options::default()
+    let options = EndpointOptions::default()
         .route("/a/*", say("long"))
         .route("/*", say("short"))
         .route("/a/b", say("first"))
@@ -87,7 +87,7 @@ async fn the_longest_prefix_answers_and_of_equal_paths_the_last() {
 
 #[tokio::test]
 async fn a_route_that_takes_posts_goes_before_calls_at_its_path() {
-    let server = serve(Options::default().route("/rpc", Echo)).await;
+    let server = serve(EndpointOptions::default().route("/rpc", Echo)).await;
     assert_eq!(ask(server.address, post_to(server.address, "/rpc", JSON, "[1]")).await.body, "[1]");
     assert_eq!(ask(server.address, post_to(server.address, "/", JSON, ADD)).await.body, SUM);
     server.stop().await;
@@ -96,7 +96,7 @@ async fn a_route_that_takes_posts_goes_before_calls_at_its_path() {
 // SEC-O-01, SEC-O-02
 #[tokio::test]
 async fn foreign_hosts_and_origins_do_not_reach_a_route() {
-    let server = serve(Options::default().route("/app/*", tower(app())).route("/echo", Echo)).await;
+    let server = serve(EndpointOptions::default().route("/app/*", tower(app())).route("/echo", Echo)).await;
     for path in ["/app/hello", "/echo"] {
         let foreign = format!("GET {path} HTTP/1.1\r\nhost: evil.example\r\n\r\n");
         assert_eq!(ask(server.address, foreign).await.status, 403, "{path}");
@@ -109,7 +109,7 @@ async fn foreign_hosts_and_origins_do_not_reach_a_route() {
 // SEC-O-08
 #[tokio::test]
 async fn responses_of_a_route_have_the_headers_of_every_response() {
-    let server = serve(Options::default().route("/echo", Echo)).await;
+    let server = serve(EndpointOptions::default().route("/echo", Echo)).await;
     let answer = ask(server.address, fetch(&server, "/echo", "")).await;
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
@@ -120,7 +120,7 @@ async fn responses_of_a_route_have_the_headers_of_every_response() {
 #[tokio::test]
 async fn cors_holds_for_routes_too() {
     let origins = Origins::only(["https://app.example"]).unwrap();
-    let options = Options { origins, cors: Some(Cors::default()), ..Options::default() };
+    let options = EndpointOptions::default().with_origins(origins).with_cors(Some(Cors::default()));
     let server = serve(options.route("/app/*", tower(app()))).await;
     let origin = "origin: https://app.example\r\n";
     let answer = ask(server.address, fetch(&server, "/app/hello", origin)).await;
@@ -139,7 +139,7 @@ async fn cors_holds_for_routes_too() {
 
 #[tokio::test]
 async fn bodies_for_routes_are_bounded_by_the_route_and_by_the_limit_of_frames() {
-    let server = serve(Options::default().route("/echo", Echo).route("/app/*", tower(app()))).await;
+    let server = serve(EndpointOptions::default().route("/echo", Echo).route("/app/*", tower(app()))).await;
     assert_eq!(ask(server.address, post_to(server.address, "/echo", JSON, "0123456789")).await.status, 200);
     let refused = ask(server.address, post_to(server.address, "/echo", JSON, "0123456789a")).await;
     assert_eq!((refused.status, refused.header("connection")), (413, Some("close")));
@@ -157,7 +157,7 @@ async fn bodies_for_routes_are_bounded_by_the_route_and_by_the_limit_of_frames()
 
 #[tokio::test]
 async fn a_body_for_a_route_has_to_arrive_in_time() {
-    let options = Options { body_time: Duration::from_millis(50), ..Options::default() };
+    let options = EndpointOptions::default().with_body_time(Duration::from_millis(50));
     let server = serve(options.route("/echo", Echo).route("/app/*", tower(app()))).await;
     for (path, expected) in [("/echo", 408), ("/app/length", 400)] {
         let mut raw = Raw::open(server.address).await;
@@ -182,7 +182,7 @@ async fn shutting_down_waits_for_the_response_of_a_route() {
         }
     };
     let app: axum::Router = axum::Router::new().route("/slow", get(slow));
-    let server = serve(Options::default().route("/slow", tower(app))).await;
+    let server = serve(EndpointOptions::default().route("/slow", tower(app))).await;
     let asked = tokio::spawn(ask(server.address, fetch(&server, "/slow", "")));
     within(begun.recv()).await.unwrap();
     server.handle.shutdown();
@@ -211,7 +211,7 @@ async fn a_service_that_fails_is_500_and_says_nothing_of_why() {
             std::future::ready(Err("a secret"))
         }
     }
-    let server = serve(Options::default().route("/fails", tower(Failing))).await;
+    let server = serve(EndpointOptions::default().route("/fails", tower(Failing))).await;
     let answer = ask(server.address, fetch(&server, "/fails", "")).await;
     assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR.as_u16());
     assert!(answer.body.contains("-32603") && !answer.body.contains("secret"), "{}", answer.body);

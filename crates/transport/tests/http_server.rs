@@ -6,10 +6,10 @@ mod support;
 
 use support::{ADD, Raw, SUM, ask, post, post_to, serve, serve_with};
 use switchboard_core::{Limits, Settings};
-use switchboard_transport::http::{Cors, Endpoint, Options, Origins, StatusMapping};
+use switchboard_transport::http::{Cors, Endpoint, EndpointOptions, Origins, StatusMapping};
 use switchboard_transport::server::ServerOptions;
 
-async fn serve_options(options: Options) -> support::Running {
+async fn serve_options(options: EndpointOptions) -> support::Running {
     serve_with(Endpoint::new(support::router()).with_options(options), ServerOptions::default()).await
 }
 
@@ -46,7 +46,7 @@ async fn a_failed_call_is_answered_with_200_too() {
 // JH-03, JH-22, JH-24, J1-35: in both versions
 #[tokio::test]
 async fn with_the_mapping_of_2008_single_failures_have_a_status_and_batches_do_not() {
-    let server = serve_options(Options { status: StatusMapping::Draft2008, ..Options::default() }).await;
+    let server = serve_options(EndpointOptions::default().with_status(StatusMapping::Draft2008)).await;
     let check = async |body: &str, status: u16| {
         let received = ask(server.address, post(server.address, "", body)).await;
         assert_eq!(received.status, status, "{body}");
@@ -71,7 +71,7 @@ async fn when_there_is_nothing_to_answer_the_body_is_empty() {
     let batch = format!("[{notification},{notification}]");
     for (status, length) in [(204, None), (202, Some("0")), (200, Some("0"))] {
         let nothing_status = http::StatusCode::from_u16(status).unwrap();
-        let server = serve_options(Options { nothing_status, ..Options::default() }).await;
+        let server = serve_options(EndpointOptions::default().with_nothing_status(nothing_status)).await;
         for body in [notification, &batch] {
             let received = ask(server.address, post(server.address, "", body)).await;
             assert_eq!((received.status, &*received.body), (status, ""));
@@ -154,8 +154,8 @@ async fn the_answer_has_a_type_that_is_accepted() {
 // SEC-L-01, SEC-L-20, SEC-H-02
 #[tokio::test]
 async fn a_body_beyond_the_limit_is_413_whether_announced_or_not() {
-    let limits = Limits { frame: 100, ..Limits::default() };
-    let settings = Settings { limits, ..Settings::default() };
+    let limits = Limits::default().with_frame(100);
+    let settings = Settings::default().with_limits(limits);
     let endpoint = Endpoint::new(support::router()).with_settings(settings);
     let server = serve_with(endpoint, ServerOptions::default()).await;
     let address = server.address;
@@ -225,7 +225,9 @@ async fn a_client_that_waits_for_100_continue_gets_it_unless_it_is_refused() {
 #[tokio::test]
 async fn a_page_of_a_listed_origin_is_told_what_it_may_do() {
     let origins = Origins::only(["https://app.example"]).unwrap();
-    let server = serve_options(Options { origins, cors: Some(Cors::default()), ..Options::default() }).await;
+    let server =
+        serve_options(EndpointOptions::default().with_origins(origins).with_cors(Some(Cors::default())))
+            .await;
     let preflight = |origin: &str| {
         format!(
             "OPTIONS /rpc HTTP/1.1\r\nhost: localhost\r\norigin: {origin}\r\n\
@@ -260,9 +262,10 @@ async fn a_page_of_a_listed_origin_is_told_what_it_may_do() {
 
 #[tokio::test]
 async fn with_any_origin_the_answer_is_a_star() {
-    let server =
-        serve_options(Options { origins: Origins::any(), cors: Some(Cors::default()), ..Options::default() })
-            .await;
+    let server = serve_options(
+        EndpointOptions::default().with_origins(Origins::any()).with_cors(Some(Cors::default())),
+    )
+    .await;
     let received = ask(server.address, post(server.address, "origin: https://any.example\r\n", ADD)).await;
     assert_eq!((received.status, received.header("access-control-allow-origin")), (200, Some("*")));
     server.stop().await;

@@ -88,7 +88,7 @@ async fn hosts_and_faults_are_the_same_as_with_http1() {
 async fn an_idle_connection_is_closed() {
     let idle_time = Duration::from_millis(100);
     let server =
-        serve_with(Endpoint::new(router()), ServerOptions { idle_time, ..ServerOptions::default() }).await;
+        serve_with(Endpoint::new(router()), ServerOptions::default().with_idle_time(idle_time)).await;
     let (mut sender, connection) = open(&server).await;
     let response = within(sender.send_request(request(&server.address.to_string(), ADD))).await.unwrap();
     assert_eq!(text(response).await, SUM);
@@ -134,7 +134,7 @@ async fn idle(server: &Running, pings: Option<Duration>) -> u64 {
 #[tokio::test]
 async fn a_connection_that_only_pings_is_closed_like_any_that_is_idle() {
     const PING: u64 = 17;
-    let options = ServerOptions { idle_time: Duration::from_millis(300), ..ServerOptions::default() };
+    let options = ServerOptions::default().with_idle_time(Duration::from_millis(300));
     let server = serve_with(Endpoint::new(router()), options).await;
     let silent = idle(&server, None).await;
     let pinging = idle(&server, Some(Duration::from_millis(10))).await;
@@ -192,4 +192,23 @@ async fn a_shutdown_lets_accepted_streams_finish_and_a_reset_stream_is_cancelled
     assert!(text(response).await.contains("done"));
     within(connection).await.unwrap();
     within(server.task).await.unwrap();
+}
+
+// JH-30; RFC 9113, 3.4
+#[tokio::test]
+async fn a_preface_that_does_not_go_on_as_one_is_refused_and_not_answered_as_http1() {
+    let server = serve().await;
+    for preface in [
+        "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n",
+        "PRI * HTTP/2.0\r\nhost: localhost\r\n\r\n",
+        "PRI * HTTP/2.0\n\nSM\n\n..........",
+        "PRI * HTTP/2.1\r\n\r\nSM\r\n\r\n",
+    ] {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(preface.as_bytes()).await.unwrap();
+        let mut said = Vec::new();
+        let _ = within(stream.read_to_end(&mut said)).await;
+        assert!(!said.starts_with(b"HTTP"), "{preface:?}: {}", String::from_utf8_lossy(&said));
+    }
+    server.stop().await;
 }

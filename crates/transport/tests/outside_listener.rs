@@ -50,7 +50,7 @@ impl Carrier for Pipes {
         let pipes = self.clone();
         Box::pin(async move {
             let name = url.text().unwrap();
-            let nothing = || DialError::Unreachable(format!("nothing listens on {name}"));
+            let nothing = || DialError::Unreachable(format!("nothing is listening on {name}"));
             let stream = pipes.open(name).await.ok_or_else(nothing)?;
             let options = setup.stream_options(Framing::Lines);
             let halves = tokio::io::split(stream);
@@ -85,7 +85,7 @@ impl Accepted for Pipe {
     }
 
     fn serve(self: Box<Self>, permit: ConnectionPermit) -> BoxFuture<'static, ()> {
-        let options = stream::Options::new(Framing::Lines).within(&permit);
+        let options = stream::StreamOptions::new(Framing::Lines).within(&permit);
         let (halves, service) = (tokio::io::split(self.0), Arc::clone(permit.service()));
         let connection = stream::connection(halves, service, Origin::new("pipe"), &options);
         Box::pin(async move { permit.run(connection).await })
@@ -122,11 +122,11 @@ async fn start(options: ServerOptions, drain_time: Duration) -> Running {
         .build()
         .unwrap();
     let pipes = Pipes::default();
-    let limits = Limits { drain_time, ..Limits::default() };
+    let limits = Limits::default().with_drain_time(drain_time);
     let mut server = Server::new(router)
         .with_carrier(pipes.clone())
         .with_options(options)
-        .with_settings(Settings { limits, ..Settings::default() });
+        .with_settings(Settings::default().with_limits(limits));
     server.listen("pipe:here").await.unwrap();
     assert_eq!(server.urls().collect::<Vec<_>>(), ["pipe:here"]);
     let handle = server.handle();
@@ -157,7 +157,7 @@ async fn calls_are_answered_over_it() {
 
 #[tokio::test]
 async fn its_connections_are_counted_and_one_too_many_is_refused_with_an_error() {
-    let options = ServerOptions { connections: 1, ..ServerOptions::default() };
+    let options = ServerOptions::default().with_connections(1);
     let server = start(options, LONG).await;
     let first = server.connect().await;
     assert_eq!(first.call::<(usize, String)>("length", ["abc"]).await.unwrap().0, 3);
@@ -218,7 +218,7 @@ async fn a_call_that_takes_longer_than_the_drain_time_is_cancelled() {
 
 #[tokio::test]
 async fn its_long_messages_count_against_the_budget_of_the_server() {
-    let options = ServerOptions { buffers: 300 << 10, ..ServerOptions::default() };
+    let options = ServerOptions::default().with_buffers(200 << 10);
     let server = start(options, LONG).await;
     let length = async |text: String| {
         let peer = server.connect().await;

@@ -7,7 +7,7 @@ mod support;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use support::within;
-use switchboard_core::reconnect::{ReconnectingPeer, State};
+use switchboard_core::reconnect::{ConnectionState, ReconnectingPeer};
 use switchboard_core::{CallError, ErrorObject, Router};
 use switchboard_transport::server::{Handle, Server};
 use switchboard_transport::{DialError, connect, reconnect};
@@ -53,7 +53,7 @@ async fn a_client_waits_for_a_server_that_is_not_there_yet_and_for_the_next_one(
     let url = socket();
     let client = reconnect(&url).unwrap();
     let mut watch = client.watch();
-    while !matches!(watch.state(), State::Waiting { .. }) {
+    while !matches!(watch.state(), ConnectionState::Waiting { .. }) {
         within(watch.next()).await.unwrap();
     }
     for _ in 0..2 {
@@ -97,15 +97,15 @@ async fn what_another_attempt_cannot_mend_is_told_from_what_it_can() {
         assert_eq!(error.is_permanent(), is_permanent, "{url}");
     };
     check("exec:no-such-program --at all", true, "was not found").await;
-    check("exec:/", true, "did not start").await;
-    check("exec:'a", true, "has no end").await;
+    check("exec:/", true, "cannot start").await;
+    check("exec:'a", true, "unclosed").await;
     check(&answering("HTTP/1.1 401 Unauthorized\r\n\r\n").await, true, "401").await;
     check(&answering("HTTP/1.1 404 Not Found\r\n\r\n").await, true, "404").await;
     check(&answering("HTTP/1.1 503 Service Unavailable\r\n\r\n").await, false, "503").await;
     check(&answering("").await, false, "closed the connection").await;
-    check(&socket(), false, "nothing listens").await;
+    check(&socket(), false, "nothing is listening").await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("tcp://{}", listener.local_addr().unwrap());
     drop(listener);
-    check(&url, false, "nothing listens").await;
+    check(&url, false, "nothing is listening").await;
 }

@@ -1,5 +1,5 @@
 //! Event streams, served and read: SSE-01 to SSE-08, LLM-01 to LLM-08, JH-27.
-#![cfg(feature = "http")]
+#![cfg(all(feature = "http", feature = "__internals"))]
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod support;
@@ -13,13 +13,13 @@ use http::{Method as HttpMethod, Request, Response};
 use http_body_util::{BodyExt, Full};
 use support::{Raw, Running, ask, post, serve_with, within};
 use switchboard_core::{
-    CallError, Code, Context, ErrorObject, Json, Limits, Method, Peer, Reply, ReplyFuture, Router, Settings,
-    service_fn,
+    CallError, Code, Context, ErrorObject, Json, Limits, Method, MethodDescription, Peer, Reply, ReplyFuture,
+    Router, Schemas, Settings, service_fn,
 };
-use switchboard_transport::http::sse::{Parser, Piece};
-use switchboard_transport::http::{Body, Client, ClientOptions, Endpoint, Get, Options, Origins};
+use switchboard_transport::http::{Body, Client, Endpoint, EndpointOptions, Get, HttpClientOptions, Origins};
+use switchboard_transport::internals::sse::{Parser, Piece};
 use switchboard_transport::server::ServerOptions;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tower_service::Service as _;
 
 /// Tells when it is dropped.
@@ -29,6 +29,10 @@ impl Drop for Alarm {
     fn drop(&mut self) {
         let _ = self.0.send("dropped");
     }
+}
+
+fn safe(_: &mut Schemas) -> MethodDescription {
+    MethodDescription::default().safe()
 }
 
 fn router(alarm: &mpsc::UnboundedSender<&'static str>) -> Router {
@@ -44,7 +48,7 @@ fn router(alarm: &mpsc::UnboundedSender<&'static str>) -> Router {
             cx.peer().notify("progress", [2]).await?;
             Ok::<_, CallError>("done")
         })
-        .add(Method::stream("count", |(to,): (u32,), _| stream::iter(1..=to)))
+        .add(Method::stream("count", |(to,): (u32,), _| stream::iter(1..=to)).described(safe))
         .add(Method::stream("wait", move |_: Json, _| {
             let alarm = Alarm(alarm.clone());
             stream::iter([1]).chain(stream::pending()).inspect(move |_| _ = &alarm)
@@ -54,10 +58,10 @@ fn router(alarm: &mpsc::UnboundedSender<&'static str>) -> Router {
         .unwrap()
 }
 
-async fn serve(options: Options) -> (Running, mpsc::UnboundedReceiver<&'static str>) {
+async fn serve(options: EndpointOptions) -> (Running, mpsc::UnboundedReceiver<&'static str>) {
     let (alarm, dropped) = mpsc::unbounded_channel();
-    let limits = Limits { drain_time: Duration::from_millis(400), ..Limits::default() };
-    let settings = Settings { limits, ..Settings::default() };
+    let limits = Limits::default().with_drain_time(Duration::from_millis(400));
+    let settings = Settings::default().with_limits(limits);
     let endpoint = Endpoint::new(router(&alarm)).with_options(options).with_settings(settings);
     (serve_with(endpoint, ServerOptions::default()).await, dropped)
 }
@@ -178,8 +182,8 @@ async fn nothing_is_pulled_while_nobody_reads_and_a_reader_that_goes_away_cancel
     assert!(once > 0 && once < 2000 && *pulled.lock().unwrap() == once, "{once}");
 
     for http2 in [false, true] {
-        let (server, mut dropped) = serve(Options::default()).await;
-        let options = ClientOptions { http2, ..ClientOptions::default() };
+        let (server, mut dropped) = serve(EndpointOptions::default()).await;
+        let options = HttpClientOptions::default().with_http2(http2);
         let peer = Peer::new(Client::with_options(&server.url(), options).unwrap());
         let mut items = within(peer.stream::<i64>("wait", ())).await.unwrap();
         assert_eq!(within(items.next()).await, Some(Ok(1)));
@@ -192,8 +196,8 @@ async fn nothing_is_pulled_while_nobody_reads_and_a_reader_that_goes_away_cancel
 #[tokio::test]
 async fn many_items_arrive_in_order_over_both_versions_of_http() {
     for http2 in [false, true] {
-        let (server, _) = serve(Options::default()).await;
-        let options = ClientOptions { http2, ..ClientOptions::default() };
+        let (server, _) = serve(EndpointOptions::default()).await;
+        let options = HttpClientOptions::default().with_http2(http2);
         let peer = Peer::new(Client::with_options(&server.url(), options).unwrap());
         let items = within(peer.stream::<u32>("count", [10_000])).await.unwrap();
         let items: Vec<_> = within(items.map(Result::unwrap).collect()).await;
@@ -209,7 +213,7 @@ async fn many_items_arrive_in_order_over_both_versions_of_http() {
 
 #[tokio::test]
 async fn a_client_is_told_errors_and_hears_notifications() {
-    let (server, _) = serve(Options::default()).await;
+    let (server, _) = serve(EndpointOptions::default()).await;
     let (heard, mut notifications) = mpsc::unbounded_channel();
     let service = service_fn(move |call| {
         heard.send(format!("{} {}", call.method, call.params.as_ref().unwrap())).unwrap();
@@ -240,7 +244,8 @@ async fn status(server: &Running, request: String) -> u16 {
 // JH-27, SEC-O-02
 #[tokio::test]
 async fn a_get_calls_only_for_those_who_may() {
-    let (server, _) = serve(Options::default()).await;
+    let get = Get::safe(&router(&mpsc::unbounded_channel().0).describe());
+    let (server, _) = serve(EndpointOptions::default().with_get(get)).await;
     let get = |query: &str, headers: &str| on_path(&server, &HttpMethod::GET, query, headers);
     let query = "?method=count&to=1";
     assert_eq!(status(&server, get(query, "")).await, 200);
@@ -248,6 +253,18 @@ async fn a_get_calls_only_for_those_who_may() {
     assert_eq!(status(&server, get(query, "sec-fetch-site: cross-site\r\n")).await, 403);
     assert_eq!(status(&server, get(query, "sec-fetch-site: same-site\r\n")).await, 403);
     assert_eq!(status(&server, get(query, "origin: http://evil.example\r\n")).await, 403);
+    // `add` and `unknown` are not marked safe, nor is the method without a name.
+    for query in ["?method=add&a=1&b=2", "?method=unknown", "?method=", "?method", "?method=add&method=count"]
+    {
+        let refused = ask(server.address, get(query, "")).await;
+        assert_eq!(refused.status, 403, "{query}");
+        assert!(
+            refused.body.contains("not marked safe") && refused.body.contains("POST"),
+            "{}",
+            refused.body
+        );
+    }
+    assert_eq!(status(&server, get("?method=count&to=1&method=add", "")).await, 400);
     assert_eq!(status(&server, get(query, "accept: application/json\r\n")).await, 406);
     assert_eq!(status(&server, get("?to=1", "")).await, 400);
     assert_eq!(status(&server, get("?method=%zz", "")).await, 400);
@@ -262,21 +279,22 @@ async fn a_get_calls_only_for_those_who_may() {
 
     let get = Get::only(["count"]);
     let origins = Origins::only(["https://a.example"]).unwrap();
-    let (server, _) = serve(Options { get, origins, ..Options::default() }).await;
+    let (server, _) = serve(EndpointOptions::default().with_get(get).with_origins(origins)).await;
     let get = |query: &str, headers: &str| on_path(&server, &HttpMethod::GET, query, headers);
     assert_eq!(status(&server, get(query, "")).await, 200);
     assert_eq!(status(&server, get("?method=add&a=1&b=2", "")).await, 403);
     let allowed = "sec-fetch-site: cross-site\r\norigin: https://a.example\r\n";
     assert_eq!(status(&server, get(query, allowed)).await, 200);
     server.stop().await;
-    let (server, _) = serve(Options { get: Get::only([""; 0]), ..Options::default() }).await;
+    // By default nothing is called by GET, on a loopback address neither.
+    let (server, _) = serve(EndpointOptions::default()).await;
     assert_eq!(status(&server, on_path(&server, &HttpMethod::GET, query, "")).await, 405);
     server.stop().await;
 }
 
 #[tokio::test]
 async fn a_call_by_post_stands_in_the_query_or_in_the_body() {
-    let (server, _) = serve(Options::default()).await;
+    let (server, _) = serve(EndpointOptions::default()).await;
     let check = async |query: &str, headers: &str, body: &str, expected: u16| {
         let length = format!("{headers}content-length: {}\r\n", body.len());
         let request = on_path(&server, &HttpMethod::POST, query, &length) + body;
@@ -295,7 +313,7 @@ async fn a_call_by_post_stands_in_the_query_or_in_the_body() {
 
 #[tokio::test]
 async fn a_server_that_stops_ends_its_streams_with_an_error() {
-    let (server, _) = serve(Options::default()).await;
+    let (server, _) = serve(EndpointOptions::default()).await;
     let peer = switchboard_transport::http::connect(&server.url()).unwrap();
     let mut items = within(peer.stream::<i64>("wait", ())).await.unwrap();
     assert_eq!(within(items.next()).await, Some(Ok(1)));
@@ -306,9 +324,51 @@ async fn a_server_that_stops_ends_its_streams_with_an_error() {
     within(server.task).await.unwrap();
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_stream_ends_when_shutdown_is_requested_and_a_call_under_way_is_answered_first() {
+    let (alarm, mut dropped) = mpsc::unbounded_channel();
+    let release = Arc::new(Notify::new());
+    let released = Arc::clone(&release);
+    let slow = Router::builder().async_method("slow", move |(): (), _| {
+        let released = Arc::clone(&released);
+        async move {
+            released.notified().await;
+            Ok::<_, ErrorObject>("done")
+        }
+    });
+    let endpoint = Endpoint::mounted(slow.mount("s.", router(&alarm)).build().unwrap());
+    let mut stream = request(&mut endpoint.clone(), &call("s.wait", "[]")).await.into_body();
+    assert!(piece(&mut stream).await.contains("\"result\":1"));
+    let mut call = request(&mut endpoint.clone(), &call("slow", "[]")).await.into_body();
+    let before = tokio::time::Instant::now();
+    endpoint.handle().shutdown();
+    // The error, then the end; the clock does not move for it.
+    let last = piece(&mut stream).await;
+    assert!(last.contains("-32006") && last.ends_with("data: [DONE]\n\n"), "{last}");
+    assert!(stream.frame().await.is_none());
+    assert_eq!(dropped.recv().await, Some("dropped"), "the method's stream is dropped");
+    release.notify_one();
+    let answered = piece(&mut call).await;
+    assert!(answered.contains("\"done\"") && answered.ends_with("data: [DONE]\n\n"), "{answered}");
+    assert_eq!(before.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_not_answered_gets_the_drain_time_and_no_more() {
+    let never = Router::builder()
+        .async_method("never", |(): (), _| std::future::pending::<Result<(), ErrorObject>>())
+        .build();
+    let mut endpoint = Endpoint::mounted(never.unwrap());
+    let mut body = request(&mut endpoint, &call("never", "[]")).await.into_body();
+    endpoint.handle().shutdown();
+    let before = tokio::time::Instant::now();
+    assert!(piece(&mut body).await.contains("-32006"));
+    assert_eq!(before.elapsed(), Duration::from_millis(8750));
+}
+
 #[tokio::test]
 async fn the_head_is_sent_before_there_is_an_item() {
-    let (server, _) = serve(Options::default()).await;
+    let (server, _) = serve(EndpointOptions::default()).await;
     let mut raw = Raw::open(server.address).await;
     raw.send(post(server.address, "accept: text/event-stream\r\n", &call("wait", "[]"))).await;
     let head = raw.response().await.unwrap();

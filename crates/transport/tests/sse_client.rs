@@ -12,7 +12,7 @@ use switchboard_core::{
     CallError, Code, Context, ErrorObject, Json, Method, Peer, Reply, ReplyFuture, Request, Router,
     service_fn,
 };
-use switchboard_transport::http::{Client, ClientOptions, Endpoint, connect};
+use switchboard_transport::http::{Client, Endpoint, HttpClientOptions, connect};
 use switchboard_transport::server::ServerOptions;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Notify;
@@ -62,7 +62,7 @@ async fn watch(request: Request<Json>) -> Vec<String> {
 async fn progress_arrives_before_the_result_over_both_versions_of_http() {
     let server = serve(router()).await;
     for http2 in [false, true] {
-        let options = ClientOptions { http2, ..ClientOptions::default() };
+        let options = HttpClientOptions::default().with_http2(http2);
         let peer = Peer::new(Client::with_options(&server.url(), options).unwrap());
         assert_eq!(watch(peer.call("build", ())).await, ["10", "50", "100", "true"]);
         assert!(!within(peer.call::<bool>("build", ())).await.unwrap(), "nobody asked for it");
@@ -234,9 +234,8 @@ async fn a_stream_ends_with_done_or_cleanly_after_an_item() {
 
 #[tokio::test]
 async fn a_collected_answer_has_a_limit() {
-    let options = |reply| ClientOptions {
-        limits: switchboard_core::Limits { reply, ..Default::default() },
-        ..ClientOptions::default()
+    let options = |reply| {
+        HttpClientOptions::default().with_limits(switchboard_core::Limits::default().with_reply(reply))
     };
     // What is around the results is not counted, up to 64 KiB.
     let text: String = std::iter::repeat_n(item(1), 40 << 10).collect();

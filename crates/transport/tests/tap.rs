@@ -11,7 +11,7 @@ use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use support::{Running, within};
 use switchboard_core::{Direction, ErrorObject, Method, Peer, Router, Settings, Tap, Wire};
 use switchboard_transport::Dial;
-use switchboard_transport::http::{Client, ClientOptions, Endpoint, Options, Page};
+use switchboard_transport::http::{Client, Endpoint, EndpointOptions, HttpClientOptions, Page};
 use switchboard_transport::server::{Server, ServerOptions};
 
 type Seen = Arc<Mutex<Vec<(Direction, String)>>>;
@@ -43,7 +43,7 @@ async fn each_message_is_seen_once_in_its_direction() {
         let (tap, messages, carrier) = tap();
         let mut headers = HeaderMap::new();
         headers.insert(AUTHORIZATION, HeaderValue::from_static("Bearer secret"));
-        let settings = Settings { tap: Some(tap), ..Settings::default() };
+        let settings = Settings::default().with_tap(Some(tap));
         let dial = Dial::new(&url).unwrap().with_settings(settings).with_headers(headers);
         let peer = dial.connect().await.unwrap();
         assert_eq!(peer.call::<i64>("add", [2, 3]).await.unwrap(), 5);
@@ -78,8 +78,8 @@ async fn tapped_server() -> (Running, Seen) {
     let router = Router::builder()
         .method("add", |(a, b): (i64, i64), _| Ok::<_, ErrorObject>(a + b))
         .add(Method::stream("count", |(to,): (u32,), _| stream::iter(1..=to)));
-    let settings = Settings { tap: Some(tap), ..Settings::default() };
-    let options = Options::default().route("/page", Page::new("<p>hello"));
+    let settings = Settings::default().with_tap(Some(tap));
+    let options = EndpointOptions::default().route("/page", Page::new("<p>hello"));
     let endpoint = Endpoint::new(router.build().unwrap()).with_options(options).with_settings(settings);
     (support::serve_with(endpoint, ServerOptions::default()).await, seen)
 }
@@ -97,7 +97,7 @@ fn told(seen: &Seen) -> Vec<String> {
 async fn a_server_shows_each_request_and_response_over_both_versions_of_http() {
     let (server, seen) = tapped_server().await;
     for http2 in [false, true] {
-        let options = ClientOptions { http2, ..ClientOptions::default() };
+        let options = HttpClientOptions::default().with_http2(http2);
         let peer = Peer::new(Client::with_options(&server.url(), options).unwrap());
         assert_eq!(within(peer.call::<i64>("add", [2, 3])).await, Ok(5));
         let expected = [

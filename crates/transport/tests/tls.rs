@@ -10,14 +10,17 @@ use std::time::Duration;
 
 use certificates::Authority;
 use rcgen::date_time_ymd;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use support::{ADD, Raw, ask, post, within};
 use switchboard_core::{CallError, Context, ErrorObject, Peer, Router};
-use switchboard_transport::http::{Client, ClientOptions};
+use switchboard_transport::http::{Client, HttpClientOptions};
 use switchboard_transport::server::{Handle, Server, ServerOptions};
 use switchboard_transport::tls::{
     CallerProof, ClientFiles, ClientTls, PeerCertificate, ServerFiles, ServerTls, TlsError, Trust,
 };
 use switchboard_transport::{Dial, DialError};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinHandle;
 
 struct Running {
@@ -78,7 +81,7 @@ async fn calls_go_over_tls_in_either_version_of_http() {
     let authority = Authority::new();
     let server = Running::with(authority.server()).await;
     for http2 in [false, true] {
-        let options = ClientOptions { http2, tls: Some(authority.client(None)), ..ClientOptions::default() };
+        let options = HttpClientOptions::default().with_http2(http2).with_tls(Some(authority.client(None)));
         let peer = Peer::new(Client::with_options(&server.url, options).unwrap());
         let who: (String, Option<(String, Vec<String>)>) = peer.call("who", ()).await.unwrap();
         assert_eq!(who, ("https".to_owned(), None));
@@ -92,7 +95,7 @@ async fn calls_go_over_tls_in_either_version_of_http() {
 #[tokio::test]
 async fn a_callers_certificate_is_in_the_context_of_its_calls() {
     let authority = Authority::new();
-    let files = ServerFiles { client_ca: Some(authority.file("ca.pem")), ..authority.server() };
+    let files = authority.server().with_client_ca(Some(authority.file("ca.pem")));
     let server = Running::with(files).await;
     let alice = authority.issue("alice", &["alice.example"], |_| ());
     let peer = server.peer(authority.client(Some(alice))).await;
@@ -105,7 +108,7 @@ async fn a_callers_certificate_is_in_the_context_of_its_calls() {
     let other = Authority::new();
     let mallory = other.issue("mallory", &["alice.example"], |_| ());
     let error = complaint(server.add(authority.client(Some(mallory))).await);
-    assert!(error.contains("does not accept our client certificate"), "{error}");
+    assert!(error.contains("rejected our client certificate"), "{error}");
     server.stop().await;
 }
 
@@ -128,7 +131,7 @@ async fn told(url: &str, authority: &Authority, text: &str) -> String {
 #[tokio::test]
 async fn a_caller_without_a_certificate_is_told_every_time_that_it_needs_one() {
     let authority = Authority::new();
-    let files = ServerFiles { client_ca: Some(authority.file("ca.pem")), ..authority.server() };
+    let files = authority.server().with_client_ca(Some(authority.file("ca.pem")));
     let mut server = Server::new(support::router()).with_tls(ServerTls::load(files).unwrap());
     for scheme in ["https", "wss", "tls"] {
         server.listen(&format!("{scheme}://127.0.0.1:0")).await.unwrap();
@@ -151,7 +154,7 @@ async fn a_caller_without_a_certificate_is_told_every_time_that_it_needs_one() {
 async fn where_a_certificate_is_optional_a_caller_without_one_is_nobody() {
     let authority = Authority::new();
     let client_ca = Some(authority.file("ca.pem"));
-    let files = ServerFiles { client_ca, proof: CallerProof::Optional, ..authority.server() };
+    let files = authority.server().with_client_ca(client_ca).with_proof(CallerProof::Optional);
     let server = Running::with(files).await;
     let peer = server.peer(authority.client(None)).await;
     let who: (String, Option<(String, Vec<String>)>) = peer.call("who", ()).await.unwrap();
@@ -172,7 +175,7 @@ async fn the_usual_mistakes_are_told_in_plain_words() {
         server.stop().await;
     };
     let here = &["127.0.0.1"];
-    check(&["a.example"], |_| (), &authority, "is not for 127.0.0.1 but for a.example").await;
+    check(&["a.example"], |_| (), &authority, "is for a.example, not for 127.0.0.1").await;
     let expired: Change = |params| params.not_after = date_time_ymd(2001, 1, 1);
     check(here, expired, &authority, "has expired").await;
     let early: Change = |params| params.not_before = date_time_ymd(2999, 1, 1);
@@ -185,13 +188,11 @@ async fn whoever_trusts_anybody_or_names_the_server_gets_through() {
     let authority = Authority::new();
     let (certificate, key) = authority.issue("server", &["a.example"], |_| ());
     let server = Running::with(ServerFiles::new(certificate, key)).await;
-    let anybody = ClientFiles { trust: Trust::Anybody, ..ClientFiles::default() };
+    let anybody = ClientFiles::default().with_trust(Trust::Anybody);
     assert_eq!(server.add(ClientTls::load(&anybody).unwrap()).await, Ok(5));
-    let named = ClientFiles {
-        trust: Trust::Authority(authority.file("ca.pem")),
-        server_name: Some("a.example".to_owned()),
-        ..ClientFiles::default()
-    };
+    let named = ClientFiles::default()
+        .with_trust(Trust::Authority(authority.file("ca.pem")))
+        .with_server_name(Some("a.example".to_owned()));
     assert_eq!(server.add(ClientTls::load(&named).unwrap()).await, Ok(5));
     server.stop().await;
 }
@@ -209,7 +210,7 @@ async fn plain_text_at_a_tls_port_and_the_reverse_are_told_apart() {
     let url = plain.url().replace("http://", "https://");
     let peer = Dial::new(&url).unwrap().with_tls(authority.client(None)).connect().await.unwrap();
     let error = complaint(within(peer.call("add", [2, 3]).into_future()).await);
-    assert!(error.contains("does not speak TLS at this port"), "{error}");
+    assert!(error.contains("does not use TLS on this port"), "{error}");
     plain.stop().await;
 }
 
@@ -240,7 +241,7 @@ async fn a_handshake_that_does_not_come_holds_a_slot_only_so_long() {
     let authority = Authority::new();
     let tls = ServerTls::load(authority.server()).unwrap();
     let header_time = Duration::from_millis(50);
-    let options = ServerOptions { connections: 1, header_time, ..ServerOptions::default() };
+    let options = ServerOptions::default().with_connections(1).with_header_time(header_time);
     let server = Running::start(tls, options).await;
     for begun in [&b""[..], &[22], &[22, 3, 1, 2, 0]] {
         let mut silent = Raw::open(server.address()).await;
@@ -270,12 +271,12 @@ fn what_is_wrong_with_a_file_is_said() {
         let error = ServerTls::load(files).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     };
-    check(ServerFiles { certificate: authority.file("none.pem"), ..files.clone() }, "cannot read");
-    check(ServerFiles { certificate: files.key.clone(), ..files.clone() }, "holds no certificate");
-    check(ServerFiles { key: files.certificate.clone(), ..files.clone() }, "holds no private key");
+    check(files.clone().with_certificate(authority.file("none.pem")), "cannot read");
+    check(files.clone().with_certificate(files.key.clone()), "contains no usable certificate");
+    check(files.clone().with_key(files.certificate.clone()), "contains no usable private key");
     let (_, key) = authority.issue("other", &["a.example"], |_| ());
-    check(ServerFiles { key, ..files.clone() }, "is not that of the certificate");
-    check(ServerFiles { client_ca: Some(files.key.clone()), ..files }, "holds no certificate");
+    check(files.clone().with_key(key), "does not belong to the certificate");
+    check(files.clone().with_client_ca(Some(files.key)), "contains no usable certificate");
 }
 
 #[tokio::test]
@@ -289,7 +290,7 @@ async fn a_url_for_tls_needs_a_certificate() {
 #[tokio::test]
 async fn a_handshake_that_does_not_come_to_its_end_is_closed() {
     let authority = Authority::new();
-    let options = ServerOptions { header_time: Duration::from_millis(100), ..ServerOptions::default() };
+    let options = ServerOptions::default().with_header_time(Duration::from_millis(100));
     let server = Running::start(ServerTls::load(authority.server()).unwrap(), options).await;
     // Nothing; the first byte; a record that announces more than it has.
     for sent in [&b""[..], &[22], &[22, 3, 1, 2, 0, 1, 0]] {
@@ -298,5 +299,29 @@ async fn a_handshake_that_does_not_come_to_its_end_is_closed() {
         assert!(raw.is_closed().await, "{sent:?}");
     }
     assert_eq!(server.add(authority.client(None)).await, Ok(5));
+    server.stop().await;
+}
+
+// RFC 9113, 3.2 and 3.4
+#[tokio::test]
+async fn where_http2_was_agreed_on_nothing_is_answered_as_http1() {
+    let authority = Authority::new();
+    let server = Running::with(authority.server()).await;
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(authority.file("ca.pem")).unwrap()).unwrap();
+    let provider = std::sync::Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let mut config = config.unwrap().with_root_certificates(roots).with_no_client_auth();
+    for (protocol, is_answered) in [("http/1.1", true), ("h2", false)] {
+        config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
+        let connector = tokio_rustls::TlsConnector::from(std::sync::Arc::new(config.clone()));
+        let tcp = tokio::net::TcpStream::connect(server.address()).await.unwrap();
+        let mut tls = connector.connect("127.0.0.1".try_into().unwrap(), tcp).await.unwrap();
+        tls.write_all(post(server.address(), "connection: close\r\n", ADD).as_bytes()).await.unwrap();
+        let mut said = Vec::new();
+        let _ = within(tls.read_to_end(&mut said)).await;
+        assert_eq!(said.starts_with(b"HTTP/1.1 200"), is_answered, "{protocol}");
+        assert_eq!(said.starts_with(b"HTTP"), is_answered, "{protocol}");
+    }
     server.stop().await;
 }

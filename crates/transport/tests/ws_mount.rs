@@ -13,7 +13,7 @@ use axum::middleware::{self, Next};
 use support::{ADD, ask, post_to, within};
 use switchboard_core::{Context, ErrorObject, Origin, Router, Settings};
 use switchboard_transport::http::Endpoint;
-use switchboard_transport::ws::{ClientOptions, connect};
+use switchboard_transport::ws::{WebSocketClientOptions, connect};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -39,7 +39,7 @@ async fn a_mounted_endpoint_upgrades_and_keeps_the_headers() {
         .unwrap();
     let endpoint = Endpoint::mounted(router);
     let (address, _stop, _) = serve(axum::Router::new().route_service("/here", endpoint)).await;
-    let mut options = ClientOptions::default();
+    let mut options = WebSocketClientOptions::default();
     options.headers.insert("authorization", "Bearer abc".parse().unwrap());
     let nothing = Arc::new(Router::builder().build().unwrap());
     let url = format!("ws://{address}/here");

@@ -1,37 +1,37 @@
-/** What a server that keeps to the rules does with a message that does not, and whether one did. */
+/** How a server should answer a message that breaks a rule, and whether it did. */
 
 import { type Incoming, readMessage } from '../rpc/message.js';
 
 /** What should come back. */
 export type Expectation =
-  /** One error with one of these codes; the identifier as JSON text, where only one is right. */
+  /** One error with one of these codes; the ids as JSON text, where only some are right. */
   | { readonly kind: 'error'; readonly codes: readonly number[]; readonly ids?: readonly string[] }
   /** A list with as many errors of this code. */
   | { readonly kind: 'errors'; readonly code: number; readonly count: number }
-  /** A list with an answer to each of these identifiers, in any order. */
+  /** A list with a response for each of these ids, in any order. */
   | { readonly kind: 'answers'; readonly ids: readonly string[] }
-  /** One answer, whatever it is, with this identifier. */
+  /** One response of any kind, with this id. */
   | { readonly kind: 'answer'; readonly id: string }
-  /** Nothing at all. */
+  /** No answer. */
   | { readonly kind: 'nothing' };
 
-/** Whether the server did right, in words. */
+/** Whether the answer is as expected, and why. */
 export interface Verdict {
   readonly isRight: boolean;
   readonly text: string;
 }
 
-/** Looks at what came back; an empty text means that nothing did. */
+/** Compares the answer with what is expected; an empty text means no answer. */
 export function judge(expected: Expectation, received: string): Verdict {
   if (received.trim() === '') {
     return expected.kind === 'nothing'
-      ? right('The server said nothing, as it should.')
-      : wrong(`The server said nothing; ${wish(expected)} was due.`);
+      ? right('The server did not answer, as expected.')
+      : wrong(`The server did not answer. Expected: ${wish(expected)}.`);
   }
   const message = readMessage(received);
-  if (expected.kind === 'nothing') return wrong('The server answered, though nothing may be answered here.');
+  if (expected.kind === 'nothing') return wrong('The server answered, but this message must not be answered.');
   if (message.kind === 'batch') return judgeList(expected, message.entries);
-  if (message.kind !== 'response') return wrong('What came back is no response object.');
+  if (message.kind !== 'response') return wrong('The answer is not a response object.');
   return judgeOne(expected, message);
 }
 
@@ -39,20 +39,22 @@ function judgeOne(expected: Expectation, message: Incoming & { kind: 'response' 
   const code = message.error?.code;
   switch (expected.kind) {
     case 'error':
-      if (!message.error) return wrong('The server took it for a good request.');
+      if (!message.error) return wrong('The server accepted it as a valid request.');
       if (code === undefined || !expected.codes.includes(code)) {
-        return wrong(`The server answered with the code ${code ?? 'missing'}; ${wish(expected)} was due.`);
+        return wrong(
+          `The server returned ${code === undefined ? 'an error without a code' : `the code ${code}`}. Expected: ${wish(expected)}.`,
+        );
       }
       if (expected.ids && !expected.ids.includes(message.id)) {
-        return wrong(`The code is right, but the identifier is ${message.id} instead of ${expected.ids.join(' or ')}.`);
+        return wrong(`The code is correct, but the id is ${message.id} instead of ${expected.ids.join(' or ')}.`);
       }
-      return right(`The server answered with ${code}, as it should.`);
+      return right(`The server returned ${code}, as expected.`);
     case 'answer':
       return message.id === expected.id
-        ? right(`The server answered with the identifier ${message.id}, as it was sent.`)
-        : wrong(`The identifier came back as ${message.id} instead of ${expected.id}.`);
+        ? right(`The server answered with the id ${message.id}, exactly as sent.`)
+        : wrong(`The id came back as ${message.id} instead of ${expected.id}.`);
     default:
-      return wrong(`One object came back; ${wish(expected)} was due.`);
+      return wrong(`The server returned a single object. Expected: ${wish(expected)}.`);
   }
 }
 
@@ -61,31 +63,31 @@ function judgeList(expected: Expectation, entries: readonly Incoming[]): Verdict
   if (expected.kind === 'errors') {
     const good = responses.filter((response) => response.error?.code === expected.code).length;
     return good === expected.count && entries.length === expected.count
-      ? right(`Each entry was answered with ${expected.code}, as it should.`)
-      : wrong(`${entries.length} entries came back, ${good} of them with ${expected.code}; ${wish(expected)} was due.`);
+      ? right(`The server returned ${expected.code} for each entry, as expected.`)
+      : wrong(`The server returned ${entries.length} entries, ${good} of them with ${expected.code}. Expected: ${wish(expected)}.`);
   }
   if (expected.kind === 'answers') {
     const ids = responses.map((response) => response.id).sort();
     return JSON.stringify(ids) === JSON.stringify([...expected.ids].sort())
-      ? right('Each call was answered, and nothing else.')
-      : wrong(`The identifiers that came back are ${ids.join(', ')} instead of ${expected.ids.join(', ')}.`);
+      ? right('The server answered each call, and nothing else.')
+      : wrong(`The ids that came back are ${ids.join(', ')} instead of ${expected.ids.join(', ')}.`);
   }
-  return wrong(`A list came back; ${wish(expected)} was due.`);
+  return wrong(`The server returned an array. Expected: ${wish(expected)}.`);
 }
 
-/** What is due, in words. */
+/** What is expected, in words. */
 export function wish(expected: Expectation): string {
   switch (expected.kind) {
     case 'error':
-      return `one error ${expected.codes.join(' or ')}${expected.ids ? ` with the identifier ${expected.ids.join(' or ')}` : ''}`;
+      return `an error ${expected.codes.join(' or ')}${expected.ids ? ` with the id ${expected.ids.join(' or ')}` : ''}`;
     case 'errors':
-      return `a list of ${expected.count} error${expected.count === 1 ? '' : 's'} ${expected.code}`;
+      return `an array of ${expected.count} error${expected.count === 1 ? '' : 's'} ${expected.code}`;
     case 'answers':
-      return `a list with an answer to ${expected.ids.join(', ')}`;
+      return `an array with responses for the ids ${expected.ids.join(', ')}`;
     case 'answer':
-      return `an answer with the identifier ${expected.id}`;
+      return `a response with the id ${expected.id}`;
     case 'nothing':
-      return 'nothing';
+      return 'no answer';
   }
 }
 

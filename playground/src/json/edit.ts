@@ -4,7 +4,7 @@ import { source } from './node.js';
 import { parse } from './parse.js';
 import { pretty } from './print.js';
 
-/** The object with this member set to a JSON text, or without it. What is no object counts as an empty one. */
+/** The object with this member set to a JSON text, or without it. Anything but an object counts as an empty one. */
 export function setMember(text: string, name: string, value: string | undefined): string {
   const { node } = parse(text);
   const members = node?.kind === 'object' ? node.members.map((m) => [m.name, source(text, m.value)] as const) : [];
@@ -16,7 +16,7 @@ export function setMember(text: string, name: string, value: string | undefined)
   return pretty(`{${changed.map(([known, json]) => `${JSON.stringify(known)}:${json}`).join(',')}}`);
 }
 
-/** The list with this item set to a JSON text, or without it. What is no list counts as an empty one. */
+/** The list with this item set to a JSON text, or without it. Anything but a list counts as an empty one. */
 export function setItem(text: string, index: number, value: string | undefined): string {
   const { node } = parse(text);
   const items = node?.kind === 'array' ? node.items.map((item) => source(text, item)) : [];

@@ -1,8 +1,8 @@
 /**
- * JSON as a tree that knows where everything stands and keeps numbers as they were written.
+ * JSON as a tree that knows the position of each value and keeps numbers as they were written.
  *
- * `JSON.parse` would turn 12345678901234567890 into another number; here nothing is lost, so what a person typed is what
- * is sent, and what a server sent is what is shown.
+ * `JSON.parse` would turn 12345678901234567890 into another number; here nothing is lost, so what you type is what is
+ * sent, and what a server sends is what is shown.
  */
 
 /** One value, with its place in the text it was read from. */
@@ -52,4 +52,15 @@ export function member(node: Node | undefined, name: string): Node | undefined {
 /** The text of a node. */
 export function source(text: string, node: Place): string {
   return text.slice(node.from, node.to);
+}
+
+/** The node that these names and indices lead to; where one leads nowhere, the last on the way. */
+export function nodeAt(node: Node | undefined, path: readonly (string | number)[]): Node | undefined {
+  let at = node;
+  for (const step of path) {
+    const next = at?.kind === 'array' ? at.items[Number(step)] : member(at, String(step));
+    if (!next) break;
+    at = next;
+  }
+  return at;
 }

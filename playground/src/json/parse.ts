@@ -44,7 +44,7 @@ class Reader {
     this.skip();
     const node = this.value(0);
     this.skip();
-    if (this.at < this.text.length) this.fail('nothing may follow the value');
+    if (this.at < this.text.length) this.fail('unexpected text after the value');
     return node;
   }
 
@@ -58,9 +58,15 @@ class Reader {
       case '"':
         return this.string();
       case undefined:
-        return this.fail('a value is missing');
+        return this.fail('expected a value');
+      case 't':
+        return this.word('true', 'boolean');
+      case 'f':
+        return this.word('false', 'boolean');
+      case 'n':
+        return this.word('null', 'null');
       default:
-        return this.word() ?? this.number();
+        return this.number();
     }
   }
 
@@ -69,11 +75,11 @@ class Reader {
     const members: Member[] = [];
     this.skip();
     while (this.text[this.at] !== '}') {
-      if (members.length > 0) this.expect(',', 'a comma or } is missing');
-      if (this.text[this.at] !== '"') this.fail('a name in double quotes is missing');
+      if (members.length > 0) this.expect(',', 'expected a comma or }');
+      if (this.text[this.at] !== '"') this.fail('expected a name in double quotes');
       const name = this.string();
       this.skip();
-      this.expect(':', 'a colon is missing');
+      this.expect(':', 'expected a colon');
       const value = this.value(depth + 1);
       members.push({ name: name.value, at: name, value });
       this.skip();
@@ -86,7 +92,7 @@ class Reader {
     const items: Node[] = [];
     this.skip();
     while (this.text[this.at] !== ']') {
-      if (items.length > 0) this.expect(',', 'a comma or ] is missing');
+      if (items.length > 0) this.expect(',', 'expected a comma or ]');
       items.push(this.value(depth + 1));
       this.skip();
     }
@@ -102,7 +108,7 @@ class Reader {
       if (next === '"') return { kind: 'string', value, from, to: this.at };
       if (next !== '\\') {
         this.at -= 1;
-        this.fail(next === undefined ? 'the string does not end' : 'a control character must be escaped');
+        this.fail(next === undefined ? 'expected a closing quote' : 'a control character must be escaped');
       }
       value += this.escape();
     }
@@ -115,35 +121,32 @@ class Reader {
     const digits = this.text.slice(this.at, this.at + 4);
     if (letter !== 'u' || !/^[0-9a-fA-F]{4}$/.test(digits)) {
       this.at -= 2;
-      this.fail('this escape does not exist');
+      this.fail('unknown escape sequence');
     }
     this.at += 4;
     return String.fromCharCode(Number.parseInt(digits, 16));
   }
 
-  private word(): Node | undefined {
+  private word(value: string, kind: 'boolean' | 'null'): Node {
     const from = this.at;
-    for (const word of ['true', 'false', 'null']) {
-      if (this.text.startsWith(word, from)) {
-        this.at += word.length;
-        return { kind: word === 'null' ? 'null' : 'boolean', value: word, from, to: this.at };
-      }
-    }
-    return undefined;
+    if (!this.text.startsWith(value, from)) return this.number();
+    this.at += value.length;
+    return { kind, value, from, to: this.at };
   }
 
   private number(): Node {
     const from = this.at;
     const value = this.match(NUMBER);
-    if (value === '') this.fail('this is no value');
+    if (value === '') this.fail('expected a value');
     return { kind: 'number', value, from, to: this.at };
   }
 
   private match(pattern: RegExp): string {
-    pattern.lastIndex = this.at;
-    const found = pattern.exec(this.text)?.[0] ?? '';
-    this.at += found.length;
-    return found;
+    const from = this.at;
+    pattern.lastIndex = from;
+    // Not `exec`, which makes a list for each of what may be a million values.
+    if (pattern.test(this.text)) this.at = pattern.lastIndex;
+    return this.text.slice(from, this.at);
   }
 
   private expect(sign: string, message: string): void {
@@ -153,7 +156,11 @@ class Reader {
   }
 
   private skip(): void {
-    while (' \t\n\r'.includes(this.text[this.at] ?? 'x')) this.at += 1;
+    for (;;) {
+      const code = this.text.charCodeAt(this.at);
+      if (code !== 32 && code !== 10 && code !== 13 && code !== 9) return;
+      this.at += 1;
+    }
   }
 
   private fail(message: string): never {

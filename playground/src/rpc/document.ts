@@ -19,6 +19,10 @@ export interface Method {
   readonly tags: readonly string[];
   /** Its params are not described: any may be sent. */
   readonly isOpen: boolean;
+  /** It ignores named params that it does not know. */
+  readonly takesOthers: boolean;
+  /** It makes the server push, on a connection that stays open. */
+  readonly pushes: boolean;
   /** Why it is not to be used any more. */
   readonly deprecated: string | undefined;
 }
@@ -72,6 +76,7 @@ function readMethod(method: Json, root: Json): Method {
   if (deprecated !== undefined) marks.push('deprecated');
   const params = list(method.params).map((param) => readParam(deref(param, root)));
   const result = deref(method.result, root).schema as Schema | undefined;
+  const tags = list(method.tags).map((tag) => text(deref(tag, root).name));
   const structure = method.paramStructure;
   return {
     name: text(method.name),
@@ -83,8 +88,10 @@ function readMethod(method: Json, root: Json): Method {
     errors: list(method.errors).map((error) => readError(deref(error, root))),
     marks,
     example: readExample(method, params, root),
-    tags: list(method.tags).map((tag) => text(deref(tag, root).name)),
+    tags,
     isOpen: method['x-unknown-params'] === true,
+    takesOthers: method['x-additional-params'] === true,
+    pushes: tags.includes('pushes'),
     deprecated,
   };
 }
@@ -149,11 +156,15 @@ export function paramsSchema(method: Method, isPositional: boolean): Schema {
   }
   return {
     type: 'object',
-    properties: Object.fromEntries(params.map((param, at) => [param.name, schemas[at]!])),
+    properties: { [META]: ANY_META, ...Object.fromEntries(params.map((param, at) => [param.name, schemas[at]!])) },
     required: params.filter((param) => param.required).map((param) => param.name),
-    additionalProperties: false,
+    additionalProperties: method.takesOthers,
   };
 }
+
+/** The named param that every method accepts: metadata of protocols on top of JSON-RPC. */
+const META = '_meta';
+const ANY_META: Schema = { default: {}, description: 'Metadata beside the params, which methods ignore' };
 
 function described(param: Param): Schema {
   if (typeof param.schema !== 'object' || param.schema.$ref !== undefined) return param.schema;

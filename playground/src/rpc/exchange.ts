@@ -1,4 +1,4 @@
-/** One sending and all that came of it, as it went over the wire. */
+/** One request and its answer, as they were sent and received. */
 
 import { signal } from '@preact/signals';
 import type { Transport } from './endpoint.js';
@@ -9,6 +9,8 @@ import { readMessage } from './message.js';
 export const KEPT_FRAMES = 500;
 /** And no more of them than this, in bytes. */
 const KEPT_BYTES = 32 << 20;
+/** And the last of what is not part of the answer. */
+const KEPT_ASIDES = 50;
 /** Longer answers are not read to their end. */
 export const LONGEST_ANSWER = 16 << 20;
 
@@ -21,6 +23,14 @@ export interface Frame {
   /** Milliseconds since the request was sent. */
   readonly at: number;
   readonly message: Incoming;
+}
+
+/** A message of the wire that is not part of the answer: a cancel or an unsubscribe, and whatever arrives after the end. */
+export interface Aside {
+  readonly text: string;
+  /** Milliseconds since the request was sent. */
+  readonly at: number;
+  readonly isSent: boolean;
 }
 
 /** Something went wrong before there was an answer. */
@@ -44,7 +54,7 @@ export interface HttpAnswer {
 /** What was sent. */
 export interface Sent {
   readonly title: string;
-  /** It breaks a rule on purpose: then an error is no failure. */
+  /** It breaks a rule on purpose: then an error is not a failure. */
   readonly isBroken: boolean;
   readonly transport: Transport;
   readonly url: string;
@@ -56,7 +66,7 @@ export interface Sent {
 
 let count = 0;
 
-/** A sending under way or done. Its fields change; `revision` tells when. */
+/** A request under way or answered. When its fields change, `revision` does. */
 export class Exchange {
   readonly key = (count += 1);
   readonly begun = performance.now();
@@ -67,6 +77,7 @@ export class Exchange {
   /** The body of an event stream as it came, the last of it. */
   raw = '';
   frames: Frame[] = [];
+  asides: Aside[] = [];
   /** How many came, kept or not. */
   received = 0;
   bytes = 0;
@@ -93,6 +104,12 @@ export class Exchange {
     return frame;
   }
 
+  /** Notes a message that is not part of the answer. */
+  note(text: string, isSent: boolean): void {
+    this.asides = [...this.asides, { text, at: performance.now() - this.begun, isSent }].slice(-KEPT_ASIDES);
+    this.touch();
+  }
+
   /** Notes that nothing follows. */
   end(state: State): void {
     if (this.endedAt !== undefined) return;
@@ -104,7 +121,8 @@ export class Exchange {
 
   /** Notes that there will be no answer. */
   fail(failure: Failure): void {
-    this.failure ??= failure;
+    if (this.endedAt !== undefined) return;
+    this.failure = failure;
     this.end('failed');
   }
 

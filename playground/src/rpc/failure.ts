@@ -1,51 +1,68 @@
-/** Why a call did not get through, as far as a browser lets a page know, and what to do about it. */
+/** Why a request did not get through, as far as a browser tells a page, and what to do about it. */
 
 import type { Failure } from './exchange.js';
 
-/** What is to be known to explain it. */
+/** What is known about a request that failed without a response. */
 export interface Attempt {
   readonly url: string;
   /** The origin of this page. */
   readonly origin: string;
-  /** Whether a request whose answer nobody may read was answered. Without that it is not known: a server may hide from those, too. */
-  readonly isReachable: boolean;
+  /**
+   * What other requests found: nothing; a server, which may hide its answers from this page; or a server that this page may
+   * call at another path.
+   */
+  readonly probe: Probe;
   /** Headers beyond those that every page may send. */
   readonly headers: readonly string[];
 }
 
+export type Probe = 'nothing' | 'a server' | 'another path';
+
 /** Explains a request that failed without a response. */
-export function explain({ url, origin, isReachable, headers }: Attempt): Failure {
+export function explain({ url, origin, probe, headers }: Attempt): Failure {
   const target = new URL(url);
   if (origin.startsWith('https:') && target.protocol === 'http:' && !isLoopback(target.hostname)) {
     return {
-      title: 'A page that came over https may not call http',
+      title: 'A page loaded over https cannot call http',
       advice: ['Use the https URL of the server, or open the playground over http.'],
     };
   }
-  const listen = `See that a server listens at ${target.origin}, and that its name and port are right.`;
+  if (probe === 'another path') return nothingAt(url);
+  const listen = `Check that a server listens at ${target.origin}, and that the host and port are correct.`;
   if (target.origin === origin) return { title: 'The server cannot be reached', advice: [listen] };
   const allow = [
-    `If it is Switchboard: switchboard serve --allow-origin ${origin} --cors`,
-    `Otherwise it must answer with Access-Control-Allow-Origin: ${origin}, and to OPTIONS with Access-Control-Allow-Headers: ${['content-type', ...headers].join(', ')}.`,
-    'WebSocket is not bound to CORS and may work as it is.',
+    `If it is a Switchboard server, start it with: switchboard serve --allow-origin ${origin} --cors`,
+    `Any other server must send Access-Control-Allow-Origin: ${origin}, and answer OPTIONS with Access-Control-Allow-Headers: ${['content-type', ...headers].join(', ')}.`,
+    'CORS does not apply to WebSocket, so WebSocket may work without changes.',
   ];
-  if (isReachable) {
-    const why = `The server answers, but not to pages of ${origin}: browsers call that CORS.`;
-    return { title: 'The server does not let this page read its answers', advice: [why, ...allow] };
+  if (probe === 'a server') {
+    const why = `The server answers, but does not allow pages from ${origin} to read its answers (CORS).`;
+    return { title: 'The server does not allow this page to read its answers', advice: [why, ...allow] };
   }
-  const why = `Or it answers, but not to pages of ${origin}: browsers call that CORS, and do not tell a page which of the two it is.`;
-  return { title: 'The server cannot be reached, or does not let this page call', advice: [listen, why, ...allow] };
+  const why = `Or it answers, but does not allow pages from ${origin} to call it (CORS). Browsers do not tell a page which of the two it is.`;
+  return { title: 'The server cannot be reached, or does not allow this page to call it', advice: [listen, why, ...allow] };
 }
 
-/** Explains a WebSocket that did not open. Browsers tell pages nothing about why. */
-export function explainSocket(url: string, origin: string): Failure {
+/** Explains a WebSocket that did not open. Browsers do not tell a page why. */
+export function explainSocket(url: string, origin: string, probe: Probe): Failure {
+  if (probe === 'another path') return nothingAt(url);
   const target = new URL(url);
-  const own = new URL(origin);
-  const advice = [`See that a server listens at ${target.host} and speaks WebSocket at ${target.pathname}.`];
-  if (target.host !== own.host) {
-    advice.push(`It may refuse pages of ${origin}. If it is Switchboard: switchboard serve --allow-origin ${origin}`);
+  const advice = [`Check that a server listens at ${target.host} and accepts WebSocket connections at ${target.pathname}.`];
+  if (target.host !== new URL(origin).host) {
+    advice.push(
+      `It may refuse pages from ${origin}. If it is a Switchboard server, start it with: switchboard serve --allow-origin ${origin}`,
+    );
   }
   return { title: 'The WebSocket did not open', advice };
+}
+
+/** Explains a path at which a server has nothing. */
+export function nothingAt(url: string): Failure {
+  const { host, pathname } = new URL(url);
+  return {
+    title: `${host} serves nothing at ${pathname}`,
+    advice: ['Check the path of the endpoint. A Switchboard server answers at / and /rpc.'],
+  };
 }
 
 function isLoopback(host: string): boolean {

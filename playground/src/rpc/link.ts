@@ -1,17 +1,21 @@
 /**
- * A WebSocket that stays open: what comes in is given to the sending it belongs to, and everything else is a push.
+ * A WebSocket that stays open: each message goes to the exchange it belongs to, and everything else is a push.
  *
- * A response belongs to the sending that has its identifier; an item to the stream whose identifier it holds. A response
- * that nobody waits for belongs to a text sent as it is, if one still waits: what such a text holds is not known.
+ * A response belongs to the exchange that waits for its id; an item to the stream whose id it holds. A response that no
+ * exchange waits for belongs to a text that was sent unread, if one is still open: the ids in such a text are not known.
+ *
+ * A stopped exchange keeps its messages: the answer to a cancel or an unsubscribe, and items that were already on their way,
+ * are asides of it.
  */
 
-import type { Exchange, Frame } from './exchange.js';
+import type { Exchange } from './exchange.js';
 import { explainSocket } from './failure.js';
 import { type Incoming, readMessage } from './message.js';
+import { probe } from './probe.js';
 import { member, source } from '../json/node.js';
 import { parse } from '../json/parse.js';
 
-/** What a link tells. */
+/** Whom a link informs. */
 export interface Ears {
   readonly onState: (state: LinkState) => void;
   readonly onPush: (text: string) => void;
@@ -33,6 +37,8 @@ export class Link {
   private opening: Promise<void> | undefined;
   private readonly pending = new Map<string, Exchange>();
   private readonly streams = new Map<string, Live>();
+  /** Streams that end with the response to an unsubscribe, by its id. */
+  private readonly closing = new Map<string, string>();
   private loose: Exchange | undefined;
   private nextOwn = 0;
 
@@ -43,15 +49,18 @@ export class Link {
 
   /** Sends a text for an exchange that waits for these identifiers; without any, for whatever comes. */
   async send(text: string, ids: readonly string[], exchange: Exchange, isLoose = false): Promise<void> {
+    exchange.stop = () => exchange.end('stopped');
     try {
       await (this.opening ??= this.open());
     } catch {
-      exchange.fail(explainSocket(this.url, location.origin));
+      exchange.fail(explainSocket(this.url, location.origin, await probe(this.url)));
       return;
     }
+    if (exchange.endedAt !== undefined) return;
     for (const id of ids) this.pending.set(id, exchange);
     if (isLoose) this.loose = exchange;
-    if (ids.length > 0) exchange.stop = () => this.cancel(ids, exchange);
+    exchange.stop = ids.length > 0 ? () => this.cancel(ids, exchange) : undefined;
+    exchange.touch();
     this.socket?.send(text);
     if (ids.length === 0 && !isLoose) exchange.end('done');
   }
@@ -92,9 +101,10 @@ export class Link {
     this.ears.onState('closed');
     const waiting = new Set([...this.pending.values(), ...[...this.streams.values()].map((live) => live.exchange)]);
     if (this.loose) waiting.add(this.loose);
-    for (const exchange of waiting) exchange.fail({ title: 'The connection closed', advice: ['Send again to connect again.'] });
+    for (const exchange of waiting) exchange.fail({ title: 'The connection was closed', advice: ['Send again to reconnect.'] });
     this.pending.clear();
     this.streams.clear();
+    this.closing.clear();
     this.loose = undefined;
   }
 
@@ -106,7 +116,10 @@ export class Link {
       this.refuse(message);
       return;
     }
-    this.settleWith(message, owner, owner.receive(text));
+    const isOver = owner.endedAt !== undefined;
+    if (isOver) owner.note(text, false);
+    else owner.receive(text);
+    this.settleWith(message, owner, text);
   }
 
   private owner(message: Incoming): Exchange | undefined {
@@ -129,11 +142,11 @@ export class Link {
   }
 
   /** Notes what a message settles for its exchange. */
-  private settleWith(message: Incoming, owner: Exchange, frame: Frame): void {
+  private settleWith(message: Incoming, owner: Exchange, text: string): void {
     if (message.kind === 'batch') {
       for (const entry of message.entries) this.noteResponse(entry, owner, '');
     } else if (message.kind === 'response') {
-      this.noteResponse(message, owner, frame.text);
+      this.noteResponse(message, owner, text);
     } else if (message.kind === 'call') {
       const params = parse(message.params).node;
       const isLast = message.method === 'rpc.end' || member(params, 'error') !== undefined;
@@ -142,6 +155,7 @@ export class Link {
     } else if (owner === this.loose) {
       this.settle(owner);
     }
+    if (owner.endedAt !== undefined) return;
     const isWaiting = [...this.pending.values()].includes(owner);
     const isLive = [...this.streams.values()].some((live) => live.exchange === owner);
     if (isLive) owner.state = 'live';
@@ -151,6 +165,11 @@ export class Link {
   private noteResponse(message: Incoming, owner: Exchange, text: string): void {
     if (message.kind !== 'response') return;
     this.pending.delete(message.id);
+    const closed = this.closing.get(message.id);
+    if (closed !== undefined) {
+      this.closing.delete(message.id);
+      this.streams.delete(closed);
+    }
     if (owner === this.loose) this.loose = undefined;
     if (!message.isStream || message.result === undefined) return;
     const key = message.result;
@@ -158,26 +177,35 @@ export class Link {
     const named = member(names, 'unsubscribe');
     const unsubscribe = named?.kind === 'string' ? named.value : 'rpc.unsubscribe';
     this.streams.set(key, { exchange: owner, unsubscribe });
-    owner.stop = () => this.unsubscribe(key);
+    // Stopped before the server said that it is a stream: that it was cancelled is not enough then.
+    if (owner.endedAt !== undefined) this.unsubscribe(key);
+    else owner.stop = () => this.unsubscribe(key);
   }
 
   private unsubscribe(key: string): void {
     const live = this.streams.get(key);
     if (!live) return;
-    this.streams.delete(key);
     this.nextOwn += 1;
     const id = JSON.stringify(`stop-${this.nextOwn}`);
     this.pending.set(id, live.exchange);
-    this.socket?.send(`{"jsonrpc":"2.0","method":${JSON.stringify(live.unsubscribe)},"params":[${key}],"id":${id}}`);
+    this.closing.set(id, key);
     live.exchange.end('stopped');
+    const params = `"params":[${key}]`;
+    this.sendAside(`{"jsonrpc":"2.0","method":${JSON.stringify(live.unsubscribe)},${params},"id":${id}}`, live.exchange);
   }
 
   private cancel(ids: readonly string[], exchange: Exchange): void {
-    for (const id of ids) this.socket?.send(`{"jsonrpc":"2.0","method":"rpc.cancel","params":{"id":${id}}}`);
-    exchange.stop = undefined;
+    exchange.end('stopped');
+    const waiting = ids.filter((id) => this.pending.get(id) === exchange);
+    for (const id of waiting) this.sendAside(`{"jsonrpc":"2.0","method":"rpc.cancel","params":{"id":${id}}}`, exchange);
   }
 
-  /** The page serves no methods; a server that calls one is told so. */
+  private sendAside(text: string, exchange: Exchange): void {
+    this.socket?.send(text);
+    exchange.note(text, true);
+  }
+
+  /** The page serves no methods, and says so to a server that calls one. */
   private refuse(message: Incoming): void {
     if (message.kind !== 'call' || message.id === undefined) return;
     const error = '{"code":-32601,"message":"Method not found","data":"the playground serves no methods"}';

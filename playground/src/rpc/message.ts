@@ -40,7 +40,7 @@ export type Incoming =
   | { readonly kind: 'batch'; readonly entries: readonly Incoming[] }
   | { readonly kind: 'other' };
 
-/** An error object; what is not one is told in words. */
+/** An error object; anything else becomes its message. */
 export interface RpcError {
   readonly code: number | undefined;
   readonly message: string;

@@ -1,8 +1,9 @@
-/** Sends over HTTP: one POST, whose answer comes whole or as an event stream. */
+/** Sends over HTTP: one POST, answered with one body or with an event stream. */
 
 import { EventReader } from './events.js';
 import { type Exchange, type Head, LONGEST_ANSWER } from './exchange.js';
 import { explain } from './failure.js';
+import { probe } from './probe.js';
 
 /** What goes out. */
 export interface Post {
@@ -11,7 +12,7 @@ export interface Post {
   readonly body: string;
 }
 
-/** Sends it and fills the exchange; returns when all has come. Never throws. */
+/** Sends it and fills the exchange; returns when that has ended. Never throws. */
 export async function post({ url, headers, body }: Post, exchange: Exchange): Promise<void> {
   const abort = new AbortController();
   exchange.stop = () => {
@@ -41,7 +42,8 @@ export async function post({ url, headers, body }: Post, exchange: Exchange): Pr
   } catch (error) {
     if (exchange.endedAt !== undefined) return;
     if (error instanceof TooLong || exchange.http) {
-      const title = error instanceof TooLong ? 'The answer is longer than 16 MiB' : 'The connection broke before the answer ended';
+      const title =
+        error instanceof TooLong ? 'The answer is larger than 16 MiB' : 'The connection was lost before the answer was complete';
       exchange.fail({ title, advice: [] });
       abort.abort();
       return;
@@ -91,21 +93,9 @@ async function pieces(response: Response, give: (piece: string) => void): Promis
 
 async function fail(url: string, headers: readonly Head[], error: unknown, exchange: Exchange): Promise<void> {
   if (error instanceof TypeError && /header|ByteString|non ISO/i.test(error.message)) {
-    exchange.fail({ title: 'A header has a character that none may have', advice: [error.message] });
+    exchange.fail({ title: 'A header contains a character that is not allowed', advice: [error.message] });
     return;
   }
-  const isForeign = new URL(url).origin !== location.origin;
-  const isReachable = isForeign && (await answers(url));
   const names = headers.map((head) => head.name.toLowerCase()).filter((name) => name !== 'accept' && name !== 'content-type');
-  exchange.fail(explain({ url, origin: location.origin, isReachable, headers: names }));
-}
-
-/** Whether somebody answers there. The answer itself is hidden from the page, and so is why there is none. */
-async function answers(url: string): Promise<boolean> {
-  try {
-    await fetch(url, { mode: 'no-cors', credentials: 'omit', cache: 'no-store', signal: AbortSignal.timeout(5000) });
-    return true;
-  } catch {
-    return false;
-  }
+  exchange.fail(explain({ url, origin: location.origin, probe: await probe(url), headers: names }));
 }

@@ -1,4 +1,4 @@
-/** A first value for a schema, so that nobody begins with nothing. */
+/** A first value for a schema, to start from. */
 
 import { type Keywords, type Root, type Schema, resolve, types, withoutNull } from './schema.js';
 

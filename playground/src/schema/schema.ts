@@ -1,4 +1,4 @@
-/** JSON Schema, as far as the playground reads it, and references inside of a document. */
+/** JSON Schema, as far as the playground reads it, and references inside a document. */
 
 /** A schema; other keywords may stand in it and are not read. */
 export interface Keywords {
@@ -84,4 +84,24 @@ export function withoutNull(schema: Keywords, root: Root): Keywords {
     return { ...schema, type: rest.length === 1 ? rest[0]! : rest };
   }
   return schema;
+}
+
+/** One of the values that a schema lists. */
+export interface Choice {
+  /** Compact JSON text. */
+  readonly json: string;
+  readonly description: string;
+}
+
+/** The values of a schema that lists all of them: as `enum`, as `const`, or as alternatives that are nothing else. */
+export function choicesOf(schema: Keywords, root: Root, depth = 0): readonly Choice[] | undefined {
+  const description = schema.description ?? schema.title ?? '';
+  if (schema.enum)
+    return schema.enum.map((value) => ({ json: JSON.stringify(value), description: schema.enum!.length === 1 ? description : '' }));
+  if ('const' in schema) return [{ json: JSON.stringify(schema.const), description }];
+  if (schema.type === 'null') return [{ json: 'null', description }];
+  const alternatives = schema.oneOf ?? schema.anyOf;
+  if (!alternatives || depth > 4) return undefined;
+  const all = alternatives.map((alternative) => choicesOf(resolve(alternative, root), root, depth + 1));
+  return all.every((choices) => choices !== undefined) ? all.flat() : undefined;
 }

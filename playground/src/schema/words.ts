@@ -7,17 +7,17 @@ const NAMES: Readonly<Record<string, string>> = {
   number: 'a number',
   string: 'a string',
   boolean: 'true or false',
-  array: 'a list',
+  array: 'an array',
   object: 'an object',
   null: 'null',
 };
 
-/** A type as it stands in a sentence. */
+/** A type as part of a sentence. */
 export function typeName(type: string): string {
   return NAMES[type] ?? type;
 }
 
-/** A schema as a short name: `integer ≥ 0`, `list of string`, `"a" | "b"`. */
+/** A schema as a short name: `integer ≥ 0`, `array of string`, `"a" | "b"`. */
 export function shortName(given: Schema | undefined, root: Root, depth = 0): string {
   const schema = resolve(given, root);
   const inner = withoutNull(schema, root);
@@ -36,9 +36,9 @@ export function shortName(given: Schema | undefined, root: Root, depth = 0): str
 
 function withBounds(type: string, schema: Keywords, root: Root, depth: number): string {
   if (type === 'array' && depth < 3 && schema.items && !Array.isArray(schema.items)) {
-    return `list of ${shortName(schema.items as Schema, root, depth + 1)}`;
+    return `array of ${shortName(schema.items as Schema, root, depth + 1)}`;
   }
-  if (type === 'array') return 'list';
+  if (type === 'array') return 'array';
   if (type === 'object') return schema.title ?? 'object';
   if (type !== 'integer' && type !== 'number') return type;
   const least = schema.minimum !== undefined ? ` ≥ ${schema.minimum}` : '';

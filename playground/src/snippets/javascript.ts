@@ -1,4 +1,4 @@
-/** A call with JavaScript: in Node 18 or later, in Deno, in Bun, or in a page. */
+/** A request with JavaScript: in Node 18 or later, in Deno, in Bun, or in a page. */
 
 import type { Plan, PlanHeader } from './snippet.js';
 import { quoted } from './quote.js';
@@ -33,20 +33,30 @@ ${end}`;
 }
 
 function socket(plan: Plan): string {
-  const isLast = plan.calls.every((call) => call.isNotification) ? 'socket.close();' : '';
-  const end = plan.calls.some((call) => call.isStream)
-    ? `  if (JSON.parse(data).method === 'rpc.end') socket.close();`
-    : `  socket.close();`;
+  const isSilent = plan.calls.length > 0 && plan.calls.every((call) => call.isNotification);
   return `// In a page, or in Node 22 or later.
 const socket = new WebSocket(${quoted(plan.url)});
 socket.onopen = () => {
-  socket.send(${quoted(plan.body)});${isLast ? `\n  ${isLast}` : ''}
+  socket.send(${quoted(plan.body)});${isSilent ? '\n  socket.close();' : ''}
 };
 socket.onmessage = ({ data }) => {
   console.log(data);
-${end}
+${reading(plan)}
 };
 `;
+}
+
+/** When the socket is closed. */
+function reading({ calls }: Plan): string {
+  const [only, ...others] = calls;
+  if (!only) return '  socket.close();';
+  if (calls.some((call) => call.pushes)) return '  // The connection stays open for what the server pushes. socket.close() ends it.';
+  if (others.length > 0) return '  // The responses arrive as one array.\n  if (Array.isArray(JSON.parse(data))) socket.close();';
+  const message = '  const message = JSON.parse(data);\n';
+  if (only.isStream) {
+    return `${message}  // Items until the stream ends, or an error instead of a stream.\n  if (message.method === 'rpc.end' || message.error) socket.close();`;
+  }
+  return `${message}  // The response. Remove this line to keep receiving what the server pushes.\n  if (message.id === 1) socket.close();`;
 }
 
 function value({ value, secret }: PlanHeader): string {

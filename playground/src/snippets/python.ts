@@ -1,12 +1,12 @@
-/** A call with Python and nothing but its standard library. */
+/** A request with Python and nothing but its standard library. */
 
-import { type Plan, type PlanHeader, httpUrl } from './snippet.js';
+import { type Plan, type PlanHeader, httpUrl, readsEvents, withoutSocket } from './snippet.js';
 import { quoted } from './quote.js';
 
 export function python(plan: Plan): string {
-  const isEvents = plan.transport === 'sse';
+  const isEvents = readsEvents(plan);
   const hasSecret = plan.headers.some((header) => header.secret);
-  const note = plan.transport === 'ws' ? '# The standard library speaks HTTP; the same port takes both.\n' : '';
+  const note = withoutSocket(plan, "Python's standard library");
   const headers = [
     ['content-type', quoted('application/json')],
     ...(isEvents ? [['accept', quoted('text/event-stream')]] : []),

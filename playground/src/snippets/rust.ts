@@ -1,12 +1,15 @@
-/** A call with Switchboard's own client, over whatever the URL names. */
+/** A request with Switchboard's own client, over the transport that the URL names. */
 
 import { type Plan, type PlanCall, type PlanHeader, httpUrl } from './snippet.js';
 
 export function rust(plan: Plan): string {
+  if (plan.calls.length === 0) return '// The client sends valid requests only. To send this text as it is, use curl or JavaScript.\n';
   const only = plan.calls.length === 1 ? plan.calls[0] : undefined;
+  const pushes = plan.transport === 'ws' && plan.calls.some((call) => call.pushes);
   const isStream = only?.isStream === true && plan.transport !== 'http';
-  const isDialled = plan.headers.length > 0 || plan.version === '1.0';
-  const uses = ['Json', ...(isDialled ? ['Dial'] : []), ...(plan.version === '1.0' ? ['Version'] : [])].sort();
+  const isDialled = plan.headers.length > 0 || plan.version === '1.0' || pushes;
+  const forPushes = pushes ? ['Reply', 'ReplyFuture', 'service_fn'] : [];
+  const uses = ['Json', ...(isDialled ? ['Dial'] : []), ...(plan.version === '1.0' ? ['Version'] : []), ...forPushes].sort();
   const needsJson = isStream || plan.calls.some((call) => !call.isNotification || call.params !== '');
   const lines = [
     ...(isStream ? ['use futures_util::StreamExt;'] : []),
@@ -15,8 +18,9 @@ export function rust(plan: Plan): string {
     '',
     '#[tokio::main]',
     'async fn main() -> Result<(), Box<dyn std::error::Error>> {',
-    ...connecting(plan, isDialled),
+    ...connecting(plan, isDialled, pushes),
     ...(only ? (isStream ? streaming(only) : calling(only)) : batch(plan.calls)),
+    ...(pushes ? ['    // What the server pushes is printed until the connection closes.', '    peer.closed().await;'] : []),
     '    Ok(())',
     '}',
   ];
@@ -26,14 +30,28 @@ export function rust(plan: Plan): string {
   return `//! Needs switchboard with the features ["${features}"${tls}], and ${others.join(' and ')}.\n\n${lines.join('\n').trimStart()}\n`;
 }
 
-function connecting(plan: Plan, isDialled: boolean): string[] {
+function connecting(plan: Plan, isDialled: boolean, pushes: boolean): string[] {
   const url = literal(plan.transport === 'ws' ? plan.url : httpUrl(plan));
   if (!isDialled) return [`    let peer = switchboard::connect(${url}).await?;`];
   const version = plan.version === '1.0' ? '.with_version(Version::V1)' : '';
   const headers = plan.headers.length > 0 ? '.with_headers(headers)' : '';
   const made = plan.headers.length > 0 ? ['    let mut headers = HeaderMap::new();', ...plan.headers.flatMap(header)] : [];
-  return [...made, `    let dial = Dial::new(${url})?${version}${headers};`, '    let peer = dial.connect().await?;'];
+  const service = pushes ? '.with_service(pushed)' : '';
+  return [
+    ...made,
+    ...(pushes ? PUSHED : []),
+    `    let dial = Dial::new(${url})?${version}${headers}${service};`,
+    '    let peer = dial.connect().await?;',
+  ];
 }
+
+/** A service that prints each message of the server. */
+const PUSHED: readonly string[] = [
+  '    let pushed = service_fn(|call| {',
+  '        println!("{} {}", call.method, call.params.as_ref().map_or("", Json::as_str));',
+  '        ReplyFuture::ready(Reply::value(Json::NULL))',
+  '    });',
+];
 
 function header({ name, value, secret }: PlanHeader): string[] {
   const key = `HeaderName::from_static(${literal(name.toLowerCase())})`;

@@ -4,16 +4,18 @@ import { computed, signal } from '@preact/signals';
 import { type Catalog, readDocument } from '../rpc/document.js';
 import { Exchange, type Failure } from '../rpc/exchange.js';
 import { urlFor } from '../rpc/endpoint.js';
+import { nothingAt } from '../rpc/failure.js';
 import { compose } from '../rpc/message.js';
 import { post } from '../rpc/post.js';
+import { offerProxy, routed } from './proxy.js';
 import { endpoint, headers } from './settings.js';
 
 export type Discovery =
-  /** A link leads there, and its reader did not ask for anything yet. */
+  /** A link leads there, and its reader has not sent anything yet. */
   | { readonly state: 'unasked' }
   | { readonly state: 'loading' }
   | { readonly state: 'ready'; readonly catalog: Catalog }
-  /** The server does not describe itself. */
+  /** The server answers JSON-RPC, and does not list its methods. */
   | { readonly state: 'silent'; readonly reason: string }
   | { readonly state: 'failed'; readonly failure: Failure };
 
@@ -23,7 +25,7 @@ export const search = signal('');
 export const methods = computed(() => (discovery.value.state === 'ready' ? discovery.value.catalog.methods : []));
 export const root = computed(() => (discovery.value.state === 'ready' ? discovery.value.catalog.root : {}));
 
-/** Those that are searched for: every word stands in the name or in what is said of it. */
+/** The methods that match the search: each word is in the name, the summary or a tag. */
 export const found = computed(() => {
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   return methods.value.filter((method) => {
@@ -34,7 +36,7 @@ export const found = computed(() => {
 
 let latest = 0;
 
-/** Asks the endpoint what it serves. */
+/** Asks the endpoint for its methods. */
 export async function discover(): Promise<void> {
   const mine = (latest += 1);
   discovery.value = { state: 'loading' };
@@ -43,21 +45,24 @@ export async function discover(): Promise<void> {
   const sent = { title: 'rpc.discover', isBroken: false, transport: 'http' as const, url, headers: [], text, bytes: text.length };
   const exchange = new Exchange(sent);
   const named = headers.value.map(({ name, value }) => ({ name, value }));
-  await post({ url, headers: [{ name: 'content-type', value: 'application/json' }, ...named], body: text }, exchange);
-  // Whoever asked later is answered instead.
-  if (mine === latest) discovery.value = read(exchange);
+  await post(routed({ url, headers: [{ name: 'content-type', value: 'application/json' }, ...named], body: text }), exchange);
+  // A later question replaces this one.
+  if (mine !== latest) return;
+  discovery.value = read(exchange);
+  if (exchange.failure && !exchange.http) await offerProxy();
 }
 
 function read(exchange: Exchange): Discovery {
   if (exchange.failure) return { state: 'failed', failure: exchange.failure };
   const message = exchange.frames[0]?.message;
+  const status = exchange.http?.status;
   if (message?.kind === 'response' && message.result !== undefined) {
     return { state: 'ready', catalog: readDocument(JSON.parse(message.result)) };
   }
-  if (message?.kind === 'response' && message.error) {
-    const { code, message: text } = message.error;
-    const isUnknown = code === -32601;
-    return { state: 'silent', reason: isUnknown ? 'It has no method rpc.discover.' : `rpc.discover failed: ${text} (${code}).` };
-  }
-  return { state: 'silent', reason: `It answered ${exchange.http?.status ?? ''} without a response object.` };
+  const error = message?.kind === 'response' ? message.error : undefined;
+  if (error?.code === -32601) return { state: 'silent', reason: 'It has no method rpc.discover.' };
+  if (status === 404) return { state: 'failed', failure: nothingAt(exchange.sent.url) };
+  if (error) return { state: 'silent', reason: `rpc.discover failed: ${error.message} (${error.code ?? 'no code'}).` };
+  const title = `${exchange.sent.url} does not answer JSON-RPC`;
+  return { state: 'failed', failure: { title, advice: [`It answered rpc.discover with HTTP ${status}, without a response object.`] } };
 }

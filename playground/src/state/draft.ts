@@ -1,17 +1,19 @@
-/** What is about to be sent: a call of a method, or a text that breaks a rule. */
+/** The request being prepared: a call of a method, a message from "Break rules", or a step of a lesson. */
 
 import { computed, signal } from '@preact/signals';
 import { CASES, type Case } from '../broken/cases.js';
+import { nodeAt } from '../json/node.js';
 import { parse } from '../json/parse.js';
 import { compact, pretty } from '../json/print.js';
+import { LESSONS, type Lesson } from '../lessons/lessons.js';
 import { type Method, itemsOf, paramsSchema } from '../rpc/document.js';
 import type { Intent } from '../rpc/message.js';
-import { type Problem, check } from '../schema/check.js';
+import { type Path, type Problem, check } from '../schema/check.js';
 import { sample } from '../schema/sample.js';
 import { methods, root } from './catalog.js';
 import { transport, version } from './settings.js';
 
-export const view = signal<'call' | 'broken'>('call');
+export const view = signal<'call' | 'broken' | 'lesson'>('call');
 
 export const method = signal('');
 /** JSON text; empty means none. */
@@ -23,6 +25,16 @@ export const wantsStream = signal(false);
 export const broken = signal<Case>(CASES[0]!);
 /** The text of the case, which may be changed. */
 export const brokenText = signal(CASES[0]!.text);
+
+export const lesson = signal<Lesson>(LESSONS[0]!);
+/** Which of its steps is shown; the first is 0. */
+export const stepAt = signal(0);
+
+/** What is chosen. An answer to something else is an old one. */
+export const subject = computed(() => {
+  if (view.value === 'broken') return `message ${broken.value.key}`;
+  return view.value === 'lesson' ? `lesson ${lesson.value.key} ${stepAt.value}` : `call ${method.value}`;
+});
 
 /** What is known of the method. */
 export const described = computed(() => methods.value.find(({ name }) => name === method.value));
@@ -36,23 +48,46 @@ export const schema = computed(() =>
   described.value && !described.value.isOpen ? paramsSchema(described.value, isPositional.value) : undefined,
 );
 
-/** What is wrong with the params, as far as that can be told here. */
-export const problems = computed((): readonly Problem[] => {
+/** Why the server refused params, and where: it is shown until they change. */
+export const refusal = signal<
+  { readonly method: string; readonly params: string; readonly path: Path; readonly message: string } | undefined
+>(undefined);
+
+/** What is wrong with the params, as far as the page can know. */
+const found = computed((): readonly Problem[] => {
   const text = params.value;
   if (text.trim() === '') {
     const missing = described.value?.params.filter((param) => param.required && !param.rest) ?? [];
-    return missing.map(({ name }) => ({ from: 0, to: 0, message: `"${name}" is missing` }));
+    return missing.map(({ name }) => ({ from: 0, to: 0, message: `"${name}" is missing`, path: [name] }));
   }
   const { node, fault } = parsed.value;
-  if (fault) return [{ from: fault.at, to: Math.min(fault.at + 1, text.length), message: fault.message }];
+  if (fault) return [{ from: fault.at, to: Math.min(fault.at + 1, text.length), message: fault.message, path: [] }];
   if (!node || (node.kind !== 'array' && node.kind !== 'object')) {
-    return [{ from: 0, to: text.length, message: 'params are a list or an object' }];
+    return [{ from: 0, to: text.length, message: 'params must be an array or an object', path: [] }];
   }
   if (version.value === '1.0' && node.kind === 'object') {
-    return [{ from: node.from, to: node.to, message: '1.0 knows params as a list only' }];
+    return [{ from: node.from, to: node.to, message: 'in 1.0, params must be an array', path: [] }];
   }
   return check(text, node, schema.value, root.value);
 });
+
+/** The same, and what the server said about them. */
+export const problems = computed((): readonly Problem[] => {
+  const said = refusal.value;
+  if (said?.method !== method.value || compact(said.params) !== compact(params.value)) return found.value;
+  // Found here already, in our own words.
+  if (found.value.some(({ path }) => path.join('/') === said.path.join('/'))) return found.value;
+  const { from, to } = nodeAt(tree.value, said.path) ?? { from: 0, to: params.value.length };
+  return [...found.value, { from, to, message: said.message, path: said.path }];
+});
+
+/** A problem with the name of what it is about, unless the message begins with it. */
+export function withPlace({ path, message }: Problem): string {
+  if (path.length === 0 || message.startsWith('"')) return message;
+  const [first, ...rest] = path;
+  const name = typeof first === 'number' ? (described.value?.params[first]?.name ?? `[${first}]`) : first;
+  return `${name}${rest.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('')}: ${message}`;
+}
 
 export const intent = computed((): Intent => ({
   version: version.value,
@@ -85,11 +120,11 @@ export function chooseFirst(): void {
   if (first) choose(first.name);
 }
 
-/** Shows a text that breaks a rule. */
-export function chooseBroken(chosen: Case): void {
+/** Prepares a message that breaks a rule, or that is odd. */
+export function chooseBroken(chosen: Case, text = chosen.text): void {
   view.value = 'broken';
   broken.value = chosen;
-  brokenText.value = chosen.text;
+  brokenText.value = text;
 }
 
 function firstParams(method: Method): string {

@@ -1,11 +1,11 @@
-/** What was sent before, kept in this browser. Headers and tokens are never among it. */
+/** Requests that were sent before, kept in this browser. Headers and tokens are never part of it. */
 
 import { effect, signal } from '@preact/signals';
 import type { Transport } from '../rpc/endpoint.js';
-import type { Version } from '../rpc/message.js';
+import type { Intent, Version } from '../rpc/message.js';
 import { keep, recall } from './store.js';
 
-/** One call as it can be made again. */
+/** One request as it can be sent again. */
 export interface Past {
   readonly at: number;
   readonly endpoint: string;
@@ -14,22 +14,26 @@ export interface Past {
   readonly method: string;
   readonly params: string;
   readonly isNotification: boolean;
-  /** What came of it, in a word; empty while that is open. */
+  /** The calls of a batch; then `method` is its title, and there are no params. */
+  readonly batch?: readonly Intent[];
+  /** The key of a message that breaks a rule, or another word if it was typed; then `method` is its title, and `params` its text. */
+  readonly message?: string;
+  /** The outcome, in a word; empty while the request is open. */
   readonly outcome: string;
   readonly isFailure: boolean;
 }
 
 const MOST = 100;
-/** Longer params are not kept. */
+/** Longer requests are not kept. */
 const LONGEST = 16 << 10;
 
 export const past = signal<readonly Past[]>(recall('history', readAll) ?? []);
 
 effect(() => keep('history', past.value.length === 0 ? undefined : past.value));
 
-/** Adds a call; returns how to say later what came of it. */
+/** Adds a request; returns a function that sets its outcome. */
 export function remember(entry: Omit<Past, 'at' | 'outcome' | 'isFailure'>): (outcome: string, isFailure: boolean) => void {
-  if (entry.params.length > LONGEST) return () => undefined;
+  if (JSON.stringify(entry).length > LONGEST) return () => undefined;
   const at = Math.max(Date.now(), (past.value[0]?.at ?? 0) + 1);
   past.value = [{ ...entry, at, outcome: '', isFailure: false }, ...past.value].slice(0, MOST);
   return (outcome, isFailure) => {
@@ -52,6 +56,17 @@ function isPast(value: unknown): value is Past {
     typeof entry === 'object' &&
     entry !== null &&
     typeof entry.at === 'number' &&
+    (entry.batch === undefined || (Array.isArray(entry.batch) && entry.batch.every(isIntent))) &&
+    ['undefined', 'string'].includes(typeof entry.message) &&
     [entry.endpoint, entry.transport, entry.version, entry.method, entry.params, entry.outcome].every((text) => typeof text === 'string')
+  );
+}
+
+function isIntent(value: unknown): value is Intent {
+  const intent = value as Partial<Intent> | null;
+  return (
+    typeof intent === 'object' &&
+    intent !== null &&
+    [intent.version, intent.method, intent.params].every((text) => typeof text === 'string')
   );
 }

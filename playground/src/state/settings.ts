@@ -10,6 +10,8 @@ import { keep, oneOf, recall } from './store.js';
 export const OWN = location.origin + location.pathname;
 
 export const endpoint = signal(OWN);
+/** Why the endpoint that was typed cannot be used. Until it is corrected nothing is sent: calls would go elsewhere than the page shows. */
+export const endpointProblem = signal('');
 export const transport = signal<Transport>(recall('transport', oneOf(['http', 'sse', 'ws'])) ?? 'http');
 export const version = signal<Version>(recall('version', oneOf(['2.0', '1.0'])) ?? '2.0');
 
@@ -22,7 +24,7 @@ export const target = computed(() => urlFor(endpoint.value, transport.value));
 export interface Header {
   readonly name: string;
   readonly value: string;
-  /** It is not to be shown, shared or kept unless that is asked for. */
+  /** It is not shown or shared, and kept only if the user wants that. */
   readonly isSecret: boolean;
 }
 

@@ -19,6 +19,11 @@ export function addToTray(intent: Intent): void {
   if (tray.value.length < MOST) tray.value = [...tray.value, { key: (count += 1), intent }];
 }
 
+/** Replaces what is in it. */
+export function fillTray(intents: readonly Intent[]): void {
+  tray.value = intents.slice(0, MOST).map((intent) => ({ key: (count += 1), intent }));
+}
+
 export function removeFromTray(key: number): void {
   tray.value = tray.value.filter((entry) => entry.key !== key);
 }

@@ -1,48 +1,55 @@
-/** What came back: read, as it went over the wire, and as programs that would have sent it. */
+/** The answer: read, as it went over the wire, and the request as code. */
 
 import { signal } from '@preact/signals';
 import type { Exchange } from '../rpc/exchange.js';
-import { log, shown, summary } from '../state/traffic.js';
+import { isStale, log, show, shown, summary } from '../state/traffic.js';
 import { VerdictCard } from './broken.js';
 import { Code } from './code.js';
 import { Empty, Tabs } from './controls.js';
+import { Diagram } from './diagram.js';
 import { StopIcon } from './icons.js';
 import { Pushes } from './pushes.js';
-import { Result } from './result.js';
+import { Response } from './whole.js';
 import { Wire } from './wire.js';
 
-type Tab = 'result' | 'wire' | 'code';
+type Tab = 'result' | 'wire' | 'diagram' | 'code';
 const tab = signal<Tab>('result');
 
 const TABS: readonly { value: Tab; label: string }[] = [
   { value: 'result', label: 'Result' },
   { value: 'wire', label: 'Wire' },
+  { value: 'diagram', label: 'Diagram' },
   { value: 'code', label: 'Code' },
 ];
 
 export function AnswerPane() {
   const exchange = shown.value;
+  // Code is of the request at hand, and a diagram of all of them.
+  const isOld = isStale.value && tab.value !== 'code' && tab.value !== 'diagram';
   return (
     <aside class="pane answer" aria-label="Answer">
       <div class="answer-head">
-        <Tabs label="Views of the answer" tabs={TABS} value={tab.value} onChoose={(value) => (tab.value = value)} panel="answer-panel" />
+        <Tabs label="Answer views" tabs={TABS} value={tab.value} onChoose={(value) => (tab.value = value)} panel="answer-panel" />
         <Past />
       </div>
+      {exchange && isOld && <p class="stale-note">Earlier answer: {exchange.sent.title}</p>}
       {exchange && tab.value !== 'code' && <Status exchange={exchange} />}
-      <div id="answer-panel" role="tabpanel" class="pane-scroll">
+      <div id="answer-panel" role="tabpanel" class={`pane-scroll ${isOld ? 'stale' : ''}`}>
         {tab.value === 'code' ? (
           <Code />
         ) : exchange === undefined ? (
-          <Empty title="Nothing was sent yet">
+          <Empty title="No request sent yet">
             <p>
-              The answer appears here. <kbd>Ctrl</kbd> <kbd>Enter</kbd> sends from anywhere.
+              The answer appears here. Press <kbd>Ctrl</kbd> <kbd>Enter</kbd> anywhere to send.
             </p>
           </Empty>
         ) : tab.value === 'result' ? (
           <>
             {exchange.sent.isBroken && <VerdictCard exchange={exchange} />}
-            <Result exchange={exchange} />
+            <Response exchange={exchange} />
           </>
+        ) : tab.value === 'diagram' ? (
+          <Diagram exchange={exchange} />
         ) : (
           <Wire exchange={exchange} />
         )}
@@ -52,15 +59,16 @@ export function AnswerPane() {
   );
 }
 
-/** The last sendings, to go back to. */
+/** The last requests, to go back to. */
 function Past() {
   if (log.value.length < 2) return null;
   return (
     <select
       class="past"
-      aria-label="Sendings of this visit"
+      aria-label="Sent this session"
+      title="Sent this session"
       value={String(shown.value?.key)}
-      onChange={(event) => (shown.value = log.value.find(({ key }) => String(key) === event.currentTarget.value))}
+      onChange={(event) => show(log.value.find(({ key }) => String(key) === event.currentTarget.value)!)}
     >
       {log.value.map((exchange) => (
         <option key={exchange.key} value={String(exchange.key)}>

@@ -1,4 +1,4 @@
-/** The page: what to send, on the left; the request, in the middle; what came back, on the right. */
+/** The page: what to send, on the left; the request, in the middle; the answer, on the right. */
 
 import { shown, spoken } from '../state/traffic.js';
 import { AnswerPane } from './answer.js';

@@ -1,10 +1,10 @@
-/** A message that breaks a rule, with the rule in plain words. */
+/** A message of "Break rules", with the rule in plain words. */
 
 import { wish } from '../broken/expectation.js';
 import type { Exchange } from '../rpc/exchange.js';
 import { broken, brokenText } from '../state/draft.js';
 import { transport } from '../state/settings.js';
-import { sendBroken, verdict } from '../state/traffic.js';
+import { sendBroken, verdicts } from '../state/trials.js';
 import { Editor } from './editor.js';
 import { SendIcon } from './icons.js';
 import { showPane } from './panes.js';
@@ -23,51 +23,49 @@ export function BrokenRequest() {
               {rule}
             </span>
           ))}
-          <span class="muted">asked for by {chosen.level}</span>
+          <span class="muted">{chosen.level === 'good practice' ? 'Good practice' : 'Required by the specification'}</span>
         </p>
         <p class="prose">{chosen.why}</p>
         <p class="prose">
-          <strong>Due:</strong> {wish(expected)}.
+          <strong>Expected:</strong> {wish(expected)}.
         </p>
       </div>
-      <section class="editor-box" aria-label="Message as it is sent">
+      <section class="editor-box" aria-label="Message">
         <div class="editor-head">
           <h3>Message</h3>
-          <span class="muted hint">sent as it is</span>
+          <span class="muted hint">sent unchanged</span>
           {isChanged && (
             <button type="button" class="quiet small" onClick={() => (brokenText.value = chosen.text)}>
               Undo changes
             </button>
           )}
         </div>
-        <Editor key={chosen.key} label="Message as it is sent" hint="(nothing)" text={brokenText} />
+        <Editor key={chosen.key} label="Message" hint="(empty)" text={brokenText} />
       </section>
-      {isChanged && <p class="muted">A changed message is sent, but not judged.</p>}
+      {isChanged && <p class="muted">You changed this message, so its answer is not checked.</p>}
       <div class="actions">
         <button
           type="button"
           class="primary"
           onClick={() => {
-            sendBroken();
-            showPane('answer');
+            if (sendBroken()) showPane('answer');
           }}
         >
-          <SendIcon /> Send broken
+          <SendIcon /> Send message
         </button>
       </div>
     </div>
   );
 }
 
-/** What the server made of the last broken message. */
+/** Whether the answer to such a message is as expected. */
 export function VerdictCard({ exchange }: { exchange: Exchange }) {
-  const found = verdict.value;
-  if (found?.exchange !== exchange) return null;
-  const { isRight, text } = found.verdict;
+  const verdict = verdicts.value.get(exchange.key);
+  if (!verdict) return null;
   return (
-    <div class={`verdict ${isRight ? 'right' : 'wrong'}`} role="status">
-      <strong>{isRight ? 'The server did right' : 'The server did not keep the rule'}</strong>
-      <p>{text}</p>
+    <div class={`verdict ${verdict.isRight ? 'right' : 'wrong'}`} role="status">
+      <strong>{verdict.isRight ? 'Correct' : 'Not as expected'}</strong>
+      <p>{verdict.text}</p>
     </div>
   );
 }

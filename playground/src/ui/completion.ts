@@ -1,4 +1,4 @@
-/** What may stand at a place of a JSON text, by its schema. */
+/** Completion of JSON text by its schema. */
 
 import type { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete';
 import { syntaxTree } from '@codemirror/language';
@@ -100,7 +100,7 @@ function placeAt(state: EditorState, pos: number, typedFrom: number): Place | un
   while (holder && !['Object', 'Array', 'Property', 'JsonText'].includes(holder.name)) holder = holder.parent;
   if (!holder) return undefined;
   if (holder.name === 'Object') {
-    // After a colon that nothing follows yet, a value is due.
+    // After a colon that nothing follows yet, a value is expected.
     const before = state.sliceDoc(holder.from, typedFrom);
     const open = /"((?:[^"\\]|\\.)*)"\s*:\s*$/.exec(before);
     if (open?.[1] !== undefined) return { path: [...pathTo(state, holder), open[1]], isName: false, from, to, taken: [] };

@@ -32,7 +32,7 @@ export function Segmented<T extends string>(props: {
 /** Tabs, of which the arrow keys choose one. */
 export function Tabs<T extends string>(props: {
   label: string;
-  tabs: readonly (Choice<T> & { readonly count?: number })[];
+  tabs: readonly Choice<T>[];
   value: T;
   onChoose: (value: T) => void;
   panel: string;
@@ -49,7 +49,7 @@ export function Tabs<T extends string>(props: {
   };
   return (
     <div class="tabs" role="tablist" aria-label={props.label} ref={list} onKeyDown={move}>
-      {props.tabs.map(({ value, label, count }) => (
+      {props.tabs.map(({ value, label }) => (
         <button
           key={value}
           type="button"
@@ -60,7 +60,6 @@ export function Tabs<T extends string>(props: {
           onClick={() => props.onChoose(value)}
         >
           {label}
-          {count !== undefined && count > 0 && <span class="count">{count}</span>}
         </button>
       ))}
     </div>

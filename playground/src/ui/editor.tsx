@@ -10,10 +10,10 @@ import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { json } from '@codemirror/lang-json';
 import { HighlightStyle, bracketMatching, syntaxHighlighting } from '@codemirror/language';
 import { type Diagnostic, linter, setDiagnostics } from '@codemirror/lint';
-import { EditorState, Prec } from '@codemirror/state';
+import { EditorState, type Extension, Prec } from '@codemirror/state';
 import { EditorView, drawSelection, keymap, placeholder } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
-import { type Signal, effect } from '@preact/signals';
+import { effect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Problem } from '../schema/check.js';
 import { type Known, complete } from './completion.js';
@@ -59,24 +59,29 @@ const look = EditorView.theme({
   '.cm-completionDetail': { fontStyle: 'normal', opacity: '0.75', marginLeft: '1em' },
   '.cm-tooltip.cm-completionInfo': { padding: '6px 10px', fontFamily: 'var(--sans)', fontSize: '13px' },
   '.cm-diagnostic': { padding: '6px 10px', borderLeft: '3px solid var(--bad)', fontFamily: 'var(--sans)' },
+  '.cm-diagnostic-info': { borderLeftColor: 'var(--accent)' },
+  '.cm-lintRange-info': { backgroundImage: 'none', textDecoration: 'underline dotted var(--accent) 2px', textUnderlineOffset: '3px' },
   '.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--bad) 1px', textUnderlineOffset: '3px' },
 });
 
 interface Props {
   readonly label: string;
   /**
-   * The text. It is followed at once, not when the page is next drawn: whoever types fast would otherwise be answered with
-   * what they typed before.
+   * The text. It is followed at once, not when the page is next drawn: fast typing would otherwise be overwritten with
+   * an older text.
    */
-  readonly text: Signal<string>;
+  readonly text: { value: string; peek: () => string };
   /** What is written, when nothing is. */
   readonly hint?: string;
   /** What is known about the text, for completion. */
   readonly known?: () => Known | undefined;
-  readonly problems?: readonly Problem[];
+  /** Those that are advice only break no rule. */
+  readonly problems?: readonly (Pick<Problem, 'from' | 'to' | 'message'> & { readonly isBreach?: boolean })[];
+  /** What this editor has beyond others; the same for as long as it lives. */
+  readonly extra?: Extension;
 }
 
-export function Editor({ label, text, hint = '', known, problems }: Props) {
+export function Editor({ label, text, hint = '', known, problems, extra = [] }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView | undefined>(undefined);
   const latest = useRef(known);
@@ -101,6 +106,7 @@ export function Editor({ label, text, hint = '', known, problems }: Props) {
       EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false', autocapitalize: 'off' }),
       placeholder(hint),
       look,
+      extra,
       EditorView.updateListener.of((update) => {
         if (update.docChanged) text.value = update.state.doc.toString();
       }),
@@ -125,7 +131,12 @@ export function Editor({ label, text, hint = '', known, problems }: Props) {
   return <div class="editor" ref={host} />;
 }
 
-function diagnostics(problems: readonly Problem[] = [], length: number): Diagnostic[] {
+function diagnostics(problems: Props['problems'] = [], length: number): Diagnostic[] {
   const within = (at: number) => Math.min(at, length);
-  return problems.map(({ from, to, message }) => ({ from: within(from), to: within(to), message, severity: 'error' }));
+  return problems.map(({ from, to, message, isBreach }) => ({
+    from: within(from),
+    to: within(to),
+    message,
+    severity: isBreach === false ? 'info' : 'error',
+  }));
 }

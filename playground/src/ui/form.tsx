@@ -6,10 +6,11 @@ import { setItem, setMember } from '../json/edit.js';
 import { member, source } from '../json/node.js';
 import { parse } from '../json/parse.js';
 import { type Method, type Param, itemsOf } from '../rpc/document.js';
-import { type Keywords, type Root, type Schema, resolve, types, withoutNull } from '../schema/schema.js';
+import { type Choice, type Keywords, type Root, type Schema, choicesOf, resolve, types, withoutNull } from '../schema/schema.js';
 import { sample } from '../schema/sample.js';
 import { shortName } from '../schema/words.js';
-import { takesList } from '../state/draft.js';
+import type { Path } from '../schema/check.js';
+import { problems, takesList } from '../state/draft.js';
 import { CloseIcon, PlusIcon } from './icons.js';
 
 /** Values that are nested deeper are typed as JSON. */
@@ -32,7 +33,8 @@ export function Form({ method, root, text, onText }: FormProps) {
       {method.params.map((param) => {
         const value = member(node, param.name);
         const json = value ? source(text, value) : undefined;
-        return <Labelled key={param.name} param={param} root={root} text={json} onText={(value) => set(param.name, value)} />;
+        const change = (value: string | undefined) => set(param.name, value);
+        return <Labelled key={param.name} param={param} path={[param.name]} root={root} text={json} onText={change} />;
       })}
     </div>
   );
@@ -46,7 +48,7 @@ function ListForm({ method, root, text, onText }: FormProps) {
       {method.params.map((param, at) => {
         if (!param.rest) {
           const set = (value: string | undefined) => onText(setItem(text, at, value ?? (at < items.length - 1 ? 'null' : undefined)));
-          return <Labelled key={param.name} param={param} root={root} text={items[at]} onText={set} />;
+          return <Labelled key={param.name} param={param} path={[at]} root={root} text={items[at]} onText={set} />;
         }
         const join = (rest: string) => {
           const { node } = parse(rest);
@@ -58,6 +60,8 @@ function ListForm({ method, root, text, onText }: FormProps) {
           <Labelled
             key={param.name}
             param={rest}
+            path={[]}
+            first={at}
             root={root}
             text={`[${items.slice(at).join(',')}]`}
             onText={(value) => join(value ?? '[]')}
@@ -70,12 +74,23 @@ function ListForm({ method, root, text, onText }: FormProps) {
 
 interface Slot {
   readonly root: Root;
+  /** The path to the value in the params. */
+  readonly path: Path;
+  /** For a list whose items are params themselves: the index of the first. */
+  readonly first?: number;
   /** JSON text; undefined if there is no value. */
   readonly text: string | undefined;
   readonly onText: (text: string | undefined) => void;
 }
 
-function Labelled({ param, root, text, onText }: Slot & { param: Param }) {
+/** What a value may be, in a few words beside its name. */
+function kindOf(schema: Schema | undefined, root: Root): string {
+  const choices = choicesOf(withoutNull(resolve(schema, root), root), root);
+  return choices && choices.length > 2 ? `one of ${choices.length}` : shortName(schema, root);
+}
+
+function Labelled({ param, ...slot }: Slot & { param: Param }) {
+  const { root } = slot;
   const id = `param-${param.name}`;
   const hint = param.description || (typeof param.schema === 'object' ? resolve(param.schema, root).description : '') || '';
   return (
@@ -83,11 +98,11 @@ function Labelled({ param, root, text, onText }: Slot & { param: Param }) {
       <label for={id}>
         <span class="field-name">{param.name}</span>{' '}
         <span class="field-type">
-          {shortName(param.schema, root)}
+          {kindOf(param.schema, root)}
           {!param.required && !param.rest && ', optional'}
         </span>
       </label>
-      <Value id={id} schema={param.schema} root={root} text={text} onText={onText} required={param.required} depth={0} />
+      <Value id={id} schema={param.schema} {...slot} required={param.required} depth={0} />
       {hint && <p class="field-hint">{hint}</p>}
     </div>
   );
@@ -100,13 +115,18 @@ interface ValueProps extends Slot {
   readonly depth: number;
 }
 
+const YES_OR_NO: readonly Choice[] = [
+  { json: 'true', description: '' },
+  { json: 'false', description: '' },
+];
+
 /** The control for a value, by its schema. */
 function Value(props: ValueProps) {
   const { root, depth } = props;
   const schema = withoutNull(resolve(props.schema, root), root);
   const kinds = types(schema);
-  if (schema.enum) return <Choices {...props} choices={schema.enum.map((value) => JSON.stringify(value))} />;
-  if (kinds.length === 1 && kinds[0] === 'boolean') return <Choices {...props} choices={['true', 'false']} />;
+  const choices = kinds.length === 1 && kinds[0] === 'boolean' ? YES_OR_NO : choicesOf(schema, root);
+  if (choices) return <Choices {...props} choices={choices} />;
   if (depth < DEPTH && schema.properties && Object.keys(schema.properties).length > 0) return <Members {...props} known={schema} />;
   if (depth < DEPTH && kinds[0] === 'array' && kinds.length === 1 && !Array.isArray(schema.items))
     return <Items {...props} known={schema} />;
@@ -116,23 +136,48 @@ function Value(props: ValueProps) {
   );
 }
 
-function Choices({ id, text, onText, required, choices }: ValueProps & { choices: readonly string[] }) {
+function Choices({ id, path, text, onText, required, choices }: ValueProps & { choices: readonly Choice[] }) {
   const value = text?.trim();
-  const isKnown = value !== undefined && choices.includes(value);
+  const isKnown = value !== undefined && choices.some((choice) => choice.json === value);
   return (
-    <select id={id} value={value ?? ''} onChange={(event) => onText(event.currentTarget.value || undefined)}>
-      {(!required || value === undefined) && <option value="">{required ? 'choose' : 'not sent'}</option>}
-      {value !== undefined && !isKnown && <option value={value}>{value}</option>}
-      {choices.map((choice) => (
-        <option key={choice} value={choice}>
-          {choice.replace(/^"(.*)"$/, '$1')}
-        </option>
-      ))}
-    </select>
+    <>
+      <select id={id} value={value ?? ''} onChange={(event) => onText(event.currentTarget.value || undefined)} {...marks(id, path)}>
+        {(!required || value === undefined) && <option value="">{required ? 'Choose…' : 'Not sent'}</option>}
+        {value !== undefined && !isKnown && <option value={value}>{value}</option>}
+        {choices.map(({ json, description }) => (
+          <option key={json} value={json}>
+            {json.replace(/^"(.*)"$/, '$1') + (description && ` – ${description}`)}
+          </option>
+        ))}
+      </select>
+      <FieldProblems id={id} path={path} />
+    </>
   );
 }
 
-function Members({ id, root, text, onText, depth, known }: ValueProps & { known: Keywords }) {
+/** What is wrong with a value, and, unless each of its parts has a control, with what is inside it. */
+function problemsAt(path: Path, isGroup = false): readonly string[] {
+  const isAt = (other: Path) =>
+    path.every((step, at) => String(other[at]) === String(step)) && !(isGroup && (path.length === 0 || other.length > path.length));
+  return problems.value.filter((problem) => isAt(problem.path)).map((problem) => problem.message);
+}
+
+/** The attributes of a control whose value is wrong. */
+function marks(id: string, path: Path) {
+  return problemsAt(path).length > 0 ? { 'aria-invalid': true, 'aria-describedby': `${id}-problem` } : {};
+}
+
+function FieldProblems({ id, path, isGroup = false }: { id: string; path: Path; isGroup?: boolean }) {
+  const messages = problemsAt(path, isGroup);
+  if (messages.length === 0) return null;
+  return (
+    <p id={`${id}-problem`} class="field-problem">
+      {messages.join('; ')}
+    </p>
+  );
+}
+
+function Members({ id, path, root, text, onText, depth, known }: ValueProps & { known: Keywords }) {
   const whole = text ?? '{}';
   const { node } = parse(whole);
   return (
@@ -145,12 +190,13 @@ function Members({ id, root, text, onText, depth, known }: ValueProps & { known:
             <label for={`${id}-${name}`}>
               <span class="field-name">{name}</span>{' '}
               <span class="field-type">
-                {shortName(schema, root)}
+                {kindOf(schema, root)}
                 {!required && ', optional'}
               </span>
             </label>
             <Value
               id={`${id}-${name}`}
+              path={[...path, name]}
               schema={schema}
               root={root}
               text={value ? source(whole, value) : undefined}
@@ -161,11 +207,12 @@ function Members({ id, root, text, onText, depth, known }: ValueProps & { known:
           </div>
         );
       })}
+      <FieldProblems id={id} path={path} isGroup />
     </div>
   );
 }
 
-function Items({ id, root, text, onText, depth, known }: ValueProps & { known: Keywords }) {
+function Items({ id, path, first, root, text, onText, depth, known }: ValueProps & { known: Keywords }) {
   const whole = text ?? '[]';
   const { node } = parse(whole);
   const items = node?.kind === 'array' ? node.items.map((item) => source(whole, item)) : [];
@@ -174,15 +221,18 @@ function Items({ id, root, text, onText, depth, known }: ValueProps & { known: K
     <div class="nested" role="group" id={id}>
       {items.map((item, at) => (
         <div class="item" key={at}>
-          <Value
-            id={`${id}-${at}`}
-            schema={each}
-            root={root}
-            text={item}
-            onText={(value) => onText(setItem(whole, at, value ?? 'null'))}
-            required
-            depth={depth + 1}
-          />
+          <div class="item-value">
+            <Value
+              id={`${id}-${at}`}
+              path={first === undefined ? [...path, at] : [first + at]}
+              schema={each}
+              root={root}
+              text={item}
+              onText={(value) => onText(setItem(whole, at, value ?? 'null'))}
+              required
+              depth={depth + 1}
+            />
+          </div>
           <button
             type="button"
             class="icon-button"
@@ -196,6 +246,7 @@ function Items({ id, root, text, onText, depth, known }: ValueProps & { known: K
       <button type="button" class="quiet small" onClick={() => onText(setItem(whole, items.length, sample(each, root)))}>
         <PlusIcon /> Add item
       </button>
+      <FieldProblems id={id} path={path} isGroup />
     </div>
   );
 }
@@ -206,32 +257,36 @@ interface TypedProps extends ValueProps {
 }
 
 /** One line that is typed. While it is, it is left as it is typed. */
-function Typed({ id, text, onText, required, kind, known }: TypedProps) {
+function Typed({ id, path, text, onText, required, kind, known }: TypedProps) {
   const [typed, setTyped] = useState<string | undefined>(undefined);
-  const hint = known.default !== undefined ? JSON.stringify(known.default) : kind === 'any' ? 'any JSON' : required ? '' : 'not sent';
+  const hint = known.default !== undefined ? JSON.stringify(known.default) : kind === 'any' ? 'Any JSON' : required ? '' : 'Not sent';
   const input = (event: TargetedInputEvent<HTMLInputElement>) => {
     const value = event.currentTarget.value;
     setTyped(value);
     onText(toJson(value, kind, required));
   };
   return (
-    <input
-      id={id}
-      class={kind === 'string' ? '' : 'mono'}
-      type="text"
-      autocomplete="off"
-      spellcheck={false}
-      inputMode={kind === 'number' ? 'decimal' : 'text'}
-      aria-label={/-\d+$/.test(id) ? `Item ${Number(/(\d+)$/.exec(id)![1]) + 1}` : undefined}
-      placeholder={hint}
-      value={typed ?? toTyped(text, kind)}
-      onInput={input}
-      onBlur={() => setTyped(undefined)}
-    />
+    <>
+      <input
+        id={id}
+        class={kind === 'string' ? '' : 'mono'}
+        type="text"
+        autocomplete="off"
+        spellcheck={false}
+        inputMode={kind === 'number' ? 'decimal' : 'text'}
+        aria-label={/-\d+$/.test(id) ? `Item ${Number(/(\d+)$/.exec(id)![1]) + 1}` : undefined}
+        placeholder={hint}
+        value={typed ?? toTyped(text, kind)}
+        onInput={input}
+        onBlur={() => setTyped(undefined)}
+        {...marks(id, path)}
+      />
+      <FieldProblems id={id} path={path} />
+    </>
   );
 }
 
-/** What was typed as JSON; what is no number where one is due becomes a string, about which the editor complains. */
+/** What was typed, as JSON. Where a number is expected and something else was typed, a string: then the field says what is wrong. */
 export function toJson(typed: string, kind: 'string' | 'number' | 'any', required: boolean): string | undefined {
   if (typed === '' && !(required && kind === 'string')) return undefined;
   if (kind === 'string') return JSON.stringify(typed);

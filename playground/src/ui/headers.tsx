@@ -36,9 +36,11 @@ export function HeadersDialog() {
           </IconButton>
         </div>
         <p class="muted">
-          Sent to <code>{endpoint.value}</code> and to no other server.
+          Sent to <code>{endpoint.value}</code> only.
         </p>
-        {transport.value === 'ws' && <p class="note">Browsers let no page set headers on a WebSocket. These go along with HTTP and SSE.</p>}
+        {transport.value === 'ws' && (
+          <p class="note">Browsers do not let a page set headers on a WebSocket. They are sent with HTTP and SSE only.</p>
+        )}
         <div class="field">
           <label for="token">
             <span class="field-name">Bearer token</span>
@@ -56,7 +58,7 @@ export function HeadersDialog() {
         <label class="check">
           <input type="checkbox" checked={remembers.value} onChange={(event) => (remembers.value = event.currentTarget.checked)} />
           <span>
-            Keep these in this browser. <span class="muted">Otherwise they are forgotten with the page.</span>
+            Keep these in this browser. <span class="muted">Otherwise they are forgotten when you close or reload the page.</span>
           </span>
         </label>
         <div class="dialog-foot">
@@ -92,13 +94,13 @@ function HeaderRows({ headers, onChange }: { headers: readonly Header[]; onChang
             {...(header.isSecret ? { type: 'password' as const } : {})}
             autocomplete="off"
             aria-label={`Value of header ${at + 1}`}
-            placeholder="value"
+            placeholder="Value"
             value={header.value}
             onInput={(event) => change(at, { value: event.currentTarget.value })}
           />
-          <label class="check small" title="Shown as dots, and left out of links and snippets">
+          <label class="check small" title="Shown as dots, and never part of code">
             <input type="checkbox" checked={header.isSecret} onChange={(event) => change(at, { isSecret: event.currentTarget.checked })} />
-            secret
+            Secret
           </label>
           <IconButton label={`Remove header ${at + 1}`} onClick={() => onChange(headers.filter((_, index) => index !== at))}>
             <CloseIcon />

@@ -1,4 +1,4 @@
-/** Small drawings. They say nothing that is not also said in words. */
+/** Icons. Each has a text or a label that says the same. */
 
 import type { ComponentChildren } from 'preact';
 
@@ -47,6 +47,11 @@ export const LinkIcon = () => (
 export const CloseIcon = () => (
   <Icon>
     <path d="m4 4 8 8m0-8-8 8" />
+  </Icon>
+);
+export const CheckIcon = () => (
+  <Icon>
+    <path d="m3.5 8.5 3 3 6-7" />
   </Icon>
 );
 export const PlusIcon = () => (

@@ -1,4 +1,4 @@
-/** The methods that the endpoint describes, to be searched and chosen. */
+/** The methods of the endpoint, to search and choose from. */
 
 import type { Method } from '../rpc/document.js';
 import { discover, discovery, found, methods, search } from '../state/catalog.js';
@@ -38,15 +38,15 @@ function Found() {
   const { state } = discovery.value;
   if (state === 'unasked') {
     return (
-      <Empty title="The link leads to another server">
-        <p>Nothing was sent to it yet.</p>
+      <Empty title="This link leads to another server">
+        <p>No request has been sent to it yet.</p>
         <button type="button" onClick={() => void discover()}>
-          Ask what it serves
+          List its methods
         </button>
       </Empty>
     );
   }
-  if (state === 'loading') return <Empty title="Asking the server what it serves…" />;
+  if (state === 'loading') return <Empty title="Loading the methods…" />;
   if (discovery.value.state === 'failed') {
     return (
       <Empty title={discovery.value.failure.title}>
@@ -61,8 +61,8 @@ function Found() {
   }
   if (discovery.value.state === 'silent') {
     return (
-      <Empty title="This server does not say what it serves">
-        <p>{discovery.value.reason} Type the name of a method to call it.</p>
+      <Empty title="This server does not list its methods">
+        <p>{discovery.value.reason} To call a method, type its name.</p>
       </Empty>
     );
   }
@@ -75,7 +75,7 @@ function Found() {
   return (
     <div id="methods" role="listbox" aria-label="Methods" class="list" onKeyDown={rove}>
       {groups.map(({ name, methods }) => (
-        <div role="group" aria-label={name || 'Methods without a namespace'} key={name}>
+        <div role="group" aria-label={name || 'Other methods'} key={name}>
           {name && (
             <div class="list-head" aria-hidden="true">
               {name}
@@ -107,7 +107,7 @@ function take(method: Method): void {
   showPane('request');
 }
 
-/** By their last tag, or by what stands before the last slash or dot of the name; those without either come first. */
+/** By their last tag, or else by the part of the name before the last slash or dot; those without either come first. */
 function grouped(methods: readonly Method[]): { name: string; methods: Method[] }[] {
   const groups = new Map<string, Method[]>();
   for (const method of methods) {

@@ -1,4 +1,4 @@
-/** What the server sends by itself. */
+/** Messages that the server sends without being asked. */
 
 import { useEffect, useRef } from 'preact/hooks';
 import { readMessage } from '../rpc/message.js';
@@ -13,7 +13,7 @@ export function Pushes() {
   }, [count]);
   if (transport.value !== 'ws' && count === 0) return null;
   return (
-    <section class="pushes" aria-label="Pushes of the server">
+    <section class="pushes" aria-label="Pushed by the server">
       <div class="pushes-head">
         <h3>
           Pushes <span class="count">{count}</span>
@@ -25,7 +25,7 @@ export function Pushes() {
         )}
       </div>
       {count === 0 ? (
-        <p class="muted">What the server sends by itself over the WebSocket arrives here.</p>
+        <p class="muted">Messages that the server pushes over the WebSocket appear here.</p>
       ) : (
         <ol class="items" ref={list} tabIndex={0} aria-label="Pushes">
           {pushes.value.map((push) => (

@@ -1,13 +1,25 @@
-/** The request: what is called, with what. */
+/** The request: the method and its params. */
 
 import { useComputed } from '@preact/signals';
 import { pretty } from '../json/print.js';
 import type { Method } from '../rpc/document.js';
 import { shortName } from '../schema/words.js';
 import { methods, root } from '../state/catalog.js';
-import { choose, described, intent, isNotification, method, params, problems, schema, view, wantsStream } from '../state/draft.js';
-import { OWN, endpoint, transport, version } from '../state/settings.js';
-import { sendDraft } from '../state/traffic.js';
+import {
+  choose,
+  described,
+  intent,
+  isNotification,
+  method,
+  params,
+  problems,
+  schema,
+  view,
+  wantsStream,
+  withPlace,
+} from '../state/draft.js';
+import { isBatch, requestView, send } from '../state/message.js';
+import { OWN, endpoint, endpointProblem, transport, version } from '../state/settings.js';
 import { addToTray, tray } from '../state/tray.js';
 import { toFragment } from '../share.js';
 import { BrokenRequest } from './broken.js';
@@ -16,13 +28,18 @@ import { copy, say } from './copy.js';
 import { Editor } from './editor.js';
 import { Form } from './form.js';
 import { LinkIcon, PlusIcon, SendIcon } from './icons.js';
+import { LessonPane } from './lesson.js';
+import { MessageBox, RequestViews } from './message.js';
 import { showPane } from './panes.js';
 import { Tray } from './tray.js';
+
+/** Where there is room, the schemas of a method are shown without being asked for. */
+const ROOMY = matchMedia('(min-width: 941px) and (min-height: 800px)');
 
 export function RequestPane() {
   return (
     <main class="pane request" aria-label="Request">
-      {view.value === 'broken' ? <BrokenRequest /> : <CallRequest />}
+      {view.value === 'broken' ? <BrokenRequest /> : view.value === 'lesson' ? <LessonPane /> : <CallRequest />}
     </main>
   );
 }
@@ -31,9 +48,12 @@ function CallRequest() {
   return (
     <div class="pane-scroll">
       <MethodHead />
-      {method.value === '' ? (
+      <RequestViews />
+      {requestView.value === 'message' ? (
+        <MessageBox />
+      ) : method.value === '' ? (
         <Empty title="Choose a method">
-          <p>Pick one from the list, or type its name above.</p>
+          <p>Choose one from the list, or type its name above.</p>
         </Empty>
       ) : (
         <Params />
@@ -55,7 +75,7 @@ function MethodHead() {
         id="method"
         class="method-name mono"
         list="method-names"
-        placeholder="method"
+        placeholder="Method"
         spellcheck={false}
         autocomplete="off"
         autocapitalize="off"
@@ -89,17 +109,17 @@ function MethodDocs({ method }: { method: Method }) {
           ))}
         </p>
       )}
-      {deprecated !== undefined && <p class="note">Not to be used any more. {deprecated}</p>}
+      {deprecated !== undefined && <p class="note">Deprecated. {deprecated}</p>}
       {summary && <Prose text={summary} />}
       {description && description !== summary && <Prose text={description} />}
-      <details class="schema">
+      <details class="schema" open={ROOMY.matches}>
         <summary>Params and result</summary>
         <table>
           <thead>
             <tr>
               <th scope="col">Name</th>
               <th scope="col">Type</th>
-              <th scope="col">Meaning</th>
+              <th scope="col">Description</th>
             </tr>
           </thead>
           <tbody>
@@ -135,7 +155,7 @@ function MethodDocs({ method }: { method: Method }) {
 }
 
 /** Text in paragraphs, with `code` in it. */
-function Prose({ text }: { text: string }) {
+export function Prose({ text }: { text: string }) {
   const paragraphs = text.split(/\n\s*\n/);
   return (
     <>
@@ -163,21 +183,21 @@ function Params() {
         <section class="editor-box" aria-label="Params as JSON">
           <div class="editor-head">
             <h3>Params</h3>
-            <span class="muted hint">Ctrl Space completes</span>
+            <span class="muted hint">Ctrl+Space to complete</span>
             <button type="button" class="quiet small" onClick={() => (params.value = pretty(params.value))}>
-              Tidy
+              Format
             </button>
           </div>
           <Editor
             label="Params as JSON"
-            hint={known ? '' : 'none, [ … ] or { … }'}
+            hint={known ? '' : 'Empty, [ … ] or { … }'}
             text={params}
             known={() => knownSchema.value}
             problems={wrong}
           />
           <ul class="problems" aria-label="Problems" aria-live="polite">
             {wrong.map((problem, at) => (
-              <li key={at}>{problem.message}</li>
+              <li key={at}>{withPlace(problem)}</li>
             ))}
           </ul>
         </section>
@@ -187,7 +207,10 @@ function Params() {
 }
 
 function Actions() {
-  const isReady = method.value.trim() !== '';
+  const isReady = method.value.trim() !== '' && endpointProblem.value === '';
+  // The entries of a batch say themselves what they are.
+  const isWholeBatch = requestView.value === 'message' && isBatch.value;
+  const canSend = isReady || (requestView.value === 'message' && endpointProblem.value === '');
   // One that is described as a stream always is.
   const isStream = described.value?.marks.some((mark) => mark === 'stream' || mark === 'subscription') === true;
   return (
@@ -195,20 +218,21 @@ function Actions() {
       <button
         type="button"
         class="primary"
-        disabled={!isReady}
+        disabled={!canSend}
         onClick={() => {
-          sendDraft();
-          showPane('answer');
+          if (send()) showPane('answer');
         }}
       >
-        <SendIcon /> {isNotification.value ? 'Notify' : 'Send'}
+        <SendIcon /> {isNotification.value && !isWholeBatch ? 'Notify' : 'Send'}
       </button>
-      <label class="check" title="Send it without an identifier; nobody answers">
-        <input type="checkbox" checked={isNotification.value} onChange={(event) => (isNotification.value = event.currentTarget.checked)} />
-        Notification
-      </label>
-      {transport.value === 'ws' && !isStream && (
-        <label class="check" title="Say that a stream is read, for methods that can answer with one">
+      {!isWholeBatch && (
+        <label class="check" title="Send it without an id. The server does not answer.">
+          <input type="checkbox" checked={isNotification.value} onChange={(event) => (isNotification.value = event.currentTarget.checked)} />
+          Notification
+        </label>
+      )}
+      {transport.value === 'ws' && !isStream && !isWholeBatch && (
+        <label class="check" title="Ask for a stream, if the method can answer with one">
           <input type="checkbox" checked={wantsStream.value} onChange={(event) => (wantsStream.value = event.currentTarget.checked)} />
           Stream
         </label>
@@ -219,10 +243,10 @@ function Actions() {
           class="quiet"
           aria-label="Add to batch"
           disabled={!isReady || version.value === '1.0'}
-          title={version.value === '1.0' ? '1.0 knows no batches' : 'Collect it for a batch'}
+          title={version.value === '1.0' ? '1.0 has no batches' : 'Add this call to a batch'}
           onClick={() => {
             addToTray(intent.value);
-            say(`Added to the batch: ${tray.value.length}`);
+            say(`Added to the batch (${tray.value.length})`);
           }}
         >
           <PlusIcon /> <span class="on-wide">Batch</span>
@@ -232,7 +256,7 @@ function Actions() {
           class="quiet"
           aria-label="Copy link"
           disabled={!isReady}
-          title="Copy a link to this call, without headers and tokens"
+          title="Copy a link to this call, without headers and token"
           onClick={() => void share()}
         >
           <LinkIcon /> <span class="on-wide">Link</span>

@@ -1,4 +1,4 @@
-/** What a sending came to. */
+/** The answer to a request. */
 
 import { useEffect, useRef } from 'preact/hooks';
 import { member, source } from '../json/node.js';
@@ -9,41 +9,42 @@ import type { Exchange, Failure, Frame } from '../rpc/exchange.js';
 import { type Incoming, type RpcError, readMessage } from '../rpc/message.js';
 import { time } from './answer.js';
 import { Empty } from './controls.js';
-import { CopyButton } from './copy.js';
+import { IdTag } from './id-tag.js';
 import { JsonView } from './json-view.js';
 
 export function Result({ exchange }: { exchange: Exchange }) {
   void exchange.revision.value;
   if (exchange.failure && exchange.received === 0) return <FailureCard failure={exchange.failure} />;
-  const items = exchange.frames.flatMap(toItem);
+  const only = exchange.frames.length === 1 && exchange.state !== 'live' ? exchange.frames[0] : undefined;
+  // One response is not laid out as an item as well: it may be long.
+  const items = only?.message.kind === 'response' && !only.message.isStream ? [] : exchange.frames.flatMap(toItem);
   const isStream = exchange.state === 'live' || items.length > 1 || exchange.frames.some(begins);
   if (isStream) return <Items exchange={exchange} items={items} />;
   const last = exchange.frames.at(-1);
   if (!last) return <Nothing exchange={exchange} />;
   if (last.message.kind === 'batch') return <Batch exchange={exchange} entries={last.message.entries} />;
-  return <One message={last.message} text={last.text} />;
+  return <One message={last.message} text={last.text} status={exchange.http?.status} />;
 }
 
-function One({ message, text }: { message: Incoming; text: string }) {
-  if (message.kind === 'response' && message.error) return <ErrorCard error={message.error} />;
+function One({ message, text, status }: { message: Incoming; text: string; status: number | undefined }) {
+  if (message.kind === 'response' && message.error) return <ErrorCard error={message.error} status={status} />;
   const result = message.kind === 'response' ? (message.result ?? 'null') : text;
   return (
     <section class="result" aria-label="Result">
-      {message.kind !== 'response' && <p class="muted">This is no response object.</p>}
-      <CopyButton text={result} what="Result" />
+      {message.kind !== 'response' && <p class="muted">This is not a response object.</p>}
       <JsonView text={result} label="Result as JSON" />
     </section>
   );
 }
 
-export function ErrorCard({ error }: { error: RpcError }) {
+export function ErrorCard({ error, status }: { error: RpcError; status?: number | undefined }) {
   return (
     <section class="error-card" aria-label="Error">
       <p class="error-line">
         <span class="error-code mono">{error.code ?? 'no code'}</span> {error.message}
       </p>
-      <p class="muted">{meaning(error.code)}</p>
-      {error.data !== undefined && <JsonView text={error.data} label="Data of the error" />}
+      <p class="muted">{meaning(error.code, status)}</p>
+      {error.data !== undefined && <JsonView text={error.data} label="Error data" />}
     </section>
   );
 }
@@ -63,10 +64,12 @@ function FailureCard({ failure }: { failure: Failure }) {
 
 function Nothing({ exchange }: { exchange: Exchange }) {
   if (exchange.endedAt === undefined) return <Empty title="Waiting for the answer…" />;
-  if (exchange.state === 'stopped') return <Empty title="Stopped before an answer came" />;
+  if (exchange.state === 'stopped') return <Empty title="Stopped before the server answered" />;
   return (
-    <Empty title="Nothing came back">
-      <p>A notification is not answered, and neither is a batch of them.{exchange.http && ` HTTP says ${exchange.http.status}.`}</p>
+    <Empty title="No answer">
+      <p>
+        Servers do not answer notifications or batches of notifications.{exchange.http && ` The HTTP status is ${exchange.http.status}.`}
+      </p>
     </Empty>
   );
 }
@@ -76,15 +79,17 @@ function Batch({ exchange, entries }: { exchange: Exchange; entries: readonly In
   const calls = sent.kind === 'batch' ? sent.entries : [];
   const nameOf = (id: string) => calls.find((call) => call.kind === 'call' && call.id === id);
   return (
-    <ol class="batch" aria-label="Answers of the batch">
+    <ol class="batch" aria-label="Answers to the batch">
       {entries.map((entry, at) => {
-        if (entry.kind !== 'response') return <li key={at}>This entry is no response object.</li>;
+        if (entry.kind !== 'response') return <li key={at}>This entry is not a response object.</li>;
         const call = nameOf(entry.id);
         return (
           <li key={at}>
             <p class="batch-head">
               <span class="mono">{call?.kind === 'call' ? call.method : 'unknown'}</span>
-              <span class="muted mono">id {entry.id}</span>
+              <span class="muted mono">
+                id <IdTag id={entry.id} />
+              </span>
             </p>
             {entry.error ? <ErrorCard error={entry.error} /> : <JsonView text={entry.result ?? 'null'} label={`Result of ${entry.id}`} />}
           </li>
@@ -111,7 +116,7 @@ function Items({ exchange, items }: { exchange: Exchange; items: readonly Item[]
   const dropped = exchange.received - exchange.frames.length;
   return (
     <section class="stream" aria-label="Items of the stream">
-      {dropped > 0 && <p class="muted">{dropped} earlier messages are not kept.</p>}
+      {dropped > 0 && <p class="muted">{dropped} earlier messages are no longer kept.</p>}
       {exchange.failure && <FailureCard failure={exchange.failure} />}
       <ol class="items" ref={list} aria-live="off" tabIndex={0} aria-label="Items">
         {items.map((item, at) => (

@@ -1,27 +1,28 @@
 /** Where calls go and how they are sent. */
 
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { TRANSPORTS, readEndpoint } from '../rpc/endpoint.js';
 import type { Version } from '../rpc/message.js';
-import { discover } from '../state/catalog.js';
+import { discover, discovery } from '../state/catalog.js';
 import { reshape } from '../state/draft.js';
 import { past } from '../state/history.js';
-import { OWN, type Theme, endpoint, headers, theme, transport, version } from '../state/settings.js';
+import { OWN, type Theme, endpoint, endpointProblem, headers, theme, transport, version } from '../state/settings.js';
 import { disconnect, linkState } from '../state/traffic.js';
 import { IconButton, Segmented } from './controls.js';
 import { say } from './copy.js';
 import { openHeaders } from './headers.js';
-import { AutoIcon, KeyIcon, Logo, MoonIcon, SunIcon } from './icons.js';
+import { AutoIcon, CloseIcon, KeyIcon, Logo, MoonIcon, SunIcon } from './icons.js';
+import { ProxyOffer } from './proxy.js';
 
 const VERSIONS: readonly { value: Version; label: string; hint: string }[] = [
   { value: '2.0', label: '2.0', hint: 'JSON-RPC 2.0' },
-  { value: '1.0', label: '1.0', hint: 'JSON-RPC 1.0: params are a list, there are no batches' },
+  { value: '1.0', label: '1.0', hint: 'JSON-RPC 1.0: params are always an array, and there are no batches' },
 ];
 
 const THEMES: Readonly<Record<Theme, { next: Theme; icon: () => preact.JSX.Element; label: string }>> = {
-  auto: { next: 'light', icon: AutoIcon, label: 'Colours of the system' },
-  light: { next: 'dark', icon: SunIcon, label: 'Light colours' },
-  dark: { next: 'auto', icon: MoonIcon, label: 'Dark colours' },
+  auto: { next: 'light', icon: AutoIcon, label: 'Theme: system' },
+  light: { next: 'dark', icon: SunIcon, label: 'Theme: light' },
+  dark: { next: 'auto', icon: MoonIcon, label: 'Theme: dark' },
 };
 
 export function TopBar() {
@@ -44,14 +45,14 @@ export function TopBar() {
         >
           <KeyIcon />
         </IconButton>
-        <IconButton label={`${label}. Change`} onClick={() => (theme.value = next)}>
+        <IconButton label={label} onClick={() => (theme.value = next)}>
           <ThemeIcon />
         </IconButton>
       </div>
       <div class="topbar-modes">
         <Segmented label="Transport" choices={TRANSPORTS} value={transport.value} onChoose={(value) => (transport.value = value)} />
         <Segmented
-          label="Version of JSON-RPC"
+          label="JSON-RPC version"
           choices={VERSIONS}
           value={version.value}
           onChoose={(value) => {
@@ -66,15 +67,20 @@ export function TopBar() {
 }
 
 function Endpoint() {
-  const [problem, setProblem] = useState('');
-  const apply = (typed: string) => {
-    const read = readEndpoint(typed === '' ? OWN : typed, location.href);
-    if ('problem' in read) return setProblem(read.problem);
-    setProblem('');
+  const failure = discovery.value.state === 'failed' ? discovery.value.failure.title : '';
+  const problem = endpointProblem.value || failure;
+  const [typed, setTyped] = useState<string | undefined>(undefined);
+  // Another one may also be chosen from the history.
+  useEffect(() => setTyped(undefined), [endpoint.value]);
+  const apply = (text: string) => {
+    const read = readEndpoint(text === '' ? OWN : text, location.href);
+    endpointProblem.value = 'problem' in read ? read.problem : '';
+    if ('problem' in read) return undefined;
+    setTyped(undefined);
     if (read.url.href === endpoint.value) return undefined;
     if (read.url.protocol.startsWith('ws')) transport.value = 'ws';
     endpoint.value = read.url.href;
-    say(`Calls go to ${read.url.host}`);
+    say(`Calling ${read.url.host} from now on`);
     return void discover();
   };
   const known = [...new Set([OWN, ...past.value.map((entry) => entry.endpoint)])].slice(0, 12);
@@ -90,9 +96,10 @@ function Endpoint() {
         list="endpoints"
         spellcheck={false}
         autocomplete="off"
-        value={endpoint.value}
+        value={typed ?? endpoint.value}
         aria-invalid={problem !== ''}
         aria-describedby="endpoint-problem"
+        onInput={(event) => setTyped(event.currentTarget.value)}
         onChange={(event) => apply(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey) apply(event.currentTarget.value);
@@ -106,20 +113,21 @@ function Endpoint() {
       <p id="endpoint-problem" class="problem" role="alert">
         {problem}
       </p>
+      <ProxyOffer />
     </div>
   );
 }
 
 function LinkStatus() {
   if (transport.value !== 'ws') return null;
-  const words = { closed: 'not connected', opening: 'connecting', open: 'connected' }[linkState.value];
+  const words = { closed: 'not connected', opening: 'connecting…', open: 'connected' }[linkState.value];
   return (
     <span class="link-status">
       <span class={`dot ${linkState.value}`} aria-hidden="true" />
       <span role="status">{words}</span>
       {linkState.value === 'open' && (
         <button type="button" class="quiet small" onClick={disconnect}>
-          Disconnect
+          <CloseIcon /> <span>Disconnect</span>
         </button>
       )}
     </span>

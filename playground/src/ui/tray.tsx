@@ -1,4 +1,4 @@
-/** The batch that is being collected. */
+/** The batch being put together. */
 
 import { sendTray } from '../state/traffic.js';
 import { clearTray, removeFromTray, tray } from '../state/tray.js';
@@ -16,7 +16,7 @@ export function Tray() {
           Batch <span class="count">{entries.length}</span>
         </h3>
         <button type="button" class="quiet small" onClick={clearTray}>
-          Empty
+          Clear
         </button>
         <button
           type="button"

@@ -1,4 +1,4 @@
-/** Request and response as they went over the wire. */
+/** Request and response exactly as they were sent and received. */
 
 import type { Exchange, Head } from '../rpc/exchange.js';
 import { amount, time } from './answer.js';
@@ -21,39 +21,47 @@ function Out({ exchange: { sent } }: { exchange: Exchange }) {
   return (
     <section aria-label="Request on the wire">
       <WireHead title="Request" more={amount(sent.bytes)} text={sent.text} />
-      <pre class="head" tabIndex={0} role="region" aria-label="Head of the request">
+      <pre class="head" tabIndex={0} role="region" aria-label="Request headers">
         <b>{line}</b>
         {sent.transport !== 'ws' && <Heads heads={[{ name: 'Host', value: host }, ...sent.headers]} />}
       </pre>
-      <JsonView text={sent.text} exact label="Text of the request" />
+      <JsonView text={sent.text} exact ids label="Text of the request" />
     </section>
   );
 }
 
 function In({ exchange }: { exchange: Exchange }) {
-  const { http, frames, raw, firstAt, endedAt, bytes, received } = exchange;
-  if (!http && frames.length === 0) return null;
-  const timing = [firstAt !== undefined && `first byte ${time(firstAt)}`, endedAt !== undefined && `all ${time(endedAt)}`, amount(bytes)];
-  const text = raw || frames.map((frame) => frame.text).join('\n');
+  const { http, frames, asides, raw, firstAt, endedAt, bytes, received } = exchange;
+  if (!http && frames.length + asides.length === 0) return null;
+  const all = [...frames.map(({ at, text }) => ({ at, text, isSent: false })), ...asides].sort((a, b) => a.at - b.at);
+  const timing = [
+    !http && `${received} received`,
+    firstAt !== undefined && `first byte ${time(firstAt)}`,
+    endedAt !== undefined && `total ${time(endedAt)}`,
+    amount(bytes),
+  ];
+  const text = raw || all.map((frame) => frame.text).join('\n');
   return (
     <section aria-label="Response on the wire">
-      <WireHead title={http ? 'Response' : `Frames: ${received}`} more={timing.filter(Boolean).join(' · ')} text={text} />
+      <WireHead title={http ? 'Response' : 'Messages'} more={timing.filter(Boolean).join(' · ')} text={text} />
       {http && (
-        <pre class="head" tabIndex={0} role="region" aria-label="Head of the response">
+        <pre class="head" tabIndex={0} role="region" aria-label="Response headers">
           <b>{`${http.status} ${http.reason}`.trim()}</b>
           <Heads heads={http.headers} />
         </pre>
       )}
       {raw ? (
-        <JsonView text={raw} exact label="Text of the response" />
+        <JsonView text={raw} exact ids label="Text of the response" />
       ) : http ? (
-        text && <JsonView text={text} exact label="Text of the response" />
+        text && <JsonView text={text} exact ids label="Text of the response" />
       ) : (
         <ol class="frames">
-          {frames.map((frame, at) => (
+          {all.map((frame, at) => (
             <li key={at}>
-              <span class="item-time mono">{time(frame.at)}</span>
-              <JsonView text={frame.text} exact label={`Frame ${at + 1}`} />
+              <span class="item-time mono">
+                {frame.isSent ? '↑' : '↓'} {time(frame.at)}
+              </span>
+              <JsonView text={frame.text} exact ids label={`Message ${at + 1}, ${frame.isSent ? 'sent' : 'received'}`} />
             </li>
           ))}
         </ol>
@@ -67,8 +75,7 @@ function WireHead({ title, more, text }: { title: string; more: string; text: st
     <div class="wire-head">
       <h3>{title}</h3>
       <span class="muted mono">{more}</span>
-      <span class="spacer" />
-      <CopyButton text={text} what={`Text of the ${title.toLowerCase()}`} />
+      <CopyButton text={text} what={title} />
     </div>
   );
 }

@@ -35,7 +35,7 @@ visit('lists and tabs are walked with the arrow keys', async ({ page }) => {
   assert.equal(await at(), (await options.count()) - 1);
   await page.getByRole('tab', { name: 'Methods' }).focus();
   await page.keyboard.press('ArrowRight');
-  assert.equal(await page.getByRole('tab', { name: 'Break rules' }).getAttribute('aria-selected'), 'true');
+  assert.equal(await page.getByRole('tab', { name: 'Lessons' }).getAttribute('aria-selected'), 'true');
 });
 
 visit('Ctrl and Enter send from the editor, once, without a new line', async ({ page }) => {
@@ -70,7 +70,7 @@ visit('where the focus is can be seen', async ({ page }) => {
 });
 
 /** The names of roles that can be used but have no name to be called by. */
-async function nameless(page: Page): Promise<string[]> {
+export async function nameless(page: Page): Promise<string[]> {
   const session = await page.context().newCDPSession(page);
   const { nodes } = await session.send('Accessibility.getFullAXTree');
   const isFocusable = (node: (typeof nodes)[number]) =>
@@ -82,7 +82,7 @@ async function nameless(page: Page): Promise<string[]> {
 }
 
 /** Texts whose colour is too near to what is behind them: less than 4.5 to 1. */
-function faint(page: Page): Promise<string[]> {
+export function faint(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const parse = (colour: string) => (colour.match(/[\d.]+/g) ?? []).map(Number);
     const light = (colour: number[]) => {
@@ -125,7 +125,6 @@ for (const colorScheme of ['light', 'dark'] as const) {
         assert.deepEqual(await faint(page), [], where);
       };
       await choose(page, 'sum');
-      await page.getByText('Params and result').click();
       await page.getByRole('button', { name: 'Add to batch' }).click();
       await check('request');
       await send(page);
@@ -135,8 +134,8 @@ for (const colorScheme of ['light', 'dark'] as const) {
         await check(tab);
       }
       await page.getByRole('tab', { name: 'Break rules' }).click();
-      await page.getByText('Good beside bad').click();
-      await page.getByRole('button', { name: 'Send broken' }).click();
+      await page.getByText('Valid and invalid entries').click();
+      await page.getByRole('button', { name: 'Send message' }).click();
       await page.getByRole('tab', { name: 'Result' }).click();
       await page.locator('.verdict').waitFor();
       await check('verdict');

@@ -18,7 +18,7 @@ for (const transport of ['HTTP', 'WebSocket']) {
     assert.equal(await tray.getByRole('listitem').count(), 3);
     await tray.getByRole('button', { name: 'Send batch' }).click();
     await ended(page);
-    const answers = page.getByRole('list', { name: 'Answers of the batch' });
+    const answers = page.getByRole('list', { name: 'Answers to the batch' });
     const texts = await answers.locator('> li').allInnerTexts();
     assert.equal(texts.length, 2);
     assert.match(texts[0]!, /math\/add[^]*5$/);
@@ -27,13 +27,13 @@ for (const transport of ['HTTP', 'WebSocket']) {
   });
 }
 
-visit('a batch can be changed and emptied', async ({ page }) => {
+visit('a batch can be changed and cleared', async ({ page }) => {
   await choose(page, 'math/add');
   await page.getByRole('button', { name: 'Add to batch' }).click();
   await page.getByRole('button', { name: 'Add to batch' }).click();
   await page.getByRole('button', { name: 'Remove math/add from the batch' }).first().click();
   assert.equal(await page.locator('.tray-list li').count(), 1);
-  await page.getByRole('button', { name: 'Empty' }).click();
+  await page.getByRole('button', { name: 'Clear' }).click();
   assert.equal(await page.locator('.tray').count(), 0);
   await page.getByLabel('1.0', { exact: true }).check();
   assert.ok(await page.getByRole('button', { name: 'Add to batch' }).isDisabled());

@@ -12,8 +12,7 @@ visit('a method is searched, filled in by form and called', async ({ page }) => 
 
 visit('the docs and the schema stand beside the form', async ({ page }) => {
   await choose(page, 'math/sqrt');
-  await sees(page, 'Takes the square root of a number.');
-  await page.getByText('Params and result').click();
+  await sees(page, 'Returns the square root of a number.');
   const row = page.getByRole('row', { name: /^x number/ });
   assert.match(await row.innerText(), /not negative/);
   await page.getByRole('row', { name: /-32001/ }).waitFor();
@@ -29,12 +28,9 @@ visit('request and response are shown as they went over the wire, with time and 
   const { id } = JSON.parse(text) as { id: number };
   const answer = `{"jsonrpc":"2.0","result":5,"id":${id}}`;
   assert.equal(await page.getByRole('region', { name: 'Text of the response' }).innerText(), answer);
-  const head = await page.getByRole('region', { name: 'Head of the request' }).innerText();
+  const head = await page.getByRole('region', { name: 'Request headers' }).innerText();
   assert.match(head, new RegExp(`^POST /\nHost: ${new URL(url).host}\nContent-Type: application/json\n`));
-  assert.match(
-    await page.getByRole('region', { name: 'Head of the response' }).innerText(),
-    /^200 OK\n[^]*content-type: application\/json/,
-  );
+  assert.match(await page.getByRole('region', { name: 'Response headers' }).innerText(), /^200 OK\n[^]*content-type: application\/json/);
   assert.match(await page.getByTestId('timing').innerText(), /^[\d.]+ ms$/);
   assert.equal(await page.getByTestId('size').innerText(), `↑ ${text.length} B ↓ ${answer.length} B`);
 });
@@ -51,16 +47,16 @@ visit('an error is shown with its code, its meaning and its data', async ({ page
   await page.getByLabel('x number').fill('-1');
   await send(page);
   const card = page.getByRole('region', { name: 'Error', exact: true });
-  assert.match(await card.innerText(), /^-32001 [^]*The values were read, and the method does not take them\.[^]*negative/);
+  assert.match(await card.innerText(), /^-32001 [^]*the method does not accept their values\.[^]*negative/);
 });
 
-visit('a notification is sent and nothing comes back', async ({ page }) => {
+visit('a notification is sent and not answered', async ({ page }) => {
   await choose(page, 'echo');
   await page.getByRole('checkbox', { name: 'Notification' }).check();
   const [request] = await Promise.all([page.waitForRequest((request) => request.postData()?.includes('echo') === true), send(page)]);
   assert.ok(!request.postData()!.includes('"id"'));
-  await sees(page, 'Nothing came back');
-  await sees(page, 'HTTP says 204.');
+  await sees(page, 'No answer');
+  await sees(page, 'The HTTP status is 204.');
 });
 
 visit('1.0 is spoken when it is chosen', async ({ page }) => {
@@ -85,13 +81,13 @@ visit('headers and a token go along and are not shown', async ({ page }) => {
   assert.equal(headers.authorization, 'Bearer s3cret');
   assert.equal(headers['x-trace'], 'seven');
   await page.getByRole('tab', { name: 'Wire' }).click();
-  const head = await page.getByRole('region', { name: 'Head of the request' }).innerText();
+  const head = await page.getByRole('region', { name: 'Request headers' }).innerText();
   assert.match(head, /Authorization: ••••••\nX-Trace: seven/);
   const kept = await page.evaluate(() => JSON.stringify(localStorage));
   assert.ok(!kept.includes('s3cret') && !kept.includes('seven'), kept);
 });
 
-visit('a token is kept when that is asked for, and for its server only', async ({ page }) => {
+visit('a token is kept only if the user wants that, and for its server only', async ({ page }) => {
   await page.getByRole('button', { name: 'Headers and token' }).click();
   await page.getByLabel('Bearer token').fill('s3cret');
   await page.getByLabel('Keep these in this browser').check();
@@ -111,11 +107,26 @@ visit('a call under way can be stopped', async ({ page }) => {
   await page.getByRole('button', { name: 'Send' }).click();
   await page.getByRole('button', { name: 'Stop' }).click();
   await ended(page);
-  await sees(page, 'Stopped before an answer came');
+  await sees(page, 'Stopped before the server answered');
 });
 
 visit('a method that is not described is called by its name', async ({ page }) => {
   await page.getByLabel('Method', { exact: true }).fill('no/such/method');
   await send(page);
-  await sees(page, 'There is no method of this name.');
+  await sees(page, 'The server has no method with this name.');
+});
+
+visit('an answer is dimmed when another method is chosen, and not when it is chosen again', async ({ page }) => {
+  await choose(page, 'math/add');
+  await send(page);
+  const opacity = () => page.locator('#answer-panel').evaluate((panel) => getComputedStyle(panel).opacity);
+  assert.equal(await opacity(), '1');
+  await choose(page, 'math/sqrt');
+  await sees(page, 'Earlier answer: math/add');
+  assert.ok(Number(await opacity()) < 0.7);
+  await choose(page, 'math/add');
+  assert.equal(await opacity(), '1');
+  await choose(page, 'math/sqrt');
+  await send(page);
+  assert.equal(await opacity(), '1');
 });

@@ -33,19 +33,44 @@ visit(
   'another endpoint that does not is explained, with what to do',
   async ({ page, url }) => {
     await goTo(page, await (foreign ??= serve()));
-    await sees(page, /does not let this page (call|read)/);
-    await sees(page, `If it is Switchboard: switchboard serve --allow-origin ${new URL(url).origin} --cors`);
+    await sees(page, /does not allow this page to (call|read)/);
+    await sees(page, `If it is a Switchboard server, start it with: switchboard serve --allow-origin ${new URL(url).origin} --cors`);
     await page.getByLabel('Method', { exact: true }).fill('math/add');
     await page.getByRole('button', { name: 'Send' }).click();
     await page
       .getByRole('alert')
-      .getByText(/does not let this page (call|read)/)
+      .getByText(/does not allow this page to (call|read)/)
       .waitFor();
   },
   { hosts: 'any', complaints: /CORS|Failed to load resource/ },
 );
 
-/** A port on which nobody listens: one that was free a moment ago. */
+visit(
+  'a server that does not allow this page is called through the one that offers to forward',
+  async ({ page }) => {
+    const other = await (foreign ??= serve());
+    await page.goto(await serve('--proxy-for', other));
+    await goTo(page, other);
+    await page.getByRole('button', { name: 'Forward calls' }).click();
+    await sees(page, /Calls are forwarded by 127\.0\.0\.1:/);
+    await choose(page, 'math/add');
+    await page.getByLabel('a number').fill('2');
+    await page.getByLabel('b number').fill('3');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await ended(page);
+    assert.equal(await page.getByRole('region', { name: 'Result as JSON' }).innerText(), '5');
+    await page.getByLabel('SSE', { exact: true }).check();
+    await choose(page, 'count');
+    await page.getByLabel('to integer').fill('3');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await sees(page, 'The stream has ended');
+    await page.getByRole('button', { name: 'Call directly' }).click();
+    await sees(page, /does not allow this page to (call|read)/);
+  },
+  { hosts: 'any', complaints: /CORS|Failed to load resource/ },
+);
+
+/** A port on which no server listens: one that was free a moment ago. */
 function closed(): Promise<string> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
@@ -56,7 +81,7 @@ function closed(): Promise<string> {
 }
 
 visit(
-  'a server that is not there is told with what to look at',
+  'a server that cannot be reached is reported, with what to check',
   async ({ page }) => {
     await goTo(page, await closed());
     await sees(page, /The server cannot be reached/);
@@ -68,9 +93,60 @@ visit(
   { hosts: 'any', complaints: /ERR_CONNECTION_REFUSED|Failed to load/ },
 );
 
-visit('what is no endpoint is refused with a reason', async ({ page, url }) => {
+visit('an endpoint that cannot be used is refused with a reason', async ({ page, url }) => {
   await goTo(page, 'tcp://127.0.0.1:4000');
-  await sees(page, 'A page can call http, https, ws and wss, not tcp');
+  await sees(page, 'A page cannot call tcp://. Use http, https, ws or wss.');
   await goTo(page, '');
   assert.equal(await page.getByLabel('Endpoint').inputValue(), url);
 });
+
+visit('nothing is sent while the endpoint is not a URL', async ({ page, url }) => {
+  await choose(page, 'math/add');
+  await goTo(page, 'hello');
+  await sees(page, '“hello” is not a URL. Use one such as http://127.0.0.1:8000/');
+  assert.equal(await page.getByLabel('Endpoint').inputValue(), 'hello');
+  assert.ok(await page.getByRole('button', { name: 'Send' }).isDisabled());
+  await page.keyboard.press('Control+Enter');
+  await sees(page, 'No request sent yet');
+  await page.getByRole('radio', { name: 'Message', exact: true }).check();
+  assert.ok(await page.getByRole('button', { name: 'Send' }).isDisabled());
+  await page.keyboard.press('Control+Enter');
+  await sees(page, 'No request sent yet');
+  await page.getByRole('tab', { name: 'Lessons' }).click();
+  await page.getByRole('option', { name: 'Calls and params' }).click();
+  assert.ok(await page.getByRole('button', { name: 'Send' }).isDisabled());
+  await page.keyboard.press('Control+Enter');
+  await sees(page, 'No request sent yet');
+  await goTo(page, url);
+  await page.getByRole('button', { name: 'Send' }).click();
+  await ended(page);
+});
+
+visit(
+  'a path at which nothing is served is reported as such over each transport',
+  async ({ page, url }) => {
+    await goTo(page, '/nope');
+    const said = `${new URL(url).host} serves nothing at /nope`;
+    assert.equal(await page.locator('#endpoint-problem').getByText(said).innerText(), said);
+    await page.getByLabel('Method', { exact: true }).fill('math/add');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await sees(page, 'The server serves nothing at this path. Check the path of the endpoint.');
+    await page.getByLabel('WebSocket', { exact: true }).check();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('alert', { name: 'Failure' }).getByText(said).waitFor();
+  },
+  { complaints: /404|WebSocket connection/ },
+);
+
+visit(
+  'a path at which a server that allows the page serves nothing is not taken for CORS',
+  async ({ page }) => {
+    const elsewhere = await (open ??= serve('--allow-origin', new URL(await shared()).origin, '--cors'));
+    await goTo(page, `${elsewhere}nope`);
+    await page
+      .locator('#endpoint-problem')
+      .getByText(`${new URL(elsewhere).host} serves nothing at /nope`)
+      .waitFor();
+  },
+  { hosts: 'any', complaints: /CORS|Failed to load/ },
+);

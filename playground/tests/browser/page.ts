@@ -5,9 +5,13 @@ import { test } from 'node:test';
 import { choose, sees, send, serve, shared, visit } from './serving.js';
 
 /** The response to a browser, as it came. */
-function fetched(url: string, accept: string): Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: Buffer }> {
+function fetched(
+  url: string,
+  accept: string,
+  encoding = 'gzip',
+): Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: Buffer }> {
   return new Promise((resolve, reject) => {
-    get(url, { headers: { accept, 'accept-encoding': 'gzip' } }, (response) => {
+    get(url, { headers: { accept, 'accept-encoding': encoding } }, (response) => {
       const pieces: Buffer[] = [];
       response.on('data', (piece: Buffer) => pieces.push(piece));
       response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(pieces) }));
@@ -24,6 +28,15 @@ test('the first load is under 200 KB, and there is no second', async () => {
   assert.doesNotMatch(html, /<(?:script|img|iframe)[^>]+src=|<link[^>]+href="(?!data:)|@import|url\((?!["']?data:)/);
 });
 
+test('clients that do not take gzip get the page as it is', async () => {
+  const { status, headers, body } = await fetched(await shared(), 'text/html', 'identity');
+  assert.equal(status, 200);
+  assert.equal(headers['content-encoding'], undefined);
+  const compressed = (await fetched(await shared(), 'text/html')).body;
+  assert.ok(body.equals(gunzipSync(compressed)));
+  assert.equal((await fetched(await shared(), 'text/html', 'identity;q=0')).status, 406);
+});
+
 test('the page is served with a policy that names what it holds', async () => {
   const { headers } = await fetched(await shared(), 'text/html');
   const policy = String(headers['content-security-policy']);
@@ -34,7 +47,7 @@ test('the page is served with a policy that names what it holds', async () => {
   assert.equal(headers['referrer-policy'], 'no-referrer');
 });
 
-test('who does not ask for HTML is answered as ever, and the page can be turned off', async () => {
+test('clients that do not ask for HTML get no page, and the page can be turned off', async () => {
   assert.equal((await fetched(await shared(), 'application/json')).status, 405);
   assert.equal((await fetched(await shared(), '*/*')).status, 405);
   assert.equal((await fetched(await serve('--no-playground'), 'text/html')).status, 405);
@@ -73,10 +86,10 @@ visit(
   async ({ page }) => {
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const dark = await ground();
-    await page.getByRole('button', { name: /Colours of the system/ }).click();
+    await page.getByRole('button', { name: 'Theme: system' }).click();
     const light = await ground();
     assert.notEqual(light, dark);
-    await page.getByRole('button', { name: /Light colours/ }).click();
+    await page.getByRole('button', { name: 'Theme: light' }).click();
     assert.equal(await ground(), dark);
     await page.emulateMedia({ colorScheme: 'light' });
     assert.equal(await ground(), dark);
@@ -119,13 +132,29 @@ visit(
     await fits('methods');
     await page.getByRole('tab', { name: 'Break rules' }).click();
     await fits('rules');
-    await page.getByText('Nested 1,000 deep').click();
+    await page.getByText('Nested 1,000 levels deep').click();
     await fits('rule');
     await page.getByRole('button', { name: 'Headers and token' }).click();
     await page.getByRole('button', { name: 'Add header' }).click();
     await fits('headers');
   },
   { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
+);
+
+visit(
+  'on a small laptop the whole request is seen at once',
+  async ({ page }) => {
+    await choose(page, 'ticks');
+    const box = await page.locator('.editor-box').boundingBox();
+    const button = await page.getByRole('button', { name: 'Send' }).boundingBox();
+    assert.ok(box && button && box.height > 80, 'the editor has room for its lines');
+    assert.ok(box.y + box.height <= button.y && button.y + button.height <= 700, JSON.stringify({ box, button }));
+    const [methods, history] = await Promise.all(['Methods', 'History'].map((name) => page.getByRole('tab', { name }).boundingBox()));
+    const list = await page.getByRole('navigation').boundingBox();
+    assert.ok(methods && history && list && history.x + history.width <= list.x + list.width);
+    assert.equal(history.y, methods.y, 'all tabs are in one row');
+  },
+  { viewport: { width: 1024, height: 700 } },
 );
 
 visit('a server that does not describe itself can still be called', async ({ page, url }) => {
@@ -135,7 +164,7 @@ visit('a server that does not describe itself can still be called', async ({ pag
     return isAsked ? route.fulfill({ contentType: 'application/json', body: error }) : route.continue();
   });
   await page.reload();
-  await sees(page, 'This server does not say what it serves');
+  await sees(page, 'This server does not list its methods');
   await page.getByLabel('Method', { exact: true }).fill('sum');
   await page.getByRole('textbox', { name: 'Params as JSON' }).click();
   await page.keyboard.insertText('[1, 2]');

@@ -29,6 +29,49 @@ for (const transport of ['SSE', 'WebSocket']) {
   });
 }
 
+visit('stopping a stream over WebSocket is seen on the wire, and is not an item of it', async ({ page }) => {
+  await page.getByLabel('WebSocket', { exact: true }).check();
+  await choose(page, 'ticks');
+  await page.getByLabel('count integer').fill('100000');
+  await page.getByLabel('seconds number').fill('0.02');
+  await page.getByRole('button', { name: 'Send' }).click();
+  const items = page.getByRole('list', { name: 'Items' });
+  await items.getByRole('listitem').nth(2).waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await ended(page);
+  await page.getByRole('tab', { name: 'Wire' }).click();
+  await page.getByRole('region', { name: /, sent$/ }).waitFor();
+  assert.match(await page.getByRole('region', { name: /, sent$/ }).innerText(), /"method":"rpc\.unsubscribe".*"id":"stop-1"/);
+  await page
+    .getByRole('region', { name: /, received$/ })
+    .getByText('"stop-1"')
+    .waitFor();
+  await page.getByRole('tab', { name: 'Result' }).click();
+  const texts = await items.locator('code').allInnerTexts();
+  assert.deepEqual(
+    texts,
+    texts.map((_, at) => String(at + 1)),
+  );
+  assert.equal(await page.getByRole('region', { name: 'Pushed by the server' }).getByRole('listitem').count(), 0);
+});
+
+visit('a call over WebSocket can be stopped while it is under way', async ({ page }) => {
+  await page.getByLabel('WebSocket', { exact: true }).check();
+  await choose(page, 'wait');
+  await page.getByLabel('seconds number').fill('60');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await sees(page, /^connected$/);
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await ended(page);
+  await sees(page, 'Stopped before the server answered');
+  await page.getByRole('tab', { name: 'Wire' }).click();
+  assert.match(await page.getByRole('region', { name: /, sent$/ }).innerText(), /"method":"rpc\.cancel"/);
+  await page
+    .getByRole('region', { name: /, received$/ })
+    .getByText('-32800')
+    .waitFor();
+});
+
 visit('a plain call is answered over each transport', async ({ page }) => {
   await choose(page, 'math/add');
   await page.getByLabel('a number').fill('2');
@@ -52,7 +95,7 @@ visit('the events are shown as they came', async ({ page }) => {
   assert.match(text, /data: \{"jsonrpc":"2\.0","result":1,"id":\d+\}\n\ndata: .*"result":2,"id":\d+\}\n\ndata: \[DONE\]/);
 });
 
-visit('what the server pushes arrives live', async ({ page }) => {
+visit('pushes of the server arrive live', async ({ page }) => {
   await page.getByLabel('WebSocket', { exact: true }).check();
   await choose(page, 'watch');
   await page.getByLabel('seconds number').fill('0.01');

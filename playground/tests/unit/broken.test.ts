@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { CASES } from '../../src/broken/cases.js';
 import { judge } from '../../src/broken/expectation.js';
 
-test('there are twenty cases and more, each with a name and a rule of its own', () => {
+test('each message has a name and names its rules', () => {
   assert.ok(CASES.length >= 20);
   assert.equal(new Set(CASES.map(({ key }) => key)).size, CASES.length);
   for (const { key, rules, why } of CASES) {
@@ -37,4 +37,28 @@ test('an answer is right or wrong by its code, its identifier and its shape', ()
   check(false, { kind: 'answers', ids: ['1'] }, `[${error(1, '1')},${error(1, '1')}]`);
   check(true, { kind: 'answer', id: '12345678901234567890' }, error(1, '12345678901234567890'));
   check(false, { kind: 'answer', id: '12345678901234567890' }, error(1, '12345678901234567000'));
+});
+
+/** Whether a message is what the specification of its version calls a request. */
+function isRequest(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const { jsonrpc, method, params, id } = value as Record<string, unknown>;
+  const isOld = jsonrpc === undefined;
+  const hasParams = params === undefined || (typeof params === 'object' && params !== null && (!isOld || Array.isArray(params)));
+  return (isOld || jsonrpc === '2.0') && typeof method === 'string' && hasParams && typeof (id ?? 0) !== 'object';
+}
+
+test('messages that break no rule are called odd, and only those', () => {
+  for (const { key, text, isLegal, level } of CASES) {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      value = undefined;
+    }
+    const isValid = Array.isArray(value) ? value.length > 0 && value.every(isRequest) : isRequest(value);
+    // Duplicate names and halves of characters are JSON by its grammar, and refused by agreement.
+    const isRefusedByAgreement = level === 'good practice' && ['twice', 'lone-surrogate'].includes(key);
+    assert.equal(isValid && !isRefusedByAgreement, isLegal === true, key);
+  }
 });

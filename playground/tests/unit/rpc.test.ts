@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { paramsSchema, readDocument } from '../../src/rpc/document.js';
+import { parse } from '../../src/json/parse.js';
+import { type Method, paramsSchema, readDocument } from '../../src/rpc/document.js';
 import { readEndpoint, urlFor } from '../../src/rpc/endpoint.js';
 import { EventReader } from '../../src/rpc/events.js';
-import { explain } from '../../src/rpc/failure.js';
+import { type Probe, explain } from '../../src/rpc/failure.js';
 import { compose, readMessage } from '../../src/rpc/message.js';
+import { check } from '../../src/schema/check.js';
 import { type Shared, fromFragment, toFragment } from '../../src/share.js';
 
 test('a request holds what was typed, digit by digit', () => {
@@ -51,21 +53,30 @@ test('an endpoint is a URL that a page can call', () => {
   assert.equal(read('localhost:9000'), 'http://localhost:9000/');
   assert.equal(read('/rpc'), 'http://127.0.0.1:8000/rpc');
   assert.equal(read(' wss://a.example/x#y '), 'wss://a.example/x');
-  assert.equal(read('tcp://a.example'), 'A page can c');
-  assert.equal(read('javascript://alert(1)'), 'A page can c');
-  assert.equal(read('http://u:p@a.example'), 'Set a token ');
-  assert.equal(read('http://'), 'Write a URL ');
+  assert.equal(read('tcp://a.example'), 'A page canno');
+  assert.equal(read('javascript://alert(1)'), 'A page canno');
+  assert.equal(read('http://u:p@a.example'), 'Remove the u');
+  assert.equal(read('http://'), '“http://” is');
+  for (const wrong of ['hello', 'http//127.0.0.1:8000', 'http:127.0.0.1', 'a b.c', '127.0.0.1:99999', '?', 'localhost 8000']) {
+    assert.match(read(wrong), /^“/, wrong);
+  }
+  assert.equal(read('box:8000/rpc'), 'http://box:8000/rpc');
+  assert.equal(read('[::1]:8000'), 'http://[::1]:8000/');
+  assert.equal(read('rpc.example.org/v1'), 'http://rpc.example.org/v1');
+  const port = readEndpoint('9000', 'http://127.0.0.1:8000/');
+  assert.match('problem' in port ? port.problem : '', /http:\/\/127\.0\.0\.1:9000\/$/);
   assert.equal(urlFor('https://a.example/x', 'ws'), 'wss://a.example/x');
   assert.equal(urlFor('ws://a.example/x', 'sse'), 'http://a.example/x');
 });
 
 test('a call that did not get through is explained', () => {
-  const attempt = { url: 'http://a.example:8000/', origin: 'http://127.0.0.1:1', isReachable: true, headers: ['authorization'] };
+  const attempt = { url: 'http://a.example:8000/', origin: 'http://127.0.0.1:1', probe: 'a server' as Probe, headers: ['authorization'] };
   assert.match(explain(attempt).advice.join(), /--allow-origin http:\/\/127\.0\.0\.1:1 --cors/);
   assert.match(explain(attempt).advice.join(), /Access-Control-Allow-Headers: content-type, authorization/);
-  assert.match(explain({ ...attempt, isReachable: false }).title, /cannot be reached, or does not let/);
-  assert.equal(explain({ ...attempt, url: 'http://127.0.0.1:1/x', isReachable: false }).title, 'The server cannot be reached');
-  assert.match(explain({ ...attempt, origin: 'https://b.example' }).title, /https may not call http/);
+  assert.match(explain({ ...attempt, probe: 'nothing' }).title, /cannot be reached, or does not allow/);
+  assert.equal(explain({ ...attempt, url: 'http://127.0.0.1:1/x', probe: 'nothing' }).title, 'The server cannot be reached');
+  assert.match(explain({ ...attempt, origin: 'https://b.example' }).title, /over https cannot call http/);
+  assert.equal(explain({ ...attempt, url: 'http://a.example:8000/x', probe: 'another path' }).title, 'a.example:8000 serves nothing at /x');
 });
 
 test('a link holds the call and comes back whole', () => {
@@ -109,6 +120,7 @@ test('a document is read as far as it is one', () => {
         examples: [{ name: 'e', params: [] }],
       },
       { name: 'tell', 'x-stream': { item: true, optional: true }, params: [], result: { name: 'r', schema: { type: 'string' } } },
+      { name: 'open', 'x-additional-params': true, params: [] },
       { params: [] },
       7,
     ],
@@ -117,7 +129,7 @@ test('a document is read as far as it is one', () => {
   assert.equal(title, 'T');
   assert.deepEqual(
     methods.map(({ name, marks }) => [name, ...marks]),
-    [['add', 'safe'], ['sum'], ['ticks', 'stream', 'deprecated'], ['tell']],
+    [['add', 'safe'], ['sum'], ['ticks', 'stream', 'deprecated'], ['tell'], ['open']],
   );
   assert.deepEqual(
     methods[0]?.params.map(({ name, required }) => [name, required]),
@@ -126,6 +138,11 @@ test('a document is read as far as it is one', () => {
       ['b', false],
     ],
   );
+  const unknown = (method: Method, text: string) =>
+    check(text, parse(text).node!, paramsSchema(method, false), {}).map(({ message }) => message);
+  assert.deepEqual(unknown(methods[3]!, '{"_meta": {"token": 1}, "other": 1}'), ['"other" is unknown']);
+  assert.deepEqual(unknown({ ...methods[3]!, takesOthers: true }, '{"_meta": 1, "other": 1}'), []);
+  assert.equal(methods[4]?.takesOthers, true);
   assert.equal(methods[2]?.deprecated, 'old');
   assert.deepEqual(methods[2]?.result, { type: 'integer' });
   assert.deepEqual(methods[3]?.result, { type: 'string' });

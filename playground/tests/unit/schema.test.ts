@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { parse } from '../../src/json/parse.js';
 import { check } from '../../src/schema/check.js';
 import { sample } from '../../src/schema/sample.js';
-import type { Schema } from '../../src/schema/schema.js';
+import { type Keywords, type Schema, choicesOf } from '../../src/schema/schema.js';
 import { shortName } from '../../src/schema/words.js';
 
 const root = {
@@ -43,24 +43,24 @@ test('each keyword finds what it forbids and lets the rest pass', () => {
   fails({ pattern: '^a' }, '"b"', '"b": must match ^a');
   passes({ pattern: '(' }, '"b"');
   fails({ items: { type: 'number' } }, '[1, "x"]', '"x": must be a number');
-  fails({ items: [{ type: 'number' }], additionalItems: false }, '[1, 2]', '2: nothing is allowed here');
+  fails({ items: [{ type: 'number' }], additionalItems: false }, '[1, 2]', '2: no value is allowed here');
   fails({ minItems: 1 }, '[]', '[]: must have at least 1 item');
-  fails({ uniqueItems: true }, '[1, 2, 1]', '1: stands twice');
+  fails({ uniqueItems: true }, '[1, 2, 1]', '1: appears twice');
   fails({ required: ['a'] }, '{}', '{}: "a" is missing');
   fails({ properties: { a: { type: 'string' } }, additionalProperties: false }, '{"b": 1}', '"b": "b" is unknown');
   fails({ additionalProperties: { type: 'string' } }, '{"b": 1}', '1: must be a string');
-  fails({}, '{"b": 1, "b": 2}', '"b": "b" stands twice');
+  fails({}, '{"b": 1, "b": 2}', '"b": "b" appears twice');
   fails({ allOf: [{ minimum: 2 }, { maximum: 5 }] }, '7', '7: must be at most 5');
   fails({ anyOf: [{ type: 'string' }, { type: 'null' }] }, '7', '7: must be a string, or must be null');
-  fails({ oneOf: [{ minimum: 1 }, { minimum: 2 }] }, '7', '7: fits 2 of the choices, and must fit one');
+  fails({ oneOf: [{ minimum: 1 }, { minimum: 2 }] }, '7', '7: matches 2 of the choices; it must match exactly one');
   fails({ not: { type: 'null' } }, 'null', 'null: is not allowed here');
-  fails(false, '1', '1: nothing is allowed here');
+  fails(false, '1', '1: no value is allowed here');
   passes(true, '1');
 });
 
 test('references are followed inside of the document, and loops end', () => {
   const user = { $ref: '#/components/schemas/User' };
-  assert.deepEqual(found(user, '{"name": "a", "next": {"name": ""}}'), ['"": must have at least 1 characters']);
+  assert.deepEqual(found(user, '{"name": "a", "next": {"name": ""}}'), ['"": must have at least 1 character']);
   assert.deepEqual(found({ $ref: '#/components/schemas/Loop' }, '1'), []);
   assert.deepEqual(found({ $ref: 'https://elsewhere.example/schema' }, '1'), []);
   assert.deepEqual(found({ $ref: '#/no/where' }, '1'), []);
@@ -85,7 +85,7 @@ test('a sample fits its schema', () => {
   ];
   for (const schema of schemas) {
     const text = sample(schema, root);
-    const wrong = found(schema, text).filter((problem) => !problem.includes('characters'));
+    const wrong = found(schema, text).filter((problem) => !problem.includes('character'));
     assert.deepEqual(wrong, [], `${JSON.stringify(schema)} ${text}`);
   }
 });
@@ -94,7 +94,34 @@ test('schemas have short names', () => {
   const named = (schema: Schema, expected: string) => assert.equal(shortName(schema, root), expected);
   named({ type: 'integer', minimum: 0, format: 'uint32', maximum: 4294967295 }, 'integer ≥ 0');
   named({ type: ['integer', 'null'] }, 'integer or null');
-  named({ type: 'array', items: { $ref: '#/components/schemas/User' } }, 'list of User');
+  named({ type: 'array', items: { $ref: '#/components/schemas/User' } }, 'array of User');
   named({ enum: ['a', 'b'] }, '"a" | "b"');
   named(true, 'any');
+});
+
+test('a schema that lists its values is a choice between them, however it is written', () => {
+  const listed = (schema: Keywords) => choicesOf(schema, root)?.map(({ json, description }) => `${json} ${description}`.trim());
+  assert.deepEqual(listed({ enum: ['a', 1] }), ['"a"', '1']);
+  const oneOf: Schema[] = [{ const: 'a', description: 'first' }, { enum: ['b'], description: 'second' }, { type: 'null' }];
+  assert.deepEqual(listed({ oneOf }), ['"a" first', '"b" second', 'null']);
+  assert.deepEqual(listed({ anyOf: [{ oneOf }, { enum: ['c', 'd'], description: 'others' }] }), [
+    '"a" first',
+    '"b" second',
+    'null',
+    '"c"',
+    '"d"',
+  ]);
+  assert.equal(listed({ oneOf: [...oneOf, { type: 'string' }] }), undefined);
+  assert.equal(listed({ type: 'string' }), undefined);
+  assert.deepEqual(found({ oneOf }, '7'), ['7: must be one of "a", "b", null']);
+});
+
+test('a problem knows the path to what it is about', () => {
+  const paths = (schema: Schema, text: string) => check(text, parse(text).node!, schema, root).map(({ path }) => path.join('/'));
+  const user = { $ref: '#/components/schemas/User' };
+  assert.deepEqual(paths(user, '{"name": "a", "next": {"name": 1}}'), ['next/name']);
+  assert.deepEqual(paths(user, '{"next": {}}'), ['name', 'next/name']);
+  assert.deepEqual(paths({ items: { type: 'number' } }, '[1, "x"]'), ['1']);
+  assert.deepEqual(paths({ properties: { a: { anyOf: [user, { type: 'null' }] } } }, '{"a": {"name": 1}}'), ['a/name']);
+  assert.deepEqual(paths({ additionalProperties: false }, '{"b": 1}'), ['b']);
 });

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { command } from '../../src/snippets/command.js';
 import { curl } from '../../src/snippets/curl.js';
 import { javascript } from '../../src/snippets/javascript.js';
 import { python } from '../../src/snippets/python.js';
 import { rust } from '../../src/snippets/rust.js';
 import { type Plan, secretOf } from '../../src/snippets/snippet.js';
 
-const call = { method: 'math/add', params: '{"a":2,"b":3}', isNotification: false, isStream: false };
+const call = { method: 'math/add', params: '{"a":2,"b":3}', isNotification: false, isStream: false, pushes: false };
 const plan: Plan = {
   url: 'http://127.0.0.1:8000/',
   transport: 'http',
@@ -26,6 +27,13 @@ const secret: Plan = {
   calls: [{ ...call, params: '[2,3]' }],
 };
 
+const watching: Plan = {
+  ...plan,
+  url: 'ws://127.0.0.1:8000/',
+  transport: 'ws',
+  calls: [{ method: 'watch', params: '{"seconds":1}', isNotification: false, isStream: false, pushes: true }],
+};
+
 /** What is compiled with the facade, in `crates/switchboard/tests/snippets.rs`. */
 const RUST: Readonly<Record<string, Plan>> = {
   call: plan,
@@ -34,10 +42,11 @@ const RUST: Readonly<Record<string, Plan>> = {
     ...plan,
     url: 'ws://127.0.0.1:8000/',
     transport: 'ws',
-    calls: [{ method: 'count', params: '{"to":3}', isNotification: false, isStream: true }],
+    calls: [{ method: 'count', params: '{"to":3}', isNotification: false, isStream: true, pushes: false }],
   },
-  batch: { ...plan, calls: [call, { method: 'say "hi"', params: '["\\"#"]', isNotification: true, isStream: false }] },
+  batch: { ...plan, calls: [call, { method: 'say "hi"', params: '["\\"#"]', isNotification: true, isStream: false, pushes: false }] },
   headers: secret,
+  pushes: watching,
 };
 
 test('the Rust that is compiled is the Rust that is written', async () => {
@@ -51,9 +60,29 @@ test('the Rust that is compiled is the Rust that is written', async () => {
 });
 
 test('no language writes a secret down', () => {
-  for (const write of [curl, python, javascript, rust]) {
+  for (const write of [curl, command, python, javascript, rust]) {
     const text = write(secret);
     assert.ok(!text.includes('s3cret') && text.includes('TOKEN') && text.includes('seven'), text);
   }
   assert.deepEqual(secretOf('X-Api-Key', 'k'), { variable: 'X_API_KEY', prefix: '' });
+});
+
+test('the command fits the kind of call', () => {
+  const check = (changed: Partial<Plan>, expected: string) => assert.equal(command({ ...plan, ...changed }), `${expected}\n`);
+  check({}, `switchboard call http://127.0.0.1:8000/ math/add '{"a":2,"b":3}'`);
+  check({ version: '1.0', calls: [{ ...call, params: '' }] }, 'switchboard call http://127.0.0.1:8000/ math/add --v1');
+  check(
+    { calls: [{ ...call, params: '["it\'s"]', isNotification: true }] },
+    `switchboard notify http://127.0.0.1:8000/ math/add '["it'\\''s"]'`,
+  );
+  const stream = { calls: [{ ...call, params: '', isStream: true }] };
+  check({ ...stream, transport: 'sse' }, 'switchboard watch http://127.0.0.1:8000/ math/add');
+  check(stream, 'switchboard call http://127.0.0.1:8000/ math/add');
+  assert.equal(command(watching), `switchboard watch ws://127.0.0.1:8000/ watch '{"seconds":1}' --notifications\n`);
+});
+
+test('a text that is not a request is sent by those who can, and the others say so', () => {
+  const raw: Plan = { ...plan, body: '[1, 2', calls: [] };
+  for (const write of [curl, python, javascript]) assert.ok(write(raw).includes('[1, 2'));
+  for (const write of [command, rust]) assert.match(write(raw), /valid requests only.*use curl or JavaScript/);
 });

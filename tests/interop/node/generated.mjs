@@ -34,11 +34,33 @@ function answer(request, response) {
         return send(Array.isArray(asked) ? {} : { jsonrpc: "2.0", id: asked.id });
       case "/mixed":
         return send([{ jsonrpc: "2.0", result: 0, id: "other" }, respond(asked[2]), respond(asked[0]), null]);
+      case "/params":
+        return send({ jsonrpc: "2.0", result: asked.params, id: asked.id });
       case "/refused":
         return send({ jsonrpc: "2.0", error: { code: -32600, message: "no batches" }, id: null });
     }
   });
 }
+
+// Parameters that are called like members of every object: each may be left out, and is sent if it is given.
+const NAMES = `
+import { Client } from "./names.js";
+
+export default async function named(url: string): Promise<[unknown, unknown][]> {
+  const client = new Client(url);
+  return [
+    [await client.optional(), {}],
+    [await client.optional({}), {}],
+    [await client.optional({ toString: "x", hasOwnProperty: "y", constructor: "z" }), { toString: "x", hasOwnProperty: "y", constructor: "z" }],
+    [await client.required({ toString: {} }), { toString: {} }],
+    [await client.required({ toString: { toString: "a" }, valueOf: { constructor: "b" } }), { toString: { toString: "a" }, valueOf: { constructor: "b" } }],
+    // @ts-expect-error: it is no number
+    [await client.optional({ valueOf: 5 }), { valueOf: 5 }],
+    [await client.constructor_({ a: "x" }), { a: "x" }],
+    [await client.toString({ a: "x" }), { a: "x" }],
+  ];
+}
+`;
 
 const program = process.argv.at(-1);
 const here = realpathSync(import.meta.dirname);
@@ -47,10 +69,12 @@ try {
   const write = (source, file) => execFileSync(program, ["generate", "typescript", source, "-o", join(folder, file)]);
   write(url("http"), "client.ts");
   write(join(here, "../../../crates/openrpc/tests/golden/zoo.json"), "zoo.ts");
+  write(join(here, "../../../crates/openrpc/tests/golden/names.json"), "names.ts");
+  writeFileSync(join(folder, "names-use.ts"), NAMES);
   copyFileSync(join(here, "generated-use.ts"), join(folder, "use.ts"));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
 
-  const compiled = ts.createProgram(["use.ts", "zoo.ts"].map((file) => join(folder, file)), {
+  const compiled = ts.createProgram(["use.ts", "zoo.ts", "names-use.ts"].map((file) => join(folder, file)), {
     strict: true,
     exactOptionalPropertyTypes: true,
     noUncheckedIndexedAccess: true,
@@ -77,6 +101,10 @@ try {
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   const odd = `http://127.0.0.1:${server.address().port}`;
   await use(check, { http: url("http"), ws: url("ws"), odd, oddSocket: odd.replace("http", "ws") }, WebSocket);
+  const { default: named } = await import(pathToFileURL(join(folder, "names-use.js")));
+  for (const [given, expected] of await named(`${odd}/params`)) {
+    check(`sent are ${JSON.stringify(expected)}`, given, expected);
+  }
   sockets.clients.forEach((socket) => socket.terminate());
   server.close();
   server.closeAllConnections();

@@ -18,7 +18,7 @@ from urllib.error import HTTPError
 from checks import check, end, url
 
 PROGRAM = sys.argv[-1]
-ZOO = Path(__file__).parents[3] / "crates/openrpc/tests/golden/zoo.json"
+GOLDEN = Path(__file__).parents[3] / "crates/openrpc/tests/golden"
 
 # What mypy has to find: each fault that it does not find is one, too.
 USE = """
@@ -35,14 +35,14 @@ def use(client: Client) -> None:
 
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
-    for source, file in ((url("http"), "client.py"), (ZOO, "zoo.py")):
+    for source, file in ((url("http"), "client.py"), (GOLDEN / "zoo.json", "zoo.py"), (GOLDEN / "names.json", "names.py")):
         subprocess.run([PROGRAM, "generate", "python", source, "-o", folder / file], check=True)
     (folder / "use.py").write_text(USE)
-    mypy = [sys.executable, "-m", "mypy", "--strict", "--python-version", "3.10", "--cache-dir", folder / "cache", "client.py", "zoo.py", "use.py"]
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--python-version", "3.10", "--cache-dir", folder / "cache", "client.py", "zoo.py", "names.py", "use.py"]
     checked = subprocess.run(mypy, cwd=folder, capture_output=True, text=True)
-    check("mypy finds no fault", checked.stdout.strip(), "Success: no issues found in 3 source files")
+    check("mypy finds no fault", checked.stdout.strip(), "Success: no issues found in 4 source files")
     modules = []
-    for file in ("client", "zoo"):
+    for file in ("client", "zoo", "names"):
         spec = importlib.util.spec_from_file_location(file, folder / f"{file}.py")
         modules.append(importlib.util.module_from_spec(spec))
         spec.loader.exec_module(modules[-1])
@@ -76,7 +76,7 @@ check("a place where nobody is", isinstance(nowhere, api.TransportError), True)
 try:
     api.Client("ws://127.0.0.1:8000")
 except ValueError as error:
-    check("a carrier that it does not have", "write http:// or https://" in str(error), True)
+    check("a carrier that it does not have", "must start with http:// or https://" in str(error), True)
 else:
     check("a carrier that it does not have", "taken", "refused")
 
@@ -111,10 +111,10 @@ def misuse(call):
         return str(error)
 
 
-check("an empty batch", misuse(client.batch().send), "the batch is empty, and nothing was sent")
-check("a batch that was sent", misuse(batch.send), "the batch was sent already")
+check("an empty batch", misuse(client.batch().send), "the batch is empty; nothing was sent")
+check("a batch that was sent", misuse(batch.send), "the batch was already sent")
 streaming = misuse(lambda: client.batch().add(client.math.add_stream, 1, 2))
-check("a stream in a batch", streaming, "math/add_stream answers with a stream, which cannot be part of a batch")
+check("a stream in a batch", streaming, "math/add_stream returns a stream, which cannot be part of a batch")
 check("something else in a batch", misuse(lambda: client.batch().add(len, [])), "only methods of the client can be added to a batch")
 
 
@@ -174,15 +174,15 @@ with ThreadingHTTPServer(("127.0.0.1", 0), Odd) as odd:
     odd.daemon_threads = True
     threading.Thread(target=odd.serve_forever, daemon=True).start()
     at = f"http://127.0.0.1:{odd.server_port}"
-    check("a redirect is refused", str(failure(lambda: api.Client(f"{at}/moved").math.add(1, 1))), "the server answered with status 302")
+    check("a redirect is refused", str(failure(lambda: api.Client(f"{at}/moved").math.add(1, 1))), "the server responded with status 302")
     check("and not followed", Odd.seen, ["/moved"])
     for path, expected, cause in (
         ("closed", "cannot be called: Remote end closed", RemoteDisconnected),
         ("silent", "cannot be called: timed out", TimeoutError),
-        ("cut", "cut off: 100 bytes are missing", type(None)),
+        ("cut", "incomplete: 100 bytes are missing", type(None)),
         ("chunks", "cannot be called: IncompleteRead", IncompleteRead),
-        ("text", "is no JSON", ValueError),
-        ("deep", "is no JSON", (RecursionError, ValueError)),
+        ("text", "is not JSON", ValueError),
+        ("deep", "is not JSON", (RecursionError, ValueError)),
         ("failed", "status 502", HTTPError),
         ("empty", "neither a result nor an error", type(None)),
     ):
@@ -191,15 +191,15 @@ with ThreadingHTTPServer(("127.0.0.1", 0), Odd) as odd:
             check(f"{path}, for {kind}: {error}", isinstance(error, api.TransportError) and expected in str(error), True)
             check("with its cause", isinstance(error.__cause__, cause), True)
     Odd.left.set()
-    check("events that are cut off", str(failure(calls(f"{at}/cutevents")[2])), "the stream was cut off")
-    check("the answer to another call", str(failure(calls(f"{at}/other")[0])), "the answer is that of another call")
+    check("events that are cut off", str(failure(calls(f"{at}/cutevents")[2])), "the stream ended early")
+    check("the answer to another call", str(failure(calls(f"{at}/other")[0])), "the response has the id of another call")
 
     client = api.Client(f"{at}/mixed")
     batch = client.batch()
     one, two, three = (batch.add(client.math.add, a, 0) for a in (1, 2, 3))
     batch.send()
     check("answers in another order", (one.result(), three.result()), (1, 3))
-    check("a call that is left out", str(failure(two.result)), "the server left this call of the batch unanswered")
+    check("a call that is left out", str(failure(two.result)), "the batch response does not include this call")
     client = api.Client(f"{at}/refused")
     batch = client.batch()
     one = batch.add(client.math.add, 1, 1)

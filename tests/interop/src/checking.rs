@@ -51,7 +51,7 @@ pub async fn check(url: &str, more: &[&str]) -> Checked {
     };
     for finding in report["findings"].as_array().expect("there are findings") {
         let name = finding["case"].as_str().expect("a case has a name").to_owned();
-        println!("{} {name} {} {} {}", finding["verdict"], finding["sent"], finding["came"], finding["note"]);
+        println!("{} {name} {} {} {}", finding["verdict"], finding["sent"], finding["got"], finding["note"]);
         match finding["verdict"].as_str() {
             Some("fail") => {
                 let rules = finding["rules"].as_array().expect("a case cites rules").iter();

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use switchboard::http::{EndpointOptions, Get};
 use switchboard::server::{Handle, Server};
 use switchboard::{Profile, Settings};
 use tokio::task::JoinHandle;
@@ -27,7 +28,7 @@ pub async fn serve() -> Serving {
 
 /// Serves language clients: in their framing and their dialect.
 pub async fn serve_lsp() -> Serving {
-    let settings = Settings { profile: Profile::lsp(), ..Settings::default() };
+    let settings = Settings::default().with_profile(Profile::lsp());
     start(settings, "?framing=lsp").await
 }
 
@@ -40,7 +41,9 @@ async fn start(settings: Settings, query: &str) -> Serving {
     fs::create_dir(&folder).expect("a folder for the socket can be made");
     let socket = format!("unix:{}{query}", folder.join("rpc.sock").display());
 
-    let mut server = Server::new(router()).with_settings(settings);
+    // An event stream is asked for with GET, which calls only what is named.
+    let http = EndpointOptions::default().with_get(Get::only(["count"]));
+    let mut server = Server::new(router()).with_settings(settings).with_http(http);
     for url in ["http://127.0.0.1:0", &format!("tcp://127.0.0.1:0{query}"), &socket] {
         server.listen(url).await.expect("it can be listened at");
     }

@@ -58,7 +58,7 @@ async fn a_server_with_vscode_jsonrpc_as_a_child() {
         Ok::<_, ErrorObject>(())
     });
     let words = Program::Node("server-vscode-jsonrpc.mjs").words();
-    let settings = Settings { profile: Profile::lsp(), ..Settings::default() };
+    let settings = Settings::default().with_profile(Profile::lsp());
     let dial = Dial::new(&format!("exec:{}?framing=lsp", words.join(" "))).unwrap();
     let peer = dial.with_settings(settings).with_service(here.build().unwrap()).connect().await.unwrap();
     calls(&peer).await;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use switchboard_core::codec::{Incoming, Message, Request, decode};
+use switchboard_core::codec::{Incoming, Message, RequestObject, decode};
 use switchboard_core::{Call, Id, Json, Outcome, Service, Settings, Version};
 
 use crate::carrier::{Carrier, Heard, Kind, Line};
@@ -46,8 +46,8 @@ impl Line for Open {
     }
 }
 
-async fn call(service: &dyn Service, request: Request) -> Heard {
-    let Request { version, id, method, params, .. } = request;
+async fn call(service: &dyn Service, request: RequestObject) -> Heard {
+    let RequestObject { version, id, method, params, .. } = request;
     let mut call = match id {
         Some(_) => Call::new(method, params),
         None => Call::notification(method, params),

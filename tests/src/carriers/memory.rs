@@ -36,8 +36,8 @@ impl Carrier for Memory {
 }
 
 struct Open {
-    source: memory::Source,
-    sink: memory::Sink,
+    source: memory::MemorySource,
+    sink: memory::MemorySink,
 }
 
 /// Time is paused: it passes only when nothing is left to do, which is when all is said.

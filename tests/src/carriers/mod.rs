@@ -21,14 +21,14 @@ pub use proxy::{Gateway, Proxied, Running};
 pub use sse::Sse;
 pub use stream::{Over, Stream};
 use switchboard_core::{Service, Settings};
-use switchboard_transport::http::{Endpoint, Server};
-pub use switchboard_transport::ws::Kind as Message;
+use switchboard_transport::http::{Endpoint, HttpServer};
+pub use switchboard_transport::internals::ws::MessageKind as Message;
 use tokio::task::JoinSet;
 pub use ws::Ws;
 
 /// Serves HTTP, and what it is upgraded to, on a free port. The server ends when the tasks are dropped.
 async fn serve(service: Arc<dyn Service>, settings: Settings) -> (SocketAddr, JoinSet<()>) {
-    let server = Server::bind("127.0.0.1:0").await.expect("there is a free port");
+    let server = HttpServer::bind("127.0.0.1:0").await.expect("there is a free port");
     let address = server.local_addr();
     let mut serving = JoinSet::new();
     serving.spawn(server.serve_endpoint(Endpoint::new(service).with_settings(settings)));

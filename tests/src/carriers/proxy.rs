@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use switchboard_core::reconnect::{Options, ReconnectingPeer};
+use switchboard_core::reconnect::{ReconnectOptions, ReconnectingPeer};
 use switchboard_core::{
     Call, CallError, Forward, Reply, ReplyFuture, Service, Session, Settings, Version, Versions,
 };
@@ -46,7 +46,7 @@ impl<C: Carrier> Carrier for Proxied<C> {
     fn open(&self, service: Arc<dyn Service>, settings: Settings) -> BoxFuture<'_, Box<dyn Line>> {
         Box::pin(async {
             // The limits are those of the side that clients see: a request may have a member more on its way from there.
-            let behind = Settings { profile: settings.profile.clone(), ..Settings::default() };
+            let behind = Settings::default().with_profile(settings.profile.clone());
             let upstream = Running::start(self.upstream, service, behind.clone()).await;
             let gateway = Gateway::new(&upstream.url, behind);
             let front = self.front.open(Arc::new(gateway), settings).await;
@@ -114,7 +114,7 @@ impl Gateway {
         let is_v1 = settings.profile.versions == Versions::V1;
         let version = if is_v1 { Version::V1 } else { Version::V2 };
         let dial = Dial::new(url).expect("it is a URL").with_settings(settings).with_version(version);
-        let shared = dial.clone().reconnect(Options { on_demand: true, ..Options::default() });
+        let shared = dial.clone().reconnect(ReconnectOptions::default().with_on_demand(true));
         Gateway { dial, shared }
     }
 

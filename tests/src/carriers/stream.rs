@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use switchboard_core::{ConnectionError, FrameSink, FrameSource, Origin, Service, Settings, Versions};
 use switchboard_transport::framing::Framing;
-use switchboard_transport::stream::{self, Options};
+use switchboard_transport::stream::{self, StreamOptions};
 use switchboard_transport::{stdio, tcp, unix};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixStream, unix::pipe};
@@ -63,7 +63,7 @@ impl Carrier for Stream {
     fn open(&self, service: Arc<dyn Service>, settings: Settings) -> BoxFuture<'_, Box<dyn Line>> {
         Box::pin(async move {
             let versions = settings.profile.versions;
-            let options = Options::new(self.framing).with_settings(settings);
+            let options = StreamOptions::new(self.framing).with_settings(settings);
             let mut serving = JoinSet::new();
             let pace = if self.over == Over::Memory { Pace::Quiet } else { Pace::Markers(versions) };
             match self.over {
@@ -109,7 +109,7 @@ impl Carrier for Stream {
 
 type Serving = JoinSet<Result<(), ConnectionError>>;
 
-fn open<R, W>(ends: (R, W), options: &Options, pace: Pace, serving: Serving) -> Box<dyn Line>
+fn open<R, W>(ends: (R, W), options: &StreamOptions, pace: Pace, serving: Serving) -> Box<dyn Line>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
@@ -128,8 +128,8 @@ enum Pace {
 }
 
 struct Open<R, W> {
-    source: stream::Source<R>,
-    sink: stream::Sink<W>,
+    source: stream::StreamSource<R>,
+    sink: stream::StreamSink<W>,
     framing: Framing,
     pace: Pace,
     /// Ends the server when the line is dropped.

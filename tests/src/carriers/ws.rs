@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use switchboard_core::{Service, Settings, Versions};
-use switchboard_transport::ws::Kind as Message;
+use switchboard_transport::internals::ws::MessageKind as Message;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use switchboard_core::{CallError, ErrorObject, FrameSink, FrameSource, Json, Peer, Router};
 use switchboard_transport::child::{self, Command};
 use switchboard_transport::framing::Framing;
-use switchboard_transport::stream::{self, Options};
+use switchboard_transport::stream::{self, StreamOptions};
 use switchboard_transport::tls::{ClientFiles, ClientTls, Trust};
 use switchboard_transport::{Dial, ws};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -97,7 +97,7 @@ async fn over_websocket(reply: Bytes) -> Verdict {
     let url = format!("ws://{}/", listener.local_addr().unwrap());
     let accepting = async {
         let (tcp, _) = listener.accept().await.expect("the client connects");
-        let options = ws::Options::default();
+        let options = ws::WebSocketOptions::default();
         let accepted = ws::accept(tcp, 1 << 20, Duration::from_secs(10), &options, |_| true).await;
         let (source, mut sink, ending) = accepted.expect("the handshake is in order");
         poll_fn(|cx| sink.poll_flush(cx)).await.unwrap();
@@ -116,7 +116,7 @@ async fn over_pipes(reply: Bytes) -> Verdict {
     assert!(!reply.contains('\n'), "a line has no line breaks");
     let command = Command::new("/bin/sh").args(["-c", SCRIPT, "sh", &reply, MARKER]);
     let (marked, service) = marking();
-    let options = Options::new(Framing::Lines);
+    let options = StreamOptions::new(Framing::Lines);
     let peer = child::connect(&command, std::sync::Arc::new(service), &options).await.unwrap();
     call(peer, marked).await
 }
@@ -134,17 +134,17 @@ fn marking() -> (mpsc::UnboundedReceiver<()>, Router) {
 
 fn dial(url: &str) -> (mpsc::UnboundedReceiver<()>, Dial) {
     let (marked, service) = marking();
-    let tls = ClientTls::load(&ClientFiles { trust: Trust::Anybody, ..ClientFiles::default() }).unwrap();
+    let tls = ClientTls::load(&ClientFiles::default().with_trust(Trust::Anybody)).unwrap();
     (marked, Dial::new(url).unwrap().with_service(service).with_tls(tls))
 }
 
-type Frames<S> = (stream::Source<tokio::io::ReadHalf<S>>, stream::Sink<tokio::io::WriteHalf<S>>);
+type Frames<S> = (stream::StreamSource<tokio::io::ReadHalf<S>>, stream::StreamSink<tokio::io::WriteHalf<S>>);
 
 fn answering<S>((reader, writer): (tokio::io::ReadHalf<S>, tokio::io::WriteHalf<S>)) -> Frames<S>
 where
     S: AsyncRead + AsyncWrite + Send + 'static,
 {
-    stream::frames(reader, writer, &Options::default())
+    stream::frames(reader, writer, &StreamOptions::default())
 }
 
 /// Connects a client with the server that is accepting, and lets it call.

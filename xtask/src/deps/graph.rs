@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::Value;
 
+use super::publishing;
 use crate::workspace::{list, text};
 
 /// A package: one of ours, or one we depend on.
@@ -15,6 +16,14 @@ pub(super) struct Package {
     pub(super) licence: Option<String>,
     /// Where it comes from; nothing for a package in this repository.
     pub(super) source: Option<String>,
+    /// The oldest Rust that builds it, if it states one.
+    pub(super) rust_version: Option<String>,
+    /// Whether it may go to a registry.
+    pub(super) is_published: bool,
+    /// The path of its manifest.
+    pub(super) manifest: String,
+    /// Which of the keys that a published package needs are absent.
+    pub(super) missing_keys: Vec<&'static str>,
     /// What its manifest asks for.
     pub(super) requires: Vec<Requirement>,
 }
@@ -107,6 +116,10 @@ fn package(value: &Value) -> Package {
         name: text(value, "name").to_owned(),
         licence: value["license"].as_str().map(str::to_owned),
         source: value["source"].as_str().map(str::to_owned),
+        rust_version: value["rust_version"].as_str().map(str::to_owned),
+        is_published: value["publish"].as_array().is_none_or(|registries| !registries.is_empty()),
+        manifest: text(value, "manifest_path").to_owned(),
+        missing_keys: publishing::KEYS.iter().copied().filter(|key| text(value, key).is_empty()).collect(),
         requires: list(value, "dependencies").map(requirement).collect(),
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn findings(graph: &Graph) -> Vec<String> {
 fn finding(package: &Package) -> Option<String> {
     let name = &package.name;
     let Some(licence) = &package.licence else {
-        return Some(format!("{name} states no SPDX licence: replace it"));
+        return Some(format!("{name} declares no SPDX licence: replace it"));
     };
     match spdx::permits(licence, &is_allowed) {
         Ok(true) => None,

@@ -24,7 +24,7 @@ pub(super) fn findings(graph: &Graph) -> Vec<String> {
         }
         let Some(row) = row(name) else {
             findings.push(format!(
-                "{name} has no place in the order of crates: add it to ROWS in xtask/src/deps/order.rs"
+                "{name} is missing from the order of crates: add it to ROWS in xtask/src/deps/order.rs"
             ));
             continue;
         };

@@ -62,7 +62,7 @@ impl<'a> Parser<'a> {
         match self.next() {
             Some(word) if !["(", ")", "AND", "OR", "WITH"].contains(&word) => Ok(word),
             Some(word) => Err(format!("a name is missing before `{word}`")),
-            None => Err("it ends where a name should be".to_owned()),
+            None => Err("it ends where a name is expected".to_owned()),
         }
     }
 

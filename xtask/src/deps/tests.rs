@@ -25,7 +25,7 @@ fn workspace(lines: &[&str]) -> Value {
         let dependencies =
             uses.iter().map(|used| json!({"name": plain(used), "kind": kind(used), "features": []}));
         json!({
-            "id": name, "name": name, "license": "MIT",
+            "id": name, "name": name, "license": "MIT", "rust_version": "1.88", "publish": [],
             "source": if is_ours(name) { Value::Null } else { json!("registry+https://example.org/index") },
             "dependencies": dependencies.collect::<Vec<_>>(),
         })
@@ -91,7 +91,7 @@ fn nothing_depends_on_the_tools() {
 
 #[test]
 fn a_new_crate_needs_a_place_in_the_order() {
-    check(&workspace(&["switchboard-new"]), &["switchboard-new has no place in the order"]);
+    check(&workspace(&["switchboard-new"]), &["switchboard-new is missing from the order"]);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn the_core_reaches_no_transport_by_any_path() {
 fn the_core_asks_no_network_of_tokio() {
     let mut metadata = workspace(&["switchboard-core > tokio", "tokio"]);
     metadata["packages"][0]["dependencies"][0]["features"] = json!(["rt", "net"]);
-    check(&metadata, &["switchboard-core asks for the feature net of tokio"]);
+    check(&metadata, &["switchboard-core enables the feature net of tokio"]);
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_licence_has_to_be_known_and_allowed() {
     metadata["packages"][3]["license"] = json!("GPL-3.0-only OR Apache-2.0 WITH LLVM-exception");
     check(
         &metadata,
-        &["a is licensed GPL-3.0-only", "b states no SPDX licence", "c is licensed \"MIT AND AND ISC\""],
+        &["a is licensed GPL-3.0-only", "b declares no SPDX licence", "c is licensed \"MIT AND AND ISC\""],
     );
 }
 
@@ -158,4 +158,57 @@ fn dependencies_come_from_a_registry() {
     let mut metadata = workspace(&["a"]);
     metadata["packages"][0]["source"] = json!("git+https://example.org/a");
     check(&metadata, &["a does not come from a registry"]);
+}
+
+/// The workspace with this key of the package set to this value.
+fn with(mut metadata: Value, package: &str, key: &str, value: Value) -> Value {
+    let packages = metadata["packages"].as_array_mut().unwrap();
+    let found = packages.iter_mut().find(|entry| entry["name"] == package).unwrap();
+    found[key] = value;
+    metadata
+}
+
+#[test]
+fn what_a_package_uses_needs_no_newer_rust_than_it_states() {
+    let small = || workspace(&["switchboard-core > bytes, proptest?", "bytes > deep", "deep", "proptest"]);
+    check(&with(small(), "deep", "rust_version", json!("1.88.0")), &[]);
+    check(
+        &with(small(), "deep", "rust_version", json!("1.89")),
+        &["switchboard-core declares Rust 1.88, but uses deep, which needs 1.89"],
+    );
+    check(&with(small(), "proptest", "rust_version", json!("1.95")), &[]);
+    check(&with(small(), "deep", "rust_version", Value::Null), &[]);
+    check(
+        &with(small(), "switchboard-core", "rust_version", Value::Null),
+        &["switchboard-core declares no Rust"],
+    );
+}
+
+#[test]
+fn what_is_published_says_where_it_comes_from() {
+    let core = workspace(&["switchboard-core"]);
+    let published = with(core, "switchboard-core", "publish", Value::Null);
+    check(
+        &published,
+        &[
+            "switchboard-core has no `description`",
+            "switchboard-core has no `documentation`",
+            "switchboard-core has no `readme`",
+            "switchboard-core has no `repository`",
+        ],
+    );
+}
+
+#[test]
+fn what_is_published_contains_its_licences() {
+    let mut metadata = with(workspace(&["switchboard-core"]), "switchboard-core", "publish", Value::Null);
+    for key in ["description", "documentation", "readme", "repository"] {
+        metadata = with(metadata, "switchboard-core", key, json!("given"));
+    }
+    let manifest = |folder: &str| json!(format!("{}/{folder}Cargo.toml", env!("CARGO_MANIFEST_DIR")));
+    check(&with(metadata.clone(), "switchboard-core", "manifest_path", manifest("../crates/core/")), &[]);
+    check(
+        &with(metadata, "switchboard-core", "manifest_path", manifest("src/")),
+        &["switchboard-core has no LICENSE-APACHE", "switchboard-core has no LICENSE-MIT"],
+    );
 }

@@ -15,7 +15,7 @@ const MADE: &[&str] = &[".git", "artifacts", "node_modules", "target"];
 /// that no tool made.
 pub(super) fn list() -> Result<Vec<String>, Failure> {
     if workspace::existing(".git").is_none() {
-        println!("  this is no git repository, all files are read");
+        println!("  not a git repository; reading all files");
         let mut paths = Vec::new();
         walk(workspace::root(), "", &mut paths);
         paths.sort();

@@ -14,11 +14,11 @@ pub(super) fn findings(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     let lines = lines_before_tests(&code);
     if lines > FILE && !is_test(source) {
-        let what = format!("{lines} lines, more than {FILE}: split the file by ideas");
+        let what = format!("{lines} lines, more than {FILE}: split the file");
         findings.push(source.finding(FILE + 1, what));
     }
     for Function { name, line, lines } in functions(&code).into_iter().filter(|f| f.lines > FUNCTION) {
-        let what = format!("`{name}` has {lines} lines, more than {FUNCTION}: give its parts names");
+        let what = format!("`{name}` has {lines} lines, more than {FUNCTION}: split it into named parts");
         findings.push(source.finding(line, what));
     }
     findings

@@ -38,16 +38,16 @@ fn resolve(
     let path = if path.is_empty() {
         from.to_owned()
     } else {
-        join(from, path).ok_or("it leads out of the repository; link to a file inside")?
+        join(from, path).ok_or("it points outside the repository; link to a file inside")?
     };
     let folder = format!("{path}/");
     let exists = path.is_empty() || paths.iter().any(|known| *known == path || known.starts_with(&folder));
     if !exists {
-        return Err("there is no such file in the repository; mend the path");
+        return Err("no such file in the repository; fix the path");
     }
     match (anchor, pages.get(path.as_str())) {
         (Some(anchor), Some(anchors)) if !anchors.contains(anchor) => {
-            Err("there is no such heading; mend the part after `#`")
+            Err("no such heading; fix the part after `#`")
         }
         _ => Ok(()),
     }
@@ -117,7 +117,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// The line with code spans taken out.
-fn without_code(line: &str) -> String {
+pub(super) fn without_code(line: &str) -> String {
     // A backtick without a partner is an ordinary character: what follows it is still prose.
     let parts: Vec<&str> = line.split('`').collect();
     let is_open = |index: usize| parts.len().is_multiple_of(2) && index == parts.len() - 1;

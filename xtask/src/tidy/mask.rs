@@ -1,6 +1,9 @@
-//! Rust source with everything blanked that is not code: comments, strings and characters.
+//! Rust source with everything blanked that is not code, or everything that is: comments, strings and characters.
 //!
 //! What remains has the same lines, so that rules can search it for words and braces and still name the line.
+
+/// Stands for code that is blanked, so that texts before and after it are not read as one.
+pub(super) const CODE: char = '\u{1f}';
 
 /// The text with comments, strings and characters replaced by blanks.
 pub(super) fn code_only(text: &str) -> String {
@@ -19,6 +22,31 @@ pub(super) fn code_only(text: &str) -> String {
     }
     String::from_utf8(code)
         .expect("only whole literals and comments, which end in ASCII or a line, are blanked")
+}
+
+/// The text of doc comments and strings, with all else blanked.
+pub(super) fn texts_only(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut texts = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let end = end_of_opaque(bytes, at).unwrap_or(at + 1);
+        let part = &bytes[at..end];
+        match part {
+            [b'/', b'/', b'/' | b'!', rest @ ..] => texts.extend_from_slice(rest),
+            [b'"' | b'r', _, ..] => {
+                texts.push(CODE as u8);
+                texts.extend_from_slice(part);
+                texts.push(CODE as u8);
+            }
+            _ => {
+                let blank = |byte: &u8| if byte.is_ascii_whitespace() { *byte } else { CODE as u8 };
+                texts.extend(part.iter().map(blank));
+            }
+        }
+        at = end;
+    }
+    String::from_utf8(texts).expect("comments and literals are kept or blanked as a whole")
 }
 
 /// Where the comment or literal that begins here ends; nothing if none does.
@@ -135,6 +163,13 @@ mod tests {
     fn characters_are_blanked_and_lifetimes_are_not() {
         check(r"a '{' 'é' '\'' '\u{7d}' b", "a b");
         check("fn f<'a>(x: &'a str) {}", "fn f<'a>(x: &'a str) {}");
+    }
+
+    #[test]
+    fn texts_are_doc_comments_and_strings() {
+        let texts = texts_only("//! A é.\n/// B.\n// c\nf(\"d\", r#\"e\"#, 'g');");
+        let words = |line: &str| line.replace(CODE, " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(texts.lines().map(words).collect::<Vec<_>>(), ["A é.", "B.", "", "\"d\" r#\"e\"#"]);
     }
 
     #[test]

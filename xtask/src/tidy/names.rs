@@ -13,7 +13,7 @@ pub(super) fn findings(paths: &[String]) -> Vec<Finding> {
 fn finding(path: &str) -> Option<Finding> {
     let stem = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
     let drawer = path.split('/').map(stem).find(|stem| DRAWERS.contains(&stem.as_str()))?;
-    let what = format!("the name `{drawer}` says nothing: name it after the idea inside");
+    let what = format!("the name `{drawer}` is too vague: name the file after its contents");
     Some(Finding { path: path.to_owned(), line: 1, what })
 }
 

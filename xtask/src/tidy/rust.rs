@@ -25,15 +25,14 @@ fn module_doc(source: &Source) -> Option<Finding> {
     }
     let first = source.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let is_doc = first.starts_with("//!") || first.starts_with("#![doc = include_str!(");
-    (!is_doc)
-        .then(|| source.finding(1, "no module doc: begin with `//!` and what this is, and what it is not"))
+    (!is_doc).then(|| source.finding(1, "no module doc: start with `//!` and say what the module is"))
 }
 
 fn whitespace(line: &str) -> Option<&'static str> {
     if line.ends_with([' ', '\t']) {
-        Some("white space at the end of the line: delete it")
+        Some("trailing white space: delete it")
     } else if line.contains('\t') {
-        Some("a tab: indent with blanks, and write it as an escape in a literal")
+        Some("a tab: indent with spaces, and escape tabs in literals")
     } else {
         None
     }
@@ -100,7 +99,7 @@ mod tests {
 
     #[test]
     fn tabs_and_trailing_blanks_are_found() {
-        at("a.rs", "a\n\tb\nc \n", &[(2, "tab"), (3, "end of the line")]);
+        at("a.rs", "a\n\tb\nc \n", &[(2, "tab"), (3, "trailing white space")]);
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub(super) fn findings(source: &Source) -> Vec<Finding> {
         let lower = line.to_lowercase();
         for word in OUTSIDE.iter().filter(|word| lower.contains(**word)) {
             findings
-                .push(source.finding(index + 1, format!("`{word}` is no part of the product: leave it out")));
+                .push(source.finding(index + 1, format!("`{word}` is not part of the product: remove it")));
         }
     }
     findings

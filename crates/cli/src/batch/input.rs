@@ -1,4 +1,4 @@
-//! Calls as they are written in a file: a JSON array of requests, or one call a line.
+//! Calls in a file: a JSON array of requests, or one call per line.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::{params, text, words};
 /// One call of the input.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    /// What its answer is shown with: the identifier it was given, or its number.
+    /// The identifier that its answer is shown with: its own, or its number.
     pub(crate) id: Json,
     pub(crate) call: Call,
 }
@@ -22,8 +22,8 @@ pub(crate) struct Entry {
 pub(crate) fn read(place: &Path) -> Result<Vec<Entry>, Failure> {
     let entries = parse(&text::read(place)?)?;
     if entries.is_empty() {
-        return Err(Failure::usage(format!("{} holds no calls", text::name(place)))
-            .advise("write one a line, such as `math/add a=2 b=3`, or a JSON array of requests"));
+        return Err(Failure::usage(format!("{} contains no calls", text::name(place)))
+            .advise("write one per line, such as `math/add a=2 b=3`, or a JSON array of requests"));
     }
     Ok(entries)
 }
@@ -32,12 +32,12 @@ pub(crate) fn read(place: &Path) -> Result<Vec<Entry>, Failure> {
 pub(crate) fn parse(text: &str) -> Result<Vec<Entry>, Failure> {
     if text.trim_start().starts_with('[') {
         let list = Json::parse(text.trim().to_owned()).map_err(|error| {
-            Failure::usage(format!("the input begins like a list, but is not JSON: {error}"))
+            Failure::usage(format!("the input starts like a JSON array, but is not JSON: {error}"))
         })?;
         let requests: Vec<Json> = list.decode().map_err(|error| Failure::usage(error.to_string()))?;
         return requests.iter().enumerate().map(|(at, json)| request(json, at + 1)).collect();
     }
-    // One request may stand over several lines.
+    // One request may span several lines.
     if text.trim_start().starts_with('{')
         && let Ok(json) = Json::parse(text.trim().to_owned())
     {
@@ -63,9 +63,9 @@ fn parse_line(line: &str, number: usize) -> Result<Entry, Failure> {
     }
     let (line, is_notification) = line.strip_prefix('!').map_or((line, false), |rest| (rest, true));
     let words = words::split(line)?;
-    let (method, params) = words
-        .split_first()
-        .ok_or_else(|| Failure::usage("there is no method").advise("write `! logEvent message=hello`"))?;
+    let (method, params) = words.split_first().ok_or_else(|| {
+        Failure::usage("the method is missing").advise("write it as `! logEvent message=hello`")
+    })?;
     let params = params::of_words(params)?;
     let call = match is_notification {
         true => Call::notification(method.as_str(), params),
@@ -78,7 +78,7 @@ fn parse_line(line: &str, number: usize) -> Result<Entry, Failure> {
 fn request(json: &Json, number: usize) -> Result<Entry, Failure> {
     let wrong = |what: &str| Failure::usage(format!("request {number} {what}"));
     if json.kind() != Kind::Object {
-        return Err(wrong("is no JSON object"));
+        return Err(wrong("is not a JSON object"));
     }
     let Members(members) = json.decode().map_err(|error| wrong(&format!("cannot be read: {error}")))?;
     let (mut version, mut method, mut params, mut id, mut others) = (None, None, None, None, Vec::new());
@@ -94,16 +94,16 @@ fn request(json: &Json, number: usize) -> Result<Entry, Failure> {
             }
         };
         if known.replace(value).is_some() {
-            // Servers refuse it, too.
+            // Servers refuse it too.
             return Err(wrong(&format!("has the member `{name}` twice")));
         }
     }
     if let Some(version) = version.filter(|version| version.as_str() != "\"2.0\"") {
-        return Err(wrong(&format!("is of version {version}"))
-            .advise("leave `jsonrpc` out; all go in version 2.0, or with `--v1` in 1.0"));
+        return Err(wrong(&format!("has version {version}"))
+            .advise("leave `jsonrpc` out; requests are sent as 2.0, or as 1.0 with `--v1`"));
     }
-    let method = method.ok_or_else(|| wrong("names no method"))?;
-    let method: String = method.decode().map_err(|_| wrong("has a method that is no string"))?;
+    let method = method.ok_or_else(|| wrong("has no method"))?;
+    let method: String = method.decode().map_err(|_| wrong("has a method that is not a string"))?;
     let params = params.filter(|params| params.kind() != Kind::Null);
     if params.as_ref().is_some_and(|params| !matches!(params.kind(), Kind::Array | Kind::Object)) {
         return Err(wrong("has params that are neither an array nor an object"));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_read_one_a_line() {
+    fn calls_are_read_one_per_line() {
         let text = "# comment\n\nmath/add a=2 b=3\n! logEvent message=\"a b\"\n  sum\n{\"method\":\"x\",\"id\":\"q\"}\n";
         let expected =
             [r#"1 math/add {"a":2,"b":3}"#, r#"2 ! logEvent {"message":"a b"}"#, "3 sum", r#""q" x"#];
@@ -195,21 +195,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn errors_name_their_line() {
         let check = |text: &str, expected: &str| {
             let Failure::Trouble(trouble) = parse(text).unwrap_err() else { panic!("{text}") };
             assert!(trouble.what.contains(expected), "{text}: {}", trouble.what);
         };
         check("sum\nmath/add a=1 2", "line 2: \"2\" has no name");
-        check("!", "line 1: there is no method");
+        check("!", "line 1: the method is missing");
         check("sum [1", "line 1: the [ is not closed");
-        check("sum\n{\"method\": 5}", "line 2: request 2 has a method that is no string");
-        check("[1]", "request 1 is no JSON object");
-        check("[{}]", "request 1 names no method");
+        check("sum\n{\"method\": 5}", "line 2: request 2 has a method that is not a string");
+        check("[1]", "request 1 is not a JSON object");
+        check("[{}]", "request 1 has no method");
         check("[{\"method\":\"a\",\"params\":5}]", "neither an array nor an object");
         check("[{\"method\":\"a\",\"id\":{}}]", "has an id that is neither a string nor a number");
         check("[{\"method\":\"a\",\"method\":\"b\"}]", "request 1 has the member `method` twice");
-        check("[{\"jsonrpc\":\"3.0\",\"method\":\"a\",\"id\":1}]", "request 1 is of version \"3.0\"");
+        check("[{\"jsonrpc\":\"3.0\",\"method\":\"a\",\"id\":1}]", "request 1 has version \"3.0\"");
         check("[1", "not JSON");
     }
 }

@@ -1,4 +1,4 @@
-//! `switchboard batch`: sends many calls, and shows what each of them answers.
+//! `switchboard batch`: sends many calls, and shows their answers.
 
 pub(crate) mod input;
 pub(crate) mod outcome;
@@ -22,33 +22,33 @@ const EXAMPLES: &str = "\
 Examples:
   printf 'math/add a=2 b=3\\nmath/add 4 5\\n' | switchboard batch http://127.0.0.1:8000
   switchboard batch http://127.0.0.1:8000 calls.txt
-  switchboard batch ws://127.0.0.1:8000 calls.json --concurrent   # each for itself, ten at a time
+  switchboard batch ws://127.0.0.1:8000 calls.json --concurrent   # separate requests, ten at a time
   switchboard batch http://127.0.0.1:8000 calls.txt --lines | jq .result";
 
 const LONG: &str = "\
-The input is a JSON array of requests, or one call a line:
+The input is a JSON array of requests, or one call per line:
 
-  # what follows a number sign is left out
+  # lines that start with a number sign are comments
   math/add a=2 b=3
   echo message=\"two words\"
   ! logEvent message=hello
   {\"method\": \"math/add\", \"params\": [2, 3], \"id\": \"x\"}
 
-A `!` makes a notification, which has no answer; so does a request in JSON without an `id`. Words end at white space \
-outside of quotes and brackets; parameters are written as for `switchboard call`.
+A line that starts with `!`, or a JSON request without `id`, is a notification, which gets no answer. Words are separated by spaces, \
+except inside quotes and brackets. Parameters are written as for `switchboard call`.
 
-All calls go out as one batch; with `--concurrent` each goes out for itself, so many at a time. The answers come in the \
-order of the calls, each with the `id` of its request, or else the number of its call from 1 on. On a terminal they are \
-a table, in a pipe a JSON array, or with `--lines` one JSON object a line.
+All calls are sent as one batch. With `--concurrent`, they are sent as separate requests, several at a time. The answers are \
+printed in the order of the calls, each with the `id` of its request, or the number of the call, counted from 1, if it has none. On a \
+terminal they are shown as a table, in a pipe as a JSON array, and with `--lines` as one JSON object per line.
 
-Where no answer came, because the connection broke or the time was over or the answer breaks the protocol, an object with \
-`failure` stands in the place of the response, with its `kind` (`connection`, `timeout`, `protocol` or `unsupported`) and a \
+If a call gets no valid answer, because the connection broke, it timed out, or the answer violates the protocol, an object \
+with `failure` takes the place of the response. It has a `kind` (`connection`, `timeout`, `protocol` or `unsupported`) and a \
 `message`.
 
-The exit code is 1 if any call was answered with an error. If any got no answer it is the one that `call` has for that \
-failure.";
+The exit code is 1 if any call was answered with an error. If any call got no valid answer, the exit code is the one that \
+`call` returns for that failure.";
 
-/// Sends many calls, as one batch or some at a time, and prints their answers in order.
+/// Sends many calls, as one batch or concurrently, and prints the answers in order.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES,
@@ -57,13 +57,13 @@ failure.";
 pub(crate) struct Batch {
     #[command(flatten)]
     target: Target,
-    /// The file with the calls; `-`, or none, for stdin.
+    /// File with the calls; `-` or nothing for stdin.
     file: Option<PathBuf>,
-    /// Send each call for itself, so many at a time; 10 if no number is given.
+    /// Send the calls as separate requests, this many at a time. Without a number, 10.
     #[arg(long, value_name = "COUNT", num_args = 0..=1, require_equals = true, default_missing_value = "10")]
     #[arg(value_parser = units::count)]
     concurrent: Option<usize>,
-    /// Print one JSON object a line instead of an array.
+    /// Print one JSON object per line instead of an array.
     #[arg(long, help_heading = "Output")]
     lines: bool,
 }
@@ -73,7 +73,7 @@ impl Batch {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let entries = input::read(self.file.as_deref().unwrap_or(Path::new("-")))?;
         if self.target.v1 && self.concurrent.is_none() {
-            return Err(Failure::usage("version 1.0 has no batches").advise("add `--concurrent`"));
+            return Err(Failure::usage("JSON-RPC 1.0 has no batches").advise("add `--concurrent`"));
         }
         self.target.run(async |session| self.send(session, entries).await)
     }
@@ -107,7 +107,7 @@ impl Batch {
         outcome::refusal(&outcomes).map_or(Ok(outcomes), Err)
     }
 
-    /// Where nothing was answered at all there is nothing to show.
+    /// If no call was answered at all, there is nothing to show.
     fn check<'a>(&self, mut replies: impl Iterator<Item = &'a Reply>) -> Result<(), Failure> {
         let local = |reply: &Reply| match &reply.outcome {
             switchboard::Outcome::Error(error) if error.is_local() => Some(CallError::from(error.clone())),
@@ -119,7 +119,7 @@ impl Batch {
         }
     }
 
-    /// Sends each call for itself, so many at a time. Their answers keep the order of the calls.
+    /// Sends the calls as separate requests, so many at a time. The answers keep the order of the calls.
     async fn send_each(&self, line: &Line, entries: &[Entry], count: usize) -> Result<Vec<Outcome>, Failure> {
         let one = async |entry: &Entry| {
             let time = Allowance::new(self.target.timeout);

@@ -1,4 +1,4 @@
-//! What came of each call of a batch, and how it is shown.
+//! The outcome of each call of a batch, and how it is shown.
 
 use anstyle::{AnsiColor, Style};
 use futures_util::StreamExt;
@@ -17,7 +17,7 @@ const RESULT: Style = Style::new();
 const ERROR: Style = AnsiColor::Red.on_default();
 const METHOD: Style = AnsiColor::Green.on_default();
 
-/// What came of one call.
+/// The outcome of one call.
 pub(crate) struct Outcome {
     id: Json,
     method: String,
@@ -43,8 +43,7 @@ impl Outcome {
         Some(Outcome { id: entry.id.clone(), method: entry.call.method.to_string(), result })
     }
 
-    /// The answer as a response object; or an object with a `failure` that cannot be taken for one, where no answer of the far
-    /// side came.
+    /// The answer as a response object; without a valid answer, an object with a `failure`, which cannot be taken for one.
     pub(crate) fn to_json(&self) -> Json {
         #[derive(Serialize)]
         struct Object<'a> {
@@ -87,7 +86,7 @@ impl Outcome {
     }
 }
 
-/// What kind of failure it is that no answer came, in a word for programs.
+/// The kind of a failure, for programs.
 fn kind(exit: Exit) -> &'static str {
     match exit {
         Exit::TimedOut => "timeout",
@@ -136,8 +135,8 @@ fn line(error: &ErrorObject) -> String {
     format!("{} {}{data}", error.code, error.message)
 }
 
-/// How it went altogether. That a call got no answer weighs more than an error that was answered: it has the code that the same
-/// failure of a single call has.
+/// The overall outcome. A call without a valid answer takes precedence over an error: it has the exit code that the same failure
+/// of a single call has.
 pub(crate) fn verdict(outcomes: &[Outcome], target: &Target) -> Result<(), Failure> {
     let failures: Vec<&CallError> =
         outcomes.iter().filter_map(|outcome| outcome.result.as_ref().err()).collect();
@@ -154,11 +153,11 @@ pub(crate) fn verdict(outcomes: &[Outcome], target: &Target) -> Result<(), Failu
     }
 }
 
-/// Codes with which servers refuse a batch as a whole: ours and those of others, for too many calls in it.
+/// Codes with which servers refuse a batch as a whole: those of our server and of other libraries, for too many calls in it.
 const REFUSALS: [Code; 4] =
     [Code::PARSE_ERROR, Code::INVALID_REQUEST, Code::OVER_LIMIT, Code(-32010 /* jsonrpsee */)];
 
-/// Why the far side refused all calls of a batch at once, if it did.
+/// Why the server refused the whole batch, if it did.
 pub(crate) fn refusal(outcomes: &[Outcome]) -> Option<Failure> {
     let rejection = |outcome: &Outcome| outcome.result.as_ref().err().and_then(CallError::rejection).cloned();
     let (first, rest) = outcomes.split_first()?;
@@ -167,10 +166,10 @@ pub(crate) fn refusal(outcomes: &[Outcome]) -> Option<Failure> {
     if rest.is_empty() || !rest.iter().all(is_same) {
         return None;
     }
-    let what = format!("the far side refused the batch of {} calls: {}", outcomes.len(), line(&error));
+    let what = format!("the server refused the batch of {} calls: {}", outcomes.len(), line(&error));
     Some(
         Failure::new(Exit::Rejected, what)
-            .advise("send fewer at once, or each for itself with `--concurrent`"),
+            .advise("send fewer calls per batch, or separate requests with `--concurrent`"),
     )
 }
 
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_of_this_side_is_no_error_of_the_far_side() {
+    fn a_call_without_an_answer_is_a_failure_and_not_an_error() {
         let check = |error: CallError, expected: &str| {
             assert_eq!(outcome(1, Err(error)).to_json().as_str(), expected);
         };
@@ -198,11 +197,11 @@ mod tests {
         );
         check(
             CallError::Protocol("odd".into()),
-            r#"{"failure":{"kind":"protocol","message":"the answer breaks the protocol: odd"},"id":1}"#,
+            r#"{"failure":{"kind":"protocol","message":"invalid response: odd"},"id":1}"#,
         );
         check(
             CallError::TimedOut,
-            r#"{"failure":{"kind":"timeout","message":"no answer came within the time given"},"id":1}"#,
+            r#"{"failure":{"kind":"timeout","message":"timed out waiting for a response"},"id":1}"#,
         );
         check(
             CallError::Unreachable("gone".into()),
@@ -210,7 +209,7 @@ mod tests {
         );
         check(
             CallError::Unsupported("odd".into()),
-            r#"{"failure":{"kind":"unsupported","message":"nothing was sent: odd"},"id":1}"#,
+            r#"{"failure":{"kind":"unsupported","message":"the request was not sent: odd"},"id":1}"#,
         );
     }
 

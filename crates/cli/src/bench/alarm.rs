@@ -2,7 +2,7 @@
 //!
 //! The runtime's own timer counts milliseconds. At a rate, that would be added to every latency, since they are counted
 //! from when a call was due. Linux has a better one as a file descriptor; elsewhere the runtime's is used, and what it
-//! is late is told in the report.
+//! is late is in the report.
 
 use std::future::Future;
 use std::pin::Pin;

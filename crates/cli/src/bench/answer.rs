@@ -10,9 +10,9 @@ use serde_json::value::RawValue;
 pub(crate) enum Message<'a> {
     /// The answer to a call.
     Answer(Answer<'a>),
-    /// A call of the far side, with this identifier.
+    /// A call of the server, with this identifier.
     Call(&'a [u8]),
-    /// A notification of the far side: all of its text.
+    /// A notification of the server: all of its text.
     Notice(&'a [u8]),
 }
 
@@ -35,10 +35,10 @@ pub(crate) enum Outcome<'a> {
     Error { code: i64, message: String },
 }
 
-/// Why a text is no message.
+/// Why a text is not a message.
 pub(crate) type Fault = &'static str;
 
-/// Reads one message that is no array.
+/// Reads one message that is not an array.
 pub(crate) fn read(text: &[u8]) -> Result<Message<'_>, Fault> {
     let mut scan = Scan { text, at: 0 };
     let message = scan.message()?;
@@ -61,7 +61,7 @@ pub(crate) fn read_array<'a>(
     loop {
         match scan.message()? {
             Message::Answer(answer) => each(answer)?,
-            _ => return Err("calls where answers should be"),
+            _ => return Err("requests instead of responses"),
         }
         scan.blank();
         match scan.next() {
@@ -79,11 +79,11 @@ pub(crate) fn is_array(text: &[u8]) -> bool {
     text.iter().find(|byte| !is_blank(**byte)) == Some(&b'[')
 }
 
-/// Characters of an error's data that are told.
+/// How many characters of an error's data are shown.
 const MOST_DATA: usize = 120;
 
-const NO_JSON: Fault = "no JSON";
-const NO_RESPONSE: Fault = "no response object";
+const NO_JSON: Fault = "not JSON";
+const NO_RESPONSE: Fault = "not a response object";
 
 struct Scan<'a> {
     text: &'a [u8],
@@ -198,7 +198,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Skips a string and gives what stands between its quotes.
+    /// Skips a string and returns the text between its quotes.
     fn string(&mut self) -> Result<&'a [u8], Fault> {
         self.expect(b'"')?;
         let start = self.at;

@@ -1,4 +1,4 @@
-//! A run beside an earlier one.
+//! A comparison with an earlier run.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -26,13 +26,13 @@ struct Form {
 pub(crate) fn read(path: &Path) -> Result<Report, Failure> {
     let wrong = |what: String| {
         Failure::usage(format!("cannot read the baseline {}: {what}", path.display()))
-            .advise("make one with `switchboard bench … --json > FILE`")
+            .advise("create one with `switchboard bench … --json > FILE`")
     };
     let text = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
-    // Another form may have other members, and is told as that.
+    // A document of another format may have other members, so the format is checked first.
     let form: Form = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
     if form.format != FORMAT {
-        return Err(wrong(format!("it has form {}, and this program reads form {FORMAT}", form.format)));
+        return Err(wrong(format!("it has format {}, but this program reads format {FORMAT}", form.format)));
     }
     let report: Report = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
     Ok(report)
@@ -48,9 +48,9 @@ pub(crate) fn compare(now: &Report, before: &Report) -> String {
 }
 
 fn write_page(out: &mut String, now: &Report, before: &Report) -> std::fmt::Result {
-    writeln!(out, "{TITLE}Beside the baseline{TITLE:#}")?;
+    writeln!(out, "{TITLE}Compared with the baseline{TITLE:#}")?;
     if (&now.plan, &now.method) != (&before.plan, &before.method) {
-        writeln!(out, "  it was another run: {} with other options or parameters", before.method)?;
+        writeln!(out, "  the baseline ran {} with other options or parameters", before.method)?;
     }
     let shown = format!("{} → {} calls/s", rate(before.throughput), rate(now.throughput));
     line(out, "throughput", &shown, now.throughput / before.throughput, false)?;
@@ -95,6 +95,6 @@ mod tests {
         let page = anstream::adapter::strip_str(&compare(&now, &before)).to_string();
         assert!(page.contains("throughput  × 2.00"), "{page}");
         assert!(page.contains("p99         × 0.50"), "{page}");
-        assert!(!page.contains("another run"), "{page}");
+        assert!(!page.contains("other options"), "{page}");
     }
 }

@@ -47,7 +47,7 @@ fn unreachable(error: DialError, http2: bool) -> CallError {
     match error {
         // With TLS the versions of HTTP are agreed on beforehand.
         DialError::Refused(what) if http2 && what.contains("does not speak HTTP over this port") => {
-            CallError::Unreachable("the server does not speak HTTP/2: leave `--http2` out".into())
+            CallError::Unreachable("the server does not speak HTTP/2: remove `--http2`".into())
         }
         other => other.into(),
     }

@@ -1,4 +1,4 @@
-//! The threads of a run: each has a runtime and a worker of its own, and they begin and end together.
+//! The threads of a run: each has its own runtime and worker, and they begin and end together.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -34,7 +34,7 @@ struct Member {
 /// What a worker measured, and why it ended early if it did.
 type Finished = (Tally, Result<(), CallError>);
 
-/// What the threads are told.
+/// A command to the threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Word {
     Wait,

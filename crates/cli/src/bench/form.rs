@@ -6,7 +6,7 @@
 pub(crate) const FIRST: u32 = 100_000_000;
 /// How many identifiers there are before they begin anew.
 pub(crate) const COUNT: u32 = 900_000_000;
-/// What stands where an identifier will be.
+/// The placeholder of an identifier.
 pub(crate) const HOLE: &[u8; 9] = b"000000000";
 
 /// Bytes with holes.

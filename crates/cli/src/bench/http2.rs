@@ -1,4 +1,4 @@
-//! HTTP/2: every message has a stream of its own, and all share one connection.
+//! HTTP/2: every message has its own stream, and all share one connection.
 
 use std::future::Future;
 use std::io;
@@ -40,7 +40,7 @@ pub(crate) struct Http2 {
 type Call = Pin<Box<dyn Future<Output = (u32, Result<Event, String>)> + Send>>;
 
 impl Http2 {
-    /// Begins to speak HTTP/2 to whoever answers at this URL.
+    /// Starts HTTP/2 with the server at this URL.
     pub(crate) async fn open(
         io: impl Io + 'static,
         url: &str,
@@ -88,7 +88,7 @@ impl Http2 {
             }
             return match Pin::new(&mut self.connection).poll(cx) {
                 Poll::Ready(Ok(())) => {
-                    Poll::Ready(Told::Broken("the far side closed the connection".to_owned()))
+                    Poll::Ready(Told::Broken("the server closed the connection".to_owned()))
                 }
                 Poll::Ready(Err(error)) => Poll::Ready(Told::Broken(error.to_string())),
                 Poll::Pending => Poll::Pending,
@@ -113,7 +113,7 @@ impl Http2 {
 }
 
 fn refused(error: &h2::Error) -> CallError {
-    CallError::Unreachable(format!("the far side does not speak HTTP/2: {error}").into())
+    CallError::Unreachable(format!("the server does not speak HTTP/2: {error}").into())
 }
 
 fn head(url: &str, headers: &HeaderMap) -> http::Result<Request<()>> {
@@ -131,7 +131,7 @@ fn head(url: &str, headers: &HeaderMap) -> http::Result<Request<()>> {
     Ok(request)
 }
 
-/// Sends a request on a stream of its own, and reads the response.
+/// Sends a request on its own stream, and reads the response.
 async fn ask(sender: SendRequest<Bytes>, head: Request<()>, body: Bytes) -> Result<Event, h2::Error> {
     let (response, mut stream) = sender.ready().await?.send_request(head, false)?;
     stream.send_data(body, true)?;

@@ -1,4 +1,4 @@
-//! One connection, as a worker uses it: messages go out, and what comes is told.
+//! One connection, as a worker uses it: it sends messages and reports what arrives.
 
 use std::future::Future;
 use std::io;
@@ -18,6 +18,9 @@ use super::work::Text;
 pub(crate) type Connect =
     Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Result<Line, CallError>> + Send>> + Send + Sync>;
 
+/// Bytes that wait for a server that does not read, above which what it asks for is left unanswered.
+const UNREAD: usize = 4 << 20;
+
 /// What bytes go over.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Send {}
 
@@ -27,7 +30,7 @@ impl<T: AsyncRead + AsyncWrite + Send> Io for T {}
 pub(crate) enum Line {
     /// Bytes one after the other.
     Plain(Box<Plain>),
-    /// HTTP/2, where messages have streams of their own.
+    /// HTTP/2, where every message has its own stream.
     Http2(Box<Http2>),
 }
 
@@ -54,7 +57,7 @@ pub(crate) enum Told {
     Event(Event, Option<u32>),
     /// The connection broke.
     Broken(String),
-    /// What came cannot be read.
+    /// The received bytes cannot be read.
     Spoiled(String),
 }
 
@@ -82,18 +85,20 @@ impl Line {
         }
     }
 
-    /// Queues a short text of this side: what answers a call of the far side.
+    /// Queues a short text of this side: what answers a call of the server.
     pub(crate) fn send_text(&mut self, text: Vec<u8>) {
-        if let Line::Plain(plain) = self {
+        if let Line::Plain(plain) = self
+            && plain.out.len() < UNREAD
+        {
             plain.carrier.form(&Text { bytes: text, holes: Vec::new() }).write(0, &mut plain.out);
         }
     }
 
-    /// Sends what is queued, as far as there is room. A connection that broke is told by what it tells next.
+    /// Sends what is queued, as far as there is room. A broken connection shows when it is read next.
     pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) {
         match self {
             Line::Plain(plain) => {
-                // Whoever reads next sees the same fault.
+                // The next read sees the same fault.
                 let _ = plain.poll_flush(cx);
             }
             Line::Http2(http2) => http2.poll_flush(cx),
@@ -125,7 +130,7 @@ impl Line {
         matches!(self, Line::Plain(plain) if plain.carrier.is_duplex())
     }
 
-    /// What the carrier said with the last message.
+    /// What the transport said with the last message.
     pub(crate) fn said(&self) -> String {
         match self {
             Line::Plain(plain) => plain.carrier.said(),
@@ -164,7 +169,9 @@ impl Plain {
         loop {
             match self.carrier.next() {
                 Ok(Some(Event::Echo(bytes))) => {
-                    self.out.extend_from_slice(&bytes);
+                    if self.out.len() < UNREAD {
+                        self.out.extend_from_slice(&bytes);
+                    }
                     continue;
                 }
                 Ok(Some(event)) => return Poll::Ready(Told::Event(event, None)),
@@ -180,7 +187,7 @@ impl Plain {
                 Ok(()) if buffer.filled().is_empty() => {
                     return Poll::Ready(match self.carrier.finish() {
                         Some(event) => Told::Event(event, None),
-                        None => Told::Broken("the far side closed the connection".to_owned()),
+                        None => Told::Broken("the server closed the connection".to_owned()),
                     });
                 }
                 Ok(()) => {

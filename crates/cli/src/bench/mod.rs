@@ -1,4 +1,4 @@
-//! `switchboard bench`: calls a method over and over, and measures.
+//! `switchboard bench`: calls a method repeatedly, and measures.
 //!
 //! ```text
 //! plan → schedule: when calls are due ─┐
@@ -8,7 +8,7 @@
 //!
 //! A worker is to cost less than any server. So it does not call with the client of the library: a message is written
 //! once ([`form`]), and only its identifiers change; it goes over a [`line`] without tasks or channels between; and of
-//! what comes, a [`carrier`] finds the end and [`answer`] sees that it is the answer to a message under way
+//! the bytes received, a [`carrier`] finds the end and [`answer`] sees that it is the answer to a message under way
 //! ([`flights`]). [`crew`] is the threads, which share nothing meanwhile.
 
 mod alarm;
@@ -50,24 +50,26 @@ use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::signals::Signals;
 use crate::target::{Target, is_http};
-use crate::{logs, output, params, units};
+use crate::{log, output, params, units};
 
 const EXAMPLES: &str = "\
 Examples:
   switchboard bench http://127.0.0.1:8000 math/add a=2 b=3
   switchboard bench ws://127.0.0.1:8000 math/add 2 3 --connections 4 --depth 32
-  switchboard bench tcp://127.0.0.1:4000 echo hello --rate 20000 --duration 30 --warm-up 2
+  switchboard bench tcp://127.0.0.1:4000 echo hello --rate 20000 --duration 30s --warm-up 2s
   switchboard bench http://127.0.0.1:8000 math/add 2 3 --count 100000 --batch 50
   switchboard bench http://127.0.0.1:8000 math/add 2 3 --svg latency.svg --json > before.json
   switchboard bench http://127.0.0.1:8000 math/add 2 3 --baseline before.json";
 
 const LONG: &str = "\
-With `--rate`, calls are due at fixed times, whatever the server does, and latency counts from those times: when it \
-stalls, the calls that were due meanwhile show it. Without, each place calls again as soon as it has its answer, and \
-latency counts from sending. On a terminal the result is a page with plots, in a pipe JSON. Ctrl-C ends the run and \
-shows what was measured.";
+With `--rate`, calls are scheduled at fixed times, whatever the server does, and latency counts from the scheduled time. If the \
+server stalls, the calls scheduled meanwhile show it. Without `--rate`, each slot calls again as soon as it has its answer, and \
+latency counts from sending.
 
-/// Calls a method over and over, and measures throughput and latency.
+A run stops early if every call fails during its first second; `--keep-going` runs it to the end. Ctrl-C stops a run and shows \
+what was measured so far. On a terminal the result is a page with plots, in a pipe it is JSON.";
+
+/// Calls a method repeatedly, and measures throughput and latency.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES,
@@ -76,64 +78,70 @@ shows what was measured.";
 pub(crate) struct Bench {
     #[command(flatten)]
     target: Target,
-    /// The method to call, such as math/add.
+    /// Method to call, such as math/add.
     method: String,
-    /// The parameters, as for `switchboard call`.
+    /// Parameters, as for `switchboard call`.
     #[arg(allow_negative_numbers = true)]
     params: Vec<String>,
-    /// Connections to call over.
+    /// Number of connections.
     #[arg(long, short, value_name = "COUNT", default_value = "10", value_parser = units::count)]
     connections: usize,
-    /// Calls, or batches, that may be under way on each connection: 1; with `--rate` 100, over HTTP/1.1 10, where each
-    /// has a socket of its own.
+    /// Calls, or batches, in flight per connection. The default is 1; with `--rate` it is 100, or 10 over HTTP/1.1, where each
+    /// call in flight needs its own socket.
     #[arg(long, short, value_name = "COUNT", value_parser = units::count)]
     depth: Option<usize>,
-    /// Calls a second that are due, at fixed times. Without it: as many as possible.
+    /// Calls per second, scheduled at fixed times. The default is as many as possible.
     #[arg(long, short, value_name = "CALLS", value_parser = rate)]
     rate: Option<f64>,
-    /// How long to measure: 10 s, unless `--count` is given.
-    #[arg(long, short = 't', value_name = "SECONDS", value_parser = units::seconds)]
+    /// How long to measure. The default is 10s, unless `--count` is given. Answers that arrive more than a second after the end
+    /// do not count.
+    #[arg(long, short = 't', value_name = "DURATION", value_parser = units::duration)]
     duration: Option<Duration>,
-    /// How many calls to measure.
+    /// Number of calls to measure.
     #[arg(long, short = 'n', value_name = "CALLS", value_parser = units::count)]
     count: Option<usize>,
     /// How long to call before measuring begins.
-    #[arg(long, value_name = "SECONDS", value_parser = units::seconds)]
+    #[arg(long, value_name = "DURATION", value_parser = units::duration)]
     warm_up: Option<Duration>,
-    /// Calls in one batch.
+    /// Calls per batch.
     #[arg(long, value_name = "CALLS", default_value = "1", value_parser = units::count)]
     batch: usize,
-    /// Speak HTTP/2: what is under way on a connection shares one socket.
+    /// Use HTTP/2, where the calls in flight on a connection share one socket.
     #[arg(long, conflicts_with = "pipeline")]
     http2: bool,
-    /// Send requests of HTTP/1.1 on one socket without waiting for answers, as many as `--depth` says.
+    /// Pipeline HTTP/1.1 requests: send up to `--depth` of them on one socket without waiting for answers.
     #[arg(long)]
     pipeline: bool,
-    /// Threads that call: one for every two processors.
+    /// Threads that send calls. The default is half the number of processors.
     #[arg(long, value_name = "COUNT", value_parser = units::count)]
     threads: Option<usize>,
-    /// Write the plots to this file as SVG.
+    /// Do not stop early if every call fails.
+    #[arg(long)]
+    keep_going: bool,
+    /// Write the plots to this SVG file.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     svg: Option<PathBuf>,
-    /// Compare to the JSON of an earlier run.
+    /// Compare with the JSON output of an earlier run.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     baseline: Option<PathBuf>,
 }
 
-/// Calls that may be under way at once, over all connections.
+/// Calls that may be in flight at once, over all connections.
 const MOST: usize = 1_000_000;
+/// How long every call has to fail before a run stops early.
+const HOPELESS: Duration = Duration::from_secs(1);
 
 impl Bench {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Failure> {
-        logs::start(self.target.log_level());
+        log::start(self.target.log_level());
         let version = if self.target.v1 { Version::V1 } else { Version::V2 };
         let work = Work { method: self.method.clone(), params: params::read(&self.params)?, version };
         let before = self.baseline.as_deref().map(baseline::read).transpose()?;
         let dial = self.target.dial()?;
         let is_http = is_http(dial.url().scheme());
         let plan = self.plan(is_http)?;
-        let connect = connecting::connect(dial, self.target.headers()?, self.http2, self.target.timeout);
+        let connect = connecting::connect(dial, self.target.headers()?, self.http2, self.connect_time());
         let is_spread = is_http && !self.http2 && !self.pipeline;
         let spread = if is_spread { plan.spread() } else { plan.clone() };
         let tap = self.target.tap();
@@ -144,7 +152,7 @@ impl Bench {
             let crew = Crew::hire(&spread, &work, &connect, tap.as_ref()).map_err(cannot)?;
             self.measure(&plan, crew, signals).await
         })?;
-        // Where nothing was answered, the reason says all.
+        // Without any answer, the reason is all there is to say.
         if outcome.is_ok() || report.latency.is_some() {
             self.show(&report, before.as_ref())?;
         }
@@ -164,7 +172,7 @@ impl Bench {
             Some(_) => 100,
         });
         if self.connections.saturating_mul(depth).saturating_mul(self.batch) > MOST {
-            let what = format!("more than {MOST} calls would be under way at once");
+            let what = format!("more than {MOST} calls would be in flight at once");
             return Err(Failure::usage(what).advise("lower `--connections`, `--depth` or `--batch`"));
         }
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -187,28 +195,42 @@ impl Bench {
         })
     }
 
-    /// Lets the crew work until it is done or a signal comes.
+    /// How long a connection may take to be made: no longer than what is measured then.
+    fn connect_time(&self) -> Duration {
+        let run = self.duration.map_or(Duration::MAX, |time| time.max(Duration::from_secs(1)));
+        self.target.timeout.min(run)
+    }
+
+    /// Lets the crew work until it is done, a signal arrives, or it is clear that every call fails.
     async fn measure(
         &self,
         plan: &Plan,
         mut crew: Crew,
         mut signals: Signals,
     ) -> Result<(Report, Result<(), CallError>), Failure> {
-        let interrupted = || Failure::new(Exit::Interrupted, "interrupted before anything was measured");
+        let interrupted = || Failure::new(Exit::Interrupted, "interrupted before any call was measured");
         let start = tokio::select! {
             start = crew.begin() => start.map_err(|error| self.target.explain(error))?,
             () = signals.next() => return Err(interrupted()),
         };
         let mut progress = Progress::new(plan, start);
         let mut step = tokio::time::interval(progress::STEP);
-        let mut is_interrupted = false;
+        let (mut is_interrupted, mut is_hopeless) = (false, false);
         let watch = crew.watch();
         let finish = crew.finish();
         tokio::pin!(finish);
         let (tally, outcome) = loop {
             tokio::select! {
                 finished = &mut finish => break finished,
-                _ = step.tick() => progress.show(Instant::now(), watch.progress()),
+                _ = step.tick() => {
+                    let (now, (done, errors)) = (Instant::now(), watch.progress());
+                    progress.show(now, (done, errors));
+                    let is_late = now >= start + plan.warm_up() + HOPELESS;
+                    if is_late && done > 0 && done == errors && !self.keep_going {
+                        is_hopeless = true;
+                        watch.stop();
+                    }
+                }
                 () = signals.next(), if !is_interrupted => {
                     is_interrupted = true;
                     watch.stop();
@@ -216,7 +238,9 @@ impl Bench {
             }
         };
         progress.finish();
-        Ok((Report::new(&self.target.url, &self.method, plan, &tally, is_interrupted), outcome))
+        let mut report = Report::new(&self.target.url, &self.method, plan, &tally, is_interrupted);
+        report.is_stopped_early = is_hopeless;
+        Ok((report, outcome))
     }
 
     fn show(&self, report: &Report, before: Option<&Report>) -> Result<(), Failure> {
@@ -234,29 +258,40 @@ impl Bench {
         output::result(&json, self.target.format).map(|_| ())
     }
 
-    /// A run in which nothing worked is a failure.
+    /// A run in which no call succeeded is a failure.
     fn judge(&self, report: &Report) -> Result<(), Failure> {
         if report.results > 0 {
             return Ok(());
         }
         if report.is_interrupted {
-            return Err(Failure::new(Exit::Interrupted, "interrupted before any call gave a result"));
+            return Err(Failure::new(Exit::Interrupted, "interrupted before any call succeeded"));
         }
         let exit = match report.errors.by_kind.iter().max_by_key(|failed| failed.count) {
             _ if !report.errors.by_code.is_empty() => Exit::Rejected,
+            None if report.under_way > 0 => return Err(unanswered(report)),
             Some(failed) if failed.kind == "timedOut" => Exit::TimedOut,
             Some(failed) if failed.kind == "badAnswer" => Exit::Protocol,
             _ => Exit::Unreachable,
         };
         let most = report.most_frequent_error().map(|what| format!(": {what}")).unwrap_or_default();
-        Err(Failure::new(exit, format!("no call gave a result{most}")).advise(report.remedy()))
+        let early = match report.is_stopped_early {
+            true => "; the run stopped early; add `--keep-going` to finish it",
+            false => "",
+        };
+        Err(Failure::new(exit, format!("no call succeeded{most}")).advise(report.remedy() + early))
     }
 }
 
-/// Reads a number of calls a second.
+/// No call was answered, not even with an error, before the time was over.
+fn unanswered(report: &Report) -> Failure {
+    let what = format!("no call was answered; {} were still in flight at the end", report.under_way);
+    Failure::new(Exit::TimedOut, what).advise("measure longer with `--duration`, such as `--duration 30s`")
+}
+
+/// Reads a number of calls per second.
 fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse().ok().filter(|rate: &f64| rate.is_finite() && (0.001..=1e9).contains(rate));
-    rate.ok_or_else(|| "it is no rate; write calls a second, such as 5000 or 0.5".to_owned())
+    rate.ok_or_else(|| "not a rate; use calls per second, such as 5000 or 0.5".to_owned())
 }
 
 #[cfg(test)]
@@ -264,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_a_number_of_calls_a_second() {
+    fn a_rate_is_a_number_of_calls_per_second() {
         assert_eq!(rate("0.5"), Ok(0.5));
         for text in ["", "0", "-1", "nan", "inf", "1e12", "x"] {
             assert!(rate(text).is_err(), "{text}");

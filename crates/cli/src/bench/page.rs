@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::figures::{bytes, count, rate, time};
 use super::report::{Latency, Report};
-use crate::layout::visible;
+use crate::visible::visible;
 
 const TITLE: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -29,7 +29,11 @@ pub(crate) fn of(report: &Report) -> String {
 }
 
 fn write_page(out: &mut String, report: &Report) -> std::fmt::Result {
-    let ended = if report.is_interrupted { ", interrupted" } else { "" };
+    let ended = match report {
+        report if report.is_interrupted => ", interrupted",
+        report if report.is_stopped_early => ", stopped early: every call failed",
+        _ => "",
+    };
     writeln!(out, "{TITLE}{}{TITLE:#} at {}", visible(&report.method), visible(&report.url))?;
     writeln!(out, "{DIM}{}{ended}{DIM:#}\n", setup(report))?;
     summary(out, report)?;
@@ -43,7 +47,7 @@ fn write_page(out: &mut String, report: &Report) -> std::fmt::Result {
 /// How the run was set up, in a line.
 fn setup(report: &Report) -> String {
     let plan = &report.plan;
-    let mut text = format!("{} × {} under way", counted(plan.connections as u64, "connection"), plan.depth);
+    let mut text = format!("{} × {} in flight", counted(plan.connections as u64, "connection"), plan.depth);
     if plan.batch > 1 {
         text.push_str(&format!(", batches of {}", plan.batch));
     }
@@ -53,7 +57,7 @@ fn setup(report: &Report) -> String {
         _ => {}
     }
     match plan.rate {
-        Some(wanted) => text.push_str(&format!(", {} calls/s due", rate(wanted))),
+        Some(wanted) => text.push_str(&format!(", {} calls/s scheduled", rate(wanted))),
         None => text.push_str(", as fast as possible"),
     }
     if plan.warm_up > 0.0 {
@@ -70,15 +74,15 @@ fn summary(out: &mut String, report: &Report) -> std::fmt::Result {
     let seconds = report.seconds.max(f64::MIN_POSITIVE);
     let under_way = match report.under_way {
         0 => String::new(),
-        calls => format!(", {} under way at the end", count(calls)),
+        calls => format!(", {} still in flight at the end", count(calls)),
     };
     let seconds_told = time(report.seconds * 1e9);
     writeln!(out, "  {:<12}{} in {seconds_told}{under_way}", "calls", count(report.calls))?;
-    let errors = if report.errors.total > 0 { ", errors among them" } else { "" };
+    let errors = if report.errors.total > 0 { ", including errors" } else { "" };
     writeln!(out, "  {:<12}{TITLE}{}{TITLE:#} calls/s{errors}", "throughput", rate(report.throughput))?;
     if report.items > 0 {
         let each = rate(report.items as f64 / seconds);
-        writeln!(out, "  {:<12}{} in streams, {each} a second", "items", count(report.items))?;
+        writeln!(out, "  {:<12}{} in streams, {each} per second", "items", count(report.items))?;
     }
     let (sent, received) = (report.bytes.sent as f64, report.bytes.received as f64);
     writeln!(
@@ -95,7 +99,7 @@ fn summary(out: &mut String, report: &Report) -> std::fmt::Result {
 fn latency(out: &mut String, report: &Report) -> std::fmt::Result {
     let Some(latency) = &report.latency else { return Ok(()) };
     let from = match report.plan.rate {
-        Some(_) => "from when each call was due",
+        Some(_) => "from when each call was scheduled",
         None => "from when each call was sent",
     };
     let of = if report.plan.batch > 1 { "of a batch, " } else { "" };
@@ -186,18 +190,18 @@ fn errors(out: &mut String, report: &Report) -> std::fmt::Result {
     }
     if report.reconnects > 0 {
         let times = count(report.reconnects);
-        writeln!(out, "{WARNING}Connections were made again {times} times{WARNING:#}\n")?;
+        writeln!(out, "{WARNING}Reconnects: {times}{WARNING:#}\n")?;
     }
     Ok(())
 }
 
-/// How the schedule was kept, where there is something to say.
+/// How well the schedule was kept, if there is something to report.
 fn pacing(out: &mut String, report: &Report) -> std::fmt::Result {
     let Some(pacing) = &report.pacing else { return Ok(()) };
     if pacing.held_back > 0 {
         writeln!(
             out,
-            "{WARNING}{} waited for a place{WARNING:#}, which their latencies hold: the server did not keep up with \
+            "{WARNING}{} waited for a free slot{WARNING:#}, which their latencies include: the server did not keep up with \
              {} calls/s over {} × {}",
             counted(pacing.held_back, "message"),
             rate(report.plan.rate.unwrap_or_default()),
@@ -208,14 +212,14 @@ fn pacing(out: &mut String, report: &Report) -> std::fmt::Result {
     if pacing.unsent > 0 {
         writeln!(
             out,
-            "{WARNING}{} due and never sent{WARNING:#}: the run ended first",
+            "{WARNING}{} scheduled but never sent{WARNING:#}: the run ended first",
             counted(pacing.unsent, "call")
         )?;
     }
     if pacing.late > 0 {
         writeln!(
             out,
-            "{WARNING}{} sent late by this program{WARNING:#}, up to {}: give it more `--threads` or a lower `--rate`",
+            "{WARNING}{} sent late by this program{WARNING:#}, by up to {}: use more `--threads` or a lower `--rate`",
             counted(pacing.late, "message"),
             time(pacing.worst as f64)
         )?;
@@ -229,17 +233,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_tells_figures_plots_and_errors() {
+    fn a_page_shows_figures_plots_and_errors() {
         let page = anstream::adapter::strip_str(&of(&report())).to_string();
         for part in [
             "math/add at tcp://127.0.0.1:1",
-            "1 connection × 1 under way, 1,000 calls/s due",
-            "from when each call was due",
+            "1 connection × 1 in flight, 1,000 calls/s scheduled",
+            "from when each call was scheduled",
             "    p99.9",
             "█",
             "1 × -32601 Method not found",
             "1 × no answer in time",
-            "7 calls due and never sent",
+            "7 calls scheduled but never sent",
         ] {
             assert!(page.contains(part), "no {part:?} in\n{page}");
         }

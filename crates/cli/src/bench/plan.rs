@@ -52,7 +52,7 @@ impl Plan {
         Duration::from_secs_f64(self.timeout)
     }
 
-    /// The same where every message that is under way has a connection of its own.
+    /// The same with one connection for every message in flight.
     pub(crate) fn spread(&self) -> Plan {
         Plan { connections: self.connections * self.depth, depth: 1, ..self.clone() }
     }

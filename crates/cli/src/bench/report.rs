@@ -19,6 +19,9 @@ pub(crate) struct Report {
     pub(crate) plan: Plan,
     /// Whether a signal ended the run before its time.
     pub(crate) is_interrupted: bool,
+    /// Whether the run was stopped early because every call failed.
+    #[serde(default)]
+    pub(crate) is_stopped_early: bool,
     /// From the first measured call until the last answer.
     pub(crate) seconds: f64,
     /// Measured calls that are over.
@@ -66,7 +69,7 @@ pub(crate) struct Latency {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Errors {
     pub(crate) total: u64,
-    /// Those that the far side answered with an error.
+    /// Those that the server answered with an error.
     pub(crate) by_code: Vec<Rejected>,
     /// Those that it did not answer.
     pub(crate) by_kind: Vec<Failed>,
@@ -94,7 +97,7 @@ pub(crate) struct Failed {
     pub(crate) first: String,
 }
 
-/// Bytes that went over the connections once they were made: messages and all that the carrier puts around them, before
+/// Bytes that went over the connections once they were made: messages and their framing, before
 /// TLS.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Bytes {
@@ -142,6 +145,7 @@ impl Report {
             method: method.to_owned(),
             plan: plan.clone(),
             is_interrupted,
+            is_stopped_early: false,
             seconds,
             calls: tally.results + tally.errors,
             results: tally.results,
@@ -160,7 +164,7 @@ impl Report {
         }
     }
 
-    /// What was said of the error that came most often.
+    /// The most frequent error.
     pub(crate) fn most_frequent_error(&self) -> Option<String> {
         let codes = self.errors.by_code.iter();
         let codes = codes.map(|rejected| (rejected.count, format!("{} {}", rejected.code, rejected.message)));
@@ -171,7 +175,7 @@ impl Report {
         codes.chain(kinds).max_by_key(|(count, _)| *count).map(|(_, what)| what)
     }
 
-    /// What to do about errors, where that can be said.
+    /// What to do about errors, if that is known.
     pub(crate) fn hint(&self) -> Option<String> {
         let refused = self.errors.refused_batches;
         (refused > 0).then(|| {
@@ -183,18 +187,18 @@ impl Report {
         })
     }
 
-    /// What to do where no call gave a result.
+    /// What to do if no call succeeded.
     pub(crate) fn remedy(&self) -> String {
         let most = self.errors.by_kind.iter().max_by_key(|failed| failed.count);
         self.hint().unwrap_or_else(|| match most.map(|failed| failed.kind.as_str()) {
             _ if !self.errors.by_code.is_empty() => {
-                format!("see with `switchboard call {} {} …` what it answers", self.url, self.method)
+                format!("see the error with `switchboard call {} {} …`", self.url, self.method)
             }
-            Some("timedOut") => "give it more `--timeout`, or make fewer calls at once".to_owned(),
+            Some("timedOut") => "raise `--timeout`, or make fewer calls at once".to_owned(),
             Some("badAnswer") => {
-                format!("`switchboard check {}` tells what is wrong with its answers", self.url)
+                format!("`switchboard check {}` finds the faults in its answers", self.url)
             }
-            _ => format!("see with `switchboard call {} {} … -v` what happens", self.url, self.method),
+            _ => format!("see what happens with `switchboard call {} {} … -v`", self.url, self.method),
         })
     }
 
@@ -213,7 +217,7 @@ impl Failed {
         match self.kind.as_str() {
             "timedOut" => "no answer in time",
             "connectionLost" => "the connection broke",
-            _ => "what came is no answer",
+            _ => "invalid answer",
         }
     }
 }

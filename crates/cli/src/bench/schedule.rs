@@ -1,4 +1,4 @@
-//! When calls are due: a plain value, no runtime inside.
+//! When calls are sent: a plain value, without a runtime.
 //!
 //! At a rate, call number `k` is due at `start + k / rate`, whatever happened to the calls before it. Nothing that the
 //! server does moves that time, and a latency that is counted from it holds all the waiting of a caller who came then.
@@ -45,7 +45,7 @@ pub(crate) struct Due {
     pub(crate) is_measured: bool,
 }
 
-/// What comes next.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Next {
     /// This, now.
@@ -55,6 +55,9 @@ pub(crate) enum Next {
     /// Nothing any more.
     Over,
 }
+
+/// How long answers to the last calls may come after the end of the time that is measured.
+const GRACE: Duration = Duration::from_secs(1);
 
 impl Schedule {
     /// The schedule of one of the plan's threads, for a run that begins at `start`.
@@ -91,6 +94,11 @@ impl Schedule {
     /// Whether no call will be due any more.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         self.due(now).is_none()
+    }
+
+    /// Whether answers are not waited for any more, so that the run lasts no longer than it was given.
+    pub(crate) fn is_closed(&self, now: Instant) -> bool {
+        self.end.is_some_and(|end| now >= end + GRACE)
     }
 
     fn is_past(&self, now: Instant) -> bool {

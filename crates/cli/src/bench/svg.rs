@@ -96,7 +96,7 @@ impl Plot {
 
 /// Latency by percentile. Each nine of the percentile takes as much room as the one before it.
 fn latency(out: &mut String, report: &Report, plot: &Plot) -> std::fmt::Result {
-    let from = if report.plan.rate.is_some() { "due" } else { "sent" };
+    let from = if report.plan.rate.is_some() { "scheduled" } else { "sent" };
     plot.heading(out, &format!("Latency by percentile, from when each call was {from}"))?;
     let Some(Latency { curve, .. }) = &report.latency else { return Ok(()) };
     let Some((_, largest)) = curve.last() else { return Ok(()) };
@@ -135,7 +135,7 @@ fn latency(out: &mut String, report: &Report, plot: &Plot) -> std::fmt::Result {
 }
 
 fn throughput(out: &mut String, report: &Report, plot: &Plot) -> std::fmt::Result {
-    plot.heading(out, "Answers a second, over time")?;
+    plot.heading(out, "Answers per second, over time")?;
     let rates = report.rates();
     let most = rates.iter().copied().fold(0.0, f64::max);
     if rates.is_empty() || most == 0.0 {
@@ -201,7 +201,7 @@ mod tests {
     fn a_picture_has_both_plots_and_needs_nothing_else() {
         let picture = of(&report());
         assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"), "{picture}");
-        for part in ["prefers-color-scheme: dark", "99 %", "Answers a second", "class=\"area\""] {
+        for part in ["prefers-color-scheme: dark", "99 %", "Answers per second", "class=\"area\""] {
             assert!(picture.contains(part), "no {part:?} in {picture}");
         }
         for part in ["NaN", "inf", "href", "@import"] {

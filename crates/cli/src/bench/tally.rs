@@ -1,4 +1,4 @@
-//! What one worker measured: a plain value that nobody else touches until the run is over.
+//! What one worker measured: a plain value that only this worker touches until the run is over.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -47,7 +47,7 @@ pub(crate) enum Kind {
     TimedOut,
     /// The connection broke before the answer came.
     ConnectionLost,
-    /// What came was no JSON-RPC, or not the answer.
+    /// The received text was not JSON-RPC, or not the answer.
     BadAnswer,
 }
 

@@ -1,7 +1,7 @@
 //! One thread's share of a run: its connections, what is under way on them, and its tally.
 //!
 //! A worker is one future that is polled by one thread. It sends what is due while there is a place for it, and takes
-//! note of what comes back. Nothing on this path is shared with another thread.
+//! note of what is received. Nothing on this path is shared with another thread.
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
@@ -27,7 +27,7 @@ use super::work::{Text, Work};
 
 mod hearing;
 
-/// How far a worker is, for whoever shows it. Only the worker writes it.
+/// The progress of a worker, for display. Only the worker writes it.
 #[derive(Debug, Default)]
 pub(crate) struct Gauge {
     /// Calls that are over, measured or not.
@@ -72,7 +72,7 @@ pub(crate) struct Worker {
     gauge: Arc<Gauge>,
     done: u64,
     was_answered: bool,
-    /// What came before measuring began; nobody reads it.
+    /// Results from before the measurement began; they are discarded.
     warm_up: Tally,
     /// What it measured.
     pub(crate) tally: Tally,
@@ -155,7 +155,7 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// When the far side cannot be reached any more, or never answers and hangs up.
+    /// When the server cannot be reached any more, or never answers and hangs up.
     pub(crate) async fn run(&mut self, schedule: Schedule) -> Result<(), CallError> {
         self.open_since = schedule.start();
         self.schedule = schedule;
@@ -182,8 +182,9 @@ impl Worker {
             self.gauge.done.store(self.done, Ordering::Relaxed);
             self.send_due(cx);
             self.flush();
-            if self.is_over && self.far.iter().all(|far| far.flights.count() == 0) {
-                let now = Instant::now();
+            let now = Instant::now();
+            let is_idle = || self.far.iter().all(|far| far.flights.count() == 0);
+            if self.is_over && (self.schedule.is_closed(now) || is_idle()) {
                 (0..self.far.len()).for_each(|number| self.count_traffic(number, now));
                 return Poll::Ready(Ok(()));
             }
@@ -324,7 +325,7 @@ impl Worker {
         far.failures += u32::from(!lost.is_empty() || !far.is_proven);
         if far.failures >= BREAKS && !self.was_answered {
             let hint = if self.plan.http2 { "; does it speak HTTP/2?" } else { "" };
-            let what = format!("{what}, each time and without any answer{hint}").into();
+            let what = format!("{what}, every time, without a single answer{hint}").into();
             return Err(match kind {
                 Kind::BadAnswer => CallError::Protocol(what),
                 _ => CallError::Closed(what),

@@ -1,7 +1,7 @@
-//! The bench that cases are tried on: asks the server one thing at a time and sees what comes.
+//! The bench that cases run on: it sends one case at a time and collects the answer.
 //!
-//! Over a carrier that stays open, a good call is sent behind every case. Its answer tells that nothing more will come of
-//! the case, so that silence is seen without waiting for long, and that the server still answers.
+//! On connections that stay open, a good call follows every case. Its answer shows that the case gets no further answer, so that
+//! silence is detected without a long wait, and that the server still answers.
 
 use std::time::Duration;
 
@@ -16,17 +16,17 @@ use super::profile::Profile;
 use super::wire::{Carrier, Endpoint, Line, Received, Request, http};
 use crate::responses::Head;
 
-/// How long an answer may come after that of the good call behind it.
+/// How much later than the answer to the good call an answer may come.
 const LATE: Duration = Duration::from_millis(300);
-/// Cases without what was waited for, after which less is waited for it.
+/// How many cases may go unanswered before the waits become shorter.
 const USED_TO: u32 = 4;
-/// How long a server is waited for that has said nothing so often.
+/// How long to wait for a server that has gone silent that often.
 const BRIEF: Duration = Duration::from_secs(1);
-/// How long silence is listened to.
+/// How long to listen for answers that should not come.
 const QUIET: Duration = Duration::from_millis(20);
 /// How long a program may take to start.
 const STARTING: Duration = Duration::from_secs(10);
-/// How long a second answer may come after the first.
+/// How much later than the first a second answer may come.
 const AGAIN: Duration = Duration::from_millis(2);
 
 /// The bench.
@@ -35,16 +35,16 @@ pub(crate) struct Bench {
     pub(crate) endpoint: Endpoint,
     pub(crate) profile: Profile,
     pub(crate) found: Found,
-    /// How long anything may take.
+    /// How long an answer may take.
     pub(crate) timeout: Duration,
-    /// The most bytes that are sent at once.
+    /// The size of the largest message to send.
     pub(crate) max_bytes: usize,
     line: Option<Line>,
     /// The identifier of the last good call.
     last: u32,
-    /// Cases in which nothing came, not even the answer to the good call behind.
+    /// Cases without any answer, not even to the good call.
     silences: u32,
-    /// Cases whose answer was waited for in vain, after that of the good call.
+    /// Cases without an answer, although the good call was answered.
     vain: u32,
 }
 
@@ -76,7 +76,7 @@ impl Bench {
     /// A call that the server answers, with a result if such a call is known.
     pub(crate) fn good(&self, id: impl std::fmt::Display) -> String {
         let good = self.found.good.as_ref();
-        // There are language servers that do not answer what has no parameters.
+        // Some language servers do not answer calls without parameters.
         let none = (UNKNOWN, (self.profile == Profile::Lsp).then_some("{}"));
         let (method, params) = good.map_or(none, |(method, params)| (method.as_str(), params.as_deref()));
         if self.is_old() {
@@ -99,7 +99,7 @@ impl Bench {
         ];
         let changed = match self.profile {
             _ if self.profile.is_by_name() => by_name(template),
-            // Where a length stands before it, it has to stay as long as it is.
+            // Where a length comes first, the message has to keep its length.
             Profile::V1 if self.has_no_lengths() => in_version_1(template),
             _ => None,
         };
@@ -122,12 +122,12 @@ impl Bench {
         filled
     }
 
-    /// Whether nothing tells the length of messages.
+    /// Whether messages are sent without their length.
     fn has_no_lengths(&self) -> bool {
         matches!(self.carrier(), Carrier::Stream(Framing::Lines | Framing::JsonStream))
     }
 
-    /// Sends one message and sees what comes. That many messages are awaited.
+    /// Sends one message and collects the answer, waiting for this many messages.
     pub(crate) async fn ask(&mut self, message: &[u8], expected: usize) -> Came {
         if self.carrier() == Carrier::Http {
             return self.request(&Request::post(message)).await;
@@ -147,7 +147,7 @@ impl Bench {
         came
     }
 
-    /// Sends bytes on a connection of their own and sees what comes.
+    /// Sends bytes on a new connection and collects the answer.
     pub(crate) async fn ask_bytes(&mut self, bytes: &[u8], expected: usize) -> Came {
         match self.open().await {
             Ok(mut line) => self.ask_on(&mut line, bytes, expected).await,
@@ -155,18 +155,18 @@ impl Bench {
         }
     }
 
-    /// Sends bytes, a good call behind them, and sees what comes until that is answered.
+    /// Sends bytes and then a good call, and collects answers until that call is answered.
     pub(crate) async fn ask_on(&mut self, line: &mut Line, bytes: &[u8], expected: usize) -> Came {
         self.last += 1;
         let id = self.last.to_string();
         let good = line.framed(self.good(&id).as_bytes());
         let deadline = Instant::now() + self.time();
-        // What is written and what is read must not wait for each other, so each part is small or the far side reads.
+        // Writing must not wait for reading, so each part is small or the server reads it.
         let sent = timeout_at(deadline, async {
             line.send_raw(bytes).await?;
             line.send_raw(&good).await
         });
-        // A connection that broke may still hold what was answered before.
+        // Answers from before a connection broke can still be read.
         let _ = sent.await;
         let late = if self.vain < USED_TO { LATE } else { LATE / 3 };
         let came = collect_within(line, &id, expected, deadline, late).await;
@@ -175,12 +175,12 @@ impl Bench {
         came
     }
 
-    /// How long a case may take. A server that says nothing is not waited for as long each time.
+    /// How long a case may take: less if the server has often been silent.
     fn time(&self) -> Duration {
         if self.silences < USED_TO { self.timeout } else { self.timeout.min(BRIEF) }
     }
 
-    /// Sends a request of HTTP and sees what comes.
+    /// Sends an HTTP request and collects the answer.
     pub(crate) async fn request(&mut self, request: &Request) -> Came {
         let response = timeout(self.time(), http::exchange(&self.endpoint, request)).await;
         match response {
@@ -188,7 +188,7 @@ impl Bench {
                 self.silences += 1;
                 Came { end: End::Silent, ..Came::default() }
             }
-            Ok(Err(why)) if why.contains("ended without a response") => {
+            Ok(Err(why)) if why.contains("closed without a response") => {
                 Came { end: End::Closed, ..Came::default() }
             }
             Ok(Err(why)) => Came { end: End::Unsent(why), ..Came::default() },
@@ -200,7 +200,7 @@ impl Bench {
         }
     }
 
-    /// Opens a connection, and introduces itself where servers of this kind want that.
+    /// Opens a connection, and initializes it if the profile requires that.
     pub(crate) async fn open(&mut self) -> Result<Line, String> {
         let opened = timeout(self.timeout, Line::open(&self.endpoint)).await;
         let mut line = opened.map_err(|_| "no connection in time".to_owned())??;
@@ -214,18 +214,18 @@ impl Bench {
         Ok(line)
     }
 
-    /// How long the first answer on a connection may take: a program that is started takes its time.
+    /// How long the first answer on a connection may take: longer for a program that has to start.
     fn patience(&self) -> Duration {
         if self.endpoint.is_shared() { self.timeout } else { self.timeout.max(STARTING) }
     }
 
-    /// Introduces itself over HTTP, where servers of this kind want that, and keeps to the session that they give.
+    /// Initializes a session over HTTP if the profile requires that, and keeps its identifier.
     pub(crate) async fn introduce(&mut self) {
         if self.carrier() != Carrier::Http {
             return;
         }
         self.endpoint.takes_events = self.profile == Profile::Mcp;
-        // A new session is asked for without one.
+        // A new session is requested without an identifier.
         if self.profile == Profile::Mcp {
             self.endpoint.headers.remove("mcp-session-id");
         }
@@ -238,7 +238,7 @@ impl Bench {
         }
     }
 
-    /// How a program that was started ended meanwhile, if it did so badly.
+    /// How a program that was started has failed meanwhile, if it did.
     pub(crate) fn death(&mut self) -> Option<String> {
         if let Some(line) = &mut self.line {
             line.look();
@@ -246,17 +246,21 @@ impl Bench {
         self.endpoint.deaths.take()
     }
 
-    /// Whether the call that was said to succeed does.
+    /// Whether the call given on the command line succeeds.
     pub(crate) async fn succeeds(&mut self) -> bool {
         let good = self.good(1);
         let came = self.ask(good.as_bytes(), 1).await;
         matches!(came.messages.as_slice(), [Message::One(response)] if !response.is_error())
     }
 
-    /// Whether a good call on a new connection is answered, in the manner of this server.
+    /// Whether a good call on a new connection is answered as this server usually does.
     pub(crate) async fn is_well(&mut self) -> Result<(), String> {
         let came = self.greet().await;
-        if self.found.manner.is_answer(&came) { Ok(()) } else { Err(format!("a good call brought {came}")) }
+        if self.found.manner.is_answer(&came) {
+            Ok(())
+        } else {
+            Err(format!("the answer to a good call was {came}"))
+        }
     }
 
     /// Makes a good call on a new connection.
@@ -272,18 +276,18 @@ impl Bench {
     }
 }
 
-/// The same name, in capitals where it has small letters and the other way round.
+/// The name with upper and lower case swapped.
 fn swapped(name: &str) -> String {
     let swap = |c: char| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
     name.chars().map(swap).collect()
 }
 
-/// The same message, with parameters by position as one that has a name. What is no JSON stays as it is, and so do
-/// calls of methods that a server has only if it takes them by position.
+/// The message with its positional parameters as one named parameter. Text that is not JSON stays as it is, and so do calls of
+/// methods that take positional parameters.
 fn by_name(template: &[u8]) -> Option<Vec<u8>> {
     const MARK: &[u8] = b"\"params\":[";
     let find = |what: &[u8]| template.windows(what.len()).position(|part| part == what);
-    // In 1.0 there is no other way to give them.
+    // In 1.0 all parameters are positional.
     if find(b"@echo").or_else(|| find(b"\"subtract\"")).is_some() || find(b"\"jsonrpc\"").is_none() {
         return None;
     }
@@ -294,13 +298,13 @@ fn by_name(template: &[u8]) -> Option<Vec<u8>> {
     Some([before, b"{\"list\":", list, b"}", after].concat())
 }
 
-/// The same call in 1.0, which has no version, and parameters always.
+/// The call in 1.0, which has no version and always has parameters.
 fn in_version_1(template: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(template).ok()?;
     Some(text.replace("\"jsonrpc\":\"2.0\",", "\"params\":[],").into_bytes())
 }
 
-/// Reads until the good call is answered and a little longer.
+/// Reads until the good call is answered, and a little longer.
 pub(crate) async fn collect(line: &mut Line, good: &str, expected: usize, deadline: Instant) -> Came {
     collect_within(line, good, expected, deadline, LATE).await
 }
@@ -347,18 +351,18 @@ async fn collect_within(
     }
 }
 
-/// Whether this is the answer to the good call, if not always as it should be: cases that are not about identifiers, or
-/// about what an answer is, must not wait in vain.
+/// Whether this is the answer to the good call, even if it is not quite correct: only cases about identifiers and responses
+/// should notice that.
 fn answers(message: &Message, good: &str) -> bool {
     match message {
         Message::One(response) => response.has_id(good) || response.has_id(&format!("\"{good}\"")),
-        // Nobody else has such a number.
+        // No other message has such a number.
         Message::Garbage(text) => good.len() > 5 && text.contains(good),
         Message::Many(_) => false,
     }
 }
 
-/// What servers of this kind want to hear first, and whether they answer it.
+/// The messages that servers of this kind expect first, and whether they are answered.
 fn introduction(profile: Profile) -> Vec<(&'static str, bool)> {
     match profile {
         Profile::Lsp => vec![
@@ -390,7 +394,7 @@ fn messages(head: &Head, body: &[u8]) -> Came {
         let (message, flaw) = Message::read(body);
         came.take_read(message, flaw, body);
     }
-    // A page that says it is none, or the end of a stream, need not be JSON.
+    // An error page, or the end of an event stream, need not be JSON.
     if !head.header("content-type").is_some_and(|value| value.to_lowercase().contains("json")) {
         came.flaw = None;
     }
@@ -402,7 +406,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_are_given_by_name_where_servers_want_that() {
+    fn parameters_are_named_for_profiles_that_require_it() {
         let check = |text: &str, expected: Option<&str>| {
             let named = by_name(text.as_bytes()).map(|text| String::from_utf8(text).unwrap());
             assert_eq!(named.as_deref(), expected, "{text}");

@@ -1,4 +1,4 @@
-//! One case: what is sent, what may come, and which rule says so.
+//! One case: what is sent, which answers are correct, and which rule says so.
 
 use futures_util::future::BoxFuture;
 
@@ -14,98 +14,112 @@ pub(crate) struct Case {
     pub(crate) name: &'static str,
     /// The area that it belongs to, set by the list of all cases.
     pub(crate) area: &'static str,
-    /// What is claimed of the server.
+    /// What a correct server does.
     pub(crate) claim: &'static str,
-    /// The rules that say so.
+    /// The rules that require it.
     pub(crate) rules: &'static [&'static str],
     pub(crate) severity: Severity,
     pub(crate) needs: Vec<Need>,
-    /// Whether a good call on a new connection has to be answered afterwards.
+    /// The case that has to pass before this one can be judged. Until it does, this one is not run.
+    pub(crate) rests_on: Option<&'static str>,
+    /// The case that tests the same behaviour with plainer input. If both fail for the same reason, that is one fault.
+    pub(crate) like: Option<&'static str>,
+    /// Whether the server has to answer a good call on a new connection afterwards.
     pub(crate) is_hostile: bool,
-    /// Whether it takes long, or much; `--quick` leaves it out.
+    /// Whether it takes long or sends much; `--quick` skips it.
     pub(crate) is_slow: bool,
     pub(crate) sends: Sends,
-    /// What may come, the best first.
+    /// The answers that are accepted, the best first.
     pub(crate) outcomes: Vec<(Level, Outcome)>,
 }
 
-/// How bad it is if it does not hold.
+/// How serious a violation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Severity {
-    /// The specification demands it.
+    /// The specification requires it.
     Must,
     /// It is recommended.
     Should,
-    /// It is good to know.
+    /// It is informative.
     Info,
 }
 
-/// What a case cannot do without.
+/// What a case requires of the server or its transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
     /// A call that succeeds.
     Good,
-    /// A method that gives back its parameter.
+    /// A method that returns its parameter.
     Echo,
-    /// `subtract`, as in the specification.
+    /// `subtract`, as in the specification's examples.
     Subtract,
-    /// A server that answers 1.0.
+    /// A server that speaks 1.0.
     Old,
-    /// A server that answers 2.0, too.
+    /// A server that speaks 2.0.
     New,
-    /// Identifiers may be any numbers.
+    /// Any number can be an identifier.
     WideIds,
-    /// Messages may hold line breaks.
+    /// Messages can contain line breaks.
     LineBreaks,
     /// HTTP.
     Http,
-    /// A carrier that stays open both ways.
+    /// HTTP/2.
+    Http2,
+    /// A transport whose connections stay open in both directions.
     Duplex,
     /// This framing, or `ws`.
     Framing(&'static str),
-    /// Messages that are told apart by something else than their JSON.
+    /// Messages that are delimited by something other than their JSON.
     Framed,
-    /// A server that many can connect to; a program that is started has one caller.
+    /// A server that accepts several connections; a program that was started has one caller.
     Shared,
 }
 
-/// How good an outcome is, the best first.
+/// How good an answer is, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
-    /// As it should be.
+    /// Correct.
     Right,
-    /// The specification allows it, and something else would be better.
+    /// The specification allows it, although another answer would be better.
     Allowed,
     /// Good servers differ here.
     Common(Point),
-    /// Servers of some kinds do it, and from others it is a fault.
+    /// Servers of some kinds do it; for others it is a fault.
     Special(Point),
 }
 
-/// A case that is more than a message and its answer: says what came, or what came that should not.
+/// A case that is more than a message and its answer. It returns what it received, as `Err` if that is wrong.
 pub(crate) type Script = for<'a> fn(&'a mut Bench) -> BoxFuture<'a, Result<String, String>>;
 
 /// What is sent.
 pub(crate) enum Sends {
-    /// One message, in whatever the carrier puts around it. Names that begin with `@` are filled in.
+    /// The call that this server is known to answer.
+    Good,
+    /// One message, in the framing of the transport. Names that begin with `@` are filled in.
     Message(Vec<u8>),
-    /// These bytes on a connection of their own.
+    /// These bytes, on a new connection.
     Bytes(Vec<u8>),
-    /// This request of HTTP.
+    /// This HTTP request.
     Http(Box<Request>),
-    /// Several things, told in words.
+    /// Several steps, described in words.
     Script(&'static str, &'static str, Script),
 }
 
 impl std::fmt::Debug for Sends {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
+            Sends::Good => "Good",
             Sends::Message(_) => "Message",
             Sends::Bytes(_) => "Bytes",
             Sends::Http(_) => "Http",
             Sends::Script(..) => "Script",
         })
     }
+}
+
+/// A case that sends the call that this server is known to answer.
+pub(crate) fn good(name: &'static str, claim: &'static str, rules: &'static [&'static str]) -> Case {
+    new(name, claim, rules, Sends::Good)
 }
 
 /// A case that sends this message.
@@ -118,7 +132,7 @@ pub(crate) fn case(
     new(name, claim, rules, Sends::Message(message.as_ref().to_vec()))
 }
 
-/// A case that sends these bytes, without what the carrier puts around messages.
+/// A case that sends these bytes, without the framing of the transport.
 pub(crate) fn bytes(
     name: &'static str,
     claim: &'static str,
@@ -128,7 +142,7 @@ pub(crate) fn bytes(
     new(name, claim, rules, Sends::Bytes(bytes.as_ref().to_vec()))
 }
 
-/// A case that sends a request of HTTP.
+/// A case that sends an HTTP request.
 pub(crate) fn http(
     name: &'static str,
     claim: &'static str,
@@ -138,7 +152,7 @@ pub(crate) fn http(
     new(name, claim, rules, Sends::Http(Box::new(request))).needs(Need::Http)
 }
 
-/// A case that does several things: `does` says which, `expects` what should come of them.
+/// A case of several steps: `does` describes them, `expects` their correct result.
 pub(crate) fn script(
     name: &'static str,
     claim: &'static str,
@@ -157,6 +171,8 @@ fn new(name: &'static str, claim: &'static str, rules: &'static [&'static str], 
         rules,
         severity: Severity::Must,
         needs: Vec::new(),
+        rests_on: None,
+        like: None,
         is_hostile: false,
         is_slow: false,
         sends,
@@ -165,13 +181,13 @@ fn new(name: &'static str, claim: &'static str, rules: &'static [&'static str], 
 }
 
 impl Case {
-    /// It is recommended only.
+    /// It is only recommended.
     pub(crate) fn should(mut self) -> Case {
         self.severity = Severity::Should;
         self
     }
 
-    /// It is good to know only.
+    /// It is only informative.
     pub(crate) fn info(mut self) -> Case {
         self.severity = Severity::Info;
         self
@@ -182,9 +198,21 @@ impl Case {
         self
     }
 
-    /// It may hurt the server, which has to answer afterwards.
+    /// It may harm the server, which has to answer afterwards.
     pub(crate) fn hostile(mut self) -> Case {
         self.is_hostile = true;
+        self
+    }
+
+    /// Sets [`rests_on`](Case::rests_on).
+    pub(crate) fn rests_on(mut self, name: &'static str) -> Case {
+        self.rests_on = Some(name);
+        self
+    }
+
+    /// Sets [`like`](Case::like).
+    pub(crate) fn like(mut self, name: &'static str) -> Case {
+        self.like = (self.name != name).then_some(name);
         self
     }
 
@@ -193,7 +221,7 @@ impl Case {
         self
     }
 
-    /// This is as it should be.
+    /// This is correct.
     pub(crate) fn right(self, outcome: impl Into<Outcome>) -> Case {
         self.at(Level::Right, outcome)
     }

@@ -1,22 +1,23 @@
-//! What the server offers, as far as the cases need to know.
+//! What the server offers, as far as the cases need it.
 
 use super::bench::Bench;
 use super::message::{Message, Response, same};
 use super::outcome::{Came, End};
+use super::wire::{Carrier, http2};
 
-/// The name that no server has.
+/// A method that no server has.
 pub(crate) const UNKNOWN: &str = "switchboard_check_no_such_method";
 
-/// What unknown methods are to be answered with.
+/// The code for unknown methods.
 pub(crate) const NOT_FOUND: i64 = -32601;
 
-/// What is no request is to be answered with.
+/// The code for invalid requests.
 pub(crate) const INVALID: i64 = -32600;
 
-/// Calls that may be met with silence before nothing else is asked.
+/// How many calls may go unanswered before the search ends.
 const MUTE: usize = 2;
 
-/// Calls that some servers answer, tried in this order.
+/// Calls that some servers answer, in the order in which they are tried.
 const WELL_KNOWN: [(&str, Option<&str>); 9] = [
     ("subtract", Some("[42,23]")),
     ("echo", Some("[\"switchboard\"]")),
@@ -34,41 +35,43 @@ const WELL_KNOWN: [(&str, Option<&str>); 9] = [
 pub(crate) struct Found {
     /// A call that succeeds: its method, and its parameters as JSON.
     pub(crate) good: Option<(String, Option<String>)>,
-    /// A method that gives back its parameter.
+    /// A method that returns its parameter.
     pub(crate) echo: Option<String>,
-    /// Whether `subtract` does what the specification shows.
+    /// Whether `subtract` works as in the specification.
     pub(crate) has_subtract: bool,
-    /// Whether 1.0 is answered.
+    /// Whether the server speaks HTTP/2.
+    pub(crate) has_http2: bool,
+    /// Whether the server answers 1.0.
     pub(crate) has_old: bool,
-    /// The code that unknown methods are answered with, if it is not the one that it should be. That is a fault once, and
-    /// not one of every case that calls what is not there.
+    /// The server's code for unknown methods, if it is wrong. That is one fault, and not one of every case that calls an
+    /// unknown method.
     pub(crate) unknown: Option<i64>,
-    /// What is done about what is JSON and no request, if it is not what it should be.
+    /// What the server does about invalid requests, if that is wrong.
     pub(crate) invalid: Option<Invalid>,
     /// How good calls are answered.
     pub(crate) manner: Manner,
 }
 
-/// How good calls are answered. A server that does it wrongly each time is checked nevertheless.
+/// How good calls are answered. A server that always does it wrongly is checked nevertheless.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// As it should be.
+    /// Correctly.
     #[default]
     Straight,
-    /// Numbers come back as strings of digits.
+    /// With identifiers that are numbers turned into strings.
     TextIds,
-    /// With what is meant to be JSON-RPC, and is not right.
+    /// With invalid JSON-RPC.
     Crooked,
 }
 
 impl Manner {
-    /// What this answer to a good call with the identifier 1 shows, if somebody answers who knows of JSON-RPC.
+    /// What this answer to a good call with the identifier 1 shows, if it is meant to be JSON-RPC.
     pub(crate) fn of(came: &Came) -> Option<Manner> {
         let manners = [Manner::Straight, Manner::TextIds];
         if let Some(manner) = manners.into_iter().find(|manner| manner.is_answer(came)) {
             return Some(manner);
         }
-        // These are not about the call, whatever they hold.
+        // These are not about the call, whatever their body.
         let is_elsewhere = |status| matches!(status, 300..=399 | 401 | 403..=405 | 407 | 415);
         if came.head.as_ref().is_some_and(|head| is_elsewhere(head.status)) {
             return None;
@@ -94,23 +97,25 @@ impl Manner {
     }
 }
 
-/// What a server does about what is no request.
+/// What a server does about invalid requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Invalid {
     /// It answers with another code.
     Code(i64),
-    /// It says nothing.
+    /// It does not answer.
     Silence,
 }
 
 impl Found {
-    /// Asks the server, unless it was said what it has.
+    /// Asks the server for what was not given.
     pub(crate) async fn look(
         bench: &mut Bench,
         given: Option<(String, Option<String>)>,
         echo: Option<String>,
     ) -> Found {
         let mut found = Found { good: given, ..Found::default() };
+        found.has_http2 =
+            bench.carrier() == Carrier::Http && http2::is_spoken(&bench.endpoint, bench.timeout).await;
         let mut silences = 0;
         for (name, params) in WELL_KNOWN {
             if found.good.is_some() {
@@ -165,7 +170,7 @@ async fn call(bench: &mut Bench, method: &str, params: Option<&str>) -> Option<R
     ask(bench, method, params).await.0
 }
 
-/// Calls a method. Gives its response, if that is no error, and whether nothing at all came in time.
+/// Calls a method. Returns its response unless that is an error, and whether nothing came in time.
 async fn ask(bench: &mut Bench, method: &str, params: Option<&str>) -> (Option<Response>, bool) {
     let version = if bench.is_old() { "" } else { "\"jsonrpc\":\"2.0\"," };
     let params = if bench.is_old() { Some(params.unwrap_or("[]")) } else { params };

@@ -1,4 +1,4 @@
-//! What the far side sent, read with as few assumptions as can be.
+//! What the server sent, read with as few assumptions as possible.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use serde_json::value::RawValue;
 /// A message as it arrived.
 #[derive(Clone, Debug)]
 pub(crate) enum Message {
-    /// One value that is no array.
+    /// One value that is not an array.
     One(Response),
     /// An array.
     Many(Vec<Response>),
-    /// What is no JSON.
+    /// Not JSON.
     Garbage(String),
 }
 
@@ -43,8 +43,8 @@ impl Message {
         Response::parse(text).map_or_else(|| Message::Garbage(text.to_owned()), Message::One)
     }
 
-    /// Reads a message as far as it can be understood, and says what is wrong with its text. So what stands before or
-    /// behind every answer of a server is one fault, and not one of each case.
+    /// Reads a message as far as it can be understood, and says what is wrong with its text. So text before or after every
+    /// answer of a server is one fault, and not a fault of each case.
     pub(crate) fn read(bytes: &[u8]) -> (Message, Option<&'static str>) {
         let message = Message::parse(bytes);
         if !matches!(message, Message::Garbage(_)) {
@@ -53,18 +53,18 @@ impl Message {
         if let Some(rest) = bytes.strip_prefix("\u{feff}".as_bytes())
             && let understood @ (Message::One(_) | Message::Many(_)) = Message::parse(rest)
         {
-            return (understood, Some("a mark of the byte order stands before it"));
+            return (understood, Some("it begins with a byte order mark"));
         }
         let mut texts = serde_json::Deserializer::from_slice(bytes).into_iter::<&RawValue>();
         match texts.next() {
             Some(Ok(first)) if first.get().starts_with(['{', '[']) => {
-                (Message::parse(first.get().as_bytes()), Some("something stands behind it"))
+                (Message::parse(first.get().as_bytes()), Some("text follows the JSON value"))
             }
-            _ => (message, Some("it is no JSON")),
+            _ => (message, Some("it is not JSON")),
         }
     }
 
-    /// Each response in it.
+    /// The responses in it.
     pub(crate) fn responses(&self) -> &[Response] {
         match self {
             Message::One(response) => std::slice::from_ref(response),
@@ -73,7 +73,7 @@ impl Message {
         }
     }
 
-    /// The same with another code in the place of this one.
+    /// The same with this code replaced by another.
     pub(crate) fn recoded(self, code: i64, other: i64) -> Message {
         match self {
             Message::One(response) => Message::One(response.recoded(code, other)),
@@ -84,7 +84,7 @@ impl Message {
         }
     }
 
-    /// The same with this code in an error that has none of its own.
+    /// The same with this code in an error that has none.
     pub(crate) fn with_code(mut self, code: i64) -> Message {
         if let Message::One(response) = &mut self
             && response.is_error()
@@ -95,7 +95,7 @@ impl Message {
         self
     }
 
-    /// The same with numbers for the identifiers that are strings of digits.
+    /// The same with identifiers that are strings of digits turned into numbers.
     pub(crate) fn renumbered(self) -> Message {
         match self {
             Message::One(response) => Message::One(response.renumbered()),
@@ -104,7 +104,7 @@ impl Message {
         }
     }
 
-    /// Whether the far side asks for or tells something of its own.
+    /// Whether it is a request or notification from the server.
     pub(crate) fn is_call(&self) -> bool {
         matches!(self, Message::One(response) if response.value.get("method").is_some())
     }
@@ -140,7 +140,7 @@ impl Response {
         self.value.get("error")?.get("code")?.as_i64()
     }
 
-    /// The same with another code in the place of this one.
+    /// The same with this code replaced by another.
     pub(crate) fn recoded(mut self, code: i64, other: i64) -> Response {
         if self.code() == Some(code) {
             self.value["error"]["code"] = other.into();
@@ -157,6 +157,11 @@ impl Response {
         self
     }
 
+    /// Whether it is an object, as every response has to be.
+    pub(crate) fn is_object(&self) -> bool {
+        self.value.is_object()
+    }
+
     /// Whether it has an error that is not null.
     pub(crate) fn is_error(&self) -> bool {
         self.value.get("error").is_some_and(|error| !error.is_null())
@@ -168,7 +173,7 @@ impl Response {
     }
 }
 
-/// A value that may be too large, or too deep, to be read: then its text stands for it.
+/// The value, or its text if it is too large or too deep to be read.
 fn read(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
@@ -179,7 +184,7 @@ pub(crate) fn same(a: &str, b: &str) -> bool {
     a.is_some() && a == b
 }
 
-/// The text without white space, with every string and number written in one way.
+/// The text without white space, with every string and number in one canonical form.
 fn canonical(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut rest = text.trim();
@@ -213,7 +218,7 @@ fn string_length(text: &str) -> Option<usize> {
     end.map(|end| end + 2)
 }
 
-/// A number by its value: sign, digits without zeros at either end, and the power of ten behind them.
+/// A number by its value: sign, digits without zeros at either end, and a power of ten.
 fn number(text: &str) -> Option<String> {
     let (sign, rest) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
     let (mantissa, power) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
@@ -256,21 +261,21 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_around_a_message_is_told_and_the_message_understood() {
+    fn text_around_a_message_is_reported_and_the_message_is_read() {
         let check = |text: &str, expected: Option<&str>, is_understood: bool| {
             let (message, flaw) = Message::read(text.as_bytes());
             assert_eq!(flaw, expected, "{text}");
             assert_eq!(matches!(message, Message::One(_)), is_understood, "{text}");
         };
         check(r#" {"id":1} "#, None, true);
-        check("\u{feff}{\"id\":1}", Some("a mark of the byte order stands before it"), true);
-        check(r#"{"id":1}}"#, Some("something stands behind it"), true);
-        check(r#"{"id":1,"result":Infinity}"#, Some("it is no JSON"), false);
-        check("1 1", Some("it is no JSON"), false);
+        check("\u{feff}{\"id\":1}", Some("it begins with a byte order mark"), true);
+        check(r#"{"id":1}}"#, Some("text follows the JSON value"), true);
+        check(r#"{"id":1,"result":Infinity}"#, Some("it is not JSON"), false);
+        check("1 1", Some("it is not JSON"), false);
     }
 
     #[test]
-    fn null_is_told_from_nothing() {
+    fn null_differs_from_absent() {
         let Message::One(response) = Message::parse(br#"{"id":null,"error":{"code":-32700}}"#) else {
             panic!()
         };

@@ -1,13 +1,12 @@
-//! `switchboard check`: tries how a server keeps to the rules, and how it takes what is wrong.
+//! `switchboard check`: checks a server for conformance and robustness.
 //!
 //! ```text
-//! cases/  what is tried, one file an area   ─┐
-//! wire/   bytes over every carrier          ─┤→ bench → run → report/
-//! profile what is asked of which servers    ─┘
+//! cases/  what is sent and expected, by area  ─┐
+//! wire/   bytes over every transport          ─┤→ bench → run → report/
+//! profile what is required of which servers   ─┘
 //! ```
 //!
-//! It knows nothing of the server but its URL, and links nothing of it: what is sent is written by hand, so that our own
-//! mistakes are not made twice.
+//! It knows only the URL of the server. Messages are written by hand, not by our client, so that both cannot share a mistake.
 
 mod bench;
 mod case;
@@ -28,6 +27,7 @@ mod tests;
 mod watch;
 pub(crate) mod wire;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -59,19 +59,20 @@ Examples:
   switchboard check --explain J2-28";
 
 const LONG: &str = "\
-Every case cites the rules it is about: J2 for JSON-RPC 2.0, J1 for 1.0, JH for HTTP, JT for other carriers, LSP-F for \
-the framing of language servers, SEC for what keeps a server safe. A case that must hold and does not, fails; one that \
-should hold is a warning. `--explain` tells what a rule says, and where it stands in its specification. The profile says what is asked where good servers differ.
+Each case cites the rules it tests: J2 for JSON-RPC 2.0, J1 for 1.0, JH for HTTP, JT for other transports, LSP-F for the \
+framing of language servers, SEC for security. A violation of a required rule is a failure, a violation of a recommended \
+one a warning. `--explain` prints a rule with its source. Where good servers differ, the profile decides. A fault is \
+reported once: cases that cannot be judged because of it, or that fail for the same reason, are skipped.
 
-It sends what may hurt: do not run it against a server that others depend on. It calls methods that do not exist, and \
-one that does, which is looked for by well-known names or given with --method.";
+The check sends harmful input: do not run it against a server that others depend on. It calls methods that do not \
+exist, and one that does, which it finds by well-known names or takes from --method.";
 
-/// Tries how a server keeps to the rules of JSON-RPC, and how it takes what is wrong.
+/// Checks a server for conformance and robustness.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES,
     after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP),
-    // Neither a list nor an explanation takes a server.
+    // Neither a list nor an explanation needs a server.
     mut_arg("url", |url| {
         url.required(false)
             .required_unless_present_any(["list", "explain"])
@@ -82,43 +83,43 @@ one that does, which is looked for by well-known names or given with --method.";
 pub(crate) struct Check {
     #[command(flatten)]
     target: Target,
-    /// What kind of server it is to be.
+    /// The kind of server to check for.
     #[arg(long, value_enum, default_value = "spec")]
     profile: Profile,
-    /// A method that can be called without harm, and succeeds.
+    /// A method that is safe to call and succeeds.
     #[arg(long, value_name = "NAME")]
     method: Option<String>,
-    /// Its parameters, as JSON.
+    /// The parameters of --method, as JSON.
     #[arg(long, value_name = "JSON", requires = "method")]
     params: Option<String>,
-    /// A method that gives back its one parameter.
+    /// A method that returns its one parameter.
     #[arg(long, value_name = "NAME")]
     echo: Option<String>,
-    /// Try this area, or this case, only. May be given several times.
+    /// Run only this area or case, and the cases it depends on. Can be repeated.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Leave out what takes long.
+    /// Skip slow cases.
     #[arg(long)]
     quick: bool,
-    /// List the cases, and try nothing.
+    /// List the cases without running them.
     #[arg(long)]
     list: bool,
-    /// Say what a rule or a case is about, such as J2-28 or id-null, and try nothing. May be given several times.
+    /// Explain a rule or a case, such as J2-28 or id-null, without running anything. Can be repeated.
     #[arg(long, value_name = "NAME", conflicts_with = "list")]
     explain: Vec<String>,
-    /// How long the answer to one case may take.
-    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = units::seconds)]
+    /// How long to wait for the response to one case.
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = units::duration)]
     case_time: Duration,
-    /// The most bytes that are sent as one message.
+    /// The size of the largest message to send.
     #[arg(long, value_name = "SIZE", default_value = "8M", value_parser = units::bytes)]
     max_bytes: usize,
-    /// Show what passes and what is skipped, too.
+    /// Also list the cases that passed or were skipped.
     #[arg(long, help_heading = "Output")]
     all: bool,
-    /// Write the report to this file as well, in the XML of JUnit.
+    /// Also write the report to this file, as JUnit XML.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     junit: Option<PathBuf>,
-    /// Let warnings fail, too.
+    /// Fail if there are warnings.
     #[arg(long, help_heading = "Output")]
     deny_warnings: bool,
 }
@@ -135,7 +136,7 @@ impl Check {
         }
         if let Some(params) = &self.params {
             let json = Json::parse(params.clone());
-            json.map_err(|error| Failure::usage(format!("--params is no JSON: {error}")))?;
+            json.map_err(|error| Failure::usage(format!("--params is not JSON: {error}")))?;
         }
         self.target.run(async |_| Box::pin(self.check(cases)).await)
     }
@@ -144,9 +145,9 @@ impl Check {
         let begun = Instant::now();
         let mut bench = self.bench()?;
         self.find(&mut bench).await?;
-        // Whoever looks at the wire sees each case there, and a bar would be in the way.
+        // With `-v` each case is printed, and a bar would be in the way.
         let is_verbose = bench.endpoint.tap.is_some();
-        let mut progress = Progress::start(cases.len(), is_verbose);
+        let mut progress = Progress::start(run::count(&bench, &cases), is_verbose);
         let findings = run::run(&mut bench, cases, &mut progress).await;
         progress.finish();
         let report =
@@ -162,7 +163,7 @@ impl Check {
         Ok(Bench::new(endpoint, self.profile, self.case_time, self.max_bytes))
     }
 
-    /// Sees that the server is there, and what it has.
+    /// Finds out whether the server answers, and which calls it offers.
     async fn find(&self, bench: &mut Bench) -> Result<(), Failure> {
         let unreachable = |why: String| self.target.explain(CallError::Unreachable(why.into()));
         bench.endpoint.open().await.map_err(|error| unreachable(error.to_string()))?;
@@ -173,27 +174,29 @@ impl Check {
         let came = bench.greet().await;
         bench.found.manner = Manner::of(&came).ok_or_else(|| {
             let (what, advice) = match bench.death() {
-                Some(end) => {
-                    (format!("the server does not run: {end}"), "see why by running it yourself".to_owned())
-                }
+                Some(end) => (
+                    format!("the server does not run: {end}"),
+                    "run the command yourself to see why".to_owned(),
+                ),
                 None => (
-                    format!("nothing here answers as a JSON-RPC server: a good call brought {came}"),
+                    format!("this is not a JSON-RPC server: the answer to a valid call was {came}"),
                     hints::hint(&bench.endpoint, &came),
                 ),
             };
             Failure::new(Exit::Protocol, what).advise(advice)
         })?;
         if came.end == End::Silent {
-            // Its answers cannot be told from each other, so no case is over before its time.
+            // Its answers cannot be matched to calls, so every case waits for its full time.
             bench.timeout = bench.timeout.min(Duration::from_millis(500));
         }
         if is_given && !bench.succeeds().await {
-            return Err(Failure::usage("the call of --method has no result").advise("check --params"));
+            return Err(Failure::usage("the call given with --method did not return a result")
+                .advise("check its --params"));
         }
         Ok(())
     }
 
-    /// The cases that were asked for.
+    /// The selected cases, and those that they rest on.
     fn cases(&self) -> Result<Vec<Case>, Failure> {
         let is_asked = |case: &Case| {
             self.only.is_empty() || self.only.iter().any(|name| name == case.name || name == case.area)
@@ -202,13 +205,18 @@ impl Check {
         if let Some(name) =
             self.only.iter().find(|name| !all.iter().any(|case| case.name == **name || case.area == **name))
         {
-            return Err(Failure::usage(format!("{name:?} is no case and no area"))
-                .advise("`switchboard check --list` lists them"));
+            return Err(Failure::usage(format!("there is no case or area {name:?}"))
+                .advise("list them with `switchboard check --list`"));
         }
-        let kept = all
-            .into_iter()
-            .filter(|case| is_asked(case) && !(self.quick && case.is_slow) && self.profile.has(case.area));
-        Ok(kept.collect())
+        let mut kept: HashSet<&str> = HashSet::new();
+        // A case rests on one that comes before it.
+        for case in all.iter().rev() {
+            if kept.contains(case.name) || is_asked(case) && !(self.quick && case.is_slow) {
+                kept.extend([Some(case.name), case.rests_on].into_iter().flatten());
+            }
+        }
+        let is_kept = |case: &Case| kept.contains(case.name) && self.profile.has(case.area);
+        Ok(all.into_iter().filter(is_kept).collect())
     }
 
     fn tell(&self, report: &Report) -> Result<(), Failure> {
@@ -228,21 +236,26 @@ impl Check {
         match (failed, warned) {
             (0, 0) => Ok(()),
             (0, _) if !self.deny_warnings => Ok(()),
-            (0, _) => Err(Failure::new(Exit::Faulty, format!("{warned} warnings, and --deny-warnings"))),
-            _ => Err(Failure::new(Exit::Faulty, format!("{failed} of {} cases fail", report.findings.len()))),
+            (0, _) => Err(Failure::new(
+                Exit::Faulty,
+                format!("{warned} of {} cases have warnings (--deny-warnings)", report.findings.len()),
+            )),
+            _ => {
+                Err(Failure::new(Exit::Faulty, format!("{failed} of {} cases failed", report.findings.len())))
+            }
         }
     }
 }
 
 fn list(cases: &[Case]) -> Result<(), Failure> {
     let mut text: String = cases.iter().map(line).collect();
-    text.push_str("\n`switchboard check --explain NAME` tells what a rule or a case is about.\n");
+    text.push_str("\n`switchboard check --explain NAME` explains a rule or a case.\n");
     output::page(&text).map(|_| ())
 }
 
 /// A case in one line.
 fn line(case: &Case) -> String {
-    let kind = if matches!(case.sends, Sends::Script(..)) { "several" } else { "one" };
+    let kind = if matches!(case.sends, Sends::Script(..)) { "several messages" } else { "one message" };
     let slow = if case.is_slow { ", slow" } else { "" };
     format!(
         "{:<14} {:<28} {} [{}; {}; {kind}{slow}]\n",
@@ -254,7 +267,7 @@ fn line(case: &Case) -> String {
     )
 }
 
-/// Tells what these rules and cases are about.
+/// Explains these rules and cases.
 fn explain(names: &[String]) -> Result<(), Failure> {
     let cases = cases::all();
     let claims = watch::claims();
@@ -275,8 +288,8 @@ fn explain(names: &[String]) -> Result<(), Failure> {
             text.push_str(&format!("{:<14} {own:<28} {claim}\n", "responses"));
             text.extend(cited.iter().filter_map(|id| rules::find(id)).map(|rule| rules::lines(&rule)));
         } else {
-            return Err(Failure::usage(format!("{name:?} is no rule and no case"))
-                .advise("`switchboard check --list` lists the cases, with their rules"));
+            return Err(Failure::usage(format!("there is no rule or case {name:?}"))
+                .advise("list the cases and their rules with `switchboard check --list`"));
         }
     }
     output::page(&text).map(|_| ())

@@ -1,25 +1,25 @@
-//! What may come of a case, and whether it did.
+//! The answers a case can get, and whether they match what it expects.
 
 use std::fmt;
 
 use super::message::{Message, Response, same};
 use crate::responses::Head;
 
-/// What came of a case.
+/// How a case ended.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Came {
-    /// The messages, without what the far side sent of its own accord.
+    /// The messages, except requests and notifications from the server.
     pub(crate) messages: Vec<Message>,
     /// How it ended.
     pub(crate) end: End,
     /// The head of the response, over HTTP.
     pub(crate) head: Option<Head>,
-    /// The first text that said it was JSON and is not, or not only: what is wrong with it, and the text.
+    /// The first text that was declared as JSON and is not, or not only: what is wrong with it, and the text.
     pub(crate) flaw: Option<(&'static str, String)>,
 }
 
 impl Came {
-    /// Takes a message in, unless the far side sent it of its own accord.
+    /// Adds a message, unless it is a request or notification from the server.
     pub(crate) fn take(&mut self, text: &[u8]) {
         let (message, flaw) = Message::read(text);
         if !message.is_call() {
@@ -27,13 +27,13 @@ impl Came {
         }
     }
 
-    /// Takes in a message that was read.
+    /// Adds a message that was read.
     pub(crate) fn take_read(&mut self, message: Message, flaw: Option<&'static str>, text: &[u8]) {
         self.note_flaw(flaw, text);
         self.messages.push(message);
     }
 
-    /// Takes note of what is wrong with a text.
+    /// Records what is wrong with a text.
     pub(crate) fn note_flaw(&mut self, flaw: Option<&'static str>, text: &[u8]) {
         if let Some(flaw) = flaw
             && self.flaw.is_none()
@@ -42,7 +42,7 @@ impl Came {
         }
     }
 
-    /// Whether something came that cannot be understood at all.
+    /// Whether a message could not be read at all.
     pub(crate) fn is_garbage(&self) -> bool {
         self.flaw.is_some() && self.messages.iter().any(|message| matches!(message, Message::Garbage(_)))
     }
@@ -51,44 +51,45 @@ impl Came {
 /// How a case ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The far side answers on.
+    /// The server keeps answering.
     #[default]
     Open,
-    /// The far side ended the connection.
+    /// The server closed the connection.
     Closed,
-    /// Nothing came in time, not even the answer to a good call behind it.
+    /// Nothing arrived in time, not even the answer to the good call that followed.
     Silent,
-    /// It could not be sent at all.
+    /// It could not be sent.
     Unsent(String),
 }
 
-/// One thing that may come.
+/// One answer that is accepted.
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
     /// One response object.
     One(Pattern),
     /// An array of exactly these, in any order.
     Array(Vec<Pattern>),
-    /// Exactly these responses, each a message of its own, in any order.
+    /// Exactly these responses, each as a separate message, in any order.
     Each(Vec<Pattern>),
-    /// Nothing.
+    /// No answer.
     Nothing,
-    /// The end of the connection, after an error at most.
+    /// The connection is closed, possibly after an error.
     Closed,
-    /// A response of HTTP with one of these statuses, whatever it holds.
+    /// An HTTP response with one of these statuses, whatever its body.
     Status(&'static [u16]),
 }
 
-/// What a response is to be.
+/// What a response has to look like.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     pub(super) kind: Kind,
     pub(super) id: Back,
 }
 
-/// What a response is to hold.
+/// What a response has to contain.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
+    /// An error with one of these codes; with any code if there are none.
     Error(&'static [i64]),
     Result,
     Value(String),
@@ -98,7 +99,7 @@ pub(super) enum Kind {
     OldResult,
 }
 
-/// The identifier that is to come back.
+/// The identifier of the response.
 #[derive(Clone, Debug)]
 pub(crate) enum Back {
     /// This JSON.
@@ -107,12 +108,12 @@ pub(crate) enum Back {
     OrNull(&'static str),
 }
 
-/// An error with one of these codes, and this identifier.
+/// An error with one of these codes and this identifier. Without codes, any is accepted.
 pub(crate) fn error(codes: &'static [i64], id: &'static str) -> Pattern {
     Pattern { kind: Kind::Error(codes), id: Back::Id(id) }
 }
 
-/// A result, and this identifier.
+/// A result with this identifier.
 pub(crate) fn result(id: &'static str) -> Pattern {
     Pattern { kind: Kind::Result, id: Back::Id(id) }
 }
@@ -122,7 +123,7 @@ pub(crate) fn value(json: &str, id: &'static str) -> Pattern {
     Pattern { kind: Kind::Value(json.to_owned()), id: Back::Id(id) }
 }
 
-/// This result, or an array of it: what was given comes back.
+/// This result, or an array of it.
 pub(crate) fn echo(json: &str, id: &'static str) -> Pattern {
     Pattern { kind: Kind::Echo(json.to_owned()), id: Back::Id(id) }
 }
@@ -132,18 +133,18 @@ pub(crate) fn answer(id: &'static str) -> Pattern {
     Pattern { kind: Kind::Either, id: Back::Id(id) }
 }
 
-/// An error in the shape of 1.0.
+/// An error response of version 1.0.
 pub(crate) fn old_error(id: &'static str) -> Pattern {
     Pattern { kind: Kind::OldError, id: Back::Id(id) }
 }
 
-/// A result in the shape of 1.0.
+/// A successful response of version 1.0.
 pub(crate) fn old_result(id: &'static str) -> Pattern {
     Pattern { kind: Kind::OldResult, id: Back::Id(id) }
 }
 
 impl Pattern {
-    /// The same, where null may come back in place of the identifier.
+    /// The same, or with null as the identifier.
     pub(crate) fn or_null(mut self) -> Pattern {
         if let Back::Id(id) = self.id {
             self.id = Back::OrNull(id);
@@ -151,7 +152,7 @@ impl Pattern {
         self
     }
 
-    /// Whether the identifier is the one that is to come back.
+    /// Whether the identifier is correct.
     pub(super) fn has_its_id(&self, response: &Response) -> bool {
         match &self.id {
             Back::Id(id) => response.has_id(id),
@@ -159,12 +160,12 @@ impl Pattern {
         }
     }
 
-    /// Whether this is the response.
+    /// Whether the response matches.
     pub(super) fn fits(&self, response: &Response) -> bool {
         self.has_its_id(response) && self.has_its_kind(response)
     }
 
-    /// Whether it holds what it should, whatever its identifier.
+    /// Whether it contains what it should, whatever its identifier.
     pub(super) fn has_its_kind(&self, response: &Response) -> bool {
         let members = |names: [&str; 3]| {
             let object = response.value.as_object();
@@ -174,7 +175,9 @@ impl Pattern {
         };
         let old = ["result", "error", "id"];
         match &self.kind {
-            Kind::Error(codes) => response.code().is_some_and(|code| codes.contains(&code)),
+            Kind::Error(codes) => {
+                response.code().is_some_and(|code| codes.is_empty() || codes.contains(&code))
+            }
             Kind::Result => response.result.is_some() && !response.is_error(),
             Kind::Value(json) => response.result.as_deref().is_some_and(|own| same(own, json)),
             Kind::Echo(json) => response
@@ -191,7 +194,7 @@ impl Pattern {
 }
 
 impl Outcome {
-    /// Whether this is what came.
+    /// Whether this is the answer that came.
     pub(crate) fn fits(&self, came: &Came) -> bool {
         let is_open = came.end == End::Open;
         match (self, came.messages.as_slice()) {
@@ -214,6 +217,16 @@ impl Outcome {
         }
     }
 
+    /// Whether it contains an error object of version 2.0.
+    pub(crate) fn has_error(&self) -> bool {
+        let is_error = |pattern: &Pattern| matches!(pattern.kind, Kind::Error(_));
+        match self {
+            Outcome::One(pattern) => is_error(pattern),
+            Outcome::Array(patterns) | Outcome::Each(patterns) => patterns.iter().any(is_error),
+            Outcome::Nothing | Outcome::Closed | Outcome::Status(_) => false,
+        }
+    }
+
     /// How many messages it has, as far as that is known.
     pub(crate) fn messages(&self) -> usize {
         match self {
@@ -224,7 +237,7 @@ impl Outcome {
     }
 }
 
-/// Whether each pattern fits a response of its own, and none is left.
+/// Whether each pattern matches a different response, and no response is left over.
 fn all_fit(patterns: &[Pattern], mut responses: Vec<&Response>) -> bool {
     for pattern in patterns {
         let Some(index) = responses.iter().position(|response| pattern.fits(response)) else { return false };
@@ -238,13 +251,16 @@ impl fmt::Display for Pattern {
         match &self.kind {
             Kind::Error(codes) => {
                 let codes: Vec<String> = codes.iter().map(i64::to_string).collect();
-                write!(f, "error {}", codes.join(" or "))?;
+                match codes.is_empty() {
+                    true => f.write_str("an error with a code,")?,
+                    false => write!(f, "error {}", codes.join(" or "))?,
+                }
             }
             Kind::Result => f.write_str("a result")?,
             Kind::Value(json) | Kind::Echo(json) => write!(f, "the result {}", shortened(json, 60))?,
             Kind::Either => f.write_str("a response")?,
-            Kind::OldError => f.write_str("an error of 1.0")?,
-            Kind::OldResult => f.write_str("a result of 1.0")?,
+            Kind::OldError => f.write_str("a 1.0 error")?,
+            Kind::OldResult => f.write_str("a 1.0 result")?,
         }
         match &self.id {
             Back::Id(id) => write!(f, " with id {}", shortened(id, 40)),
@@ -262,9 +278,9 @@ impl fmt::Display for Outcome {
         match self {
             Outcome::One(pattern) => write!(f, "{pattern}"),
             Outcome::Array(patterns) => write!(f, "an array of {}", list(patterns)),
-            Outcome::Each(patterns) => write!(f, "one by one {}", list(patterns)),
-            Outcome::Nothing => f.write_str("nothing"),
-            Outcome::Closed => f.write_str("the end of the connection"),
+            Outcome::Each(patterns) => write!(f, "separate messages: {}", list(patterns)),
+            Outcome::Nothing => f.write_str("no answer"),
+            Outcome::Closed => f.write_str("the connection is closed"),
             Outcome::Status(statuses) => {
                 let statuses: Vec<String> = statuses.iter().map(u16::to_string).collect();
                 write!(f, "HTTP status {}", statuses.join(" or "))
@@ -281,17 +297,18 @@ impl fmt::Display for Came {
         let texts: Vec<String> = self.messages.iter().map(Message::text).collect();
         f.write_str(&shortened(&texts.join(" "), 1000))?;
         let end = match &self.end {
-            End::Open if self.messages.is_empty() => "nothing",
+            End::Open if self.messages.is_empty() && self.head.is_some() => "without a body",
+            End::Open if self.messages.is_empty() => "no answer",
             End::Open => "",
-            End::Closed => " the connection ended",
-            End::Silent => " nothing more in time, not even the answer to a good call",
+            End::Closed => " the connection was closed",
+            End::Silent => " no further answer in time, not even to a good call",
             End::Unsent(why) => why,
         };
         f.write_str(if self.messages.is_empty() { end.trim_start() } else { end })
     }
 }
 
-/// A text that fits a line of a report.
+/// A text cut to fit a line of a report.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {

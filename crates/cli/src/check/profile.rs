@@ -1,4 +1,4 @@
-//! Profiles: what is asked of servers of one kind, at the points where good servers differ.
+//! Profiles: what is required of servers of one kind, where good servers differ.
 
 use clap::ValueEnum;
 
@@ -7,64 +7,64 @@ use super::case::{Level, Severity};
 /// A kind of server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Profile {
-    /// Everything that is recommended is demanded.
+    /// Treats recommendations as requirements
     Strict,
-    /// What the specification says; where it is silent and good servers differ, a warning.
+    /// The specification; a warning where it is silent and good servers differ
     Spec,
-    /// Whatever good servers do is good.
+    /// Accepts anything that good servers do
     Lenient,
-    /// Nodes of Ethereum and servers like them.
+    /// Ethereum nodes and similar servers
     Ethereum,
-    /// Servers of the Model Context Protocol.
+    /// Model Context Protocol servers
     Mcp,
-    /// Language servers.
+    /// Language servers
     Lsp,
-    /// Servers that speak 1.0 only.
+    /// Servers that only speak JSON-RPC 1.0
     V1,
 }
 
 /// Where good servers differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Point {
-    /// A call with the identifier null is refused, or taken for a notification.
+    /// A call with the identifier null is refused, or treated as a notification.
     NullId,
     /// Identifiers that are negative, fractional or very large are refused.
     NumericIds,
     /// Batches are refused.
     Batches,
-    /// Batches are dropped without a word.
+    /// Batches are dropped silently.
     NoWordOnBatches,
-    /// Names that stand twice are taken, the first or the last.
+    /// Duplicate names are accepted, the first or the last.
     Duplicates,
-    /// Escapes of lone surrogates are taken.
+    /// Escapes of lone surrogates are accepted.
     Surrogates,
-    /// A mark of the byte order is taken.
+    /// A byte order mark is accepted.
     ByteOrderMark,
     /// Numbers lose digits or their exponent.
     Numbers,
-    /// A faulty message ends the connection.
+    /// An invalid message closes the connection.
     Closing,
-    /// A faulty message is dropped without a word.
+    /// An invalid message is dropped silently.
     Silence,
-    /// Errors have another status of HTTP than 200.
+    /// Errors have an HTTP status other than 200.
     HttpStatus,
-    /// Faults are told by HTTP alone, without a response object.
+    /// Invalid messages get an HTTP status without a response object.
     PlainHttp,
-    /// What has no answer has status 200.
+    /// Requests without an answer get status 200.
     EmptyOk,
-    /// Any media type is taken.
+    /// Any media type is accepted.
     MediaType,
     /// GET is answered, with a page or a stream.
     Get,
     /// Stray responses are answered.
     Strays,
-    /// Only those are answered who say that they accept streams of events, too.
+    /// Clients have to accept event streams to be answered.
     Accept,
-    /// Members that are not known are refused.
+    /// Unknown members are refused.
     Members,
 }
 
-/// What is thought of what came.
+/// The verdict on an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Pass,
@@ -74,7 +74,7 @@ pub(crate) enum Verdict {
 }
 
 impl Profile {
-    /// Its name, as it is written on the command line.
+    /// Its name on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Profile::Strict => "strict",
@@ -87,7 +87,7 @@ impl Profile {
         }
     }
 
-    /// What to think of an outcome of this level, in a case of this severity.
+    /// The verdict on an answer of this level, in a case of this severity.
     pub(crate) fn verdict(self, level: Level, severity: Severity) -> Verdict {
         match level {
             Level::Right => Verdict::Pass,
@@ -100,7 +100,7 @@ impl Profile {
         }
     }
 
-    /// What to think of what should not have come.
+    /// The verdict on a wrong answer.
     pub(crate) fn fault(self, severity: Severity) -> Verdict {
         match severity {
             Severity::Must => Verdict::Fail,
@@ -111,28 +111,28 @@ impl Profile {
         }
     }
 
-    /// Whether an area is looked at.
+    /// Whether an area is checked.
     pub(crate) fn has(self, area: &str) -> bool {
         match self {
             // The others are sent in 2.0.
-            Profile::V1 => matches!(area, "v1" | "robustness" | "framing"),
-            // There are none since 2025-06-18, and what a server does about them is its own business.
+            Profile::V1 => matches!(area, "basics" | "v1" | "robustness" | "framing"),
+            // Version 2025-06-18 removed them, and does not say what servers do about them.
             Profile::Mcp => area != "batches",
             _ => true,
         }
     }
 
-    /// Whether a batch may be dropped without a word.
+    /// Whether a batch may be dropped silently.
     pub(crate) fn is_silent_on_batches(self) -> bool {
         self.tolerates(Point::NoWordOnBatches)
     }
 
-    /// Whether identifiers are whole numbers of 32 bits, besides strings.
+    /// Whether identifiers that are numbers are 32-bit integers.
     pub(crate) fn has_small_ids(self) -> bool {
         self == Profile::Lsp
     }
 
-    /// Whether parameters are always given by name.
+    /// Whether parameters are always passed by name.
     pub(crate) fn is_by_name(self) -> bool {
         self == Profile::Mcp
     }
@@ -177,27 +177,27 @@ impl Point {
             Point::NullId => "a call with the identifier null is refused, or not answered",
             Point::NumericIds => "negative, fractional or huge numbers are refused as identifiers",
             Point::Batches => "batches are refused",
-            Point::NoWordOnBatches => "batches are dropped without a word",
-            Point::Duplicates => "names that stand twice are taken",
-            Point::Surrogates => "escapes of lone surrogates are taken",
-            Point::ByteOrderMark => "a mark of the byte order is taken",
-            Point::Numbers => "numbers lose digits, or their exponent",
-            Point::Closing => "a faulty message ends the connection",
-            Point::Silence => "a faulty message is dropped without a word",
-            Point::HttpStatus => "errors have a status of HTTP other than 200",
-            Point::PlainHttp => "faults are told by HTTP alone, without a response object",
-            Point::EmptyOk => "what has no answer has status 200",
-            Point::MediaType => "any media type is taken",
-            Point::Get => "methods of HTTP other than POST are answered",
+            Point::NoWordOnBatches => "batches are dropped silently",
+            Point::Duplicates => "duplicate names are accepted",
+            Point::Surrogates => "escapes of lone surrogates are accepted",
+            Point::ByteOrderMark => "a byte order mark is accepted",
+            Point::Numbers => "numbers lose digits or their exponent",
+            Point::Closing => "an invalid message closes the connection",
+            Point::Silence => "an invalid message is dropped silently",
+            Point::HttpStatus => "errors have an HTTP status other than 200",
+            Point::PlainHttp => "invalid messages get an HTTP status without a response object",
+            Point::EmptyOk => "requests without an answer get status 200",
+            Point::MediaType => "any media type is accepted",
+            Point::Get => "HTTP methods other than POST are answered",
             Point::Strays => "stray responses are answered",
-            Point::Accept => "only who accepts event streams is answered",
-            Point::Members => "members that are not known are refused",
+            Point::Accept => "clients have to accept event streams to be answered",
+            Point::Members => "unknown members are refused",
         }
     }
 }
 
 impl Verdict {
-    /// As it is written in reports.
+    /// Its name in reports.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Verdict::Pass => "pass",

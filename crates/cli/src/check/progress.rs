@@ -1,4 +1,4 @@
-//! How far it is, for whoever watches: a bar on a terminal, the wire where that is asked for, nothing in a pipe.
+//! Progress: a bar on a terminal, the wire with `-v`, nothing in a pipe.
 
 use std::io::IsTerminal;
 
@@ -8,13 +8,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::case::Case;
 use super::profile::Verdict;
 use super::report::{Finding, line};
-use crate::layout::visible;
 use crate::output;
+use crate::visible::visible;
 
 const TITLE: Style = Style::new().bold();
 const BAD: Style = AnsiColor::Red.on_default();
 
-/// What is shown while cases are tried. All that is found is in the report, once.
+/// What is shown while cases run. The findings are in the report only.
 #[derive(Default)]
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
@@ -23,7 +23,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// For so many cases. Beside the wire there is no bar.
+    /// For this many findings. With `-v` there is no bar.
     pub(crate) fn start(count: usize, is_verbose: bool) -> Progress {
         let is_watched = std::io::stderr().is_terminal() && !is_verbose;
         let bar = is_watched.then(|| {
@@ -42,7 +42,7 @@ impl Progress {
         if let Some(bar) = &self.bar {
             let failed = match self.failed {
                 0 => String::new(),
-                count => coloured(format!("{BAD}{count} fail{BAD:#} ")),
+                count => coloured(format!("{BAD}{count} failed{BAD:#} ")),
             };
             bar.set_message(format!("{failed}{}", case.name));
         }
@@ -63,7 +63,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -71,7 +71,7 @@ impl Progress {
     }
 }
 
-/// The text with its colours, if the terminal is to have any.
+/// The text with its colours, if the terminal shows any.
 fn coloured(text: String) -> String {
     match anstream::AutoStream::choice(&std::io::stderr()) {
         anstream::ColorChoice::Never => anstream::adapter::strip_str(&text).to_string(),

@@ -1,4 +1,4 @@
-//! The rules that cases cite: what each says, and where it stands. Their page, `rules.md`, is the only list of them.
+//! The rules that cases cite, with their sources. The page `rules.md` is the only list of them.
 
 const PAGE: &str = include_str!("rules.md");
 
@@ -7,9 +7,9 @@ const PAGE: &str = include_str!("rules.md");
 pub(crate) struct Rule {
     /// The identifier that cases cite.
     pub(crate) id: &'static str,
-    /// What it says.
+    /// Its text.
     pub(crate) text: &'static str,
-    /// The specification and its section, or that there is none.
+    /// The specification and section, or that it is a recommendation.
     pub(crate) source: &'static str,
 }
 
@@ -18,13 +18,13 @@ pub(crate) fn all() -> impl Iterator<Item = Rule> {
     PAGE.lines().filter_map(row)
 }
 
-/// A row of one of its tables.
+/// A row of a table on the page.
 fn row(line: &'static str) -> Option<Rule> {
     let mut cells = line.strip_prefix("| `")?.strip_suffix(" |")?.split(" | ");
     Some(Rule { id: cells.next()?.strip_suffix('`')?, text: cells.next()?, source: cells.next()? })
 }
 
-/// The rule of this name, in any case.
+/// The rule with this identifier, in upper or lower case.
 pub(crate) fn find(id: &str) -> Option<Rule> {
     all().find(|rule| rule.id.eq_ignore_ascii_case(id))
 }
@@ -42,7 +42,7 @@ mod tests {
     use crate::check::{cases, watch};
 
     #[test]
-    fn the_rules_are_those_that_are_cited() {
+    fn every_rule_is_cited_and_every_cited_rule_is_listed() {
         let known: BTreeSet<&str> = all().map(|rule| rule.id).collect();
         assert_eq!(known.len(), all().count(), "a rule is listed twice");
         let cited = cases::all().into_iter().flat_map(|case| case.rules.iter().copied());

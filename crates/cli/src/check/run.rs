@@ -1,6 +1,7 @@
-//! Runs cases one after the other, and judges what comes of them.
+//! Runs cases one after the other, and judges their answers.
 //!
-//! One at a time, so that what breaks a server is known by its name.
+//! One at a time, so that the case that breaks a server is known by its name. A fault is reported once: cases that cannot be judged
+//! because of it, or that fail for the same reason, are skipped and name it.
 
 use std::time::{Duration, Instant};
 
@@ -16,28 +17,38 @@ use super::profile::Verdict;
 use super::progress::Progress;
 use super::report::Finding;
 use super::shown;
-use super::watch::Watch;
+use super::watch::{self, Watch};
 use super::wire::Carrier;
 
-/// Runs these cases, and tells how far it is.
+/// How many findings these cases lead to: one each, and one for each claim about all responses.
+pub(crate) fn count(bench: &Bench, cases: &[Case]) -> usize {
+    cases.len() + if bench.is_old() { 0 } else { watch::claims().len() }
+}
+
+/// Runs these cases, and shows the progress.
 pub(crate) async fn run(bench: &mut Bench, cases: Vec<Case>, progress: &mut Progress) -> Vec<Finding> {
     let mut watch = Watch::default();
     let mut findings = Vec::with_capacity(cases.len());
     let mut lost = None;
     for case in cases {
-        // It may end a moment after the case that ended it.
+        // A program may end a moment after the case that ended it.
         if let Some((end, last)) = bench.death().zip(findings.last_mut()) {
             died(last, end);
         }
         progress.begins(&case);
-        let finding = match lost {
-            None => one(bench, &case, &mut watch).await,
-            Some(last) => {
-                let note = format!("the server no longer answers, since {last}");
-                Finding { note, ..untried(bench, &case) }
+        let fault = case.rests_on.and_then(|base| fault(&findings, base));
+        let mut finding = match (lost, fault) {
+            (Some(last), _) => {
+                let note = format!("not run: the server has not answered since `{last}`");
+                untried(bench, &case).explained(last, note)
             }
+            (None, Some(fault)) => untried(bench, &case).explained(fault, unless_fixed(fault)),
+            (None, None) => one(bench, &case, &mut watch).await,
         };
-        // Once more, for a server that was started again meanwhile.
+        if let Some(base) = same_fault(&case, &finding, &findings) {
+            finding = finding.explained(base, format!("fails for the same reason as `{base}`"));
+        }
+        // Once more, for a server that was restarted meanwhile.
         if lost.is_none() && finding.verdict == Verdict::Fail && bench.is_well().await.is_err() {
             lost = Some(case.name);
         }
@@ -45,9 +56,37 @@ pub(crate) async fn run(bench: &mut Bench, cases: Vec<Case>, progress: &mut Prog
         findings.push(finding);
     }
     if !bench.is_old() {
-        findings.extend(watch.findings(bench.profile));
+        for (base, mut finding) in watch.findings(bench.profile) {
+            if let Some(fault) = fault(&findings, base) {
+                finding = finding.explained(fault, unless_fixed(fault));
+            }
+            progress.ends(&finding);
+            findings.push(finding);
+        }
     }
     findings
+}
+
+/// The fault that keeps cases from being judged that rest on this one: its own, or the one that kept it from being run.
+fn fault(findings: &[Finding], base: &str) -> Option<&'static str> {
+    let base = findings.iter().find(|finding| finding.name == base)?;
+    if base.verdict == Verdict::Fail { Some(base.name) } else { base.because }
+}
+
+fn unless_fixed(fault: &str) -> String {
+    format!("not run because `{fault}` fails")
+}
+
+/// The case that this one is like, if both went wrong, and for the same reason.
+fn same_fault(case: &Case, finding: &Finding, findings: &[Finding]) -> Option<&'static str> {
+    let find = |name: &str| findings.iter().find(|finding| finding.name == name);
+    let base = find(case.like?)?;
+    // It may itself be the fault of another.
+    let base = base.because.map_or(Some(base), find)?;
+    let is_wrong = matches!(finding.verdict, Verdict::Fail | Verdict::Warn);
+    let is_as_bad = base.verdict == Verdict::Fail || base.verdict == finding.verdict;
+    let is_same = is_as_bad && base.note == finding.note && !base.note.is_empty();
+    (is_wrong && is_same).then_some(base.name)
 }
 
 /// Runs one case.
@@ -58,9 +97,9 @@ pub(crate) async fn one(bench: &mut Bench, case: &Case, watch: &mut Watch) -> Fi
         finding.note = why.to_owned();
         return finding;
     }
-    // Each wait in it has its time; this is for the sum of them.
+    // Each wait in it has its own limit; this one is for their sum.
     let limit = bench.timeout * 4 + Duration::from_secs(2);
-    let late = || (Verdict::Fail, format!("no end within {limit:?}"), String::new());
+    let late = || (Verdict::Fail, format!("the case did not end within {limit:?}"), String::new());
     let tried = timeout(limit, try_it(bench, case, watch)).await;
     (finding.verdict, finding.came, finding.note) = tried.unwrap_or_else(|_| late());
     if case.is_hostile
@@ -75,12 +114,12 @@ pub(crate) async fn one(bench: &mut Bench, case: &Case, watch: &mut Watch) -> Fi
     finding
 }
 
-/// A program that ends in a case has failed it, whatever else came of it.
+/// A program that ends during a case has failed it, whatever it answered.
 fn died(finding: &mut Finding, end: String) {
     (finding.verdict, finding.note) = (Verdict::Fail, end);
 }
 
-/// The finding of a case that was not tried.
+/// The finding of a case that was not run.
 fn untried(bench: &Bench, case: &Case) -> Finding {
     Finding {
         name: case.name,
@@ -93,6 +132,7 @@ fn untried(bench: &Bench, case: &Case) -> Finding {
         expected: expected(case),
         came: String::new(),
         note: String::new(),
+        because: None,
         time: Duration::ZERO,
     }
 }
@@ -100,6 +140,7 @@ fn untried(bench: &Bench, case: &Case) -> Finding {
 async fn try_it(bench: &mut Bench, case: &Case, watch: &mut Watch) -> (Verdict, String, String) {
     let awaited = case.outcomes.first().map_or(0, |(_, outcome)| outcome.messages());
     let came = match &case.sends {
+        Sends::Good => answer_alone(bench.greet().await),
         Sends::Message(message) => bench.ask(&bench.fill(message), awaited).await,
         Sends::Bytes(bytes) => bench.ask_bytes(&bench.fill(bytes), awaited).await,
         Sends::Http(request) => {
@@ -119,7 +160,7 @@ async fn try_it(bench: &mut Bench, case: &Case, watch: &mut Watch) -> (Verdict, 
             };
         }
     };
-    // What is answered in 1.0 has another shape.
+    // Answers in 1.0 have another shape.
     if case.area != "v1" && !case.name.starts_with("version-") {
         watch.look(case.name, &came);
     }
@@ -140,21 +181,30 @@ async fn try_it(bench: &mut Bench, case: &Case, watch: &mut Watch) -> (Verdict, 
     (verdict, came.to_string(), note)
 }
 
+/// The answer to the good call, without what else came on its new connection. Other cases judge that.
+fn answer_alone(mut came: Came) -> Came {
+    let is_answer = |message: &Message| matches!(message, Message::One(response) if response.has_id("1"));
+    if came.messages.iter().any(is_answer) {
+        came.messages.retain(is_answer);
+    }
+    came
+}
+
 /// The rules about unknown methods.
 const ABOUT_UNKNOWN: [&str; 2] = ["J2-34", "J2-06"];
 
 /// The rules about identifiers that come back.
 const ABOUT_IDS: [&str; 3] = ["J2-14", "J2-16", "J2-28"];
 
-/// What came, as it counts for this case: the code of unknown methods, and identifiers that are always strings, count where
-/// they are what the case is about.
+/// The answer as this case judges it. The code for unknown methods, and identifiers that always come back as strings, matter only
+/// to the cases about them.
 fn seen(bench: &Bench, case: &Case, came: &Came) -> Came {
     let mut seen = came.clone();
     if bench.found.manner == Manner::TextIds && !case.rules.iter().any(|rule| ABOUT_IDS.contains(rule)) {
         seen.messages = seen.messages.into_iter().map(Message::renumbered).collect();
     }
     if bench.is_old() && case.area == "framing" {
-        // What an error holds is not defined in 1.0.
+        // The contents of an error are not defined in 1.0.
         seen.messages = seen.messages.into_iter().map(|it| it.with_code(NOT_FOUND)).collect();
     }
     if let Some(code) = bench.found.unknown
@@ -165,8 +215,8 @@ fn seen(bench: &Bench, case: &Case, came: &Came) -> Came {
     seen
 }
 
-/// What came, where the server has an answer of its own for what is no request, or none: that is a fault of the cases
-/// that are about the answer, and of no others.
+/// The answer as this case judges it, if the server has an unusual answer to invalid requests, or none: that is a fault of
+/// the cases about that answer only.
 fn seen_as_invalid(bench: &Bench, case: &Case, came: &Came) -> Option<Came> {
     let mut seen = came.clone();
     match bench.found.invalid.filter(|_| !case.rules.contains(&"J2-33"))? {
@@ -183,10 +233,10 @@ fn seen_as_invalid(bench: &Bench, case: &Case, came: &Came) -> Option<Came> {
     Some(seen)
 }
 
-/// What to think of what came.
+/// The verdict on an answer.
 fn judge(bench: &Bench, case: &Case, came: &Came) -> (Verdict, String) {
     if let End::Unsent(why) = &came.end {
-        return (Verdict::Fail, format!("it could not be sent: {why}"));
+        return (Verdict::Fail, format!("the message could not be sent: {why}"));
     }
     let fitting = case.outcomes.iter().filter(|(_, outcome)| outcome.fits(came));
     let level = fitting.map(|(level, _)| *level).min();
@@ -197,20 +247,20 @@ fn judge(bench: &Bench, case: &Case, came: &Came) -> (Verdict, String) {
     let name = bench.profile.name();
     let note = match level {
         Some(Level::Common(point) | Level::Special(point)) if verdict == Verdict::Pass => {
-            format!("the profile {name} takes it: {}", point.what())
+            format!("accepted by the profile {name}: {}", point.what())
         }
         Some(Level::Common(point)) => format!("good servers differ here: {}", point.what()),
-        // What it would be in another profile does not say what is wrong with it in this one.
+        // What another profile makes of it does not say what is wrong in this one.
         Some(Level::Special(_) | Level::Right) => String::new(),
-        Some(Level::Allowed) => "it is allowed; what is expected would be better".to_owned(),
+        Some(Level::Allowed) => "allowed, but the expected answer would be better".to_owned(),
         // Whatever the case is about, an answer has to be JSON.
-        None if came.is_garbage() => return (Verdict::Fail, "what came is no JSON".to_owned()),
+        None if came.is_garbage() => return (Verdict::Fail, "the answer is not JSON".to_owned()),
         None => String::new(),
     };
     (verdict, note)
 }
 
-/// Why a case cannot be tried, if it cannot.
+/// Why a case cannot be run, if it cannot.
 fn lacks(bench: &Bench, need: Need) -> Option<&'static str> {
     let carrier = bench.carrier();
     let framing = match carrier {
@@ -219,26 +269,25 @@ fn lacks(bench: &Bench, need: Need) -> Option<&'static str> {
         Carrier::Stream(framing) => framing.name(),
     };
     let (is_there, why) = match need {
-        Need::Good => (
-            bench.found.good.is_some(),
-            "no call that succeeds is known; name one with --method and --params",
-        ),
-        Need::Echo => (
-            bench.found.echo.is_some(),
-            "no method that gives back its parameter is known; name one with --echo",
-        ),
+        Need::Good => {
+            (bench.found.good.is_some(), "no call is known to succeed; name one with --method and --params")
+        }
+        Need::Echo => {
+            (bench.found.echo.is_some(), "no method is known to return its parameter; name one with --echo")
+        }
         Need::Subtract => {
-            (bench.found.has_subtract, "the server has no `subtract` as the specification shows it")
+            (bench.found.has_subtract, "the server has no `subtract` method as in the specification")
         }
         Need::Old => (bench.found.has_old, "the server does not speak 1.0"),
-        Need::New => (!bench.is_old(), "the profile is of servers that speak 1.0 only"),
-        Need::WideIds => (!bench.profile.has_small_ids(), "identifiers are whole numbers of 32 bits here"),
-        Need::LineBreaks => (framing != "lines", "lines hold no line breaks"),
-        Need::Http => (carrier == Carrier::Http, "it is about HTTP"),
-        Need::Duplex => (carrier != Carrier::Http, "HTTP carries one message at a time"),
-        Need::Framed => (framing != "json", "nothing but their JSON tells messages apart"),
-        Need::Framing(name) => (framing == name, "it is about another framing"),
-        Need::Shared => (bench.endpoint.is_shared(), "a program that is started has one caller"),
+        Need::New => (!bench.is_old(), "the profile is for servers that only speak 1.0"),
+        Need::WideIds => (!bench.profile.has_small_ids(), "identifiers are 32-bit integers in this profile"),
+        Need::LineBreaks => (framing != "lines", "a line cannot contain line breaks"),
+        Need::Http => (carrier == Carrier::Http, "for HTTP only"),
+        Need::Http2 => (bench.found.has_http2, "the server does not speak HTTP/2"),
+        Need::Duplex => (carrier != Carrier::Http, "for connections that stay open, not HTTP"),
+        Need::Framed => (framing != "json", "messages are delimited by their JSON only"),
+        Need::Framing(name) => (framing == name, "for another framing"),
+        Need::Shared => (bench.endpoint.is_shared(), "a program started by `check` has only one client"),
     };
     (!is_there).then_some(why)
 }
@@ -246,6 +295,7 @@ fn lacks(bench: &Bench, need: Need) -> Option<&'static str> {
 fn sent(bench: &Bench, case: &Case) -> String {
     let text = |bytes: &[u8]| shortened(&String::from_utf8_lossy(&bench.fill(bytes)), 300);
     match &case.sends {
+        Sends::Good => bench.good(1),
         Sends::Message(bytes) | Sends::Bytes(bytes) => text(bytes),
         Sends::Http(request) => {
             let mut request = request.clone();

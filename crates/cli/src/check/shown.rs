@@ -1,21 +1,21 @@
-//! The wire as `-v` shows it: what a case sends, byte for byte as far as people can read it, and what comes back.
+//! The wire as `-v` shows it: what a case sends, byte for byte as far as it is readable, and what it receives.
 
 use bytes::BytesMut;
 use http::HeaderMap;
-use switchboard::ws::{Decoder, Received, Role};
+use switchboard::internals::ws::{Decoded, MessageDecoder, Role};
 use switchboard::{Direction, Tap, Wire};
 
 use super::outcome::shortened;
 use crate::responses::Head;
 
-/// Characters of one message that are shown. Some cases send megabytes.
+/// How many characters of a message are shown. Some cases send megabytes.
 const MOST: usize = 1000;
-/// The most bytes of a frame that is taken off.
+/// The largest frame that is decoded, in bytes.
 const LIMIT: usize = 64 << 20;
 
-/// Bytes of a stream: a message and its framing, or what a case sends in their place.
+/// Bytes of a stream: a message with its framing, or what a case sends instead.
 pub(crate) fn bytes(tap: &Tap, direction: Direction, bytes: &[u8]) {
-    // Cut before it is read: most of it would be thrown away.
+    // Cut before it is decoded: most of it would be discarded.
     let start = &bytes[..bytes.len().min(4 * MOST)];
     let mut text = shortened(String::from_utf8_lossy(start).trim_end_matches('\n'), MOST);
     if start.len() < bytes.len() {
@@ -24,27 +24,26 @@ pub(crate) fn bytes(tap: &Tap, direction: Direction, bytes: &[u8]) {
     tap.show(direction, Wire::Message(text.as_bytes()));
 }
 
-/// Bytes that go over a WebSocket: the messages in them, or a word on what is none.
+/// Bytes that go over a WebSocket: the messages in them, or how many bytes are not a valid frame.
 pub(crate) fn frames(tap: &Tap, sent: &[u8]) {
     let mut buffer = BytesMut::from(sent);
-    let mut decoder = Decoder::new(Role::Server, LIMIT);
+    let mut decoder = MessageDecoder::new(Role::Server, LIMIT);
     while !buffer.is_empty() {
         match decoder.next(&mut buffer) {
-            Ok(Received::Message(_, message)) => bytes(tap, Direction::Sent, &message),
-            Ok(Received::Ping(_)) => tap.show(Direction::Sent, Wire::Carrier("a ping")),
-            Ok(Received::Pong | Received::Close(_)) => {
+            Ok(Decoded::Message(_, message)) => bytes(tap, Direction::Sent, &message),
+            Ok(Decoded::Ping(_)) => tap.show(Direction::Sent, Wire::Carrier("a ping")),
+            Ok(Decoded::Pong | Decoded::Close(_)) => {
                 tap.show(Direction::Sent, Wire::Carrier("a control frame"));
             }
             _ => {
-                let what = format!("{} bytes that are no whole frame, or a faulty one", buffer.len());
+                let what = format!("{} bytes that are not a valid frame", buffer.len());
                 return tap.show(Direction::Sent, Wire::Carrier(&what));
             }
         }
     }
 }
 
-/// The lines of a request's head, and its body. The values of headers that were given on the command line are left out:
-/// they may be secret.
+/// The lines of a request's head, and its body. Values of headers from the command line are omitted: they may be secret.
 fn parts<'a>(sent: &'a [u8], given: &HeaderMap) -> (Vec<String>, &'a [u8]) {
     let end = sent.windows(4).position(|part| part == b"\r\n\r\n").map_or(sent.len(), |at| at + 4);
     let (head, body) = sent.split_at(end);
@@ -56,13 +55,13 @@ fn parts<'a>(sent: &'a [u8], given: &HeaderMap) -> (Vec<String>, &'a [u8]) {
     (lines.collect(), body)
 }
 
-/// A request of HTTP as it is sent, for a report.
+/// An HTTP request as it is sent, for a report.
 pub(crate) fn head_and_body(sent: &[u8], given: &HeaderMap) -> String {
     let (lines, body) = parts(sent, given);
     format!("{}\r\n\r\n{}", lines.join("\r\n"), shortened(&String::from_utf8_lossy(body), MOST))
 }
 
-/// A request of HTTP.
+/// An HTTP request.
 pub(crate) fn request(tap: &Tap, sent: &[u8], given: &HeaderMap) {
     let (lines, body) = parts(sent, given);
     tap.show(Direction::Sent, Wire::Carrier(&lines.join("\n")));
@@ -71,7 +70,7 @@ pub(crate) fn request(tap: &Tap, sent: &[u8], given: &HeaderMap) {
     }
 }
 
-/// A response of HTTP.
+/// An HTTP response.
 pub(crate) fn response(tap: &Tap, head: &Head, body: &[u8]) {
     tap.show(Direction::Received, Wire::Carrier(&head.to_string()));
     if !body.is_empty() {
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_is_cut() {
+    fn long_messages_are_cut() {
         let text = seen(|tap| bytes(tap, Direction::Sent, &[b'x'; 100_000]));
         assert!(text.len() < 5000 && text.ends_with("(100000 bytes)"), "{text}");
     }
@@ -119,6 +118,6 @@ mod tests {
     fn frames_are_shown_by_their_messages() {
         let sent = [websocket::frame(websocket::TEXT, b"{}"), websocket::unmasked(b"x")].concat();
         let text = seen(|tap| frames(tap, &sent));
-        assert_eq!(text, "{}(3 bytes that are no whole frame, or a faulty one)");
+        assert_eq!(text, "{}(3 bytes that are not a valid frame)");
     }
 }

@@ -1,24 +1,27 @@
-//! What holds for every response, seen over all that came.
+//! Claims about every response, checked over all responses of a run.
 
 use super::case::Severity;
+use super::cases::{ERROR, RESPONSE};
 use super::message::{Message, Response};
 use super::outcome::{Came, shortened};
 use super::profile::{Profile, Verdict};
 use super::report::Finding;
 
-/// Looks at every response of 2.0 that comes.
+/// Looks at every 2.0 response.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     count: usize,
-    /// The first offence against each claim: the case, and what came.
+    /// The first violation of each claim: the case, and the response.
     offences: [Option<(&'static str, String)>; CLAIMS.len()],
 }
 
-/// What is claimed of every response.
+/// A claim about every response.
 struct Claim {
     name: &'static str,
     claim: &'static str,
     rules: &'static [&'static str],
+    /// The case that has to pass before responses can be judged by it.
+    rests_on: &'static str,
     severity: Severity,
     expected: &'static str,
     holds: fn(&Response) -> bool,
@@ -27,41 +30,46 @@ struct Claim {
 const CLAIMS: [Claim; 8] = [
     Claim {
         name: "response-json",
-        claim: "every response is JSON, with nothing before or behind it",
+        claim: "every response is JSON, with nothing before or after it",
         rules: &["J2-55", "J2-59", "J2-76"],
+        rests_on: RESPONSE,
         severity: Severity::Must,
-        expected: "JSON, in UTF-8, without a mark of the byte order",
-        // It is seen where texts are read.
+        expected: "JSON in UTF-8, without a byte order mark",
+        // This is checked where texts are read.
         holds: |_| true,
     },
     Claim {
         name: "response-version",
-        claim: "every response says that it is 2.0",
+        claim: "every response states version 2.0",
         rules: &["J2-02", "J2-24"],
+        rests_on: RESPONSE,
         severity: Severity::Must,
         expected: "\"jsonrpc\":\"2.0\"",
         holds: |response| response.value.get("jsonrpc").and_then(serde_json::Value::as_str) == Some("2.0"),
     },
     Claim {
         name: "response-result-or-error",
-        claim: "every response has a result or an error, never both, never neither",
+        claim: "every response has either a result or an error",
         rules: &["J2-27"],
+        rests_on: RESPONSE,
         severity: Severity::Must,
         expected: "exactly one of \"result\" and \"error\"",
         holds: |response| response.value.get("result").is_some() != response.value.get("error").is_some(),
     },
     Claim {
         name: "response-id",
-        claim: "every response has an identifier, if only null",
+        claim: "every response has an identifier, even if it is null",
         rules: &["J2-28", "J2-29"],
+        rests_on: RESPONSE,
         severity: Severity::Must,
         expected: "\"id\"",
         holds: |response| response.value.get("id").is_some(),
     },
     Claim {
         name: "response-error-object",
-        claim: "every error is an object with a whole number for its code and a text",
+        claim: "every error is an object with an integer code and a message",
         rules: &["J2-26", "J2-38"],
+        rests_on: ERROR,
         severity: Severity::Must,
         expected: "an object with \"code\" and \"message\"",
         holds: |response| {
@@ -73,10 +81,11 @@ const CLAIMS: [Claim; 8] = [
     },
     Claim {
         name: "response-code-range",
-        claim: "no error has a code that is kept for the future",
+        claim: "no error uses a code that is reserved for future use",
         rules: &["J2-30", "J2-31"],
+        rests_on: RESPONSE,
         severity: Severity::Should,
-        expected: "a code that is defined, from -32099 to -32000, or outside of -32768 to -32000",
+        expected: "a defined code, one from -32099 to -32000, or one outside -32768 to -32000",
         holds: |response| {
             response.code().is_none_or(|code| {
                 !(-32768..=-32000).contains(&code)
@@ -87,10 +96,11 @@ const CLAIMS: [Claim; 8] = [
     },
     Claim {
         name: "response-members",
-        claim: "no response has members of the envelope that are spelled otherwise",
+        claim: "no response has a member such as `Result` or `ID`, in the wrong case",
         rules: &["J2-01"],
+        rests_on: RESPONSE,
         severity: Severity::Must,
-        expected: "names in small letters",
+        expected: "names in lower case",
         holds: |response| {
             let known = ["jsonrpc", "result", "error", "id"];
             response.value.as_object().is_some_and(|object| {
@@ -102,10 +112,11 @@ const CLAIMS: [Claim; 8] = [
     },
     Claim {
         name: "response-discretion",
-        claim: "no error tells how the server is made",
+        claim: "no error reveals how the server is implemented",
         rules: &["J2-36"],
+        rests_on: RESPONSE,
         severity: Severity::Should,
-        expected: "errors without the stack of the server",
+        expected: "errors without stack traces",
         holds: |response| {
             response.value.get("error").is_none_or(|error| {
                 let text = error.to_string();
@@ -115,7 +126,7 @@ const CLAIMS: [Claim; 8] = [
     },
 ];
 
-/// What stacks of calls look like in JSON: of Python, Rust, Go, Java and JavaScript.
+/// How stack traces of Python, Rust, Go, Java and JavaScript look in JSON.
 const STACKS: [&str; 6] = [
     "Traceback (most recent call last)",
     "stack backtrace:",
@@ -125,18 +136,19 @@ const STACKS: [&str; 6] = [
     "\\n    at ",
 ];
 
-/// What is claimed of every response: names, claims, rules.
+/// The claims about every response: names, claims, rules.
 pub(crate) fn claims() -> [(&'static str, &'static str, &'static [&'static str]); CLAIMS.len()] {
     CLAIMS.each_ref().map(|claim| (claim.name, claim.claim, claim.rules))
 }
 
 impl Watch {
-    /// Looks at what came of a case.
+    /// Looks at the answer to a case. A value that is not an object is not a response; the case itself fails because of it.
     pub(crate) fn look(&mut self, case: &'static str, came: &Came) {
         if let (Some((flaw, text)), None) = (&came.flaw, &self.offences[0]) {
             self.offences[0] = Some((case, format!("{flaw}: {text}")));
         }
-        for response in came.messages.iter().flat_map(Message::responses) {
+        let responses = came.messages.iter().flat_map(Message::responses);
+        for response in responses.filter(|response| response.is_object()) {
             self.count += 1;
             for (claim, offence) in CLAIMS.iter().zip(&mut self.offences) {
                 if offence.is_none() && !(claim.holds)(response) {
@@ -146,30 +158,32 @@ impl Watch {
         }
     }
 
-    /// What was seen.
-    pub(crate) fn findings(&self, profile: Profile) -> Vec<Finding> {
+    /// What was found, each with the case that it rests on.
+    pub(crate) fn findings(&self, profile: Profile) -> Vec<(&'static str, Finding)> {
         let finding = |(claim, offence): (&Claim, &Option<(&'static str, String)>)| {
             let (verdict, came) = match offence {
-                Some((case, text)) => (profile.fault(claim.severity), format!("{text} in case {case}")),
+                Some((case, text)) => (profile.fault(claim.severity), format!("{text} in the case `{case}`")),
                 None if self.count == 0 => (Verdict::Skip, String::new()),
                 None => (Verdict::Pass, format!("{} responses", self.count)),
             };
-            Finding {
+            let finding = Finding {
                 name: claim.name,
                 area: "responses",
                 claim: claim.claim,
                 rules: claim.rules,
                 severity: claim.severity,
                 verdict,
-                sent: "all of the others".to_owned(),
+                sent: "all other cases".to_owned(),
                 expected: claim.expected.to_owned(),
                 came,
                 note: match verdict {
-                    Verdict::Skip => "there was no response".to_owned(),
+                    Verdict::Skip => "no response came".to_owned(),
                     _ => String::new(),
                 },
+                because: None,
                 time: std::time::Duration::ZERO,
-            }
+            };
+            (claim.rests_on, finding)
         };
         CLAIMS.iter().zip(&self.offences).map(finding).collect()
     }

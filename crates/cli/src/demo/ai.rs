@@ -1,4 +1,4 @@
-//! What stands in for a model, so that clients of one can be tried without any.
+//! A stand-in for a language model, so that its clients can be tried without one.
 
 use futures_util::stream;
 use serde_json::json;
@@ -10,26 +10,26 @@ use switchboard::{
 use super::faults::detailed;
 use super::text::Text;
 
-/// The most characters that a prompt may have.
+/// Maximum number of characters in a prompt.
 const LONGEST: usize = 4000;
 
-/// `ai/generate(prompt)`: by hand, because it answers in one of two ways.
+/// `ai/generate(prompt)`: by hand, because it returns either a value or a stream.
 pub(super) fn generate() -> Method {
     Method::new("ai/generate", service_fn(|call| ReplyFuture::ready(answer(call)))).described(describe)
 }
 
 const DOCS: &str = "\
-Gives the words of the prompt back; it stands in for a model, and is none.
+Echoes the prompt, as a stand-in for a language model.
 
-A plain call answers with one string. Whoever reads a stream gets it token by token: a token is a word with the white \
-space after it, so that all of them joined are the prompt. A prompt that is too long is refused with -32602, and the details \
+A plain call returns one string. A caller that asks for a stream gets it token by token: a token is a word with the white space \
+after it, so that all tokens joined are the prompt. A prompt that is too long is refused with -32602 and the details \
 \"Prompt too long\".";
 
 fn describe(schemas: &mut Schemas) -> MethodDescription {
     let mut text = schemas.of::<Text>();
     text["maxLength"] = LONGEST.into();
     let prompt =
-        ParamDescription::required("prompt", text).documented("What to say; at most 4000 characters.");
+        ParamDescription::required("prompt", text).documented("Text to echo; at most 4000 characters.");
     MethodDescription::documented(DOCS)
         .param(prompt)
         .no_more_params()

@@ -1,4 +1,4 @@
-//! What most people try first.
+//! The methods that most people try first.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use switchboard::{Json, Stream, service};
 use super::bounded::{Bounded, Bounds};
 use super::faults::Unacceptable;
 
-/// How long a call may wait: a day at most.
+/// How long a call waits: a day at most.
 struct Wait;
 
 impl Bounds for Wait {
@@ -18,12 +18,12 @@ impl Bounds for Wait {
     const MOST: Option<f64> = Some(86_400.0);
 }
 
-/// What does not need a namespace.
+/// Methods without a namespace.
 pub(super) struct Basics;
 
 #[service]
 impl Basics {
-    /// Answers with what it was given.
+    /// Returns its parameter.
     #[method(safe, tag = "basics", example(name = "a list", params = [["hello", 5]], result = ["hello", 5]))]
     fn echo(
         &self,
@@ -33,17 +33,17 @@ impl Basics {
         message
     }
 
-    /// Answers with a list, as the examples of the JSON-RPC specification do.
+    /// Returns a list, as in the examples of the JSON-RPC specification.
     #[method(safe, tag = "basics", example(name = "always", result = ["hello", 5]))]
     fn get_data(&self) -> (&'static str, u8) {
         ("hello", 5)
     }
 
-    /// Answers after some seconds, with their number.
-    #[method(safe, tag = "basics", example(name = "not at all", params = [0], result = 0.0))]
+    /// Waits for a number of seconds, and returns that number.
+    #[method(safe, tag = "basics", example(name = "no wait", params = [0], result = 0.0))]
     async fn wait(
         &self,
-        /// How many.
+        /// How long to wait.
         seconds: Bounded<Wait>,
     ) -> Result<f64, Unacceptable> {
         let seconds = seconds.get()?;
@@ -51,7 +51,7 @@ impl Basics {
         Ok(seconds)
     }
 
-    /// Streams the numbers from 1 on.
+    /// Streams the numbers from 1 to a limit.
     #[method(safe, tag = "streams", example(name = "to three", params = [3], result = [1, 2, 3]))]
     fn count(
         &self,

@@ -103,7 +103,7 @@ mod tests {
     }
 
     impl Claim {
-        /// None if it is no schema of numbers alone.
+        /// None if the schema is not one of numbers alone.
         fn of(schema: &Value) -> Option<Claim> {
             let kinds: Vec<&str> = match &schema["type"] {
                 Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),

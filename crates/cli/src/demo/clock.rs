@@ -1,4 +1,4 @@
-//! The time, and what comes by itself as it passes.
+//! The time, and notifications that tick with it.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -11,10 +11,10 @@ use tokio::time::{Instant, Interval, MissedTickBehavior};
 use super::bounded::{Bounded, Bounds};
 use super::faults::{Details, Unacceptable, declared};
 
-/// How many may be told of ticks at once.
+/// How many callers can watch at once.
 const WATCHERS: usize = 1024;
 
-/// A clock that ticks for whoever asks.
+/// A clock that ticks for its callers.
 pub(super) struct Clock {
     watchers: Arc<Semaphore>,
 }
@@ -27,27 +27,27 @@ impl Default for Clock {
 
 #[service]
 impl Clock {
-    /// Answers with the seconds since 1970.
+    /// Returns the seconds since 1970-01-01 (UTC).
     #[method(safe, name = "time/now", tag = "time")]
     fn now(&self) -> f64 {
         since_1970().as_secs_f64()
     }
 
-    /// Answers with the time of the server.
+    /// Returns the current time on the server.
     ///
-    /// It is in UTC, and written as ISO 8601 does: `2026-11-16T04:07:44.512Z`.
+    /// It is UTC in ISO 8601 format: `2026-11-16T04:07:44.512Z`.
     #[method(safe, tag = "time")]
     fn get_server_time(&self) -> String {
         written(since_1970())
     }
 
-    /// Streams the numbers from 1 on, one at a time.
+    /// Streams the numbers 1, 2, 3 and so on, at a steady pace.
     #[method(safe, tag = "streams", example(name = "two, quickly", params = [2, 0.001], result = [1, 2]))]
     fn ticks(
         &self,
-        /// The last number; without it there is none.
+        /// Last number; without it, the stream does not end.
         count: Option<u64>,
-        /// How long to wait before each.
+        /// Seconds before each number.
         #[arg(default = Bounded::new(1.0))]
         seconds: Bounded<Pause>,
     ) -> Result<impl Stream<Item = u64> + Send + 'static, Unacceptable> {
@@ -59,14 +59,14 @@ impl Clock {
         Ok(ticks.take(count.map_or(usize::MAX, |count| usize::try_from(count).unwrap_or(usize::MAX))))
     }
 
-    /// Sends the notification `onTick` from now on, until the connection ends.
+    /// Sends `onTick` notifications until the connection closes.
     ///
-    /// The answer comes first. In an event stream over HTTP, which ends with the answer, one comes before it.
+    /// The response comes first. An event stream over HTTP ends with the response, so over HTTP a single notification comes before it.
     #[method(tag = "pushes")]
     async fn watch(
         &self,
         cx: &Context,
-        /// How long to wait before each.
+        /// Seconds before each notification.
         #[arg(default = Bounded::new(1.0))]
         seconds: Bounded<Pause>,
     ) -> Result<(), NoTicks> {
@@ -76,7 +76,7 @@ impl Clock {
         if matches!(cx.origin().transport, "http" | "https") {
             return peer.notify("onTick", [0]).await.map_err(|_| NoTicks::NoPush);
         }
-        // Where nobody can be called back, it is closed from the beginning.
+        // The peer of a caller that cannot be called back is closed from the start.
         if peer.closed().now_or_never().is_some() {
             return Err(NoTicks::NoPush);
         }
@@ -101,25 +101,25 @@ impl Clock {
     }
 }
 
-/// Why somebody is not told of ticks.
+/// Why there are no ticks.
 enum NoTicks {
     Unacceptable(Unacceptable),
     TooMany,
     NoPush,
 }
 
-/// What callers are told who cannot be called back.
-const NO_PUSH: &str = "this carrier cannot push";
+/// The error of transports without notifications to clients.
+const NO_PUSH: &str = "this transport cannot send notifications to the client";
 
 impl IntoError for NoTicks {
     fn into_error(self) -> ErrorObject {
         match self {
             NoTicks::Unacceptable(error) => error.into_error(),
             NoTicks::TooMany => {
-                ErrorObject::over_limit("watchers", "too many watch already; try again when one has gone")
+                ErrorObject::over_limit("watchers", "too many callers are watching; try again later")
             }
             NoTicks::NoPush => ErrorObject::new(Code::SERVER_ERROR, NO_PUSH)
-                .with_detail("call over WebSocket, a socket or stdio, or ask for an event stream"),
+                .with_detail("use WebSocket, TCP, a Unix socket or stdio, or ask for an event stream"),
         }
     }
 
@@ -131,7 +131,7 @@ impl IntoError for NoTicks {
     }
 }
 
-/// The time between ticks: a millisecond at least, so that they stay ticks, and a day at most.
+/// The time between ticks: from a millisecond to a day.
 struct Pause;
 
 impl Bounds for Pause {
@@ -145,7 +145,7 @@ fn pause(seconds: &Bounded<Pause>) -> Result<Duration, Unacceptable> {
     seconds.get().map(Duration::from_secs_f64)
 }
 
-/// Ticks after each such time; those that were missed are left out.
+/// Ticks at this interval, skipping missed ones.
 fn interval(time: Duration) -> Interval {
     let mut clock = tokio::time::interval_at(Instant::now() + time, time);
     clock.set_missed_tick_behavior(MissedTickBehavior::Skip);

@@ -1,4 +1,4 @@
-//! Failures on request, and the one that arithmetic has.
+//! Errors on request, and the one that arithmetic uses.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use switchboard::{Code, DeclaredError, ErrorObject, IntoError, service};
 
-/// Well-formed data that cannot be worked with, and why.
+/// Why well-formed data is not acceptable.
 #[derive(Debug)]
 pub(super) struct Unacceptable(pub(super) Cow<'static, str>);
 
@@ -26,12 +26,12 @@ impl IntoError for Unacceptable {
     }
 }
 
-/// An error that says nothing but its sentence.
+/// An error without data.
 pub(super) fn declared(code: Code) -> DeclaredError {
     DeclaredError::new(code, code.message())
 }
 
-/// An error that says more in its data.
+/// An error with details in its data.
 pub(super) fn detailed(code: Code) -> DeclaredError {
     declared(code).with_data::<Details>()
 }
@@ -45,33 +45,33 @@ pub(super) struct Details {
     details: String,
 }
 
-/// What fails because it is asked to.
+/// Methods that fail on request.
 pub(super) struct Faults;
 
 #[service]
 impl Faults {
-    /// Fails with -32000 and the message that it was given.
+    /// Returns the error -32000 with your message.
     #[method(safe, tag = "errors")]
     fn trigger_error(
         &self,
-        /// What the error is to say; "Server error" without it.
+        /// Message of the error; the default is "Server error".
         message: Option<String>,
     ) -> Result<(), Triggered> {
         Err(Triggered(message))
     }
 
-    /// Fails with an error of the table: the one that is asked for.
+    /// Returns the error you ask for.
     #[method(safe, name = "demo/error", tag = "errors")]
     fn show(
         &self,
-        /// Which: invalid_data is -32001, unauthorized -32002, timeout -32003, upstream -32004.
+        /// Which error: invalid_data is -32001, unauthorized -32002, timeout -32003, upstream -32004.
         kind: Shown,
     ) -> Result<(), Shown> {
         Err(kind)
     }
 }
 
-/// A failure that says what it was given.
+/// An error with the message of the caller.
 struct Triggered(Option<String>);
 
 impl IntoError for Triggered {
@@ -87,18 +87,18 @@ impl IntoError for Triggered {
     }
 }
 
-/// The errors that `demo/error` shows.
+/// The errors that `demo/error` returns.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 enum Shown {
     /// -32001: the data is well-formed but not acceptable.
     InvalidData,
-    /// -32002: the caller may not do this.
+    /// -32002: the caller is not allowed to do this.
     Unauthorized,
-    /// -32003: the call took longer than it may.
+    /// -32003: the call timed out.
     Timeout,
-    /// -32004: something that the service depends on failed.
+    /// -32004: another service that this one depends on failed.
     Upstream,
 }
 
@@ -108,7 +108,7 @@ impl IntoError for Shown {
             Shown::InvalidData => ErrorObject::validation_failed("age must be from 0 to 150"),
             Shown::Unauthorized => ErrorObject::unauthorized(),
             Shown::Timeout => ErrorObject::timed_out(),
-            Shown::Upstream => ErrorObject::upstream_failed("the weather service does not answer"),
+            Shown::Upstream => ErrorObject::upstream_failed("the weather service does not respond"),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Arithmetic: with a namespace as the first tutorial has it, and without as the others do.
+//! Arithmetic: with a namespace as in the first tutorial, and without as in the others.
 
 use futures_util::stream;
 use switchboard::{Stream, service};
@@ -15,7 +15,7 @@ fn subtract(a: Number, b: Number) -> Result<Number, Unacceptable> {
     a.combine(b, i128::checked_sub, |a, b| a - b)
 }
 
-/// What has a square root.
+/// Numbers that have a square root.
 struct NotNegative;
 
 impl Bounds for NotNegative {
@@ -25,7 +25,7 @@ impl Bounds for NotNegative {
     const MOST: Option<f64> = None;
 }
 
-/// One of two numbers to add, such that their sum fits into 64 bits.
+/// One of two numbers to add, whose sum fits into 64 bits.
 struct Addend;
 
 impl Bounds for Addend {
@@ -58,11 +58,11 @@ impl Math {
         a.combine(b, i128::checked_mul, |a, b| a * b)
     }
 
-    /// Takes the square root of a number.
+    /// Returns the square root of a number.
     #[method(safe, tag = "arithmetic", example(name = "a square", params = [9], result = 3.0))]
     fn sqrt(
         &self,
-        /// The number; not negative.
+        /// A number that is not negative.
         x: Bounded<NotNegative>,
     ) -> Result<f64, Unacceptable> {
         x.get().map(f64::sqrt)
@@ -70,12 +70,12 @@ impl Math {
 
     /// Streams the numbers from 0 to the sum of two whole numbers.
     ///
-    /// A number is made when there is room to send it, so a large sum takes as long as somebody reads.
+    /// Numbers are produced as fast as they are read, so even a huge sum takes no memory.
     #[method(safe, tag = "streams", example(name = "up to three", params = [1, 2], result = [0, 1, 2, 3]))]
     fn add_stream(
         &self,
         a: Bounded<Addend>,
-        /// The sum of both must not be negative.
+        /// The sum must not be negative.
         b: Bounded<Addend>,
     ) -> Result<impl Stream<Item = i64> + Send + 'static, Unacceptable> {
         match a.get()? + b.get()? {
@@ -85,7 +85,7 @@ impl Math {
     }
 }
 
-/// Arithmetic as the examples of the JSON-RPC specification have it.
+/// Arithmetic as in the examples of the JSON-RPC specification.
 pub(super) struct Plain;
 
 #[service]
@@ -96,7 +96,7 @@ impl Plain {
         add(a, b)
     }
 
-    /// Subtracts as the examples of the JSON-RPC specification do.
+    /// Subtracts, as in the examples of the JSON-RPC specification.
     #[method(
         safe,
         tag = "arithmetic",
@@ -107,7 +107,7 @@ impl Plain {
         subtract(minuend, subtrahend)
     }
 
-    /// Adds any number of numbers.
+    /// Adds all its parameters.
     #[method(safe, tag = "arithmetic", example(name = "three numbers", params = [1, 2, 4], result = 7))]
     fn sum(&self, #[arg(rest)] numbers: Vec<Number>) -> Result<Number, Unacceptable> {
         numbers.into_iter().try_fold(Number::Whole(0), add)

@@ -1,6 +1,6 @@
-//! The methods that `switchboard serve` serves, to try things out with: among them all that tutorials of JSON-RPC call.
+//! The methods that `switchboard serve` serves, among them those of popular JSON-RPC tutorials.
 //!
-//! One file a group. Their documentation is what discovery and the banner show; a tag says under which heading.
+//! Each group has its own file. Discovery and the banner show their documentation, grouped by tag.
 
 mod ai;
 mod basics;
@@ -16,35 +16,35 @@ mod text;
 
 use std::sync::Arc;
 
-use switchboard::openrpc::{Discovery, Generator, Info, Server};
+use switchboard::openrpc::{Discovery, Generator, Info, ServerEntry};
 use switchboard::{Router, RouterBuilder, RouterError};
 
-/// The router of all demo methods, which tells what they are.
+/// The router of all demo methods, with their description.
 pub(crate) fn router() -> Result<Router, RouterError> {
     described(generator())
 }
 
-/// The same router, with the document that this makes.
+/// The same router, with the document of this generator.
 pub(crate) fn described(generator: Generator) -> Result<Router, RouterError> {
     Discovery::new(generator).build(methods())
 }
 
-/// What the document says about where the methods are served. HTTP stands first, for tools that call the first one. Addresses that
-/// stand for all of a machine's are no places to call, and are left out.
-pub(crate) fn servers(urls: &[String]) -> Vec<Server> {
+/// The servers of the document. HTTP comes first, for tools that call the first one. Unspecified addresses cannot be called and are
+/// left out.
+pub(crate) fn servers(urls: &[String]) -> Vec<ServerEntry> {
     let is_place = |url: &&String| {
         url.contains(':') && !["//0.0.0.0:", "//[::]:"].iter().any(|wildcard| url.contains(wildcard))
     };
     let mut urls: Vec<&String> = urls.iter().filter(is_place).collect();
     urls.sort_by_key(|url| !url.starts_with("http"));
     let scheme = |url: &str| url.split(':').next().unwrap_or_default().to_owned();
-    urls.into_iter().map(|url| Server::new(scheme(url), url)).collect()
+    urls.into_iter().map(|url| ServerEntry::new(scheme(url), url)).collect()
 }
 
-/// Makes the document of the demo methods.
+/// The generator of the document of the demo methods.
 pub(crate) fn generator() -> Generator {
     let info = Info::new("Switchboard demo", env!("CARGO_PKG_VERSION"));
-    Generator::new(info.described("Methods to try JSON-RPC with, served by `switchboard serve`."))
+    Generator::new(info.described("Demo methods for trying out JSON-RPC, served by `switchboard serve`."))
 }
 
 fn methods() -> RouterBuilder {
@@ -155,7 +155,7 @@ mod tests {
         check("demo/error", r#"["invalid_data"]"#, &format!("-32001 {details}")).await;
         check("demo/error", r#"["unauthorized"]"#, "-32002 null").await;
         check("demo/error", r#"{"kind":"timeout"}"#, "-32003 null").await;
-        let details = r#"{"details":"the weather service does not answer"}"#;
+        let details = r#"{"details":"the weather service does not respond"}"#;
         check("demo/error", r#"["upstream"]"#, &format!("-32004 {details}")).await;
         check("trigger_error", r#"{"message":"boom"}"#, "-32000 null").await;
         check("trigger_error", "[]", "-32000 null").await;
@@ -209,9 +209,9 @@ mod tests {
     }
 
     #[test]
-    fn every_method_is_described_and_says_truly_what_it_changes() {
+    fn every_method_is_described_and_marked_safe_if_it_changes_nothing() {
         let counting =
-            ["getStatus", "logEvent", "notify_hello", "notify_log", "notify_sum", "update", "watch"];
+            ["getStatus", "log", "logEvent", "notify_hello", "notify_log", "notify_sum", "update", "watch"];
         for method in router().unwrap().describe().methods {
             assert!(!method.summary.is_empty(), "{}", method.name);
             assert_eq!(method.tags.len(), 1, "{}", method.name);

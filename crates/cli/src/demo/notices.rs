@@ -1,19 +1,18 @@
-//! What is told to the server and not asked of it.
+//! Methods for notifications.
 //!
-//! These are called with and without an answer. What they are given goes to the log, where whoever runs the server asked
-//! for it with `-v`; nothing else is done with it.
+//! They can be called with and without an answer. They only write to the log, which shows it with `-v`.
 
 use std::sync::Arc;
 
 use switchboard::{Json, Method, MethodDescription, Methods, ResultDescription, service};
 
 use super::status::Status;
-use crate::layout::visible;
+use crate::visible::visible;
 
-/// The most characters of a notice that are logged.
+/// Maximum number of characters of a message that are logged.
 const LONGEST: usize = 1000;
 
-/// Everything of this kind. What happens is counted.
+/// All of them. Their calls are counted.
 pub(super) fn notices(status: &Arc<Status>) -> Vec<Method> {
     let mut methods = Arc::new(Notices(Arc::clone(status))).methods();
     methods.push(log_event(Arc::clone(status)));
@@ -24,38 +23,50 @@ struct Notices(Arc<Status>);
 
 #[service]
 impl Notices {
-    /// Takes notice of new values, and tells whoever asked for the status.
+    /// Accepts new values, and sends `onUpdate` to the callers of `getStatus`.
     #[method(tag = "notifications", notification)]
     fn update(&self, #[arg(rest)] values: Vec<Json>) {
-        tracing::info!("an update with {} values", values.len());
+        tracing::info!("received an update with {} values", values.len());
         self.0.updated();
     }
 
-    /// Takes a greeting.
+    /// Accepts a greeting.
     #[method(tag = "notifications", notification)]
     fn notify_hello(&self, #[arg(rest)] values: Vec<Json>) {
-        tracing::info!("hello with {} values", values.len());
+        tracing::info!("received a greeting with {} values", values.len());
         self.0.noticed();
     }
 
-    /// Takes numbers, as the examples of the JSON-RPC specification have it.
+    /// Accepts numbers, as in the examples of the JSON-RPC specification.
     #[method(tag = "notifications", notification)]
     fn notify_sum(&self, #[arg(rest)] numbers: Vec<Json>) {
-        tracing::info!("a sum of {} numbers", numbers.len());
+        tracing::info!("received {} numbers", numbers.len());
         self.0.noticed();
     }
 
     /// Writes a message to the log of the server, which shows it with `-v`.
     #[method(tag = "notifications", notification)]
+    fn log(&self, message: String) {
+        self.write(&message, None);
+    }
+
+    /// Writes a message and its source to the log of the server, which shows it with `-v`.
+    #[method(tag = "notifications", notification)]
     fn notify_log(
         &self,
         message: String,
-        /// Who says so.
+        /// Who sent it.
         source: Option<String>,
     ) {
-        let source = source.as_deref().unwrap_or("a client");
+        self.write(&message, source.as_deref());
+    }
+}
+
+impl Notices {
+    fn write(&self, message: &str, source: Option<&str>) {
+        let source = source.unwrap_or("a client");
         // Quoted, so that it cannot pass for another line of the log.
-        tracing::info!("{:?} says {:?}", shortened(source), shortened(&message));
+        tracing::info!("{:?} says {:?}", shortened(source), shortened(message));
         self.0.noticed();
     }
 }
@@ -63,13 +74,13 @@ impl Notices {
 const LOG_EVENT: &str = "\
 Writes an event to the log of the server, which shows it with `-v`.
 
-It may be told in any form: by name, by position, or not at all.";
+It accepts any parameters, by name or by position.";
 
-/// `logEvent`: by hand, because it takes parameters of any names.
+/// `logEvent`: by hand, because it accepts parameters of any names.
 fn log_event(status: Arc<Status>) -> Method {
     let take = move |event: Json, _| {
-        // A line end within it cannot pass for another line of the log.
-        tracing::info!("the event {}", visible(shortened(event.as_str())));
+        // Escaped, so that a line break in it cannot pass for another line of the log.
+        tracing::info!("received the event {}", visible(shortened(event.as_str())));
         status.noticed();
         Ok::<_, switchboard::ErrorObject>(())
     };

@@ -37,7 +37,7 @@ impl Number {
             (Number::Whole(a), Number::Whole(b)) => exact(a, b).map(Number::Whole),
             (a, b) => Number::finite(floating(a.to_f64(), b.to_f64())),
         };
-        result.ok_or_else(|| "the result is too large for a number of 128 bits".into())
+        result.ok_or_else(|| "the result is too large".into())
     }
 
     /// The number as a floating one, rounded where it has to be.

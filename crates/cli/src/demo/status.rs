@@ -1,4 +1,4 @@
-//! How the server is, and who is told when that changes.
+//! The status of the server, and its changes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,13 +10,13 @@ use switchboard::{CallError, Context, Peer, service};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// How many may be told at once.
+/// How many connections can listen at once.
 const LISTENERS: usize = 1024;
 
-/// Whoever listens is told at least this often.
+/// Listeners get a notification at least this often.
 const BEAT: Duration = Duration::from_secs(5);
 
-/// What has happened so far, and who wants to know.
+/// What has happened so far, and who listens.
 pub(super) struct Status {
     began: Instant,
     counts: watch::Sender<Counts>,
@@ -30,18 +30,18 @@ struct Counts {
     notices: u64,
 }
 
-/// How the server is.
+/// The status of the server.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 struct Report {
-    /// Always "ok": a server that is not does not answer.
+    /// Always "ok".
     status: &'static str,
-    /// For how many seconds it has run.
+    /// Seconds since the server started.
     uptime_seconds: f64,
-    /// How often `update` was called.
+    /// Number of calls to `update`.
     updates: u64,
-    /// How often one of the other notifications came.
+    /// Number of calls to the other notification methods.
     notices: u64,
 }
 
@@ -53,10 +53,10 @@ impl Default for Status {
 
 #[service]
 impl Status {
-    /// Answers how the server is, and sends `onUpdate` from now on.
+    /// Returns the status of the server, and starts sending `onUpdate` notifications.
     ///
-    /// The notification `onUpdate` holds what the answer does. It comes when something has changed, and every five seconds in
-    /// any case, until the connection ends. Over HTTP, where nothing can be pushed, it does not come.
+    /// `onUpdate` has the same members as the result. It is sent when something changes, and at least every five seconds, until
+    /// the connection closes. Over HTTP, which has no notifications to the client, it is not sent.
     #[method(idempotent, name = "getStatus", tag = "pushes")]
     fn ask(&self, cx: &Context) -> Report {
         self.listen(cx.peer());
@@ -65,19 +65,19 @@ impl Status {
 }
 
 impl Status {
-    /// Takes notice of an update.
+    /// Counts an update.
     pub(super) fn updated(&self) {
         self.counts.send_modify(|counts| counts.updates += 1);
     }
 
-    /// Takes notice of anything else.
+    /// Counts any other notification.
     pub(super) fn noticed(&self) {
         self.counts.send_modify(|counts| counts.notices += 1);
     }
 
-    /// Tells this peer what happens, until it is gone. A peer that listens already, or one too many, changes nothing.
+    /// Sends updates to this peer until it disconnects. A peer that listens already, or one too many, changes nothing.
     fn listen(&self, peer: &Peer) {
-        // Where nobody can be called back, it is closed from the beginning.
+        // The peer of a caller that cannot be called back is closed from the start.
         if peer.closed().now_or_never().is_some() {
             return;
         }
@@ -100,7 +100,7 @@ impl Status {
     }
 }
 
-/// Tells of changes. Those that come while one is told of are told together: the newest counts.
+/// Sends updates. Changes during one are sent together afterwards.
 async fn tell(peer: &Peer, mut counts: watch::Receiver<Counts>, began: Instant) -> Result<(), CallError> {
     loop {
         match tokio::time::timeout(BEAT, counts.changed()).await {
@@ -130,7 +130,7 @@ mod tests {
     use switchboard::{Call, ErrorObject, Json, Origin, Outcome, Router, Service};
     use tokio::sync::mpsc;
 
-    /// A caller that can be told something, and what it is told.
+    /// A caller that accepts notifications, and those it gets.
     fn caller() -> (Context, mpsc::UnboundedReceiver<Value>) {
         let (sender, told) = mpsc::unbounded_channel();
         let on_update = move |report: Json, _: Context| {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_asked_is_told_of_changes_and_every_five_seconds() {
+    async fn callers_get_an_update_for_changes_and_every_five_seconds() {
         let status = Arc::new(Status::default());
         let router = Router::builder().add(Arc::clone(&status)).build().unwrap();
         let (cx, mut told) = caller();
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_cannot_be_told_is_answered_and_not_kept() {
+    async fn callers_without_notifications_are_answered_and_not_kept() {
         let status = Arc::new(Status::default());
         let router = Router::builder().add(Arc::clone(&status)).build().unwrap();
         ask(&router, &Context::default()).await;

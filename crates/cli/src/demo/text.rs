@@ -9,7 +9,7 @@ use switchboard::{Json, Kind};
 
 /// A string; a number or a truth value stands for its JSON text.
 ///
-/// In the query of a URL, `message=5` is a number, which whoever wrote it may have meant as a text.
+/// In the query of a URL, `message=5` is a number that may be meant as a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Text(pub(super) String);
 

@@ -1,8 +1,7 @@
-//! What a far side says about itself by `rpc.discover`, as far as a person at the command line wants to know it.
+//! The description that a server returns from `rpc.discover`, as far as the command line needs it.
 //!
-//! Documents of other people's servers are read as they are: what is missing or odd in them is left out, for half of an
-//! answer helps more than none. References can make a short document stand for a very long one, so only so much of it is
-//! read.
+//! Documents are read leniently: missing or invalid parts are left out, since half an answer is better than none. References
+//! can expand a short document to a very long one, so the amount that is read is limited.
 
 mod schema;
 
@@ -21,16 +20,16 @@ use crate::target::Target;
 /// The method that answers with a description.
 pub(crate) const METHOD: &str = "rpc.discover";
 
-/// How long a description may take that is asked for by the way.
+/// How long to wait for a description that is not essential.
 pub(crate) const BRIEFLY: Duration = Duration::from_secs(2);
 
-/// The description of a far side.
+/// The description of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// What it is called, with its version.
+    /// Its title, with its version.
     pub(crate) title: String,
     pub(crate) methods: Vec<Method>,
-    /// Whether it describes itself as servers of Switchboard do, so that it understands what they do.
+    /// Whether it is described as Switchboard servers are, so that it understands their extensions.
     pub(crate) is_ours: bool,
 }
 
@@ -52,7 +51,7 @@ pub(crate) struct Method {
     pub(crate) is_safe: bool,
     pub(crate) is_idempotent: bool,
     pub(crate) is_stream: bool,
-    /// Whether it is one only for those who want that.
+    /// Whether it returns a stream only if the caller asks for one.
     pub(crate) is_stream_optional: bool,
     pub(crate) is_by_position: bool,
     pub(crate) is_by_name: bool,
@@ -84,7 +83,7 @@ pub(crate) struct Described {
     pub(crate) members: Vec<Member>,
 }
 
-/// A member of a value, or of what is inside of it.
+/// A member of a value, at any depth.
 #[derive(Debug)]
 pub(crate) struct Member {
     /// Where it is: `.name`, `[].name`, or `.name.inner`. Of a choice it is the value, as JSON.
@@ -135,7 +134,8 @@ pub(crate) async fn within(line: &Line, time: Duration) -> Result<Found, CallErr
     read(&document).ok_or_else(|| CallError::Protocol(NO_DOCUMENT.into()))
 }
 
-pub(crate) const NO_DOCUMENT: &str = "what rpc.discover answers is no OpenRPC document: it lists no methods";
+pub(crate) const NO_DOCUMENT: &str =
+    "rpc.discover returned something that is not an OpenRPC document: it has no list of methods";
 
 /// Asks for the document, within this time.
 pub(crate) async fn ask(line: &Line, time: Duration) -> Result<Json, CallError> {
@@ -149,8 +149,8 @@ pub(crate) async fn ask(line: &Line, time: Duration) -> Result<Json, CallError> 
 pub(crate) fn explain(target: &Target, error: CallError) -> Failure {
     match &error {
         CallError::Rejected(rejection) if rejection.code == Code::METHOD_NOT_FOUND => {
-            Failure::new(Exit::Rejected, "the far side does not describe itself: it has no rpc.discover")
-                .advise("look its methods up in its documentation, and call them with `switchboard call`")
+            Failure::new(Exit::Rejected, "the server does not describe its methods: it has no rpc.discover")
+                .advise("look them up in its documentation, and call them with `switchboard call`")
         }
         _ => target.explain(error),
     }
@@ -204,7 +204,7 @@ impl Method {
     }
 }
 
-/// What servers of Switchboard say about their methods, and nobody else.
+/// Members that only Switchboard servers add to their methods.
 const MARKS: [&str; 5] = ["x-safe", "x-idempotent", "x-stream", "x-subscription", "x-unknown-params"];
 /// How often a reference may lead to another.
 const HOPS: usize = 8;

@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use super::{Member, Reader, THING};
 
-/// How deep a schema is told.
+/// How deep a schema is shown.
 const DEPTH: usize = 3;
-/// As many alternatives of a schema are told, and as many values of an enumeration. A mark tells that there are more.
+/// How many alternatives of a schema, and values of an enumeration, are shown. A mark says that there are more.
 const ALTERNATIVES: usize = 8;
 pub(super) const VALUES: usize = 64;
-/// As many members of one value are told, those inside of it included.
+/// How many members of one value are shown, including nested ones.
 const MEMBERS: usize = 64;
 /// Formats that say no more than the type and its bounds.
 const NUMBERS: [&str; 12] = [
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         let format = self.name(schema.get("format")).filter(|format| !NUMBERS.contains(&format.as_str()));
         rules.extend(format.map(|format| format!("format {format}")));
         let is = |member: &str, value: bool| schema.get(member) == Some(&Value::Bool(value));
-        rules.extend(is("uniqueItems", true).then(|| "no element twice".to_owned()));
+        rules.extend(is("uniqueItems", true).then(|| "unique elements".to_owned()));
         rules.extend(is("additionalProperties", false).then(|| "no other members".to_owned()));
         rules.extend(is("deprecated", true).then(|| "deprecated".to_owned()));
         rules.extend(told("default").map(|value| format!("default {value}")));
@@ -170,8 +170,8 @@ fn is_number(schema: &Value, member: &str) -> bool {
 fn range(least: Option<String>, most: Option<String>) -> Option<String> {
     match (least, most) {
         (Some(least), Some(most)) => Some(format!("from {least} to {most}")),
-        (Some(least), None) => Some(format!("from {least} on")),
-        (None, Some(most)) => Some(format!("up to {most}")),
+        (Some(least), None) => Some(format!("at least {least}")),
+        (None, Some(most)) => Some(format!("at most {most}")),
         (None, None) => None,
     }
 }
@@ -205,14 +205,14 @@ mod tests {
         let check =
             |schema: &str, expected: &str| assert_eq!(described(schema).words(true), expected, "{schema}");
         check(r#"{"type":"integer","format":"uint8","minimum":0,"maximum":255}"#, "from 0 to 255");
-        check(r#"{"exclusiveMinimum":0,"maximum":1.5}"#, "up to 1.5; above 0");
-        check(r#"{"exclusiveMinimum":true,"minimum":1}"#, "from 1 on");
+        check(r#"{"exclusiveMinimum":0,"maximum":1.5}"#, "at most 1.5; above 0");
+        check(r#"{"exclusiveMinimum":true,"minimum":1}"#, "at least 1");
         check(r#"{"maxLength":4000,"description":"It."}"#, "at most 4000 characters; It.");
         check(
             r#"{"minLength":2,"maxLength":2,"pattern":"^[a-z]+$","format":"uuid"}"#,
             "2 characters; matches ^[a-z]+$; format uuid",
         );
-        check(r#"{"minItems":1,"uniqueItems":true}"#, "at least 1 elements; no element twice");
+        check(r#"{"minItems":1,"uniqueItems":true}"#, "at least 1 elements; unique elements");
         check(
             r#"{"default":{"a":1},"deprecated":true,"additionalProperties":false}"#,
             "no other members; deprecated; default {\"a\":1}",
@@ -232,7 +232,7 @@ mod tests {
                 r#"{"type":"object","required":["a"],"properties":{"a":{"type":"integer","minimum":1},
                 "list":{"type":"array","items":{"properties":{"b":{"enum":[1,2],"description":"Which."}}}}}}"#
             ),
-            [".a integer from 1 on", ".list any[] optional", ".list[].b 1 | 2 optional; Which."]
+            [".a integer at least 1", ".list any[] optional", ".list[].b 1 | 2 optional; Which."]
         );
         assert_eq!(
             paths(

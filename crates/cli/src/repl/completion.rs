@@ -1,4 +1,4 @@
-//! What may come next in a line: methods, and the names of their parameters, as the far side describes them.
+//! Completions of a line: methods and the names of their parameters, as the server describes them.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -6,7 +6,7 @@ use reedline::{Completer, CompletionResult, Span, Suggestion};
 
 use super::entry::COMMANDS;
 use crate::discovery::{Found, Method};
-use crate::layout::visible;
+use crate::visible::visible;
 
 /// What the server describes. It is asked again after reconnecting.
 pub(crate) type Known = Arc<RwLock<Found>>;
@@ -73,11 +73,11 @@ fn suggest(known: &Found, before: &str) -> Vec<Offer> {
 }
 
 fn commands(typed: &str, from: usize) -> Vec<Offer> {
-    let fitting = COMMANDS.iter().filter(|(name, _)| name.starts_with(typed));
+    let fitting = COMMANDS.iter().filter(|command| command.name.starts_with(typed));
     fitting
-        .map(|(name, about)| Offer {
-            text: (*name).to_owned(),
-            about: (*about).to_owned(),
+        .map(|command| Offer {
+            text: command.name.to_owned(),
+            about: command.about.to_owned(),
             from,
             is_whole: true,
         })
@@ -86,7 +86,7 @@ fn commands(typed: &str, from: usize) -> Vec<Offer> {
 
 fn methods(known: &Found, typed: &str, before: &str) -> Vec<Offer> {
     let fitting = known.methods.iter().filter(|method| method.name.starts_with(typed));
-    // What comes of the far side must not command the terminal.
+    // Names that would control the terminal are not offered.
     let clean = fitting.filter(|method| visible(&method.name) == method.name);
     clean
         .map(|method| Offer {
@@ -157,7 +157,7 @@ fn offers(
     let clean = fitting.filter(|param| visible(&param.name) == param.name);
     clean
         .map(|param| {
-            let optional = if param.is_required { "" } else { ", may be left out" };
+            let optional = if param.is_required { "" } else { ", optional" };
             Offer {
                 text: form(&param.name),
                 about: visible(&format!("{}{optional}", param.value.kind)),
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(completed("! e"), ["! echo"]);
         assert_eq!(completed(".describe math/s"), [".describe math/sub"]);
         assert_eq!(completed("x"), [""; 0]);
-        assert_eq!(completed("").len(), 4, "what would command the terminal is not offered");
+        assert_eq!(completed("").len(), 4, "a name that would control the terminal is not offered");
     }
 
     #[test]
@@ -271,7 +271,7 @@ mod tests {
     fn an_offer_tells_what_it_is_about() {
         let about: Vec<String> =
             suggest(&known(), "math/add ").into_iter().map(|offer| offer.about).collect();
-        assert_eq!(about, ["number", "number, may be left out"]);
+        assert_eq!(about, ["number", "number, optional"]);
         assert_eq!(suggest(&known(), "math/a")[0].about, "Adds.");
     }
 }

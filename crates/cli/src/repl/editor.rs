@@ -1,14 +1,16 @@
-//! The prompt: line editing, history, completion and colours, on a thread of its own.
+//! The prompt: line editing, history, completion and colours, on its own thread.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use reedline::{
-    Color, ColumnarMenu, DefaultHinter, Emacs, ExternalPrinter, FileBackedHistory, KeyCode, KeyModifiers,
-    MenuBuilder, Prompt, PromptEditMode, PromptHistorySearch, Reedline, ReedlineEvent, ReedlineMenu, Signal,
-    ValidationResult, Validator, default_emacs_keybindings,
+    Color, ColumnarMenu, DefaultHinter, EditMode, Emacs, ExternalPrinter, FileBackedHistory, KeyCode,
+    KeyModifiers, MenuBuilder, Prompt, PromptEditMode, PromptHistorySearch, Reedline, ReedlineEvent,
+    ReedlineMenu, ReedlineRawEvent, Signal, ValidationResult, Validator, default_emacs_keybindings,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -17,7 +19,7 @@ use super::entry;
 use super::highlight::Highlight;
 use super::screen::Screen;
 
-/// A text that was typed. The prompt comes back when this is dropped.
+/// A text that was typed. The prompt returns when this is dropped.
 pub(crate) struct Typed {
     pub(crate) text: String,
     _done: oneshot::Sender<()>,
@@ -39,7 +41,7 @@ pub(crate) struct Editor {
 }
 
 impl Editor {
-    /// Begins to prompt. What is typed comes one by one; the end is Ctrl-D.
+    /// Starts the prompt. Returns a channel with the texts that are typed, which ends at Ctrl-D.
     pub(crate) fn start(self) -> std::io::Result<(mpsc::Receiver<Typed>, JoinHandle<()>)> {
         let (sender, receiver) = mpsc::channel(1);
         let thread =
@@ -49,14 +51,23 @@ impl Editor {
 
     fn run(self, typed: &mpsc::Sender<Typed>) {
         let (screen, name) = (self.screen.clone(), self.name.clone());
-        let mut editor = self.reedline();
+        let is_found = Arc::new(AtomicBool::new(false));
+        let mut editor = self.reedline(&is_found);
+        let prompt = Name { name: &name, has_colours: screen.has_colours() };
         loop {
             screen.prompting(true);
-            let signal = editor.read_line(&Name { name: &name, has_colours: screen.has_colours() });
+            let mut signal = editor.read_line(&prompt);
+            if let Ok(Signal::ExternalBreak(_)) = signal {
+                // The search has put the line it found into the prompt; this runs it.
+                editor = editor.with_immediately_accept(true);
+                signal = editor.read_line(&prompt);
+                editor = editor.with_immediately_accept(false);
+            }
+            is_found.store(false, Ordering::Relaxed);
             screen.prompting(false);
             match signal {
                 Ok(Signal::Success(text)) => {
-                    // What is kept is what was typed last, should this program be killed.
+                    // So that the history is complete if this program is killed.
                     let _ = editor.sync_history();
                     let (done, is_done) = oneshot::channel();
                     if typed.blocking_send(Typed { text, _done: done }).is_err() {
@@ -68,14 +79,14 @@ impl Editor {
                         break;
                     }
                 }
-                // It empties the line.
+                // It clears the line.
                 Ok(Signal::CtrlC) => {}
                 _ => break,
             }
         }
     }
 
-    fn reedline(self) -> Reedline {
+    fn reedline(self, is_found: &Arc<AtomicBool>) -> Reedline {
         let mut keys = default_emacs_keybindings();
         let complete = vec![ReedlineEvent::Menu(MENU.to_owned()), ReedlineEvent::MenuNext];
         keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, ReedlineEvent::UntilFound(complete));
@@ -99,16 +110,48 @@ impl Editor {
             .with_quick_completions(true)
             .with_partial_completions(true)
             .with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)))
-            .with_edit_mode(Box::new(Emacs::new(keys)))
+            .with_edit_mode(Box::new(Keys {
+                keys: Emacs::new(keys),
+                is_searching: false,
+                is_found: Arc::clone(is_found),
+            }))
+            .with_break_signal(Arc::clone(is_found))
             .with_highlighter(Box::new(Highlight::new(self.known, has_colours)))
             .with_hinter(Box::new(DefaultHinter::default().with_style(hint)))
             .with_validator(Box::new(Brackets))
-            // Without colours what is chosen is reversed. Told to use nothing at all, the menu writes it in capitals, and names are
-            // others then.
+            // Without colours the selection is reversed. Without this, the menu would write it in capitals, which changes names.
             .with_ansi_colors(true)
             .with_external_printer(self.printer)
             .with_poll_interval(LATENCY)
             .use_bracketed_paste(true)
+    }
+}
+
+/// The keys of Emacs, except that Enter runs the line that a search has found, as in a shell. By itself the editor only puts
+/// it into the prompt.
+struct Keys {
+    keys: Emacs,
+    is_searching: bool,
+    /// Interrupts the editor once it has taken the line over.
+    is_found: Arc<AtomicBool>,
+}
+
+impl EditMode for Keys {
+    fn parse_event(&mut self, event: ReedlineRawEvent) -> ReedlineEvent {
+        let event = self.keys.parse_event(event);
+        match event {
+            ReedlineEvent::SearchHistory => self.is_searching = true,
+            ReedlineEvent::Enter => {
+                self.is_found.store(std::mem::take(&mut self.is_searching), Ordering::Relaxed);
+            }
+            ReedlineEvent::Esc | ReedlineEvent::CtrlC | ReedlineEvent::CtrlD => self.is_searching = false,
+            _ => {}
+        }
+        event
+    }
+
+    fn edit_mode(&self) -> PromptEditMode {
+        self.keys.edit_mode()
     }
 }
 
@@ -124,7 +167,7 @@ impl Validator for Brackets {
     }
 }
 
-/// A prompt that names the far side.
+/// A prompt that names the server.
 struct Name<'a> {
     name: &'a str,
     has_colours: bool,

@@ -4,54 +4,74 @@ use switchboard::Call;
 
 use crate::batch::input::{self, Entry};
 use crate::failure::Failure;
+use crate::suggest::did_you_mean;
 use crate::{params, words};
 
-/// What a person wants.
+/// What was typed.
 #[derive(Debug)]
-pub(crate) enum Wish {
+pub(crate) enum Action {
     /// Nothing.
     Nothing,
-    /// To call a method, or to send a notification.
-    Call(Call),
-    /// To send these as one message.
+    /// Calls a method, or sends a notification; with the words of its parameters.
+    Call(Call, Vec<String>),
+    /// Sends these as one message.
     Batch(Vec<Entry>),
-    /// To send a text as it is.
+    /// Sends a text unchanged.
     Raw(String),
-    /// To see which methods there are.
+    /// Lists the methods.
     Methods,
-    /// To see what a method takes and gives.
+    /// Shows the parameters and the result of a method.
     Describe(String),
-    /// To end a stream, or all of them.
+    /// Stops a stream, or all of them.
     Stop(Option<usize>),
-    /// To see how long calls take, or not any more.
+    /// Turns the timing of calls on or off.
     Timing,
-    /// To see what can be done here.
+    /// Shows the help.
     Help,
-    /// To leave.
+    /// Leaves.
     Quit,
 }
 
-/// The commands, each with what it does.
-pub(crate) const COMMANDS: [(&str, &str); 7] = [
-    (".help", "what can be done here"),
-    (".methods", "the methods that the far side describes"),
-    (".describe", "METHOD: what it takes and gives"),
-    (".raw", "TEXT: send a text as it is, over a connection of its own"),
-    (".stop", "[NUMBER]: end a stream, or all of them"),
-    (".timing", "show how long calls take, or stop that"),
-    (".quit", "leave; Ctrl-D does so too"),
+/// A command of the prompt.
+pub(crate) struct Command {
+    pub(crate) name: &'static str,
+    /// What follows the name; empty if nothing does.
+    argument: &'static str,
+    pub(crate) about: &'static str,
+}
+
+impl Command {
+    const fn new(name: &'static str, argument: &'static str, about: &'static str) -> Command {
+        Command { name, argument, about }
+    }
+
+    /// How it is written.
+    pub(crate) fn usage(&self) -> String {
+        format!("{} {}", self.name, self.argument).trim_end().to_owned()
+    }
+}
+
+/// All commands.
+pub(crate) const COMMANDS: [Command; 7] = [
+    Command::new(".help", "", "show this help"),
+    Command::new(".methods", "", "list the methods of the server"),
+    Command::new(".describe", "METHOD", "show the parameters and the result of a method"),
+    Command::new(".raw", "TEXT", "send text unchanged, over a separate connection"),
+    Command::new(".stop", "[NUMBER]", "stop a stream, or all streams"),
+    Command::new(".timing", "", "turn the timing of calls on or off"),
+    Command::new(".quit", "", "quit; Ctrl-D does the same"),
 ];
 
 /// Understands what was typed.
-pub(crate) fn parse(text: &str) -> Result<Wish, Failure> {
+pub(crate) fn parse(text: &str) -> Result<Action, Failure> {
     let text = text.trim();
     match text.chars().next() {
-        None | Some('#') => Ok(Wish::Nothing),
+        None | Some('#') => Ok(Action::Nothing),
         Some('.') => command(text),
-        Some('[') => input::parse(text).map(Wish::Batch),
+        Some('[') => input::parse(text).map(Action::Batch),
         Some('{') => {
             let request = input::parse(text)?.into_iter().next();
-            Ok(request.map_or(Wish::Nothing, |entry| Wish::Call(entry.call)))
+            Ok(request.map_or(Action::Nothing, |entry| Action::Call(entry.call, Vec::new())))
         }
         Some('!') => call(&text[1..], Call::notification),
         Some(_) => call(text, Call::new),
@@ -80,33 +100,37 @@ pub(crate) fn is_complete(text: &str) -> bool {
     depth == 0
 }
 
-fn call(text: &str, make: fn(String, Option<switchboard::Json>) -> Call) -> Result<Wish, Failure> {
+fn call(text: &str, make: fn(String, Option<switchboard::Json>) -> Call) -> Result<Action, Failure> {
     let words = words::split(text)?;
     let Some((method, params)) = words.split_first() else {
-        return Err(Failure::usage("there is no method").advise("write it as `! logEvent message=hello`"));
+        return Err(Failure::usage("the method is missing").advise("write it as `! logEvent message=hello`"));
     };
-    Ok(Wish::Call(make(method.clone(), params::of_words(params)?)))
+    Ok(Action::Call(make(method.clone(), params::of_words(params)?), params.to_vec()))
 }
 
-fn command(text: &str) -> Result<Wish, Failure> {
+fn command(text: &str) -> Result<Action, Failure> {
     let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let rest = rest.trim();
     match (name, rest) {
-        (".help", "") => Ok(Wish::Help),
-        (".methods", "") => Ok(Wish::Methods),
-        (".describe", method) if !method.is_empty() => Ok(Wish::Describe(method.to_owned())),
-        (".raw", text) if !text.is_empty() => Ok(Wish::Raw(text.to_owned())),
-        (".stop", "") => Ok(Wish::Stop(None)),
+        (".help", "") => Ok(Action::Help),
+        (".methods", "") => Ok(Action::Methods),
+        (".describe", method) if !method.is_empty() => Ok(Action::Describe(method.to_owned())),
+        (".raw", text) if !text.is_empty() => Ok(Action::Raw(text.to_owned())),
+        (".stop", "") => Ok(Action::Stop(None)),
         (".stop", number) => {
-            let number = number.parse().map_err(|_| Failure::usage(format!("{number:?} is no number")))?;
-            Ok(Wish::Stop(Some(number)))
+            let number = number.parse().map_err(|_| Failure::usage(format!("{number:?} is not a number")))?;
+            Ok(Action::Stop(Some(number)))
         }
-        (".timing", "") => Ok(Wish::Timing),
-        (".quit" | ".exit", "") => Ok(Wish::Quit),
-        _ => match COMMANDS.iter().find(|(known, _)| *known == name) {
-            Some((known, what)) => Err(Failure::usage(format!("this is not how `{known}` is written"))
-                .advise(format!("{known} {what}"))),
-            None => Err(Failure::usage(format!("there is no command {name}")).advise("see `.help`")),
+        (".timing", "") => Ok(Action::Timing),
+        (".quit" | ".exit", "") => Ok(Action::Quit),
+        _ => match COMMANDS.iter().find(|known| known.name == name) {
+            Some(known) => Err(Failure::usage(format!("wrong arguments for `{name}`"))
+                .advise(format!("write it as `{}`", known.usage()))),
+            None => {
+                let failure = Failure::usage(format!("unknown command `{name}`"));
+                let names = COMMANDS.iter().map(|known| known.name);
+                Err(failure.advise(did_you_mean(name, names).unwrap_or_else(|| "see `.help`".to_owned())))
+            }
         },
     }
 }
@@ -117,7 +141,7 @@ mod tests {
 
     fn shown(text: &str) -> String {
         match parse(text) {
-            Ok(Wish::Call(call)) => {
+            Ok(Action::Call(call, _)) => {
                 let mark = if call.is_notification() { "! " } else { "" };
                 format!(
                     "{mark}{} {}",
@@ -125,7 +149,7 @@ mod tests {
                     call.params.map_or("-".to_owned(), |json| json.to_string())
                 )
             }
-            Ok(Wish::Batch(entries)) => format!("batch of {}", entries.len()),
+            Ok(Action::Batch(entries)) => format!("batch of {}", entries.len()),
             Ok(other) => format!("{other:?}"),
             Err(Failure::Trouble(trouble)) => format!("wrong: {}", trouble.what),
             Err(other) => format!("{other:?}"),
@@ -151,9 +175,9 @@ mod tests {
         check(".stop", "Stop(None)");
         check(".stop 3", "Stop(Some(3))");
         check(".quit", "Quit");
-        check("!", "wrong: there is no method");
-        check(".describe", "wrong: this is not how `.describe` is written");
-        check(".dance", "wrong: there is no command .dance");
+        check("!", "wrong: the method is missing");
+        check(".describe", "wrong: wrong arguments for `.describe`");
+        check(".dance", "wrong: unknown command `.dance`");
     }
 
     #[test]

@@ -1,8 +1,7 @@
-//! `switchboard repl`: a prompt to talk to a far side.
+//! `switchboard repl`: a prompt to talk to a server.
 //!
-//! [`entry`] understands what is typed, [`talk`] does it, [`voice`] tells what comes of it. At a terminal the [`editor`] reads
-//! lines, with [`completion`] and [`highlight`], and the [`screen`] shows what comes meanwhile above the prompt.
-//! Otherwise stdin is a script.
+//! [`entry`] parses what is typed, [`talk`] does it, [`voice`] shows the outcome. At a terminal the [`editor`] reads lines, with
+//! [`completion`] and [`highlight`], and the [`screen`] shows notifications above the prompt. Otherwise stdin is a script.
 
 mod completion;
 mod editor;
@@ -21,22 +20,22 @@ use std::time::Duration;
 use clap::Args;
 use switchboard::CallError;
 use switchboard::carrier::Url;
-use switchboard::reconnect::{self, Backoff, ReconnectingPeer, State, Watch};
+use switchboard::reconnect::{self, ConnectionState, ReconnectingPeer, Watch};
 
 use self::completion::Known;
 use self::editor::Editor;
-use self::entry::Wish;
+use self::entry::Action;
 pub(crate) use self::screen::Screen;
 use self::talk::Talk;
 use self::voice::Voice;
 use crate::discovery;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
-use crate::layout::visible;
 use crate::output;
 use crate::session::{Line, Session};
 use crate::target::Target;
 use crate::text;
+use crate::visible::visible;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,12 +44,14 @@ Examples:
   printf 'math/add a=2 b=3\\nsum 1 2 3\\n' | switchboard repl http://127.0.0.1:8000";
 
 const LONG: &str = "\
-`math/add a=2 b=3` calls, `! logEvent message=hi` notifies, `[…]` is a batch, and `.help` says what else there is. \
-Tab completes what the far side describes by `rpc.discover`. What it sends by itself is shown above the prompt. When \
-the connection breaks, it reconnects. Where stdin is no terminal its lines are done one after the other: results go to \
-stdout, one a line, errors to stderr, and the exit code is that of the first error.";
+At the prompt, `math/add a=2 b=3` calls a method, `! logEvent message=hi` sends a notification, `[…]` sends a batch, and \
+`.help` lists the commands. Tab completes methods and parameters that the server describes with `rpc.discover`. Notifications \
+from the server are shown above the prompt. If the connection breaks, the client reconnects.
 
-/// Calls methods from a prompt, with completion and history, and shows what the far side sends.
+If stdin is not a terminal, its lines run as a script: results go to stdout, one per line, and errors to stderr. The exit code \
+is that of the first error.";
+
+/// Opens an interactive prompt, with completion and history, to call methods and see notifications.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES,
@@ -59,7 +60,7 @@ stdout, one a line, errors to stderr, and the exit code is that of the first err
 pub(crate) struct Repl {
     #[command(flatten)]
     target: Target,
-    /// Do not keep what is typed for the next time.
+    /// Do not save the history.
     #[arg(long)]
     no_history: bool,
 }
@@ -76,15 +77,16 @@ impl Repl {
         })
     }
 
-    /// Talks to a person.
+    /// Runs the prompt.
     async fn converse(&self, session: &Session<'_>) -> Result<(), Failure> {
         // From now on a signal ends nothing by itself.
         let cannot = |error| Failure::new(Exit::Usage, format!("cannot start the prompt: {error}"));
         drop(interrupt().map_err(cannot)?);
         let (screen, printer) = Screen::new();
         let voice = Voice::Screen(screen.clone());
-        // What others tell meanwhile, the wire for instance, must not run into the line that is typed.
-        output::note_elsewhere(screen.clone());
+        // Notes of others, such as the wire that `-v` shows, must not run into the line that is typed.
+        let notes = screen.clone();
+        output::note_elsewhere(move |text| notes.say(text.trim_end_matches('\n')));
         let (line, client) = self.open(session, &voice).await?;
         let known = self.discover(&line, &voice).await?;
         let announcer = client.map(|client| {
@@ -102,9 +104,9 @@ impl Repl {
         let mut talk = Talk::new(session, line, known, voice.clone());
         while let Some(line) = typed.recv().await {
             match entry::parse(&line.text) {
-                // Before this line is given back, so that there is no other prompt.
-                Ok(Wish::Quit) => typed.close(),
-                Ok(wish) => answer(&mut talk, wish, &voice).await,
+                // Before this line is dropped, which would show another prompt.
+                Ok(Action::Quit) => typed.close(),
+                Ok(action) => answer(&mut talk, action, &voice).await,
                 Err(failure) => voice.failure(&failure),
             }
         }
@@ -115,21 +117,21 @@ impl Repl {
         Ok(())
     }
 
-    /// Does what a script says.
+    /// Runs a script.
     async fn follow(&self, session: &Session<'_>) -> Result<(), Failure> {
         let voice = Voice::Pipe(self.target.format);
         let (line, _client) = self.open(session, &voice).await?;
         let mut talk = Talk::new(session, line, Known::default(), voice.clone());
         let mut failures = Vec::new();
         let mut script = Script { lines: std::io::stdin().lock().lines(), read: 0 };
-        // Whoever has it tried again waits for it.
+        // With `--retry` the calls wait for the server.
         if self.target.is_http() && self.target.backoff().is_none() {
             session.reach().await?;
         }
         while let Some((number, text)) = script.next()? {
             let done = match entry::parse(&text) {
-                Ok(Wish::Quit) => break,
-                Ok(wish) => talk.grant(wish).await,
+                Ok(Action::Quit) => break,
+                Ok(action) => talk.run(action).await,
                 Err(failure) => Err(failure),
             };
             if let Err(failure) = done {
@@ -145,7 +147,7 @@ impl Repl {
                 let count = failures.len();
                 Err(Failure::new(
                     *exit,
-                    format!("{count} of the script's lines failed: {}", numbers.join(", ")),
+                    format!("{count} lines of the script failed: {}", numbers.join(", ")),
                 ))
             }
         }
@@ -163,35 +165,33 @@ impl Repl {
         // The attempts at the start are limited; after the first connection it reconnects without end.
         let backoff = self.target.backoff().unwrap_or_default();
         let attempts = backoff.attempts.unwrap_or(1);
-        let options = reconnect::Options {
-            backoff: Backoff { attempts: None, initial_attempts: Some(attempts), ..backoff },
-            connect_time: self.target.timeout,
-            connect_wait: self.target.timeout,
-            ..reconnect::Options::default()
-        };
+        let options = reconnect::ReconnectOptions::default()
+            .with_backoff(backoff.with_attempts(None).with_initial_attempts(Some(attempts)))
+            .with_connect_time(self.target.timeout)
+            .with_connect_wait(self.target.timeout);
         let client = session.reconnect(voice.listener(), options);
         let mut watch = client.watch();
-        loop {
-            match watch.state() {
-                State::Connected => return Ok((Line::new(client.peer(), self.target.timeout), Some(client))),
-                State::Waiting { reason, attempt, .. } => {
+        while let Some(state) = watch.next().await {
+            match state {
+                ConnectionState::Connected => {
+                    return Ok((Line::new(client.peer(), self.target.timeout), Some(client)));
+                }
+                ConnectionState::Waiting { reason, attempt, .. } => {
                     // Later ones are counted only if there was a connection, which broke at once.
                     let all = if attempt <= attempts { format!(" of {attempts}") } else { String::new() };
-                    voice.note(&format!("warning: {}; attempt {attempt}{all} follows", visible(&reason)));
+                    voice.note(&format!("warning: {}; retrying (attempt {attempt}{all})", visible(&reason)));
                 }
-                State::Closed(error) => return Err(self.target.explain(error)),
+                ConnectionState::Closed(error) => return Err(self.target.explain(error)),
                 _ => {}
             }
-            if watch.next().await.is_none() {
-                return Err(self.target.explain(CallError::Cancelled));
-            }
         }
+        Err(self.target.explain(CallError::Cancelled))
     }
 
-    /// Asks what the far side has, and greets.
+    /// Asks the server for its methods, and greets.
     async fn discover(&self, line: &Line, voice: &Voice) -> Result<Known, Failure> {
         let known = Known::default();
-        // Whoever has it tried again waits for it.
+        // With `--retry` the server may come up later.
         let is_patient = self.target.backoff().is_some();
         let time = if is_patient { self.target.timeout } else { discovery::BRIEFLY };
         let what = match learn(line, &known, time).await {
@@ -202,14 +202,14 @@ impl Repl {
             Err(error @ (CallError::Unreachable(_) | CallError::CannotConnect(_))) => {
                 return Err(self.target.explain(error));
             }
-            Err(_) => "it does not describe its methods, so there is nothing to complete".to_owned(),
+            Err(_) => "it does not describe its methods, so Tab completes nothing".to_owned(),
         };
         let url = visible(&self.target.url);
-        voice.note(&format!("Connected to {url}: {what}. `.help` says what can be done, Ctrl-D leaves."));
+        voice.note(&format!("Connected to {url}: {what}. Type `.help` for help, Ctrl-D to quit."));
         Ok(known)
     }
 
-    /// What the prompt begins with: where the far side is, in short.
+    /// The start of the prompt: the address of the server.
     fn name(&self) -> String {
         let name = match self.target.url.parse::<Url>() {
             Ok(url) => url.place().map_or_else(|| url.scheme().to_owned(), ToString::to_string),
@@ -223,18 +223,18 @@ impl Repl {
             return None;
         }
         history::file().unwrap_or_else(|error| {
-            voice.note(&format!("there is no place to keep the history: {error}"));
+            voice.note(&format!("the history is not saved: {error}"));
             None
         })
     }
 }
 
-/// Does what is wished for, unless Ctrl-C comes first.
-async fn answer(talk: &mut Talk<'_>, wish: Wish, voice: &Voice) {
+/// Does what was typed, unless Ctrl-C comes first.
+async fn answer(talk: &mut Talk<'_>, action: Action, voice: &Voice) {
     // It listens before anything is sent.
     let Ok(interrupt) = interrupt() else { return };
     tokio::select! {
-        outcome = talk.grant(wish) => {
+        outcome = talk.run(action) => {
             if let Err(failure) = outcome {
                 voice.failure(&failure);
             }
@@ -263,29 +263,29 @@ fn interrupt() -> std::io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// Asks what the far side has, and keeps it.
+/// Asks the server for its methods, and keeps them.
 async fn learn(line: &Line, known: &Known, time: Duration) -> Result<(), CallError> {
     let found = discovery::within(line, time).await?;
     *known.write().unwrap_or_else(PoisonError::into_inner) = found;
     Ok(())
 }
 
-/// Tells when the connection breaks and when it is back. What the far side has may be something else then.
+/// Reports when the connection breaks and when it is back. The methods of the server may have changed by then.
 async fn tell_states(mut watch: Watch, line: Line, voice: Voice, known: Known) {
     let mut is_broken = false;
     while let Some(state) = watch.next().await {
         match state {
-            State::Waiting { reason, .. } if !is_broken => {
+            ConnectionState::Waiting { reason, .. } if !is_broken => {
                 is_broken = true;
                 voice.note(&format!("connection lost: {}; reconnecting", visible(&reason)));
             }
-            State::Connected if is_broken => {
+            ConnectionState::Connected if is_broken => {
                 is_broken = false;
                 voice.note("reconnected");
                 let _ = learn(&line, &known, discovery::BRIEFLY).await;
             }
-            State::Closed(error) => {
-                voice.note(&format!("the connection is gone: {}", visible(&error.to_string())));
+            ConnectionState::Closed(error) => {
+                voice.note(&format!("the connection is closed: {}", visible(&error.to_string())));
             }
             _ => {}
         }

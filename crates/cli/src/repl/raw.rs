@@ -1,4 +1,4 @@
-//! Sending a text as it is, whatever it is, over a connection of its own: to see what a server makes of it.
+//! Sends a text unchanged over a separate connection, to see how the server reacts.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use switchboard::{CallError, Direction, Json, Wire};
 use super::voice::Voice;
 use crate::check::wire::{Carrier, Endpoint, Line, Received, Request, http};
 use crate::failure::Failure;
-use crate::layout::visible;
 use crate::target::Target;
+use crate::visible::visible;
 
-/// The longest answer that is taken.
+/// The longest answer that is accepted.
 const LIMIT: usize = 16 << 20;
-/// How long an answer is waited for: a notification has none, and nobody knows here what the text is.
+/// How long to wait for an answer: the text may be a notification, which gets none.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Sends a text, and tells what comes back.
+/// Sends a text, and shows the answer.
 pub(crate) async fn send(target: &Target, voice: &Voice, text: &str) -> Result<(), Failure> {
     let endpoint = Endpoint::new(target.dial()?, target.headers()?, LIMIT);
     let show = |direction, text: &[u8]| {
@@ -43,7 +43,7 @@ pub(crate) async fn send(target: &Target, voice: &Voice, text: &str) -> Result<(
                     return tell(voice, &message);
                 }
                 Received::Closed(_) => {
-                    voice.note("the far side closed the connection without an answer");
+                    voice.note("the server closed the connection without an answer");
                     return Ok(());
                 }
                 Received::Pong => {}

@@ -1,4 +1,4 @@
-//! Where everything is shown: above the prompt while somebody types, at the cursor otherwise.
+//! The screen: text goes above the prompt while there is one, and to the cursor otherwise.
 
 use std::io::Write;
 use std::sync::mpsc::{SyncSender, TrySendError};
@@ -7,11 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anstream::ColorChoice;
 use reedline::ExternalPrinter;
 
+use crate::visible::harmless;
+
 /// The screen, shared by all who have something to say.
 #[derive(Clone)]
-pub(crate) struct Screen(Arc<Mutex<State>>);
+pub(crate) struct Screen(Arc<Mutex<ScreenState>>);
 
-struct State {
+struct ScreenState {
     /// Above the prompt.
     above: SyncSender<String>,
     is_prompting: bool,
@@ -30,7 +32,7 @@ impl Screen {
     pub(crate) fn new() -> (Screen, ExternalPrinter<String>) {
         let printer = ExternalPrinter::new(WAITING);
         let has_colours = anstream::AutoStream::choice(&std::io::stdout()) != ColorChoice::Never;
-        let state = State { above: printer.sender(), is_prompting: false, lost: 0, has_colours };
+        let state = ScreenState { above: printer.sender(), is_prompting: false, lost: 0, has_colours };
         (Screen(Arc::new(Mutex::new(state))), printer)
     }
 
@@ -42,10 +44,11 @@ impl Screen {
     /// Shows a text of whole lines.
     pub(crate) fn say(&self, text: &str) {
         self.locked(|state| {
+            let text = harmless(text);
             let shown = if state.has_colours {
-                text.to_owned()
+                text.into_owned()
             } else {
-                anstream::adapter::strip_str(text).to_string()
+                anstream::adapter::strip_str(&text).to_string()
             };
             if !state.is_prompting {
                 let mut stdout = std::io::stdout().lock();
@@ -55,7 +58,7 @@ impl Screen {
                 return;
             }
             if state.lost > 0 {
-                let told = format!("({} messages came too fast to be shown)", state.lost);
+                let told = format!("({} messages arrived too fast to be shown)", state.lost);
                 state.lost = if state.above.try_send(told).is_ok() { 0 } else { state.lost };
             }
             if let Err(TrySendError::Full(_)) = state.above.try_send(cut(shown)) {
@@ -64,12 +67,12 @@ impl Screen {
         });
     }
 
-    /// Says that somebody types from now on, or not any more.
+    /// Marks the beginning or the end of typing.
     pub(crate) fn prompting(&self, is_prompting: bool) {
         self.locked(|state| state.is_prompting = is_prompting);
     }
 
-    fn locked<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+    fn locked<T>(&self, act: impl FnOnce(&mut ScreenState) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -82,7 +85,7 @@ fn cut(text: String) -> String {
     // Colours could be cut in their middle.
     let plain = anstream::adapter::strip_str(&text).to_string();
     let kept = &plain[..plain.floor_char_boundary(LONGEST)];
-    format!("{kept}… ({} bytes more are not shown)", plain.len() - kept.len())
+    format!("{kept}… ({} more bytes)", plain.len() - kept.len())
 }
 
 #[cfg(test)]
@@ -101,7 +104,7 @@ mod tests {
         screen.say("later");
         let rest: Vec<String> = std::iter::from_fn(|| printer.get_line()).collect();
         assert_eq!(rest.len(), WAITING);
-        assert_eq!(rest[WAITING - 2..], ["(3 messages came too fast to be shown)", "later"]);
+        assert_eq!(rest[WAITING - 2..], ["(3 messages arrived too fast to be shown)", "later"]);
     }
 
     #[test]
@@ -110,6 +113,6 @@ mod tests {
         screen.prompting(true);
         screen.say(&"é".repeat(LONGEST));
         let shown = printer.get_line().unwrap();
-        assert_eq!(shown, format!("{}… ({LONGEST} bytes more are not shown)", "é".repeat(LONGEST / 2)));
+        assert_eq!(shown, format!("{}… ({LONGEST} more bytes)", "é".repeat(LONGEST / 2)));
     }
 }

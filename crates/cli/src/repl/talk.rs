@@ -1,4 +1,4 @@
-//! What is done for what is typed.
+//! Does what is typed.
 
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
@@ -7,9 +7,10 @@ use futures_util::StreamExt;
 use switchboard::{Call, CallError, Items, Json, Outcome, Remote, StreamWanted};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use unicode_width::UnicodeWidthStr;
 
 use super::completion::Known;
-use super::entry::{COMMANDS, Wish};
+use super::entry::{Action, COMMANDS};
 use super::raw;
 use super::voice::Voice;
 use crate::allowance::Allowance;
@@ -20,20 +21,24 @@ use crate::discovery::BRIEFLY;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::session::{Line, Session};
+use crate::suggest::{Asked, did_you_mean};
 use crate::{call_options, discover, table};
 
-const HELP: &str = "\
-  math/add a=2 b=3          call a method, with parameters by name
-  math/add [2, 3]           or by position; JSON may go over several lines
-  ! logEvent message=hi     send a notification, which has no answer
-  [{\"method\": …}, …]        send requests as one batch
-";
+/// What can be typed besides commands.
+const LINES: [(&str, &str); 4] = [
+    ("math/add a=2 b=3", "call a method with named parameters"),
+    ("math/add [2, 3]", "call it with positional parameters; JSON can span several lines"),
+    ("! logEvent message=hi", "send a notification, which gets no answer"),
+    ("[{\"method\": …}, …]", "send a batch of requests"),
+];
+const KEYS: [(&str, &str); 3] = [
+    ("Tab", "complete methods and parameters"),
+    ("Ctrl-C", "cancel the call in progress, or clear the line"),
+    ("Ctrl-R", "search the history; Enter runs the line that was found"),
+];
+const VALUES: &str = "Values are parsed as JSON if possible; otherwise they are strings.";
 
-const KEYS: &str = "\
-Tab completes methods and parameters. Ctrl-C cancels the call under way, or empties the line. Ctrl-R searches what was
-typed before. A value is JSON if it can be, a string otherwise.";
-
-/// A conversation with a far side.
+/// A conversation with a server.
 pub(crate) struct Talk<'a> {
     session: &'a Session<'a>,
     line: Line,
@@ -50,37 +55,34 @@ impl<'a> Talk<'a> {
         Talk { session, line, known, voice, is_timing: false, streams: BTreeMap::new(), last_stream: 0 }
     }
 
-    /// Does what is wished for. Dropping the future cancels it.
-    pub(crate) async fn grant(&mut self, wish: Wish) -> Result<(), Failure> {
-        match wish {
-            Wish::Nothing | Wish::Quit => Ok(()),
-            Wish::Call(call) => self.timed(async |this| this.call(call).await).await,
-            Wish::Batch(entries) => self.timed(async |this| this.batch(entries).await).await,
-            Wish::Raw(text) => {
+    /// Does what was typed. Dropping the future cancels it.
+    pub(crate) async fn run(&mut self, action: Action) -> Result<(), Failure> {
+        match action {
+            Action::Nothing | Action::Quit => Ok(()),
+            Action::Call(call, words) => self.timed(async |this| this.call(call, &words).await).await,
+            Action::Batch(entries) => self.timed(async |this| this.batch(entries).await).await,
+            Action::Raw(text) => {
                 self.timed(async |this| raw::send(this.session.target, &this.voice, &text).await).await
             }
-            Wish::Methods => {
+            Action::Methods => {
                 self.learn_first().await;
                 self.methods()
             }
-            Wish::Describe(name) => {
+            Action::Describe(name) => {
                 self.learn_first().await;
                 self.describe(&name)
             }
-            Wish::Stop(number) => self.stop(number).await,
-            Wish::Timing => {
+            Action::Stop(number) => self.stop(number).await,
+            Action::Timing => {
                 self.is_timing = !self.is_timing;
                 self.voice.note(if self.is_timing { "timing is on" } else { "timing is off" });
                 Ok(())
             }
-            Wish::Help => {
-                let commands = COMMANDS.map(|(name, what)| format!("  {name:<12}{what}\n")).concat();
-                self.voice.page(&format!("{HELP}\n{commands}\n{KEYS}"))
-            }
+            Action::Help => self.voice.page(&help(table::terminal_width())),
         }
     }
 
-    /// Does something, and tells how long it took if that is wished for.
+    /// Does something, and shows how long it took if timing is on.
     async fn timed(
         &mut self,
         act: impl AsyncFnOnce(&mut Self) -> Result<(), Failure>,
@@ -93,7 +95,7 @@ impl<'a> Talk<'a> {
         outcome
     }
 
-    async fn call(&mut self, mut call: Call) -> Result<(), Failure> {
+    async fn call(&mut self, mut call: Call, words: &[String]) -> Result<(), Failure> {
         let (method, is_notification) = (call.method.clone(), call.is_notification());
         if !self.session.target.v1 {
             call.cx.insert(StreamWanted);
@@ -109,10 +111,11 @@ impl<'a> Talk<'a> {
             Ok(Outcome::Error(error)) => error.into(),
             Err(error) => error,
         };
-        Err(self.session.explain(&self.line, method.as_str(), error, "`.methods`").await)
+        let asked = Asked { method: method.as_str(), words, listing: "`.methods`" };
+        Err(self.session.explain(&self.line, asked, error).await)
     }
 
-    /// Whether the far side understands members of requests that it takes to say more, and is not told already.
+    /// Whether the server understands the extensions of Switchboard, and does not get them anyway.
     fn is_understood(&self) -> bool {
         let target = self.session.target;
         let is_ours = self.known.read().unwrap_or_else(PoisonError::into_inner).is_ours;
@@ -143,7 +146,7 @@ impl<'a> Talk<'a> {
         }
         self.voice.result(&outcome::list(&outcomes))?;
         match outcome::verdict(&outcomes, target) {
-            // A person has seen it.
+            // A person has seen it in the list.
             Err(failure) if failure.exit() == Exit::Rejected && self.voice.is_for_people() => Ok(()),
             verdict => verdict,
         }
@@ -160,10 +163,10 @@ impl Talk<'_> {
         if let Voice::Pipe(_) = voice {
             return show(&voice, number, items).await;
         }
-        voice.note(&format!("stream #{number} is open; `.stop {number}` ends it"));
+        voice.note(&format!("stream #{number} is open; `.stop {number}` stops it"));
         let task = tokio::spawn(async move {
             match show(&voice, number, items).await {
-                Ok(()) => voice.note(&format!("stream #{number} has ended")),
+                Ok(()) => voice.note(&format!("stream #{number} ended")),
                 Err(failure) => voice.failure(&failure.at(format!("stream #{number}"))),
             }
         });
@@ -178,20 +181,38 @@ impl Talk<'_> {
             self.streams.keys().copied().filter(|key| number.is_none_or(|number| number == *key)).collect();
         if chosen.is_empty() {
             return Err(Failure::usage(match number {
-                Some(number) => format!("there is no open stream #{number}"),
-                None => "there is no open stream".to_owned(),
+                Some(number) => format!("stream #{number} is not open"),
+                None => "no stream is open".to_owned(),
             }));
         }
         for number in chosen {
             if let Some(mut stream) = self.streams.remove(&number) {
                 stream.0.abort();
-                // What it was about to show comes before the word that it has ended.
+                // Its last item is shown before the note that it stopped.
                 let _ = (&mut stream.0).await;
-                self.voice.note(&format!("stream #{number} was ended"));
+                self.voice.note(&format!("stream #{number} stopped"));
             }
         }
         Ok(())
     }
+}
+
+/// The help, on a terminal of this width.
+fn help(width: usize) -> String {
+    let commands: Vec<(String, &str)> =
+        COMMANDS.iter().map(|command| (command.usage(), command.about)).collect();
+    let commands: Vec<(&str, &str)> =
+        commands.iter().map(|(usage, about)| (usage.as_str(), *about)).collect();
+    let parts = [&LINES[..], &commands, &KEYS];
+    let left = parts.iter().copied().flatten().map(|(what, _)| what.width()).max().unwrap_or(0);
+    let indent = left + 4;
+    let row = |(what, about): &(&str, &str)| {
+        let about =
+            table::wrap(about, width.saturating_sub(indent).max(20)).join(&format!("\n{:indent$}", ""));
+        format!("  {what}{:pad$}{about}\n", "", pad = indent - 2 - what.width())
+    };
+    let parts: Vec<String> = parts.iter().map(|rows| rows.iter().map(row).collect()).collect();
+    format!("{}\n{}", parts.join("\n"), table::wrap(VALUES, width).join("\n"))
 }
 
 /// A stream that is shown. Dropping it ends it.
@@ -215,7 +236,7 @@ async fn show(voice: &Voice, number: usize, mut items: Items) -> Result<(), Fail
     Ok(())
 }
 
-/// What the far side describes.
+/// What the server describes.
 impl Talk<'_> {
     /// Asks for what is not known yet.
     async fn learn_first(&self) {
@@ -247,13 +268,36 @@ impl Talk<'_> {
             }
             None if known.methods.is_empty() => Err(undescribed()),
             None => {
-                Err(Failure::usage(format!("the far side describes no method {name}"))
-                    .advise("see `.methods`"))
+                let names = known.methods.iter().map(|method| method.name.as_str());
+                let advice = did_you_mean(name, names).unwrap_or_else(|| "see `.methods`".to_owned());
+                Err(Failure::usage(format!("the server describes no method `{name}`")).advise(advice))
             }
         }
     }
 }
 
 fn undescribed() -> Failure {
-    Failure::usage("the far side does not describe its methods").advise("it has no `rpc.discover`")
+    Failure::usage("the server does not describe its methods: it has no `rpc.discover`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_has_two_aligned_columns() {
+        for width in [60, 80, 120] {
+            let help = help(width);
+            let explained = |about: &str| {
+                let word = about.split(' ').next().unwrap();
+                let row = help.lines().find(|row| row.contains(&format!("  {word} "))).unwrap();
+                row[..row.rfind(&format!("  {word} ")).unwrap()].width() + 2
+            };
+            let about = LINES.iter().chain(&KEYS).map(|(_, about)| *about);
+            let columns: Vec<usize> =
+                about.chain(COMMANDS.iter().map(|command| command.about)).map(explained).collect();
+            assert!(columns.iter().all(|column| *column == columns[0]), "{columns:?}\n{help}");
+            assert!(help.lines().all(|line| line.width() <= width), "{help}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! `switchboard watch`: shows the items of a stream and what the far side pushes, through every connection to come.
+//! `switchboard watch`: shows the items of a stream and the notifications of the server, and reconnects.
 
 mod pushes;
 mod stage;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
 use clap::Args;
-use switchboard::reconnect::{self, Backoff, State};
+use switchboard::reconnect::{self, Backoff, ConnectionState};
 use switchboard::{
     Call, CallError, ErrorObject, Json, Outcome, Peer, Reply, Service, StreamWanted, Subscription,
 };
@@ -16,9 +16,11 @@ use tokio::time::Instant;
 use self::pushes::Waiting;
 use self::stage::{News, Seen, Shown, Stage};
 use crate::failure::Failure;
-use crate::layout::{Layout, visible};
+use crate::layout::Layout;
 use crate::session::{Line, Session};
+use crate::suggest::Asked;
 use crate::target::Target;
+use crate::visible::visible;
 use crate::{call_options, discovery, exit, output, params, units};
 
 const EXAMPLES: &str = "\
@@ -26,19 +28,19 @@ Examples:
   switchboard watch ws://127.0.0.1:8000 ticks                     # until Ctrl-C
   switchboard watch http://127.0.0.1:8000 ticks count=3
   switchboard watch ws://127.0.0.1:8000 ticks --count 5
-  switchboard watch ws://127.0.0.1:8000 watch --notifications      # what the server pushes
-  switchboard watch ws://127.0.0.1:8000 --notifications            # without calling anything
+  switchboard watch ws://127.0.0.1:8000 watch --notifications      # notifications too
+  switchboard watch ws://127.0.0.1:8000 --notifications            # without a call
   switchboard watch ws://node:8546 eth_subscribe '[\"newHeads\"]'
   switchboard watch ws://node:9944 subscribeHeads --item newHead --unsubscribe unsubscribeHeads";
 
 const LONG: &str = "\
-The items of the stream are printed as they come, one JSON text a line in a pipe. With `--notifications` all that the far \
-side sends by itself is printed as well, as objects with `method` and `params`.
+The items of the stream are printed as they arrive, in a pipe as one JSON text per line. With `--notifications`, the \
+notifications from the server are printed too, as objects with `method` and `params`.
 
-When the connection breaks, it reconnects with growing delays and calls the method again. What may have been missed is \
-reported on stderr as a gap. Ctrl-C ends the stream on the server, too.";
+If the connection breaks, the client reconnects with growing delays and calls the method again. A gap is reported on stderr if \
+items may have been missed. Ctrl-C stops the stream on the server too, and ends with exit code 0.";
 
-/// Shows the items of a stream or a subscription as they arrive, and reconnects when the connection breaks.
+/// Shows the items of a stream or a subscription as they arrive, and reconnects if the connection breaks.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES,
@@ -47,22 +49,22 @@ reported on stderr as a gap. Ctrl-C ends the stream on the server, too.";
 pub(crate) struct Watch {
     #[command(flatten)]
     target: Target,
-    /// The method that answers with a stream, or opens a subscription.
+    /// Method that returns a stream, or opens a subscription.
     #[arg(required_unless_present = "notifications")]
     method: Option<String>,
-    /// The parameters, written as for `switchboard call`.
+    /// Parameters, as for `switchboard call`.
     #[arg(allow_negative_numbers = true)]
     params: Vec<String>,
-    /// End after so many items and notifications.
+    /// Stop after this many items and notifications.
     #[arg(long, value_name = "COUNT", value_parser = units::count)]
     count: Option<usize>,
-    /// Show all notifications of the far side.
+    /// Show all notifications from the server.
     #[arg(long)]
     notifications: bool,
-    /// The notification that carries the items of the subscription, where the far side does not say so itself.
+    /// Name of the notification that carries the items of the subscription, if the server does not announce it.
     #[arg(long, value_name = "NAME", requires = "unsubscribe")]
     item: Option<String>,
-    /// The method that ends the subscription.
+    /// Method that ends the subscription.
     #[arg(long, value_name = "NAME", requires = "item")]
     unsubscribe: Option<String>,
 }
@@ -71,7 +73,13 @@ impl Watch {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let params = params::read(&self.params)?;
-        self.target.run(async |session| self.watch(session, params).await)
+        self.target.run_watching(async |session, interrupt| {
+            tokio::select! {
+                outcome = self.watch(session, params) => outcome,
+                // This is how it is meant to end.
+                _ = interrupt => Ok(()),
+            }
+        })
     }
 
     async fn watch(&self, session: &Session<'_>, params: Option<Json>) -> Result<(), Failure> {
@@ -92,7 +100,7 @@ impl Watch {
         };
         loop {
             let seen = tokio::select! {
-                // What was pushed before a reply is shown before it.
+                // Notifications are shown before the reply that they preceded.
                 biased;
                 Some(push) = pushed.next() => Seen::Item(Shown::Push(push)),
                 state = states.next() => Seen::State(state),
@@ -113,7 +121,7 @@ impl Watch {
                     left -= 1;
                     if let lost @ 1.. = pushed.lost() {
                         output::note(&format!(
-                            "warning: {lost} notifications were lost; they came too fast\n"
+                            "warning: {lost} notifications were lost; they arrived too fast\n"
                         ));
                     }
                     if !self.show(&item)? || left == 0 {
@@ -140,7 +148,7 @@ impl Watch {
                     let is_new = news.tell(state).map_err(|error| self.target.explain(error))?;
                     // What was answered was answered over another connection.
                     if is_new && matches!(stage, Stage::Listening) && call.is_some() {
-                        output::note("warning: notifications may have been lost meanwhile\n");
+                        output::note("warning: notifications may have been lost in the meantime\n");
                         stage = self.begin(&peer, call.as_ref())?;
                     }
                 }
@@ -148,7 +156,7 @@ impl Watch {
         }
     }
 
-    /// Whether the far side has to say first that it understands the wish for a stream.
+    /// Whether the server has to say first that it understands the member `stream`.
     fn is_to_learn(&self, call: &Call) -> bool {
         let is_named = call.cx.get::<Arc<Subscription>>().is_some();
         !is_named && !self.target.v1 && !self.target.extensions && !self.target.is_http()
@@ -159,14 +167,14 @@ impl Watch {
         match call {
             Some(call) => Ok(Stage::Asking(Service::call(peer, call))),
             None if self.target.is_http() => {
-                Err(Failure::usage("over HTTP nothing comes but in answer to a call")
+                Err(Failure::usage("over HTTP, servers cannot send notifications without a call")
                     .advise(format!("name a method, or {}", self.watch_elsewhere())))
             }
             None => Ok(Stage::Listening),
         }
     }
 
-    /// Shows a plain result, after what was pushed before it; tells whether anything can follow.
+    /// Shows a plain result, after the notifications that came before it. Returns whether anything can follow.
     fn answered(&self, json: &Json, pushed: &mut Waiting, left: &mut usize) -> Result<bool, Failure> {
         while let Some(push) = pushed.next_now() {
             *left -= 1;
@@ -179,13 +187,13 @@ impl Watch {
         }
         if self.notifications && self.target.is_http() {
             output::note(&format!(
-                "warning: over HTTP nothing comes after the answer; {}\n",
+                "warning: over HTTP, no notifications arrive after the answer; {}\n",
                 self.watch_elsewhere()
             ));
         } else if !self.notifications && self.is_subscribing() {
             output::note(
-                "warning: this is one value and no stream; if it names a subscription, say by `--item` and `--unsubscribe` \
-                 what belongs to it, or see all that comes with `--notifications`\n",
+                "warning: the answer is one value, not a stream; if it is the identifier of a subscription, name its \
+                 notification and the method that ends it with `--item` and `--unsubscribe`, or see all with `--notifications`\n",
             );
         }
         Ok(self.notifications && !self.target.is_http())
@@ -196,27 +204,26 @@ impl Watch {
         self.method.as_deref().is_some_and(|method| method.to_lowercase().contains("subscri"))
     }
 
-    /// Why the method was not answered with a stream, and what would have been right.
+    /// Why the method did not return a stream, and what would have been right.
     async fn refused(&self, session: &Session<'_>, peer: &Peer, error: ErrorObject) -> Failure {
         let line = Line::new(peer.clone(), self.target.timeout);
         let method = self.method.as_deref().unwrap_or_default();
-        session.explain(&line, method, error.into(), &session.listing()).await
+        let asked = Asked { method, words: &self.params, listing: &session.listing() };
+        session.explain(&line, asked, error.into()).await
     }
 
-    /// When what is asked over this connection must be answered. Without one that is dialling's to say.
-    fn deadline(&self, state: &State) -> Option<Instant> {
-        (*state == State::Connected).then(|| Instant::now() + self.target.timeout)
+    /// When the call must be answered over this connection. While there is none, the time to connect counts.
+    fn deadline(&self, state: &ConnectionState) -> Option<Instant> {
+        (*state == ConnectionState::Connected).then(|| Instant::now() + self.target.timeout)
     }
 
     /// Without `--retry`, a server that was never there fails at once, and one that was there is waited for without end.
-    fn options(&self) -> reconnect::Options {
-        let endless = || Backoff { initial_attempts: Some(1), ..Backoff::default() };
-        reconnect::Options {
-            backoff: self.target.backoff().unwrap_or_else(endless),
-            connect_time: self.target.timeout,
-            connect_wait: units::LONGEST,
-            ..reconnect::Options::default()
-        }
+    fn options(&self) -> reconnect::ReconnectOptions {
+        let endless = || Backoff::default().with_initial_attempts(Some(1));
+        reconnect::ReconnectOptions::default()
+            .with_backoff(self.target.backoff().unwrap_or_else(endless))
+            .with_connect_time(self.target.timeout)
+            .with_connect_wait(units::LONGEST)
     }
 
     fn call(&self, params: Option<Json>) -> Option<Call> {
@@ -234,12 +241,15 @@ impl Watch {
         Some(call)
     }
 
-    /// Where more could come than over HTTP.
+    /// Where notifications can arrive at any time.
     fn watch_elsewhere(&self) -> String {
-        format!("watch `{}`, if it is served there", visible(&self.target.url.replacen("http", "ws", 1)))
+        format!(
+            "watch `{}` if the server supports WebSocket",
+            visible(&self.target.url.replacen("http", "ws", 1))
+        )
     }
 
-    /// Shows an item or a notification; tells whether anybody reads on.
+    /// Shows an item or a notification. Returns whether stdout is still read.
     fn show(&self, shown: &Shown) -> Result<bool, Failure> {
         const METHOD: Style = AnsiColor::Yellow.on_default();
         match shown {

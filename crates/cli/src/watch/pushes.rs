@@ -1,4 +1,4 @@
-//! What the far side sends by itself, while it waits to be shown.
+//! Notifications of the server that wait to be shown.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -8,12 +8,12 @@ use switchboard::{Call, ErrorObject, Json, Reply, ReplyFuture, Service};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
-/// As many notifications wait to be shown, at most.
+/// How many notifications can wait.
 const WAITING: usize = 1024;
-/// As many bytes of notifications wait to be shown, at most.
+/// How many bytes of notifications can wait.
 const WAITING_BYTES: usize = 8 << 20;
 
-/// A notification of the far side.
+/// A notification of the server.
 #[derive(Serialize)]
 pub(super) struct Push {
     pub(super) method: String,
@@ -32,7 +32,7 @@ impl Push {
 struct Queue {
     /// Their bytes.
     bytes: AtomicUsize,
-    /// How many came for which there was no room.
+    /// How many arrived when there was no room.
     lost: AtomicU64,
 }
 
@@ -53,7 +53,7 @@ impl Queue {
     }
 }
 
-/// Who takes the notifications of the far side, if anybody wants to see them, and where they wait.
+/// A service that takes the notifications of the server, if they are wanted, and the queue where they wait.
 pub(super) fn pushes(is_wanted: bool) -> (Pushes, Waiting) {
     let (sender, receiver) = mpsc::channel(WAITING);
     let queue = Arc::new(Queue::default());
@@ -68,7 +68,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// The next one; nothing if nobody brings any. Nothing is lost when this is dropped.
+    /// The next one; nothing if none are wanted. Nothing is lost when this is dropped.
     pub(super) async fn next(&mut self) -> Option<Push> {
         self.receiver.recv().await.inspect(|push| self.queue.leave(push))
     }
@@ -78,13 +78,13 @@ impl Waiting {
         self.receiver.try_recv().ok().inspect(|push| self.queue.leave(push))
     }
 
-    /// How many were lost since this was asked last.
+    /// How many were lost since the last call.
     pub(super) fn lost(&self) -> u64 {
         self.queue.lost.swap(0, Ordering::Relaxed)
     }
 }
 
-/// Takes the notifications of the far side, if anybody wants to see them.
+/// Takes the notifications of the server, if they are wanted.
 pub(super) struct Pushes {
     sender: Option<mpsc::Sender<Push>>,
     queue: Arc<Queue>,

@@ -1,33 +1,33 @@
-//! How far it is with what is watched, and what comes next.
+//! The progress of a call that is watched.
 
 use std::pin::Pin;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use switchboard::reconnect::{ReconnectingPeer, State};
+use switchboard::reconnect::{ConnectionState, ReconnectingPeer};
 use switchboard::{CallError, ErrorObject, Items, Json, Reply, ReplyFuture};
 use tokio::time::Instant;
 
 use super::pushes::Push;
 use crate::exit::is_too_long;
-use crate::layout::visible;
 use crate::session::Line;
+use crate::visible::visible;
 use crate::{discovery, output};
 
-/// How far it is with the call.
+/// The progress of the call.
 pub(super) enum Stage {
-    /// The far side is asked whether the method can answer with a stream.
+    /// The server is asked whether the method can return a stream.
     Learning(Pin<Box<dyn Future<Output = bool> + Send>>),
     /// The method is called.
     Asking(ReplyFuture),
-    /// Items come.
+    /// Items arrive.
     Reading(Items),
-    /// There is no stream, only what is pushed.
+    /// There is no stream; only notifications arrive.
     Listening,
 }
 
-/// Asks a far side, once it is there, whether it describes this method as one that answers with a stream. It has a short
-/// time to say so; whoever says nothing is plain JSON-RPC.
+/// Asks the server, once connected, whether this method returns a stream. Without an answer within this short time, the server
+/// is treated as plain JSON-RPC.
 pub(super) fn learn(client: &ReconnectingPeer, method: &str, time: Duration) -> Stage {
     let (mut states, method) = (client.watch(), method.to_owned());
     let line = Line::new(client.peer(), time);
@@ -57,7 +57,7 @@ pub(super) enum Seen {
     Failed(ErrorObject),
     Ended,
     /// The connection has changed, or does not change any more.
-    State(Option<State>),
+    State(Option<ConnectionState>),
 }
 
 pub(super) enum Shown {
@@ -66,7 +66,7 @@ pub(super) enum Shown {
 }
 
 impl Stage {
-    /// Waits for what comes next. Nothing is lost when this is dropped.
+    /// Waits for the next message. Nothing is lost when this is dropped.
     pub(super) async fn next(&mut self) -> Seen {
         match self {
             Stage::Learning(learning) => Seen::Learned(learning.await),
@@ -82,36 +82,36 @@ impl Stage {
     }
 }
 
-/// What is told of the connection.
+/// Reports changes of the connection.
 #[derive(Default)]
 pub(super) struct News {
-    /// Whether the loss of a connection was told.
+    /// Whether the loss of a connection was reported.
     pub(super) is_lost: bool,
 }
 
 impl News {
-    /// Tells of a change; true if there is a new connection.
-    pub(super) fn tell(&mut self, state: State) -> Result<bool, CallError> {
+    /// Reports a change; true if there is a new connection.
+    pub(super) fn tell(&mut self, state: ConnectionState) -> Result<bool, CallError> {
         match state {
-            // What was too long would come again. That it came may be told before the connection that it came over.
-            State::Waiting { reason, .. } if is_too_long(&CallError::Closed(reason.clone())) => {
+            // Reconnecting would bring the same message, which is too long. The state may change before the call fails.
+            ConnectionState::Waiting { reason, .. } if is_too_long(&CallError::Closed(reason.clone())) => {
                 Err(CallError::Closed(reason))
             }
-            State::Waiting { reason, attempt, .. } => {
+            ConnectionState::Waiting { reason, attempt, .. } => {
                 output::note(&format!(
-                    "warning: no connection: {}; attempt {attempt} follows\n",
+                    "warning: connection lost: {}; reconnecting (attempt {attempt})\n",
                     visible(&reason)
                 ));
                 self.is_lost = true;
                 Ok(false)
             }
-            State::Connected => {
+            ConnectionState::Connected => {
                 if std::mem::take(&mut self.is_lost) {
                     output::note("reconnected\n");
                 }
                 Ok(true)
             }
-            State::Closed(error) => Err(error),
+            ConnectionState::Closed(error) => Err(error),
             _ => Ok(false),
         }
     }

@@ -1,7 +1,9 @@
 //! `switchboard bench`, over every carrier.
 
 use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -145,7 +147,7 @@ fn errors_are_told_by_code_and_a_run_without_results_fails() {
     assert_eq!(code, Some(1), "{stderr}");
     assert_eq!(report["errors"]["byCode"][0]["code"], -32601, "{report}");
     assert_eq!(report["errors"]["byCode"][0]["count"], 7, "{report}");
-    assert!(stderr.contains("no call gave a result") && stderr.contains("switchboard call"), "{stderr}");
+    assert!(stderr.contains("no call succeeded") && stderr.contains("switchboard call"), "{stderr}");
 }
 
 #[test]
@@ -155,7 +157,7 @@ fn a_far_side_that_is_not_there_is_told_at_once() {
     for url in [url.clone(), url.replace("http:", "ws:")] {
         let (code, stdout, stderr) = parts(run(&["bench", &url, "x"]));
         assert_eq!((code, stdout.as_str()), (Some(3), ""), "{stderr}");
-        assert!(stderr.contains("nothing listens on"), "{stderr}");
+        assert!(stderr.contains("nothing is listening on"), "{stderr}");
     }
 }
 
@@ -171,7 +173,7 @@ fn a_picture_and_a_comparison_are_written() {
     std::fs::write(&before, stdout).unwrap();
     let (code, _, stderr) = report(&[&url, "math/add", "2", "3", "--count", "100", "--baseline", &before]);
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(stderr.contains("Beside the baseline") && stderr.contains("throughput"), "{stderr}");
+    assert!(stderr.contains("Compared with the baseline") && stderr.contains("throughput"), "{stderr}");
     let (code, _, stderr) = parts(run(&["bench", &url, "x", "--baseline", &picture]));
     assert_eq!(code, Some(2), "{stderr}");
 }
@@ -205,4 +207,98 @@ fn ctrl_c_before_any_result_is_no_success_and_counts_what_was_under_way() {
     let report: Value = serde_json::from_str(&stdout).unwrap();
     let counted = (&report["calls"], &report["underWay"], &report["latencyNs"]);
     assert_eq!(counted, (&0.into(), &2.into(), &Value::Null), "{report}");
+}
+
+/// The URL of a server that says the first words to whoever connects and has said something, and then the others again and
+/// again, until nobody listens.
+fn endless(scheme: &str, first: &'static [u8], then: &'static [u8], pause: Duration) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("{scheme}://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            std::thread::spawn(move || {
+                let _ = stream.read(&mut [0; 4096]);
+                stream.set_read_timeout(Some(pause).filter(|pause| !pause.is_zero())).unwrap();
+                let mut is_heard = stream.write_all(first).is_ok();
+                while is_heard && !then.is_empty() {
+                    is_heard = stream.write_all(then).is_ok();
+                    if !pause.is_zero() {
+                        // What comes meanwhile is not answered either.
+                        let _ = stream.read(&mut [0; 4096]);
+                    }
+                }
+                // It never answers.
+                stream.set_read_timeout(None).unwrap();
+                let _ = stream.read_to_end(&mut Vec::new());
+            });
+        }
+    });
+    url
+}
+
+#[test]
+fn no_server_makes_a_run_longer_than_it_was_given() {
+    const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
+    const CHUNKED: &[u8] =
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const SIZED: &[u8] =
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n";
+    const UPGRADED: &[u8] =
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+        Sec-WebSocket-Accept: 9BxMBvfsfiOnpE0LJjufQdGKURs=\r\n\r\n";
+    const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
+    const PING: &[u8] = &[0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+    const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+    let (fast, slow) = (Duration::ZERO, Duration::from_millis(100));
+    let servers = [
+        ("http", b"".as_slice(), b"".as_slice(), slow, ""),
+        ("http", b"", CONTINUE, fast, ""),
+        ("http", b"", CONTINUE, fast, "--pipeline"),
+        ("http", b"", b"HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n", slow, ""),
+        ("http", HEAD, b"X: y\r\n", fast, ""),
+        ("http", HEAD, b"X", slow, ""),
+        ("http", CHUNKED, b"1\r\n \r\n", fast, ""),
+        ("http", CHUNKED, b"1\r\n \r\n", slow, ""),
+        ("http", SIZED, b" ", slow, ""),
+        ("http", b"", b"", slow, "--http2"),
+        ("http", SETTINGS, PING, fast, "--http2"),
+        ("http", SETTINGS, PING, slow, "--http2"),
+        ("ws", b"", b"", slow, ""),
+        ("ws", b"", CONTINUE, fast, ""),
+        ("ws", UPGRADED, b"\x89\x00", fast, ""),
+        ("ws", UPGRADED, b"", slow, ""),
+        ("ws", UPGRADED, b"\x01\x01 ", slow, ""),
+        ("tcp", b"", b"", slow, ""),
+        ("tcp", b"", b"{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n", fast, ""),
+        ("tcp", b"", b" ", slow, ""),
+        ("tcp", b"", b"{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"id\":1}\n", fast, ""),
+    ];
+    let check = |(scheme, first, then, pause, more): (&str, _, &'static [u8], _, &'static str)| {
+        let url = endless(scheme, first, then, pause);
+        // Without the limit it would wait for an answer until the test is killed.
+        let mut arguments = vec!["bench", &url, "sum", "-t", "0.2", "-c", "2", "--timeout", "600"];
+        arguments.extend(Some(more).filter(|more| !more.is_empty()));
+        let (code, _, stderr) = parts(run(&arguments));
+        let is_told = matches!(code, Some(3..=5));
+        assert!(is_told, "{scheme} {more} {:?}: {code:?} {stderr}", String::from_utf8_lossy(then));
+    };
+    std::thread::scope(|scope| servers.map(|server| drop(scope.spawn(move || check(server)))));
+}
+
+#[test]
+fn a_run_in_which_every_call_fails_stops_early_unless_it_is_to_keep_going() {
+    let serving = Serving::start(&[]);
+    let url = serving.url();
+    // Long enough to notice if it did not stop.
+    let (code, early, stderr) = report(&[&url, "no/such", "--connections", "1", "--duration", "10m"]);
+    assert_eq!((code, &early["isStoppedEarly"]), (Some(1), &true.into()), "{stderr}");
+    assert!(stderr.contains("stopped early") && stderr.contains("`--keep-going`"), "{stderr}");
+    let going = ["--connections", "1", "--duration", "1500ms", "--keep-going"];
+    let (code, whole, stderr) = report(&[&[url.as_str(), "no/such"], &going[..]].concat());
+    assert_eq!((code, &whole["isStoppedEarly"]), (Some(1), &false.into()), "{stderr}");
+    assert!(whole["seconds"].as_f64().unwrap() > 1.4, "{whole}");
+    // One success is enough to go on.
+    let (code, mixed, stderr) = report(&[&url, "math/add", "2", "3", "--duration", "1200ms"]);
+    assert_eq!((code, &mixed["isStoppedEarly"]), (Some(0), &false.into()), "{stderr}");
 }

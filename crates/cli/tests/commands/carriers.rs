@@ -117,7 +117,7 @@ fn a_client_certificate_that_is_missing_is_told_with_what_to_do_about_it() {
 }
 
 #[test]
-fn whoever_calls_by_the_wrong_carrier_is_told_the_right_one() {
+fn a_call_over_the_wrong_transport_is_answered_with_the_url_to_use() {
     let serving =
         Serving::start(&["--listen", "tcp://127.0.0.1:0", "--listen", "tcp://127.0.0.1:0?framing=lsp"]);
     let urls = serving.urls();
@@ -128,12 +128,25 @@ fn whoever_calls_by_the_wrong_carrier_is_told_the_right_one() {
         assert_eq!(found, Some(code), "{url}: {stderr}");
     };
     let (http, tcp, lsp) = (place(&urls[0]), place(&urls[1]), place(&urls[2]));
-    check(format!("tcp://{http}"), 3, &format!("if it speaks HTTP, call `http://{http}`"));
+    check(format!("tcp://{http}"), 3, &format!("for HTTP call `http://{http}`"));
     check(format!("http://{tcp}"), 5, &format!("call `tcp://{tcp}`"));
     check(format!("http://{lsp}"), 5, "?framing=lsp");
     check(format!("tcp://{tcp}?framing=lsp"), 3, "?framing=lines");
     check(format!("ws://{tcp}"), 3, &format!("call `tcp://{tcp}`"));
     check(format!("ws://{http}/nowhere"), 3, "`/rpc/ws`");
+    check(format!("https://{http}/rpc"), 3, &format!("call `http://{http}/rpc`"));
+    check(format!("wss://{http}"), 3, &format!("call `ws://{http}`"));
+    check(format!("tls://{tcp}"), 3, &format!("call `tcp://{tcp}`"));
+}
+
+#[test]
+fn websockets_are_served_at_the_usual_paths() {
+    let serving = Serving::start(&[]);
+    for path in ["", "/", "/ws", "/rpc/ws", "/rpc"] {
+        let url = format!("{}{path}", serving.url().replace("http:", "ws:"));
+        let (code, stdout, stderr) = parts(run(&["call", &url, "add", "2", "3"]));
+        assert_eq!((code, stdout.as_str()), (Some(0), "5\n"), "{url}: {stderr}");
+    }
 }
 
 #[test]
@@ -231,7 +244,7 @@ fn an_answer_that_is_too_long_has_one_code_over_every_carrier() {
             let arguments = [&[more[0], &url, "--max-answer", "1k"], &more[1..]].concat();
             let (code, _, stderr) = parts(run_with(&message, &arguments));
             assert_eq!(code, Some(5), "{arguments:?}: {stderr}");
-            assert!(stderr.contains("`--max-answer BYTES`"), "{arguments:?}: {stderr}");
+            assert!(stderr.contains("`--max-answer 500M`"), "{arguments:?}: {stderr}");
             assert!(!stderr.contains("attempt"), "{arguments:?}: {stderr}");
         }
         let (code, stdout, stderr) = parts(run_with(&message, &["batch", &url, "--max-answer", "1M"]));

@@ -1,4 +1,4 @@
-//! `switchboard check` finds nothing against our own server, over every carrier and in every profile.
+//! `switchboard check` finds no faults in our own server, over every transport and in every profile.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use crate::far::Far;
 use crate::program::{Serving, answering, listener, parts, program, run};
 use crate::terminal::at_terminal;
 
-/// Runs a check; gives the cases that are not as they should be.
+/// Runs a check; returns the cases that fail or warn.
 fn offended(url: &str, more: &[&str]) -> BTreeSet<String> {
     let (code, stdout, stderr) = parts(run(&[&["check", url, "--json"], more].concat()));
     assert_eq!(code, Some(0), "{url} {more:?}: {stderr}\n{stdout}");
@@ -21,7 +21,7 @@ fn offended(url: &str, more: &[&str]) -> BTreeSet<String> {
     bad.map(|finding| finding["case"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What is asked most of is what is asked strictly.
+/// The same in the profile that requires most.
 fn strictly(url: &str) -> BTreeSet<String> {
     offended(url, &["--profile", "strict"])
 }
@@ -33,7 +33,7 @@ fn our_server_has_no_faults_over_http_in_any_profile() {
         let none = BTreeSet::new();
         assert_eq!(offended(&serving.url(), &["--quick", "--profile", profile]), none, "{profile}");
     }
-    // A length beside chunks is read by the chunks, and the connection closes; who is strict would refuse it.
+    // A request with both a length and chunks is read by its chunks, and the connection closes; a strict server refuses it.
     assert_eq!(strictly(&serving.url()), BTreeSet::from(["http-two-lengths".to_owned()]));
 }
 
@@ -82,7 +82,7 @@ fn faults_have_an_exit_code_and_a_report_for_ci() {
 }
 
 #[test]
-fn what_is_no_server_is_told_so() {
+fn a_server_without_json_rpc_is_reported_with_advice() {
     let url = answering("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     let (code, _, stderr) = parts(run(&["check", &url, "--case-time", "0.2"]));
     assert!(matches!(code, Some(3 | 5)), "{stderr}");
@@ -90,7 +90,7 @@ fn what_is_no_server_is_told_so() {
 }
 
 #[test]
-fn who_does_not_answer_is_told_what_to_do() {
+fn a_server_that_does_not_answer_is_reported_with_what_to_do() {
     let check = |answer: &'static str, scheme: &str, advice: &str| {
         let url = always(answer).replacen("http", scheme, 1);
         let (code, _, stderr) = parts(run(&["check", &url, "--case-time", "0.5"]));
@@ -101,7 +101,9 @@ fn who_does_not_answer_is_told_what_to_do() {
     check(head("401 Unauthorized"), "http", "--token");
     check(head("302 Found\r\nLocation: https://other.example/rpc"), "http", "https://other.example/rpc");
     check(head("404 Not Found"), "http", "/jsonrpc");
-    check(head("400 Bad Request"), "tcp", "HTTP is spoken there: use http://127.0.0.1:");
+    let null = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 4\r\nConnection: close\r\n\r\nnull";
+    check(null, "http", r#"a result has to be wrapped, as in {"jsonrpc":"2.0","result":null,"id":1}"#);
+    check(head("400 Bad Request"), "tcp", "that is an HTTP server: use http://127.0.0.1:");
 }
 
 /// The URL of a server that answers every connection with this.
@@ -153,9 +155,12 @@ fn a_program_that_ends_badly_fails_the_case_in_every_profile() {
         let empty = finding("empty-object");
         let note = empty["note"].as_str().unwrap();
         assert_eq!(empty["verdict"], "fail");
-        assert!(note.contains("exit status: 3") && note.ends_with("it said last: out of memory"), "{note}");
+        assert!(
+            note.contains("exit status: 3") && note.ends_with("its last output: out of memory"),
+            "{note}"
+        );
     }
-    // One that does not even begin to serve is told with its last words.
+    // A program that ends before it serves is reported with its last output.
     let (code, _, stderr) = parts(run(&["check", "exec:sh -c 'echo no config >&2; exit 1'"]));
     assert!(code == Some(5) && stderr.contains("exit status: 1") && stderr.contains("no config"), "{stderr}");
     std::fs::remove_dir_all(folder).unwrap();
@@ -169,7 +174,9 @@ fn what_http_cases_send_is_shown_as_it_is_sent() {
     let (code, stdout, stderr) = parts(run(&arguments));
     assert_eq!(code, Some(0), "{stderr}");
     let report: Value = serde_json::from_str(&stdout).unwrap();
-    let sent = report["findings"][0]["sent"].as_str().unwrap();
+    let findings = report["findings"].as_array().unwrap();
+    let finding = findings.iter().find(|finding| finding["case"] == "http-lengths-differ").unwrap();
+    let sent = finding["sent"].as_str().unwrap();
     assert!(sent.starts_with("POST / HTTP/1.1\r\nHost: 127.0.0.1:"), "{sent}");
     assert!(sent.contains("Content-Length: 3\r\n") && sent.contains("\r\n\r\n{\"jsonrpc\""), "{sent}");
     assert!(sent.contains("x-key: …") && !stdout.contains("sekret"), "{sent}");
@@ -210,7 +217,7 @@ fn the_wire_of_each_case_is_shown() {
 }
 
 #[test]
-fn a_terminal_shows_how_far_it_is_and_each_fault_once_in_colours_if_any_are_wanted() {
+fn a_terminal_shows_a_bar_with_the_count_of_the_result_and_each_fault_once_in_colours_if_wanted() {
     let far = Far::start();
     let mut arguments =
         vec!["check", &far.url, "--method", "math/add", "--params", "[1,2]", "--case-time", "0.3"];
@@ -220,8 +227,10 @@ fn a_terminal_shows_how_far_it_is_and_each_fault_once_in_colours_if_any_are_want
         command.envs(colour.map(|value| ("NO_COLOR", value)));
         let (code, text) = at_terminal(command);
         assert_eq!(code, Some(8), "{text}");
-        assert!(text.contains("0/2"), "a bar: {text:?}");
-        assert_eq!(text.matches("an unknown method is answered with -32601").count(), 1, "{text:?}");
+        assert!(text.contains("0/12") && text.contains("12 cases in "), "one count: {text:?}");
+        assert_eq!(text.matches("a call that fails gets an error object with a code").count(), 1, "{text:?}");
+        let first = text.split("Fix this first:").nth(1).unwrap();
+        assert!(first.contains("basic-error") && first.contains("3 cases skipped because of it"), "{text:?}");
         text
     };
     // A bar moves the cursor; a colour is a sequence that ends in `m`.
@@ -235,7 +244,7 @@ fn a_terminal_shows_how_far_it_is_and_each_fault_once_in_colours_if_any_are_want
     assert!(!has_colours(&shown(Some("1"))));
     let (code, stdout, stderr) = parts(run(&arguments));
     assert_eq!(code, Some(8));
-    assert!(stdout.starts_with('{') && stderr == "error: 2 of 10 cases fail\n", "in a pipe: {stderr:?}");
+    assert!(stdout.starts_with('{') && stderr == "error: 1 of 12 cases failed\n", "in a pipe: {stderr:?}");
 }
 
 /// A folder of this test's own.

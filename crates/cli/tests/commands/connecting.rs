@@ -5,7 +5,6 @@ use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::process::Stdio;
 
-use crate::describing::Describing;
 #[cfg(unix)]
 use crate::far::Far;
 use crate::program::{Serving, listener, parts, program, run, run_with};
@@ -101,8 +100,8 @@ fn a_token_that_is_none_is_refused_without_being_shown() {
         assert_eq!(code, Some(2), "{stderr}");
         assert!(stderr.contains(told) && !stderr.contains("sekret"), "{stderr}");
     };
-    check("", &["--token", "sekret words"], "a token is one word");
-    check("sekret\nwords", &[], "a token is one word");
+    check("", &["--token", "sekret words"], "the token contains spaces");
+    check("sekret\nwords", &[], "the token contains spaces");
     check("", &["-H", "Authorization: sekret\nwords"], "the header authorization");
     check("", &["-H", "sekret words"], "'Name: value'");
 }
@@ -111,12 +110,12 @@ fn a_token_that_is_none_is_refused_without_being_shown() {
 fn headers_are_refused_where_nothing_carries_them() {
     let (code, _, stderr) = parts(run(&["call", "tcp://127.0.0.1:1", "sum", "-H", "A: b"]));
     assert_eq!(code, Some(2), "{stderr}");
-    assert!(stderr.contains("tcp carries no headers"), "{stderr}");
+    assert!(stderr.contains("tcp URLs do not support headers"), "{stderr}");
     for url in ["tcp://127.0.0.1:1", "unix:/no/such", "exec:no-such-program"] {
         let (code, _, stderr) = parts(run(&["call", url, "sum", "--token", "sekret"]));
         assert_eq!(code, Some(2), "{stderr}");
         let scheme = url.split(':').next().unwrap();
-        assert!(stderr.contains(&format!("{scheme} carries no headers, so no token")), "{stderr}");
+        assert!(stderr.contains(&format!("{scheme} URLs cannot carry a token")), "{stderr}");
         assert!(stderr.contains("http, https, ws or wss") && !stderr.contains("sekret"), "{stderr}");
     }
 }
@@ -127,7 +126,7 @@ fn a_token_of_the_environment_is_told_not_to_be_sent_where_nothing_carries_it() 
     let url = serving.urls().remove(1);
     let mut command = program(&["call", &url, "sum"]);
     let output = parts(command.env("SWITCHBOARD_TOKEN", "sekret").output().unwrap());
-    let warning = "warning: tcp carries no headers, so SWITCHBOARD_TOKEN is not sent\n".to_owned();
+    let warning = "warning: tcp URLs do not support headers, so SWITCHBOARD_TOKEN is not sent\n".to_owned();
     assert_eq!(output, (Some(0), "0\n".to_owned(), warning));
 }
 
@@ -136,7 +135,7 @@ fn a_certificate_is_refused_where_nothing_asks_for_it() {
     for url in ["http://127.0.0.1:1", "tcp://127.0.0.1:1", "unix:/no/such"] {
         let (code, _, stderr) = parts(run(&["call", url, "sum", "--cert", "a.pem", "--key", "b.pem"]));
         assert_eq!(code, Some(2), "{stderr}");
-        assert!(stderr.contains("speaks no TLS") && stderr.contains("https, wss or tls"), "{stderr}");
+        assert!(stderr.contains("do not use TLS") && stderr.contains("https, wss or tls"), "{stderr}");
     }
 }
 
@@ -151,7 +150,7 @@ fn connecting_is_tried_again() {
         .unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
-    while !line.contains("attempt 2 of 31 follows") {
+    while !line.contains("(attempt 2 of 31)") {
         line.clear();
         assert!(said.read_line(&mut line).unwrap() > 0);
     }
@@ -176,9 +175,9 @@ fn attempts_are_counted_and_end() {
         assert_eq!(code, Some(3), "{stderr}");
         let place = url.split("//").last().unwrap();
         let expected = format!(
-            "warning: nothing listens on {place}; attempt 2 of 3 follows\n\
-             warning: nothing listens on {place}; attempt 3 of 3 follows\n\
-             error: nothing listens on {place}; start it with `switchboard serve --listen {url}`\n"
+            "warning: nothing is listening on {place}; retrying (attempt 2 of 3)\n\
+             warning: nothing is listening on {place}; retrying (attempt 3 of 3)\n\
+             error: nothing is listening on {place}; start a server with `switchboard serve --listen {url}`\n"
         );
         // Nothing was sent, so nothing else is shown.
         assert_eq!(stderr, expected);
@@ -228,7 +227,7 @@ fn attempts_do_not_go_on_when_the_time_is_over() {
     drop(listener);
     let (code, _, stderr) = parts(run(&["call", &url, "sum", "--retry", "1000", "--timeout", "0.5"]));
     assert_eq!(code, Some(3), "{stderr}");
-    assert!(stderr.contains("error: nothing listens on"), "{stderr}");
+    assert!(stderr.contains("error: nothing is listening on"), "{stderr}");
 }
 
 /// Counts how often a call is sent to a far side that hangs up on each, if that describes it so.
@@ -320,11 +319,16 @@ fn a_call_that_broke_off_goes_again_over_a_new_connection() {
 }
 
 #[test]
-fn in_a_pipe_nothing_is_asked_that_was_not_asked_for() {
-    let far = Describing::start();
-    let (code, _, stderr) = parts(run(&["call", &far.url, "math/ad", "1", "2", "-v"]));
-    assert_eq!(code, Some(1));
-    assert!(!stderr.contains("rpc.discover"), "{stderr}");
+fn the_description_is_asked_for_only_if_a_method_is_unknown_or_its_parameters_are_wrong() {
+    let serving = Serving::start(&[]);
+    let check = |call: &[&str], is_asked: bool| {
+        let (_, _, stderr) = parts(run(&[&["call", &serving.url(), "-v"], call].concat()));
+        assert_eq!(stderr.contains("\"method\":\"rpc.discover\""), is_asked, "{call:?}: {stderr}");
+    };
+    check(&["math/add", "1", "2"], false);
+    check(&["math/sqrt", "-1"], false);
+    check(&["math/ad", "1", "2"], true);
+    check(&["math/add", "1"], true);
 }
 
 #[test]

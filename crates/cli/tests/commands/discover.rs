@@ -28,7 +28,7 @@ fn a_method_that_is_not_there_is_told_with_one_that_is() {
     let far = Describing::start();
     let (code, stdout, stderr) = parts(run(&["discover", &far.url, "math/ad"]));
     assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
-    assert!(stderr.contains("there is no method \"math/ad\"; did you mean `math/add`"), "{stderr}");
+    assert!(stderr.contains("unknown method \"math/ad\"; did you mean `math/add`"), "{stderr}");
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_far_side_that_does_not_describe_itself_is_told_as_that() {
     let far = Describing::silent();
     let (code, stdout, stderr) = parts(run(&["discover", &far.url]));
     assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
-    assert!(stderr.contains("it has no rpc.discover; look its methods up"), "{stderr}");
+    assert!(stderr.contains("it has no rpc.discover; look them up"), "{stderr}");
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn an_answer_that_is_no_document_breaks_the_protocol() {
          {\"jsonrpc\":\"2.0\",\"result\":[],\"id\":1}";
     let (code, _, stderr) = parts(run(&["discover", &answering(answer), "math/add"]));
     assert_eq!(code, Some(5), "{stderr}");
-    assert!(stderr.contains("no OpenRPC document"), "{stderr}");
+    assert!(stderr.contains("not an OpenRPC document"), "{stderr}");
 }
 
 #[test]
@@ -65,6 +65,6 @@ fn a_file_that_is_no_document_is_told_in_a_pipe_too() {
     for text in ["{\"a\":1}", "[1]", "5"] {
         let (code, stdout, stderr) = parts(run_with(text, &["discover", "-"]));
         assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
-        assert!(stderr.contains("stdin is no OpenRPC document: it lists no methods"), "{stderr}");
+        assert!(stderr.contains("stdin is not an OpenRPC document: it has no list of methods"), "{stderr}");
     }
 }

@@ -1,67 +1,83 @@
-//! The pages on the command line show what the program does: their sessions are run, at a terminal.
-//!
-//! In a block marked `console` a line that begins with `$ ` is a command, and what follows is what it shows.
+//! The pages show what the program does: their commands are run.
 
-use std::process::{Command, Stdio};
+use std::fs;
 
-use crate::program::{Serving, program};
-use crate::terminal::at_terminal;
+use crate::machine::{Machine, is_missing};
+use crate::program::Serving;
+use crate::replay::{Block, DEFAULT, Replay, blocks, section};
 
-const PAGES: [&str; 2] =
-    [include_str!("../../../../README.md"), include_str!("../../../../docs/command-line.md")];
-
-/// The address that the pages show.
-const SHOWN: &str = "127.0.0.1:8000";
-
-/// Each command of a page, and what follows it.
-fn sessions(page: &str) -> Vec<(String, String)> {
-    let mut sessions: Vec<(String, String)> = Vec::new();
-    let mut is_inside = false;
-    for line in page.lines() {
-        match line.strip_prefix("$ ") {
-            _ if line.starts_with("```") => is_inside = line == "```console",
-            Some(command) if is_inside => sessions.push((command.to_owned(), String::new())),
-            None if is_inside => {
-                let (_, output) = sessions.last_mut().unwrap();
-                output.push_str(line);
-                output.push('\n');
-            }
-            _ => {}
-        }
-    }
-    sessions
-}
-
-/// What is shown, without the values that are others each time.
-fn lasting(text: &str) -> String {
-    let is_of_now = |line: &&str| line.contains(" date: ") || line.contains(" switchboard-timeout-ms: ");
-    let mut shown = String::new();
-    for line in text.lines() {
-        match Some(line).filter(is_of_now).and_then(|line| line.split_once(": ")) {
-            Some((name, _)) => shown.push_str(name),
-            // The milliseconds that are left of 30 seconds.
-            None => shown.push_str(&line.replace("\"timeoutMs\":30000", "\"timeoutMs\":29999")),
-        }
-        shown.push('\n');
-    }
-    shown
-}
+const INSTALLING: &str = include_str!("../../../../docs/installing.md");
+const DEPLOYING: &str = include_str!("../../../../docs/deploying.md");
+const TROUBLESHOOTING: &str = include_str!("../../../../docs/troubleshooting.md");
 
 #[test]
 fn every_session_of_the_pages_is_as_they_show() {
     let serving = Serving::start(&[]);
-    let url = serving.url();
-    let address = url.strip_prefix("http://").unwrap();
-    let program = program(&[]).get_program().to_owned();
-    let folder = std::path::Path::new(&program).parent().unwrap().display().to_string();
-    let path = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());
-    let sessions = PAGES.map(sessions);
-    assert!(sessions.iter().all(|page| page.len() >= 4), "{sessions:?}");
-    for (command, expected) in sessions.into_iter().flatten() {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &command.replace(SHOWN, address)]).env("PATH", &path).env("NO_COLOR", "1");
-        shell.env_remove("RUST_LOG").env_remove("SWITCHBOARD_TOKEN").stdin(Stdio::null());
-        let (_, shown) = at_terminal(shell);
-        assert_eq!(lasting(&shown.replace(address, SHOWN)), lasting(&expected), "{command}");
+    let pages =
+        [include_str!("../../../../README.md"), include_str!("../../../../docs/command-line.md"), INSTALLING];
+    for page in pages {
+        let mut replay = Replay::new("pages");
+        replay.stand_in_port(DEFAULT, serving.url().strip_prefix("http://").unwrap());
+        let sessions: Vec<Block> = blocks(page).into_iter().filter(Block::is_console).collect();
+        assert!(!sessions.is_empty(), "{page}");
+        replay.run(&sessions);
     }
+}
+
+#[test]
+fn completions_and_manual_are_written_where_the_page_puts_them() {
+    let mut replay = Replay::new("completions");
+    replay.run(&blocks(section(INSTALLING, "Shell completions")));
+    for file in [
+        ".local/share/bash-completion/completions/switchboard",
+        ".zfunc/_switchboard",
+        ".config/fish/completions/switchboard.fish",
+        ".local/share/man/man1/switchboard-call.1",
+    ] {
+        let text = fs::read_to_string(replay.folder().join(file)).unwrap();
+        assert!(text.contains("switchboard"), "{file}: {text}");
+    }
+}
+
+#[test]
+fn troubleshooting_shows_each_symptom_and_its_cause() {
+    if is_missing(&["openssl", "curl"]) {
+        return;
+    }
+    let serving = Serving::start(&[]);
+    let mut replay = Replay::new("troubleshooting");
+    replay.stand_in_port(DEFAULT, serving.url().strip_prefix("http://").unwrap());
+    replay.run(&blocks(TROUBLESHOOTING));
+}
+
+#[test]
+fn a_server_is_deployed_as_the_page_says() {
+    if is_missing(&["openssl"]) {
+        return;
+    }
+    let mut replay = Replay::new("deploying");
+    replay.run(&blocks(section(DEPLOYING, "TLS")));
+    if is_missing(&["systemd-analyze", "systemctl"]) {
+        return;
+    }
+    let machine = Machine::prepare(&mut replay);
+    let (install, sessions) = install_and_sessions("systemd");
+    replay.run(&install);
+    machine.verify_units();
+    let _service = machine.start_service(&mut replay);
+    replay.run(&sessions);
+    if is_missing(&["nginx", "curl"]) {
+        return;
+    }
+    let (install, sessions) = install_and_sessions("nginx");
+    let _nginx = machine.start_nginx(&mut replay, |replay| replay.run(&install));
+    replay.run(&sessions);
+}
+
+/// The scripts of a section on deploying, and the sessions that follow them.
+fn install_and_sessions(heading: &str) -> (Vec<Block>, Vec<Block>) {
+    let mut install = blocks(section(DEPLOYING, heading));
+    let first = install.iter().position(Block::is_console).unwrap();
+    let sessions = install.split_off(first);
+    (install, sessions)
 }

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use switchboard::http::{Client, ClientOptions};
+use switchboard::http::{Client, HttpClientOptions};
 use switchboard::{CallError, Code, Peer};
 use tokio::sync::Semaphore;
 
@@ -72,6 +72,25 @@ fn a_call_that_never_ends_is_cancelled_after_the_limit() {
     assert_eq!(serving.wait().0.code(), Some(0));
 }
 
+#[test]
+fn an_endless_event_stream_ends_at_once_with_its_end() {
+    let mut serving = Serving::start(&["--drain-time", "3600"]);
+    let url = serving.url();
+    let address = url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let target = "/rpc/stream?method=ticks&seconds=0.001";
+    write!(stream, "GET {target} HTTP/1.1\r\nhost: {address}\r\n\r\n").unwrap();
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("\"result\":1,")));
+    serving.signal("TERM");
+    serving.read_until("Stopping");
+    assert!(lines.any(|line| line.contains("-32006")));
+    assert!(lines.any(|line| line == "data: [DONE]"));
+    // The last chunk, and then the connection closes.
+    assert_eq!(lines.filter(|line| !line.is_empty()).collect::<Vec<_>>(), ["0"]);
+    assert_eq!(serving.wait().0.code(), Some(0));
+}
+
 /// Calls until nobody answers any more; how many answers came. A call that is not answered finds the connection closed, or
 /// the server says that it goes. Anything else, such as half an answer, is a failure.
 async fn pour(peer: Peer, params: Vec<u8>, swinging: Arc<Semaphore>) -> usize {
@@ -103,7 +122,7 @@ const CARRIERS: [&str; 4] = ["http/1", "http/2", "ws", "tcp"];
 async fn dial(carrier: &str, urls: &[String]) -> Peer {
     match carrier {
         "http/2" => {
-            let options = ClientOptions { http2: true, ..ClientOptions::default() };
+            let options = HttpClientOptions::default().with_http2(true);
             Peer::new(Client::with_options(&urls[0], options).unwrap())
         }
         "http/1" => switchboard::connect(&urls[0]).await.unwrap(),

@@ -2,7 +2,7 @@
 //! way that a method can fail is declared.
 
 use serde_json::{Map, Value, json};
-use switchboard::openrpc::{Document, Method, ParamStructure};
+use switchboard::openrpc::{Document, MethodEntry, ParamStructure};
 use switchboard::{CallError, Dial, Peer};
 
 use crate::program::Serving;
@@ -17,7 +17,7 @@ async fn document(peer: &Peer) -> Document {
 }
 
 /// What a method is called with, in every way that it takes.
-fn ways(method: &Method, params: &[(&str, Value)]) -> Vec<Value> {
+fn ways(method: &MethodEntry, params: &[(&str, Value)]) -> Vec<Value> {
     let by_name = params.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
     let by_name = Value::from(Map::from_iter(by_name));
     let by_position = Value::from_iter(params.iter().map(|(_, value)| value.clone()));

@@ -22,6 +22,12 @@ mod demo;
 #[path = "../../../openrpc/tests/golden/zoo.rs"]
 mod zoo;
 
+/// A client of a document with names that mean something elsewhere. The test is that it compiles.
+#[rustfmt::skip]
+#[allow(dead_code, unreachable_pub, reason = "nobody calls with it")]
+#[path = "../../../openrpc/tests/golden/names.rs"]
+mod names;
+
 /// The methods that the client in Rust has.
 const KEPT: [&str; 8] = [
     "ai/generate",
@@ -138,5 +144,5 @@ fn a_client_is_written_to_stdout_or_to_a_file() {
 fn what_is_no_document_is_told() {
     let (code, _, stderr) = parts(run_with("{}", &["generate", "python", "-"]));
     assert_eq!(code, Some(2), "{stderr}");
-    assert!(stderr.contains("stdin is no OpenRPC document: it lists no methods"), "{stderr}");
+    assert!(stderr.contains("stdin is not an OpenRPC document: it has no list of methods"), "{stderr}");
 }

@@ -100,6 +100,16 @@ impl Terminal {
         plain(&self.screen.shown.lock().unwrap().text).split_off(seen)
     }
 
+    /// Waits for the program's end, and gives all that was shown, with what moves the cursor.
+    pub(crate) fn shown_at_end(mut self) -> String {
+        self.child.wait().unwrap();
+        let mut shown = self.screen.shown.lock().unwrap();
+        while !shown.is_over {
+            shown = self.screen.changed.wait_timeout(shown, PATIENCE).unwrap().0;
+        }
+        String::from_utf8_lossy(&shown.text).into_owned()
+    }
+
     /// Waits for the program's end, and gives its code.
     pub(crate) fn wait(mut self) -> Option<i32> {
         self.child.wait().unwrap().code()

@@ -24,12 +24,21 @@ mod examples;
 mod far;
 mod generate;
 #[cfg(unix)]
+mod hostile;
+#[cfg(unix)]
 mod keyboard;
+#[cfg(unix)]
+mod machine;
 mod manual;
+#[cfg(target_os = "linux")]
+mod memory;
 mod notify;
 mod program;
+mod proxy;
 #[cfg(unix)]
 mod repl;
+#[cfg(unix)]
+mod replay;
 mod serve;
 #[cfg(unix)]
 mod streams;
@@ -37,5 +46,9 @@ mod streams;
 mod strict;
 #[cfg(unix)]
 mod terminal;
+#[cfg(unix)]
+mod tokens;
+#[cfg(unix)]
+mod unread;
 #[cfg(unix)]
 mod watch;

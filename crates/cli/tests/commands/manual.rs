@@ -26,7 +26,7 @@ fn every_command_has_help_with_examples() {
         assert_eq!(code, Some(0));
         assert!(help.contains("Examples:\n  ") && help.contains(&format!("switchboard {command}")), "{help}");
     }
-    for part in ["Exit codes:", "130  stopped by a signal", "NO_COLOR", "SWITCHBOARD_TOKEN"] {
+    for part in ["Exit codes:", "130  interrupted by a signal", "NO_COLOR", "SWITCHBOARD_TOKEN"] {
         assert!(all.contains(part), "no {part:?} in {all}");
     }
 }

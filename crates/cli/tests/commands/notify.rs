@@ -1,4 +1,4 @@
-//! `switchboard notify`: what is sent, and what is told of it.
+//! `switchboard notify`: what is sent, and what is reported.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -23,7 +23,7 @@ fn a_notification_is_sent_and_nothing_is_printed() {
 }
 
 #[test]
-fn nobody_learns_whether_the_method_exists() {
+fn an_unknown_method_is_not_reported() {
     let serving = Serving::start(&[]);
     let output = parts(run(&["notify", &serving.url(), "no/such", "x"]));
     assert_eq!(output, (Some(0), String::new(), String::new()));
@@ -38,4 +38,14 @@ fn that_it_was_refused_or_not_sent_is_a_failure() {
     drop(listener);
     let (code, _, stderr) = parts(run(&["notify", &url, "echo", "x"]));
     assert_eq!(code, Some(3), "{stderr}");
+}
+
+#[test]
+fn the_notification_of_the_documentation_is_logged() {
+    // As docs/calling.md has it.
+    let mut serving = Serving::start(&["-v"]);
+    let output = parts(run(&["notify", &serving.url(), "log", "hello"]));
+    assert_eq!(output, (Some(0), String::new(), String::new()));
+    let log = serving.read_until("says");
+    assert!(log.contains("says \"hello\""), "{log}");
 }

@@ -47,8 +47,26 @@ pub(crate) struct Serving {
 impl Serving {
     /// Starts a server on a free port, and reads its banner.
     pub(crate) fn start(more: &[&str]) -> Serving {
-        let arguments = [&["serve", "--listen", "http://127.0.0.1:0"], more].concat();
-        let mut child = program(&arguments).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        Serving::spawn(program(&Serving::arguments(more)))
+    }
+
+    /// The same under a limit on open files, as `ulimit` sets it.
+    #[cfg(unix)]
+    pub(crate) fn start_under(limit: &str, more: &[&str]) -> Serving {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit {limit}; exec \"$@\""), "sh"]);
+        command.arg(env!("CARGO_BIN_EXE_switchboard")).args(Serving::arguments(more));
+        command.env_remove("RUST_LOG").stdin(Stdio::null());
+        Serving::spawn(command)
+    }
+
+    fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
+        [&["serve", "--listen", "http://127.0.0.1:0"], more].concat()
+    }
+
+    /// Starts a command that serves, and reads its banner.
+    pub(crate) fn spawn(mut command: Command) -> Serving {
+        let mut child = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
         let mut serving = Serving { child, stderr: Some(stderr), banner: String::new() };
         serving.banner = serving.read_until("Ctrl-C");
@@ -59,7 +77,9 @@ impl Serving {
     pub(crate) fn read_until(&mut self, end: &str) -> String {
         let mut text = String::new();
         let stderr = self.stderr.as_mut().expect("nobody else reads it");
-        while !text.contains(end) {
+        let mut last = 0;
+        while !text[last..].contains(end) {
+            last = text.len();
             assert!(stderr.read_line(&mut text).unwrap() > 0, "no {end:?} in {text}");
         }
         text
@@ -86,10 +106,21 @@ impl Serving {
         self.urls().remove(0)
     }
 
+    /// Its memory as the system gives it under this name, in bytes.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn memory(&self, name: &str) -> usize {
+        memory(self.child.id(), name)
+    }
+
     /// Sends it a signal by its name, such as `TERM`.
     pub(crate) fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
+    }
+
+    /// Waits for its end, while nobody reads what it wrote.
+    pub(crate) fn wait_unread(mut self) -> ExitStatus {
+        self.child.wait().unwrap()
     }
 
     /// Waits for its end; gives what it wrote to stdout, too.
@@ -105,6 +136,14 @@ impl Drop for Serving {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The memory of a process as the system gives it under this name, in bytes.
+#[cfg(target_os = "linux")]
+pub(crate) fn memory(process: u32, name: &str) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let value = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    value.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
 }
 
 /// A listener on a free port, and its URL.

@@ -90,6 +90,29 @@ fn ctrl_c_cancels_the_call_under_way_and_does_not_quit() {
 }
 
 #[test]
+fn enter_runs_the_line_that_a_search_has_found() {
+    let far = Far::start();
+    let mut terminal = prompt(&far, &state("search"));
+    for (line, params) in [("math/add 20 22\r", json!([20, 22])), ("math/add 40 2\r", json!([40, 2]))] {
+        terminal.type_in(line);
+        terminal.until(ANSWER);
+        assert_eq!(far.receive("math/add")["params"], params);
+        terminal.until("> ");
+    }
+    // Ctrl-R
+    terminal.type_in("\u{12}20");
+    terminal.until("math/add 20 22");
+    terminal.type_in("\r");
+    terminal.until(ANSWER);
+    assert_eq!(far.receive("math/add")["params"], json!([20, 22]));
+    terminal.until("> ");
+    // The prompt is empty again, and Enter is what it was.
+    terminal.type_in("math/add 1 41\r");
+    terminal.until(ANSWER);
+    assert_eq!(far.receive("math/add")["params"], json!([1, 41]));
+}
+
+#[test]
 fn what_was_typed_is_there_the_next_time() {
     let (far, state) = (Far::start(), state("history"));
     let mut terminal = prompt(&far, &state);
@@ -127,7 +150,7 @@ fn a_script_prints_results_and_ends_with_the_code_of_its_first_error() {
     let batch = r#"[{"jsonrpc":"2.0","result":3,"id":"x"}]"#;
     assert_eq!(stdout, format!("5\n9\n{batch}\n"), "{stderr}");
     assert_eq!(code, Some(1), "{stderr}");
-    assert!(stderr.contains("-32601") && stderr.contains("2 of the script's lines failed: 8, 9"), "{stderr}");
+    assert!(stderr.contains("-32601") && stderr.contains("2 lines of the script failed: 8, 9"), "{stderr}");
 }
 
 #[test]
@@ -175,7 +198,7 @@ fn at_its_start_a_prompt_tries_again_if_it_is_told_to() {
     let url = url.replace("http:", "tcp:");
     let (code, _, stderr) = parts(run_with("sum\n", &["repl", &url, "--retry", "1"]));
     assert_eq!(code, Some(3), "{stderr}");
-    assert_eq!(stderr.matches("attempt 2 of 2 follows").count(), 1, "{stderr}");
+    assert_eq!(stderr.matches("(attempt 2 of 2)").count(), 1, "{stderr}");
 }
 
 #[test]
@@ -194,7 +217,7 @@ fn a_prompt_needs_somebody_to_talk_to() {
     for url in [url.clone(), url.replace("http:", "tcp:")] {
         let (code, _, stderr) = parts(run_with("sum\n", &["repl", &url]));
         assert_eq!(code, Some(3), "{stderr}");
-        assert!(stderr.contains("nothing listens"), "{stderr}");
+        assert!(stderr.contains("nothing is listening"), "{stderr}");
     }
 }
 
@@ -228,11 +251,11 @@ fn a_stream_that_was_stopped_shows_nothing_more() {
     // Our own servers understand the wish for a stream.
     terminal.type_in("ai/generate \"to be\"\r");
     terminal.until("#1 \"to \"");
-    terminal.until("stream #1 has ended");
+    terminal.until("stream #1 ended");
     terminal.type_in("ticks seconds=0.001\r");
     terminal.until("#2 5");
     terminal.type_in(".stop\r");
-    terminal.until("stream #2 was ended");
+    terminal.until("stream #2 stopped");
     terminal.type_in("nothing\r");
     terminal.until("-32601");
     let shown = terminal.type_and_see(".quit\r");

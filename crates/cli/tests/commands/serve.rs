@@ -20,7 +20,7 @@ fn the_banner_shows_where_it_listens_what_it_serves_and_how_to_try_it() {
         &format!("  curl {url} -H 'content-type: application/json' -d '"),
         &format!("  switchboard call {url} math/add a=2 b=3\n"),
         &format!("  curl -N '{url}/rpc/stream?method=ticks&count=3'\n"),
-        &format!("  switchboard call {}/rpc/ws ticks count=3\n", url.replace("http:", "ws:")),
+        &format!("  switchboard call {}/ws ticks count=3\n", url.replace("http:", "ws:")),
     ] {
         assert!(banner.contains(part), "no {part:?} in {banner}");
     }
@@ -146,14 +146,14 @@ fn a_wrong_command_line_says_what_would_be_right() {
     // SEC-O-05
     check(&["--listen", "http://0.0.0.0:0"], "add `--public`");
     check(&["--listen", "http://[::]:0"], "add `--public`");
-    check(&["--listen", "ftp://127.0.0.1:0"], "this build knows \"http\"");
+    check(&["--listen", "ftp://127.0.0.1:0"], "this build supports \"http\"");
     check(&["--listen", "http://127.0.0.1"], "no port");
     check(&["--listen", "https://127.0.0.1:0"], "add `--tls-cert FILE --tls-key FILE`");
     check(&["--tls-cert", "a.pem"], "--tls-key");
     check(&["--tls-cert", "/no/such", "--tls-key", "/no/such"], "cannot read /no/such");
-    check(&["--listen", "exec:cat"], "servers cannot listen at");
-    check(&["--allow-host", "a b"], "is no host");
-    check(&["--allow-origin", "app.example.com"], "is no origin");
+    check(&["--listen", "exec:cat"], "servers cannot listen on");
+    check(&["--allow-host", "a b"], "is not a host");
+    check(&["--allow-origin", "app.example.com"], "is not an origin");
     check(&["--cors"], "--allow-origin");
     check(&["--max-body", "big"], "64k");
 }
@@ -168,9 +168,7 @@ fn other_machines_are_let_in_if_that_is_said() {
 fn the_help_has_examples_and_exit_codes() {
     let (code, help, _) = parts(run(&["serve", "--help"]));
     assert_eq!(code, Some(0));
-    for part in
-        ["--listen http://127.0.0.1:0", "Exit codes:", "or else http://127.0.0.1:8000", "[default: 4M]"]
-    {
+    for part in ["switchboard serve 8077", "Exit codes:", "http://127.0.0.1:8000", "[default: 4M]"] {
         assert!(help.contains(part), "no {part:?} in {help}");
     }
     let (_, help, _) = parts(run(&["--help"]));
@@ -199,18 +197,107 @@ fn what_fails_is_logged_by_its_method_if_that_is_asked_for() {
 }
 
 #[test]
-fn who_asks_for_a_port_is_told_how_to_listen_there() {
-    for arguments in [&["serve", "--port", "8001"][..], &["serve", "8001"]] {
-        let (code, _, stderr) = parts(run(arguments));
-        assert_eq!(code, Some(2), "{stderr}");
-        assert!(stderr.contains("--listen http://127.0.0.1:8001"), "{stderr}");
+fn a_port_or_a_url_may_be_an_argument_or_follow_the_option() {
+    let serving = Serving::start(&["0", "tcp://127.0.0.1:0", "--listen", "0"]);
+    let urls = serving.urls();
+    let schemes: Vec<&str> = urls.iter().map(|url| url.split("0.0.1:").next().unwrap()).collect();
+    assert_eq!(schemes, ["http://127.", "tcp://127.", "http://127.", "http://127."], "{urls:?}");
+    for url in urls {
+        let (code, stdout, stderr) = parts(run(&["call", &url, "add", "2", "3"]));
+        assert_eq!((code, stdout.as_str()), (Some(0), "5\n"), "{url}: {stderr}");
     }
+    let (code, _, stderr) = parts(run(&["serve", "70000"]));
+    assert_eq!((code, stderr.contains("65535")), (Some(2), true), "{stderr}");
+    let (code, _, stderr) = parts(run(&["serve", "--port", "8001"]));
+    assert_eq!((code, stderr.contains("'switchboard serve 8001'")), (Some(2), true), "{stderr}");
 }
 
 #[cfg(unix)]
 #[test]
-fn a_socket_without_its_folder_is_told_with_what_to_do_about_it() {
-    let (code, _, stderr) = parts(run(&["serve", "--listen", "unix:/no/such/folder/rpc.sock"]));
+fn a_socket_in_a_missing_folder_is_refused_with_the_command_that_creates_it() {
+    let (code, _, stderr) = parts(run(&["serve", "unix:/no/such folder/rpc.sock?framing=lsp"]));
     assert_eq!(code, Some(6), "{stderr}");
-    assert!(stderr.contains("make the folder"), "{stderr}");
+    for part in ["/no/such folder/rpc.sock: ", "the folder /no/such folder: ", "`mkdir -p '/no/such folder'`"]
+    {
+        assert!(stderr.contains(part), "no {part} in {stderr}");
+    }
+}
+
+#[test]
+fn durations_may_have_units() {
+    let serving = Serving::start(&["--drain-time", "500ms", "--timeout", "100ms", "--idle-time", "2m"]);
+    let (code, _, stderr) = parts(run(&["call", &serving.url(), "wait", "5", "--timeout", "1m"]));
+    assert_eq!((code, stderr.contains("-32003")), (Some(1), true), "{stderr}");
+    let (code, _, stderr) = parts(run(&["serve", "--drain-time", "5x"]));
+    assert_eq!((code, stderr.contains("use 5s, 500ms, 2m or 1h")), (Some(2), true), "{stderr}");
+}
+
+/// Calls over a new connection that stays open; gives the status of the answer.
+#[cfg(unix)]
+fn ask(address: &str) -> (String, BufReader<TcpStream>) {
+    let body = r#"{"jsonrpc":"2.0","method":"sum","params":[1,2],"id":1}"#;
+    let mut stream = TcpStream::connect(address).unwrap();
+    let head = format!("POST / HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n");
+    write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
+    let (mut stream, mut status) = (BufReader::new(stream), String::new());
+    stream.read_line(&mut status).unwrap();
+    (status, stream)
+}
+
+#[cfg(unix)]
+#[test]
+fn connections_that_do_not_fit_under_the_limit_on_open_files_are_503_and_the_log_stays_short() {
+    let mut serving = Serving::start_under("-n 64", &[]);
+    let (log, url) = (serving.log(), serving.url());
+    let address = url.strip_prefix("http://").unwrap();
+    let mut open = Vec::new();
+    for count in 0..200 {
+        let (status, stream) = ask(address);
+        let expected =
+            if count < 48 { "HTTP/1.1 200 OK\r\n" } else { "HTTP/1.1 503 Service Unavailable\r\n" };
+        assert_eq!(status, expected, "connection {count}");
+        if count < 48 {
+            open.push(stream);
+        }
+    }
+    // Many at once find no more files; each is answered or closed, and none is waited for.
+    let flood: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(address).unwrap()).collect();
+    for mut stream in flood {
+        // It may be reset, as far as it was not read.
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+    serving.signal("TERM");
+    serving.wait();
+    let log = log.join().unwrap();
+    assert_eq!(log.matches("accepting at most 48 connections instead of 1024").count(), 1, "{log}");
+    // Failures to accept are logged every 30 s: there is one, because it does not take that long.
+    assert!(log.matches("cannot accept connections").count() <= 1, "{log}");
+    assert!(log.lines().count() <= 3, "{log}");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_limit_on_open_files_is_raised() {
+    let mut serving = Serving::start_under("-S -n 64", &["--max-connections", "200"]);
+    let (log, url) = (serving.log(), serving.url());
+    let address = url.strip_prefix("http://").unwrap();
+    let open: Vec<_> = (0..200).map(|_| ask(address)).collect();
+    for (status, _) in &open {
+        assert_eq!(status, "HTTP/1.1 200 OK\r\n");
+    }
+    serving.signal("TERM");
+    serving.wait();
+    let log = log.join().unwrap();
+    assert!(!log.contains("WARN"), "{log}");
+}
+
+#[test]
+fn idle_connections_are_closed_after_the_time_given() {
+    let serving = Serving::start(&["--listen", "tcp://127.0.0.1:0", "--idle-time", "100ms"]);
+    let url = serving.urls().remove(1);
+    let mut stream = TcpStream::connect(url.strip_prefix("tcp://").unwrap()).unwrap();
+    stream.write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"sum\",\"params\":[1,2],\"id\":1}\n").unwrap();
+    let mut all = String::new();
+    stream.read_to_string(&mut all).unwrap();
+    assert_eq!(all, "{\"jsonrpc\":\"2.0\",\"result\":3,\"id\":1}\n");
 }

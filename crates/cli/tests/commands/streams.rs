@@ -133,13 +133,21 @@ fn get(url: &str, target: &str) -> String {
 }
 
 #[test]
-fn beyond_this_machine_what_changes_nothing_may_be_called_by_get() {
-    let serving = Serving::start(&["--listen", "http://0.0.0.0:0", "--public"]);
-    for url in serving.urls() {
-        let answer = get(&url, "/rpc/stream?method=count&to=2");
-        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("data: [DONE]"), "{answer}");
-        let answer = get(&url, "/rpc/stream?method=watch");
-        assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+fn only_what_is_marked_safe_may_be_called_by_get() {
+    let here = ["--listen", "http://127.0.0.1:0"];
+    for args in [&here[..], &["--listen", "http://0.0.0.0:0", "--public"]] {
+        let serving = Serving::start(args);
+        for url in serving.urls() {
+            for query in ["method=count&to=2", "method=ticks&count=1&seconds=0.001"] {
+                let answer = get(&url, &format!("/rpc/stream?{query}"));
+                assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("data: [DONE]"), "{answer}");
+            }
+            for query in ["method=watch", "method=update", "method=notify_log&message=hi", "method=getStatus"]
+            {
+                let answer = get(&url, &format!("/rpc/stream?{query}"));
+                assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("not marked safe"), "{answer}");
+            }
+        }
     }
 }
 

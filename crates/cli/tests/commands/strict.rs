@@ -44,7 +44,7 @@ fn web_socket() -> String {
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let settings = Settings { tap: Some(tap), ..Settings::default() };
+            let settings = Settings::default().with_tap(Some(tap));
             let mut server = Server::new(service).with_settings(settings);
             server.listen("ws://127.0.0.1:0").await.unwrap();
             sender.send(server.urls().next().unwrap()).unwrap();

@@ -67,11 +67,12 @@ fn json_and_raw_are_for_programs() {
         assert_eq!(output, (Some(0), expected.to_owned()), "{more}");
     };
     check("--json", "[1,\"\\u009b\"]\n");
-    check("--raw", "[1, \"\u{9b}\"]\n");
+    check("--raw", "[1, \"\\u009b\"]\n");
     for more in ["--json", "--raw"] {
-        let expected =
-            "{\"code\":-32601,\"message\":\"Method not found\",\"data\":{\"method\":\"nothing\"}}\n"
-                .to_owned();
+        let expected = format!(
+            "{{\"code\":-32601,\"message\":\"Method not found\",\"data\":{{\"method\":\"nothing\"}},\
+             \"advice\":\"`switchboard discover {url}` lists the methods\"}}\n"
+        );
         assert_eq!(shown(&["call", &url, "nothing", more], &[]), (Some(1), expected), "{more}");
     }
 }
@@ -116,10 +117,8 @@ fn a_method_that_is_not_there_is_told_with_one_that_is() {
     let (code, text) = plain(&["watch", &far.url, "math/ad"]);
     assert_eq!((code, text.contains("did you mean `math/add`?")), (Some(1), true), "{text}");
     let (_, text) = plain(&["call", &far.url, "zzz"]);
-    let expected = format!(
-        "error -32601 Method not found: zzz\n`switchboard discover {}` shows what there is\n",
-        far.url
-    );
+    let expected =
+        format!("error -32601 Method not found: zzz\n`switchboard discover {}` lists the methods\n", far.url);
     assert_eq!(text, expected);
 }
 

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::call::Call;
 use crate::codec::entries::{Entries, Loaded, load};
 use crate::codec::envelope::{Envelope, LONGEST};
-use crate::codec::message::{Incoming, Message, Request};
+use crate::codec::message::{Incoming, Message, RequestObject};
 use crate::codec::reading::{Reading, Rules, not_an_object};
 use crate::codec::scan::{Fault, Refused, Scanner};
 use crate::context::Context;
@@ -81,16 +81,16 @@ fn decode_other(frame: &Bytes, settings: &Settings) -> Result<Found, ErrorObject
     Err(scanner.fault(refused).into())
 }
 
-/// Reads one frame.
+/// Decodes one frame.
 ///
 /// # Errors
 ///
-/// When the frame as a whole cannot be used: it is not JSON (J2-32, J2-45), it exceeds a limit, or it is a batch
-/// without entries (J2-46). The answer is one error with a `null` identifier.
+/// When the frame as a whole is invalid: it is not JSON (J2-32, J2-45), it exceeds a limit, or it is a batch
+/// without entries (J2-46). The response is one error with a `null` identifier.
 pub fn decode(frame: &Bytes, settings: &Settings) -> Result<Incoming, ErrorObject> {
     let mut call = Call::blank(Context::default());
     Ok(match decode_into(frame, settings, &mut call)? {
-        Found::Call(loaded) => Incoming::Single(Message::Request(Request::of(call, loaded))),
+        Found::Call(loaded) => Incoming::Single(Message::Request(RequestObject::of(call, loaded))),
         Found::Batch(entries) => Incoming::Batch(entries),
         Found::Other(message) => Incoming::Single(*message),
     })
@@ -117,7 +117,9 @@ fn batch(
             return Err(scanner.refuse(Fault::Batch(settings.limits.batch)));
         }
         // Each is filled where it stays.
-        let envelope = found.push_mut(Envelope::default());
+        let last = found.len();
+        found.push(Envelope::default());
+        let envelope = &mut found[last];
         let end = if scanner.byte(at) == b'{' {
             scan_envelope(envelope, scanner, at, settings, 2)?
         } else {

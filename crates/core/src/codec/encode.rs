@@ -1,6 +1,6 @@
 //! From messages to the text of a frame, written by hand into one buffer.
 //!
-//! Everything that goes in was checked or written by us, so nothing is looked at again.
+//! All input was checked or written by us, so nothing is checked again.
 
 use crate::context::Version;
 use crate::error::ErrorObject;
@@ -81,9 +81,9 @@ pub(crate) fn stream_start(
     }
 }
 
-/// Writes a call in this version at the end of `out`, with members that the protocol does not define.
+/// Appends a call in this version to `out`, with members that the protocol does not define.
 ///
-/// `members` is an object; what stands inside it is written beside the members of the protocol.
+/// `members` is an object; its members are written beside those of the protocol.
 pub fn request(
     out: &mut Vec<u8>,
     version: Version,
@@ -100,7 +100,7 @@ pub fn request(
     out.push(b'}');
 }
 
-/// Writes a notification in this version at the end of `out`, as [`encode_request`](super::encode_request) does.
+/// Appends a notification in this version to `out`, as [`encode_request`](super::encode_request) does.
 pub fn notification(
     out: &mut Vec<u8>,
     version: Version,

@@ -9,7 +9,7 @@ use crate::codec::reading::{Asked, Reading, Rules};
 use crate::context::Version;
 use crate::json::Json;
 
-/// The entries of a batch: all found and checked, and each taken apart when it has its turn.
+/// The entries of a batch: all found and checked, each decoded when it is its turn.
 #[derive(Debug)]
 pub struct Entries {
     frame: Bytes,

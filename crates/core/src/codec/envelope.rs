@@ -10,12 +10,12 @@ use crate::limits::Limits;
 /// A batch has one for each entry while it is checked as a whole, so this fits into a line of the cache.
 #[derive(Debug, Default)]
 pub(super) struct Envelope {
-    pub(super) jsonrpc: Place,
-    pub(super) method: Place,
-    pub(super) params: Place,
-    pub(super) id: Place,
-    pub(super) result: Place,
-    pub(super) error: Place,
+    pub(super) jsonrpc: ShortSpan,
+    pub(super) method: ShortSpan,
+    pub(super) params: ShortSpan,
+    pub(super) id: ShortSpan,
+    pub(super) result: ShortSpan,
+    pub(super) error: ShortSpan,
     /// Members that the protocol does not define.
     pub(super) unknown: Option<Box<Unknown>>,
     /// Whether the version is known to be 2.0. If not, `jsonrpc` may still say so.
@@ -28,28 +28,28 @@ pub(super) struct Envelope {
     pub(super) has_duplicate_id: bool,
     /// Whether a name stands twice somewhere inside params.
     pub(super) has_duplicate_params: bool,
-    /// What it is, if it is no object.
+    /// Its kind, if it is not an object.
     pub(super) other: Option<Kind>,
 }
 
 const _: () = assert!(size_of::<Envelope>() <= 64);
 
-/// The longest text in which a [`Place`] can stand.
+/// The longest text in which a [`ShortSpan`] can stand.
 pub(super) const LONGEST: usize = u32::MAX as usize;
 
 /// A part of a text, in half the room of a [`Span`]. No member starts at byte 0, so the default stands for "absent".
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct ShortSpan {
     start: u32,
     end: u32,
 }
 
-impl Place {
-    /// The place of what stands there, in a text of at most [`LONGEST`] bytes.
+impl ShortSpan {
+    /// Its place, in a text of at most [`LONGEST`] bytes.
     #[inline(always)]
-    fn new(start: usize, end: usize) -> Place {
+    fn new(start: usize, end: usize) -> ShortSpan {
         let short = |at| u32::try_from(at).unwrap_or(u32::MAX);
-        Place { start: short(start), end: short(end) }
+        ShortSpan { start: short(start), end: short(end) }
     }
 
     #[inline(always)]
@@ -117,7 +117,7 @@ impl Envelope {
         }
         for _ in 0..limits.members {
             if scanner.text[at..].starts_with(VERSION) && !self.jsonrpc.is_present() {
-                self.jsonrpc = Place::new(at + VERSION.len() - 6, at + VERSION.len() - 1);
+                self.jsonrpc = ShortSpan::new(at + VERSION.len() - 6, at + VERSION.len() - 1);
                 self.is_v2 = true;
                 at = scanner.skip_space(at + VERSION.len());
                 continue;
@@ -222,7 +222,7 @@ fn usual_name(text: &[u8], at: usize) -> Option<(Name, Key, usize)> {
 }
 
 #[inline(always)]
-fn fill(slot: &mut Place, value: Span, has_duplicate: &mut bool) {
+fn fill(slot: &mut ShortSpan, value: Span, has_duplicate: &mut bool) {
     *has_duplicate |= slot.is_present();
-    *slot = Place::new(value.start, value.end);
+    *slot = ShortSpan::new(value.start, value.end);
 }

@@ -1,4 +1,4 @@
-//! What a frame holds.
+//! The content of a frame.
 
 use crate::call::Call;
 use crate::codec::entries::{Entries, Loaded};
@@ -21,18 +21,18 @@ pub enum Incoming {
 #[derive(Debug)]
 pub enum Message {
     /// A call or a notification.
-    Request(Request),
-    /// An answer to a call of this side.
-    Response(Response),
-    /// JSON, but none of the two.
+    Request(RequestObject),
+    /// A response to a call from this side.
+    Response(ResponseObject),
+    /// JSON, but neither of the two.
     Invalid(Invalid),
 }
 
 /// A request object.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Request {
-    /// The version it is written in, which its response has too.
+pub struct RequestObject {
+    /// Its version, which its response has too.
     pub version: Version,
     /// Its identifier; none for a notification.
     pub id: Option<Id>,
@@ -40,55 +40,55 @@ pub struct Request {
     pub method: Name,
     /// The parameters.
     pub params: Option<Json>,
-    /// Members that the protocol does not define, as one object; boxed because there seldom are any.
+    /// Members that the protocol does not define, as one object; boxed because they are rare.
     pub members: Option<Box<Json>>,
 }
 
-impl Request {
+impl RequestObject {
     /// The request that this call was loaded from.
-    pub(super) fn of(call: Call, loaded: Loaded) -> Request {
+    pub(super) fn of(call: Call, loaded: Loaded) -> RequestObject {
         let (method, params, id) = call.into_parts();
-        Request { version: loaded.version, id, method, params, members: loaded.members }
+        RequestObject { version: loaded.version, id, method, params, members: loaded.members }
     }
 }
 
 /// A response object.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Response {
-    /// The version it is written in.
+pub struct ResponseObject {
+    /// Its version.
     pub version: Version,
-    /// The identifier of the call it answers.
+    /// The identifier of its call.
     pub id: Id,
-    /// What it says.
-    pub outcome: Outcome,
-    /// Members that the protocol does not define, as one object, but for the one that says that a stream follows; boxed
-    /// because there seldom are any.
+    /// Its outcome.
+    pub outcome: ResponseOutcome,
+    /// Members that the protocol does not define, as one object, except the one that announces a stream; boxed
+    /// because they are rare.
     pub members: Option<Box<Json>>,
 }
 
-/// What a response says.
+/// The outcome in a response.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum ResponseOutcome {
     /// A result.
     Value(Json),
-    /// The identifier of a stream whose items follow, and the member that says so: true, or an object with the names
-    /// that the stream goes by.
+    /// The identifier of a stream whose items follow, and the member that announces it: true, or an object with the method
+    /// names of the stream.
     Stream(Json, Json),
-    /// A failure.
+    /// An error.
     Error(ErrorObject),
-    /// Something that breaks the rules for responses, and which one (J2-66).
+    /// An invalid response, and which rule it violates (J2-66).
     Broken(&'static str),
 }
 
-/// An object that is no message of the protocol.
+/// An object that is not a message of the protocol.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Invalid {
-    /// The version in whose shape it is answered.
+    /// The version of the response to it.
     pub version: Version,
-    /// The identifier to answer with: its own if that can be read, `null` otherwise (J2-29); none if it is a
-    /// notification, which is not answered.
+    /// The identifier to respond with: its own if readable, `null` otherwise (J2-29); none if it is a
+    /// notification, which gets no response.
     pub id: Option<Id>,
     /// What is wrong.
     pub error: ErrorObject,

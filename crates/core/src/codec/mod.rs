@@ -1,7 +1,7 @@
 //! Frames to messages and back: hops ② and ⑥.
 //!
 //! One frame, one pass: the text is checked, the limits are applied and the envelope is taken apart in the same scan.
-//! Parameters and results stay raw slices of the frame. Versions 1.0 and 2.0 are told apart for each message.
+//! Parameters and results stay raw slices of the frame. The version, 1.0 or 2.0, is determined for each message.
 //!
 //! Nothing here runs a call, knows a transport, or recurses.
 
@@ -24,7 +24,7 @@ pub(crate) use encode::{
 pub use encode::{notification as encode_notification, request as encode_request};
 pub use entries::Entries;
 pub(crate) use entries::Loaded;
-pub use message::{Incoming, Invalid, Message, Outcome, Request, Response};
+pub use message::{Incoming, Invalid, Message, RequestObject, ResponseObject, ResponseOutcome};
 pub(crate) use reading::read_error;
 pub(crate) use scan::validate;
 pub use scan::{Fault, Span};

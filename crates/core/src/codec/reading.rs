@@ -3,8 +3,8 @@
 use bytes::Bytes;
 
 use crate::code::Code;
-use crate::codec::envelope::{Envelope, Place};
-use crate::codec::message::{Invalid, Message, Outcome, Request, Response};
+use crate::codec::envelope::{Envelope, ShortSpan};
+use crate::codec::message::{Invalid, Message, RequestObject, ResponseObject, ResponseOutcome};
 use crate::codec::string::unescape;
 use crate::codec::walk::{members, written_members};
 use crate::context::Version;
@@ -57,8 +57,8 @@ impl Reading<'_> {
     pub(super) fn message(&self) -> Message {
         let Some(version) = self.version_of_request() else { return self.other() };
         let mut request =
-            Request { version, id: None, method: Name::from_static(""), params: None, members: None };
-        let Request { id, method, params, members, .. } = &mut request;
+            RequestObject { version, id: None, method: Name::from_static(""), params: None, members: None };
+        let RequestObject { id, method, params, members, .. } = &mut request;
         match self.request_into(version, Asked { method, params, id }) {
             Ok(unknown) => *members = unknown,
             Err(refusal) => return *refusal,
@@ -77,7 +77,7 @@ impl Reading<'_> {
         self.version().ok()
     }
 
-    /// A message that is no request.
+    /// A message that is not a request.
     pub(super) fn other(&self) -> Message {
         if let Some(kind) = self.envelope.other {
             return not_an_object(kind, self.rules);
@@ -87,13 +87,13 @@ impl Reading<'_> {
         // An object that says neither its version nor what it answers may be anything.
         let answers = answers && (self.envelope.id.is_present() || self.envelope.jsonrpc.is_present());
         let version = match self.version() {
-            Ok(_) if self.envelope.has_duplicate => Err("a member name stands twice"),
+            Ok(_) if self.envelope.has_duplicate => Err("duplicate member name"),
             version => version,
         };
         match (version, has_method, answers) {
             (version, false, true) => self.response(version),
             (Err(detail), ..) => self.refuse(detail),
-            (Ok(_), true, _) => self.refuse("`method` cannot stand beside `result` or `error`"),
+            (Ok(_), true, _) => self.refuse("`method` cannot be combined with `result` or `error`"),
             (Ok(_), false, false) => self.refuse("`method` is missing"),
         }
     }
@@ -108,7 +108,7 @@ impl Reading<'_> {
     }
 
     /// Whether all members of a request or a response of 1.0 are there (J1-01, J1-06). One that lacks some says nothing about
-    /// its version: whoever wrote it may as well have forgotten `jsonrpc`.
+    /// its version: its author may just have forgotten `jsonrpc`.
     fn is_whole_v1(&self) -> bool {
         let e = self.envelope;
         let starts_with = |place, first| self.bytes(place).first() == Some(&first);
@@ -166,7 +166,7 @@ impl Reading<'_> {
             return refused("`method` must be a string");
         }
         if method.as_bytes().len() > self.rules.longest_name {
-            return refused("the method's name is too long (limits.name)");
+            return refused("the method name is too long (limits.name)");
         }
         match self.has_id(version) {
             Ok(true) => match id {
@@ -185,7 +185,7 @@ impl Reading<'_> {
             Err(detail) => return refused(detail),
         }
         if self.envelope.has_duplicate_params {
-            let error = ErrorObject::invalid_params("a member name stands twice in `params`");
+            let error = ErrorObject::invalid_params("duplicate member name in `params`");
             return Err(Box::new(invalid(version, id.take(), error)));
         }
         Ok(self.members())
@@ -197,7 +197,7 @@ impl Reading<'_> {
         Some(Box::new(Json::from_text(Text::from_vec(object))))
     }
 
-    /// Whether a request has an identifier, and so is no notification (J2-15, J2-17, J1-11).
+    /// Whether a request has an identifier, and so is not a notification (J2-15, J2-17, J1-11).
     #[inline(always)]
     fn has_id(&self, version: Version) -> Result<bool, &'static str> {
         let raw = self.bytes(self.envelope.id);
@@ -221,7 +221,7 @@ impl Reading<'_> {
             (Version::V2, None) => Ok(false),
             (Version::V2, Some(b'n')) if self.rules.takes_null_params => Ok(false),
             (Version::V2, _) => Err("`params` must be an array or an object"),
-            (Version::V1, None) => Err("`params` is missing; in 1.0 it is always there, as an array"),
+            (Version::V1, None) => Err("`params` is missing; 1.0 requires it, as an array"),
             (Version::V1, _) => Err("in 1.0 `params` must be an array"),
         }
     }
@@ -234,21 +234,21 @@ impl Reading<'_> {
             false => (Id::from_text(self.text(self.envelope.id)), true),
         };
         let outcome = match version {
-            Err(detail) => Outcome::Broken(detail),
+            Err(detail) => ResponseOutcome::Broken(detail),
             Ok(_) if !is_usable && self.envelope.id.is_present() => {
-                Outcome::Broken("the `id` of a response cannot be used")
+                ResponseOutcome::Broken("the response has an invalid `id`")
             }
             Ok(version) => self.outcome(version),
         };
         let members = self.members().and_then(|members| match outcome {
-            Outcome::Stream(..) => without_stream(&members).map(Box::new),
+            ResponseOutcome::Stream(..) => without_stream(&members).map(Box::new),
             _ => Some(members),
         });
-        Message::Response(Response { version: shape, id, outcome, members })
+        Message::Response(ResponseObject { version: shape, id, outcome, members })
     }
 
     /// What a response says (J2-66, J1-08, J1-10).
-    fn outcome(&self, version: Version) -> Outcome {
+    fn outcome(&self, version: Version) -> ResponseOutcome {
         let e = self.envelope;
         let has_error = match version {
             Version::V2 => e.error.is_present(),
@@ -261,12 +261,12 @@ impl Reading<'_> {
         let json = |place| Json::from_text(self.text(place));
         match (has_result, has_error) {
             (true, false) => match self.stream_flag() {
-                Some(flag) => Outcome::Stream(json(e.result), flag),
-                None => Outcome::Value(json(e.result)),
+                Some(flag) => ResponseOutcome::Stream(json(e.result), flag),
+                None => ResponseOutcome::Value(json(e.result)),
             },
             (false, true) => error_object(&json(e.error), version),
-            (true, true) => Outcome::Broken("a response holds `result` and `error`"),
-            (false, false) => Outcome::Broken("a response holds neither `result` nor `error`"),
+            (true, true) => ResponseOutcome::Broken("the response has both `result` and `error`"),
+            (false, false) => ResponseOutcome::Broken("the response has neither `result` nor `error`"),
         }
     }
 
@@ -282,7 +282,7 @@ impl Reading<'_> {
     fn refuse_request(&self, version: Version, detail: &'static str) -> Message {
         if version == Version::V1 && self.shape() == Version::V2 {
             return self.refuse(
-                "`jsonrpc` is missing; send \"2.0\", or a whole 1.0 request: \
+                "`jsonrpc` is missing; send \"2.0\", or a complete 1.0 request: \
                  a string `method`, an array `params` and an `id`",
             );
         }
@@ -324,18 +324,18 @@ impl Reading<'_> {
     }
 
     #[inline(always)]
-    fn bytes(&self, place: Place) -> &[u8] {
+    fn bytes(&self, place: ShortSpan) -> &[u8] {
         place.span().of(self.frame)
     }
 
     #[inline(always)]
-    fn text(&self, place: Place) -> Text {
+    fn text(&self, place: ShortSpan) -> Text {
         let span = place.span();
         Text::slice(self.frame, span.start, span.end)
     }
 
     #[inline(always)]
-    fn become_text(&self, text: &mut Text, place: Place) {
+    fn become_text(&self, text: &mut Text, place: ShortSpan) {
         let span = place.span();
         text.become_slice(self.frame, span.start, span.end);
     }
@@ -360,14 +360,14 @@ fn without_stream(all: &Json) -> Option<Json> {
     Some(Json::from_text(Text::from_vec(rest)))
 }
 
-/// What stands where a message should, and is none.
+/// A text in the place of a message that is not one.
 pub(super) fn not_an_object(found: Kind, rules: &Rules) -> Message {
     let version = rules.versions.unsaid();
     let detail = match found {
         Kind::Array if version == Version::V1 || !rules.takes_batches => {
             "batches are not accepted here".to_owned()
         }
-        found => format!("a request is an object, not {}", found.with_article()),
+        found => format!("a request must be an object, not {}", found.with_article()),
     };
     invalid(version, Some(Id::NULL), ErrorObject::invalid_request(detail))
 }
@@ -377,20 +377,20 @@ fn invalid(version: Version, id: Option<Id>, error: ErrorObject) -> Message {
 }
 
 /// Reads the `error` of a response (J2-38). In 1.0 it may be anything but null (J1-10).
-fn error_object(json: &Json, version: Version) -> Outcome {
+fn error_object(json: &Json, version: Version) -> ResponseOutcome {
     match (structured_error(json), version) {
-        (Some(error), _) => Outcome::Error(error),
+        (Some(error), _) => ResponseOutcome::Error(error),
         (None, Version::V2) => {
-            Outcome::Broken("`error` must be an object with an integer `code` and a string `message`")
+            ResponseOutcome::Broken("`error` must be an object with an integer `code` and a string `message`")
         }
         (None, Version::V1) => {
             let message = json.decode::<String>().unwrap_or_else(|_| "the call failed".to_owned());
-            Outcome::Error(ErrorObject::new(Code::SERVER_ERROR, message).with_data(json))
+            ResponseOutcome::Error(ErrorObject::new(Code::SERVER_ERROR, message).with_data(json))
         }
     }
 }
 
-/// Reads an error object, whatever it is; what is no error object becomes the data of one.
+/// Reads an error object; anything else becomes the data of one.
 pub(crate) fn read_error(json: &Json) -> ErrorObject {
     structured_error(json)
         .unwrap_or_else(|| ErrorObject::new(Code::SERVER_ERROR, "the stream failed").with_data(json))

@@ -1,8 +1,8 @@
 //! The scanner: checks JSON and finds where values end.
 //!
 //! It accepts exactly the texts of RFC 8259 that are valid UTF-8, without lone surrogates, within the [`Limits`]. It
-//! goes over each byte once and keeps its own stack, so that no input costs more than time and memory in proportion to
-//! its length.
+//! reads each byte once and keeps its own stack, so that time and memory are proportional to the length
+//! of the input.
 
 use std::cell::Cell;
 use std::fmt;
@@ -21,7 +21,7 @@ pub struct Span {
     pub end: usize,
 }
 
-/// Why a whole frame is refused.
+/// Why a whole frame is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
@@ -76,7 +76,7 @@ pub(crate) fn validate(text: &[u8], limits: &Limits) -> Result<Span, Fault> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Refused;
 
-/// A container that the scan is inside of.
+/// A container that the scan has entered.
 #[derive(Clone, Copy)]
 struct Level {
     /// The byte that ends it, which also tells what it is.
@@ -220,7 +220,7 @@ impl<'a> Scanner<'a> {
         None
     }
 
-    /// Goes past an array or object, however deep, with a stack of its own.
+    /// Goes past an array or object, however deep, with its own stack.
     fn any_container(&mut self, start: usize) -> Result<usize, Refused> {
         let mut level = self.open(start, self.outer_depth)?;
         let mut at = start + 1;
@@ -383,7 +383,7 @@ impl<'a> Scanner<'a> {
     pub(super) fn finish(&mut self, at: usize) -> Result<(), Refused> {
         let at = self.skip_space(at);
         if at < self.text.len() {
-            return Err(self.expected("the end of the text", at));
+            return Err(self.expected("the end of the input", at));
         }
         if self.has_non_ascii
             && let Err(error) = std::str::from_utf8(self.text)
@@ -436,7 +436,7 @@ mod tests {
         }
         for (bad, expected, at) in [
             ("", "a value", 0),
-            ("01", "the end of the text", 1),
+            ("01", "the end of the input", 1),
             ("+1", "a value", 0),
             (".5", "a value", 0),
             ("5.", "a digit", 2),
@@ -449,7 +449,7 @@ mod tests {
             ("{\"a\":1,}", "a member name in double quotes", 7),
             ("[1}", "',' or ']'", 2),
             ("nul", "a value", 0),
-            ("1 2", "the end of the text", 2),
+            ("1 2", "the end of the input", 2),
         ] {
             check(bad, Err(Fault::Syntax(expected, at)));
         }

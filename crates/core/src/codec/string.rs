@@ -116,7 +116,7 @@ impl Scanner<'_> {
                 0xDC00..=0xDFFF => Err(self.expected("the first half of a surrogate pair", at)),
                 _ => Ok(at + 6),
             },
-            _ => Err(self.expected("an escape that JSON knows", at)),
+            _ => Err(self.expected("a valid escape", at)),
         }
     }
 

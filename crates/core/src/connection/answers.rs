@@ -1,17 +1,17 @@
-//! What goes out: answers, stamped with their identifiers.
+//! Outgoing responses, with their identifiers.
 
 use std::task::Context as Poller;
 
 use crate::call::Call;
 use crate::code::Code;
 use crate::codec;
-use crate::connection::calls::{Done, Place, Waiting};
+use crate::connection::calls::{AnswerSlot, Done, Waiting};
 use crate::connection::streams::OpeningStream;
 use crate::connection::{BYTES_AT_ONCE, Connection, Phase};
 use crate::context::Version;
 use crate::engine::{
-    ObservedCall, ObservedStart, Running, Start, Streaming, end_of_notification, respond, respond_with,
-    too_large,
+    ObservedCall, ObservedStart, ReplyLimit, Running, Start, Streaming, end_of_notification, respond,
+    respond_with, too_large,
 };
 use crate::error::{EngineFault, ErrorObject};
 use crate::id::Id;
@@ -59,9 +59,9 @@ impl Connection {
         match running.first_step(cx) {
             Some(reply) => {
                 let (version, id) = (call.cx.version, call.id().cloned());
-                self.finish(Done { version, id, place: Place::Alone, reply, watch });
+                self.finish(Done { version, id, place: AnswerSlot::Alone, reply, watch });
             }
-            None => self.calls.spawn(call, running, Place::Alone, watch),
+            None => self.calls.spawn(call, running, AnswerSlot::Alone, watch),
         }
     }
 
@@ -71,8 +71,8 @@ impl Connection {
         let (reply, is_answered) = self.spell_cancelled(reply);
         let id = id.filter(|_| is_answered);
         match place {
-            Place::Alone => self.finish_alone(version, id, reply, watch),
-            Place::Batch(key, index) => {
+            AnswerSlot::Alone => self.finish_alone(version, id, reply, watch),
+            AnswerSlot::Batch(key, index) => {
                 let Some(mut state) = self.calls.take_batch(key) else { return };
                 self.finish_entry(&mut state, index, (version, id), reply, watch);
                 self.keep_or_finish(state);
@@ -114,14 +114,12 @@ impl Connection {
                 self.scratch.clear();
                 codec::stream_start(&mut self.scratch, &id, &subscription, &flag, members.as_ref());
                 self.push_scratch();
-                let limit = self.settings.limits.reply;
-                return self
-                    .streams
-                    .open(OpeningStream { subscription, call: id.detached(), items, watch }, limit);
+                let opening = OpeningStream { subscription, call: id.detached(), items, watch };
+                return self.streams.open(opening, self.settings.limits.reply, &self.session);
             }
         };
         self.scratch.clear();
-        let limit = self.settings.limits.reply;
+        let limit = ReplyLimit::new(self.settings.limits.reply, &self.session);
         let end = respond_with(&mut self.scratch, version, &id, outcome.as_ref(), members.as_ref(), limit);
         if let Some(watch) = watch {
             watch.end(end, self.scratch.len());
@@ -155,7 +153,8 @@ impl Connection {
     /// Answers something that did not become a call.
     pub(super) fn refuse(&mut self, version: Version, id: &Id, error: &ErrorObject) {
         self.scratch.clear();
-        respond(&mut self.scratch, version, id, Err(error), self.settings.limits.reply);
+        let limit = ReplyLimit::new(self.settings.limits.reply, &self.session);
+        respond(&mut self.scratch, version, id, Err(error), limit);
         self.push_scratch();
     }
 

@@ -1,11 +1,11 @@
-//! Batches of the peer: run, held back, or refused entry by entry.
+//! Batches of the peer: run, held back, or rejected entry by entry.
 
 use std::task::Context as Poller;
 
 use crate::call::Call;
 use crate::codec::{Entries, Message};
 use crate::connection::Connection;
-use crate::connection::calls::{BatchState, Place};
+use crate::connection::calls::{AnswerSlot, BatchState};
 use crate::connection::streams::OpeningStream;
 use crate::context::Version;
 use crate::engine::{Batch, EntryOutcome, ObservedCall, Running, Stop, Streaming};
@@ -95,7 +95,7 @@ impl Connection {
             }
             None => {
                 state.running += 1;
-                self.calls.spawn(&call, running, Place::Batch(state.key, index), watch);
+                self.calls.spawn(&call, running, AnswerSlot::Batch(state.key, index), watch);
             }
         }
     }
@@ -146,7 +146,7 @@ impl Connection {
         }
         self.calls.retire_batch();
         self.write_batch(state.batch);
-        self.streams.open_announced(state.key, self.settings.limits.reply);
+        self.streams.open_announced(state.key, self.settings.limits.reply, &self.session);
     }
 
     /// Writes the answer to this batch if it is complete.
@@ -157,7 +157,8 @@ impl Connection {
     }
 
     fn write_batch(&mut self, batch: Batch) {
-        if let Some(answer) = batch.finish() {
+        // What waits to be sent is counted with the queue, once as much as possible is written.
+        if let Some((answer, _share)) = batch.finish() {
             self.scratch = answer;
             self.push_scratch();
         }

@@ -1,4 +1,4 @@
-//! Calls of the peer that are under way: those that run, those that wait for their turn, and the batches they belong to.
+//! Calls of the peer in flight: those that run, those that wait for their turn, and the batches they belong to.
 
 use std::collections::{HashMap, VecDeque};
 use std::task::{Context as Poller, Poll};
@@ -14,7 +14,7 @@ use crate::id::Id;
 use crate::name::Name;
 use crate::reply::Reply;
 
-/// The calls that one connection has under way. A plain value: what they are answered with is up to the connection.
+/// The calls in flight of one connection. A plain value: the connection decides on the answers.
 pub(super) struct Calls {
     pub(super) engine: Engine,
     pub(super) cx: Context,
@@ -29,7 +29,7 @@ pub(super) struct Calls {
     running: HashMap<TaskId, Task>,
     /// The notification that everything after it waits for.
     barrier: Option<TaskId>,
-    /// Batches of which some entries are under way or wait.
+    /// Batches with entries that run or wait.
     batches: HashMap<u64, BatchState>,
     /// Batches that have entries waiting and a place for one.
     resumable: VecDeque<u64>,
@@ -45,7 +45,7 @@ pub(super) enum Waiting {
     Batch(u64),
 }
 
-/// A batch under way.
+/// A batch in flight.
 pub(super) struct BatchState {
     pub(super) key: u64,
     pub(super) batch: Batch,
@@ -58,7 +58,7 @@ pub(super) struct BatchState {
 struct Task {
     version: Version,
     id: Option<Id>,
-    place: Place,
+    place: AnswerSlot,
     cancel: CancelFlag,
     abort: AbortHandle,
     watch: Option<Box<ObservedCall>>,
@@ -66,7 +66,7 @@ struct Task {
 
 /// Where the answer to a call belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum AnswerSlot {
     /// Into a separate frame.
     Alone,
     /// Into the answer to this batch, as this entry.
@@ -77,7 +77,7 @@ pub(super) enum Place {
 pub(super) struct Done {
     pub(super) version: Version,
     pub(super) id: Option<Id>,
-    pub(super) place: Place,
+    pub(super) place: AnswerSlot,
     pub(super) reply: Reply,
     pub(super) watch: Option<Box<ObservedCall>>,
 }
@@ -136,13 +136,13 @@ impl Calls {
         *method = Name::from_static("");
     }
 
-    /// Whether a call may start at once: nothing is before it, and one more may be under way.
+    /// Whether a call may start at once: nothing is before it, and one more may be in flight.
     #[inline(always)]
     pub(super) fn is_clear(&self) -> bool {
         self.barrier.is_none() && self.waiting.is_empty() && self.has_place()
     }
 
-    /// Whether one more call may be under way. If not it is refused, never parked: parking the reader would deadlock
+    /// Whether one more call may be in flight. If not it is refused, never parked: parking the reader would deadlock
     /// two sides that call each other.
     pub(super) fn has_place(&self) -> bool {
         self.admitted < self.engine.settings.limits.in_flight
@@ -163,7 +163,7 @@ impl Calls {
         self.waiting.push_back(Waiting::Call(Box::new(call)));
     }
 
-    /// Admits a batch, which counts as one call while it is under way.
+    /// Admits a batch, which counts as one call while it is in flight.
     pub(super) fn admit_batch(&mut self, batch: Batch) -> BatchState {
         self.admitted += 1;
         self.last_batch += 1;
@@ -214,7 +214,7 @@ impl Calls {
         &mut self,
         call: &Call,
         mut running: Running,
-        place: Place,
+        place: AnswerSlot,
         watch: Option<Box<ObservedCall>>,
     ) {
         let cancel = running.cancel_flag();
@@ -223,7 +223,7 @@ impl Calls {
         if id.is_none() && self.engine.settings.profile.ordered_notifications {
             self.barrier = Some(abort.id());
         }
-        if place == Place::Alone {
+        if place == AnswerSlot::Alone {
             self.admitted += 1;
         }
         let task = Task { version: call.cx.version, id, place, cancel, abort, watch };
@@ -252,8 +252,8 @@ impl Calls {
             self.barrier = None;
         }
         match place {
-            Place::Alone => self.admitted -= 1,
-            Place::Batch(batch, _) => {
+            AnswerSlot::Alone => self.admitted -= 1,
+            AnswerSlot::Batch(batch, _) => {
                 if let Some(state) = self.batches.get_mut(&batch) {
                     let was_full = state.running >= self.engine.settings.limits.batch_concurrency.max(1);
                     state.running -= 1;
@@ -281,7 +281,7 @@ impl Calls {
         Some(call)
     }
 
-    /// The batch under way that has an entry with this identifier which was not started, with the entry answered.
+    /// The batch in flight that has an entry with this identifier which was not started, with the entry answered.
     pub(super) fn cancel_entry(&mut self, id: &Id, error: &ErrorObject, is_answered: bool) -> Option<u64> {
         let mut batches = self.batches.values_mut();
         batches.find_map(|state| state.batch.cancel_unstarted(id, error, is_answered).then_some(state.key))
@@ -297,7 +297,7 @@ impl Calls {
         Some(next)
     }
 
-    /// The batches under way, when all are given up.
+    /// The batches in flight, when all are given up.
     pub(super) fn batch_keys(&self) -> Vec<u64> {
         self.batches.keys().copied().collect()
     }

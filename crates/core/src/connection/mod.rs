@@ -1,9 +1,9 @@
-//! The driver for carriers that bring frames both ways: hops ③ and ⑥ of every call over them.
+//! The driver for duplex transports: hops ③ and ⑥ of every call over them.
 //!
 //! One task reads, starts calls and writes; only calls that are not done at their first step become tasks.
 //!
-//! - Reading waits for nothing but the next frame, and for readers of streams that are behind. Responses, cancellations and stream items are settled on the spot;
-//!   calls are admitted, or refused when too many are under way.
+//! - Reading waits only for the next frame, and for slow readers of streams. Responses, cancellations and stream items are settled on the spot;
+//!   calls are admitted, or rejected when too many are in flight.
 //! - Calls start in the order they arrive. A notification is done before anything after it starts
 //!   ([`ordered_notifications`](crate::Profile::ordered_notifications)).
 //! - What is written is collected while there is something to read, and goes out in one write.
@@ -37,6 +37,7 @@ use crate::context::{self, Version};
 use crate::engine::Engine;
 use crate::error::ErrorObject;
 use crate::id::Id;
+use crate::memory::SHORT;
 use crate::peer::Peer;
 use crate::profile::Settings;
 use crate::remote::RemotePeer;
@@ -46,8 +47,8 @@ use crate::tap::{TappedSink, TappedSource};
 
 /// One duplex connection. It does nothing until it is polled; spawn it or await it.
 ///
-/// It ends when the peer has closed and everything under way is done, when its session is [closed](Session::close), or when it fails.
-/// Dropping it cancels the calls of the peer and fails those of this side.
+/// It ends when the peer has closed and all calls in flight are done, when its session is [closed](Session::close), or when it fails.
+/// Dropping it cancels the calls of the peer and fails those from this side.
 #[must_use = "a connection does nothing until it is polled"]
 pub struct Connection {
     source: Box<dyn FrameSource>,
@@ -66,9 +67,11 @@ pub struct Connection {
     /// Whether nothing was read because the peer does not take its answers.
     is_held: bool,
     phase: Phase,
-    /// Whether streams go on when the peer sends nothing more.
+    /// Counts the events of [`idle_mark`](Connection::idle_mark).
+    messages: u32,
+    /// Whether streams continue when the peer stops sending.
     finishes_streams: bool,
-    /// What the peer did wrong, once that was reported to it.
+    /// What the peer did wrong, after it was reported to it.
     fault: Option<ConnectionError>,
     /// Set while nothing is read, because a reader of a stream is behind.
     stall: Option<Stall>,
@@ -87,7 +90,7 @@ enum Phase {
     Opening(Option<Box<AdmitFuture>>),
     /// Frames come and go.
     Open,
-    /// The peer sends nothing more, or is not listened to any more: what is under way is finished by then.
+    /// The peer has stopped sending, or is no longer read: calls in flight must finish by then.
     Draining { has_ended: bool, until: Pin<Box<Sleep>> },
     /// All is done; the last bytes go out, by then.
     Closing { until: Pin<Box<Sleep>> },
@@ -104,10 +107,10 @@ const FRAMES_BETWEEN_STALLS: usize = 4096;
 const BYTES_AT_ONCE: usize = 64 << 10;
 
 impl Connection {
-    /// A connection over these frames, whose calls are answered by `engine` in this context; and its peer, to be called.
+    /// A connection over these frames, whose calls are answered by `engine` in this context; and its peer, to call.
     ///
-    /// The session of the context becomes that of the connection, if it is [exclusive](Session::is_exclusive) and belongs to
-    /// no other connection. Otherwise the connection gets a new session with the same origin.
+    /// The session of the context becomes that of the connection, if it is [exclusive](Session::is_exclusive) and does not belong to
+    /// another connection. Otherwise the connection gets a new session with the same origin.
     pub fn new(
         source: impl FrameSource,
         sink: impl FrameSink,
@@ -115,9 +118,10 @@ impl Connection {
         cx: impl Into<context::Context>,
     ) -> (Peer, Connection) {
         let settings = Arc::clone(&engine.settings);
-        let remote = RemoteShared::new(Arc::clone(&settings), false);
-        let peer = Peer::new(RemotePeer::new(Arc::clone(&remote)));
         let cx = cx.into();
+        let account = cx.session().account().cloned();
+        let remote = RemoteShared::new(Arc::clone(&settings), account, false);
+        let peer = Peer::new(RemotePeer::new(Arc::clone(&remote)));
         let ending = Arc::clone(&remote);
         let session = cx.session().for_connection(&peer, move || ending.drain());
         engine.note_opened(&session);
@@ -129,32 +133,42 @@ impl Connection {
             sink,
             calls: Calls::new(engine, cx),
             settings,
-            session,
             remote,
             streams: Outgoing::default(),
             scratch: Vec::new(),
             is_paused: false,
             longest: 0,
-            unsent: Unsent::default(),
+            unsent: Unsent::new(&session),
             is_held: false,
             phase,
+            messages: 0,
             finishes_streams: false,
             fault: None,
             stall: None,
+            session,
         };
         (peer, connection)
     }
 
-    /// Attaches a value to the context of every call that comes in, such as what the transport knows about the peer.
+    /// Attaches a value to the context of every incoming call, such as what the transport knows about the peer.
     pub fn attach<T: Send + Sync + 'static>(&mut self, value: T) {
         self.calls.attach(value);
     }
 
-    /// Lets streams go on, as calls do, when the peer sends nothing more: for transports whose input may end while
-    /// their output is still read, such as stdio. Without it the peer is taken to be gone, with all readers of its
-    /// streams.
+    /// Lets streams continue, as calls do, when the peer stops sending: for transports whose input may end while
+    /// their output is still read, such as stdio, TCP and Unix sockets. Streams not finished within
+    /// [`drain_time`](crate::Limits::drain_time) end with -32006. Without it the peer is considered gone, with all
+    /// readers of its streams.
     pub fn finish_streams(&mut self) {
         self.finishes_streams = true;
+    }
+
+    /// A number that changes with every message from the peer and every unsolicited one from this side; `None` while a call or
+    /// a stream of either side is in flight. For servers that close idle connections.
+    #[must_use]
+    pub fn idle_mark(&self) -> Option<u32> {
+        let is_idle = self.calls.is_idle() && self.streams.len() == 0 && self.remote.open_count() == 0;
+        is_idle.then_some(self.messages)
     }
 
     /// The session that its calls belong to.
@@ -163,8 +177,8 @@ impl Connection {
         &self.session
     }
 
-    /// The peer, as a handle that the connection lasts for: when the last clone of this peer is gone, with every
-    /// reply and stream that came of it, the connection is drained. For clients; each call gives a new handle.
+    /// A handle to the peer that keeps the connection open: when its last clone is dropped, with every
+    /// reply and stream it produced, the connection is drained. For clients; each call returns a new handle.
     #[must_use]
     pub fn owning_peer(&self) -> Peer {
         Peer::new(RemotePeer::owning(Arc::clone(&self.remote)))
@@ -190,7 +204,7 @@ fn tapped(
 impl Connection {
     /// Does everything that can be done now; true if there may be more at once.
     fn step(&mut self, cx: &mut Context<'_>) -> Result<bool, ConnectionError> {
-        self.remote.drain_into(&mut *self.sink);
+        self.send_queued();
         let has_more_frames = self.read(cx)?;
         loop {
             // In this order: what is started last must be polled once, or its end goes unnoticed.
@@ -228,7 +242,7 @@ impl Connection {
                 self.sink.push(&refusal);
                 let why = error.message.to_string();
                 self.session.close(CloseReason::new(why.clone()).with_code(POLICY));
-                self.peer_ended("it was not admitted");
+                self.peer_ended("it was rejected");
                 self.fault = Some(ConnectionError::NotAdmitted(why));
                 Poll::Ready(false)
             }
@@ -274,13 +288,16 @@ impl Connection {
                 return Ok(false);
             }
             match self.source.poll_frame(cx) {
-                Poll::Ready(Some(Ok(frame))) => self.take(&frame, cx),
+                Poll::Ready(Some(Ok(frame))) => {
+                    self.messages = self.messages.wrapping_add(1);
+                    self.take(&frame, cx);
+                }
                 Poll::Ready(Some(Err(error))) => {
                     self.report(error)?;
                     return Ok(false);
                 }
                 Poll::Ready(None) => {
-                    self.peer_ended("the far side closed the connection");
+                    self.peer_ended("the peer closed the connection");
                     return Ok(false);
                 }
                 Poll::Pending => return Ok(false),
@@ -313,14 +330,14 @@ impl Connection {
         is_stalled
     }
 
-    /// Tells the peer what it did wrong, and reads no more of it. What it asked for before is still answered.
+    /// Tells the peer what it did wrong, and stops reading. Earlier calls are still answered.
     fn report(&mut self, error: ConnectionError) -> Result<(), ConnectionError> {
         let refusal = match &error {
             ConnectionError::Framing(why) => Some(ErrorObject::parse_error(why.clone())),
             // Only answers may be as long as the longest frame; the error says how long calls may be.
             ConnectionError::FrameTooLong { .. } => Some(Fault::Frame(self.settings.limits.frame).into()),
             ConnectionError::NoRoom => {
-                let why = "too much is being received at once; try again later";
+                let why = "too much data is being received at once; try again later";
                 Some(ErrorObject::over_limit("buffers", why))
             }
             ConnectionError::CutOff(_) => None,
@@ -329,13 +346,22 @@ impl Connection {
         if let Some(refusal) = refusal {
             self.refuse_frame(&refusal);
         }
+        self.end_streams();
         self.peer_ended(&error.to_string());
         self.fault = Some(error);
         Ok(())
     }
 
+    /// Passes on what this side sends unasked.
+    #[inline]
+    fn send_queued(&mut self) {
+        if self.remote.drain_into(&mut *self.sink) {
+            self.messages = self.messages.wrapping_add(1);
+        }
+    }
+
     fn write(&mut self, cx: &mut Context<'_>) -> Result<(), ConnectionError> {
-        self.remote.drain_into(&mut *self.sink);
+        self.send_queued();
         let before = self.sink.queued();
         if before > 0 {
             if let Poll::Ready(flushed) = self.sink.poll_flush(cx) {
@@ -362,6 +388,13 @@ impl Connection {
     #[inline]
     fn is_full(&self) -> bool {
         let mark = self.settings.limits.outbox / 16;
+        self.unsent.answers > mark.min(SHORT) && self.is_full_of_answers(mark)
+    }
+
+    #[cold]
+    fn is_full_of_answers(&self, mark: usize) -> bool {
+        let is_used_up = self.session.account().is_some_and(|account| account.is_used_up());
+        let mark = if is_used_up { mark.min(SHORT) } else { mark };
         self.unsent.answers > mark && self.sink.queued() > mark && self.remote.open_count() == 0
     }
 
@@ -372,6 +405,12 @@ impl Connection {
             self.streams.drop_all();
         }
         self.begin_draining(true);
+    }
+
+    /// Ends the streams that are open, and tells their readers.
+    fn end_streams(&mut self) {
+        let error = ErrorObject::from_code(Code::SHUTTING_DOWN);
+        self.streams.end_all(&error, &self.settings.profile.streams, &mut *self.sink);
     }
 
     fn begin_draining(&mut self, has_ended: bool) {
@@ -391,22 +430,22 @@ impl Connection {
     fn poll_phase(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ConnectionError>> {
         if self.remote.is_draining() && matches!(self.phase, Phase::Open | Phase::Opening(_)) {
             self.begin_draining(false);
-            let error = ErrorObject::from_code(Code::SHUTTING_DOWN);
-            self.streams.end_all(&error, &self.settings.profile.streams, &mut *self.sink);
+            self.end_streams();
             // What was just queued goes out in the next step.
             cx.waker().wake_by_ref();
         }
         if let Phase::Draining { until, .. } = &mut self.phase {
             let is_over = until.as_mut().poll(cx).is_ready();
-            let is_done = self.calls.is_idle() && (!self.finishes_streams || self.streams.len() == 0);
+            // A side that closes by itself ends its streams; only a peer that sends nothing more may read them to their end.
+            let goes_on = self.finishes_streams && !self.remote.is_draining() && self.streams.len() > 0;
+            let is_done = self.calls.is_idle() && !goes_on;
             if !is_over && !is_done {
                 return Poll::Pending;
             }
-            let error = ErrorObject::from_code(Code::SHUTTING_DOWN);
             // In this order: a batch that is given up may open streams.
-            self.give_up_calls(&error);
-            self.streams.end_all(&error, &self.settings.profile.streams, &mut *self.sink);
-            self.remote.drain_into(&mut *self.sink);
+            self.give_up_calls(&ErrorObject::from_code(Code::SHUTTING_DOWN));
+            self.end_streams();
+            self.send_queued();
             let until = Box::pin(tokio::time::sleep(self.settings.limits.drain_time));
             self.phase = Phase::Closing { until };
         }
@@ -436,7 +475,7 @@ impl Future for Connection {
         };
         if let Poll::Ready(result) = &result {
             let (end, reason) = match result {
-                Ok(()) => (EndReason::Finished, CallError::Closed("it was closed".into())),
+                Ok(()) => (EndReason::Finished, CallError::Closed("it was closed on this side".into())),
                 Err(error) => (EndReason::Failed(error.to_string()), error.into()),
             };
             this.session.end(end);
@@ -448,7 +487,7 @@ impl Future for Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.remote.close(&CallError::Closed("it was dropped".into()));
+        self.remote.close(&CallError::Closed("it was dropped on this side".into()));
         self.session.end(EndReason::Dropped);
     }
 }

@@ -1,4 +1,4 @@
-//! What comes in: settled on the spot, admitted or refused, and never waited for.
+//! Incoming messages: settled on the spot, admitted or rejected, and never waited for.
 
 use std::task::Context as Poller;
 
@@ -129,11 +129,15 @@ impl Connection {
         if self.remote.is_draining() {
             return Some(ErrorObject::from_code(Code::SHUTTING_DOWN));
         }
+        if self.session.account().is_some_and(|account| account.is_overdrawn()) {
+            let detail = "too much is waiting to be sent; read the responses to earlier calls first";
+            return Some(ErrorObject::over_limit("buffers", detail));
+        }
         if self.calls.has_place() {
             return None;
         }
         let limit = self.settings.limits.in_flight;
-        let detail = format!("more than {limit} calls are under way (limits.in_flight)");
+        let detail = format!("more than {limit} calls are in flight (limits.in_flight)");
         Some(ErrorObject::over_limit("in_flight", detail))
     }
 

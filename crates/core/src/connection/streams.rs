@@ -1,4 +1,4 @@
-//! Streams that this side sends: pulled when there is room, ended exactly once.
+//! Outgoing streams: pulled when there is room, ended exactly once.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use crate::call::Call;
 use crate::code::Code;
 use crate::codec;
 use crate::connection::{BYTES_AT_ONCE, FrameSink};
-use crate::engine::{ObservedCall, within};
+use crate::engine::{ObservedCall, ReplyLimit, within};
 use crate::error::ErrorObject;
 use crate::gap::Gap;
 use crate::id::Id;
@@ -21,6 +21,7 @@ use crate::observer::End;
 use crate::profile::Streams;
 use crate::remote::subscription;
 use crate::reply::Items;
+use crate::session::Session;
 use crate::subscription::{Subscription, SubscriptionStyle};
 
 /// How many items are taken from one stream before the next has its turn.
@@ -115,14 +116,15 @@ impl Outgoing {
     }
 
     /// Starts sending items of up to `limit` bytes each. The response that names the stream must have been written before (ETH-07).
-    pub(super) fn open(&mut self, opening: OpeningStream, limit: usize) {
+    pub(super) fn open(&mut self, opening: OpeningStream, limit: usize, session: &Session) {
         let OpeningStream { subscription: id, call, items, watch } = opening;
         let (stop, registration) = AbortHandle::new_pair();
         let names = items.subscription().cloned();
         let items = SharedItems(Arc::new(Mutex::new(Some(items))));
         let polled = Abortable::new(items.clone(), registration);
         let tells_gaps = names.is_none();
-        let sending = Sending { id: id.clone(), limit, items: polled, gap: None, tells_gaps, is_done: false };
+        let (session, gap, is_done) = (session.clone(), None, false);
+        let sending = Sending { id: id.clone(), limit, session, items: polled, gap, tells_gaps, is_done };
         self.streams.push(sending);
         self.open.insert(id, Handle { call, stop, items, names, sent: 0, bytes: 0, watch });
     }
@@ -133,10 +135,10 @@ impl Outgoing {
     }
 
     /// Starts sending the streams that the answer to this batch named.
-    pub(super) fn open_announced(&mut self, batch: u64, limit: usize) {
+    pub(super) fn open_announced(&mut self, batch: u64, limit: usize, session: &Session) {
         let announced = self.announced.extract_if(.., |(of, _)| *of == batch);
         for (_, opening) in announced.collect::<Vec<_>>() {
-            self.open(opening, limit);
+            self.open(opening, limit, session);
         }
     }
 
@@ -243,6 +245,7 @@ struct Sending {
     id: Json,
     /// How many bytes an item may have.
     limit: usize,
+    session: Session,
     items: Abortable<SharedItems>,
     /// What is missing before the next item.
     gap: Option<Gap>,
@@ -279,7 +282,7 @@ impl Stream for Sending {
                 Poll::Ready(Some(Ok(item))) => {
                     bytes += item.as_bytes().len();
                     let gap = self.gap.take();
-                    match within(Ok(item), self.limit) {
+                    match within(Ok(item), ReplyLimit::new(self.limit, &self.session)) {
                         Ok(item) => turn.items.push((gap, item)),
                         Err(error) => turn.end = Some((gap, Some(error))),
                     }

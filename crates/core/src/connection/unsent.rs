@@ -1,4 +1,5 @@
-//! What a connection has to send and its peer does not take: how much of it are answers, and whether the peer takes anything.
+//! Data waiting to be sent: how much of it is responses, how much memory it uses, and whether the
+//! peer reads at all.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,17 +9,20 @@ use std::time::Duration;
 use tokio::time::Sleep;
 
 use crate::engine::moment_after;
+use crate::memory::{SHORT, Share};
+use crate::session::Session;
 
 /// Bytes that a peer has to take in each [`send_time`](crate::Limits::send_time), or all that waits for it.
 const PACE: usize = 16 << 10;
 
 /// What waits to be sent.
-#[derive(Default)]
 pub(super) struct Unsent {
     /// Bytes of answers since nothing waited. Some of them may be sent already.
     pub(super) answers: usize,
     /// Runs while something waits.
     clock: Option<Box<Clock>>,
+    /// Counts the memory of what waits.
+    share: Share,
 }
 
 struct Clock {
@@ -28,6 +32,11 @@ struct Clock {
 }
 
 impl Unsent {
+    /// Nothing waits on this session yet.
+    pub(super) fn new(session: &Session) -> Unsent {
+        Unsent { answers: 0, clock: None, share: session.share() }
+    }
+
     /// Takes note of a write that left `left` of `before` bytes. Ready when the peer has taken too little for too long.
     pub(super) fn poll(
         &mut self,
@@ -36,8 +45,11 @@ impl Unsent {
         time: Duration,
         cx: &mut Context<'_>,
     ) -> Poll<()> {
+        if left > SHORT || before > SHORT {
+            self.share.set(left);
+        }
         if left == 0 {
-            *self = Unsent::default();
+            (self.answers, self.clock) = (0, None);
             return Poll::Pending;
         }
         let begin =

@@ -1,4 +1,4 @@
-//! Asking the admission, if there is one.
+//! Consulting the admission, if there is one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,10 +11,10 @@ use crate::error::ErrorObject;
 use crate::observer::Position;
 
 impl Engine {
-    /// Asks the [admission](crate::Settings::admission) about an arrival; `None` if there is none. For carriers of HTTP: a
-    /// [`Connection`](crate::Connection) asks for itself.
+    /// Asks the [admission](crate::Settings::admission) about an arrival; `None` if there is none. For HTTP transports: a
+    /// [`Connection`](crate::Connection) does this itself.
     ///
-    /// The observer learns of a refusal.
+    /// The observer sees a refusal.
     #[must_use]
     pub fn admit(&self, arrival: &Arrival<'_>) -> Option<AdmitFuture> {
         let admission = self.settings.admission.as_ref()?;
@@ -50,5 +50,5 @@ async fn decide(engine: Engine, cx: Context, pending: AdmitFuture) -> Result<Con
 }
 
 fn crashed() -> Refusal {
-    Refusal::new(ErrorObject::internal(&"the admission panicked")).with_status(500)
+    Refusal::new(ErrorObject::internal(&"the admission hook panicked")).with_status(500)
 }

@@ -1,4 +1,4 @@
-//! Putting the answers to a batch together, in the order of its entries.
+//! Assembling the responses to a batch, in the order of its entries.
 
 use std::collections::VecDeque;
 
@@ -6,14 +6,15 @@ use crate::code::Code;
 use crate::codec;
 use crate::context::Version;
 use crate::engine::observed::ObservedCall;
-use crate::engine::outcome::{respond, respond_with};
+use crate::engine::outcome::{ReplyLimit, no_memory, respond, respond_with};
 use crate::error::{EngineFault, ErrorObject};
 use crate::id::Id;
 use crate::json::Json;
 use crate::limits::Limits;
+use crate::memory::{SHORT, Share};
 use crate::observer::End;
 
-/// The answer to a batch while its entries are under way.
+/// The answer to a batch while its entries run.
 ///
 /// An outcome is written at once if every entry before it has one, and is held back otherwise.
 pub(crate) struct Assembly {
@@ -24,6 +25,9 @@ pub(crate) struct Assembly {
     held: VecDeque<HeldEntry>,
     /// How many bytes of results are held.
     held_bytes: usize,
+    /// How many bytes may be written and held, as far as memory was asked for.
+    covered: usize,
+    share: Share,
 }
 
 #[derive(Default)]
@@ -36,6 +40,9 @@ enum HeldEntry {
     /// Its outcome waits for those before it.
     Done(Version, Id, HeldOutcome, Option<Box<ObservedCall>>),
 }
+
+/// The memory that an entry takes while it is held, beside its result: its place, its identifier, and an error.
+const HELD_ENTRY: usize = size_of::<HeldEntry>() + 160;
 
 /// How an entry ended.
 #[derive(Clone, Copy)]
@@ -87,8 +94,16 @@ impl HeldOutcome {
 }
 
 impl Assembly {
-    pub(crate) fn new(entries: usize) -> Assembly {
-        Assembly { out: Vec::with_capacity(entries * 48), next: 0, held: VecDeque::new(), held_bytes: 0 }
+    /// The answer to a batch of this many entries, which takes memory from `share` as it grows.
+    pub(crate) fn new(entries: usize, share: Share, limits: &Limits) -> Assembly {
+        Assembly {
+            out: Vec::with_capacity(entries * 48),
+            next: 0,
+            held: VecDeque::new(),
+            held_bytes: 0,
+            covered: SHORT.min(limits.batch_reply),
+            share,
+        }
     }
 
     /// Takes the outcome of the entry at `index`. Says how the entry ended and with how many bytes, if that is decided now;
@@ -156,10 +171,24 @@ impl Assembly {
         }
     }
 
-    /// The error that replaces an entry of this many bytes, if the reply has no room for them.
-    pub(crate) fn excess(&self, bytes: usize, limits: &Limits) -> Option<ErrorObject> {
-        let is_over = self.out.len() + self.held_bytes + bytes > limits.batch_reply;
-        is_over.then(|| too_large(limits.batch_reply))
+    /// The error that replaces an entry of this many bytes, if the answer has no room for them.
+    pub(crate) fn excess(&mut self, bytes: usize, limits: &Limits) -> Option<ErrorObject> {
+        let bytes = self.out.len() + self.held_bytes + bytes;
+        if bytes > limits.batch_reply {
+            return Some(too_large(limits.batch_reply));
+        }
+        let places = self.held.len() * HELD_ENTRY;
+        if bytes + places > self.covered {
+            match self.share.cover_growing(bytes + places, limits.batch_reply + places) {
+                Some(covered) => self.covered = covered,
+                None => {
+                    // Entries that are held take memory whatever becomes of them.
+                    self.share.set(self.out.len() + self.held_bytes + places);
+                    return Some(no_memory());
+                }
+            }
+        }
+        None
     }
 
     /// An outcome that is held counts against the limit from then on, and not only when it is written.
@@ -220,11 +249,11 @@ impl Assembly {
         limits: &Limits,
     ) -> (End, usize) {
         let start = self.begin_entry();
-        let end = respond(&mut self.out, version, id, outcome, limits.reply);
+        let end = respond(&mut self.out, version, id, outcome, ReplyLimit::of_part(limits.reply));
         // An error without data is as short as what would replace it.
         let has_content = outcome.map_or_else(|error| error.data.is_some(), |_| true);
-        if has_content && self.is_full(limits) {
-            return self.replace(start, version, id, limits);
+        if has_content && self.is_beyond_cover() {
+            return self.cover_or_replace(start, version, id, end, limits);
         }
         (end, self.out.len() - start)
     }
@@ -248,47 +277,61 @@ impl Assembly {
             EntryOutcome::Extended(outcome, members) => (outcome, members),
         };
         let start = self.begin_entry();
-        let end = respond_with(&mut self.out, version, id, outcome, Some(members), limits.reply);
-        if self.is_full(limits) {
-            return self.replace(start, version, id, limits);
+        let limit = ReplyLimit::of_part(limits.reply);
+        let end = respond_with(&mut self.out, version, id, outcome, Some(members), limit);
+        if self.is_beyond_cover() {
+            return self.cover_or_replace(start, version, id, end, limits);
         }
         (end, self.out.len() - start)
     }
 
-    /// Writes what stands before an entry. Gives the place where the entry begins.
+    /// Writes the separator before an entry. Returns the place where the entry begins.
     #[inline(always)]
     fn begin_entry(&mut self) -> usize {
         self.out.push(if self.out.is_empty() { b'[' } else { b',' });
         self.out.len()
     }
 
-    /// Whether the answer is longer than it may be. The bracket that closes it counts too.
+    /// Whether the answer is longer than is known to be possible. The bracket that closes it counts too.
     #[inline(always)]
-    fn is_full(&self, limits: &Limits) -> bool {
-        self.out.len() >= limits.batch_reply
+    fn is_beyond_cover(&self) -> bool {
+        self.out.len() >= self.covered
     }
 
-    /// Puts an error in the place of the entry that begins at `start`.
+    /// Asks for more memory, or puts an error in the place of the entry that begins at `start`.
     #[cold]
-    fn replace(&mut self, start: usize, version: Version, id: &Id, limits: &Limits) -> (End, usize) {
+    fn cover_or_replace(
+        &mut self,
+        start: usize,
+        version: Version,
+        id: &Id,
+        end: End,
+        limits: &Limits,
+    ) -> (End, usize) {
+        // What is held, this entry perhaps among it, was covered when it was put there.
+        let held = std::mem::take(&mut self.held_bytes);
+        let excess = self.excess(1, limits);
+        self.held_bytes = held;
+        let Some(error) = excess else { return (end, self.out.len() - start) };
         self.out.truncate(start);
-        codec::response(&mut self.out, version, id, Err(&too_large(limits.batch_reply)));
+        codec::response(&mut self.out, version, id, Err(&error));
         (End::TooLarge, self.out.len() - start)
     }
 
     /// The whole answer, once every entry has its outcome; nothing if none is answered (J2-44).
-    pub(crate) fn finish(mut self) -> Option<Vec<u8>> {
+    pub(crate) fn finish(mut self) -> Option<(Vec<u8>, Share)> {
         debug_assert!(self.held.is_empty(), "an entry of a batch has no outcome");
         if self.out.is_empty() {
             return None;
         }
         self.out.push(b']');
-        Some(self.out)
+        self.share.set(self.out.len());
+        Some((self.out, self.share))
     }
 }
 
 fn too_large(limit: usize) -> ErrorObject {
-    let detail = format!("the replies to the batch have more than {limit} bytes (limits.batch_reply)");
+    let detail = format!("the replies to the batch exceed {limit} bytes (limits.batch_reply)");
     ErrorObject::from_code(Code::REPLY_TOO_LARGE).with_detail(detail).with_fault(EngineFault::TooLarge)
 }
 
@@ -301,7 +344,7 @@ mod tests {
         // J2-43
         for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2], [2, 3, 0, 1]] {
             let limits = Limits::default();
-            let mut assembly = Assembly::new(4);
+            let mut assembly = Assembly::new(4, Share::default(), &limits);
             for index in order {
                 match index {
                     1 => assembly.skip(1, &limits),
@@ -312,7 +355,7 @@ mod tests {
                     }
                 }
             }
-            let text = String::from_utf8(assembly.finish().unwrap()).unwrap();
+            let text = String::from_utf8(assembly.finish().unwrap().0).unwrap();
             let ids: Vec<_> = text.match_indices("\"id\":").map(|(at, _)| &text[at + 5..at + 6]).collect();
             assert_eq!(ids, ["0", "2", "3"], "{order:?}");
         }
@@ -320,23 +363,23 @@ mod tests {
 
     #[test]
     fn nothing_is_said_when_nothing_is_answered() {
-        let mut assembly = Assembly::new(2);
+        let mut assembly = Assembly::new(2, Share::default(), &Limits::default());
         assembly.skip(1, &Limits::default());
         assembly.skip(0, &Limits::default());
-        assert_eq!(assembly.finish(), None);
+        assert!(assembly.finish().is_none());
     }
 
     #[test]
     fn what_would_exceed_the_limit_of_a_batch_is_replaced() {
         // SEC-L-04
         let limits = Limits { batch_reply: 200, ..Limits::default() };
-        let mut assembly = Assembly::new(2);
+        let mut assembly = Assembly::new(2, Share::default(), &limits);
         for index in 0..2 {
             let long = Json::encode_ref(&"x".repeat(100)).unwrap();
             let outcome = Ok(&long);
             assembly.answer(index, Version::V2, &Id::NULL, outcome, &limits, || None);
         }
-        let text = String::from_utf8(assembly.finish().unwrap()).unwrap();
+        let text = String::from_utf8(assembly.finish().unwrap().0).unwrap();
         assert_eq!(text.matches("-32007").count(), 1, "{text}");
     }
 }

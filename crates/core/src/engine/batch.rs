@@ -14,6 +14,7 @@ use crate::engine::running::crash_error;
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::Json;
+use crate::memory::Share;
 use crate::observer::{BatchId, Position};
 use crate::reply::{Outcome, ReplyFuture};
 
@@ -62,6 +63,7 @@ pub(crate) enum Stop {
 impl Batch {
     pub(crate) fn new(engine: Engine, entries: Entries, cx: Context, id: BatchId) -> Batch {
         let count = entries.len();
+        let assembly = Assembly::new(count, cx.session().share(), &engine.settings.limits);
         Batch {
             engine,
             call: Call::blank(cx.clone()),
@@ -73,7 +75,7 @@ impl Batch {
             is_marked: false,
             starting: None,
             early: None,
-            assembly: Assembly::new(count),
+            assembly,
         }
     }
 
@@ -220,7 +222,7 @@ impl Batch {
         self.settle(index, Some(Err(error)));
     }
 
-    /// Answers an entry that asks for no call, where nothing was called over this carrier.
+    /// Answers an entry that is not a call, where no calls were sent over this transport.
     pub(crate) fn refuse(&mut self, index: usize, message: &Message) {
         let Some((version, id, error)) = refusal_of(message) else { return self.skip(index) };
         self.engine.note_refused(&self.cx, &error, Some(id), self.position(index));
@@ -247,7 +249,7 @@ impl Batch {
 
     /// The error that replaces an entry that opens a stream with these members, if the reply has no room for them. A stream that is
     /// announced begins, so this is asked for before.
-    pub(crate) fn excess(&self, members: &Json) -> Option<ErrorObject> {
+    pub(crate) fn excess(&mut self, members: &Json) -> Option<ErrorObject> {
         self.assembly.excess(members.as_bytes().len(), &self.engine.settings.limits)
     }
 
@@ -266,8 +268,8 @@ impl Batch {
         self.open -= 1;
     }
 
-    /// The whole answer, once every entry has its outcome; nothing if none is answered (J2-44).
-    pub(crate) fn finish(self) -> Option<Vec<u8>> {
+    /// The whole answer, once every entry has its outcome, and the memory that it takes; nothing if none is answered (J2-44).
+    pub(crate) fn finish(self) -> Option<(Vec<u8>, Share)> {
         self.assembly.finish()
     }
 }

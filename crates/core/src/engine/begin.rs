@@ -9,7 +9,7 @@ use crate::call_options;
 use crate::codec::Loaded;
 use crate::engine::Engine;
 use crate::engine::observed::ObservedStart;
-use crate::engine::outcome::{end_of_notification, respond, size};
+use crate::engine::outcome::{ReplyLimit, end_of_notification, respond, size};
 use crate::engine::running::crashed;
 use crate::error::{EngineFault, ErrorObject};
 use crate::json::Json;
@@ -43,7 +43,8 @@ impl Engine {
         };
         // With the exact size the buffer can become the answer as it is, without another allocation.
         out.reserve_exact(size(call.cx.version, id, outcome));
-        let end = respond(out, call.cx.version, id, outcome, self.settings.limits.reply);
+        let limit = ReplyLimit::new(self.settings.limits.reply, call.cx.session());
+        let end = respond(out, call.cx.version, id, outcome, limit);
         if let Some(began) = began {
             self.note_ended(call, began, end, out.len());
         }

@@ -1,4 +1,4 @@
-//! Cancelling a call that runs.
+//! Cancelling a running call.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

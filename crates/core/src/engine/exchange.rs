@@ -15,15 +15,17 @@ use crate::engine::Engine;
 use crate::engine::batch::{Batch, Stop};
 use crate::engine::begin::{Start, complete};
 use crate::engine::observed::ObservedCall;
-use crate::engine::outcome::{end_of_notification, refusal_of, respond_with, size};
+use crate::engine::outcome::{ReplyLimit, end_of_notification, refusal_of, respond_with, size};
 use crate::engine::running::{Running, Streaming};
 use crate::engine::running_entries::run;
 use crate::error::ErrorObject;
 use crate::id::Id;
+use crate::memory::SHORT;
 use crate::observer::{InputKind, Position};
 use crate::reply::{Extra, Outcome, Reply, ReplyFuture};
+use crate::session::Session;
 
-/// What goes back over a carrier that takes one answer.
+/// The answer over a transport with one response to each request.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Answer {
@@ -35,7 +37,7 @@ pub enum Answer {
         body: Bytes,
         /// The code of its error, if it is one.
         code: Option<Code>,
-        /// The status and the headers that the reply asks for, over HTTP.
+        /// The HTTP status and headers of the reply.
         extra: Option<Box<Extra>>,
     },
     /// The responses to a batch (J2-41).
@@ -61,22 +63,22 @@ impl Answer {
         }
     }
 
-    /// One error that answers the input as a whole, with a `null` identifier.
+    /// One error for the input as a whole, with a `null` identifier.
     #[must_use]
     pub fn refusal(error: &ErrorObject) -> Answer {
         single(Version::V2, &Id::NULL, error)
     }
 }
 
-/// The answer to one input, which may be there already. Small, so that a carrier can hold one for each request.
+/// The answer to one input, which may be ready. Small, so that a transport can hold one for each request.
 ///
 /// # Cancel safety
 ///
-/// Dropping it cancels every call of the input that is not done.
+/// Dropping it cancels every unfinished call of the input.
 #[must_use = "dropping the future cancels the calls"]
-pub struct Exchange(State);
+pub struct Exchange(ExchangeState);
 
-enum State {
+enum ExchangeState {
     Done(Option<Answer>),
     Running(Pin<Box<dyn Future<Output = Answer> + Send>>),
 }
@@ -85,10 +87,10 @@ impl Engine {
     /// Answers one input as a whole.
     ///
     /// The entries of a batch start in order and run concurrently, up to
-    /// [`batch_concurrency`](crate::Limits::batch_concurrency); their responses come in the order of the entries. A notification is
+    /// [`batch_concurrency`](crate::Limits::batch_concurrency); their responses are in the order of the entries. A notification is
     /// done before anything after it starts. A streamed reply is collected into an array.
     ///
-    /// A single call starts, and may be done, before the future is polled.
+    /// A single call starts, and may finish, before the future is polled.
     #[inline]
     pub fn exchange(&self, input: impl Into<Bytes>, cx: &Context) -> Exchange {
         let input = input.into();
@@ -106,7 +108,8 @@ impl Engine {
         let mut out = Vec::new();
         match self.begin(&call, &mut out) {
             Start::Answered(end) => {
-                Exchange::done(Answer::Single { body: Bytes::from(out), code: end.code(), extra: None })
+                let body = sealed(out, call.cx.session());
+                Exchange::done(Answer::Single { body, code: end.code(), extra: None })
             }
             begun => self.exchange_pending(&call, begun),
         }
@@ -123,7 +126,7 @@ impl Engine {
             Streaming::whole(call),
             began.and_then(|began| began.watch(self, call)),
         );
-        Exchange(State::Running(Box::pin(pending.answer())))
+        Exchange(ExchangeState::Running(Box::pin(pending.answer())))
     }
 
     /// What is not a single call.
@@ -134,7 +137,7 @@ impl Engine {
                 let mut batch = self.batch(entries, cx, bytes);
                 match batch.advance(|_| false) {
                     Stop::Finished if batch.is_done() => Exchange::done(batch.into_answer()),
-                    stop => Exchange(State::Running(Box::pin(run(Box::new(batch), stop)))),
+                    stop => Exchange(ExchangeState::Running(Box::pin(run(Box::new(batch), stop)))),
                 }
             }
             Ok(Found::Other(message)) => Exchange::done(self.refuse_message(&message, cx, bytes)),
@@ -180,7 +183,7 @@ impl Engine {
 impl Exchange {
     #[inline(always)]
     fn done(answer: Answer) -> Exchange {
-        Exchange(State::Done(Some(answer)))
+        Exchange(ExchangeState::Done(Some(answer)))
     }
 }
 
@@ -189,16 +192,25 @@ impl Future for Exchange {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Poller<'_>) -> Poll<Answer> {
         match &mut self.0 {
-            State::Done(answer) => Poll::Ready(answer.take().expect("a finished future is not polled again")),
-            State::Running(future) => future.as_mut().poll(cx),
+            ExchangeState::Done(answer) => {
+                Poll::Ready(answer.take().expect("a finished future is not polled again"))
+            }
+            ExchangeState::Running(future) => future.as_mut().poll(cx),
         }
     }
 }
 
 impl fmt::Debug for Exchange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Exchange").field("is_done", &matches!(self.0, State::Done(_))).finish()
+        f.debug_struct("Exchange").field("is_done", &matches!(self.0, ExchangeState::Done(_))).finish()
     }
+}
+
+/// The text of an answer. What is long is counted until it is sent.
+#[inline(always)]
+pub(super) fn sealed(text: Vec<u8>, session: &Session) -> Bytes {
+    let text = Bytes::from(text);
+    if text.len() > SHORT { session.seal(text) } else { text }
 }
 
 /// One error as an answer.
@@ -216,6 +228,7 @@ pub(super) struct PendingCall {
     pub(super) watch: Option<Box<ObservedCall>>,
     /// How many bytes a reply may have.
     pub(super) limit: usize,
+    pub(super) session: Session,
 }
 
 impl PendingCall {
@@ -229,23 +242,24 @@ impl PendingCall {
         let limits = &engine.settings.limits;
         let running = Running::new(call, future, streaming, limits);
         let id = call.id().map(Id::detached);
-        PendingCall { version: call.cx.version, id, running, watch, limit: limits.reply }
+        let session = call.cx.session().clone();
+        PendingCall { version: call.cx.version, id, running, watch, limit: limits.reply, session }
     }
 
     /// Waits for the answer.
     async fn answer(self) -> Answer {
-        let PendingCall { version, id, running, watch, limit } = self;
-        conclude(version, id.as_ref(), running.finish().await, watch, limit)
+        let PendingCall { version, id, running, watch, limit, session } = self;
+        conclude(version, id.as_ref(), running.finish().await, watch, (limit, &session))
     }
 }
 
-/// The answer to a call with this reply.
+/// The answer to a call of this session with this reply, which may have so many bytes.
 pub(super) fn conclude(
     version: Version,
     id: Option<&Id>,
     reply: Reply,
     watch: Option<Box<ObservedCall>>,
-    limit: usize,
+    (limit, session): (usize, &Session),
 ) -> Answer {
     let (id, outcome) = match (id, &reply.outcome) {
         (Some(id), Outcome::Value(json)) => (id, Ok(json)),
@@ -261,15 +275,17 @@ pub(super) fn conclude(
     };
     let mut out = Vec::with_capacity(size(version, id, outcome));
     let members = reply.extra.as_ref().and_then(|extra| extra.members.as_ref());
+    let limit = ReplyLimit::new(limit, session);
     let end = respond_with(&mut out, version, id, outcome, members, limit);
     if let Some(watch) = watch {
         watch.end(end, out.len());
     }
-    Answer::Single { body: Bytes::from(out), code: end.code(), extra: reply.extra }
+    Answer::Single { body: sealed(out, session), code: end.code(), extra: reply.extra }
 }
 
 impl Batch {
     pub(super) fn into_answer(self) -> Answer {
-        self.finish().map_or(Answer::Nothing, |text| Answer::Batch(Bytes::from(text)))
+        self.finish()
+            .map_or(Answer::Nothing, |(text, mut share)| Answer::Batch(share.seal(Bytes::from(text))))
     }
 }

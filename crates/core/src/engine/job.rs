@@ -1,4 +1,4 @@
-//! What is still to be done for an answer in parts.
+//! The remaining work for an answer in parts.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,14 +9,15 @@ use futures_core::Stream;
 
 use crate::code::Code;
 use crate::context::Version;
-use crate::engine::exchange::{Answer, conclude};
+use crate::engine::exchange::{Answer, conclude, sealed};
 use crate::engine::observed::ObservedCall;
-use crate::engine::outcome::{end_of, respond, size};
+use crate::engine::outcome::{ReplyLimit, end_of, respond, size};
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::Json;
 use crate::observer::End;
 use crate::reply::{Items, Outcome, Reply};
+use crate::session::Session;
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -51,15 +52,16 @@ impl Streamed {
     fn write(
         &mut self,
         item: Result<&Json, &ErrorObject>,
-        limit: usize,
+        (limit, session): (usize, &Session),
     ) -> (Option<Given>, Option<Option<Code>>) {
         let mut out = Vec::with_capacity(size(self.version, &self.id, item));
+        let limit = ReplyLimit::new(limit, session);
         let end = respond(&mut out, self.version, &self.id, item, limit);
         self.bytes += out.len();
         // A gap is written like an error, and the stream goes on.
         let goes_on = end == End::Value || item.is_err_and(|error| error.gap().is_some());
         self.sent += u64::from(end == End::Value);
-        (Some(Given::Item(Bytes::from(out))), (!goes_on).then_some(end.code()))
+        (Some(Given::Item(sealed(out, session))), (!goes_on).then_some(end.code()))
     }
 
     fn end(self, code: Option<Code>) {
@@ -81,8 +83,8 @@ impl Job {
         Job::Whole(Box::pin(std::future::ready(answer)))
     }
 
-    /// Goes on until it gives something or has to wait; nothing once it is done. A reply or an item may have `limit` bytes.
-    pub(super) fn poll(&mut self, limit: usize, cx: &mut Poller<'_>) -> Poll<Option<Given>> {
+    /// Goes on until it gives something or has to wait; nothing once it is done. A reply or an item may have so many bytes.
+    pub(super) fn poll(&mut self, limit: (usize, &Session), cx: &mut Poller<'_>) -> Poll<Option<Given>> {
         match self {
             Job::Done => Poll::Ready(None),
             Job::Whole(whole) => {

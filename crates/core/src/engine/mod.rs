@@ -1,13 +1,13 @@
 //! The engine: the one place that decodes messages, starts calls, runs batches, limits their time, cancels them, decides
-//! how they ended and reports it: hops ② to ⑥ of every call, whatever the carrier.
+//! how they ended and reports it: hops ② to ⑥ of every call, on any transport.
 //!
 //! It consists of plain values without a task, a channel or a socket. Two owners drive it:
 //!
 //! - [`Exchange`]: one input and its answer, as a whole or in parts ([`Outputs`]). An HTTP POST, a request over a message
 //!   queue.
-//! - [`Connection`](crate::Connection): many inputs and one sink. Every duplex carrier.
+//! - [`Connection`](crate::Connection): many inputs and one sink. Every duplex transport.
 //!
-//! A call that is ready at once is decoded where it stays and answered into the owner's buffer. Everything else leaves that
+//! A call that is ready at once is decoded in place and answered into the owner's buffer. Everything else leaves that
 //! path through a function that is not inlined.
 
 mod admit;
@@ -34,7 +34,7 @@ pub(crate) use self::begin::{Start, complete};
 pub(crate) use self::cancel::CancelFlag;
 pub use self::exchange::{Answer, Exchange};
 pub(crate) use self::observed::{ObservedCall, ObservedStart};
-pub(crate) use self::outcome::{end_of_notification, respond, respond_with, too_large, within};
+pub(crate) use self::outcome::{ReplyLimit, end_of_notification, respond, respond_with, too_large, within};
 pub(crate) use self::outlet::Outlet;
 pub use self::outputs::{Cause, Delivery, First, Output, Outputs};
 pub(crate) use self::running::{Running, Streaming, moment_after};
@@ -42,7 +42,7 @@ use crate::name::Name;
 use crate::profile::{Profile, Settings};
 use crate::service::Service;
 
-/// A service and the settings it is served with: what all sessions of one endpoint share. Cheap to clone.
+/// A service and its settings, shared by all sessions of one endpoint. Cheap to clone.
 ///
 /// # Examples
 ///
@@ -82,7 +82,7 @@ impl ControlNames {
 }
 
 impl Engine {
-    /// An engine that answers with this service.
+    /// An engine for this service.
     #[must_use]
     pub fn new(service: Arc<dyn Service>, settings: impl Into<Arc<Settings>>) -> Engine {
         let settings = settings.into();
@@ -99,13 +99,13 @@ impl Engine {
         self.control
     }
 
-    /// What answers the calls.
+    /// The service.
     #[must_use]
     pub fn service(&self) -> &Arc<dyn Service> {
         &self.service
     }
 
-    /// Limits, dialect, and who watches.
+    /// The settings.
     #[must_use]
     pub fn settings(&self) -> &Arc<Settings> {
         &self.settings

@@ -1,4 +1,4 @@
-//! Calls to the observer. Nothing of this runs without one.
+//! Calls to the observer. None of this runs without one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -85,7 +85,7 @@ fn params_len(call: &Call) -> usize {
 }
 
 impl Engine {
-    /// Says that a session has begun, and when it has ended; for carriers whose sessions are not connections.
+    /// Reports that a session has opened, and later that it has closed; for transports whose sessions are not connections.
     pub fn note_opened(&self, session: &Session) {
         let Some(observer) = self.settings.observer.clone() else { return };
         guarded(|| observer.opened(session));
@@ -140,14 +140,14 @@ impl Engine {
         guarded(|| observer.refused(&call.cx, &refused));
     }
 
-    /// Tells the observer that a carrier refused a request with this status before it reached the engine.
+    /// Reports that a transport refused a request with this status before it reached the engine.
     pub fn refused_by_carrier(&self, cx: &Context, error: &ErrorObject, status: u16) {
         let Some(observer) = &self.settings.observer else { return };
         let refused = Refused { error, id: None, method: None, status: Some(status), at: Position::Alone };
         guarded(|| observer.refused(cx, &refused));
     }
 
-    /// A name for a batch, if somebody wants to know.
+    /// A name for a batch, if there is an observer.
     pub(crate) fn name_batch(&self) -> BatchId {
         static LAST: AtomicU64 = AtomicU64::new(0);
         BatchId(if self.settings.observer.is_some() { LAST.fetch_add(1, Relaxed) + 1 } else { 0 })
@@ -168,10 +168,10 @@ fn tell_begun(observer: &SharedObserver, call: &Call, at: Position) -> ObservedS
     began
 }
 
-/// Runs the observer. What it does wrong is no fault of the call.
+/// Runs the observer. Its failures do not affect the call.
 fn guarded(tell: impl FnOnce()) {
     static HAS_PANICKED: AtomicBool = AtomicBool::new(false);
     if catch_unwind(AssertUnwindSafe(tell)).is_err() && !HAS_PANICKED.swap(true, Relaxed) {
-        tracing::error!("the observer panicked; it is still called");
+        tracing::error!("the observer panicked; it stays attached");
     }
 }

@@ -4,16 +4,65 @@ use futures_util::StreamExt;
 use tokio::task::coop::consume_budget;
 
 use crate::code::Code;
-use crate::codec::{self, Invalid, Message, Response};
+use crate::codec::{self, Invalid, Message, ResponseObject};
 use crate::context::Version;
 use crate::error::{EngineFault, ErrorObject};
 use crate::id::Id;
 use crate::json::Json;
+use crate::memory::{SHORT, Share};
 use crate::observer::End;
 use crate::reply::{Items, Outcome};
+use crate::session::Session;
 use crate::text::Text;
 
-/// Writes the response to a call at the end of `out`, and says how the call ended. A result of more than `limit` bytes is
+/// How many bytes a reply may have.
+#[derive(Clone, Copy)]
+pub(crate) struct ReplyLimit<'a> {
+    /// As many as need no further question.
+    free: usize,
+    /// As many as [`Limits`](crate::Limits) say.
+    bytes: usize,
+    /// Whose memory it takes until it is sent, where that is bounded.
+    session: Option<&'a Session>,
+}
+
+impl<'a> ReplyLimit<'a> {
+    #[inline(always)]
+    pub(crate) fn new(bytes: usize, session: &'a Session) -> ReplyLimit<'a> {
+        ReplyLimit { free: bytes.min(SHORT), bytes, session: Some(session) }
+    }
+
+    /// The limit of a reply that becomes a part of an answer whose memory is counted as a whole.
+    #[inline(always)]
+    pub(crate) fn of_part(bytes: usize) -> ReplyLimit<'static> {
+        ReplyLimit { free: bytes, bytes, session: None }
+    }
+
+    /// The same limit for a reply that has so many bytes beside.
+    fn beside(self, bytes: usize) -> Option<ReplyLimit<'a>> {
+        let free = self.free.saturating_sub(bytes);
+        Some(ReplyLimit { free, bytes: self.bytes.checked_sub(bytes)?, ..self })
+    }
+
+    #[inline(always)]
+    fn has_room(self, bytes: usize) -> bool {
+        bytes <= self.free || self.has_memory(bytes)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_memory(self, bytes: usize) -> bool {
+        let account = self.session.and_then(Session::account);
+        bytes <= self.bytes && account.is_none_or(|account| account.has_room(bytes))
+    }
+
+    /// The error that replaces a reply for which there is no room.
+    fn error(self, bytes: usize) -> ErrorObject {
+        if bytes > self.bytes { too_large(self.bytes) } else { no_memory() }
+    }
+}
+
+/// Writes the response to a call at the end of `out`, and says how the call ended. A result that has more bytes than it may is
 /// replaced by -32007 (SEC-L-03).
 #[inline]
 pub(crate) fn respond(
@@ -21,10 +70,10 @@ pub(crate) fn respond(
     version: Version,
     id: &Id,
     outcome: Result<&Json, &ErrorObject>,
-    limit: usize,
+    limit: ReplyLimit<'_>,
 ) -> End {
-    if !is_within(outcome, limit) {
-        return respond_too_large(out, version, id, limit);
+    if !limit.has_room(length(outcome)) {
+        return respond_too_large(out, version, id, &limit.error(length(outcome)));
     }
     codec::response(out, version, id, outcome);
     match outcome {
@@ -40,12 +89,13 @@ pub(crate) fn respond_with(
     id: &Id,
     outcome: Result<&Json, &ErrorObject>,
     members: Option<&Json>,
-    limit: usize,
+    limit: ReplyLimit<'_>,
 ) -> End {
     let Some(members) = members else { return respond(out, version, id, outcome, limit) };
-    let rest = limit.checked_sub(members.as_bytes().len());
-    if !rest.is_some_and(|rest| is_within(outcome, rest)) {
-        return respond_too_large(out, version, id, limit);
+    let rest = limit.beside(members.as_bytes().len());
+    if !rest.is_some_and(|rest| rest.has_room(length(outcome))) {
+        let error = limit.error(length(outcome) + members.as_bytes().len());
+        return respond_too_large(out, version, id, &error);
     }
     let end = respond(out, version, id, outcome, limit);
     codec::append_members(out, members);
@@ -53,8 +103,8 @@ pub(crate) fn respond_with(
 }
 
 #[cold]
-fn respond_too_large(out: &mut Vec<u8>, version: Version, id: &Id, limit: usize) -> End {
-    codec::response(out, version, id, Err(&too_large(limit)));
+fn respond_too_large(out: &mut Vec<u8>, version: Version, id: &Id, error: &ErrorObject) -> End {
+    codec::response(out, version, id, Err(error));
     End::TooLarge
 }
 
@@ -77,32 +127,40 @@ pub(super) fn size(version: Version, id: &Id, outcome: Result<&Json, &ErrorObjec
 
 /// The outcome, or an error in the place of one that has too many bytes.
 #[inline]
-pub(crate) fn within(outcome: Result<Json, ErrorObject>, limit: usize) -> Result<Json, ErrorObject> {
-    if is_within(outcome.as_ref(), limit) { outcome } else { Err(too_large(limit)) }
+pub(crate) fn within(outcome: Result<Json, ErrorObject>, limit: ReplyLimit<'_>) -> Result<Json, ErrorObject> {
+    let bytes = length(outcome.as_ref());
+    if limit.has_room(bytes) { outcome } else { Err(limit.error(bytes)) }
 }
 
+/// How many bytes an outcome has that a service chose.
 #[inline(always)]
-fn is_within(outcome: Result<&Json, &ErrorObject>, limit: usize) -> bool {
+fn length(outcome: Result<&Json, &ErrorObject>) -> usize {
     match outcome {
-        Ok(json) => json.as_bytes().len() <= limit,
-        Err(error) => error.data.as_ref().is_none_or(|data| data.as_bytes().len() <= limit),
+        Ok(json) => json.as_bytes().len(),
+        Err(error) => error.data.as_ref().map_or(0, |data| data.as_bytes().len()),
     }
 }
 
 /// The error of a reply that has more than `limit` bytes.
 pub(crate) fn too_large(limit: usize) -> ErrorObject {
-    let detail = format!("the reply has more than {limit} bytes (limits.reply)");
+    let detail = format!("the reply exceeds {limit} bytes (limits.reply)");
     ErrorObject::from_code(Code::REPLY_TOO_LARGE).with_detail(detail).with_fault(EngineFault::TooLarge)
 }
 
-/// The items of a stream as one array.
-pub(crate) async fn collect(mut items: Items, limit: usize) -> Result<Json, ErrorObject> {
+/// The error of a reply for which there is no room beside what others have been sent and not read.
+pub(crate) fn no_memory() -> ErrorObject {
+    let detail = "not enough memory for the reply: too many others are waiting to be sent; try again later";
+    ErrorObject::from_code(Code::REPLY_TOO_LARGE).with_detail(detail).with_fault(EngineFault::TooLarge)
+}
+
+/// The items of a stream as one array, whose memory is counted while it grows.
+pub(crate) async fn collect(mut items: Items, limit: usize, share: &mut Share) -> Result<Json, ErrorObject> {
     // A subscription goes on until it is ended, which takes a connection (ETH-05).
     if items.subscription().is_some() {
-        let detail = "a subscription needs a carrier that stays open, such as WebSocket";
+        let detail = "a subscription needs a connection that stays open, such as a WebSocket";
         return Err(ErrorObject::from_code(Code::METHOD_NOT_FOUND).with_detail(detail));
     }
-    let mut array = vec![b'['];
+    let (mut array, mut covered) = (vec![b'['], SHORT);
     while let Some(item) = items.next().await {
         // A stream that always has an item must not keep others from theirs.
         consume_budget().await;
@@ -114,12 +172,15 @@ pub(crate) async fn collect(mut items: Items, limit: usize) -> Result<Json, Erro
         if array.len() > limit {
             return Err(too_large(limit));
         }
+        if array.len() > covered {
+            covered = share.cover_growing(array.len(), limit).ok_or_else(no_memory)?;
+        }
     }
     array.push(b']');
     Ok(Json::from_text(Text::from_vec(array)))
 }
 
-/// The answer to a message that asks for no call, where nothing was called over this carrier, if it gets any.
+/// The answer to a message that is not a call, where no calls were sent over this transport, if it gets any.
 pub(crate) fn refusal_of(message: &Message) -> Option<(Version, &Id, ErrorObject)> {
     match message {
         Message::Invalid(Invalid { version, id, error }) => {
@@ -132,11 +193,11 @@ pub(crate) fn refusal_of(message: &Message) -> Option<(Version, &Id, ErrorObject
 
 /// A response where no call was made is an invalid request (J2-50); an error without an identifier is never answered,
 /// lest two sides answer each other for ever.
-fn stray(response: &Response) -> Option<(Version, &Id, ErrorObject)> {
-    if response.id.is_null() && matches!(response.outcome, codec::Outcome::Error(_)) {
+fn stray(response: &ResponseObject) -> Option<(Version, &Id, ErrorObject)> {
+    if response.id.is_null() && matches!(response.outcome, codec::ResponseOutcome::Error(_)) {
         return None;
     }
-    let error = ErrorObject::invalid_request("this is a response; nothing was called over this carrier");
+    let error = ErrorObject::invalid_request("unexpected response: no calls were sent over this transport");
     Some((response.version, &response.id, error))
 }
 

@@ -16,6 +16,7 @@ use crate::call_error::CallError;
 use crate::codec;
 use crate::context::Version;
 use crate::json::Json;
+use crate::memory::{Account, SHORT, Share};
 use crate::peer::Remote;
 use crate::reply::{Reply, ReplyFuture};
 use crate::service::Service;
@@ -25,7 +26,9 @@ pub(crate) struct Outlet {
     version: Version,
     /// How many bytes may wait before a handler that pushes more has to wait too.
     limit: usize,
-    state: Mutex<State>,
+    /// What bounds their memory, if anything does.
+    account: Option<Arc<Account>>,
+    state: Mutex<OutletState>,
     /// Wakes who takes.
     reader: AtomicWaker,
     /// Wakes those who wait for room.
@@ -33,18 +36,30 @@ pub(crate) struct Outlet {
 }
 
 #[derive(Default)]
-struct State {
+struct OutletState {
     messages: VecDeque<Bytes>,
     bytes: usize,
+    share: Share,
     is_closed: bool,
 }
 
+impl OutletState {
+    /// Counts the memory of what waits.
+    fn count(&mut self, bytes: usize) {
+        self.bytes = bytes;
+        self.share.set(bytes);
+    }
+}
+
 impl Outlet {
-    pub(crate) fn new(version: Version, limit: usize) -> Arc<Outlet> {
+    pub(crate) fn new(version: Version, limit: usize, account: Option<Arc<Account>>) -> Arc<Outlet> {
+        let share = account.as_ref().map_or_else(Share::default, Share::of);
+        let state = OutletState { share, ..OutletState::default() };
         Arc::new(Outlet {
             version,
             limit,
-            state: Mutex::default(),
+            account,
+            state: Mutex::new(state),
             reader: AtomicWaker::new(),
             room: Notify::new(),
         })
@@ -54,7 +69,7 @@ impl Outlet {
         self.locked(|state| state.is_closed)
     }
 
-    fn locked<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+    fn locked<T>(&self, act: impl FnOnce(&mut OutletState) -> T) -> T {
         act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -67,8 +82,8 @@ impl Outlet {
     pub(crate) fn pop(&self) -> Option<Bytes> {
         let (message, has_room) = self.locked(|state| {
             let message = state.messages.pop_front()?;
-            state.bytes -= message.len();
-            Some((message, state.bytes < self.limit))
+            state.count(state.bytes - message.len());
+            Some((message, self.has_room_for(state.bytes)))
         })?;
         if has_room {
             self.room.notify_waiters();
@@ -88,14 +103,20 @@ impl Outlet {
 
     /// Whether there is room for a message now.
     pub(crate) fn has_room(&self) -> Result<bool, CallError> {
-        self.locked(|state| if state.is_closed { Err(ended()) } else { Ok(state.bytes < self.limit) })
+        self.locked(|state| if state.is_closed { Err(ended()) } else { Ok(self.has_room_for(state.bytes)) })
+    }
+
+    /// Whether another message may wait beside so many bytes. Where memory is short, a few may.
+    fn has_room_for(&self, bytes: usize) -> bool {
+        bytes < self.limit
+            && (bytes < SHORT || !self.account.as_ref().is_some_and(|account| account.is_used_up()))
     }
 
     /// Adds a message. False if it came too late.
     pub(crate) fn push(&self, text: Bytes) -> bool {
         let is_pushed = self.locked(|state| {
             if !state.is_closed {
-                state.bytes += text.len();
+                state.count(state.bytes + text.len());
                 state.messages.push_back(text);
             }
             !state.is_closed
@@ -160,7 +181,7 @@ pub(super) struct Pusher(pub(super) Arc<Outlet>);
 impl Service for Pusher {
     fn call(&self, call: &Call) -> ReplyFuture {
         if !call.is_notification() {
-            let reason = "the caller cannot answer within an event stream; send it a notification";
+            let reason = "the caller cannot respond over an event stream; send a notification instead";
             return ReplyFuture::ready(Reply::error(CallError::Unsupported(reason.into()).into()));
         }
         if let Some(pushed) = self.0.notify(call) {
@@ -185,7 +206,7 @@ impl Remote for Pusher {
 }
 
 fn ended() -> CallError {
-    CallError::Closed("the answer that it would go into has ended".into())
+    CallError::Closed("the response that it belongs to has ended".into())
 }
 
 fn reply(pushed: Result<(), CallError>) -> Reply {

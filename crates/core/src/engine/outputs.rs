@@ -1,7 +1,7 @@
 //! One input and its answer in parts: an event stream over HTTP.
 //!
-//! It is an [`Exchange`](crate::Exchange) with two differences. Each item of a streamed reply is a message, a response with the identifier of the call, pulled one by one when the carrier asks for the next. And a handler
-//! can push notifications through [`Context::peer`]: they go out before whatever the handler gives after them.
+//! It is an [`Exchange`](crate::Exchange) with two differences. Each item of a streamed reply is a message, a response with the identifier of the call, pulled when the transport asks for the next. And a handler
+//! can push notifications through [`Context::peer`]: they are sent before anything the handler returns after them.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -19,7 +19,7 @@ use crate::context::{Context, Version};
 use crate::engine::Engine;
 use crate::engine::begin::{Start, complete};
 use crate::engine::cancel::CancelFlag;
-use crate::engine::exchange::{Answer, PendingCall, conclude, single};
+use crate::engine::exchange::{Answer, PendingCall, conclude, sealed, single};
 use crate::engine::job::{Given, Job};
 use crate::engine::outlet::{Outlet, Pusher};
 use crate::engine::running::Streaming;
@@ -30,17 +30,17 @@ use crate::id::Id;
 use crate::observer::{InputKind, Position};
 use crate::peer::Peer;
 use crate::reply::Reply;
-use crate::session::RunningGuard;
+use crate::session::{RunningGuard, Session};
 
-/// How an answer that may come in parts is delivered.
+/// How an answer in parts is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delivery {
     /// In parts, even if there is only one.
     Parts,
-    /// As a whole, unless something is pushed or streamed before the answer is there: then in parts.
+    /// As a whole, unless something is pushed or streamed before the answer is ready: then in parts.
     Either {
-        /// Whether a method that can give one value or a stream is to stream.
+        /// Whether a method that can return one value or a stream should stream.
         wants_stream: bool,
     },
 }
@@ -49,7 +49,7 @@ pub enum Delivery {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Output {
-    /// The call with this identifier answers with a stream, whose items follow. Comes once, before the first item, and
+    /// The call with this identifier returned a stream, whose items follow. Sent once, before the first item, and
     /// never for a plain result.
     Started(Id),
     /// One message, and why it is sent.
@@ -60,43 +60,43 @@ pub enum Output {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
-    /// It answers the input: a response, an item of a stream, the responses to a batch.
+    /// It answers the input: a response, an item of a stream, or the responses to a batch.
     Answer,
-    /// A handler sent it while it worked on the input.
+    /// A handler sent it while processing the input.
     During,
 }
 
-/// What the answer to an input turned out to be.
+/// The form of the answer to an input.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum First {
-    /// It is there as a whole.
+    /// The whole answer.
     Whole(Answer),
-    /// It comes in parts.
+    /// It arrives in parts.
     Parts,
 }
 
 impl Engine {
     /// Answers one input with a stream of messages, or as a whole; see [`Delivery`].
     ///
-    /// - A streamed reply gives one response for each item, all with the call's identifier. An error is a response too, and
+    /// - A streamed reply becomes one response for each item, all with the call's identifier. An error is a response too, and
     ///   the last one. An item may be as long as a [`reply`](crate::Limits::reply).
-    /// - A plain reply gives one response.
-    /// - A batch gives one message, the list of its responses, as [`exchange`](Engine::exchange) has it; streams in it are
+    /// - A plain reply becomes one response.
+    /// - A batch becomes one message, the array of its responses, as in [`exchange`](Engine::exchange); streams in it are
     ///   collected.
-    /// - What a handler sends with [`notify`](Peer::notify) comes before its reply, or between the items. When half of
-    ///   [`outbox`](crate::Limits::outbox) waits to be taken, `notify` waits. Calls of the caller fail with
-    ///   [`Unsupported`](crate::CallError::Unsupported), because it cannot answer here, except in a
+    /// - Notifications that a handler sends with [`notify`](Peer::notify) come before its reply, or between the items. When half of
+    ///   [`outbox`](crate::Limits::outbox) is waiting to be read, `notify` waits. Calls to the caller fail with
+    ///   [`Unsupported`](crate::CallError::Unsupported), because it cannot respond here, except in a
     ///   [session of many inputs](crate::Session::stateful).
     ///
-    /// [`call_time`](crate::Limits::call_time) limits how long the reply may take to come. A stream may last longer.
+    /// [`call_time`](crate::Limits::call_time) limits how long the reply may take. A stream may last longer.
     ///
-    /// A single call starts, and may be done, before the stream is polled.
+    /// A single call starts, and may finish, before the stream is polled.
     pub fn outputs(&self, input: impl Into<Bytes>, cx: &Context, delivery: Delivery) -> Outputs {
         let input = input.into();
         if input.len() > self.settings.limits.frame {
             let refusal = self.refuse_length(cx, input.len());
-            return Outputs::new(self, Job::answered(refusal), None, delivery);
+            return Outputs::new(self, Job::answered(refusal), None, delivery, cx);
         }
         let mut call = Call::blank(cx.clone());
         let job = match codec::decode_into(&input, &self.settings, &mut call) {
@@ -112,7 +112,7 @@ impl Engine {
                             call.id(),
                             Reply::value(result),
                             None,
-                            usize::MAX,
+                            (usize::MAX, cx.session()),
                         ))
                     }
                     _ => return self.begin_outputs(&mut call, delivery),
@@ -129,15 +129,16 @@ impl Engine {
             },
             Err(error) => Job::answered(self.refuse_input(&error, cx, input.len())),
         };
-        Outputs::new(self, job, None, delivery)
+        Outputs::new(self, job, None, delivery, cx)
     }
 
     /// Starts a single call or notification.
     fn begin_outputs(&self, call: &mut Call, delivery: Delivery) -> Outputs {
         if let Some(error) = self.refusal(&call.cx) {
             self.note_refused_call(call, &error, Position::Alone);
-            let answer = conclude(call.cx.version, call.id(), error.into(), None, usize::MAX);
-            return Outputs::new(self, Job::answered(answer), None, delivery);
+            let limit = (usize::MAX, call.cx.session());
+            let answer = conclude(call.cx.version, call.id(), error.into(), None, limit);
+            return Outputs::new(self, Job::answered(answer), None, delivery, &call.cx);
         }
         let outlet = (!call.is_notification()).then(|| self.outlet(call.cx.version, &mut call.cx));
         if outlet.is_some() && matches!(delivery, Delivery::Parts | Delivery::Either { wants_stream: true }) {
@@ -146,7 +147,8 @@ impl Engine {
         let (mut out, mut cancel) = (Vec::new(), None);
         let job = match self.begin(call, &mut out) {
             Start::Answered(end) => {
-                Job::answered(Answer::Single { body: Bytes::from(out), code: end.code(), extra: None })
+                let body = sealed(out, call.cx.session());
+                Job::answered(Answer::Single { body, code: end.code(), extra: None })
             }
             Start::Silent => Job::answered(Answer::Nothing),
             Start::Pending(future, began) => {
@@ -157,7 +159,7 @@ impl Engine {
                 Job::Call { version, id, reply: Box::pin(running.finish()), watch }
             }
         };
-        let mut outputs = Outputs::new(self, job, outlet, delivery);
+        let mut outputs = Outputs::new(self, job, outlet, delivery, &call.cx);
         outputs.cancel = cancel;
         outputs
     }
@@ -168,15 +170,15 @@ impl Engine {
         let outlet = is_answered.then(|| self.outlet(Version::V2, &mut cx));
         let mut batch = Box::new(self.batch(entries, &cx, bytes));
         if let Some(error) = self.refusal(&cx) {
-            return Outputs::new(self, Job::answered(batch.refuse_calls(&error)), None, delivery);
+            return Outputs::new(self, Job::answered(batch.refuse_calls(&error)), None, delivery, &cx);
         }
         let stop = batch.advance_in_session();
-        Outputs::new(self, Job::Whole(Box::pin(run(batch, stop))), outlet, delivery)
+        Outputs::new(self, Job::Whole(Box::pin(run(batch, stop))), outlet, delivery, &cx)
     }
 
     /// An outlet that handlers with this context push into.
     fn outlet(&self, version: Version, cx: &mut Context) -> Arc<Outlet> {
-        let outlet = Outlet::new(version, self.settings.limits.outbox / 2);
+        let outlet = Outlet::new(version, self.settings.limits.outbox / 2, cx.session().account().cloned());
         let peer = match inputs(cx) {
             Some(inputs) => inputs.peer_within(&outlet),
             None => Peer::new(Pusher(Arc::clone(&outlet))),
@@ -196,31 +198,39 @@ fn is_answered(entry: &Message) -> bool {
 
 /// The answer to one input, in parts. Made by [`Engine::outputs`].
 ///
-/// Nothing runs on and no item is pulled unless it is polled.
+/// Nothing runs and no item is pulled unless it is polled.
 ///
 /// # Cancel safety
 ///
-/// Dropping it cancels every call of the input that is not done.
+/// Dropping it cancels every unfinished call of the input.
 #[must_use = "dropping the stream cancels the calls"]
 pub struct Outputs {
     engine: Engine,
+    session: Session,
     job: Job,
     delivery: Delivery,
-    /// What the job gave last. What was pushed before goes out first.
+    /// The latest output of the job. Anything pushed before it goes out first.
     given: Option<Given>,
     /// None if nothing can be pushed.
     outlet: Option<Arc<Outlet>>,
-    /// What a message of the session can cancel it by.
+    /// Lets a message of the session cancel it.
     cancel: Option<(CancelFlag, RunningGuard)>,
 }
 
 impl Outputs {
-    fn new(engine: &Engine, job: Job, outlet: Option<Arc<Outlet>>, delivery: Delivery) -> Outputs {
-        Outputs { engine: engine.clone(), job, delivery, given: None, outlet, cancel: None }
+    fn new(
+        engine: &Engine,
+        job: Job,
+        outlet: Option<Arc<Outlet>>,
+        delivery: Delivery,
+        cx: &Context,
+    ) -> Outputs {
+        let (engine, session) = (engine.clone(), cx.session().clone());
+        Outputs { engine, session, job, delivery, given: None, outlet, cancel: None }
     }
 
-    /// Waits until it is known whether the answer comes as a whole or in parts. With [`Delivery::Parts`] it is a whole only
-    /// if there is nothing to answer, because only notifications came; they are done then.
+    /// Waits until it is known whether the answer is delivered as a whole or in parts. With [`Delivery::Parts`] it is a whole only
+    /// if there is nothing to answer, because the input had only notifications; they are done then.
     pub async fn first(&mut self) -> First {
         if self.delivery == Delivery::Parts && self.outlet.is_some() {
             return First::Parts;
@@ -273,14 +283,20 @@ impl Outputs {
             self.interrupt(&error.with_fault(EngineFault::Cancelled));
             return Poll::Ready(self.given.take().filter(|_| code.is_some()));
         }
-        let given = self.job.poll(self.engine.settings.limits.reply, cx);
+        let given = self.job.poll((self.engine.settings.limits.reply, &self.session), cx);
         if matches!(self.job, Job::Done) {
             self.cancel = None;
         }
         given
     }
 
-    /// Cancels what is not done, and answers it with this error. What was pushed still goes out.
+    /// Whether the call has returned a stream whose items are being sent, and none is held back.
+    #[must_use]
+    pub fn is_streaming(&self) -> bool {
+        matches!(self.job, Job::Stream(_)) && self.given.is_none()
+    }
+
+    /// Cancels the unfinished calls, and answers them with this error. Pushed messages are still sent.
     pub fn interrupt(&mut self, error: &ErrorObject) {
         let unsaid = self.engine.settings.profile.versions.unsaid();
         let Some((version, id)) = self.job.interrupt(error, unsaid) else { return };

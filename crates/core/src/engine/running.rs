@@ -1,6 +1,6 @@
-//! A call that is not done yet: its time limit, its panics, and what becomes of its stream.
+//! A running call: its time limit, its panics, and its stream.
 //!
-//! The time that a call may take is computed and applied here and nowhere else.
+//! The time limit of a call is computed and applied here and nowhere else.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -21,12 +21,13 @@ use crate::engine::outcome::collect;
 use crate::error::{EngineFault, ErrorObject};
 use crate::json::Json;
 use crate::limits::Limits;
+use crate::memory::Share;
 use crate::name::Name;
 use crate::partial_results::{PartialTo, tell};
 use crate::profile::Profile;
 use crate::reply::{Items, Outcome, Reply, ReplyFuture};
 
-/// A call under way. Dropping it cancels it.
+/// A call in flight. Dropping it cancels it.
 pub(crate) struct Running {
     method: Name,
     /// When it is cancelled and answered with -32003.
@@ -42,8 +43,8 @@ pub(crate) struct Running {
 pub(crate) enum Streaming {
     /// It stays one. It may outlast the time of its call.
     Open,
-    /// Its items are collected into one array, in the time of the call.
-    Collect,
+    /// Its items are collected into one array, in the time of the call and with this memory.
+    Collect(Share),
     /// Its items are sent as partial results, in the time of the call (LSP-P-05).
     Tell(Box<(ProgressTo, Context)>),
 }
@@ -51,7 +52,7 @@ pub(crate) enum Streaming {
 impl Streaming {
     /// Where nothing but one answer can be sent. The stream of a notification has no reader and is dropped.
     pub(crate) fn whole(call: &Call) -> Streaming {
-        if call.is_notification() { Streaming::Open } else { Streaming::Collect }
+        if call.is_notification() { Streaming::Open } else { Streaming::collect(call) }
     }
 
     /// How the streams of a duplex session are sent: as messages of the session, or as partial results where its dialect has
@@ -62,8 +63,12 @@ impl Streaming {
         }
         match call.cx.get::<PartialTo>() {
             Some(to) => Streaming::Tell(Box::new((to.0.clone(), call.cx.clone()))),
-            None => Streaming::Collect,
+            None => Streaming::collect(call),
         }
+    }
+
+    fn collect(call: &Call) -> Streaming {
+        Streaming::Collect(call.cx.session().share())
     }
 }
 
@@ -87,7 +92,7 @@ impl Running {
         let Poll::Ready(reply) = self.poll_reply(cx) else { return None };
         if matches!(
             (&reply.outcome, &self.streaming),
-            (Outcome::Stream(_), Streaming::Collect | Streaming::Tell(_))
+            (Outcome::Stream(_), Streaming::Collect(_) | Streaming::Tell(_))
         ) {
             self.future = ReplyFuture::ready(reply);
             return None;
@@ -113,8 +118,8 @@ impl Running {
     /// The reply, its stream collected or sent if it is not to stay one.
     async fn work(mut self) -> Reply {
         let reply = poll_fn(|cx| self.poll_reply(cx)).await;
-        let whole = match (reply.outcome, &self.streaming) {
-            (Outcome::Stream(items), Streaming::Collect) => collect(items, self.limit).await,
+        let whole = match (reply.outcome, &mut self.streaming) {
+            (Outcome::Stream(items), Streaming::Collect(share)) => collect(items, self.limit, share).await,
             (Outcome::Stream(items), Streaming::Tell(to)) => tell(items, &to.0, &to.1, self.limit).await,
             (outcome, _) => return Reply { outcome, extra: reply.extra },
         };
@@ -135,7 +140,7 @@ pub(crate) fn moment_after(time: Duration) -> Instant {
     now.checked_add(time).unwrap_or_else(|| now + FOR_EVER)
 }
 
-/// What stands for a time that is longer than clocks can tell.
+/// The placeholder of a time that is longer than clocks can express.
 const FOR_EVER: Duration = Duration::from_secs(30 * 365 * 86_400);
 
 /// Catches the panics of a streamed reply too.
@@ -180,6 +185,7 @@ pub(super) fn crashed(method: &Name, panic: &(dyn Any + Send)) -> Reply {
 pub(super) fn crash_error(method: &Name, panic: &(dyn Any + Send)) -> ErrorObject {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    let cause = format_args!("the method {method:?} panicked: {}", text.unwrap_or("(no text)")).to_string();
+    let cause =
+        format_args!("the method {method:?} panicked: {}", text.unwrap_or("(no message)")).to_string();
     ErrorObject::internal(&cause).with_fault(EngineFault::Panicked)
 }

@@ -1,4 +1,4 @@
-//! The entries of a batch that take time, run inside of the future that answers the batch.
+//! The entries of a batch that take time, run inside the future that answers the batch.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -41,7 +41,7 @@ pub(super) async fn run(mut batch: Box<Batch>, mut stop: Stop) -> Answer {
     batch.into_answer()
 }
 
-/// The entries of a batch that are under way.
+/// The running entries of a batch.
 #[derive(Default)]
 struct RunningEntries(FuturesUnordered<Pin<Box<dyn Future<Output = FinishedEntry> + Send>>>);
 

@@ -1,4 +1,4 @@
-//! What an input of a session of many inputs is besides calls: answers to calls of this side, cancellations, progress.
+//! Inputs of a session of many inputs other than calls: responses to calls from this side, cancellations, progress.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ impl Engine {
             return None;
         }
         let limit = self.settings.limits.in_flight;
-        let detail = format!("more than {limit} calls are under way (limits.in_flight)");
+        let detail = format!("more than {limit} calls are in flight (limits.in_flight)");
         Some(ErrorObject::over_limit("in_flight", detail))
     }
 }

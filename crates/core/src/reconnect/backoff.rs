@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How attempts to connect follow each other.
+/// The delays between attempts to connect.
 ///
 /// The upper bound of the delay grows from `first` by `factor` up to `longest`. The delay itself is a random part of
 /// that bound, so that clients that lost the same server do not all reconnect at the same moment.
@@ -12,10 +12,11 @@ use std::time::Duration;
 /// ```
 /// use switchboard_core::reconnect::Backoff;
 ///
-/// let backoff = Backoff { attempts: Some(5), ..Backoff::default() };
+/// let backoff = Backoff::default().with_attempts(Some(5));
 /// assert_eq!(backoff.first.as_millis(), 100);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Backoff {
     /// The longest delay after the first failure: 100 ms.
     pub first: Duration,
@@ -54,6 +55,64 @@ impl Default for Backoff {
 }
 
 impl Backoff {
+    /// Sets [`first`](Backoff::first).
+    #[must_use]
+    pub fn with_first(mut self, first: Duration) -> Backoff {
+        self.first = first;
+        self
+    }
+
+    /// Sets [`factor`](Backoff::factor).
+    #[must_use]
+    pub fn with_factor(mut self, factor: f64) -> Backoff {
+        self.factor = factor;
+        self
+    }
+
+    /// Sets [`longest`](Backoff::longest).
+    #[must_use]
+    pub fn with_longest(mut self, longest: Duration) -> Backoff {
+        self.longest = longest;
+        self
+    }
+
+    /// Sets [`jitter`](Backoff::jitter).
+    #[must_use]
+    pub fn with_jitter(mut self, jitter: f64) -> Backoff {
+        self.jitter = jitter;
+        self
+    }
+
+    /// Sets [`attempts`](Backoff::attempts).
+    #[must_use]
+    pub fn with_attempts(mut self, attempts: Option<u32>) -> Backoff {
+        self.attempts = attempts;
+        self
+    }
+
+    /// Sets [`initial_attempts`](Backoff::initial_attempts).
+    #[must_use]
+    pub fn with_initial_attempts(mut self, initial_attempts: Option<u32>) -> Backoff {
+        self.initial_attempts = initial_attempts;
+        self
+    }
+
+    /// Sets [`steady`](Backoff::steady).
+    #[must_use]
+    pub fn with_steady(mut self, steady: Duration) -> Backoff {
+        self.steady = steady;
+        self
+    }
+
+    /// Sets [`seed`](Backoff::seed).
+    #[must_use]
+    pub fn with_seed(mut self, seed: Option<u64>) -> Backoff {
+        self.seed = seed;
+        self
+    }
+}
+
+impl Backoff {
     /// The delays between attempts if all of them fail. It ends when no further attempt is due.
     ///
     /// # Examples
@@ -61,7 +120,7 @@ impl Backoff {
     /// ```
     /// use switchboard_core::reconnect::Backoff;
     ///
-    /// let backoff = Backoff { attempts: Some(3), jitter: 0.0, ..Backoff::default() };
+    /// let backoff = Backoff::default().with_attempts(Some(3)).with_jitter(0.0);
     /// let delays: Vec<_> = backoff.delays().map(|delay| delay.as_millis()).collect();
     /// assert_eq!(delays, [100, 200]);
     /// ```

@@ -1,4 +1,4 @@
-//! What becomes of calls when the connection they were sent over breaks.
+//! What happens to calls when their connection breaks.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -88,7 +88,7 @@ pub(super) enum Message<'a> {
     Many(Vec<&'a Call>),
 }
 
-/// What comes of it.
+/// The result.
 pub(super) enum Replies {
     One(ReplyFuture),
     Many(Pin<Box<dyn Future<Output = Vec<Reply>> + Send>>),
@@ -183,7 +183,7 @@ fn completed(outcomes: Vec<Option<(u64, Reply)>>, error: CallError) -> Vec<(u64,
 }
 
 fn unanswered() -> CallError {
-    CallError::Protocol("a call of the batch was not answered".into())
+    CallError::Protocol("a call in the batch got no response".into())
 }
 
 /// The moment until which something waits for a connection that begins to wait now.

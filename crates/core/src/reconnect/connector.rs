@@ -1,4 +1,4 @@
-//! The task that makes the connections.
+//! The task that connects.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -14,7 +14,7 @@ use crate::peer::{Peer, Remote};
 use crate::reconnect::backoff::Attempts;
 use crate::reconnect::reason;
 use crate::reconnect::shared::Shared;
-use crate::reconnect::state::State;
+use crate::reconnect::state::ConnectionState;
 
 /// Connects, and reconnects, until that is pointless.
 pub(super) async fn run<F, R, E>(shared: Arc<Shared>, connect: F)
@@ -37,7 +37,7 @@ where
             Ok(Ok(peer)) => Some(connector.serve(peer).await),
             Ok(Err(error)) => Some(connector.failed(error.into())),
             Err(_) => {
-                let late = "connecting took too long (reconnect::Options::connect_time)";
+                let late = "connecting timed out (reconnect::ReconnectOptions::connect_time)";
                 Some(connector.failed(CallError::Unreachable(late.into())))
             }
         };
@@ -70,7 +70,7 @@ impl Connector<'_> {
     /// Waits until something is to be sent.
     async fn idle(&self) {
         if self.shared.waiting() == 0 {
-            self.shared.tell(State::Idle);
+            self.shared.tell(ConnectionState::Idle);
         }
         self.shared.until_wanted().await;
     }
@@ -92,7 +92,7 @@ impl Connector<'_> {
         }
         let delay = match &ended {
             _ if ended.is_permanent() => return Failure { reason: ended, delay: None, is_of_retries: false },
-            // It was a connection in name only: a call found nobody there.
+            // It was a connection in name only: a call could not reach the server.
             CallError::Unreachable(_) => self.attempts.failed(),
             _ => self.attempts.broke(since.elapsed()),
         };
@@ -131,7 +131,7 @@ impl Connector<'_> {
 
     async fn wait(&self, delay: Duration, reason: Cow<'static, str>) {
         let attempt = self.attempts.number();
-        tracing::info!(%reason, attempt, ?delay, "not connected");
+        tracing::info!(%reason, attempt, ?delay, "cannot connect; retrying");
         self.shared.postpone(attempt, moment_after(delay), &reason);
         tokio::time::sleep(delay).await;
     }
@@ -143,7 +143,7 @@ async fn carry(shared: &Shared, peer: Peer) -> CallError {
     let epoch = shared.connect(&peer);
     // From here on only the queue holds it, and drops it when a call finds it broken.
     drop(peer);
-    shared.tell(State::Connected);
+    shared.tell(ConnectionState::Connected);
     let lost = std::pin::pin!(shared.until_lost(epoch));
     match select(closed, lost).await {
         Either::Left((reason, _)) => {

@@ -20,7 +20,7 @@ use crate::reply::{Items, Outcome, Reply};
 
 /// A stream that is subscribed again when its connection breaks.
 ///
-/// That happens when its reader has read what came before the break. So a stream that had ended well is never subscribed
+/// That happens when its reader has read everything from before the break. So a stream that had ended well is never subscribed
 /// again, however late its end is read.
 pub(super) struct ResubscribingItems {
     handle: Arc<PeerHandle>,

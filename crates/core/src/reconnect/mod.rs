@@ -2,11 +2,11 @@
 //!
 //! It wraps a function that connects, over any transport, and is used like any other peer.
 //!
-//! - **Calls that were not sent** wait for a connection, in order, for up to [`Options::connect_wait`].
-//! - **Calls under way** when the connection breaks fail with [`CallError::Closed`], because they may or may not have run.
-//!   Calls that are [repeatable](crate::Call::repeatable) are sent again; [`Options::repeat`] can decide otherwise. So a
+//! - **Calls that were not sent** wait for a connection, in order, for up to [`ReconnectOptions::connect_wait`].
+//! - **Calls in flight** when the connection breaks fail with [`CallError::Closed`], because they may or may not have run.
+//!   Calls that are [repeatable](crate::Call::repeatable) are sent again; [`ReconnectOptions::repeat`] can decide otherwise. So a
 //!   call runs more than once only if that is allowed, and always has one outcome.
-//! - **Notifications** are sent at most once, unless [`Options::repeat`] says otherwise.
+//! - **Notifications** are sent at most once, unless [`ReconnectOptions::repeat`] allows more.
 //! - **Subscriptions**, and other streams whose calls are repeatable, are subscribed again under the same handle. A
 //!   [`CallError::Gap`] marks where items may have been lost; it does not end the stream. If the server refuses to
 //!   subscribe again, its error ends the stream. All other streams end with their connection.
@@ -69,7 +69,7 @@ use tokio::task::AbortHandle;
 pub use self::backoff::Backoff;
 pub use self::policy::{LostCall, RepeatPolicy};
 use self::shared::Shared;
-pub use self::state::{State, Watch};
+pub use self::state::{ConnectionState, Watch};
 use crate::call::Call;
 use crate::call_error::CallError;
 use crate::peer::{Peer, Remote};
@@ -78,7 +78,8 @@ use crate::service::Service;
 
 /// How a [`ReconnectingPeer`] behaves.
 #[derive(Clone, Debug)]
-pub struct Options {
+#[non_exhaustive]
+pub struct ReconnectOptions {
     /// How attempts to connect follow each other.
     pub backoff: Backoff,
     /// How long one attempt to connect may take: 10 s.
@@ -94,18 +95,18 @@ pub struct Options {
     /// methods again. So they are subscribed again only if their calls are repeatable, and end with their connection
     /// otherwise.
     pub resubscribe: bool,
-    /// Whether a connection is made only when something is to be sent: no, at once.
+    /// Whether to connect only when there is something to send: no, at once.
     ///
-    /// On demand, [`Backoff::attempts`] counts the attempts since the last answer. When they are used up, what waits fails,
-    /// and each new call gets one attempt until something is answered. The peer is never closed.
+    /// On demand, [`Backoff::attempts`] counts the attempts since the last response. When they are used up, waiting calls fail,
+    /// and each new call gets one attempt until a response arrives. The peer is never closed.
     pub on_demand: bool,
-    /// Who decides whether a call that may have run is sent again: its caller, with [`Call::repeatable`].
+    /// Decides whether a call that may have run is sent again: by default the caller does, with [`Call::repeatable`].
     pub repeat: RepeatPolicy,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for ReconnectOptions {
+    fn default() -> ReconnectOptions {
+        ReconnectOptions {
             backoff: Backoff::default(),
             connect_time: Duration::from_secs(10),
             connect_wait: Duration::from_secs(30),
@@ -117,6 +118,57 @@ impl Default for Options {
     }
 }
 
+impl ReconnectOptions {
+    /// Sets [`backoff`](ReconnectOptions::backoff).
+    #[must_use]
+    pub fn with_backoff(mut self, backoff: Backoff) -> ReconnectOptions {
+        self.backoff = backoff;
+        self
+    }
+
+    /// Sets [`connect_time`](ReconnectOptions::connect_time).
+    #[must_use]
+    pub fn with_connect_time(mut self, connect_time: Duration) -> ReconnectOptions {
+        self.connect_time = connect_time;
+        self
+    }
+
+    /// Sets [`connect_wait`](ReconnectOptions::connect_wait).
+    #[must_use]
+    pub fn with_connect_wait(mut self, connect_wait: Duration) -> ReconnectOptions {
+        self.connect_wait = connect_wait;
+        self
+    }
+
+    /// Sets [`waiting`](ReconnectOptions::waiting).
+    #[must_use]
+    pub fn with_waiting(mut self, waiting: usize) -> ReconnectOptions {
+        self.waiting = waiting;
+        self
+    }
+
+    /// Sets [`resubscribe`](ReconnectOptions::resubscribe).
+    #[must_use]
+    pub fn with_resubscribe(mut self, resubscribe: bool) -> ReconnectOptions {
+        self.resubscribe = resubscribe;
+        self
+    }
+
+    /// Sets [`on_demand`](ReconnectOptions::on_demand).
+    #[must_use]
+    pub fn with_on_demand(mut self, on_demand: bool) -> ReconnectOptions {
+        self.on_demand = on_demand;
+        self
+    }
+
+    /// Sets [`repeat`](ReconnectOptions::repeat).
+    #[must_use]
+    pub fn with_repeat(mut self, repeat: RepeatPolicy) -> ReconnectOptions {
+        self.repeat = repeat;
+        self
+    }
+}
+
 /// A peer that reconnects when its connection breaks; see the [module](self).
 #[derive(Clone)]
 pub struct ReconnectingPeer(Arc<PeerHandle>);
@@ -124,7 +176,7 @@ pub struct ReconnectingPeer(Arc<PeerHandle>);
 impl ReconnectingPeer {
     /// Connects with `connect`, and reconnects with it, with the default options.
     ///
-    /// What must happen first on each connection, such as logging in, belongs into `connect`: it can call the new peer
+    /// Do anything that must happen first on each connection, such as a login, in `connect`: it can call the new peer
     /// before it returns it. The peer should close its connection when it is dropped.
     ///
     /// # Panics
@@ -137,16 +189,16 @@ impl ReconnectingPeer {
         R: Future<Output = Result<Peer, E>> + Send + 'static,
         E: Into<CallError> + Send + 'static,
     {
-        ReconnectingPeer::with_options(connect, Options::default())
+        ReconnectingPeer::with_options(connect, ReconnectOptions::default())
     }
 
-    /// The same with other options.
+    /// Like [`new`](ReconnectingPeer::new), with these options.
     ///
     /// # Panics
     ///
     /// Outside of a Tokio runtime.
     #[must_use = "dropping it closes the connection"]
-    pub fn with_options<F, R, E>(connect: F, options: Options) -> ReconnectingPeer
+    pub fn with_options<F, R, E>(connect: F, options: ReconnectOptions) -> ReconnectingPeer
     where
         F: Fn() -> R + Send + Sync + 'static,
         R: Future<Output = Result<Peer, E>> + Send + 'static,
@@ -185,7 +237,7 @@ impl Remote for ReconnectingPeer {
         let mut watch = self.watch();
         Box::pin(async move {
             loop {
-                if let State::Closed(reason) = watch.state() {
+                if let ConnectionState::Closed(reason) = watch.state() {
                     return reason;
                 }
                 watch.next().await;

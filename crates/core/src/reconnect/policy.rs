@@ -1,4 +1,4 @@
-//! Who decides whether a call is sent again.
+//! Deciding whether a call is sent again.
 
 use std::fmt;
 use std::future::Future;
@@ -19,10 +19,10 @@ use crate::reconnect::queue::{Lane, Terms};
 /// # Examples
 ///
 /// ```
-/// use switchboard_core::reconnect::{Options, RepeatPolicy};
+/// use switchboard_core::reconnect::{ReconnectOptions, RepeatPolicy};
 ///
 /// let reads_only = RepeatPolicy::new(|lost| async move { Ok(lost.call.method.as_str().starts_with("get")) });
-/// let options = Options { repeat: reads_only, ..Options::default() };
+/// let options = ReconnectOptions::default().with_repeat(reads_only);
 /// ```
 #[derive(Clone)]
 pub struct RepeatPolicy(Arc<Decide>);
@@ -73,7 +73,7 @@ impl LostCall {
     ///
     /// # Errors
     ///
-    /// When there is none in the time that the call waits for connections.
+    /// When there is none within the time that the call waits for connections.
     pub async fn connection(&self) -> Result<Peer, CallError> {
         let shared = &self.handle.shared;
         let terms = Terms { lane: Lane::Calls, deadline: self.call.cx.deadline, is_retry: true };

@@ -1,4 +1,4 @@
-//! What is sent, what waits and what is refused: a plain value without a runtime.
+//! Calls that are sent, waiting or rejected: a plain value without a runtime.
 
 use std::collections::BTreeMap;
 
@@ -187,11 +187,14 @@ impl<L: Clone, W> SendQueue<L, W> {
     }
 
     fn take(&mut self, mut is_taken: impl FnMut(&Terms) -> bool) -> Vec<W> {
-        let (streams, calls) = (&mut self.streams, &mut self.calls);
-        let taken = [streams, calls]
-            .into_iter()
-            .flat_map(|lane| lane.extract_if(.., |_, waiting| is_taken(&waiting.terms)).collect::<Vec<_>>());
-        taken.map(|(_, waiting)| waiting.waiter).collect()
+        let mut taken = Vec::new();
+        for lane in [&mut self.streams, &mut self.calls] {
+            let found = lane.iter().filter(|(_, waiting)| is_taken(&waiting.terms));
+            let tickets: Vec<u64> = found.map(|(ticket, _)| *ticket).collect();
+            let removed = tickets.iter().filter_map(|ticket| lane.remove(ticket));
+            taken.extend(removed.map(|waiting| waiting.waiter));
+        }
+        taken
     }
 
     fn replace(&mut self, next: Stage<L>) -> Option<L> {

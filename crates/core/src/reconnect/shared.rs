@@ -1,4 +1,4 @@
-//! What the connector shares with the calls that use its connections.
+//! State that the connector shares with the calls over its connections.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -12,20 +12,20 @@ use tokio::time::Instant;
 
 use crate::call_error::CallError;
 use crate::peer::Peer;
-use crate::reconnect::Options;
+use crate::reconnect::ReconnectOptions;
 use crate::reconnect::queue::{Admission, Lane, SendQueue, Terms};
-use crate::reconnect::state::State;
+use crate::reconnect::state::ConnectionState;
 use crate::reply::{Outcome, Reply};
 
 type Queue = SendQueue<Peer, Waiter>;
 
 /// The queue and the state of the connection. Locks are held for moments only, never while foreign code runs.
 pub(super) struct Shared {
-    pub(super) options: Options,
+    pub(super) options: ReconnectOptions,
     queue: Mutex<Queue>,
     /// Something was queued.
     queued: Notify,
-    state: watch::Sender<State>,
+    state: watch::Sender<ConnectionState>,
     /// The number of the last connection that was lost, and why.
     lost: watch::Sender<(u64, Option<CallError>)>,
     /// The number of the last connection over which something was answered.
@@ -52,9 +52,13 @@ pub(super) enum Sending<T> {
 }
 
 impl Shared {
-    pub(super) fn new(options: Options) -> Arc<Shared> {
+    pub(super) fn new(options: ReconnectOptions) -> Arc<Shared> {
         let queue = Mutex::new(SendQueue::new(options.waiting));
-        let start = if options.on_demand { State::Idle } else { State::Connecting { attempt: 1 } };
+        let start = if options.on_demand {
+            ConnectionState::Idle
+        } else {
+            ConnectionState::Connecting { attempt: 1 }
+        };
         let (state, lost) = (watch::Sender::new(start), watch::Sender::new((0, None)));
         Arc::new(Shared { options, queue, queued: Notify::new(), state, lost, answered: AtomicU64::new(0) })
     }
@@ -63,7 +67,7 @@ impl Shared {
         act(&mut self.queue.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn watch(&self) -> watch::Receiver<State> {
+    pub(super) fn watch(&self) -> watch::Receiver<ConnectionState> {
         let mut receiver = self.state.subscribe();
         receiver.mark_changed();
         receiver
@@ -95,7 +99,7 @@ impl Shared {
             }
             (Ok(Admission::Refused(reason)), _) => Sending::Refused(reason),
             (Ok(Admission::Full), _) => Sending::Refused(CallError::Busy(
-                "too many calls wait for a connection (reconnect::Options::waiting)".into(),
+                "too many calls are waiting for a connection (reconnect::ReconnectOptions::waiting)".into(),
             )),
             (Ok(_), _) => Sending::Refused(self.unreachable()),
         }
@@ -104,8 +108,8 @@ impl Shared {
     /// Why there is no connection, for a call that was not sent.
     fn unreachable(&self) -> CallError {
         CallError::Unreachable(match &*self.state.borrow() {
-            State::Waiting { reason, .. } => reason.clone(),
-            _ => "there is no connection yet".into(),
+            ConnectionState::Waiting { reason, .. } => reason.clone(),
+            _ => "not connected yet".into(),
         })
     }
 
@@ -147,7 +151,7 @@ impl Shared {
         drop(link);
     }
 
-    /// Records that this came over the connection with this number. An error of this side is no answer.
+    /// Records that this came over the connection with this number. A local error is not a response.
     pub(super) fn note_answer(&self, epoch: u64, reply: &Reply) {
         if !matches!(&reply.outcome, Outcome::Error(error) if error.is_local()) {
             self.answered.fetch_max(epoch, Ordering::Relaxed);
@@ -162,13 +166,13 @@ impl Shared {
     /// Announces an attempt to connect.
     pub(super) fn attempt(&self, attempt: u32) {
         self.locked(Queue::attempt);
-        self.tell(State::Connecting { attempt });
+        self.tell(ConnectionState::Connecting { attempt });
     }
 
     /// Announces when the next attempt starts. What cannot wait that long fails now.
     pub(super) fn postpone(&self, attempt: u32, until: Instant, reason: &str) {
         let reason: Cow<'static, str> = reason.to_owned().into();
-        self.tell(State::Waiting { attempt, until, reason: reason.clone() });
+        self.tell(ConnectionState::Waiting { attempt, until, reason: reason.clone() });
         for waiter in self.locked(|queue| queue.postpone(until)) {
             waiter(Err(CallError::Unreachable(reason.clone())));
         }
@@ -189,9 +193,9 @@ impl Shared {
     }
 
     /// Announces a change, unless all is over.
-    pub(super) fn tell(&self, state: State) {
+    pub(super) fn tell(&self, state: ConnectionState) {
         self.state.send_if_modified(|now| {
-            let is_news = !matches!(now, State::Closed(_)) && *now != state;
+            let is_news = !matches!(now, ConnectionState::Closed(_)) && *now != state;
             if is_news {
                 *now = state;
             }
@@ -209,7 +213,7 @@ impl Shared {
     /// Ends everything, for this reason.
     pub(super) fn close(&self, reason: &CallError) {
         let (waiting, link) = self.locked(|queue| queue.close(reason.clone()));
-        self.tell(State::Closed(reason.clone()));
+        self.tell(ConnectionState::Closed(reason.clone()));
         self.lost.send_if_modified(|lost| std::mem::replace(&mut lost.0, u64::MAX) != u64::MAX);
         for waiter in waiting {
             waiter(Err(reason.clone()));

@@ -1,4 +1,4 @@
-//! The state of a connection, as seen from outside.
+//! The state of a connection, for observers.
 
 use std::borrow::Cow;
 
@@ -10,19 +10,19 @@ use crate::call_error::CallError;
 /// The state of a connection.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum State {
-    /// There is no connection, because nothing needs one: see [`Options::on_demand`](super::Options::on_demand).
+pub enum ConnectionState {
+    /// Not connected, because nothing needs a connection: see [`ReconnectOptions::on_demand`](super::ReconnectOptions::on_demand).
     Idle,
-    /// An attempt to connect is under way.
+    /// An attempt to connect is in progress.
     Connecting {
-        /// The number of this attempt since the last success, from 1 on.
+        /// The number of this attempt since the last success, starting at 1.
         attempt: u32,
     },
-    /// There is a connection.
+    /// Connected.
     Connected,
-    /// The connection broke, or could not be made; the next attempt is scheduled.
+    /// The connection broke or could not be opened; the next attempt is scheduled.
     Waiting {
-        /// The number of the next attempt, from 1 on.
+        /// The number of the next attempt, starting at 1.
         attempt: u32,
         /// When it starts.
         until: Instant,
@@ -33,14 +33,14 @@ pub enum State {
     Closed(CallError),
 }
 
-/// Watches the [`State`] of a connection. It does not keep the connection open.
+/// Watches the [`ConnectionState`] of a connection. It does not keep the connection open.
 #[derive(Clone, Debug)]
-pub struct Watch(pub(super) watch::Receiver<State>);
+pub struct Watch(pub(super) watch::Receiver<ConnectionState>);
 
 impl Watch {
     /// The current state.
     #[must_use]
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> ConnectionState {
         self.0.borrow().clone()
     }
 
@@ -50,9 +50,9 @@ impl Watch {
     /// # Cancel safety
     ///
     /// Dropping the future loses nothing.
-    pub async fn next(&mut self) -> Option<State> {
+    pub async fn next(&mut self) -> Option<ConnectionState> {
         // Nothing follows the end. It is looked for first, since it may come between the two looks.
-        let is_over = matches!(&*self.0.borrow(), State::Closed(_));
+        let is_over = matches!(&*self.0.borrow(), ConnectionState::Closed(_));
         if is_over && !self.0.has_changed().unwrap_or(false) {
             return None;
         }
@@ -66,9 +66,12 @@ impl Watch {
     ///
     /// When no more attempts are made.
     pub async fn connected(&mut self) -> Result<(), CallError> {
-        let found = self.0.wait_for(|state| matches!(state, State::Connected | State::Closed(_))).await;
+        let found = self
+            .0
+            .wait_for(|state| matches!(state, ConnectionState::Connected | ConnectionState::Closed(_)))
+            .await;
         match found.as_deref() {
-            Ok(State::Closed(reason)) => Err(reason.clone()),
+            Ok(ConnectionState::Closed(reason)) => Err(reason.clone()),
             Ok(_) => Ok(()),
             Err(_) => Err(CallError::Closed(super::GONE.into())),
         }

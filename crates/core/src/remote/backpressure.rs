@@ -1,4 +1,4 @@
-//! How far the readers of a connection's streams are behind.
+//! How far behind the readers of a connection's streams are.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::Waker;

@@ -1,4 +1,4 @@
-//! What happens to streams that are received, and what came of it before they were named.
+//! Events of received streams, and those that arrived before their stream was known.
 
 use std::collections::VecDeque;
 
@@ -61,7 +61,7 @@ impl EarlyItems {
             self.bytes = bytes;
             self.events.push_back((method.detached(), subscription.detached(), event));
         } else {
-            tracing::debug!(?method, "an item of an unknown subscription was dropped");
+            tracing::debug!(?method, "dropped an item of an unknown subscription");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Streams that this side receives: opened, fed and ended.
+//! Received streams: opened, fed and ended.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use crate::json::Json;
 use crate::name::Name;
 use crate::remote::early_items::Event;
 use crate::remote::receive_buffer::receive_buffer;
-use crate::remote::{Receiving, RemoteShared, State};
+use crate::remote::{Receiving, RemoteShared, RemoteState};
 use crate::reply::{Items, Reply};
 use crate::subscription::Subscription;
 
@@ -28,7 +28,7 @@ impl RemoteShared {
             if let Some(reason) = &state.closed {
                 buffer.end(None, Some(reason.clone().into()));
             } else if state.streams.contains_key(subscription) {
-                return Some(CallError::Protocol("a stream with this identifier is open already".into()));
+                return Some(CallError::Protocol("a stream with this identifier is already open".into()));
             } else if state.streams.len() >= self.settings.limits.subscriptions {
                 self.queue_unsubscribe(state, subscription, names.as_deref());
                 return Some(CallError::Busy("too many streams are open (limits.subscriptions)".into()));
@@ -102,7 +102,7 @@ impl RemoteShared {
         self.has_named.load(Ordering::Acquire)
     }
 
-    fn pass_on(&self, state: &mut State, subscription: &Json, event: Event) {
+    fn pass_on(&self, state: &mut RemoteState, subscription: &Json, event: Event) {
         let Some(stream) = state.streams.get(subscription) else { return };
         let (is_end, goes_on) = (event.is_end(), event.put_into(&stream.buffer));
         if goes_on {
@@ -123,7 +123,7 @@ impl RemoteShared {
         });
     }
 
-    fn queue_unsubscribe(&self, state: &mut State, subscription: &Json, names: Option<&Subscription>) {
+    fn queue_unsubscribe(&self, state: &mut RemoteState, subscription: &Json, names: Option<&Subscription>) {
         if state.closed.is_some() {
             return;
         }

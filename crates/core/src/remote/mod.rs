@@ -1,4 +1,4 @@
-//! Calls of this side: what their callers share with whatever sends them and receives the answers.
+//! Calls from this side: the state that callers share with the driver that sends them and receives the responses.
 //!
 //! A [`Connection`](crate::Connection) sends what is queued here. In a session of many inputs
 //! ([`Session::stateful`](crate::Session::stateful)) it goes into the answer to the input that caused it, or to the session's own output.
@@ -34,6 +34,7 @@ use crate::connection::FrameSink;
 use crate::context::Version;
 use crate::engine::Outlet;
 use crate::json::Json;
+use crate::memory::{Account, SHORT};
 use crate::partial_results as partial;
 use crate::profile::{Settings, Versions};
 use crate::reply::Reply;
@@ -42,7 +43,9 @@ use crate::subscription::Subscription;
 /// The state that calls of this side go through. Locked for moments only, never across a wait.
 pub(crate) struct RemoteShared {
     pub(crate) settings: Arc<Settings>,
-    state: Mutex<State>,
+    /// What bounds the memory of what is queued, if anything does.
+    account: Option<Arc<Account>>,
+    state: Mutex<RemoteState>,
     /// Whether something is queued, so that the driver need not lock to find out.
     has_queued: AtomicBool,
     /// How far readers of streams are behind; wakes the driver.
@@ -62,7 +65,7 @@ pub(crate) struct RemoteShared {
     pub(crate) has_misunderstood: AtomicBool,
 }
 
-pub(crate) struct State {
+pub(crate) struct RemoteState {
     /// Frames that wait for the driver, one after the other, and where each ends.
     queued: Vec<u8>,
     ends: Vec<usize>,
@@ -75,7 +78,7 @@ pub(crate) struct State {
     pub(crate) streams: HashMap<Json, Receiving>,
     /// Subscriptions that were asked for and not answered yet, by their calls.
     pub(crate) expected: Vec<(u64, Arc<Subscription>)>,
-    /// What came for them before the answers did, which name them.
+    /// Items that arrived before the answers that name their streams.
     pub(crate) early: EarlyItems,
     pub(crate) closed: Option<CallError>,
 }
@@ -116,8 +119,12 @@ pub(crate) struct Receiving {
 }
 
 impl RemoteShared {
-    pub(crate) fn new(settings: Arc<Settings>, drops_excess: bool) -> Arc<RemoteShared> {
-        let state = State {
+    pub(crate) fn new(
+        settings: Arc<Settings>,
+        account: Option<Arc<Account>>,
+        drops_excess: bool,
+    ) -> Arc<RemoteShared> {
+        let state = RemoteState {
             queued: Vec::new(),
             ends: Vec::new(),
             sent: 0,
@@ -131,6 +138,7 @@ impl RemoteShared {
         };
         Arc::new(RemoteShared {
             settings,
+            account,
             state: Mutex::new(state),
             has_queued: AtomicBool::new(false),
             backpressure: Arc::default(),
@@ -144,7 +152,7 @@ impl RemoteShared {
         })
     }
 
-    pub(crate) fn locked<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+    pub(crate) fn locked<T>(&self, act: impl FnOnce(&mut RemoteState) -> T) -> T {
         act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -154,7 +162,7 @@ impl RemoteShared {
     }
 
     /// Queues a frame and wakes the driver. Where nothing may read for long, it is dropped then, or if it finds no room.
-    pub(crate) fn queue(&self, state: &mut State, write: impl FnOnce(&mut Vec<u8>)) {
+    pub(crate) fn queue(&self, state: &mut RemoteState, write: impl FnOnce(&mut Vec<u8>)) {
         if self.drops_excess && !(self.is_read.load(Ordering::Acquire) && self.has_room(state)) {
             return;
         }
@@ -187,17 +195,23 @@ impl RemoteShared {
         }
     }
 
-    pub(crate) fn has_room(&self, state: &State) -> bool {
-        state.queued.len() - state.sent + state.unwritten < self.settings.limits.outbox / 2
+    pub(crate) fn has_room(&self, state: &RemoteState) -> bool {
+        let waiting = state.queued.len() - state.sent + state.unwritten;
+        waiting < self.settings.limits.outbox / 2 && (waiting < SHORT || !self.is_used_up())
+    }
+
+    fn is_used_up(&self) -> bool {
+        self.account.as_ref().is_some_and(|account| account.is_used_up())
     }
 }
 
 /// The driver's side.
 impl RemoteShared {
-    /// Gives the driver everything that is queued.
+    /// Gives the driver everything that is queued; false if nothing is.
     #[inline]
-    pub(crate) fn drain_into(&self, sink: &mut dyn FrameSink) {
-        if self.has_queued.load(Ordering::Acquire) {
+    pub(crate) fn drain_into(&self, sink: &mut dyn FrameSink) -> bool {
+        let has_queued = self.has_queued.load(Ordering::Acquire);
+        if has_queued {
             self.locked(|state| {
                 self.has_queued.store(false, Ordering::Release);
                 let mut start = 0;
@@ -209,6 +223,7 @@ impl RemoteShared {
                 state.queued.shrink_to(64 << 10);
             });
         }
+        has_queued
     }
 
     /// Takes the frame that was queued first.

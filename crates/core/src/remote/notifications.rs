@@ -1,4 +1,4 @@
-//! Notifications that are about calls and streams of this side: items, ends, progress.
+//! Notifications about calls and streams from this side: items, ends, progress.
 
 use crate::call::Call;
 use crate::codec::{self, elements, members};

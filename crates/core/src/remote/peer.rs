@@ -1,4 +1,4 @@
-//! The peer of a connection, as something to call.
+//! The peer of a connection, to call.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -23,7 +23,7 @@ use crate::partial_results as partial;
 use crate::peer::Remote;
 use crate::progress::{Seen, WithProgress};
 use crate::remote::receive_buffer::receive_buffer;
-use crate::remote::{Answer, RemoteShared, State, Waiter};
+use crate::remote::{Answer, RemoteShared, RemoteState, Waiter};
 use crate::reply::{Items, Reply, ReplyFuture};
 use crate::service::Service;
 use crate::session::Inputs;
@@ -69,16 +69,14 @@ impl Route {
                 }
                 let outlet = inputs.newest_outlet().map(Way::Outlet);
                 outlet.ok_or_else(|| {
-                    CallError::Unsupported(
-                        "the caller has no open stream that this could be sent over".into(),
-                    )
+                    CallError::Unsupported("the caller has no open stream to send this over".into())
                 })
             }
         }
     }
 }
 
-/// Drains the connection when it is dropped: when nobody holds it any more.
+/// Drains the connection when the last handle is dropped.
 struct KeepOpen(Arc<RemoteShared>);
 
 impl Drop for KeepOpen {
@@ -151,7 +149,7 @@ impl RemotePeer {
     fn encode(
         &self,
         out: &mut Vec<u8>,
-        state: &mut State,
+        state: &mut RemoteState,
         frame: u64,
         call: &Call,
         way: &Way,
@@ -226,7 +224,7 @@ impl RemotePeer {
         (Answer::Parts(buffer), ReplyFuture::pending(partial::begin(items)))
     }
 
-    /// The names of the subscription that the call opens, if that can be told before the answer.
+    /// The names of the subscription that the call opens, if they are known before the answer.
     fn expected(&self, call: &Call) -> Option<Arc<Subscription>> {
         if let Some(names) = call.cx.get::<Arc<Subscription>>() {
             return Some(Arc::clone(names));
@@ -351,7 +349,7 @@ impl Stream for KeepingOpen {
     }
 }
 
-/// The params with a token for something about this call; none if they are no object or have one already.
+/// The params with a token for something about this call; none if they are not an object or have one already.
 fn add_token(params: Option<&Json>, member: &str, prefix: &str, id: u64) -> Option<Json> {
     let inside = match params.map(Json::as_bytes) {
         None => &b""[..],
@@ -369,10 +367,10 @@ fn add_token(params: Option<&Json>, member: &str, prefix: &str, id: u64) -> Opti
     Some(Json::from_text(Text::from_vec(text)))
 }
 
-/// What is needed to pass progress on to whoever made the call that is passed on.
+/// What is needed to forward progress to the original caller.
 type Relay = (mpsc::Receiver<Json>, crate::context::Context);
 
-/// Has progress of a call told here if its own caller wants to hear of it and nobody here does. Gives the call to make.
+/// Requests progress of a call if its original caller wants it and this side does not. Returns the call to make.
 fn relay(call: &Call) -> Option<(Call, Relay)> {
     if call.cx.get::<ProgressTo>().is_none() || call.cx.get::<ProgressSender>().is_some() {
         return None;

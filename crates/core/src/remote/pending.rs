@@ -1,4 +1,4 @@
-//! Calls that wait for their answers: a plain value, no runtime inside.
+//! Calls waiting for their responses: a plain value without a runtime.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Items of a stream that have arrived and wait to be read.
+//! Items of a stream that have arrived but are not read yet.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -15,15 +15,15 @@ use crate::limits::Limits;
 use crate::remote::backpressure::Backpressure;
 
 /// The writing end, held by the connection.
-pub(crate) struct ReceiveBuffer(Arc<Mutex<State>>);
+pub(crate) struct ReceiveBuffer(Arc<Mutex<ReceiveBufferState>>);
 
 /// The reading end. Dropping it before the stream has ended calls `on_drop`.
 pub(crate) struct Reader<F: FnMut() + Send> {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ReceiveBufferState>>,
     on_drop: F,
 }
 
-struct State {
+struct ReceiveBufferState {
     /// Each with what is missing before it.
     items: VecDeque<(Option<Gap>, Json)>,
     /// What is missing after them.
@@ -46,7 +46,7 @@ pub(crate) fn receive_buffer<F: FnMut() + Send>(
     backpressure: &Arc<Backpressure>,
     on_drop: F,
 ) -> (ReceiveBuffer, Reader<F>) {
-    let state = State {
+    let state = ReceiveBufferState {
         items: VecDeque::new(),
         gap: None,
         bytes: 0,
@@ -61,7 +61,7 @@ pub(crate) fn receive_buffer<F: FnMut() + Send>(
     (ReceiveBuffer(Arc::clone(&state)), Reader { state, on_drop })
 }
 
-fn locked<T>(state: &Mutex<State>, act: impl FnOnce(&mut State) -> T) -> T {
+fn locked<T>(state: &Mutex<ReceiveBufferState>, act: impl FnOnce(&mut ReceiveBufferState) -> T) -> T {
     act(&mut state.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -86,7 +86,7 @@ impl ReceiveBuffer {
                 state.note_more();
             } else {
                 state.end_with(Some(
-                    CallError::Unread("more of it waits than may (limits.outbox)".into()).into(),
+                    CallError::Unread("too many bytes are waiting to be read (limits.outbox)".into()).into(),
                 ));
             }
             state.wake();
@@ -117,7 +117,7 @@ impl ReceiveBuffer {
 /// A stream whose connection forgets it has ended too.
 impl Drop for ReceiveBuffer {
     fn drop(&mut self) {
-        self.end(None, Some(CallError::Closed("the stream was given up".into()).into()));
+        self.end(None, Some(CallError::Closed("the stream was dropped".into()).into()));
     }
 }
 
@@ -126,7 +126,7 @@ fn size(item: &Json) -> usize {
     size_of::<(Option<Gap>, Json)>() + item.as_bytes().len()
 }
 
-impl State {
+impl ReceiveBufferState {
     /// Ends the stream, which holds back no reading from then on.
     fn end_with(&mut self, error: Option<ErrorObject>) {
         self.end.get_or_insert(error);

@@ -1,4 +1,4 @@
-//! Calls of this side, settled by the responses that arrive or given up.
+//! Calls from this side, settled by the responses that arrive, or cancelled.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -6,31 +6,31 @@ use std::sync::{Arc, Weak};
 use bytes::Bytes;
 
 use crate::call_error::CallError;
-use crate::codec::{self, Outcome, Response};
+use crate::codec::{self, ResponseObject, ResponseOutcome};
 use crate::context::Version;
 use crate::engine::Outlet;
 use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::{Json, Kind};
 use crate::remote::early_items::EarlyItems;
-use crate::remote::{Answer, RemoteShared, State, Waiter};
+use crate::remote::{Answer, RemoteShared, RemoteState, Waiter};
 use crate::reply::{Extra, Reply};
 use crate::subscription::Subscription;
 use crate::text::Text;
 
 impl RemoteShared {
     /// Settles the call that a response answers.
-    pub(crate) fn complete(self: &Arc<RemoteShared>, response: Response) {
-        let Response { id, outcome, members, .. } = response;
+    pub(crate) fn complete(self: &Arc<RemoteShared>, response: ResponseObject) {
+        let ResponseObject { id, outcome, members, .. } = response;
         let Some(Waiter { answer, names, .. }) = self.locked(|state| state.pending.complete(&id)) else {
             return self.complete_unknown(&id, outcome);
         };
         let is_whole = matches!(answer, Answer::Whole(_));
         let mut reply = match (outcome, names) {
-            (Outcome::Stream(subscription, flag), names) if is_whole => {
+            (ResponseOutcome::Stream(subscription, flag), names) if is_whole => {
                 self.open(&subscription, Subscription::from_json(&flag).map(Arc::new).or(names))
             }
-            (Outcome::Value(subscription), Some(names))
+            (ResponseOutcome::Value(subscription), Some(names))
                 if is_whole && matches!(subscription.kind(), Kind::String | Kind::Number) =>
             {
                 self.open(&subscription, Some(names))
@@ -44,14 +44,14 @@ impl RemoteShared {
     }
 
     /// Settles a response that names no call which waits.
-    fn complete_unknown(&self, id: &Id, outcome: Outcome) {
+    fn complete_unknown(&self, id: &Id, outcome: ResponseOutcome) {
         match outcome {
-            Outcome::Error(error) if id.is_null() => self.complete_without_id(&error),
+            ResponseOutcome::Error(error) if id.is_null() => self.complete_without_id(&error),
             // The call was dropped while the answer was on its way.
-            Outcome::Stream(subscription, flag) => {
+            ResponseOutcome::Stream(subscription, flag) => {
                 self.unsubscribe(&subscription, Subscription::from_json(&flag).as_ref());
             }
-            _ => tracing::debug!(id = id.as_str(), "a response to no call was dropped"),
+            _ => tracing::debug!(id = id.as_str(), "dropped a response that matches no call"),
         }
     }
 
@@ -82,7 +82,7 @@ impl RemoteShared {
         }
     }
 
-    pub(crate) fn settle_expected(&self, state: &mut State, id: Option<u64>) {
+    pub(crate) fn settle_expected(&self, state: &mut RemoteState, id: Option<u64>) {
         state.expected.retain(|(call, _)| Some(*call) != id);
         if state.expected.is_empty() {
             state.early = EarlyItems::default();
@@ -107,7 +107,7 @@ impl RemoteShared {
     }
 
     /// Cancels a call of this side, the way that it was sent.
-    pub(crate) fn send_cancel(&self, state: &mut State, id: u64, outlet: Option<&Weak<Outlet>>) {
+    pub(crate) fn send_cancel(&self, state: &mut RemoteState, id: u64, outlet: Option<&Weak<Outlet>>) {
         let (cancel, version) = (&self.settings.profile.cancel, self.version());
         let params = match version {
             Version::V2 => format!("{{\"{}\":{id}}}", cancel.member),
@@ -132,10 +132,10 @@ impl RemoteShared {
     }
 }
 
-fn reply_of(outcome: Outcome) -> Reply {
+fn reply_of(outcome: ResponseOutcome) -> Reply {
     match outcome {
-        Outcome::Value(json) | Outcome::Stream(json, _) => Reply::value(json),
-        Outcome::Error(error) => Reply::error(error),
-        Outcome::Broken(why) => Reply::error(CallError::Protocol(why.into()).into()),
+        ResponseOutcome::Value(json) | ResponseOutcome::Stream(json, _) => Reply::value(json),
+        ResponseOutcome::Error(error) => Reply::error(error),
+        ResponseOutcome::Broken(why) => Reply::error(CallError::Protocol(why.into()).into()),
     }
 }

@@ -1,4 +1,4 @@
-//! Progress and partial results of calls of this side, found by the tokens that the calls were sent with.
+//! Progress and partial results of calls from this side, matched by the tokens that the calls were sent with.
 
 use crate::id::Id;
 use crate::json::Json;

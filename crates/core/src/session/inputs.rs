@@ -18,11 +18,11 @@ use crate::remote::{RemotePeer, RemoteShared, Route};
 /// What the inputs of one session share.
 pub(crate) struct Inputs {
     pub(crate) remote: Arc<RemoteShared>,
-    state: Mutex<State>,
+    state: Mutex<InputsState>,
 }
 
 #[derive(Default)]
-struct State {
+struct InputsState {
     /// The calls that run, whichever input brought them.
     running: Vec<(u64, Id, CancelFlag)>,
     /// The answers that are being given in parts, the newest last.
@@ -36,10 +36,10 @@ struct State {
 
 impl Inputs {
     pub(super) fn new(settings: Arc<Settings>) -> Arc<Inputs> {
-        Arc::new(Inputs { remote: RemoteShared::new(settings, true), state: Mutex::default() })
+        Arc::new(Inputs { remote: RemoteShared::new(settings, None, true), state: Mutex::default() })
     }
 
-    fn locked<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+    fn locked<T>(&self, act: impl FnOnce(&mut InputsState) -> T) -> T {
         act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -144,11 +144,11 @@ impl Drop for RunningGuard {
     }
 }
 
-/// The output of a session that belongs to no input: what [`Session::peer`](super::Session::peer) sends. Made by
+/// The output of a session for messages outside any input: those sent with [`Session::peer`](super::Session::peer). Made by
 /// [`Session::attach`](super::Session::attach).
 ///
-/// It ends with the session, or when another one is attached. What was not taken from it goes to the next one.
-#[must_use = "what is sent over it waits to be taken"]
+/// It ends with the session, or when another one is attached. Unread messages go to the next one.
+#[must_use = "messages sent over it wait until it is read"]
 pub struct SessionOutput {
     inputs: Arc<Inputs>,
     key: u64,

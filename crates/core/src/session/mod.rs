@@ -1,4 +1,4 @@
-//! What the calls of one caller have in common, for as long as it is there.
+//! Sessions: what the calls of one caller have in common.
 
 mod inputs;
 
@@ -11,6 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
+use bytes::Bytes;
 use tokio::sync::Notify;
 
 pub use self::inputs::SessionOutput;
@@ -18,6 +19,7 @@ pub(crate) use self::inputs::{Inputs, RunningGuard};
 use crate::context::Origin;
 use crate::engine::Engine;
 use crate::id::Id;
+use crate::memory::{Account, Share};
 use crate::peer::Peer;
 
 /// The calls of one client over time: a duplex connection, an HTTP connection, or a session that a protocol defines. Cheap to clone.
@@ -48,17 +50,19 @@ pub struct Session(Arc<Inner>);
 struct Inner {
     origin: Origin,
     is_exclusive: bool,
+    /// The memory that its messages take, where that is bounded.
+    account: OnceLock<Arc<Account>>,
     peer: OnceLock<Peer>,
     /// Begins to end the session.
     closer: OnceLock<Box<dyn Fn() + Send + Sync>>,
     /// What the inputs share, if the session has many.
     inputs: Option<Arc<Inputs>>,
-    /// Made when somebody needs it: most sessions are idle and have nothing of it.
-    state: OnceLock<Box<State>>,
+    /// Allocated on first use: most sessions are idle and need none of it.
+    state: OnceLock<Box<SessionState>>,
 }
 
 #[derive(Default)]
-struct State {
+struct SessionState {
     id: OnceLock<Box<str>>,
     slots: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
     course: Mutex<Course>,
@@ -79,26 +83,32 @@ type Hook = Box<dyn FnOnce(&EndReason) + Send>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CloseReason {
-    /// The code of a WebSocket's close frame; 1000 if there is none.
+    /// The code of the WebSocket close frame; 1000 if there is none.
     pub code: Option<u16>,
-    /// A few words for a person.
+    /// A short text for people.
     pub text: Cow<'static, str>,
 }
 
 impl CloseReason {
-    /// A reason in a few words.
+    /// A reason with this text.
     #[must_use]
     pub fn new(text: impl Into<Cow<'static, str>>) -> CloseReason {
         CloseReason { code: None, text: text.into() }
     }
 
-    /// The server shuts down: the code 1001.
+    /// The server is shutting down: the code 1001.
     #[must_use]
     pub fn shutting_down() -> CloseReason {
         CloseReason::new("the server is shutting down").with_code(1001)
     }
 
-    /// The same reason with the code of a WebSocket's close frame.
+    /// The session was idle for too long: the code 1001.
+    #[must_use]
+    pub fn idle() -> CloseReason {
+        CloseReason::new("the connection was idle for too long").with_code(1001)
+    }
+
+    /// Sets the code of the WebSocket close frame.
     #[must_use]
     pub fn with_code(mut self, code: u16) -> CloseReason {
         self.code = Some(code);
@@ -110,13 +120,13 @@ impl CloseReason {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EndReason {
-    /// The caller closed it, or it came to its end in good order.
+    /// The caller closed it, or it ended normally.
     Finished,
     /// This side [closed](Session::close) it.
     Closed(CloseReason),
-    /// The carrier failed, or the caller broke its rules.
+    /// The transport failed, or the caller violated its rules.
     Failed(String),
-    /// It was dropped: the server was shut down, or nobody served it any more.
+    /// It was dropped: the server was shut down, or stopped serving it.
     Dropped,
 }
 
@@ -134,17 +144,18 @@ impl Session {
     }
 
     fn of(origin: Origin, is_exclusive: bool) -> Session {
-        let (peer, closer, state) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Session(Arc::new(Inner { origin, is_exclusive, peer, closer, inputs: None, state }))
+        let (account, peer) = (OnceLock::new(), OnceLock::new());
+        let (closer, state) = (OnceLock::new(), OnceLock::new());
+        Session(Arc::new(Inner { origin, is_exclusive, account, peer, closer, inputs: None, state }))
     }
 
-    /// A session of one caller whose messages arrive in inputs of their own, each answered by itself, such as the POST requests of
+    /// A session of one caller whose messages arrive as separate inputs, each with its own answer, such as the POST requests of
     /// streamable HTTP. Give each to [`Engine::outputs`] with a context of this session:
     ///
-    /// - Handlers can call the caller back: the call goes into the answer to the input, which then comes in parts. An input that is
+    /// - Handlers can call the caller back: the call goes into the answer to the input, which is then sent in parts. An input that is
     ///   a response settles it.
-    /// - What belongs to no input, sent with [`peer`](Session::peer), goes to the output that is [attached](Session::attach), or into
-    ///   the newest answer that comes in parts. Without either it fails.
+    /// - Messages outside any input, sent with [`peer`](Session::peer), go to the output that is [attached](Session::attach), or into
+    ///   the newest answer that is sent in parts. Without either they fail.
     /// - A message can cancel a call of another input, see [`Profile::cancel`](crate::Profile::cancel). No
     ///   input with calls is accepted while [`in_flight`](crate::Limits::in_flight) calls run.
     ///
@@ -152,10 +163,12 @@ impl Session {
     #[must_use]
     pub fn stateful(origin: Origin, engine: &Engine) -> Session {
         let inputs = Inputs::new(Arc::clone(engine.settings()));
-        let (peer, closer, state) = (OnceLock::from(inputs.peer()), OnceLock::new(), OnceLock::new());
+        let (account, peer) = (OnceLock::new(), OnceLock::from(inputs.peer()));
+        let (closer, state) = (OnceLock::new(), OnceLock::new());
         let (ending, closing) = (Arc::downgrade(&inputs), Arc::downgrade(&inputs));
         let inputs = Some(inputs);
-        let session = Session(Arc::new(Inner { origin, is_exclusive: true, peer, closer, inputs, state }));
+        let inner = Inner { origin, is_exclusive: true, account, peer, closer, inputs, state };
+        let session = Session(Arc::new(inner));
         session.on_end(move |_| {
             if let Some(inputs) = ending.upgrade() {
                 inputs.end();
@@ -169,14 +182,14 @@ impl Session {
         session
     }
 
-    /// Makes a new output the session's own, in the place of the one before, which ends: the GET of streamable HTTP. `None` if it
+    /// Attaches a new output to the session, replacing the previous one, which ends: the GET of streamable HTTP. `None` if it
     /// is not a [session of many inputs](Session::stateful).
     #[must_use]
     pub fn attach(&self) -> Option<SessionOutput> {
         self.0.inputs.as_ref().map(Inputs::attach)
     }
 
-    /// Cancels the calls with this identifier, whichever input of a [session of many](Session::stateful) brought them. False if
+    /// Cancels the calls with this identifier, whichever input of a [session of many](Session::stateful) they came in. False if
     /// there is none.
     pub fn cancel(&self, id: &Id) -> bool {
         self.0.inputs.as_ref().is_some_and(|inputs| inputs.cancel(id))
@@ -187,18 +200,18 @@ impl Session {
         self.0.inputs.as_ref()
     }
 
-    /// The session's identifier: 128 random bits, made when it is first asked for, unless the carrier gave one.
+    /// The session's identifier: 128 random bits, generated on first use, unless the transport set one.
     #[must_use]
     pub fn id(&self) -> &str {
         self.0.state().id.get_or_init(random_id)
     }
 
-    /// Gives the session an identifier, where a protocol makes its own. False if it has one.
+    /// Sets the session's identifier, for protocols that define their own. False if it has one.
     pub fn set_id(&self, id: &str) -> bool {
         self.0.state().id.set(id.into()).is_ok()
     }
 
-    /// Where its calls come from.
+    /// The origin of its calls.
     #[must_use]
     pub fn origin(&self) -> &Origin {
         &self.0.origin
@@ -211,7 +224,32 @@ impl Session {
         self.0.is_exclusive
     }
 
-    /// The caller, to be called back. Over a carrier that cannot do this, its calls fail with
+    /// Bounds the memory used by its messages; for transports. Only the first account counts.
+    pub fn set_account(&self, account: Arc<Account>) {
+        let _ = self.0.account.set(account);
+    }
+
+    /// The account that bounds the memory used by its messages, if there is one.
+    #[must_use]
+    pub fn account(&self) -> Option<&Arc<Account>> {
+        self.0.account.get()
+    }
+
+    /// An empty share of its memory.
+    pub(crate) fn share(&self) -> Share {
+        self.account().map_or_else(Share::default, Share::of)
+    }
+
+    /// Counts a message that is about to be sent until it has been.
+    #[inline(never)]
+    pub(crate) fn seal(&self, message: Bytes) -> Bytes {
+        match self.account() {
+            Some(account) => account.seal(message),
+            None => message,
+        }
+    }
+
+    /// The caller, to call back. If the transport cannot do this, calls fail with
     /// [`CallError::Unsupported`](crate::CallError::Unsupported).
     #[must_use]
     pub fn peer(&self) -> &Peer {
@@ -219,7 +257,7 @@ impl Session {
         self.0.peer.get().unwrap_or_else(|| ABSENT.get_or_init(Peer::absent))
     }
 
-    /// The value of this type that was put into the session.
+    /// The value of this type in the session.
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         let state = self.0.state.get()?;
@@ -227,7 +265,7 @@ impl Session {
         value.downcast().ok()
     }
 
-    /// The value of this type, made and put into the session if there is none. Of two that are made at once, one counts.
+    /// The value of this type, created and stored if there is none. If two are created at once, one is kept.
     pub fn get_or_insert_with<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> Arc<T> {
         if let Some(value) = self.get() {
             return value;
@@ -238,19 +276,19 @@ impl Session {
         value.downcast().expect("a slot holds the type that it is named by")
     }
 
-    /// Puts a value into the session, in the place of one of the same type; gives that back.
+    /// Stores a value in the session, replacing one of the same type; returns the old one.
     pub fn set<T: Send + Sync + 'static>(&self, value: T) -> Option<Arc<T>> {
         let before = locked(&self.0.state().slots).insert(TypeId::of::<T>(), Arc::new(value));
         before.and_then(|before| before.downcast().ok())
     }
 
-    /// Takes the value of this type out of the session.
+    /// Removes the value of this type from the session.
     pub fn remove<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         let value = locked(&self.0.state.get()?.slots).remove(&TypeId::of::<T>())?;
         value.downcast().ok()
     }
 
-    /// Calls this when the session ends, at once if it has.
+    /// Calls this function when the session ends, or at once if it has ended.
     pub fn on_end(&self, act: impl FnOnce(&EndReason) + Send + 'static) {
         let mut course = locked(&self.0.state().course);
         match course.end.clone() {
@@ -262,10 +300,10 @@ impl Session {
         }
     }
 
-    /// Ends the session in good order: calls under way are finished and answered within
-    /// [`drain_time`](crate::Limits::drain_time), new ones are refused with -32006. The first reason counts.
+    /// Closes the session gracefully: calls in flight are finished and answered within
+    /// [`drain_time`](crate::Limits::drain_time), new ones are rejected with -32006. The first reason counts.
     ///
-    /// A WebSocket is closed with the reason's code and text, an HTTP connection after the answers to its requests.
+    /// A WebSocket is closed with the reason's code and text, an HTTP connection after the responses to its requests.
     pub fn close(&self, reason: CloseReason) {
         let state = self.0.state();
         locked(&state.course).close.get_or_insert(reason);
@@ -275,7 +313,7 @@ impl Session {
         state.closing.notify_waiters();
     }
 
-    /// Says what begins to end the session when it is [closed](Session::close); for carriers. Only the first closure is kept.
+    /// Sets the function that starts closing the session when it is [closed](Session::close); for transports. Only the first one is kept.
     pub fn on_close(&self, closer: impl Fn() + Send + Sync + 'static) {
         let closer = self.0.closer.get_or_init(|| Box::new(closer));
         if self.close_reason().is_some() {
@@ -283,7 +321,7 @@ impl Session {
         }
     }
 
-    /// Why this side closes the session, if it does.
+    /// Why this side is closing the session, if it is.
     #[must_use]
     pub fn close_reason(&self) -> Option<CloseReason> {
         locked(&self.0.state.get()?.course).close.clone()
@@ -303,7 +341,7 @@ impl Session {
         }
     }
 
-    /// Ends the session; for carriers. Only the first reason is kept.
+    /// Ends the session; for transports. Only the first reason is kept.
     pub fn end(&self, reason: EndReason) {
         self.0.state();
         self.0.end(reason);
@@ -332,13 +370,16 @@ impl Session {
             return self.clone();
         }
         let session = Session::new(self.0.origin.clone());
+        if let Some(account) = self.account() {
+            session.set_account(Arc::clone(account));
+        }
         session.attach_peer(peer.clone(), closer);
         session
     }
 }
 
 impl Inner {
-    fn state(&self) -> &State {
+    fn state(&self) -> &SessionState {
         self.state.get_or_init(Box::default)
     }
 
@@ -355,7 +396,7 @@ impl Inner {
         for hook in hooks {
             // One that panics must not keep the others from running.
             if catch_unwind(AssertUnwindSafe(|| hook(&reason))).is_err() {
-                tracing::error!("a hook for the end of a session panicked");
+                tracing::error!("an end-of-session hook panicked");
             }
         }
     }

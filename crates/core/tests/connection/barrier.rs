@@ -27,7 +27,7 @@ async fn a_service_may_do_without_that_order() {
     let router = Router::builder().add(gate.method("wait")).add(echo());
     let mut profile = Profile::default();
     profile.ordered_notifications = false;
-    let (mut raw, _server) = Raw::against(router, Settings { profile, ..Settings::default() });
+    let (mut raw, _server) = Raw::against(router, Settings::default().with_profile(profile));
     raw.send(r#"{"jsonrpc":"2.0","method":"wait"}"#).await;
     raw.send(r#"{"jsonrpc":"2.0","method":"echo","params":[1],"id":1}"#).await;
     raw.expect(r#"{"jsonrpc":"2.0","result":[1],"id":1}"#).await;

@@ -30,9 +30,9 @@ async fn answers_come_in_the_order_of_the_entries() {
 #[tokio::test]
 async fn no_more_entries_run_at_once_than_may() {
     let gate = Gate::new();
-    let limits = Limits { batch_concurrency: 2, ..Limits::default() };
+    let limits = Limits::default().with_batch_concurrency(2);
     let (mut raw, _server) =
-        Raw::against(Router::builder().add(gate.method("wait")), Settings { limits, ..Settings::default() });
+        Raw::against(Router::builder().add(gate.method("wait")), Settings::default().with_limits(limits));
     let entries: Vec<_> =
         (0..6).map(|n| format!(r#"{{"jsonrpc":"2.0","method":"wait","id":{n}}}"#)).collect();
     raw.send(&format!("[{}]", entries.join(","))).await;

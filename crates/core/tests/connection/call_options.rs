@@ -136,7 +136,7 @@ async fn progress_starts_the_timeout_anew_up_to_the_cap() {
 }
 
 fn lsp() -> Settings {
-    Settings { profile: Profile::lsp(), ..Settings::default() }
+    Settings::default().with_profile(Profile::lsp())
 }
 
 fn references() -> RouterBuilder {
@@ -246,7 +246,7 @@ async fn a_method_learns_that_its_caller_reads_a_stream_also_when_the_call_is_pa
 #[tokio::test]
 async fn a_token_for_partial_results_asks_for_a_stream_and_is_all_that_is_said() {
     // LSP-P-05
-    let settings = Settings { profile: Profile::lsp(), ..Settings::default() };
+    let settings = Settings::default().with_profile(Profile::lsp());
     let (mut raw, server) = Raw::against(Router::builder().add(either()), settings);
     raw.send(r#"{"jsonrpc":"2.0","id":1,"method":"say","params":{"partialResultToken":7}}"#).await;
     let told = r#"{"jsonrpc":"2.0","method":"$/progress","params":{"token":7,"value":["a","b"]}}"#;

@@ -42,7 +42,7 @@ async fn a_call_that_timed_out_is_cancelled_and_its_late_answer_is_dropped() {
 
 async fn check_cancel(profile: Profile, cancel: &str, answer: &str) {
     let gate = Gate::new();
-    let settings = Settings { profile, ..Settings::default() };
+    let settings = Settings::default().with_profile(profile);
     let (mut raw, _server) = Raw::against(Router::builder().add(gate.method("wait")), settings);
     raw.send(r#"{"jsonrpc":"2.0","method":"wait","id":"x"}"#).await;
     gate.entered().await;
@@ -102,7 +102,7 @@ async fn cancelling_what_does_not_run_does_nothing() {
 async fn a_call_may_not_take_longer_than_the_limit() {
     // SEC-L-12
     let gate = Gate::new();
-    let limits = Limits { call_time: Duration::from_secs(3), ..Limits::default() };
+    let limits = Limits::default().with_call_time(Duration::from_secs(3));
     let (client, _server) = ends(Router::builder(), Router::builder().add(gate.method("wait")), limits);
     let error = client.peer.call::<Json>("wait", ()).await.unwrap_err();
     assert_eq!(error.rejection().unwrap().code, Code::TIMED_OUT);
@@ -154,9 +154,9 @@ async fn check_cancelled_before_it_opened(raw: &mut Raw) {
 
 fn one_stream(quiet: Method, gate: &Gate) -> (RouterBuilder, Settings) {
     let none = Method::stream("none", |_: Json, _| futures_util::stream::empty::<u8>());
-    let limits = Limits { subscriptions: 1, ..Limits::default() };
+    let limits = Limits::default().with_subscriptions(1);
     let router = Router::builder().add(quiet).add(none).add(gate.method("wait"));
-    (router, Settings { limits, ..Settings::default() })
+    (router, Settings::default().with_limits(limits))
 }
 
 #[tokio::test]

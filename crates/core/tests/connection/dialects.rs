@@ -140,8 +140,8 @@ async fn a_reader_takes_items_that_come_before_the_answer_and_unsubscribes_by_ca
 
 #[tokio::test]
 async fn items_that_come_too_early_are_kept_up_to_a_bound() {
-    let limits = Limits { items: 3, ..Limits::default() };
-    let (mut raw, ours) = Raw::against(Router::builder(), Settings { limits, ..Settings::default() });
+    let limits = Limits::default().with_items(3);
+    let (mut raw, ours) = Raw::against(Router::builder(), Settings::default().with_limits(limits));
     let peer = ours.peer.clone();
     let opening = tokio::spawn(async move { peer.stream::<u32>("eth_subscribe", ["x"]).await });
     raw.receive().await.unwrap();
@@ -292,10 +292,8 @@ async fn a_disconnect_ends_subscriptions_of_every_family() {
 
 #[tokio::test]
 async fn an_ethereum_link_opens_subscriptions_for_whoever_calls() {
-    let (mut raw, ours) = Raw::against(
-        Router::builder().add(echo()),
-        Settings { profile: Profile::ethereum(), ..Settings::default() },
-    );
+    let (mut raw, ours) =
+        Raw::against(Router::builder().add(echo()), Settings::default().with_profile(Profile::ethereum()));
     let peer = ours.peer.clone();
     let call = switchboard_core::Call::new("eth_subscribe", None);
     let reply = tokio::spawn(async move { switchboard_core::Service::call(&peer, &call).await });
@@ -308,7 +306,7 @@ async fn an_ethereum_link_opens_subscriptions_for_whoever_calls() {
 async fn check_settled(profile: Profile, response: &str) {
     let (sender, mut called) = tokio::sync::mpsc::unbounded_channel();
     let ticks = Method::sync("ticks", move |_: Json, _| Ok::<_, ErrorObject>(sender.send(()).is_ok()));
-    let settings = Settings { profile, ..Settings::default() };
+    let settings = Settings::default().with_profile(profile);
     let (mut raw, ours) = Raw::against(Router::builder().add(ticks), settings);
     let peer = ours.peer.clone();
     let names = Subscription::named("ticks", "stop_ticks");

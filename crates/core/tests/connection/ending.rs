@@ -65,9 +65,9 @@ async fn draining_finishes_what_is_under_way_and_refuses_the_rest() {
 #[tokio::test(start_paused = true)]
 async fn draining_does_not_wait_for_ever_and_leaves_nothing_unanswered() {
     let gate = Gate::new();
-    let limits = Limits { drain_time: Duration::from_secs(2), ..Limits::default() };
+    let limits = Limits::default().with_drain_time(Duration::from_secs(2));
     let router = Router::builder().add(gate.method("wait"));
-    let (mut raw, server) = Raw::against(router, Settings { limits, ..Settings::default() });
+    let (mut raw, server) = Raw::against(router, Settings::default().with_limits(limits));
     raw.send(r#"{"jsonrpc":"2.0","method":"wait","id":1}"#).await;
     gate.entered().await;
     server.session.close(CloseReason::shutting_down());
@@ -90,9 +90,9 @@ async fn draining_ends_streams_with_the_reason() {
 
 #[tokio::test(start_paused = true)]
 async fn draining_gives_up_on_a_far_side_that_does_not_read() {
-    let limits = Limits { drain_time: Duration::from_secs(2), ..Limits::default() };
+    let limits = Limits::default().with_drain_time(Duration::from_secs(2));
     let router = Router::builder().add(echo());
-    let (mut raw, server) = Raw::against(router, Settings { limits, ..Settings::default() });
+    let (mut raw, server) = Raw::against(router, Settings::default().with_limits(limits));
     for _ in 0..3 {
         let long = "x".repeat(200);
         raw.send(&format!(r#"{{"jsonrpc":"2.0","method":"echo","params":["{long}"],"id":1}}"#)).await;
@@ -112,7 +112,7 @@ async fn both_ends_can_drain_at_once() {
 }
 
 /// A connection in this context, which nothing is sent over.
-fn idle(cx: &Context) -> (memory::Sink, Connection) {
+fn idle(cx: &Context) -> (memory::MemorySink, Connection) {
     let ((_, sink), (source, reading)) = memory::pair(256);
     let engine = Engine::new(Arc::new(Router::builder().build().unwrap()), Settings::default());
     (sink, Connection::new(source, reading, engine, cx.clone()).1)

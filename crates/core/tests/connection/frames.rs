@@ -56,11 +56,11 @@ struct Silent;
 impl Observer for Silent {}
 
 fn settings(profile: Profile) -> Settings {
-    Settings { profile, observer: Some(Silent.into()), ..Settings::default() }
+    Settings::default().with_profile(profile).with_observer(Some(Silent.into()))
 }
 
 /// A connection, what sends frames to it, and what it sends.
-fn connect(router: RouterBuilder, profile: Profile) -> (UnboundedSender<Bytes>, memory::Source, Peer) {
+fn connect(router: RouterBuilder, profile: Profile) -> (UnboundedSender<Bytes>, memory::MemorySource, Peer) {
     let (sender, receiver) = unbounded_channel();
     let ((source, _), (_, sink)) = memory::pair(1 << 16);
     let engine = Engine::new(Arc::new(router.build().unwrap()), settings(profile));
@@ -69,7 +69,7 @@ fn connect(router: RouterBuilder, profile: Profile) -> (UnboundedSender<Bytes>, 
     (sender, source, peer)
 }
 
-async fn receive(source: &mut memory::Source) -> String {
+async fn receive(source: &mut memory::MemorySource) -> String {
     let frame = std::future::poll_fn(|cx| source.poll_frame(cx)).await.unwrap().unwrap();
     String::from_utf8(frame.to_vec()).unwrap()
 }

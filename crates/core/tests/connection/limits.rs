@@ -13,9 +13,9 @@ use crate::rig::{Gate, Raw, echo, ends};
 async fn at_the_limit_calls_are_refused_and_reading_goes_on() {
     // SEC-L-10, J2-75
     let gate = Gate::new();
-    let limits = Limits { in_flight: 2, ..Limits::default() };
+    let limits = Limits::default().with_in_flight(2);
     let router = Router::builder().add(gate.method("wait")).add(echo());
-    let (mut raw, server) = Raw::against(router, Settings { limits, ..Settings::default() });
+    let (mut raw, server) = Raw::against(router, Settings::default().with_limits(limits));
     for id in 1..=3 {
         raw.send(&format!(r#"{{"jsonrpc":"2.0","method":"wait","id":{id}}}"#)).await;
     }
@@ -33,10 +33,10 @@ async fn at_the_limit_calls_are_refused_and_reading_goes_on() {
 #[tokio::test]
 async fn calls_that_are_answered_at_once_take_no_place_however_many_are_pipelined() {
     // SEC-L-10
-    let limits = Limits { in_flight: 1, ..Limits::default() };
+    let limits = Limits::default().with_in_flight(1);
     let later = Method::future("async_echo", |params: Json, _| async { Ok::<_, ErrorObject>(params) });
     let router = Router::builder().add(echo()).add(later);
-    let (mut raw, _server) = Raw::against(router, Settings { limits, ..Settings::default() });
+    let (mut raw, _server) = Raw::against(router, Settings::default().with_limits(limits));
     for id in 0..256 {
         let method = if id % 2 == 0 { "echo" } else { "async_echo" };
         raw.send(&format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":[{id}],"id":{id}}}"#)).await;
@@ -49,7 +49,7 @@ async fn calls_that_are_answered_at_once_take_no_place_however_many_are_pipeline
 /// Two ends with a limit of one call that call each other `depth` times, each from within the handler of the other.
 #[tokio::test]
 async fn two_ends_that_call_each_other_with_a_limit_of_one_never_deadlock() {
-    let limits = Limits { in_flight: 1, ..Limits::default() };
+    let limits = Limits::default().with_in_flight(1);
     let bounce = || {
         Method::future("bounce", |(depth,): (u32,), cx: Context| async move {
             match depth {
@@ -78,7 +78,7 @@ async fn two_ends_that_call_each_other_with_a_limit_of_one_never_deadlock() {
 
 #[tokio::test]
 async fn two_ends_with_tiny_outboxes_that_call_each_other_all_get_answers() {
-    let limits = Limits { outbox: 4096, in_flight: 1000, ..Limits::default() };
+    let limits = Limits::default().with_outbox(4096).with_in_flight(1000);
     let (one, other) = ends(Router::builder().add(echo()), Router::builder().add(echo()), limits);
     let flood = |peer: Peer| async move {
         let calls = (0..500_u32).map(|n| peer.call::<[u32; 1]>("echo", [n]).into_future());
@@ -94,9 +94,9 @@ async fn two_ends_with_tiny_outboxes_that_call_each_other_all_get_answers() {
 #[tokio::test]
 async fn a_peer_whose_answers_are_longer_than_what_may_wait_is_cut_off() {
     // SEC-L-14, JK-07
-    let limits = Limits { outbox: 10_000, ..Limits::default() };
+    let limits = Limits::default().with_outbox(10_000);
     let (mut raw, server) =
-        Raw::against(Router::builder().add(echo()), Settings { limits, ..Settings::default() });
+        Raw::against(Router::builder().add(echo()), Settings::default().with_limits(limits));
     // A call of this side waits for the peer, so what that sends is read although it takes nothing.
     let waiting = server.peer.call::<Json>("never", ());
     let waiting = tokio::spawn(waiting.into_future());
@@ -114,8 +114,8 @@ async fn a_peer_whose_answers_are_longer_than_what_may_wait_is_cut_off() {
 
 #[tokio::test]
 async fn our_own_notifications_wait_for_room_and_none_is_lost() {
-    let limits = Limits { outbox: 2000, ..Limits::default() };
-    let (mut raw, server) = Raw::against(Router::builder(), Settings { limits, ..Settings::default() });
+    let limits = Limits::default().with_outbox(2000);
+    let (mut raw, server) = Raw::against(Router::builder(), Settings::default().with_limits(limits));
     let sender = tokio::spawn(async move {
         for n in 0..1000 {
             server.peer.notify("tick", [n]).await.unwrap();
@@ -131,9 +131,9 @@ async fn our_own_notifications_wait_for_room_and_none_is_lost() {
 #[tokio::test]
 async fn a_reply_that_is_too_long_is_replaced() {
     // SEC-L-03
-    let limits = Limits { reply: 100, ..Limits::default() };
+    let limits = Limits::default().with_reply(100);
     let router = Router::builder().add(echo());
-    let (mut raw, _server) = Raw::against(router, Settings { limits, ..Settings::default() });
+    let (mut raw, _server) = Raw::against(router, Settings::default().with_limits(limits));
     raw.send(&format!(r#"{{"jsonrpc":"2.0","method":"echo","params":["{}"],"id":1}}"#, "x".repeat(100)))
         .await;
     let answer = raw.receive().await.unwrap();
@@ -143,7 +143,7 @@ async fn a_reply_that_is_too_long_is_replaced() {
 #[tokio::test(start_paused = true)]
 async fn a_notification_that_never_ends_holds_up_its_sender_only_for_a_time() {
     let gate = Gate::new();
-    let limits = Limits { call_time: Duration::from_secs(3), ..Limits::default() };
+    let limits = Limits::default().with_call_time(Duration::from_secs(3));
     let (client, _server) =
         ends(Router::builder(), Router::builder().add(gate.method("wait")).add(echo()), limits);
     client.peer.notify("wait", ()).await.unwrap();

@@ -98,16 +98,14 @@ async fn act(peer: &Peer, random: &mut fastrand::Rng) {
 /// One client that connects, acts, and leaves in one way or another.
 async fn session(alive: Alive, seed: u64) {
     let mut random = fastrand::Rng::with_seed(seed);
-    let limits = Limits {
-        in_flight: random.usize(1..20),
-        outbox: random.usize(2_000..200_000),
-        batch_concurrency: random.usize(1..5),
-        items: 10_000,
+    let limits = Limits::default()
+        .with_in_flight(random.usize(1..20))
+        .with_outbox(random.usize(2_000..200_000))
+        .with_batch_concurrency(random.usize(1..5))
+        .with_items(10_000)
         // Notifications of both ends that call back can wait for each other; only this ends that.
-        call_time: Duration::from_millis(300),
-        drain_time: Duration::from_millis(200),
-        ..Limits::default()
-    };
+        .with_call_time(Duration::from_millis(300))
+        .with_drain_time(Duration::from_millis(200));
     let (client, server) = ends(methods(&alive), methods(&alive), limits);
     let mut tasks = JoinSet::new();
     for seed in 0..random.u64(1..5) {

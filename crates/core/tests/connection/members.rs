@@ -37,7 +37,7 @@ const CALLS: [&str; 2] =
 /// Makes the calls alone and in batches, over a connection and as a body, and checks how many answers are too large.
 async fn check(bytes: usize, limits: Limits, alone: usize, batch: usize) {
     let too_large = |answer: &str| answer.matches("-32007").count();
-    let settings = || Settings { limits: limits.clone(), ..Settings::default() };
+    let settings = || Settings::default().with_limits(limits.clone());
     let gate = Gate::new();
     let (mut raw, _server) = Raw::against(router(&gate, bytes), settings());
     let engine = Engine::new(Arc::new(router(&gate, bytes).build().unwrap()), settings());
@@ -69,7 +69,7 @@ async fn check(bytes: usize, limits: Limits, alone: usize, batch: usize) {
 #[tokio::test]
 async fn members_beside_a_reply_count_against_its_limit() {
     // SEC-L-03
-    let limits = || Limits { reply: 100, ..Limits::default() };
+    let limits = || Limits::default().with_reply(100);
     check(100, limits(), 0, 0).await;
     check(101, limits(), 2, 2).await;
 }
@@ -77,7 +77,7 @@ async fn members_beside_a_reply_count_against_its_limit() {
 #[tokio::test]
 async fn members_beside_the_entries_of_a_batch_count_against_its_limit() {
     // SEC-L-04
-    let limits = || Limits { batch_reply: 1000, ..Limits::default() };
+    let limits = || Limits::default().with_batch_reply(1000);
     check(400, limits(), 0, 0).await;
     check(800, limits(), 0, 1).await;
     check(1200, limits(), 0, 2).await;
@@ -145,12 +145,11 @@ async fn the_members_of_entries_keep_their_metadata_over_a_connection() {
 #[tokio::test]
 async fn a_stream_with_too_many_members_beside_it_is_not_opened() {
     // SEC-L-03, SEC-L-04
-    for limits in [Limits { reply: 50, ..Limits::default() }, Limits { batch_reply: 50, ..Limits::default() }]
-    {
+    for limits in [Limits::default().with_reply(50), Limits::default().with_batch_reply(50)] {
         let gate = Gate::new();
         let is_alone_refused = limits.reply == 50;
         let router = Router::builder().add(stream("stream", 50)).add(gate.method("wait"));
-        let (mut raw, _server) = Raw::against(router, Settings { limits, ..Settings::default() });
+        let (mut raw, _server) = Raw::against(router, Settings::default().with_limits(limits));
         raw.send(STREAM).await;
         assert_eq!(raw.receive().await.unwrap().contains("-32007"), is_alone_refused);
         if !is_alone_refused {

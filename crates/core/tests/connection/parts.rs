@@ -10,7 +10,7 @@ use switchboard_transport::memory;
 use crate::rig::{End, Gate, Raw};
 
 fn lsp() -> Settings {
-    Settings { profile: Profile::lsp(), ..Settings::default() }
+    Settings::default().with_profile(Profile::lsp())
 }
 
 /// A call for a stream, and the far side that answers it by hand.
@@ -94,8 +94,8 @@ async fn a_call_that_is_dropped_before_the_first_part_is_cancelled() {
 
 #[tokio::test]
 async fn parts_that_nobody_reads_end_the_stream() {
-    let limits = Limits { outbox: 150, ..Limits::default() };
-    let (mut raw, _end, call) = ask(Settings { limits, ..lsp() }).await;
+    let limits = Limits::default().with_outbox(150);
+    let (mut raw, _end, call) = ask(lsp().with_limits(limits)).await;
     raw.send(&progress("[1,2,3]")).await;
     raw.expect(r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"#).await;
     let mut items = call.await.unwrap().unwrap();

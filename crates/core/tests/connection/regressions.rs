@@ -22,9 +22,9 @@ async fn an_answer_may_be_longer_than_a_call_may_be() {
 #[tokio::test]
 async fn a_call_longer_than_a_frame_may_be_is_refused_and_the_connection_goes_on() {
     // SEC-L-01
-    let limits = Limits { frame: 100, ..Limits::default() };
+    let limits = Limits::default().with_frame(100);
     let (mut raw, _server) =
-        Raw::against(Router::builder().add(echo()), Settings { limits, ..Settings::default() });
+        Raw::against(Router::builder().add(echo()), Settings::default().with_limits(limits));
     raw.send(&format!(r#"{{"jsonrpc":"2.0","method":"echo","params":["{}"],"id":1}}"#, "x".repeat(100)))
         .await;
     assert!(raw.receive().await.unwrap().contains("limits.frame"));
@@ -56,10 +56,10 @@ async fn a_stream_of_a_batch_waits_for_its_own_answer_whatever_else_is_answered(
 async fn large_items_do_not_make_a_prompt_reader_look_slow() {
     let large =
         Method::stream("large", |_: Json, _| futures_util::stream::iter(0..8).map(|_| "x".repeat(300_000)));
-    let limits = Limits { outbox: 500_000, ..Limits::default() };
+    let limits = Limits::default().with_outbox(500_000);
     let (here, there) = switchboard_transport::memory::pair(256);
     let client = End::start(here, Router::builder(), Settings::default());
-    let _server = End::start(there, Router::builder().add(large), Settings { limits, ..Settings::default() });
+    let _server = End::start(there, Router::builder().add(large), Settings::default().with_limits(limits));
     let items = client.peer.stream::<String>("large", ()).await.unwrap();
     assert_eq!(items.filter(|item| std::future::ready(item.is_ok())).count().await, 8);
 }
@@ -67,7 +67,7 @@ async fn large_items_do_not_make_a_prompt_reader_look_slow() {
 #[tokio::test]
 async fn one_long_answer_does_not_make_a_prompt_reader_look_slow() {
     let long = Method::sync("long", |_: Json, _| Ok::<_, ErrorObject>("x".repeat(300_000)));
-    let limits = Limits { outbox: 100_000, ..Limits::default() };
+    let limits = Limits::default().with_outbox(100_000);
     let (client, _server) = ends(Router::builder(), Router::builder().add(long), limits);
     assert_eq!(client.peer.call::<String>("long", ()).await.unwrap().len(), 300_000);
 }
@@ -76,7 +76,7 @@ async fn one_long_answer_does_not_make_a_prompt_reader_look_slow() {
 async fn an_item_that_is_too_long_ends_its_stream() {
     // SEC-L-03
     let large = Method::stream("large", |_: Json, _| futures_util::stream::iter(["x".repeat(1000)]));
-    let limits = Limits { reply: 500, ..Limits::default() };
+    let limits = Limits::default().with_reply(500);
     let (client, _server) = ends(Router::builder(), Router::builder().add(large), limits);
     let items: Vec<_> = client.peer.stream::<String>("large", ()).await.unwrap().collect().await;
     assert!(matches!(&items[..], [Err(CallError::Rejected(error))] if error.code.0 == -32007), "{items:?}");
@@ -86,9 +86,9 @@ async fn an_item_that_is_too_long_ends_its_stream() {
 async fn a_batch_that_is_refused_is_refused_entry_by_entry() {
     // J2-41, J2-44
     let gate = Gate::new();
-    let limits = Limits { in_flight: 1, ..Limits::default() };
+    let limits = Limits::default().with_in_flight(1);
     let router = Router::builder().add(gate.method("wait")).add(echo());
-    let (mut raw, _server) = Raw::against(router, Settings { limits, ..Settings::default() });
+    let (mut raw, _server) = Raw::against(router, Settings::default().with_limits(limits));
     raw.send(r#"{"jsonrpc":"2.0","method":"wait","id":1}"#).await;
     gate.entered().await;
     raw.send(r#"[{"jsonrpc":"2.0","method":"echo"}]"#).await;
@@ -144,9 +144,9 @@ async fn a_subscription_named_twice_leaves_no_stream_without_an_end() {
 #[tokio::test]
 async fn a_batch_that_waits_for_itself_holds_up_nobody_else() {
     let gate = Gate::new();
-    let limits = Limits { batch_concurrency: 1, ..Limits::default() };
+    let limits = Limits::default().with_batch_concurrency(1);
     let router = Router::builder().add(gate.method("wait")).add(echo());
-    let (mut raw, _server) = Raw::against(router, Settings { limits, ..Settings::default() });
+    let (mut raw, _server) = Raw::against(router, Settings::default().with_limits(limits));
     raw.send(r#"[{"jsonrpc":"2.0","method":"wait","id":1},{"jsonrpc":"2.0","method":"wait","id":2}]"#).await;
     gate.entered().await;
     raw.send(r#"{"jsonrpc":"2.0","method":"echo","params":[],"id":3}"#).await;
@@ -158,9 +158,9 @@ async fn a_batch_that_waits_for_itself_holds_up_nobody_else() {
 #[tokio::test]
 async fn entries_that_wait_for_a_place_can_be_cancelled_and_are_answered_when_draining() {
     let gate = Gate::new();
-    let limits = Limits { batch_concurrency: 1, ..Limits::default() };
+    let limits = Limits::default().with_batch_concurrency(1);
     let router = Router::builder().add(gate.method("wait"));
-    let (mut raw, server) = Raw::against(router, Settings { limits, ..Settings::default() });
+    let (mut raw, server) = Raw::against(router, Settings::default().with_limits(limits));
     let entry = |id| format!(r#"{{"jsonrpc":"2.0","method":"wait","id":{id}}}"#);
     raw.send(&format!("[{},{},{}]", entry(1), entry(2), entry(3))).await;
     gate.entered().await;

@@ -24,7 +24,7 @@ pub(crate) struct End {
 
 impl End {
     pub(crate) fn start(
-        frames: (memory::Source, memory::Sink),
+        frames: (memory::MemorySource, memory::MemorySink),
         router: RouterBuilder,
         settings: Settings,
     ) -> End {
@@ -32,7 +32,7 @@ impl End {
     }
 
     pub(crate) fn serve(
-        (source, sink): (memory::Source, memory::Sink),
+        (source, sink): (memory::MemorySource, memory::MemorySink),
         service: Arc<dyn Service>,
         settings: Settings,
     ) -> End {
@@ -45,7 +45,7 @@ impl End {
 /// Two ends that serve these methods to each other.
 pub(crate) fn ends(one: RouterBuilder, other: RouterBuilder, limits: Limits) -> (End, End) {
     let (here, there) = memory::pair(CAPACITY);
-    let settings = Settings { limits, ..Settings::default() };
+    let settings = Settings::default().with_limits(limits);
     (End::start(here, one, settings.clone()), End::start(there, other, settings))
 }
 
@@ -57,8 +57,8 @@ pub(crate) fn client_of(server: RouterBuilder) -> (Peer, End) {
 
 /// An end that is spoken to in frames.
 pub(crate) struct Raw {
-    source: memory::Source,
-    sink: memory::Sink,
+    source: memory::MemorySource,
+    sink: memory::MemorySink,
 }
 
 impl Raw {

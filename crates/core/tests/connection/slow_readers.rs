@@ -22,8 +22,8 @@ fn long(ran: &Arc<AtomicUsize>) -> RouterBuilder {
 }
 
 fn settings() -> Settings {
-    let limits = Limits { outbox: 16 * MARK, send_time: Duration::from_secs(10), ..Limits::default() };
-    Settings { limits, ..Settings::default() }
+    let limits = Limits::default().with_outbox(16 * MARK).with_send_time(Duration::from_secs(10));
+    Settings::default().with_limits(limits)
 }
 
 /// Sends calls until the server reads no more; how many.

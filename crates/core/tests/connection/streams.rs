@@ -160,7 +160,7 @@ async fn items_are_pulled_only_while_there_is_room_to_send_them() {
 }
 
 fn few(items: usize) -> Limits {
-    Limits { items, ..Limits::default() }
+    Limits::default().with_items(items)
 }
 
 #[tokio::test]
@@ -221,8 +221,8 @@ async fn a_stream_that_nobody_reads_holds_the_others_up_for_a_while_only() {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_whose_reader_is_behind_still_reads_now_and_then() {
-    let limits = Limits { items: 4, ..Limits::default() };
-    let (mut raw, end) = Raw::against(Router::builder(), Settings { limits, ..Settings::default() });
+    let limits = Limits::default().with_items(4);
+    let (mut raw, end) = Raw::against(Router::builder(), Settings::default().with_limits(limits));
     let opening = tokio::spawn(async move { end.peer.stream::<u32>("x", ()).await });
     raw.receive().await.unwrap();
     raw.send(r#"{"jsonrpc":"2.0","result":"s","stream":true,"id":1}"#).await;
@@ -239,8 +239,8 @@ async fn a_connection_whose_reader_is_behind_still_reads_now_and_then() {
 #[tokio::test]
 async fn a_stream_that_there_is_no_place_for_is_ended_on_the_far_side() {
     // SEC-L-13
-    let limits = Limits { subscriptions: 1, ..Limits::default() };
-    let (mut raw, end) = Raw::against(Router::builder(), Settings { limits, ..Settings::default() });
+    let limits = Limits::default().with_subscriptions(1);
+    let (mut raw, end) = Raw::against(Router::builder(), Settings::default().with_limits(limits));
     let opening = tokio::spawn(async move {
         let one = end.peer.stream::<u32>("x", ()).await;
         (one, end.peer.stream::<u32>("x", ()).await)
@@ -257,7 +257,7 @@ async fn a_stream_that_there_is_no_place_for_is_ended_on_the_far_side() {
 #[tokio::test]
 async fn a_reader_that_is_too_slow_is_told_that_it_lost_the_stream() {
     let endless = Endless::new();
-    let limits = Limits { stall_time: Duration::ZERO, outbox: 1 << 20, ..few(4) };
+    let limits = few(4).with_stall_time(Duration::ZERO).with_outbox(1 << 20);
     let (client, _server) = ends(Router::builder(), Router::builder().add(endless.method()), limits);
     let items: Values<usize> = client.peer.stream("endless", ()).await.unwrap();
     endless.ended().await;
@@ -270,7 +270,7 @@ async fn a_reader_that_is_too_slow_is_told_that_it_lost_the_stream() {
 async fn no_more_streams_are_open_than_may_be() {
     // SEC-L-13
     let quiet = Method::stream("quiet", |_: Json, _| futures_util::stream::pending::<u8>());
-    let limits = Limits { subscriptions: 2, ..Limits::default() };
+    let limits = Limits::default().with_subscriptions(2);
     let (client, _server) = ends(Router::builder(), Router::builder().add(quiet), limits);
     let one = client.peer.stream::<u8>("quiet", ()).await.unwrap();
     let two = client.peer.stream::<u8>("quiet", ()).await.unwrap();

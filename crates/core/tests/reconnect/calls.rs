@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use switchboard_core::reconnect::{Backoff, Options};
+use switchboard_core::reconnect::{Backoff, ReconnectOptions};
 use switchboard_core::{
     Call, CallError, Code, Context, ErrorObject, Json, Method, Router, RouterBuilder, Service,
 };
@@ -128,7 +128,7 @@ async fn a_call_that_finds_no_connection_in_time_was_not_sent() {
     assert!(matches!(&error, CallError::Unreachable(why) if why.contains("nobody listens")), "{error}");
     let short = patient.call::<Json>("x", ()).timeout(Duration::from_secs(1)).await.unwrap_err();
     assert!(matches!(&short, CallError::Unreachable(why) if why.contains("nobody listens")), "{short}");
-    let hasty = server.client(Options { connect_wait: Duration::ZERO, ..at_once() }).peer();
+    let hasty = server.client(at_once().with_connect_wait(Duration::ZERO)).peer();
     let start = tokio::time::Instant::now();
     assert!(matches!(hasty.call::<Json>("x", ()).await, Err(CallError::Unreachable(_))));
     assert!(matches!(hasty.notify("x", ()).await, Err(CallError::Unreachable(_))));
@@ -140,8 +140,8 @@ async fn a_call_whose_deadline_is_before_the_next_attempt_fails_without_waiting(
     let (server, mut dials) = Server::new(Router::builder());
     server.refuse(nobody_listens());
     let ten = Duration::from_secs(10);
-    let backoff = Backoff { first: ten, longest: ten, jitter: 0.0, ..Backoff::default() };
-    let client = server.client(Options { backoff, ..Options::default() });
+    let backoff = Backoff::default().with_first(ten).with_longest(ten).with_jitter(0.0);
+    let client = server.client(ReconnectOptions::default().with_backoff(backoff));
     let start = tokio::time::Instant::now();
     let early =
         tokio::spawn(client.peer().call::<Json>("x", ()).timeout(Duration::from_secs(1)).into_future());
@@ -157,7 +157,7 @@ async fn a_call_whose_deadline_is_before_the_next_attempt_fails_without_waiting(
 async fn only_so_many_calls_wait_and_one_that_is_dropped_makes_room() {
     let (server, _) = Server::new(Router::builder());
     server.refuse(nobody_listens());
-    let client = server.client(Options { waiting: 2, ..at_once() });
+    let client = server.client(at_once().with_waiting(2));
     let mut calls: Vec<_> = (0..2).map(|_| client.call(&Call::new("x", None))).collect();
     let full = client.peer().call::<Json>("x", ()).await.unwrap_err();
     assert!(matches!(full, CallError::Busy(_)), "{full}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use switchboard_core::reconnect::{Backoff, Options, ReconnectingPeer, State};
+use switchboard_core::reconnect::{Backoff, ConnectionState, ReconnectOptions, ReconnectingPeer};
 use switchboard_core::{CallError, ErrorObject, Json, Method, Peer, Router, RouterBuilder};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -13,15 +13,15 @@ fn echo() -> RouterBuilder {
     Router::builder().add(Method::sync("echo", |params: Json, _| Ok::<_, ErrorObject>(params)))
 }
 
-fn with(backoff: Backoff) -> Options {
-    Options { backoff, ..Options::default() }
+fn with(backoff: Backoff) -> ReconnectOptions {
+    ReconnectOptions::default().with_backoff(backoff)
 }
 
 #[tokio::test(start_paused = true)]
 async fn attempts_follow_the_schedule_to_the_millisecond() {
     let (server, mut dials) = Server::new(echo());
     server.refuse(nobody_listens());
-    let backoff = Backoff { jitter: 0.0, longest: Duration::from_secs(1), ..Backoff::default() };
+    let backoff = Backoff::default().with_jitter(0.0).with_longest(Duration::from_secs(1));
     let _client = server.client(with(backoff));
     let mut last = dials.recv().await.unwrap();
     for expected in [100, 200, 400, 800, 1000, 1000] {
@@ -37,7 +37,7 @@ async fn the_same_seed_gives_the_same_schedule_and_others_differ() {
     for seed in [5, 5, 6] {
         let (server, mut dials) = Server::new(echo());
         server.refuse(nobody_listens());
-        let _client = server.client(with(Backoff { seed: Some(seed), ..Backoff::default() }));
+        let _client = server.client(with(Backoff::default().with_seed(Some(seed))));
         let start = Instant::now();
         let mut schedule = Vec::new();
         for _ in 0..8 {
@@ -61,14 +61,14 @@ async fn a_permanent_error_stops_the_attempts() {
     assert_eq!(server.dialled(), 1);
     // Whoever comes late sees how it ended, and does not wait for another change.
     let mut late = client.watch();
-    assert_eq!((late.next().await, late.next().await), (Some(State::Closed(expected)), None));
+    assert_eq!((late.next().await, late.next().await), (Some(ConnectionState::Closed(expected)), None));
 }
 
 #[tokio::test(start_paused = true)]
 async fn it_gives_up_after_so_many_attempts_and_says_what_the_last_met() {
     let (server, _) = Server::new(echo());
     server.refuse(nobody_listens());
-    let client = server.client(with(Backoff { attempts: Some(3), ..Backoff::default() }));
+    let client = server.client(with(Backoff::default().with_attempts(Some(3))));
     let error = client.peer().call::<Json>("echo", ()).await.unwrap_err();
     assert_eq!(error, CallError::Unreachable("gave up after 3 failed attempts: nobody listens".into()));
     assert_eq!(server.dialled(), 3);
@@ -77,7 +77,7 @@ async fn it_gives_up_after_so_many_attempts_and_says_what_the_last_met() {
 #[tokio::test(start_paused = true)]
 async fn connections_that_break_soon_count_as_failed_attempts_though_something_was_answered() {
     let (server, _) = Server::new(echo());
-    let client = server.client(with(Backoff { attempts: Some(3), ..Backoff::default() }));
+    let client = server.client(with(Backoff::default().with_attempts(Some(3))));
     let (peer, mut watch) = (client.peer(), client.watch());
     for _ in 0..3 {
         watch.connected().await.unwrap();
@@ -92,7 +92,7 @@ async fn connections_that_break_soon_count_as_failed_attempts_though_something_w
 #[tokio::test(start_paused = true)]
 async fn a_server_that_was_never_there_is_given_up_sooner_than_one_that_was() {
     let longest = Duration::from_secs(1);
-    let backoff = Backoff { initial_attempts: Some(2), longest, ..Backoff::default() };
+    let backoff = Backoff::default().with_initial_attempts(Some(2)).with_longest(longest);
     let (server, _) = Server::new(echo());
     server.refuse(nobody_listens());
     let error = server.client(with(backoff.clone())).watch().connected().await.unwrap_err();
@@ -114,7 +114,7 @@ async fn a_server_that_was_never_there_is_given_up_sooner_than_one_that_was() {
 async fn a_server_behind_a_peer_without_a_connection_was_there_if_it_answered() {
     for answers_first in [false, true] {
         let (server, mut dials) = Server::new(echo());
-        let backoff = Backoff { initial_attempts: Some(1), ..Backoff::default() };
+        let backoff = Backoff::default().with_initial_attempts(Some(1));
         let client = server.client_without_connections(with(backoff));
         if answers_first {
             client.peer().call::<Json>("echo", [1]).await.unwrap();
@@ -135,7 +135,7 @@ async fn a_server_behind_a_peer_without_a_connection_was_there_if_it_answered() 
 
 #[tokio::test(start_paused = true)]
 async fn an_attempt_that_takes_too_long_is_given_up() {
-    let backoff = Backoff { attempts: Some(1), ..Backoff::default() };
+    let backoff = Backoff::default().with_attempts(Some(1));
     let connect = std::future::pending::<Result<Peer, CallError>>;
     let client = ReconnectingPeer::with_options(connect, with(backoff));
     let start = Instant::now();
@@ -149,17 +149,19 @@ async fn each_state_can_be_seen() {
     let (server, _) = Server::new(echo());
     let client = server.client(at_once());
     let mut watch = client.watch();
-    assert_eq!(watch.state(), State::Connecting { attempt: 1 });
+    assert_eq!(watch.state(), ConnectionState::Connecting { attempt: 1 });
     watch.connected().await.unwrap();
     server.refuse(nobody_listens());
     server.cut();
     loop {
         match watch.next().await.unwrap() {
-            State::Waiting { attempt, until, reason } if reason == "nobody listens" => {
+            ConnectionState::Waiting { attempt, until, reason } if reason == "nobody listens" => {
                 assert!(attempt > 1 && until >= Instant::now());
                 break;
             }
-            State::Waiting { .. } | State::Connecting { .. } | State::Connected => {}
+            ConnectionState::Waiting { .. }
+            | ConnectionState::Connecting { .. }
+            | ConnectionState::Connected => {}
             other => panic!("{other:?}"),
         }
     }
@@ -167,7 +169,7 @@ async fn each_state_can_be_seen() {
     watch.connected().await.unwrap();
     drop(client);
     while let Some(state) = watch.next().await {
-        assert!(matches!(state, State::Closed(CallError::Closed(_))), "{state:?}");
+        assert!(matches!(state, ConnectionState::Closed(CallError::Closed(_))), "{state:?}");
     }
 }
 

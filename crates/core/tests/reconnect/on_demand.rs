@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use switchboard_core::reconnect::{Backoff, Options, ReconnectingPeer, RepeatPolicy, State};
+use switchboard_core::reconnect::{
+    Backoff, ConnectionState, ReconnectOptions, ReconnectingPeer, RepeatPolicy,
+};
 use switchboard_core::{CallError, Context, ErrorObject, Json, Method, Router, RouterBuilder};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -16,9 +18,9 @@ fn echo() -> RouterBuilder {
 }
 
 /// Four attempts, after 100, 200 and 400 ms.
-fn four_attempts() -> Options {
-    let backoff = Backoff { attempts: Some(4), jitter: 0.0, ..Backoff::default() };
-    Options { backoff, on_demand: true, ..Options::default() }
+fn four_attempts() -> ReconnectOptions {
+    let backoff = Backoff::default().with_attempts(Some(4)).with_jitter(0.0);
+    ReconnectOptions::default().with_backoff(backoff).with_on_demand(true)
 }
 
 /// What a call comes to, and how many milliseconds it takes.
@@ -29,13 +31,13 @@ async fn timed(client: &ReconnectingPeer) -> (Result<[u8; 1], CallError>, u128) 
 
 async fn until_idle(client: &ReconnectingPeer) {
     let mut watch = client.watch();
-    while watch.state() != State::Idle {
+    while watch.state() != ConnectionState::Idle {
         watch.next().await;
     }
 }
 
 /// Clients with and without connections of their own behave alike.
-fn clients(server: &Server, options: Options) -> [ReconnectingPeer; 2] {
+fn clients(server: &Server, options: ReconnectOptions) -> [ReconnectingPeer; 2] {
     [server.client(options.clone()), server.client_without_connections(options)]
 }
 
@@ -44,7 +46,7 @@ async fn a_connection_is_made_when_something_is_sent_and_not_before() {
     let (server, mut dials) = Server::new(echo());
     let client = server.client(four_attempts());
     tokio::time::advance(Duration::from_secs(100)).await;
-    assert_eq!((server.dialled(), client.watch().state()), (0, State::Idle));
+    assert_eq!((server.dialled(), client.watch().state()), (0, ConnectionState::Idle));
     assert_eq!(timed(&client).await, (Ok([1]), 0));
     dials.recv().await.unwrap();
     // One that breaks while nothing needs it is not missed, and replaced without delay.
@@ -139,7 +141,7 @@ async fn a_call_that_breaks_every_connection_is_sent_only_so_often_whatever_else
     });
     let (server, _) = Server::new(echo().add(fatal));
     let repeat = RepeatPolicy::new(|_| std::future::ready(Ok(true)));
-    let client = server.client(Options { repeat, ..four_attempts() });
+    let client = server.client(four_attempts().with_repeat(repeat));
     let call = tokio::spawn(client.peer().call::<Json>("fatal", ()).into_future());
     for _ in 0..4 {
         started.acquire().await.unwrap().forget();

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use switchboard_core::reconnect::{Options, RepeatPolicy, State};
+use switchboard_core::reconnect::{ConnectionState, ReconnectOptions, RepeatPolicy};
 use switchboard_core::{Call, CallError, Context, ErrorObject, Json, Method, Remote, Router};
 use tokio::sync::Semaphore;
 
@@ -32,12 +32,12 @@ fn working(may: bool) -> Working {
 }
 
 /// Asks the server, over the next connection.
-fn asking() -> Options {
+fn asking() -> ReconnectOptions {
     let repeat = RepeatPolicy::new(|lost| async move {
         assert!(matches!(lost.error, CallError::Closed(_)), "{lost:?}");
         lost.connection().await?.call("may", ()).await
     });
-    Options { repeat, ..at_once() }
+    at_once().with_repeat(repeat)
 }
 
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn a_policy_can_ask_the_server_over_the_next_connection() {
     for may in [true, false] {
         for on_demand in [true, false] {
             let Working { server, started, asked } = working(may);
-            let client = server.client(Options { on_demand, ..asking() });
+            let client = server.client(asking().with_on_demand(on_demand));
             let call = tokio::spawn(client.peer().call::<Json>("work", ()).into_future());
             started.acquire().await.unwrap().forget();
             server.cut();
@@ -65,10 +65,10 @@ async fn a_policy_can_ask_the_server_over_the_next_connection() {
 async fn what_was_not_sent_is_no_question() {
     let Working { server, started, asked } = working(false);
     server.refuse(nobody_listens());
-    let client = server.client(Options { on_demand: true, ..asking() });
+    let client = server.client(asking().with_on_demand(true));
     let call = tokio::spawn(client.peer().call::<Json>("work", ()).into_future());
     let mut watch = client.watch();
-    while !matches!(watch.next().await, Some(State::Waiting { .. })) {}
+    while !matches!(watch.next().await, Some(ConnectionState::Waiting { .. })) {}
     server.refuse(None);
     started.acquire().await.unwrap().forget();
     assert_eq!(asked.load(Ordering::SeqCst), 0);
@@ -81,7 +81,7 @@ async fn a_question_that_is_lost_is_asked_again_until_the_attempts_are_used_up()
     let mut options = asking();
     options.backoff.attempts = Some(3);
     for on_demand in [true, false] {
-        let client = server.client(Options { on_demand, ..options.clone() });
+        let client = server.client(options.clone().with_on_demand(on_demand));
         let before = server.dialled();
         let call = tokio::spawn(client.peer().call::<Json>("work", ()).into_future());
         started.acquire().await.unwrap().forget();
@@ -115,7 +115,7 @@ async fn a_policy_decides_for_each_call_of_a_batch() {
     let repeat = RepeatPolicy::new(|lost| async move {
         Ok(lost.call.params.is_some_and(|params| params.as_str() == "[2]"))
     });
-    let client = server.client_without_connections(Options { repeat, on_demand: true, ..at_once() });
+    let client = server.client_without_connections(at_once().with_repeat(repeat).with_on_demand(true));
     let call = |n: u32| Call::new("work", Some(Json::encode(&[n]).unwrap()));
     let batch = tokio::spawn(Remote::batch(&client, vec![call(1), call(2)]));
     started.acquire_many(2).await.unwrap().forget();

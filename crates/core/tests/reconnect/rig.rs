@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use switchboard_core::reconnect::{Backoff, Options, ReconnectingPeer};
+use switchboard_core::reconnect::{Backoff, ReconnectOptions, ReconnectingPeer};
 use switchboard_core::{
     Call, CallError, CloseReason, Connection, ConnectionError, Engine, FrameSink, FrameSource, Origin, Peer,
     Remote, Reply, ReplyFuture, Router, RouterBuilder, Service, Session, Settings, service_fn,
@@ -41,13 +41,13 @@ impl Server {
     }
 
     /// A client of it.
-    pub(crate) fn client(&self, options: Options) -> ReconnectingPeer {
+    pub(crate) fn client(&self, options: ReconnectOptions) -> ReconnectingPeer {
         let server = self.clone();
         ReconnectingPeer::with_options(move || std::future::ready(server.dial()), options)
     }
 
     /// A client of it as over HTTP: each call finds out by itself whether the server is there.
-    pub(crate) fn client_without_connections(&self, options: Options) -> ReconnectingPeer {
+    pub(crate) fn client_without_connections(&self, options: ReconnectOptions) -> ReconnectingPeer {
         let server = self.clone();
         let connect = move || {
             let server = server.clone();
@@ -135,9 +135,9 @@ pub(crate) fn nobody_listens() -> Option<CallError> {
 }
 
 /// Options with which a client reconnects at once.
-pub(crate) fn at_once() -> Options {
-    let backoff = Backoff { first: std::time::Duration::from_millis(1), seed: Some(1), ..Backoff::default() };
-    Options { backoff, ..Options::default() }
+pub(crate) fn at_once() -> ReconnectOptions {
+    let backoff = Backoff::default().with_first(std::time::Duration::from_millis(1)).with_seed(Some(1));
+    ReconnectOptions::default().with_backoff(backoff)
 }
 
 /// A peer whose connection ends when it is dropped.
@@ -193,7 +193,7 @@ impl Cut {
 
 struct Cuttable<T>(T, Cut);
 
-impl FrameSource for Cuttable<memory::Source> {
+impl FrameSource for Cuttable<memory::MemorySource> {
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ConnectionError>>> {
         match self.1.check(cx) {
             Ok(()) => self.0.poll_frame(cx),
@@ -202,7 +202,7 @@ impl FrameSource for Cuttable<memory::Source> {
     }
 }
 
-impl FrameSink for Cuttable<memory::Sink> {
+impl FrameSink for Cuttable<memory::MemorySink> {
     fn push(&mut self, frame: &[u8]) {
         self.0.push(frame);
     }

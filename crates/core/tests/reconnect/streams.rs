@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::{FutureExt, StreamExt};
-use switchboard_core::reconnect::Options;
 use switchboard_core::{
     CallError, Code, ErrorObject, Gap, Json, Method, Reply, Router, RouterBuilder, Subscription, Values,
     service_fn,
@@ -161,7 +160,7 @@ async fn check(resubscribe: bool, mut items: Values<usize>, server: &Server, com
 async fn a_stream_comes_back_only_if_it_is_a_subscription_or_its_call_is_repeatable() {
     let names = || Subscription::named("tick", "unwatch");
     for resubscribe in [true, false] {
-        let options = || Options { resubscribe, ..at_once() };
+        let options = || at_once().with_resubscribe(resubscribe);
         let open = || Server::new(numbering().0).0;
 
         let server = open();

@@ -1,4 +1,4 @@
-//! The trait as it is kept: fit to be served from many threads.
+//! The trait as it is kept: ready to be served from many threads.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote_spanned};

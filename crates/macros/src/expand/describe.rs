@@ -1,4 +1,4 @@
-//! What the methods look like from outside.
+//! The descriptions of the methods.
 
 use proc_macro2::TokenStream;
 use quote::quote_spanned;

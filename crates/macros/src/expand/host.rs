@@ -14,7 +14,7 @@ pub(crate) struct Host {
     pub(crate) ty: TokenStream,
     /// The `where` clause, if there is one.
     pub(crate) conditions: TokenStream,
-    /// What stands before `::function`.
+    /// The path before `::function`.
     pub(crate) functions: TokenStream,
     /// The receiver, made of the variable that holds the host.
     pub(crate) receiver: fn(&Ident) -> TokenStream,

@@ -181,7 +181,7 @@ fn value(argument: &Argument, index: usize, options: &Options) -> TokenStream {
     }
 }
 
-/// What stands for an argument that is left out.
+/// The value of an argument that is left out.
 pub(crate) fn default_value(default: &DefaultValue) -> TokenStream {
     match default {
         DefaultValue::OfType => quote_spanned!(mixed()=> ::core::default::Default::default()),

@@ -1,4 +1,4 @@
-//! What a function takes.
+//! The arguments of a function.
 
 use syn::ext::IdentExt;
 use syn::{Ident, Pat, PatIdent, PatType, Type, TypeReference};
@@ -7,19 +7,19 @@ use crate::attributes::ArgAttribute;
 use crate::faults::Faults;
 use crate::model::{Argument, Borrowed, Input, Kind};
 use crate::options::Options;
-use crate::parse::{Place, types};
+use crate::parse::{Container, types};
 
 /// Reads one input after the receiver.
 pub(crate) fn input(
     typed: &PatType,
     attribute: ArgAttribute,
     docs: String,
-    place: Place,
+    place: Container,
     options: &Options,
     faults: &mut Faults,
 ) -> Option<Input> {
     for attr in typed.attrs.iter().filter(|attr| attr.path().is_ident("cfg")) {
-        faults.at(attr, "an argument cannot depend on `cfg`: put it on the whole method");
+        faults.at(attr, "`cfg` cannot be used on an argument: put it on the whole method");
     }
     if let Some((reference, is_optional)) = types::reference(&typed.ty) {
         check_reference(reference, faults)?;
@@ -44,7 +44,7 @@ fn check_reference(reference: &TypeReference, faults: &mut Faults) -> Option<()>
     }
     if reference.mutability.is_some() {
         let message = format!(
-            "a method cannot change the context of its call: write `&{}`",
+            "a method cannot modify the context of its call: write `&{}`",
             types::written(&reference.elem)
         );
         faults.at(reference, message);
@@ -55,7 +55,7 @@ fn check_reference(reference: &TypeReference, faults: &mut Faults) -> Option<()>
 
 fn borrowing(reference: &TypeReference) -> String {
     format!(
-        "an argument cannot borrow, as it is made from what was received: use `{}`",
+        "an argument must own its data, because it is decoded from the request: use `{}`",
         types::owned_instead(reference)
     )
 }
@@ -64,7 +64,7 @@ fn variable(pat: &Pat, faults: &mut Faults) -> Option<Ident> {
     match pat {
         Pat::Ident(PatIdent { by_ref: None, subpat: None, ident, .. }) => Some(ident.clone()),
         _ => {
-            let message = "callers give arguments by name, so each needs one: write `name: Type`, and take it apart \
+            let message = "callers pass arguments by name, so each needs one: write `name: Type`, and destructure it \
                            in the body";
             faults.at(pat, message);
             None
@@ -72,18 +72,17 @@ fn variable(pat: &Pat, faults: &mut Faults) -> Option<Ident> {
     }
 }
 
-fn check_type(ty: &Type, place: Place, faults: &mut Faults) -> Option<()> {
+fn check_type(ty: &Type, place: Container, faults: &mut Faults) -> Option<()> {
     if let Some(reference) = types::borrowed(ty) {
         faults.at(reference, borrowing(reference));
         return None;
     }
     if let Some(opaque) = types::opaque(ty) {
-        faults
-            .at(opaque, "an argument needs a type that can be read from JSON: write one instead of `impl …`");
+        faults.at(opaque, "an argument needs a concrete type that can be read from JSON, not `impl …`");
         return None;
     }
-    if let (Place::Trait, Some(path)) = (place, types::self_type(ty)) {
-        faults.at(path, "a client does not know what `Self` is: write the type itself");
+    if let (Container::Trait, Some(path)) = (place, types::self_type(ty)) {
+        faults.at(path, "`Self` is unknown in the generated client: write out the type");
         return None;
     }
     Some(())
@@ -94,7 +93,7 @@ fn kind(ty: &Type, attribute: &ArgAttribute, faults: &mut Faults) -> Option<Kind
     match (&attribute.rest, &attribute.default) {
         (Some(span), Some(_)) => {
             let message =
-                "`rest` is empty when nothing is given, so it cannot have a `default`: remove one of them";
+                "`rest` is empty when no values are left, so it cannot have a `default`: remove one of them";
             faults.add(syn::Error::new(*span, message));
             None
         }
@@ -109,7 +108,7 @@ fn kind(ty: &Type, attribute: &ArgAttribute, faults: &mut Faults) -> Option<Kind
         (None, Some((span, _))) if option.is_some() => {
             let inner = option.map(types::written).unwrap_or_default();
             let message = format!(
-                "an `Option` is `None` when it is left out, so it cannot have a `default`: remove the default, or \
+                "an `Option` is `None` when the caller omits it, so it cannot have a `default`: remove the default, or \
                  write `{inner}`"
             );
             faults.add(syn::Error::new(*span, message));

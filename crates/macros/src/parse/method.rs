@@ -1,4 +1,4 @@
-//! A function becomes a method.
+//! From a function to a method.
 
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
@@ -8,13 +8,13 @@ use crate::attributes::{self, ArgAttribute, MethodAttribute};
 use crate::faults::Faults;
 use crate::model::{Input, Kind, Method, Output};
 use crate::options::Options;
-use crate::parse::{Place, argument, output};
+use crate::parse::{Container, argument, output};
 
 /// Reads a function and takes our attributes off it. None if it is to be skipped or is not right.
 pub(crate) fn method(
     attrs: &mut Vec<Attribute>,
     sig: &mut Signature,
-    place: Place,
+    place: Container,
     options: &Options,
     faults: &mut Faults,
 ) -> Option<Method> {
@@ -34,10 +34,10 @@ pub(crate) fn method(
     let output = output::output(&sig.output, place, options, faults)?;
     let name = full_name(sig, &attribute, options, faults);
     if let (Some(names), Output::Value(_)) = (&attribute.subscription, &output) {
-        faults.at(&names.item, "only a method that gives back a stream can have the names of a subscription");
+        faults.at(&names.item, "`subscription` is only for methods that return a stream");
     }
     if let (Some(span), false) = (attribute.notification, output.is_nothing()) {
-        let message = "nobody waits for what a notified method gives back: let it give back nothing, or an error at most";
+        let message = "the result of a notification is never sent: return `()` or `Result<(), E>`";
         faults.add(syn::Error::new(span, message));
     }
     let subscription = attribute
@@ -85,8 +85,8 @@ fn take_inputs(sig: &mut Signature, faults: &mut Faults) -> Vec<(PatType, ArgAtt
 fn check_receiver(sig: &Signature, faults: &mut Faults) {
     let Some(receiver) = sig.receiver() else {
         let message = format!(
-            "a method needs `&self`: write `fn {}(&self, …)`, or put `#[method(skip)]` on a function that is not to \
-             be called from outside",
+            "a method needs `&self`: write `fn {}(&self, …)`, or put `#[method(skip)]` on a function that callers \
+             must not call",
             sig.ident
         );
         return faults.at(&sig.ident, message);
@@ -95,8 +95,8 @@ fn check_receiver(sig: &Signature, faults: &mut Faults) {
         ReceiverKind::Reference(_, _, None) => {}
         ReceiverKind::Reference(_, _, Some(_)) => faults.at(
             receiver,
-            "a method is called by many callers at once, so it cannot take `&mut self`: write `&self`, and keep what \
-             changes in a `Mutex` or an atomic",
+            "a method is called by many callers at once, so it cannot take `&mut self`: write `&self`, and keep \
+             mutable state in a `Mutex` or an atomic",
         ),
         _ => faults.at(receiver, "a method is called more than once, so it cannot take `self`: write `&self`"),
     }
@@ -104,10 +104,10 @@ fn check_receiver(sig: &Signature, faults: &mut Faults) {
 
 fn check_qualifiers(sig: &Signature, faults: &mut Faults) {
     if let Some(token) = &sig.constness {
-        faults.at(token, "a method cannot be `const`: remove the word");
+        faults.at(token, "a method cannot be `const`: remove the keyword");
     }
     if let Safety::Unsafe(token) = &sig.safety {
-        faults.at(token, "a method cannot be `unsafe`, as anybody may call it: remove the word");
+        faults.at(token, "a method cannot be `unsafe`, because remote callers call it: remove the keyword");
     }
     if let Some(abi) = &sig.abi {
         faults.at(abi, "a method cannot be `extern`: remove it");
@@ -120,8 +120,8 @@ fn check_generics(sig: &Signature, faults: &mut Faults) {
         if !matches!(param, GenericParam::Lifetime(_)) {
             faults.at(
                 param,
-                "a method cannot be generic, as callers send values and not types: write a type that is known, such \
-                 as an enum, or `Json` for anything",
+                "a method cannot be generic, because callers send values, not types: use a concrete type, such as an \
+                 enum, or `Json` for any value",
             );
         }
     }
@@ -137,11 +137,11 @@ fn check_inputs(inputs: &[Input], faults: &mut Faults) {
         .collect();
     for (position, argument) in arguments.iter().enumerate() {
         if arguments[..position].iter().any(|earlier| earlier.name == argument.name) {
-            let message = format!("two arguments are called \"{}\": give one another name", argument.name);
+            let message = format!("two arguments are named \"{}\": rename one", argument.name);
             faults.at(&argument.variable, message);
         }
         if matches!(argument.kind, Kind::Rest(_)) && position + 1 < arguments.len() {
-            let message = "`rest` takes all values that are left, so it must be the last argument";
+            let message = "`rest` takes all remaining values, so it must be the last argument";
             faults.at(&argument.variable, message);
         }
     }
@@ -157,12 +157,12 @@ fn full_name(sig: &Signature, attribute: &MethodAttribute, options: &Options, fa
     if own.is_empty() {
         faults.add(syn::Error::new(
             span,
-            "the name is empty: write one, or remove `name` to use the function's",
+            "the name is empty: write one, or remove `name` to use the function's name",
         ));
     }
     if full.starts_with("rpc.") {
         let message = format!(
-            "the name \"{full}\" begins with \"rpc.\", which JSON-RPC keeps for itself: choose another name or \
+            "the name \"{full}\" starts with \"rpc.\", which JSON-RPC reserves: choose another name or \
              namespace"
         );
         faults.add(syn::Error::new(span, message));

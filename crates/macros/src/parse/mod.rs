@@ -1,4 +1,4 @@
-//! From syntax to the [model](crate::model), with a sentence for each mistake.
+//! From syntax to the [model](crate::model), with a message for each mistake.
 
 mod argument;
 mod method;
@@ -9,7 +9,7 @@ pub(crate) use method::method;
 
 /// Where a function stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Container {
     Impl,
     Trait,
 }

@@ -1,4 +1,4 @@
-//! What a function gives back.
+//! The return type of a function.
 
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -10,12 +10,12 @@ use syn::{
 use crate::faults::Faults;
 use crate::model::{Output, Returned};
 use crate::options::Options;
-use crate::parse::{Place, types};
+use crate::parse::{Container, types};
 
 /// Reads the return type. None if it is not right.
 pub(crate) fn output(
     written: &ReturnType,
-    place: Place,
+    place: Container,
     options: &Options,
     faults: &mut Faults,
 ) -> Option<Output> {
@@ -39,19 +39,21 @@ pub(crate) fn output(
     Some(Output::Value(returned(ty, options)))
 }
 
-fn check_borrows(ty: &Type, place: Place, faults: &mut Faults) -> Option<()> {
+fn check_borrows(ty: &Type, place: Container, faults: &mut Faults) -> Option<()> {
     let borrowed = match place {
-        Place::Impl => types::briefly_borrowed(ty),
-        Place::Trait => types::borrowed(ty),
+        Container::Impl => types::briefly_borrowed(ty),
+        Container::Trait => types::borrowed(ty),
     };
     if let Some(reference) = borrowed {
-        let message =
-            format!("a result cannot borrow, as it is sent away: use `{}`", types::owned_instead(reference));
+        let message = format!(
+            "a result must own its data, because it outlives the call: use `{}`",
+            types::owned_instead(reference)
+        );
         faults.at(reference, message);
         return None;
     }
-    if let (Place::Trait, Some(path)) = (place, types::self_type(ty)) {
-        faults.at(path, "a client does not know what `Self` is: write the type itself");
+    if let (Container::Trait, Some(path)) = (place, types::self_type(ty)) {
+        faults.at(path, "`Self` is unknown in the generated client: write out the type");
         return None;
     }
     Some(())
@@ -59,7 +61,7 @@ fn check_borrows(ty: &Type, place: Place, faults: &mut Faults) -> Option<()> {
 
 fn check_opaque(ty: &Type, faults: &mut Faults) -> Option<()> {
     let Some(opaque) = types::opaque(ty) else { return Some(()) };
-    faults.at(opaque, "`impl Stream` must be the whole result, or the first type of a `Result`");
+    faults.at(opaque, "`impl Stream` must be the whole return type, or the first type of a `Result`");
     None
 }
 
@@ -111,7 +113,7 @@ fn without_opaque(ty: &Type) -> Type {
 /// An item of this stream.
 fn item(opaque: &TypeImplTrait, options: &Options, faults: &mut Faults) -> Option<Returned> {
     let Some(item) = item_type(&opaque.bounds) else {
-        let message = "a method gives back a value or a stream: write a type, or `impl Stream<Item = T> + Send + \
+        let message = "a method returns a value or a stream: write a type, or `impl Stream<Item = T> + Send + \
                        'static`; for a future, write `async fn`";
         faults.at(opaque, message);
         return None;
@@ -121,7 +123,7 @@ fn item(opaque: &TypeImplTrait, options: &Options, faults: &mut Faults) -> Optio
     let is_send = opaque.bounds.iter().any(|bound| bound_named(bound, "Send").is_some());
     if !is_static || !is_send {
         let message = format!(
-            "a stream goes on after its method returned, so it owns what it needs: write `impl Stream<Item = {}> + \
+            "a stream outlives the method that returns it, so it must own its data: write `impl Stream<Item = {}> + \
              Send + 'static`",
             types::written(item)
         );

@@ -1,4 +1,4 @@
-//! Questions about types, answered by how they are written.
+//! Questions about types, answered from their syntax.
 
 use quote::ToTokens;
 use syn::visit::{self, Visit};

@@ -1,4 +1,4 @@
-//! What is declared: the variants of an error, each with its code.
+//! The declared variants of an error, each with its code.
 
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
@@ -20,7 +20,7 @@ pub(crate) struct Variant {
     pub(crate) wire: Wire,
 }
 
-/// What stands in `#[error_code(…)]`.
+/// The contents of `#[error_code(…)]`.
 pub(crate) enum Wire {
     /// A code and a message.
     Told(i64, LitStr),
@@ -49,7 +49,7 @@ impl Declared {
                 variants.filter_map(read).collect()
             }
             Data::Union(_) => {
-                faults.at(&input.ident, "`RpcError` is derived for an enum or a struct");
+                faults.at(&input.ident, "`RpcError` can only be derived for an enum or a struct");
                 Vec::new()
             }
         };
@@ -82,7 +82,7 @@ impl Variant {
             }
         };
         if let (Wire::Internal, 2..) = (&wire, fields.len()) {
-            faults.at(&fields, "an internal error has at most one field, its cause");
+            faults.at(&fields, "an internal error can have only one field, its cause");
         }
         Some(Variant { name, fields, wire })
     }
@@ -119,7 +119,7 @@ fn check_codes(variants: &[Variant], faults: &mut Faults) {
         let Wire::Told(own, message) = &variant.wire else { continue };
         if variants[..position].iter().any(|earlier| code(earlier) == Some(*own)) {
             let span = variant.name.as_ref().map_or_else(|| message.span(), Spanned::span);
-            let message = format!("the code {own} is already that of another variant: choose another");
+            let message = format!("the code {own} is already used by another variant: choose another");
             faults.add(syn::Error::new(span, message));
         }
     }

@@ -1,4 +1,4 @@
-//! From what is declared to code.
+//! From the declaration to code.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};

@@ -1,4 +1,4 @@
-//! `#[derive(RpcError)]`: what each variant of an error is on the wire, and back.
+//! `#[derive(RpcError)]`: conversions between the variants of an error and the wire.
 
 mod declared;
 mod expand;

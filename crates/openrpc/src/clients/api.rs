@@ -1,10 +1,10 @@
-//! What a client offers, the same for every language: groups of methods, with what they take and give.
+//! The API of a client, the same for every language: groups of methods, with their parameters and results.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::{Scope, inside, pascal};
 use super::types::{Definition, Type, Types};
-use crate::document::{ContentDescriptor, Document, Method, ParamStructure, RefError, Resolver};
+use crate::document::{ContentDescriptor, Document, MethodEntry, ParamStructure, RefError, Resolver};
 
 /// How a language has it.
 pub(super) struct Style {
@@ -62,14 +62,14 @@ pub(super) struct Operation {
 pub(super) struct Docs {
     pub(super) text: String,
     pub(super) errors: Vec<(i64, String)>,
-    /// Why it should not be used any more; empty if nobody says.
+    /// Why it is deprecated; empty if unknown.
     pub(super) deprecated: Option<String>,
 }
 
 /// What a method takes.
 #[derive(Clone)]
 pub(super) enum Params {
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
     ByName(Vec<Param>),
     ByPosition(Vec<Param>),
@@ -103,7 +103,7 @@ pub(super) enum Answer {
     Value(Type),
     Stream {
         item: Type,
-        /// The notification of an item, and the method that ends it, if they have names of their own.
+        /// The notification of an item, and the method that unsubscribes, if not the default names.
         names: Option<(String, String)>,
     },
 }
@@ -113,7 +113,7 @@ impl Api {
     pub(super) fn new(document: &Document, style: &Style) -> Result<Api, RefError> {
         let document = document.clone().resolved()?;
         let resolver = Resolver::new(&document);
-        let mut methods: BTreeMap<&str, &Method> = BTreeMap::new();
+        let mut methods: BTreeMap<&str, &MethodEntry> = BTreeMap::new();
         for method in document.methods() {
             methods.entry(&method.name).or_insert(method);
         }
@@ -132,7 +132,7 @@ impl Api {
     }
 }
 
-/// The parts of a name: `math` and `add`, whether a slash or a dot separates them. More than a few groups in each other help nobody.
+/// The parts of a name: `math` and `add`, whether a slash or a dot separates them. More than a few nested groups do not help.
 fn parts(name: &str) -> Vec<&str> {
     let mut parts: Vec<&str> = Vec::new();
     let mut rest = name;
@@ -149,12 +149,12 @@ fn parts(name: &str) -> Vec<&str> {
 /// A group before its names are chosen.
 #[derive(Default)]
 struct Branch<'a> {
-    methods: Vec<(&'a str, &'a Method)>,
+    methods: Vec<(&'a str, &'a MethodEntry)>,
     branches: BTreeMap<&'a str, Branch<'a>>,
 }
 
 impl<'a> Branch<'a> {
-    fn insert(&mut self, parts: &[&'a str], method: &'a Method) {
+    fn insert(&mut self, parts: &[&'a str], method: &'a MethodEntry) {
         match parts {
             [] => {}
             [last] => self.methods.push((last, method)),
@@ -173,7 +173,7 @@ impl Building<'_, '_, '_> {
         let style = self.style;
         let of_client: &[&str] = if prefix.is_empty() { style.client } else { &[] };
         let mut scope = Scope::new(style.members.iter().chain(of_client));
-        let mut methods: Vec<(String, &Method)> = Vec::new();
+        let mut methods: Vec<(String, &MethodEntry)> = Vec::new();
         for (last, method) in branch.methods {
             methods.push((scope.take(&(style.method)(last), style.keywords), method));
         }
@@ -199,7 +199,12 @@ impl Building<'_, '_, '_> {
     }
 
     /// A method, and the same as a stream if it can answer in either way.
-    fn operations(&mut self, name: String, streaming: Option<String>, method: &Method) -> Vec<Operation> {
+    fn operations(
+        &mut self,
+        name: String,
+        streaming: Option<String>,
+        method: &MethodEntry,
+    ) -> Vec<Operation> {
         let params = self.params(method);
         let operation = |name: String, params: Params, answer: Answer| Operation {
             name,
@@ -227,7 +232,7 @@ impl Building<'_, '_, '_> {
         }
     }
 
-    fn params(&mut self, method: &Method) -> Params {
+    fn params(&mut self, method: &MethodEntry) -> Params {
         let mut scope = Scope::new(self.style.locals);
         let mut keys = BTreeSet::new();
         // By name, one of two that are called the same could never be given.
@@ -241,7 +246,7 @@ impl Building<'_, '_, '_> {
         }
     }
 
-    fn param(&mut self, param: &ContentDescriptor, method: &Method, scope: &mut Scope) -> Param {
+    fn param(&mut self, param: &ContentDescriptor, method: &MethodEntry, scope: &mut Scope) -> Param {
         let texts = [&param.summary, &param.description];
         let own = texts.into_iter().flatten().cloned().collect::<Vec<_>>().join("\n\n");
         Param {
@@ -254,7 +259,7 @@ impl Building<'_, '_, '_> {
     }
 }
 
-fn docs(method: &Method) -> Docs {
+fn docs(method: &MethodEntry) -> Docs {
     let texts = [&method.summary, &method.description];
     let text: Vec<&str> =
         texts.into_iter().flatten().map(|text| text.trim()).filter(|text| !text.is_empty()).collect();

@@ -1,4 +1,4 @@
-//! Which names lead to themselves, one through another. It takes no longer than there are names and ways between them.
+//! Finds names that refer to themselves through others, in time linear in the names and references.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,7 +55,7 @@ impl Circles {
     }
 }
 
-/// Puts any value in the place of a name that would stand for itself, through other names and unions alone: no language has such types.
+/// Puts any value in the place of a name that would mean itself, through other names and unions alone: no language has such types.
 pub(super) fn end_circles(definitions: &mut [Definition]) {
     let mut ways = Ways::new();
     for definition in definitions.iter() {

@@ -1,4 +1,4 @@
-//! What single keywords of a schema say.
+//! The meaning of single keywords of a schema.
 
 use serde_json::{Map, Value};
 

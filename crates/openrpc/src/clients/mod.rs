@@ -1,7 +1,7 @@
-//! Typed clients made from a document (OR-50): one file that can be read, for TypeScript, Python or Rust.
+//! Typed clients generated from a document (OR-50): one readable file, for TypeScript, Python or Rust.
 //!
-//! The document is read once into an [`Api`](api::Api), which each language writes in its own way. The same document gives the same
-//! text. Nothing in a document can leave the place it stands in: names become identifiers, texts are cleaned and escaped.
+//! The document is read once into an [`Api`](api::Api), which is then written in each language. The same document gives the same
+//! text. Nothing in a document can escape from its place: names become identifiers, texts are cleaned and escaped.
 
 mod api;
 mod circles;
@@ -15,24 +15,24 @@ mod typescript;
 
 use crate::document::{Document, RefError};
 
-/// A language that clients are written in.
+/// A language to generate clients in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Language {
     /// TypeScript, without dependencies: calls over HTTP with `fetch`, and over WebSocket.
     TypeScript,
-    /// Python from 3.10 on, with its standard library alone: calls over HTTP.
+    /// Python 3.10 or later, with its standard library only: calls over HTTP.
     Python,
-    /// Rust, over a [`Peer`](switchboard_core::Peer) of any carrier. The program needs the crates `switchboard` and `serde`.
+    /// Rust, with a [`Peer`](switchboard_core::Peer) over any transport. The program needs the crates `switchboard` and `serde`.
     Rust,
 }
 
-/// A client for what a document describes, as the text of one source file.
+/// Generates a client for a document, as the text of one source file.
 ///
 /// # Errors
 ///
-/// When a reference to a method, a parameter, a result or an error leads nowhere, or when the client would be too large. References inside
-/// of schemas that lead nowhere stand for any value.
+/// When a reference to a method, a parameter, a result or an error cannot be resolved, or when the client would be too large. References inside
+/// schemas that cannot be resolved accept any value.
 ///
 /// # Examples
 ///

@@ -1,6 +1,6 @@
-//! Identifiers from names that may be anything.
+//! Identifiers from arbitrary names.
 //!
-//! Only letters and digits of ASCII are kept, so that no language reads two names as one, or a name as something else.
+//! Only ASCII letters and digits are kept, so that no language reads two names as one, or a name as something else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ fn cut(name: &str) -> &str {
     name.char_indices().nth(LONGEST).map_or(name, |(end, _)| &name[..end])
 }
 
-/// A name for what stands in something of another name.
+/// A name for a part of something that has a name.
 pub(super) fn inside(name: &str, inner: &str) -> String {
     format!("{} {}", cut(name), cut(inner))
 }

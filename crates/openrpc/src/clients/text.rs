@@ -47,12 +47,15 @@ pub(super) fn lines(text: &str) -> Vec<String> {
     let clean = |c: char| match c {
         '\t' => Some(' '),
         // Those that turn the direction of text around can hide what follows them.
-        '\u{200e}'
+        '\u{61c}'
+        | '\u{200b}'
+        | '\u{200e}'
         | '\u{200f}'
         | '\u{202a}'..='\u{202e}'
         | '\u{2066}'..='\u{2069}'
         | '\u{2028}'
         | '\u{2029}'
+        | '\u{2060}'..='\u{2064}'
         | '\u{feff}' => None,
         c if c.is_control() => None,
         c => Some(c),

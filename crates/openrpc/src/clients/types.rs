@@ -1,6 +1,6 @@
-//! From schemas to types, the same for every language: what is given to one is named, what holds itself ends.
+//! From schemas to types, the same for every language: nested types get names, and recursive ones end.
 //!
-//! A type may say less than its schema, never something else: what cannot be said is any value. Bounds and patterns are not types.
+//! A type may be wider than its schema, but never different: anything that cannot be expressed is any value. Bounds and patterns are not types.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
@@ -141,7 +141,7 @@ impl<'a> Types<'a> {
         self.left > 0
     }
 
-    /// The type of a schema. If it needs a name, and has none of its own, it gets this one.
+    /// The type of a schema. If it needs a name and has none, it gets this one.
     pub(super) fn of(&mut self, schema: &Value, name: &str) -> Type {
         if !self.spends(NODE) {
             return Type::Any;
@@ -306,7 +306,7 @@ impl<'a> Types<'a> {
         let none = Map::new();
         let members = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
         if members.is_empty() {
-            // A map whose names are no mere texts says so by a pattern.
+            // A map that restricts its names has a pattern.
             let by_pattern = schema.get("patternProperties").and_then(Value::as_object);
             let by_pattern = by_pattern.filter(|all| all.len() == 1).and_then(|all| all.values().next());
             let others = match (by_pattern, schema.get("additionalProperties")) {
@@ -353,7 +353,7 @@ impl<'a> Types<'a> {
         Shape::Alias(simple(kinds.collect()))
     }
 
-    /// `oneOf` and `anyOf`; what stands beside them holds for each.
+    /// `oneOf` and `anyOf`; keywords beside them apply to each.
     fn branches(
         &mut self,
         schema: &Map<String, Value>,

@@ -1,24 +1,24 @@
-//! What a difference is, and how much it matters.
+//! A difference, and its severity.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How much a change matters to those who call already.
+/// How a change affects existing callers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Severity {
-    /// Whoever called before can go on as before.
+    /// Existing callers are not affected.
     Harmless,
-    /// It depends on what cannot be told from the documents.
+    /// It depends on something that the documents do not show.
     Unsure,
-    /// Some who called before cannot go on as before.
+    /// Some existing callers break.
     Breaking,
 }
 
 impl Severity {
-    /// The word for it: `harmless`, `unsure` or `breaking`.
+    /// Its name: `harmless`, `unsure` or `breaking`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -39,17 +39,17 @@ impl fmt::Display for Severity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Change {
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
-    /// The method that it is about.
+    /// The method.
     pub method: String,
-    /// The parameter that it is about, if it is about one.
+    /// The parameter, if it concerns one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub param: Option<String>,
-    /// Where it stands, as a JSON pointer into the new document, with references followed; into the old document for what the new one
-    /// has not.
+    /// The place, as a JSON pointer into the new document, with references followed; into the old document for what the new one
+    /// does not have.
     pub place: String,
-    /// What is different, in a sentence.
+    /// The change, in a sentence.
     pub what: String,
 }
 

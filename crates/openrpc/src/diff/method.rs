@@ -1,4 +1,4 @@
-//! What is different about one method, besides its parameters.
+//! Differences of one method, apart from its parameters.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::schema::Direction;
 use super::{Changes, Severity, below};
-use crate::document::{ErrorEntry, Method};
+use crate::document::{ErrorEntry, MethodEntry};
 
 impl Changes {
-    pub(super) fn method(&mut self, old: &Method, new: &Method, place: &str) {
+    pub(super) fn method(&mut self, old: &MethodEntry, new: &MethodEntry, place: &str) {
         self.params(old, new, place);
         self.answer(old, new, place);
         self.errors(old, new, &below(place, "errors"));
@@ -17,16 +17,18 @@ impl Changes {
     }
 
     /// A method that is gone; perhaps one that is new is the same by another name.
-    pub(super) fn removed(&mut self, old: &Method, appeared: &Appeared<'_>, place: &str) {
+    pub(super) fn removed(&mut self, old: &MethodEntry, appeared: &Appeared<'_>, place: &str) {
         let what = match appeared.like(old) {
-            Some(name) => format!("the method is gone; `{name}` is new and takes and gives the same"),
-            None => "the method is gone".to_owned(),
+            Some(name) => {
+                format!("the method was removed; the new `{name}` has the same parameters and result")
+            }
+            None => "the method was removed".to_owned(),
         };
         self.add(Severity::Breaking, place, what);
     }
 
     /// What is answered: nothing, a value or a stream.
-    fn answer(&mut self, old: &Method, new: &Method, place: &str) {
+    fn answer(&mut self, old: &MethodEntry, new: &MethodEntry, place: &str) {
         let at_result = below(place, "result");
         let item = format!("{place}/x-stream/item");
         if let (Some(before), Some(after)) = (old.stream_item(), new.stream_item()) {
@@ -36,21 +38,21 @@ impl Changes {
         match (Streaming::of(old), Streaming::of(new)) {
             (Streaming::Always, Streaming::Always) => {}
             (Streaming::Always, Streaming::OnWish) => {
-                let what = "it answers with one value to those who do not want a stream";
+                let what = "it returns one value to callers that do not ask for a stream";
                 self.add(Severity::Breaking, at_result, what);
             }
             (Streaming::Always, Streaming::Never) => {
-                self.add(Severity::Breaking, at_result, "it answers with one value, no more a stream");
+                self.add(Severity::Breaking, at_result, "it returns one value instead of a stream");
             }
             (Streaming::OnWish | Streaming::Never, Streaming::Always) => {
-                self.add(Severity::Breaking, at_result, "it answers with a stream, no more one value");
+                self.add(Severity::Breaking, at_result, "it returns a stream instead of one value");
             }
             (Streaming::OnWish, Streaming::Never) => {
-                self.add(Severity::Breaking, item, "it streams to nobody any more");
+                self.add(Severity::Breaking, item, "it no longer streams");
                 self.value(old, new, place);
             }
             (Streaming::Never, Streaming::OnWish) => {
-                self.add(Severity::Harmless, item, "it streams to those who want that");
+                self.add(Severity::Harmless, item, "it streams to callers that ask for it");
                 self.value(old, new, place);
             }
             (Streaming::OnWish, Streaming::OnWish) | (Streaming::Never, Streaming::Never) => {
@@ -60,7 +62,7 @@ impl Changes {
     }
 
     /// One value, or nothing.
-    fn value(&mut self, old: &Method, new: &Method, place: &str) {
+    fn value(&mut self, old: &MethodEntry, new: &MethodEntry, place: &str) {
         let at_result = below(place, "result");
         match (old.result(), new.result()) {
             (Some(before), Some(after)) => {
@@ -68,31 +70,31 @@ impl Changes {
                 self.schema(schemas, Direction::Out, &below(&at_result, "schema"), "the result");
             }
             (Some(_), None) => {
-                self.add(Severity::Breaking, place, "it is a notification now, and is not answered");
+                self.add(Severity::Breaking, place, "it is now a notification, without a response");
             }
             (None, Some(_)) => {
-                self.add(Severity::Harmless, at_result, "it can be called now, and not only notified");
+                self.add(Severity::Harmless, at_result, "it can now be called, not only notified");
             }
             (None, None) => {}
         }
     }
 
     /// The names that a stream goes by.
-    fn names(&mut self, old: &Method, new: &Method, place: &str) {
-        let names = |method: &Method| {
+    fn names(&mut self, old: &MethodEntry, new: &MethodEntry, place: &str) {
+        let names = |method: &MethodEntry| {
             method.subscription().map(|names| (names.notification.to_owned(), names.unsubscribe.to_owned()))
         };
         if names(old) != names(new) {
-            let what = "the notification of its items, or the method that ends it, has another name";
+            let what = "the notification with its items, or the method that unsubscribes, was renamed";
             self.add(Severity::Breaking, below(place, "x-subscription"), what);
         }
     }
 
-    fn errors(&mut self, old: &Method, new: &Method, place: &str) {
+    fn errors(&mut self, old: &MethodEntry, new: &MethodEntry, place: &str) {
         let (before, after) = (by_code(old), by_code(new));
         for (code, (_, error)) in &before {
             let Some((at, same)) = after.get(code) else {
-                let what = format!("the error {code} is no more declared");
+                let what = format!("the error {code} is no longer declared");
                 self.add(Severity::Unsure, place, what);
                 continue;
             };
@@ -109,7 +111,7 @@ impl Changes {
         }
     }
 
-    fn marks(&mut self, old: &Method, new: &Method, place: &str) {
+    fn marks(&mut self, old: &MethodEntry, new: &MethodEntry, place: &str) {
         let mut mark = |before: bool, after: bool, withdrawn: &str, given: &str| match (before, after) {
             (true, false) => self.add(Severity::Breaking, place, withdrawn),
             (false, true) => self.add(Severity::Harmless, place, given),
@@ -118,18 +120,18 @@ impl Changes {
         mark(
             old.is_safe(),
             new.is_safe(),
-            "it is no more marked safe: it may change something",
-            "it is marked safe: it changes nothing",
+            "it is no longer marked safe: it may change state",
+            "it is now marked safe: it changes no state",
         );
         mark(
             old.is_idempotent(),
             new.is_idempotent(),
-            "it is no more marked idempotent: calling it twice may do harm",
-            "it is marked idempotent: calling it twice does no harm",
+            "it is no longer marked idempotent: retrying it may do harm",
+            "it is now marked idempotent: it can be retried",
         );
         match (old.deprecated, new.deprecated) {
-            (false, true) => self.add(Severity::Harmless, place, "it is deprecated now"),
-            (true, false) => self.add(Severity::Harmless, place, "it is no more deprecated"),
+            (false, true) => self.add(Severity::Harmless, place, "it is now deprecated"),
+            (true, false) => self.add(Severity::Harmless, place, "it is no longer deprecated"),
             _ => {}
         }
     }
@@ -139,7 +141,7 @@ impl Changes {
 pub(super) struct Appeared<'a>(HashMap<String, &'a str>);
 
 impl<'a> Appeared<'a> {
-    pub(super) fn new(methods: impl Iterator<Item = &'a Method>) -> Appeared<'a> {
+    pub(super) fn new(methods: impl Iterator<Item = &'a MethodEntry>) -> Appeared<'a> {
         let mut all = HashMap::new();
         for method in methods {
             if let Some(manner) = manner(method) {
@@ -149,14 +151,14 @@ impl<'a> Appeared<'a> {
         Appeared(all)
     }
 
-    fn like(&self, old: &Method) -> Option<&'a str> {
+    fn like(&self, old: &MethodEntry) -> Option<&'a str> {
         // Most often nothing is new, and nothing has to be written out.
         if self.0.is_empty() { None } else { self.0.get(&manner(old)?).copied() }
     }
 }
 
 /// What a method takes and gives, written out; none if it does neither.
-fn manner(method: &Method) -> Option<String> {
+fn manner(method: &MethodEntry) -> Option<String> {
     if method.params.is_empty() && method.is_notification() {
         return None;
     }
@@ -173,7 +175,7 @@ enum Streaming {
 }
 
 impl Streaming {
-    fn of(method: &Method) -> Streaming {
+    fn of(method: &MethodEntry) -> Streaming {
         match (method.stream_item(), method.is_stream_optional()) {
             (Some(_), true) => Streaming::OnWish,
             (Some(_), false) => Streaming::Always,
@@ -182,7 +184,7 @@ impl Streaming {
     }
 }
 
-fn by_code(method: &Method) -> BTreeMap<i64, (usize, &ErrorEntry)> {
+fn by_code(method: &MethodEntry) -> BTreeMap<i64, (usize, &ErrorEntry)> {
     let mut errors = BTreeMap::new();
     for (at, error) in method.errors().enumerate() {
         errors.entry(error.code).or_insert((at, error));

@@ -1,8 +1,8 @@
-//! What is different between two documents, and whom it breaks (OR-51).
+//! Differences between two documents, and which ones break callers (OR-51).
 //!
-//! The question is whether those who call by the old document can go on with a server of the new one. So parameters and results are
-//! judged the other way round: a server may take more than before and give less, never take less or give more. What the schemas of
-//! draft 7 say in ways that cannot be compared is told as unsure, not guessed.
+//! The question is whether callers of the old document work with a server of the new one. So parameters and results are
+//! judged in opposite directions: a server may accept more than before and return less, never accept less or return more. Schemas of
+//! draft 7 that cannot be compared are reported as unsure, not guessed.
 //!
 //! Only what callers depend on is compared: methods, parameters, results, errors and marks; not texts, tags, examples, links or servers.
 
@@ -17,18 +17,18 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::document::{Document, Method, RefError, Resolver, escaped};
+use crate::document::{Document, MethodEntry, RefError, Resolver, escaped};
 
 pub use change::{Change, Severity};
 use method::Appeared;
 use schema::{Comparison, Direction};
 
-/// All that is different in the new document, in the order of the methods' names.
+/// All differences of the new document, in the order of the method names.
 ///
 /// # Errors
 ///
-/// When a reference to a method, a parameter, a result or an error leads nowhere. References inside of schemas that do are told as
-/// changes one cannot be sure of, if anything about them is different.
+/// When a reference to a method, a parameter, a result or an error cannot be resolved. Unresolvable references inside schemas are reported as
+/// unsure, if anything about them differs.
 ///
 /// # Examples
 ///
@@ -42,7 +42,7 @@ use schema::{Comparison, Direction};
 /// let new = document(r#"{"name": "whom", "required": true, "schema": {"type": "string"}}"#)?;
 /// let changes = diff(&old, &new)?;
 /// assert_eq!(changes[0].severity, Severity::Breaking);
-/// assert_eq!(changes[0].to_string(), "breaking: greet: the new parameter `whom` must be given");
+/// assert_eq!(changes[0].to_string(), "breaking: greet: the new parameter `whom` is required");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn diff(old: &Document, new: &Document) -> Result<Vec<Change>, RefError> {
@@ -76,8 +76,8 @@ pub fn diff(old: &Document, new: &Document) -> Result<Vec<Change>, RefError> {
     Ok(found)
 }
 
-/// The methods with their places. Of two with one name the first counts, as for whoever looks a name up.
-fn by_name(document: &Document) -> BTreeMap<&str, (usize, &Method)> {
+/// The methods with their places. Of two with one name the first counts, as in a lookup.
+fn by_name(document: &Document) -> BTreeMap<&str, (usize, &MethodEntry)> {
     let mut methods = BTreeMap::new();
     for (at, method) in document.methods().enumerate() {
         methods.entry(method.name.as_str()).or_insert((at, method));

@@ -1,30 +1,26 @@
-//! What is different about the parameters of a method.
+//! Differences of the parameters of a method.
 
 use std::collections::{HashMap, HashSet};
 
 use super::schema::Direction;
 use super::{Changes, Severity, below};
-use crate::document::{ContentDescriptor, Method, ParamStructure};
+use crate::document::{ContentDescriptor, MethodEntry, ParamStructure};
 
 impl Changes {
-    pub(super) fn params(&mut self, old: &Method, new: &Method, place: &str) {
+    pub(super) fn params(&mut self, old: &MethodEntry, new: &MethodEntry, place: &str) {
         match (old.has_unknown_params(), new.has_unknown_params()) {
             (false, false) => {}
             (true, true) => return,
             (false, true) => {
-                return self.add(Severity::Unsure, place, "its parameters are no more described");
+                return self.add(Severity::Unsure, place, "its parameters are no longer described");
             }
             (true, false) => {
-                return self.add(
-                    Severity::Unsure,
-                    place,
-                    "its parameters are described now, and may be others",
-                );
+                return self.add(Severity::Unsure, place, "its parameters are now described, and may differ");
             }
         }
         match (old.allows_additional_params(), new.allows_additional_params()) {
-            (true, false) => self.add(Severity::Breaking, place, "unknown parameters are refused now"),
-            (false, true) => self.add(Severity::Harmless, place, "unknown parameters are ignored now"),
+            (true, false) => self.add(Severity::Breaking, place, "unknown parameters are now rejected"),
+            (false, true) => self.add(Severity::Harmless, place, "unknown parameters are now ignored"),
             _ => {}
         }
         self.structure(old.param_structure, new.param_structure, &below(place, "paramStructure"));
@@ -42,10 +38,10 @@ impl Changes {
     fn structure(&mut self, old: ParamStructure, new: ParamStructure, place: &str) {
         use ParamStructure::{ByName, ByPosition, Either};
         let (severity, what) = match (old, new) {
-            (Either | ByPosition, ByName) => (Severity::Breaking, "parameters are taken by name only"),
-            (Either | ByName, ByPosition) => (Severity::Breaking, "parameters are taken by position only"),
-            (ByName, Either) => (Severity::Harmless, "parameters are taken by position too"),
-            (ByPosition, Either) => (Severity::Harmless, "parameters are taken by name too"),
+            (Either | ByPosition, ByName) => (Severity::Breaking, "parameters are accepted by name only"),
+            (Either | ByName, ByPosition) => (Severity::Breaking, "parameters are accepted by position only"),
+            (ByName, Either) => (Severity::Harmless, "parameters are also accepted by position"),
+            (ByPosition, Either) => (Severity::Harmless, "parameters are also accepted by name"),
             _ => return,
         };
         self.add(severity, place, what);
@@ -60,7 +56,7 @@ impl Changes {
                 continue;
             };
             if before.name != after.name {
-                let what = format!("the parameter `{}` is called `{}` now", before.name, after.name);
+                let what = format!("the parameter `{}` was renamed to `{}`", before.name, after.name);
                 self.add(Severity::Harmless, format!("{place}/{at}"), what);
             }
             self.descriptor(before, after, &format!("{place}/{at}"));
@@ -85,7 +81,7 @@ impl Changes {
             if let Some(&there) = in_new.get(before.name.as_str()) {
                 let place = format!("{place}/{there}");
                 if has_positions && at != there {
-                    let what = format!("the parameter `{}` has another position", before.name);
+                    let what = format!("the parameter `{}` moved to another position", before.name);
                     self.add(Severity::Breaking, &place, what);
                 }
                 self.descriptor(before, new[there], &place);
@@ -95,7 +91,7 @@ impl Changes {
             match new.get(at).filter(is_new).filter(|after| after.schema == before.schema) {
                 Some(after) => {
                     renamed.insert(at);
-                    let what = format!("the parameter `{}` is called `{}` now", before.name, after.name);
+                    let what = format!("the parameter `{}` was renamed to `{}`", before.name, after.name);
                     self.add(Severity::Breaking, format!("{place}/{at}"), what);
                 }
                 None => self.gone(before, format!("{place}/{at}")),
@@ -109,18 +105,18 @@ impl Changes {
     }
 
     fn gone(&mut self, param: &ContentDescriptor, place: String) {
-        self.add(Severity::Breaking, place, format!("the parameter `{}` is gone", param.name));
+        self.add(Severity::Breaking, place, format!("the parameter `{}` was removed", param.name));
     }
 
     fn appeared(&mut self, param: &ContentDescriptor, place: &str) {
         self.param = Some(param.name.clone());
         match param.required {
             true => {
-                let what = format!("the new parameter `{}` must be given", param.name);
+                let what = format!("the new parameter `{}` is required", param.name);
                 self.add(Severity::Breaking, place, what);
             }
             false => {
-                let what = format!("the new parameter `{}` may be given", param.name);
+                let what = format!("the new parameter `{}` is optional", param.name);
                 self.add(Severity::Harmless, place, what);
             }
         }
@@ -131,32 +127,36 @@ impl Changes {
         let name = &new.name;
         match (old.required, new.required) {
             (false, true) => {
-                self.add(Severity::Breaking, place, format!("the parameter `{name}` must be given now"));
+                self.add(Severity::Breaking, place, format!("the parameter `{name}` is now required"));
             }
             (true, false) => {
-                self.add(Severity::Harmless, place, format!("the parameter `{name}` may be left out"));
+                self.add(Severity::Harmless, place, format!("the parameter `{name}` is now optional"));
             }
             _ => {}
         }
         match (old.deprecated, new.deprecated) {
             (false, true) => {
-                self.add(Severity::Harmless, place, format!("the parameter `{name}` is deprecated now"));
+                self.add(Severity::Harmless, place, format!("the parameter `{name}` is now deprecated"));
             }
             (true, false) => {
-                self.add(Severity::Harmless, place, format!("the parameter `{name}` is no more deprecated"));
+                self.add(
+                    Severity::Harmless,
+                    place,
+                    format!("the parameter `{name}` is no longer deprecated"),
+                );
             }
             _ => {}
         }
         if old.is_variadic() != new.is_variadic() {
             let what = match new.is_variadic() {
-                true => format!("the parameter `{name}` takes all positions that are left"),
-                false => format!("the parameter `{name}` takes one position only"),
+                true => format!("the parameter `{name}` now takes all remaining positions"),
+                false => format!("the parameter `{name}` now takes one position only"),
             };
             self.add(Severity::Breaking, place, what);
         }
         let default = |param: &ContentDescriptor| param.schema.as_value().get("default").cloned();
         if !old.required && !new.required && default(old) != default(new) {
-            let what = format!("another value is taken when the parameter `{name}` is left out");
+            let what = format!("the default of the parameter `{name}` changed");
             self.add(Severity::Unsure, format!("{place}/schema/default"), what);
         }
         let schemas = (old.schema.as_value(), new.schema.as_value());

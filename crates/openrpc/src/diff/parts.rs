@@ -1,4 +1,4 @@
-//! Schemas inside of schemas: members, elements, and those that all have to fit.
+//! Schemas inside schemas: members, elements, and `allOf`.
 
 use std::collections::BTreeSet;
 
@@ -24,16 +24,20 @@ impl Comparison<'_> {
             match after.get(name) {
                 Some(other) => self.pair(schema, other, at),
                 None if kind_of(others_after) == Rest::Closed => {
-                    self.add(Effect::Narrower, at, format!("{member} is gone, and no others are taken"));
+                    self.add(
+                        Effect::Narrower,
+                        at,
+                        format!("{member} was removed, and unknown members are rejected"),
+                    );
                 }
-                None => self.add(Effect::Unknown, at, format!("{member} is gone")),
+                None => self.add(Effect::Unknown, at, format!("{member} was removed")),
             }
         }
         for name in after.keys().filter(|name| !before.contains_key(*name)) {
             let place = below(&place, name);
             let member = format!("the member `{name}` of {subject}");
             let at = At { place: &place, subject: &member };
-            // By the letter a schema for what could be anything before is narrower; but nobody gave a name that meant nothing.
+            // By the letter a schema for what could be anything before is narrower; but callers did not send names without a meaning.
             let effect = if kind_of(others_before) == Rest::Closed { Effect::Wider } else { Effect::None };
             if !must_after.contains(name.as_str()) {
                 self.add(effect, at, format!("{member} is new"));
@@ -42,19 +46,19 @@ impl Comparison<'_> {
         let place = below(at.place, "required");
         for name in must_after.difference(&must_before) {
             let at = At { place: &place, ..at };
-            self.add(Effect::Narrower, at, format!("the member `{name}` of {subject} must be there"));
+            self.add(Effect::Narrower, at, format!("the member `{name}` of {subject} is now required"));
         }
         for name in must_before.difference(&must_after) {
             let at = At { place: &place, ..at };
-            self.add(Effect::Wider, at, format!("the member `{name}` of {subject} may be missing"));
+            self.add(Effect::Wider, at, format!("the member `{name}` of {subject} is now optional"));
         }
         let place = below(at.place, "additionalProperties");
         let others = format!("other members of {subject}");
         let at = At { place: &place, subject: &others };
         match (kind_of(others_before), kind_of(others_after)) {
             (Rest::Open, Rest::Open) | (Rest::Closed, Rest::Closed) => {}
-            (Rest::Closed, _) => self.add(Effect::Wider, at, format!("{others} are there now")),
-            (_, Rest::Closed) => self.add(Effect::Narrower, at, format!("{others} are refused now")),
+            (Rest::Closed, _) => self.add(Effect::Wider, at, format!("{others} are now allowed")),
+            (_, Rest::Closed) => self.add(Effect::Narrower, at, format!("{others} are now rejected")),
             _ => self.pair(others_before, others_after, at),
         }
     }
@@ -92,9 +96,9 @@ impl Comparison<'_> {
         let at = At { place: &place, ..at };
         let subject = at.subject;
         if after.len() > before.len() {
-            self.add(Effect::Narrower, at, format!("{subject} has to fit one schema more"));
+            self.add(Effect::Narrower, at, format!("{subject} must match one more schema"));
         } else if after.len() < before.len() {
-            self.add(Effect::Wider, at, format!("{subject} has to fit one schema less"));
+            self.add(Effect::Wider, at, format!("{subject} must match one schema fewer"));
         }
     }
 }

@@ -1,7 +1,7 @@
-//! What is different between two schemas of draft 7: which values fit no more, and which fit now.
+//! Differences between two schemas of draft 7: which values no longer match, and which match now.
 //!
-//! A keyword is compared with itself, because each narrows a schema on its own. Keywords whose effect cannot be told that way are only
-//! compared for being equal. Each pair of references is compared once, and all of it is bounded.
+//! A keyword is compared with itself, because each narrows a schema independently. Keywords whose effect cannot be determined that way are only
+//! compared for equality. Each pair of references is compared once, and everything is bounded.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
@@ -17,7 +17,7 @@ const PAIRS: usize = 20_000;
 /// How deep schemas may lie in others.
 const DEPTH: usize = 100;
 
-/// How many findings are told at most, for one parameter or result.
+/// How many findings are reported at most, for one parameter or result.
 const FINDINGS: usize = 200;
 
 /// Which way values go.
@@ -36,9 +36,9 @@ pub(super) enum Effect {
     Narrower,
     /// More fit.
     Wider,
-    /// Nobody who keeps to the schemas notices.
+    /// Callers that follow the schemas do not notice.
     None,
-    /// That cannot be told.
+    /// The effect is not known.
     Unknown,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Finding {
     pub(super) what: String,
 }
 
-/// A comparison under way.
+/// A comparison in progress.
 pub(super) struct Comparison<'a> {
     old: &'a Resolver,
     new: &'a Resolver,
@@ -73,7 +73,7 @@ pub(super) struct Comparison<'a> {
     depth: usize,
     direction: Direction,
     found: Vec<Finding>,
-    /// Whether there was more than is told.
+    /// Whether there was more than is reported.
     is_cut: bool,
 }
 
@@ -121,16 +121,16 @@ const ANNOTATIONS: &[&str] = &[
 
 /// A lower or an upper bound, and what it bounds.
 const BOUNDS: &[(&str, bool, &str)] = &[
-    ("minimum", true, "the least value"),
-    ("exclusiveMinimum", true, "the value to be above"),
-    ("minLength", true, "the least length"),
-    ("minItems", true, "the least number of elements"),
-    ("minProperties", true, "the least number of members"),
-    ("maximum", false, "the greatest value"),
-    ("exclusiveMaximum", false, "the value to be below"),
-    ("maxLength", false, "the greatest length"),
-    ("maxItems", false, "the greatest number of elements"),
-    ("maxProperties", false, "the greatest number of members"),
+    ("minimum", true, "the minimum value"),
+    ("exclusiveMinimum", true, "the exclusive minimum"),
+    ("minLength", true, "the minimum length"),
+    ("minItems", true, "the minimum number of elements"),
+    ("minProperties", true, "the minimum number of members"),
+    ("maximum", false, "the maximum value"),
+    ("exclusiveMaximum", false, "the exclusive maximum"),
+    ("maxLength", false, "the maximum length"),
+    ("maxItems", false, "the maximum number of elements"),
+    ("maxProperties", false, "the maximum number of members"),
 ];
 
 /// Keywords that are compared one by one, besides the bounds.
@@ -177,7 +177,7 @@ impl<'a> Comparison<'a> {
     pub(super) fn of(mut self, old: &Value, new: &Value, place: &str, subject: &str) -> Vec<Finding> {
         self.pair(old, new, At { place, subject });
         if self.is_cut {
-            let what = format!("more differences of {subject} were left out");
+            let what = format!("more differences of {subject} are not listed");
             self.found.push(Finding { effect: Effect::Unknown, place: place.to_owned(), what });
         }
         self.found
@@ -203,7 +203,7 @@ impl<'a> Comparison<'a> {
         }
         self.left -= 1;
         if self.left == 0 || self.depth == DEPTH {
-            return self.add(Effect::Unknown, at, "the schemas are too large to be compared as a whole");
+            return self.add(Effect::Unknown, at, "the schemas are too large to compare completely");
         }
         self.depth += 1;
         self.followed(old, new, at);
@@ -224,7 +224,7 @@ impl<'a> Comparison<'a> {
                 return self.add(
                     Effect::Unknown,
                     at,
-                    format!("{} refers to what cannot be found", at.subject),
+                    format!("{} has a reference that cannot be resolved", at.subject),
                 );
             }
         };
@@ -237,9 +237,9 @@ impl<'a> Comparison<'a> {
             (Kind::Members(before), Kind::Members(after)) => self.members(before, after, at),
             (Kind::Nothing, Kind::Nothing) => {}
             (_, Kind::Nothing) => {
-                self.add(Effect::Narrower, at, format!("{} can be nothing at all", at.subject));
+                self.add(Effect::Narrower, at, format!("{} can no longer have any value", at.subject));
             }
-            (Kind::Nothing, _) => self.add(Effect::Wider, at, format!("{} can be something now", at.subject)),
+            (Kind::Nothing, _) => self.add(Effect::Wider, at, format!("{} can now have a value", at.subject)),
         }
     }
 
@@ -268,10 +268,10 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// A keyword that is different, and whose effect cannot be told.
+    /// A keyword that differs, with an unknown effect.
     pub(super) fn unsure(&mut self, at: At<'_>, keyword: &str) {
         let place = below(at.place, keyword);
-        let what = format!("`{keyword}` of {} is different", at.subject);
+        let what = format!("`{keyword}` of {} changed", at.subject);
         self.add(Effect::Unknown, At { place: &place, ..at }, what);
     }
 
@@ -282,11 +282,11 @@ impl<'a> Comparison<'a> {
         let lost: Vec<&str> = before.iter().filter(|kind| !has(&after, kind)).copied().collect();
         let gained: Vec<&str> = after.iter().filter(|kind| !has(&before, kind)).copied().collect();
         if !lost.is_empty() {
-            let what = format!("{} can no more be of type {}", at.subject, lost.join(", "));
+            let what = format!("{} can no longer be of type {}", at.subject, lost.join(", "));
             self.add(Effect::Narrower, at, what);
         }
         if !gained.is_empty() {
-            let what = format!("{} can be of type {} now", at.subject, gained.join(", "));
+            let what = format!("{} can now be of type {}", at.subject, gained.join(", "));
             self.add(Effect::Wider, at, what);
         }
     }
@@ -296,19 +296,23 @@ impl<'a> Comparison<'a> {
         match (listed(old), listed(new)) {
             (None, None) => {}
             (None, Some(_)) => {
-                self.add(Effect::Narrower, at, format!("{} can only be one of some values now", at.subject));
+                self.add(Effect::Narrower, at, format!("{} is now limited to certain values", at.subject));
             }
             (Some(_), None) => {
-                self.add(Effect::Wider, at, format!("{} is no more one of some values", at.subject));
+                self.add(Effect::Wider, at, format!("{} is no longer limited to certain values", at.subject));
             }
             (Some(before), Some(after)) => {
                 let (before_all, after_all): (HashSet<_>, HashSet<_>) =
                     (before.iter().collect(), after.iter().collect());
                 for lost in before.iter().filter(|value| !after_all.contains(value)) {
-                    self.add(Effect::Narrower, at, format!("{} can no more be {}", at.subject, shown(lost)));
+                    self.add(
+                        Effect::Narrower,
+                        at,
+                        format!("{} can no longer be {}", at.subject, shown(lost)),
+                    );
                 }
                 for gained in after.iter().filter(|value| !before_all.contains(value)) {
-                    self.add(Effect::Wider, at, format!("{} can be {} now", at.subject, shown(gained)));
+                    self.add(Effect::Wider, at, format!("{} can now be {}", at.subject, shown(gained)));
                 }
             }
         }
@@ -329,11 +333,11 @@ impl<'a> Comparison<'a> {
             let at = At { place: &place, ..at };
             let subject = at.subject;
             let what = match (before, after) {
-                (None, Some(after)) => format!("{name} of {subject} is {after} now"),
-                (Some(before), None) => format!("{name} of {subject} is no more {before}"),
+                (None, Some(after)) => format!("{name} of {subject} is now {after}"),
+                (Some(before), None) => format!("{name} of {subject} is no longer {before}"),
                 (before, after) => {
                     let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
-                    format!("{name} of {subject} was {before} and is {after}")
+                    format!("{name} of {subject} changed from {before} to {after}")
                 }
             };
             self.add(if is_tighter { Effect::Narrower } else { Effect::Wider }, at, what);
@@ -352,10 +356,10 @@ impl<'a> Comparison<'a> {
             match (before, after) {
                 (Some(before), Some(after)) if before != after => self.unsure(at, keyword),
                 (None, Some(_)) => {
-                    self.add(Effect::Narrower, below, format!("{subject} has to keep to a `{keyword}` now"));
+                    self.add(Effect::Narrower, below, format!("{subject} must now match a `{keyword}`"));
                 }
                 (Some(_), None) => {
-                    self.add(Effect::Wider, below, format!("{subject} keeps to no `{keyword}` any more"));
+                    self.add(Effect::Wider, below, format!("{subject} no longer has to match a `{keyword}`"));
                 }
                 _ => {}
             }
@@ -396,7 +400,7 @@ const TYPES: &[&str] = &["array", "boolean", "null", "number", "object", "string
 pub(super) fn types(schema: &Map<String, Value>) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(kind)) => vec![kind],
-        // Each once, and none that is no type: a list may be long.
+        // Each once, and only types: a list may be long.
         Some(Value::Array(kinds)) => {
             let kinds = kinds.iter().filter_map(Value::as_str);
             let kinds = kinds.filter(|kind| *kind == "integer" || TYPES.contains(kind));

@@ -1,7 +1,7 @@
 //! Schemas that are one of several: `anyOf`, `oneOf`, and a list of types beside one of those.
 //!
-//! The branches of both sides are paired by what names them: a reference, a title, a constant, a type. What has no partner was
-//! taken away or added.
+//! The branches of both sides are matched by reference, title, constant or type. A branch without a match was
+//! removed or added.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -88,10 +88,10 @@ impl Comparison<'_> {
             return self.pair(branch, other, at);
         }
         for branch in alone {
-            self.add(Effect::Narrower, at, format!("{subject} can no more be {}", name(branch)));
+            self.add(Effect::Narrower, at, format!("{subject} can no longer be {}", name(branch)));
         }
         for branch in after {
-            self.add(Effect::Wider, at, format!("{subject} can be {} now", name(branch)));
+            self.add(Effect::Wider, at, format!("{subject} can now be {}", name(branch)));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What others refer to (OR-21).
+//! Shared components (OR-21).
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{ContentDescriptor, ErrorEntry, Example, ExamplePairing, Link, Referable, Schema, Tag};
 
-/// What others refer to, by kind and by name.
+/// Components that others refer to, by kind and by name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -21,16 +21,16 @@ pub struct Components {
     /// Errors.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, Referable<ErrorEntry>>,
-    /// Values that show what others may look like.
+    /// Example values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub examples: BTreeMap<String, Referable<Example>>,
-    /// Calls and their answers.
+    /// Example calls with their results.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub example_pairings: BTreeMap<String, Referable<ExamplePairing>>,
-    /// What could be called next.
+    /// Links to methods to call next.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub links: BTreeMap<String, Referable<Link>>,
-    /// Words to group methods by.
+    /// Tags of methods.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<String, Referable<Tag>>,
     /// All other members, by name.

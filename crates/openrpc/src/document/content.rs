@@ -1,4 +1,4 @@
-//! What a parameter or a result looks like (OR-16, OR-17).
+//! Parameters and results (OR-16, OR-17).
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -9,21 +9,21 @@ use super::is_false;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ContentDescriptor {
-    /// Its name; of a parameter, the one to give it by.
+    /// Its name; for a parameter, the one to pass it by.
     pub name: String,
-    /// What it is, in short.
+    /// A short summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// What it is, in Markdown.
+    /// Its description, in Markdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether it must be given.
+    /// Whether it is required.
     #[serde(default, skip_serializing_if = "is_false")]
     pub required: bool,
-    /// Whether it should not be used any more.
+    /// Whether it is deprecated.
     #[serde(default, skip_serializing_if = "is_false")]
     pub deprecated: bool,
-    /// Which values it can be.
+    /// The schema of its values.
     pub schema: Schema,
     /// All other members, by name.
     #[serde(flatten)]
@@ -31,7 +31,7 @@ pub struct ContentDescriptor {
 }
 
 impl ContentDescriptor {
-    /// A value of this name that has this schema, and need not be given.
+    /// An optional value with this name and schema.
     #[must_use]
     pub fn new(name: impl Into<String>, schema: Schema) -> ContentDescriptor {
         ContentDescriptor { name: name.into(), schema, ..ContentDescriptor::default() }
@@ -44,7 +44,7 @@ impl ContentDescriptor {
 pub struct Schema(Value);
 
 impl Schema {
-    /// The schema that this value is, if it is an object or a boolean.
+    /// The value as a schema, if it is an object or a boolean.
     #[must_use]
     pub fn new(value: Value) -> Option<Schema> {
         matches!(value, Value::Object(_) | Value::Bool(_)).then_some(Schema(value))
@@ -63,7 +63,7 @@ impl Schema {
     }
 }
 
-/// The schema that everything fits.
+/// The schema that accepts everything.
 impl Default for Schema {
     fn default() -> Schema {
         Schema(Value::Bool(true))
@@ -74,6 +74,6 @@ impl<'de> Deserialize<'de> for Schema {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Schema, D::Error> {
         let value = Value::deserialize(deserializer)?;
         Schema::new(value)
-            .ok_or_else(|| serde::de::Error::custom("a schema is an object, or `true` or `false`"))
+            .ok_or_else(|| serde::de::Error::custom("a schema must be an object, `true` or `false`"))
     }
 }

@@ -1,27 +1,27 @@
-//! What a call and its answer may look like (OR-18).
+//! Examples of calls and their results (OR-18).
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::Referable;
 
-/// A call and its answer.
+/// An example call with its result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ExamplePairing {
     /// Its name.
     #[serde(default)]
     pub name: String,
-    /// What it is, in short.
+    /// A short summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// What it shows, in Markdown.
+    /// Its description, in Markdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What is given, in the order of the parameters.
+    /// The arguments, in the order of the parameters.
     #[serde(default)]
     pub params: Vec<Referable<Example>>,
-    /// What is answered; nothing, where the call is a notification.
+    /// The result; none if the call is a notification.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Referable<Example>>,
     /// All other members, by name.
@@ -29,24 +29,24 @@ pub struct ExamplePairing {
     pub others: Map<String, Value>,
 }
 
-/// A value that shows what others may look like.
+/// An example value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Example {
-    /// Its name; of a parameter, that of the parameter.
+    /// Its name; for a parameter, that of the parameter.
     #[serde(default)]
     pub name: String,
-    /// What it is, in short.
+    /// A short summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// What it is, in Markdown.
+    /// Its description, in Markdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The value, if it stands here.
+    /// The value, if it is embedded.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
-    /// The address of the value, if it stands elsewhere.
+    /// The URL of the value, if it is elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_value: Option<String>,
     /// All other members, by name.

@@ -1,8 +1,8 @@
-//! The members that Switchboard adds: what the standard has no words for (OR-45, OR-48).
+//! The members that Switchboard adds for features that the standard does not cover (OR-45, OR-48).
 
 use serde_json::{Map, Value};
 
-use super::{ContentDescriptor, ErrorEntry, Method};
+use super::{ContentDescriptor, ErrorEntry, MethodEntry};
 
 /// Of a method that changes nothing: `true`.
 pub(crate) const SAFE: &str = "x-safe";
@@ -10,7 +10,7 @@ pub(crate) const SAFE: &str = "x-safe";
 pub(crate) const IDEMPOTENT: &str = "x-idempotent";
 /// Of a method that answers with a stream: `{"item": SCHEMA}`; with `"optional": true` if only those get it who want one.
 pub(crate) const STREAM: &str = "x-stream";
-/// Of a method whose stream goes by names of its own: `{"notification", "unsubscribe", "item"}`.
+/// For a method whose stream has its own method names: `{"notification", "unsubscribe", "item"}`.
 pub(crate) const SUBSCRIPTION: &str = "x-subscription";
 /// Of a deprecated method: why.
 pub(crate) const DEPRECATED_REASON: &str = "x-deprecated-reason";
@@ -27,26 +27,26 @@ pub(crate) const ADDITIONAL_PARAMS: &str = "x-additional-params";
 /// Of a parameter that by position takes all that is left: `true`. By name it is an array.
 pub(crate) const VARIADIC: &str = "x-variadic";
 
-/// The names that a stream goes by on a connection.
+/// The method names of a stream on a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SubscriptionNames<'a> {
-    /// The notification that an item comes as.
+    /// The notification that carries an item.
     pub notification: &'a str,
-    /// The method that ends it.
+    /// The method that unsubscribes.
     pub unsubscribe: &'a str,
-    /// The schema of an item, if it is told.
+    /// The schema of an item, if known.
     pub item: Option<&'a Value>,
 }
 
-impl Method {
-    /// Whether it is marked to change nothing.
+impl MethodEntry {
+    /// Whether it is marked as safe: it changes no state.
     #[must_use]
     pub fn is_safe(&self) -> bool {
         self.is_marked(SAFE)
     }
 
-    /// Whether it is marked so that it may be called twice without harm. What changes nothing may.
+    /// Whether it is marked as idempotent: it can be called twice without harm. Safe methods are.
     #[must_use]
     pub fn is_idempotent(&self) -> bool {
         self.is_marked(IDEMPOTENT) || self.is_safe()
@@ -58,20 +58,20 @@ impl Method {
         self.result.is_none() || self.is_marked(NOTIFICATION)
     }
 
-    /// The schema of an item, if it answers with a stream, whatever its names; also if it [does not have
-    /// to](Method::is_stream_optional).
+    /// The schema of an item, if it returns a stream, whatever its names; also if it [need
+    /// not](MethodEntry::is_stream_optional).
     #[must_use]
     pub fn stream_item(&self) -> Option<&Value> {
         self.object(STREAM).or_else(|| self.object(SUBSCRIPTION))?.get("item")
     }
 
-    /// Whether it streams only to those who want that, and answers others with one value.
+    /// Whether it streams only to callers that ask for it, and returns one value to others.
     #[must_use]
     pub fn is_stream_optional(&self) -> bool {
         self.object(STREAM).is_some_and(|stream| is_true(stream, "optional"))
     }
 
-    /// The names that its stream goes by, if it has names of its own.
+    /// The method names of its stream, if not the default ones.
     #[must_use]
     pub fn subscription(&self) -> Option<SubscriptionNames<'_>> {
         let names = self.object(SUBSCRIPTION)?;
@@ -82,25 +82,25 @@ impl Method {
         })
     }
 
-    /// Whether nothing is known about its parameters: then it has none in the document, and may take any.
+    /// Whether its parameters are unknown: then it has none in the document, and may accept any.
     #[must_use]
     pub fn has_unknown_params(&self) -> bool {
         self.is_marked(UNKNOWN_PARAMS)
     }
 
-    /// Whether it ignores named parameters that are not described, instead of refusing them.
+    /// Whether it ignores named parameters that are not described, instead of rejecting them.
     #[must_use]
     pub fn allows_additional_params(&self) -> bool {
         self.is_marked(ADDITIONAL_PARAMS)
     }
 
-    /// Why it should not be used any more.
+    /// Why it is deprecated.
     #[must_use]
     pub fn deprecated_reason(&self) -> Option<&str> {
         self.others.get(DEPRECATED_REASON)?.as_str()
     }
 
-    /// The schema of the details of one of its errors.
+    /// The schema of the data of one of its errors.
     #[must_use]
     pub fn data_schema<'a>(&'a self, error: &'a ErrorEntry) -> Option<&'a Value> {
         let by_code = || self.object(DATA_SCHEMA)?.get(&error.code.to_string());
@@ -117,7 +117,7 @@ impl Method {
 }
 
 impl ContentDescriptor {
-    /// Whether it is a parameter that by position takes all that is left. By name it is an array.
+    /// Whether it takes all remaining positions. By name it is an array.
     #[must_use]
     pub fn is_variadic(&self) -> bool {
         is_true(&self.others, VARIADIC)

@@ -1,11 +1,11 @@
-//! What an API is called, where it is served, and where more is said about it (OR-04, OR-05).
+//! The title of an API, its servers, and external documentation (OR-04, OR-05).
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What an API is called.
+/// General information about an API.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -17,13 +17,13 @@ pub struct Info {
     /// What it is for, in Markdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The address of its terms of service.
+    /// The URL of its terms of service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terms_of_service: Option<String>,
-    /// Whom to ask.
+    /// Its contact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contact: Option<Contact>,
-    /// Under which licence it may be used.
+    /// Its licence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub license: Option<License>,
     /// All other members, by name.
@@ -32,13 +32,13 @@ pub struct Info {
 }
 
 impl Info {
-    /// An API of this title and version.
+    /// An API with this title and version.
     #[must_use]
     pub fn new(title: impl Into<String>, version: impl Into<String>) -> Info {
         Info { title: title.into(), version: version.into(), ..Info::default() }
     }
 
-    /// Says what it is for, in Markdown.
+    /// Sets its description, in Markdown.
     #[must_use]
     pub fn described(mut self, description: impl Into<String>) -> Info {
         self.description = Some(description.into());
@@ -46,17 +46,17 @@ impl Info {
     }
 }
 
-/// Whom to ask about an API.
+/// The contact for an API.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Contact {
     /// The name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The address of a page.
+    /// The URL of a page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The address for mail.
+    /// The email address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub email: Option<String>,
     /// All other members, by name.
@@ -64,14 +64,14 @@ pub struct Contact {
     pub others: Map<String, Value>,
 }
 
-/// Under which licence an API may be used.
+/// The licence of an API.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct License {
     /// The name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The address of its text.
+    /// The URL of its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// All other members, by name.
@@ -79,22 +79,22 @@ pub struct License {
     pub others: Map<String, Value>,
 }
 
-/// A place where an API is served.
+/// A server of an API.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Server {
-    /// Its address; may hold expressions such as `${port}`.
+pub struct ServerEntry {
+    /// Its URL; may contain expressions such as `${port}`.
     pub url: String,
     /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is, in short.
+    /// A short summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// What it is, in Markdown.
+    /// Its description, in Markdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What stands for the names in the address.
+    /// The variables in the URL.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, Variable>,
     /// All other members, by name.
@@ -102,24 +102,24 @@ pub struct Server {
     pub others: Map<String, Value>,
 }
 
-impl Server {
-    /// A server of this name at this address.
+impl ServerEntry {
+    /// A server with this name and URL.
     #[must_use]
-    pub fn new(name: impl Into<String>, url: impl Into<String>) -> Server {
-        Server { url: url.into(), name: Some(name.into()), ..Server::default() }
+    pub fn new(name: impl Into<String>, url: impl Into<String>) -> ServerEntry {
+        ServerEntry { url: url.into(), name: Some(name.into()), ..ServerEntry::default() }
     }
 }
 
-/// What stands for a name in the address of a server.
+/// A variable in the URL of a server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Variable {
-    /// What it is unless something else is chosen.
+    /// Its default value.
     pub default: String,
-    /// What can be chosen; anything, if nothing is listed.
+    /// The allowed values; any, if the list is empty.
     #[serde(rename = "enum", default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// What it is, in Markdown.
+    /// Its description, in Markdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// All other members, by name.
@@ -127,13 +127,13 @@ pub struct Variable {
     pub others: Map<String, Value>,
 }
 
-/// Where more is said.
+/// External documentation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ExternalDocs {
-    /// The address of a page.
+    /// Its URL.
     pub url: String,
-    /// What is there, in Markdown.
+    /// Its description, in Markdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// All other members, by name.

@@ -1,8 +1,8 @@
 //! The model of an OpenRPC document (OR-01 to OR-22), as it is read and written.
 //!
-//! It takes documents of every version 1.x and is tolerant where they differ: members that it does not know are kept, those that
-//! begin with `x-` among them. It is strict about the members it knows: a value of these types can be relied on.
-//! References stand as they were written; [`Document::resolved`] puts what they name in their place.
+//! It reads documents of every version 1.x and is tolerant where they differ: unknown members are kept, including those that
+//! start with `x-`. It is strict about the members it knows: a value of these types can be relied on.
+//! References are kept as written; [`Document::resolved`] replaces them with their targets.
 
 mod components;
 mod content;
@@ -28,8 +28,8 @@ pub(crate) use extensions::{
     ADDITIONAL_PARAMS, DATA_SCHEMA, DEPRECATED_REASON, IDEMPOTENT, SAFE, STREAM, SUBSCRIPTION,
     UNKNOWN_PARAMS, VARIADIC,
 };
-pub use info::{Contact, ExternalDocs, Info, License, Server, Variable};
-pub use method::{ErrorEntry, Link, Method, ParamStructure, Tag};
+pub use info::{Contact, ExternalDocs, Info, License, ServerEntry, Variable};
+pub use method::{ErrorEntry, Link, MethodEntry, ParamStructure, Tag};
 pub use parse::ParseError;
 pub(crate) use parse::escaped;
 pub(crate) use plain::Formats;
@@ -40,7 +40,7 @@ pub(crate) use resolve::{NODE, weight};
 pub use resolve::{RefError, Resolver};
 pub use version::{SpecVersion, UnknownVersion};
 
-/// What an API offers.
+/// The description of an API.
 ///
 /// # Examples
 ///
@@ -59,19 +59,19 @@ pub use version::{SpecVersion, UnknownVersion};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Document {
-    /// The version of the OpenRPC specification that it is written in.
+    /// Its version of the OpenRPC specification.
     pub openrpc: String,
-    /// What it is called.
+    /// General information.
     pub info: Info,
-    /// Where it is served.
+    /// Its servers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub servers: Vec<Server>,
-    /// What can be called.
-    pub methods: Vec<Referable<Method>>,
-    /// What others refer to.
+    pub servers: Vec<ServerEntry>,
+    /// Its methods.
+    pub methods: Vec<Referable<MethodEntry>>,
+    /// Shared components.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub components: Option<Components>,
-    /// Where more is said.
+    /// External documentation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_docs: Option<ExternalDocs>,
     /// All other members, by name.
@@ -80,14 +80,14 @@ pub struct Document {
 }
 
 impl Document {
-    /// The methods that stand in the document themselves; after [`resolved`](Document::resolved), all.
-    pub fn methods(&self) -> impl Iterator<Item = &Method> {
+    /// The methods that are not references; after [`resolved`](Document::resolved), all.
+    pub fn methods(&self) -> impl Iterator<Item = &MethodEntry> {
         self.methods.iter().filter_map(Referable::here)
     }
 
-    /// The method of this name.
+    /// The method with this name.
     #[must_use]
-    pub fn method(&self, name: &str) -> Option<&Method> {
+    pub fn method(&self, name: &str) -> Option<&MethodEntry> {
         self.methods().find(|method| method.name == name)
     }
 }

@@ -11,12 +11,12 @@ use super::Document;
 /// How much of a text is repeated in an error.
 const SHOWN: usize = 200;
 
-/// Why a text is no document.
+/// Why a text is not a document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{reason}", Place(.place))]
+#[error("{}{reason}", PathPrefix(.place))]
 #[non_exhaustive]
 pub struct ParseError {
-    /// Where, as a JSON pointer; empty for the document as a whole.
+    /// The place, as a JSON pointer; empty for the document as a whole.
     pub place: String,
     /// What is wrong there.
     pub reason: String,
@@ -27,8 +27,8 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// When the text is no JSON, or nested deeper than a message may be, or when a member is missing or is not what it has
-    /// to be; says which.
+    /// When the text is not JSON or is nested too deeply, or when a member is missing or
+    /// invalid; says which.
     pub fn parse(text: impl Into<Bytes>) -> Result<Document, ParseError> {
         let whole = |reason: String| ParseError { place: String::new(), reason };
         let json = Json::parse(text).map_err(|error| whole(format!("not JSON: {error}")))?;
@@ -36,7 +36,7 @@ impl Document {
         Document::from_value(value)
     }
 
-    /// Reads a document that is already a value.
+    /// Reads a document from a value.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ impl Document {
         let document: Document = read(value, "")?;
         if !document.openrpc.starts_with("1.") {
             let reason =
-                format!("version {:?} is not known; documents of 1.x are read", cut(&document.openrpc));
+                format!("unsupported version {:?}; OpenRPC 1.x is supported", cut(&document.openrpc));
             return Err(ParseError { place: "/openrpc".to_owned(), reason });
         }
         Ok(document)
@@ -88,7 +88,7 @@ fn plainly(reason: &str) -> String {
     let parts = reason.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "));
     let Some((found, expected)) = parts else { return reason.to_owned() };
     let found = said(&kinds, found).unwrap_or(found);
-    format!("expected {}, and it is {found}", said(&wanted, expected).unwrap_or(expected))
+    format!("expected {}, found {found}", said(&wanted, expected).unwrap_or(expected))
 }
 
 fn pointer(path: &Path) -> String {
@@ -113,9 +113,9 @@ fn cut(text: &str) -> &str {
 }
 
 /// Shows a place and a colon, or nothing.
-struct Place<'a>(&'a str);
+struct PathPrefix<'a>(&'a str);
 
-impl std::fmt::Display for Place<'_> {
+impl std::fmt::Display for PathPrefix<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.0.is_empty() { Ok(()) } else { write!(f, "{}: ", self.0) }
     }

@@ -1,4 +1,4 @@
-//! Schemas that say the same in words that more tools understand.
+//! Equivalent schemas in forms that more tools understand.
 
 use serde_json::{Map, Value};
 

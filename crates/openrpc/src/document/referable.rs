@@ -1,4 +1,4 @@
-//! What stands in a place itself, or is named there (OR-20).
+//! Values that are embedded or referenced (OR-20).
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,18 +10,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 const REF: &str = "$ref";
 
-/// Something that stands here, or a reference to where it does. What stands beside a reference is dropped.
+/// An embedded value, or a reference to one. Members beside a reference are dropped.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Referable<T> {
-    /// It stands here.
+    /// An embedded value.
     Here(T),
-    /// It stands where this reference leads, such as `#/components/errors/NotFound`.
+    /// A reference, such as `#/components/errors/NotFound`.
     Ref(String),
 }
 
 impl<T> Referable<T> {
-    /// What stands here, if it does.
+    /// The embedded value, if it is not a reference.
     #[must_use]
     pub fn here(&self) -> Option<&T> {
         match self {

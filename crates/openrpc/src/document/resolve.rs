@@ -1,7 +1,7 @@
-//! From references to what they name, inside of one document (OR-20).
+//! Resolving references inside one document (OR-20).
 //!
-//! Nothing is fetched. Chains of references are followed a bounded number of times, so cycles end, and what is copied is
-//! bounded too: a small document cannot be made to grow without end.
+//! Nothing is fetched. Chains of references are followed a limited number of times, so cycles end, and copies are
+//! limited too: a small document cannot grow without bound.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::parse::{ParseError, read};
-use super::{Document, ExamplePairing, Method, Referable};
+use super::{Document, ExamplePairing, MethodEntry, Referable};
 
 /// How many references may lead to one thing.
 const HOPS: usize = 32;
@@ -17,43 +17,43 @@ const HOPS: usize = 32;
 /// How many bytes a document may grow by, when what is named takes the place of references.
 const COPIES: usize = 64_000_000;
 
-/// Why a reference leads nowhere.
+/// Why a reference cannot be resolved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RefError {
-    /// It leads out of the document, and nothing is fetched.
-    #[error("the reference {0:?} leads out of the document; put what it names into `components`")]
+    /// It points outside the document, and nothing is fetched.
+    #[error("the reference {0:?} points outside the document; move its target into `components`")]
     Outside(String),
-    /// Nothing stands where it leads.
-    #[error("the reference {0:?} leads to nothing in the document")]
+    /// Its target does not exist.
+    #[error("the reference {0:?} points to nothing in the document")]
     Missing(String),
-    /// It leads to other references, and those perhaps in a circle.
-    #[error("the reference {0:?} leads to more than {HOPS} others, one after another")]
+    /// It leads to too many other references, perhaps in a cycle.
+    #[error("the reference {0:?} leads through more than {HOPS} other references")]
     Endless(String),
-    /// What it leads to is not what has to stand there.
-    #[error("what the reference {reference:?} leads to does not fit: {error}")]
+    /// Its target is invalid.
+    #[error("the target of the reference {reference:?} is invalid: {error}")]
     Unfit {
         /// The reference.
         reference: String,
-        /// What does not fit.
+        /// What is wrong with the target.
         error: ParseError,
     },
-    /// With what references name in their place, the document would be too large.
-    #[error("the references of the document stand for more than {COPIES} bytes")]
+    /// With all references replaced, the document would be too large.
+    #[error("the references of the document expand to more than {COPIES} bytes")]
     TooMuch,
-    /// What is made of the document would be too large.
-    #[error("the document is too large: its schemas stand for more than {0} bytes when they are written out")]
+    /// The generated output would be too large.
+    #[error("the document is too large: its schemas expand to more than {0} bytes")]
     TooLarge(usize),
 }
 
-/// A document to look things up in.
+/// Looks up references in a document.
 #[derive(Clone, Debug)]
 pub struct Resolver {
     root: Value,
 }
 
 impl Resolver {
-    /// Looks things up in this document.
+    /// Looks up references in this document.
     #[must_use]
     pub fn new(document: &Document) -> Resolver {
         // Its parts are JSON, so it cannot fail to be.
@@ -66,13 +66,13 @@ impl Resolver {
         &self.root
     }
 
-    /// What a value stands for: itself, or what its `$ref` leads to, in the end.
+    /// The target of a value: itself, or what its `$ref` finally leads to.
     ///
-    /// Of schemas use this one step at a time: they may hold themselves.
+    /// For schemas use this one step at a time: they may be recursive.
     ///
     /// # Errors
     ///
-    /// When the reference leads nowhere.
+    /// When the reference cannot be resolved.
     pub fn follow<'a>(&'a self, value: &'a Value) -> Result<&'a Value, RefError> {
         let Some(first) = reference(value) else { return Ok(value) };
         let mut value = value;
@@ -83,11 +83,11 @@ impl Resolver {
         Err(RefError::Endless(first.to_owned()))
     }
 
-    /// What stands where a reference such as `#/components/schemas/User` leads.
+    /// The target of a reference such as `#/components/schemas/User`.
     ///
     /// # Errors
     ///
-    /// When it leads out of the document, or nothing stands there.
+    /// When it points outside the document, or to nothing.
     pub fn lookup(&self, reference: &str) -> Result<&Value, RefError> {
         let outside = || RefError::Outside(reference.to_owned());
         let pointer = decoded(reference.strip_prefix('#').ok_or_else(outside)?);
@@ -96,12 +96,12 @@ impl Resolver {
 }
 
 impl Document {
-    /// The same document with what references name in their place, except inside of schemas, which may hold themselves:
-    /// [`Resolver::follow`] leads through those.
+    /// Replaces references with their targets, except inside schemas, which may be recursive:
+    /// use [`Resolver::follow`] for those.
     ///
     /// # Errors
     ///
-    /// When a reference leads nowhere, or to something that does not fit; or when all that they name would be too much.
+    /// When a reference cannot be resolved, its target is invalid, or the result would be too large.
     pub fn resolved(mut self) -> Result<Document, RefError> {
         let mut copies = Copies { resolver: Resolver::new(&self), left: COPIES };
         for method in &mut self.methods {
@@ -121,7 +121,7 @@ struct Copies {
 }
 
 impl Copies {
-    fn place_in(&mut self, method: &mut Method) -> Result<(), RefError> {
+    fn place_in(&mut self, method: &mut MethodEntry) -> Result<(), RefError> {
         self.place_all(&mut method.tags)?;
         self.place_all(&mut method.params)?;
         method.result.as_mut().map_or(Ok(()), |result| self.place(result))?;
@@ -171,7 +171,7 @@ pub(crate) fn weight(value: &Value) -> usize {
     }
 }
 
-/// A fragment without its percent signs; one that is no text stays as it is, and leads nowhere.
+/// A fragment, percent-decoded; one that is not text stays as it is, and matches nothing.
 pub(crate) fn decoded(fragment: &str) -> Cow<'_, str> {
     if !fragment.contains('%') {
         return Cow::Borrowed(fragment);

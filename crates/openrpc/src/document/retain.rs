@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Document, Method, Referable, Schema};
+use super::{Document, MethodEntry, Referable, Schema};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
 impl Document {
-    /// Keeps the methods that this holds for, and the schemas that they need. Methods that only a reference names go too: they are
+    /// Keeps the methods for which this returns true, and the schemas that they need. Methods that are only references are removed too: they are
     /// not known here.
-    pub fn retain_methods(&mut self, mut keeps: impl FnMut(&Method) -> bool) {
+    pub fn retain_methods(&mut self, mut keeps: impl FnMut(&MethodEntry) -> bool) {
         self.methods.retain(|method| method.here().is_some_and(&mut keeps));
         if let Some(components) = &mut self.components {
             let needed = needed(&self.methods, &components.schemas);
@@ -21,7 +21,7 @@ impl Document {
 }
 
 /// The names of the schemas that methods lead to, one through another.
-fn needed(methods: &[Referable<Method>], schemas: &BTreeMap<String, Schema>) -> BTreeSet<String> {
+fn needed(methods: &[Referable<MethodEntry>], schemas: &BTreeMap<String, Schema>) -> BTreeSet<String> {
     let mut needed = BTreeSet::new();
     let mut found = Vec::new();
     // Their parts are JSON, so this cannot fail.

@@ -1,4 +1,4 @@
-//! The versions of OpenRPC, and a document in another of them (OR-03).
+//! The versions of OpenRPC, and converting a document to another (OR-03).
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use super::extensions::{DATA_SCHEMA, NOTIFICATION, STREAM, SUBSCRIPTION};
 use super::plain::{self, Formats};
-use super::{Components, ContentDescriptor, Document, Method, Referable, Schema};
+use super::{Components, ContentDescriptor, Document, MethodEntry, Referable, Schema};
 
-/// The versions of OpenRPC that documents are written in.
+/// The versions of OpenRPC that can be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpecVersion {
-    /// 1.2.6, for tools that know nothing newer. It has no notifications, so they are said to answer null, and marked with
+    /// 1.2.6, for older tools. It has no notifications, so they are described as returning null, and marked with
     /// `x-notification`; and formats that JSON Schema does not define are left out, because the validators of such tools fail on them.
     V1_2,
     /// 1.3.2.
@@ -24,7 +24,7 @@ pub enum SpecVersion {
 }
 
 impl SpecVersion {
-    /// The version as it stands in a document.
+    /// The version as written in a document.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -35,16 +35,16 @@ impl SpecVersion {
     }
 }
 
-/// Shows the version as it stands in a document.
+/// Shows the version as written in a document.
 impl fmt::Display for SpecVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-/// A version that documents are not written in.
+/// A version that cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("documents are written in the versions 1.2, 1.3 and 1.4")]
+#[error("unsupported OpenRPC version; use 1.2, 1.3 or 1.4")]
 #[non_exhaustive]
 pub struct UnknownVersion;
 
@@ -63,7 +63,7 @@ impl FromStr for SpecVersion {
 }
 
 impl Document {
-    /// The same document in this version. Nothing is lost on the way to 1.3 and 1.4; for 1.2, see [`SpecVersion::V1_2`].
+    /// Converts the document to this version. Nothing is lost in 1.3 and 1.4; for 1.2, see [`SpecVersion::V1_2`].
     #[must_use]
     pub fn written_in(mut self, version: SpecVersion) -> Document {
         version.as_str().clone_into(&mut self.openrpc);
@@ -116,7 +116,7 @@ fn rewrite(schema: &mut Schema, formats: Formats) {
 }
 
 /// What can only be notified answers null, if it is called nevertheless.
-fn answer_null(method: &mut Method) {
+fn answer_null(method: &mut MethodEntry) {
     if method.result.is_none() {
         let null = Schema::new(json!({"type": "null"})).unwrap_or_default();
         method.result = Some(ContentDescriptor::new("result", null).into());
@@ -124,7 +124,7 @@ fn answer_null(method: &mut Method) {
     }
 }
 
-fn answer_nothing(method: &mut Method) {
+fn answer_nothing(method: &mut MethodEntry) {
     if method.others.get(NOTIFICATION) == Some(&Value::Bool(true)) {
         method.others.remove(NOTIFICATION);
         method.result = None;

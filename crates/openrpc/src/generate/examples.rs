@@ -1,4 +1,4 @@
-//! Calls and their answers (OR-18).
+//! Example calls with their results (OR-18).
 
 use serde_json::Value;
 use switchboard_core::{ExampleDescription, MethodDescription, ParamDescription};

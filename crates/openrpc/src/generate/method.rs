@@ -9,12 +9,12 @@ use switchboard_core::{
 
 use super::{examples, params};
 use crate::document::{
-    ADDITIONAL_PARAMS, ContentDescriptor, DATA_SCHEMA, DEPRECATED_REASON, ErrorEntry, IDEMPOTENT, Method,
-    ParamStructure, Referable, SAFE, STREAM, SUBSCRIPTION, Schema, Tag, UNKNOWN_PARAMS,
+    ADDITIONAL_PARAMS, ContentDescriptor, DATA_SCHEMA, DEPRECATED_REASON, ErrorEntry, IDEMPOTENT,
+    MethodEntry, ParamStructure, Referable, SAFE, STREAM, SUBSCRIPTION, Schema, Tag, UNKNOWN_PARAMS,
 };
 
 /// The methods that are described, and those that end their subscriptions; in the order of their names.
-pub(super) fn methods(described: Vec<MethodDescription>) -> Vec<Method> {
+pub(super) fn methods(described: Vec<MethodDescription>) -> Vec<MethodEntry> {
     let mut all = BTreeMap::new();
     for names in described.iter().filter_map(|method| method.subscription.as_ref()) {
         let ending = unsubscribe(names);
@@ -25,11 +25,11 @@ pub(super) fn methods(described: Vec<MethodDescription>) -> Vec<Method> {
     all.into_values().collect()
 }
 
-fn method(description: MethodDescription) -> Method {
+fn method(description: MethodDescription) -> MethodEntry {
     let params = params::params(description.params.as_deref());
     let examples = examples::examples(&description, &params);
     let others = extensions(&description);
-    Method {
+    MethodEntry {
         tags: tags(&description.name, &description.tags),
         param_structure: params.structure,
         params: params.descriptors.into_iter().map(Referable::from).collect(),
@@ -40,7 +40,7 @@ fn method(description: MethodDescription) -> Method {
         summary: some(description.summary),
         description: some(description.description),
         others,
-        ..Method::new(description.name)
+        ..MethodEntry::new(description.name)
     }
 }
 
@@ -120,22 +120,22 @@ fn identifier(names: &Subscription) -> Value {
 }
 
 /// The method that ends a subscription, which the router answers.
-fn unsubscribe(names: &Subscription) -> Method {
+fn unsubscribe(names: &Subscription) -> MethodEntry {
     let identifier = Schema::new(identifier(names)).unwrap_or_default();
     let subscription = ContentDescriptor {
         required: true,
-        description: Some("The identifier that subscribing was answered with.".to_owned()),
+        description: Some("The identifier returned when subscribing.".to_owned()),
         ..ContentDescriptor::new("subscription", identifier)
     };
     let ended = Schema::new(json!({"type": "boolean"})).unwrap_or_default();
     let name = names.unsubscribe.as_str();
-    Method {
+    MethodEntry {
         summary: Some("Ends a subscription.".to_owned()),
         tags: tags(name, &[]),
         param_structure: ParamStructure::ByPosition,
         params: vec![subscription.into()],
         result: Some(ContentDescriptor::new("result", ended).into()),
-        ..Method::new(name)
+        ..MethodEntry::new(name)
     }
 }
 

@@ -1,7 +1,7 @@
 //! From the methods of a router to a document (OR-40 to OR-49).
 //!
-//! The same methods give the same bytes: everything is in the order of names. What a document cannot say in its own words
-//! stands in members that begin with `x-`; see `document/extensions.rs`.
+//! The same methods give the same bytes: everything is ordered by name. What OpenRPC cannot express
+//! is in members that start with `x-`; see `document/extensions.rs`.
 
 mod examples;
 mod method;
@@ -9,9 +9,9 @@ mod params;
 
 use switchboard_core::{Describe, Description, Dialect};
 
-use crate::document::{Components, Document, Formats, Info, Schema, Server, SpecVersion};
+use crate::document::{Components, Document, Formats, Info, Schema, ServerEntry, SpecVersion};
 
-/// Makes a document of the methods of a router.
+/// Generates a document from the methods of a router.
 ///
 /// # Examples
 ///
@@ -28,25 +28,25 @@ use crate::document::{Components, Document, Formats, Info, Schema, Server, SpecV
 #[derive(Clone, Debug)]
 pub struct Generator {
     info: Info,
-    servers: Vec<Server>,
+    servers: Vec<ServerEntry>,
     version: SpecVersion,
 }
 
 impl Generator {
-    /// Makes documents of an API that is called this.
+    /// Generates documents of an API with this title.
     #[must_use]
     pub fn new(info: Info) -> Generator {
         Generator { info, servers: Vec::new(), version: SpecVersion::default() }
     }
 
-    /// Says that the API is served there too.
+    /// Adds a server of the API.
     #[must_use]
-    pub fn server(mut self, server: Server) -> Generator {
+    pub fn server(mut self, server: ServerEntry) -> Generator {
         self.servers.push(server);
         self
     }
 
-    /// Sets the version of OpenRPC to write: 1.3.2 if nothing is said.
+    /// Sets the version of OpenRPC to write: 1.3.2 by default.
     #[must_use]
     pub fn version(mut self, version: SpecVersion) -> Generator {
         self.version = version;

@@ -12,7 +12,7 @@ pub(super) struct Params {
 }
 
 /// Parameters that must be given stand first. Where they are declared in another order, or where one takes all positions that are
-/// left, the positions of the document would not be those of the method: then only names are told.
+/// left, the positions of the document would not be those of the method: then only names are described.
 pub(super) fn params(described: Option<&[ParamDescription]>) -> Params {
     let Some(described) = described else {
         return Params { descriptors: Vec::new(), structure: ParamStructure::Either };

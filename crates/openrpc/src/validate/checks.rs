@@ -1,4 +1,4 @@
-//! What is checked about the calls of one method, compiled.
+//! The compiled checks of one method's calls.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use switchboard_core::Json;
 
 use super::expected::{Schemas, push};
 use super::{Misfit, ValidationError};
-use crate::document::{ContentDescriptor, Document, Method, ParamStructure, Resolver, escaped};
+use crate::document::{ContentDescriptor, Document, MethodEntry, ParamStructure, Resolver, escaped};
 
 /// What the document goes by while its schemas are compiled.
 const DOCUMENT: &str = "urn:switchboard:document";
@@ -69,7 +69,7 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    fn checks(&self, at: usize, method: &Method) -> Result<Checks, ValidationError> {
+    fn checks(&self, at: usize, method: &MethodEntry) -> Result<Checks, ValidationError> {
         let place = format!("/methods/{at}");
         let param = |(at, param): (usize, &ContentDescriptor)| {
             Ok(Param {
@@ -202,7 +202,7 @@ impl Schema {
     }
 }
 
-/// The place of a member that nobody knows.
+/// The place of an unknown member.
 fn pointer(name: &str) -> String {
     let mut path = String::new();
     push(&mut path, &escaped(name));

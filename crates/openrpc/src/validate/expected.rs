@@ -82,19 +82,17 @@ impl<'a> Schemas<'a> {
             Kind::AdditionalItems { limit } => format!("an array of at most {limit} items"),
             Kind::Pattern { pattern } => format!("a string that matches {}", cut(pattern)),
             Kind::Format { format } => format!("a string in the format {}", cut(format)),
-            Kind::UniqueItems => "an array without equal items".to_owned(),
-            Kind::Contains => "an array with at least one item as it is described".to_owned(),
+            Kind::UniqueItems => "an array of unique items".to_owned(),
+            Kind::Contains => "an array with at least one item that matches the schema".to_owned(),
             Kind::AdditionalProperties { .. } => members(schema),
             Kind::PropertyNames { error } => {
-                format!("names of members that are each {}", self.expected(error))
+                format!("member names that are each {}", self.expected(error))
             }
-            Kind::AnyOf { .. } | Kind::OneOfNotValid { .. } => {
-                "one of the forms that are described".to_owned()
-            }
-            Kind::OneOfMultipleValid { .. } => "only one of the forms that are described".to_owned(),
-            Kind::Not { .. } => "a value that is not ruled out".to_owned(),
+            Kind::AnyOf { .. } | Kind::OneOfNotValid { .. } => "one of the described forms".to_owned(),
+            Kind::OneOfMultipleValid { .. } => "exactly one of the described forms".to_owned(),
+            Kind::Not { .. } => "a value that the schema does not exclude".to_owned(),
             Kind::FalseSchema => "nothing".to_owned(),
-            other => format!("what the schema says with `{}`", other.keyword()),
+            other => format!("a value that satisfies `{}` of the schema", other.keyword()),
         }
     }
 
@@ -106,7 +104,7 @@ impl<'a> Schemas<'a> {
         match error.kind() {
             Kind::Enum { options } => options.as_array().map(Vec::as_slice),
             Kind::Constant { expected_value } => Some(slice::from_ref(expected_value)),
-            // Whoever gives another type wants to know the values all the same.
+            // A caller that sent another type needs to see the values, too.
             Kind::Type { .. } => {
                 let schema = self.of(error)?;
                 let options = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice);
@@ -157,7 +155,7 @@ fn members(schema: &Map<String, Value>) -> String {
             format!("only the members {}", cut(&names.join(", ")))
         }
         (_, None) => "no members".to_owned(),
-        _ => "no members but those that are described".to_owned(),
+        _ => "no members other than those described".to_owned(),
     }
 }
 

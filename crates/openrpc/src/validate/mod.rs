@@ -1,7 +1,7 @@
-//! A layer that checks calls by the schemas of a document.
+//! A layer that validates calls against the schemas of a document.
 //!
-//! Schemas are compiled once, when the layer is made. What does not fit is told by its place and by what was expected there, never by what
-//! was received. Patterns are matched in a time that grows with the text and not faster; sizes are bounded by the limits of messages.
+//! Schemas are compiled once, when the layer is created. Errors give the place and what was expected there, never what
+//! was received. Patterns are matched in linear time; sizes are bounded by the limits of messages.
 
 mod checks;
 mod expected;
@@ -21,24 +21,24 @@ use switchboard_core::{Call, Code, ErrorObject, Items, Json, Layer, Outcome, Rep
 use crate::document::{Document, RefError};
 use checks::Checks;
 
-/// Why a document cannot be checked by.
+/// Why a document cannot be used for validation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ValidationError {
-    /// A reference leads nowhere.
+    /// A reference cannot be resolved.
     #[error(transparent)]
     Reference(#[from] RefError),
-    /// A schema is none, or refers to what is not in the document.
-    #[error("the schema at {place} cannot be used: {reason}")]
+    /// A schema is invalid, or refers to something outside the document.
+    #[error("invalid schema at {place}: {reason}")]
     Schema {
-        /// Where it stands in the document, as a JSON pointer.
+        /// Its place in the document, as a JSON pointer.
         place: String,
         /// What is wrong with it.
         reason: String,
     },
 }
 
-/// What does not fit, and where.
+/// A value that does not match its schema.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Misfit {
@@ -56,10 +56,10 @@ impl fmt::Display for Misfit {
 
 type OnResult = Arc<dyn Fn(&str, &Misfit) + Send + Sync>;
 
-/// Checks the params of calls by the schemas of a document, and their results too where that is asked for.
+/// Validates the params of calls against the schemas of a document, and optionally their results.
 ///
-/// Params that do not fit are answered with -32602 before the method is called; `data` holds the `path` to the fault and what was
-/// `expected` there. Methods that the document does not have are passed on as they are.
+/// Invalid params are answered with -32602 before the method is called; `data` holds the `path` to the invalid value and what was
+/// `expected` there. Methods that are not in the document are passed on unchecked.
 ///
 /// # Examples
 ///
@@ -77,7 +77,7 @@ type OnResult = Arc<dyn Fn(&str, &Misfit) + Send + Sync>;
 /// let peer = Peer::local(Validation::new(&document)?.layer(Arc::new(service)));
 /// let Err(CallError::Rejected(error)) = peer.call::<()>("age", [-1]).await else { panic!() };
 /// assert_eq!(error.code.0, -32602);
-/// assert_eq!(error.data.clone().unwrap().as_str(), r#"{"path":"/0","expected":"a whole number from 0 on"}"#);
+/// assert_eq!(error.data.clone().unwrap().as_str(), r#"{"path":"/0","expected":"a whole number of at least 0"}"#);
 /// # Ok(())
 /// # }
 /// ```
@@ -88,18 +88,18 @@ pub struct Validation {
 }
 
 impl Validation {
-    /// Checks params by this document.
+    /// Validates params against this document.
     ///
     /// # Errors
     ///
-    /// When a reference leads nowhere, or a schema is none. Nothing is fetched.
+    /// When a reference cannot be resolved, or a schema is invalid. Nothing is fetched.
     pub fn new(document: &Document) -> Result<Validation, ValidationError> {
         let methods = checks::compile(&document.clone().resolved()?)?;
         Ok(Validation { methods: Arc::new(methods), on_result: None })
     }
 
-    /// Checks results too, and each item of a stream. Those that do not fit are told to this function, with the name of the method, and
-    /// answered with -32603. It is meant for tests and trials: callers cannot mend a result.
+    /// Validates results too, and each item of a stream. Invalid ones are passed to this function, with the name of the method, and
+    /// answered with -32603. It is meant for tests and trials: callers cannot fix a result.
     #[must_use]
     pub fn with_results<F>(mut self, on_misfit: F) -> Validation
     where
@@ -176,7 +176,7 @@ impl Judge {
     fn told(&self, json: Json, check: fn(&Checks, &Json) -> Result<(), Misfit>) -> Result<Json, ErrorObject> {
         let Err(misfit) = check(&self.checks, &json) else { return Ok(json) };
         (self.on_result)(&self.method, &misfit);
-        let cause = format!("the result of {:?} does not fit its schema: {misfit}", self.method);
+        let cause = format!("the result of {:?} does not match its schema: {misfit}", self.method);
         Err(ErrorObject::internal(&cause))
     }
 }

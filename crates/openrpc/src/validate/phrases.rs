@@ -1,18 +1,17 @@
-//! What schemas ask of numbers, and of what has a length, in plain words.
+//! The constraints of schemas on numbers and lengths, in plain words.
 
 use serde_json::{Map, Value};
 
 /// The numbers that a schema asks for: `a whole number from 0 to 255`.
 pub(super) fn number(schema: &Map<String, Value>) -> String {
     let limit = |keyword: &str| schema.get(keyword).filter(|value| value.is_number()).map(amount);
-    let least = limit("minimum").map(|limit| ("from", limit));
+    let least = limit("minimum").map(|limit| ("of at least", limit));
     let least = least.or_else(|| Some(("above", limit("exclusiveMinimum")?)));
     let most = limit("maximum").map(|limit| ("up to", limit));
     let most = most.or_else(|| Some(("below", limit("exclusiveMaximum")?)));
     let bounds = match (least, most) {
-        (Some(("from", least)), Some(("up to", most))) => format!(" from {least} to {most}"),
+        (Some(("of at least", least)), Some(("up to", most))) => format!(" from {least} to {most}"),
         (Some((begin, least)), Some((end, most))) => format!(" {begin} {least} and {end} {most}"),
-        (Some(("from", least)), None) => format!(" from {least} on"),
         (Some((word, limit)), None) | (None, Some((word, limit))) => format!(" {word} {limit}"),
         (None, None) => String::new(),
     };
@@ -74,7 +73,7 @@ mod tests {
     fn bounds_are_said_together() {
         for (schema, expected) in [
             (json!({"type": "integer"}), "a whole number"),
-            (json!({"type": "number", "minimum": 0.0}), "a number from 0 on"),
+            (json!({"type": "number", "minimum": 0.0}), "a number of at least 0"),
             (
                 json!({"type": ["integer", "null"], "minimum": 0, "maximum": 255}),
                 "a whole number from 0 to 255",
@@ -83,11 +82,11 @@ mod tests {
             (json!({"exclusiveMinimum": 0}), "a number above 0"),
             (json!({"exclusiveMinimum": 0, "maximum": 1}), "a number above 0 and up to 1"),
             (json!({"exclusiveMinimum": 0, "exclusiveMaximum": 1}), "a number above 0 and below 1"),
-            (json!({"minimum": 0, "exclusiveMaximum": 1}), "a number from 0 and below 1"),
+            (json!({"minimum": 0, "exclusiveMaximum": 1}), "a number of at least 0 and below 1"),
             (json!({"exclusiveMaximum": 1}), "a number below 1"),
             (
                 json!({"type": "integer", "multipleOf": 5, "minimum": 5}),
-                "a whole number from 5 on, a multiple of 5",
+                "a whole number of at least 5, a multiple of 5",
             ),
             (json!({"minimum": "no number"}), "a number"),
         ] {

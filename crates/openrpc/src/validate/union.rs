@@ -1,4 +1,4 @@
-//! Values that fit none of several schemas: which of them was meant, or what there could be.
+//! Values that match none of several schemas: which one was meant, or what is possible.
 
 use jsonschema::ValidationError as Error;
 use jsonschema::error::ValidationErrorKind as Kind;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::expected::{Schemas, values};
 
-/// How many forms are told.
+/// How many forms to list.
 const FORMS: usize = 16;
 
 /// A value that fits none of several schemas, and why it does not fit each of them.

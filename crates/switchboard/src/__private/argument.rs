@@ -7,7 +7,7 @@ use switchboard_core::{Arguments, Context, ErrorObject, FromContext, ParamDescri
 
 use super::{Described, Named, Readable, Writable};
 
-/// The type of an argument. Inherent functions go before those of [`PlainArgument`], so that an `Option` is one whatever it is
+/// The type of an argument. Inherent functions take precedence over those of [`PlainArgument`], so that an `Option` is recognised whatever it is
 /// called where it is used.
 pub struct Argument<T>(PhantomData<T>);
 
@@ -112,7 +112,7 @@ pub fn rest<T: Readable, const N: usize>(arguments: &Arguments<'_, N>) -> Result
 }
 
 #[diagnostic::on_unimplemented(
-    message = "a method borrows the context of its call",
+    message = "a method must borrow the context of its call",
     label = "write `&Context` instead of `Context`"
 )]
 pub trait OwnsContext {}

@@ -1,4 +1,4 @@
-//! What is asked of the types in signatures, and what is said where it is missing.
+//! Requirements on the types in signatures, and the messages when they are not met.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,7 +27,7 @@ impl<T: Serialize + 'static> Writable for T {}
 
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no JSON Schema",
-    label = "callers cannot be told what this type looks like",
+    label = "this type cannot be described to callers",
     note = "put `#[derive(schemars::JsonSchema)]` on `{Self}` if it is yours; otherwise describe it by another type, with \
             `#[arg(schema = …)]` on the argument or `#[method(result_schema = …)]` on the method: `switchboard::Json` \
             stands for any value"
@@ -40,7 +40,7 @@ impl<T: JsonSchema> Described for T {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used from several threads at once",
     label = "the methods of this type may be called from any thread",
-    note = "keep what changes in a `Mutex` or an atomic instead of a `Cell` or `RefCell`, share with `Arc` instead of \
+    note = "keep mutable state in a `Mutex` or an atomic instead of a `Cell` or `RefCell`, share with `Arc` instead of \
             `Rc`, and borrow nothing"
 )]
 pub trait Shareable: Send + Sync + 'static {}
@@ -50,7 +50,7 @@ impl<T: Send + Sync + 'static> Shareable for T {}
 
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a method",
-    label = "this error type does not say what goes over the wire",
+    label = "this type has no mapping to a JSON-RPC error",
     note = "put `#[derive(switchboard::RpcError)]` on `{Self}`, implement `switchboard::IntoError` for it, or return \
             `switchboard::ErrorObject` as the error"
 )]

@@ -1,7 +1,7 @@
-//! What the expansion of `#[service]` needs beyond the public API. Not for anybody else, and it changes without notice.
+//! What the expansion of `#[service]` needs beyond the public API. It is internal, and changes without notice.
 //!
-//! Every function here only passes on to the public API. They exist for their bounds: a type that does not fit is then
-//! reported in plain words, at the place where the user wrote it. And they tell types apart by what they are instead of by
+//! Every function here only forwards to the public API. They exist for their bounds: a type that does not fit is then
+//! reported in plain words, where the user wrote it. And they distinguish types by what they are instead of by
 //! their names, which a program may use for other things.
 
 mod argument;

@@ -9,7 +9,7 @@ use switchboard_core::{DeclaredError, Peer, Reply, Request, Schemas, StreamReque
 
 use super::{Described, Failure, Readable, Writable};
 
-/// What a method or the items of its stream are. Inherent functions go before those of [`PlainReturned`], so that a `Result` is one
+/// The return type of a method or the items of its stream. Inherent functions take precedence over those of [`PlainReturned`], so that a `Result` is recognised
 /// whatever it is called where it is used.
 pub struct Returned<T>(PhantomData<T>);
 
@@ -68,7 +68,7 @@ impl<T, E> Returned<Result<T, E>> {
 }
 
 #[diagnostic::on_unimplemented(
-    message = "an alias hides from the client that this is a `Result`",
+    message = "the generated client cannot see through this alias of `Result`",
     label = "write `Result<T, E>` instead of the alias"
 )]
 pub trait Seen {}
@@ -157,7 +157,7 @@ pub fn errors<E: Failure>() -> Vec<DeclaredError> {
 /// The two types of a `Result`, for aliases that do not show them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not `std::result::Result`",
-    label = "a client takes a type called `Result` for that of the standard library",
+    label = "the generated client assumes that a type named `Result` is the standard library's",
     note = "import your type under another name, as in `use … as SearchResult`"
 )]
 pub trait Fallible {

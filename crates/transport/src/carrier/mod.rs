@@ -1,5 +1,5 @@
-//! Transports by the schemes of their URLs: how [`connect`](crate::connect) and [`Server::listen`](crate::server::Server::listen) find the one that a URL
-//! names.
+//! Transports by URL scheme: how [`connect`](crate::connect) and [`Server::listen`](crate::server::Server::listen) find the transport of a
+//! URL.
 //!
 //! ```text
 //! http://host:port/path   https://…      HTTP; a bare host:port means this
@@ -7,12 +7,12 @@
 //! tcp://host:port         tls://…        messages over a socket
 //! unix:PATH                              messages over a Unix socket
 //! stdio                                  messages over standard input and output (servers)
-//! exec:COMMAND                           messages with a program that is started (clients)
+//! exec:COMMAND                           messages with a child process (clients)
 //! ```
 //!
 //! The last four take `?framing=` with `lines`, `json`, `lsp` or `length`; `unix`, `stdio` and `exec` exist on Unix only.
 //!
-//! A transport is a folder that implements [`Carrier`] and a line in [`Carriers::of_this_build`]. One of another crate is given
+//! A transport is a folder that implements [`Carrier`] and a line in [`Carriers::of_this_build`]. Pass a transport from another crate
 //! to [`Server::with_carrier`](crate::server::Server::with_carrier) and [`Dial::with_carriers`](crate::Dial::with_carriers).
 
 mod setup;
@@ -26,7 +26,7 @@ use switchboard_core::Peer;
 
 pub use self::setup::{ConnectSetup, ListenSetup};
 pub use self::suggest::Suggestion;
-pub use self::url::{Place, Url, UrlError};
+pub use self::url::{HostPort, Url, UrlError};
 use crate::dial::DialError;
 use crate::raw::Raw;
 use crate::server::{BoxFuture, ListenError, Listener};
@@ -40,13 +40,13 @@ pub trait Carrier: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// When it lacks something, or has what this transport does not take.
+    /// When something is missing, or not supported by this transport.
     fn check(&self, url: &Url) -> Result<(), UrlError> {
         let _ = url;
         Ok(())
     }
 
-    /// Listens at this URL. Unless told otherwise, a transport is for clients only.
+    /// Listens on this URL. By default, a transport is for clients only.
     fn listen(
         &self,
         url: Url,
@@ -56,7 +56,7 @@ pub trait Carrier: Send + Sync + 'static {
         Box::pin(async move { Err(ListenError::Unsupported(url.scheme().to_owned())) })
     }
 
-    /// Connects to this URL. Unless told otherwise, a transport is for servers only.
+    /// Connects to this URL. By default, a transport is for servers only.
     fn connect(&self, url: Url, setup: ConnectSetup) -> BoxFuture<'static, Result<Peer, DialError>> {
         let _ = setup;
         Box::pin(async move { Err(DialError::Unsupported(url.scheme().to_owned())) })
@@ -69,7 +69,7 @@ pub trait Carrier: Send + Sync + 'static {
     }
 }
 
-/// The transports that URLs can name. Cheap to clone.
+/// The transports available to URLs. Cheap to clone.
 #[derive(Clone)]
 pub struct Carriers(Arc<[Arc<dyn Carrier>]>);
 
@@ -105,7 +105,7 @@ impl Carriers {
     ///
     /// # Errors
     ///
-    /// When there is none, or the URL is not one that it takes.
+    /// When there is none, or it does not accept the URL.
     pub fn find(&self, url: &Url) -> Result<Arc<dyn Carrier>, UrlError> {
         let has_scheme = |carrier: &&Arc<dyn Carrier>| carrier.schemes().contains(&url.scheme());
         match self.0.iter().find(has_scheme) {

@@ -25,18 +25,18 @@ pub struct ListenSetup {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ConnectSetup {
-    /// Answers what the server calls, where the transport lets it. Unless set, there are no methods.
+    /// The service for calls from the server, if the transport allows them. By default, it has no methods.
     pub service: Arc<dyn Service>,
     /// Limits, dialect and tap.
     pub settings: Arc<Settings>,
     /// How long connecting may take: 10 s.
     pub connect_time: Duration,
-    /// The version of JSON-RPC, over HTTP.
+    /// The version of JSON-RPC, for HTTP.
     pub version: Version,
-    /// The headers of every request or handshake, where the transport has any.
+    /// The headers of every request or handshake, if the transport has headers.
     #[cfg(feature = "http")]
     pub headers: http::HeaderMap,
-    /// How TLS is used, for URLs whose scheme uses TLS; by default, certificates that this machine trusts are.
+    /// The TLS configuration, for URLs whose scheme uses TLS; by default, this machine's trusted certificates are used.
     #[cfg(feature = "tls")]
     pub tls: Option<ClientTls>,
 }
@@ -59,10 +59,10 @@ impl Default for ConnectSetup {
 
 #[cfg(feature = "stream")]
 impl ConnectSetup {
-    /// The options of a connection over a stream of bytes with this framing.
+    /// The options of a connection over a byte stream with this framing.
     #[must_use]
-    pub fn stream_options(&self, framing: crate::framing::Framing) -> crate::stream::Options {
-        crate::stream::Options::new(framing)
+    pub fn stream_options(&self, framing: crate::framing::Framing) -> crate::stream::StreamOptions {
+        crate::stream::StreamOptions::new(framing)
             .with_settings(Arc::clone(&self.settings))
             .with_connect_time(self.connect_time)
     }

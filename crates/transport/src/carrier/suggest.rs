@@ -1,8 +1,8 @@
-//! Words that resemble the one that was written.
+//! Suggestions for misspelled words.
 
 use std::fmt;
 
-/// A word that resembles the one that was written, if there is one.
+/// A similar word, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Suggestion(Option<&'static str>);
 

@@ -1,4 +1,4 @@
-//! The URLs of transports. Which schemes there are, and what their URLs must have, is up to the transports.
+//! The URLs of transports. The transports define the schemes, and what their URLs must contain.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,12 +6,12 @@ use std::str::FromStr;
 
 use super::suggest::Suggestion;
 
-/// A URL: a scheme, and behind it a host with a path, or any text.
+/// A URL: a scheme, followed by a host with a path, or by any text.
 ///
 /// ```text
 /// ws://host:port/path?query     host, port, path and query
 /// unix:/run/rpc.sock            text; `unix:///run/rpc.sock` is the same
-/// stdio                         nothing behind the scheme
+/// stdio                         nothing after the scheme
 /// host:port/path                short for http://host:port/path
 /// ```
 ///
@@ -25,35 +25,35 @@ pub struct Url {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Rest {
     /// `//host:port`, and then nothing, a path or a query.
-    Place(Place, String),
+    Place(HostPort, String),
     Text(String),
 }
 
 /// A host and a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Place {
-    /// A name or an address; without the brackets of IPv6.
+pub struct HostPort {
+    /// A name or an address, without the brackets of IPv6.
     pub host: String,
     /// The port, if there is one.
     pub port: Option<u16>,
 }
 
-/// What is wrong with a URL, and what would be right.
+/// What is wrong with a URL, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlError {
     /// No transport has this scheme.
-    #[error("the scheme {scheme:?} is not known{suggestion}; this build knows {known}")]
+    #[error("unknown scheme {scheme:?}{suggestion}; this build supports {known}")]
     Scheme {
         /// The scheme as it was written.
         scheme: String,
-        /// A scheme that looks alike.
+        /// A similar scheme.
         suggestion: Suggestion,
-        /// All that there are.
+        /// All supported schemes.
         known: String,
     },
-    /// No scheme and no host with a port.
+    /// Neither a scheme nor a host with a port.
     #[error(
         "{0:?} is not a URL; write it as \"http://127.0.0.1:8000\", \"tcp://127.0.0.1:8000\", \
          \"unix:/run/rpc.sock\" or \"exec:program argument\""
@@ -63,28 +63,28 @@ pub enum UrlError {
     #[error("{0:?} has no host; write it as \"http://127.0.0.1:8000\"")]
     Host(String),
     /// A host, for a transport that has none.
-    #[error("{0:?} names a host, and {1:?} URLs have none; write it as \"{1}:{2}\"")]
+    #[error("{0:?} has a host, but {1:?} URLs have none; write it as \"{1}:{2}\"")]
     UnexpectedHost(String, String, &'static str),
-    /// No port where there must be one, or one that cannot be.
+    /// A port is required and missing, or invalid.
     #[error("{0:?} has no port, or one above 65535; write it as \"{scheme}://127.0.0.1:8000\"", scheme = scheme_of(.0))]
     Port(String),
-    /// A user's name or password. It is not shown, lest it ends up in a log.
-    #[error("the URL holds credentials; leave them out, and send an `Authorization` header")]
+    /// A user name or password. It is not shown, so that it does not end up in a log.
+    #[error("the URL contains credentials; remove them and send an `Authorization` header instead")]
     Credentials,
-    /// A path where there can be none.
-    #[error("{0:?} has a path, and this transport has none; leave it out")]
+    /// A path, for a transport that has none.
+    #[error("{0:?} has a path, but this transport does not use one; remove it")]
     Path(String),
-    /// Nothing behind the colon.
-    #[error("{0:?} names no {1}; write it behind the colon")]
+    /// Nothing after the colon.
+    #[error("{0:?} has no {1}")]
     Empty(String, &'static str),
-    /// Not a framing.
-    #[error("the framing {0:?} is not known{1}; those known are \"lines\", \"json\", \"lsp\" and \"length\"")]
+    /// An unknown framing.
+    #[error("unknown framing {0:?}{1}; use \"lines\", \"json\", \"lsp\" or \"length\"")]
     Framing(String, Suggestion),
-    /// A framing where the transport separates messages itself.
-    #[error("{0:?} takes no framing: {1} separates messages itself")]
+    /// A framing, for a transport that separates messages itself.
+    #[error("{0:?} takes no framing option: {1} separates messages itself")]
     NoFraming(String, &'static str),
-    /// An option that this transport does not have.
-    #[error("{0:?} is not an option of this URL; the only one is \"framing\", as in \"?framing=lsp\"")]
+    /// An option that this transport does not support.
+    #[error("{0:?} is not an option of this URL; the only option is \"framing\", as in \"?framing=lsp\"")]
     Query(String),
 }
 
@@ -112,16 +112,16 @@ impl Url {
         &self.scheme
     }
 
-    /// The host and the port, where the URL has them.
+    /// The host and the port, if the URL has them.
     #[must_use]
-    pub fn place(&self) -> Option<&Place> {
+    pub fn place(&self) -> Option<&HostPort> {
         match &self.rest {
             Rest::Place(place, _) => Some(place),
             Rest::Text(_) => None,
         }
     }
 
-    /// What stands behind the scheme of a URL without a host, options included.
+    /// The text after the scheme of a URL without a host, including options.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match &self.rest {
@@ -130,7 +130,7 @@ impl Url {
         }
     }
 
-    /// The path behind the host, without the query; empty if there is none.
+    /// The path after the host, without the query; empty if there is none.
     #[must_use]
     pub fn path(&self) -> &str {
         match &self.rest {
@@ -139,7 +139,7 @@ impl Url {
         }
     }
 
-    /// The path with the query, as an HTTP request has it: at least `/`.
+    /// The path with the query, as in an HTTP request: at least `/`.
     #[must_use]
     pub fn path_and_query(&self) -> Cow<'_, str> {
         match &self.rest {
@@ -149,8 +149,8 @@ impl Url {
         }
     }
 
-    /// The options behind the last `?`, separated by `&`. In a URL without a host that text may be none, but a part of what is
-    /// named.
+    /// The options after the last `?`, separated by `&`. In a URL without a host that text may also be a part of
+    /// the name.
     pub fn options(&self) -> impl Iterator<Item = &str> {
         let (Rest::Place(_, text) | Rest::Text(text)) = &self.rest;
         let options = text.rsplit_once('?').map(|(_, options)| options);
@@ -163,7 +163,7 @@ impl Url {
         self.options().find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
     }
 
-    /// The text behind the scheme of a URL without a host, without this option if it is given.
+    /// The text after the scheme of a URL without a host, without this option.
     #[must_use]
     pub fn text_without(&self, option: &str) -> Option<String> {
         let text = self.text()?;
@@ -225,7 +225,7 @@ fn with_place(text: &str, url: &str) -> Result<Rest, UrlError> {
     Ok(Rest::Place(place, path.to_owned()))
 }
 
-fn place(authority: &str, url: &str) -> Result<Place, UrlError> {
+fn place(authority: &str, url: &str) -> Result<HostPort, UrlError> {
     if authority.contains('@') {
         return Err(UrlError::Credentials);
     }
@@ -245,7 +245,7 @@ fn place(authority: &str, url: &str) -> Result<Place, UrlError> {
     if host.is_empty() || !host.bytes().all(is_host) {
         return Err(UrlError::Host(url.to_owned()));
     }
-    Ok(Place { host: host.to_owned(), port })
+    Ok(HostPort { host: host.to_owned(), port })
 }
 
 impl fmt::Display for Url {
@@ -261,7 +261,7 @@ impl fmt::Display for Url {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for HostPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (open, close) = if self.host.contains(':') { ("[", "]") } else { ("", "") };
         write!(f, "{open}{}{close}", self.host)?;

@@ -1,4 +1,4 @@
-//! A child as mere bytes: what it writes can be read, what it reads can be written.
+//! A child process as raw bytes: its output to read, its input to write.
 
 use std::io::{self, ErrorKind};
 use std::pin::Pin;

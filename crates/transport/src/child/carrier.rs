@@ -1,4 +1,4 @@
-//! `exec` URLs: messages with a program that is started.
+//! `exec` URLs: messages with a child process.
 
 use switchboard_core::{CallError, Peer};
 
@@ -25,7 +25,7 @@ impl Carrier for ChildCarrier {
     fn connect(&self, url: Url, setup: ConnectSetup) -> BoxFuture<'static, Result<Peer, DialError>> {
         Box::pin(async move {
             let command = command(&url)?;
-            // Programs that talk over standard input and output mostly write one message a line.
+            // Programs that talk over standard input and output mostly write one message per line.
             let options = setup.stream_options(Framing::of(&url)?.unwrap_or(Framing::Lines));
             Ok(super::connect(&command, setup.service, &options).await?)
         })
@@ -69,8 +69,8 @@ mod tests {
             let error = ChildCarrier.check(&url.parse().unwrap()).expect_err(url).to_string();
             assert!(error.contains(expected), "{url}: {error}");
         };
-        check("exec:", "names no command");
-        check("exec:  ?framing=lsp", "names no command");
+        check("exec:", "has no command");
+        check("exec:  ?framing=lsp", "has no command");
         check("exec://server", "write it as \"exec:COMMAND\"");
         assert!(ChildCarrier.check(&"exec:get http://a/?x=1".parse().unwrap()).is_ok());
     }

@@ -1,4 +1,4 @@
-//! What to start.
+//! The command to start.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::process;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A program with its arguments; no shell has a say in them (SEC-X-02).
+/// A program with its arguments, started without a shell (SEC-X-02).
 ///
 /// # Examples
 ///
@@ -31,15 +31,15 @@ pub struct Command {
 const ENVIRONMENT: [&str; 10] =
     ["HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
 
-/// The text is no command.
+/// The text is not a command.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadCommand {
-    /// There is nothing in it.
-    #[error("there is no command: write the program and its arguments")]
+    /// It is empty.
+    #[error("the command is empty: write the program and its arguments")]
     Empty,
-    /// A quote has no end.
-    #[error("a {0} in the command has no end: close it, or put a backslash before it")]
+    /// A quote is not closed.
+    #[error("unclosed {0} in the command: close it, or escape it with a backslash")]
     OpenQuote(char),
 }
 
@@ -56,35 +56,35 @@ impl Command {
         }
     }
 
-    /// The same command with these arguments after the others.
+    /// Appends these arguments.
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> Command {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// The same command with this variable in its environment.
+    /// Sets this environment variable.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Command {
         self.env.push((name.into(), value.into()));
         self
     }
 
-    /// The same command with our whole environment. Otherwise it sees a few variables such as `PATH` and `HOME`.
+    /// Passes on the whole environment. Otherwise the program sees a few variables such as `PATH` and `HOME`.
     #[must_use]
     pub fn inherit_env(mut self) -> Command {
         self.inherits_env = true;
         self
     }
 
-    /// The same command in this folder.
+    /// Sets the working directory.
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Command {
         self.folder = Some(folder.into());
         self
     }
 
-    /// The same command with this time between closing its input, asking it to end and killing it: 2 s by default.
+    /// Sets the time between closing its input, asking it to exit and killing it: 2 s by default.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Command {
         self.grace = grace;

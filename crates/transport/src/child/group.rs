@@ -1,4 +1,4 @@
-//! The process group of a child: started, watched, ended.
+//! The process group of a child: started, watched, stopped.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -35,7 +35,7 @@ pub(super) struct Pipes {
     pub(super) stderr: OwnedFd,
 }
 
-/// Kills its own group when its input ends without a line, and nobody ever sends it one.
+/// Kills its own group when its input ends without a line, and a line is never sent.
 const GUARD: &str = "trap '' TERM INT HUP; read -r line || kill -s KILL 0";
 
 impl Group {
@@ -57,7 +57,7 @@ impl Group {
         };
         let leader = guard.as_ref().unwrap_or(&child);
         let pid = Pid::from_child(leader);
-        let missing = || io::Error::other("a standard stream of the child is missing");
+        let missing = || io::Error::other("the child process has no standard stream");
         let pipes = Pipes {
             stdin: child.stdin.take().ok_or_else(missing)?.into(),
             stdout: child.stdout.take().ok_or_else(missing)?.into(),
@@ -110,7 +110,7 @@ impl Group {
     }
 
     fn signal(&self, signal: Signal) {
-        // There may be nobody left.
+        // The group may be empty.
         let _ = kill_process_group(self.pid, signal);
     }
 
@@ -144,7 +144,7 @@ fn start_guard() -> Option<Child> {
     command.args(["-c", GUARD]).env_clear().process_group(0);
     let started = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     if let Err(error) = &started {
-        tracing::warn!(%error, "/bin/sh did not start: a child may outlive this process if it is killed");
+        tracing::warn!(%error, "cannot start /bin/sh: if this process is killed, child processes may keep running");
     }
     started.ok()
 }

@@ -1,7 +1,7 @@
-//! Who is left in a process group.
+//! The remaining members of a process group.
 //!
-//! A signal tells only whether anybody is in it, and the guard always is. So its members are looked up where the system lists
-//! its processes as files; elsewhere nobody can tell.
+//! A signal only tells whether the group has any members, and the guard always is one. So they are looked up where the system lists
+//! its processes as files; elsewhere they are unknown.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use rustix::process::Pid;
 /// The pauses between two looks, at most. They grow up to this.
 const LONGEST: Duration = Duration::from_millis(50);
 
-/// Waits until nobody is in the group but the guard; without end where that cannot be told.
+/// Waits until only the guard is left in the group; forever if that is unknown.
 pub(super) async fn gone(group: Pid, guard: Option<u32>) {
     let mut pause = Duration::from_millis(1);
     loop {
@@ -25,7 +25,7 @@ pub(super) async fn gone(group: Pid, guard: Option<u32>) {
     }
 }
 
-/// Whether nobody is in the group but the guard; nothing if that cannot be told.
+/// Whether only the guard is left in the group; nothing if that is unknown.
 #[cfg(target_os = "linux")]
 fn is_empty(group: Pid, guard: Option<u32>) -> Option<bool> {
     for entry in std::fs::read_dir("/proc").ok()? {
@@ -34,7 +34,7 @@ fn is_empty(group: Pid, guard: Option<u32>) -> Option<bool> {
         if Some(pid) == guard {
             continue;
         }
-        // Whoever is not there any more has ended meanwhile.
+        // A process that is no longer there has ended meanwhile.
         let Ok(stat) = std::fs::read(format!("/proc/{pid}/stat")) else { continue };
         if is_in(&String::from_utf8_lossy(&stat), group) {
             return Some(false);

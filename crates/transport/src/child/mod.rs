@@ -1,10 +1,10 @@
 //! A child process as a server: its standard input and output carry the messages. Unix only.
 //!
-//! The child and whatever it starts are one process group, which ends with the connection: its input is closed, then it
-//! is asked to end, then it is killed. A small process beside it, the guard, does the last even if this process is
+//! The child and its descendants are one process group, which ends with the connection: its input is closed, then it
+//! is asked to exit, then it is killed. A small process beside it, the guard, does the last even if this process is
 //! killed: it waits for the end of a pipe that only we hold open.
 //!
-//! A child that [`connect`] started and that ends is gone. One that [`reconnect()`] started is started again.
+//! A child started by [`connect`] stays gone when it exits. One started by [`reconnect()`] is restarted.
 
 mod bare;
 mod carrier;
@@ -31,21 +31,21 @@ use self::sink::Sink;
 use self::source::Source;
 use self::stderr::LastWords;
 use crate::running::log_end;
-use crate::stream::{self, Options};
+use crate::stream::{self, StreamOptions};
 
 /// Why a child did not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// There is no such program.
-    #[error("`{0}` was not found: give its full path, or install it where PATH leads")]
+    /// The program does not exist.
+    #[error("`{0}` was not found: give its full path, or install it in a directory on PATH")]
     NotFound(String),
-    /// The system did not start it.
-    #[error("`{program}` did not start: {error}")]
+    /// The system could not start it.
+    #[error("cannot start `{program}`: {error}")]
     Failed {
         /// The program.
         program: String,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
 }
@@ -71,10 +71,10 @@ impl From<StartError> for CallError {
     }
 }
 
-/// Starts a program, and restarts it when it ends.
+/// Starts a program, and restarts it when it exits.
 ///
-/// See [`reconnect`](mod@reconnect) for what becomes of calls and streams meanwhile, and how attempts follow each other. A
-/// program that ends sooner than [`steady`](reconnect::Backoff::steady) counts as a failed attempt. The number of failed
+/// See [`reconnect`](mod@reconnect) for what happens to calls and streams meanwhile, and for the delays between attempts. A
+/// program that exits sooner than [`steady`](reconnect::Backoff::steady) counts as a failed attempt. The number of failed
 /// attempts in a row is unlimited unless [`attempts`](reconnect::Backoff::attempts) bounds it. A program that cannot be
 /// started at all is not tried again.
 ///
@@ -87,24 +87,24 @@ impl From<StartError> for CallError {
 /// ```no_run
 /// use std::sync::Arc;
 /// use switchboard_core::Router;
-/// use switchboard_core::reconnect::{Backoff, Options};
+/// use switchboard_core::reconnect::{Backoff, ReconnectOptions};
 /// use switchboard_transport::{child, stdio};
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let nothing = Arc::new(Router::builder().build()?);
-/// let backoff = Backoff { attempts: Some(5), ..Backoff::default() };
-/// let options = Options { backoff, ..Options::default() };
+/// let backoff = Backoff::default().with_attempts(Some(5));
+/// let options = ReconnectOptions::default().with_backoff(backoff);
 /// let child = child::reconnect("my-server --quiet".parse()?, nothing, stdio::options(), options);
 /// let sum: i64 = child.peer().call("add", [2, 3]).repeatable().await?;
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "dropping it ends the child"]
+#[must_use = "dropping it stops the child process"]
 pub fn reconnect(
     command: Command,
     service: Arc<dyn Service>,
-    options: Options,
-    reconnect: reconnect::Options,
+    options: StreamOptions,
+    reconnect: reconnect::ReconnectOptions,
 ) -> ReconnectingPeer {
     let start = move || {
         let (command, service, options) = (command.clone(), Arc::clone(&service), options.clone());
@@ -113,20 +113,20 @@ pub fn reconnect(
     ReconnectingPeer::with_options(start, reconnect)
 }
 
-/// Starts a program and gives it as a peer; answers what it asks with `service`.
+/// Starts a program and returns it as a peer; `service` answers its calls.
 ///
-/// The child ends when the last clone of the peer is gone, see [`running::run`](crate::running::run). When it ends by
-/// itself, calls fail with [`CallError::Closed`], which says how it ended and what
-/// it said last on standard error.
+/// The child is stopped when the last clone of the peer is dropped, see [`running::run`](crate::running::run). When it exits by
+/// itself, calls fail with [`CallError::Closed`], with its exit status and its
+/// last output on standard error.
 ///
 /// # Errors
 ///
-/// When it cannot be started. That it ends at once shows in the first call.
+/// When it cannot be started. If it exits at once, the first call fails.
 #[expect(clippy::unused_async, reason = "it needs a runtime, and says so")]
 pub async fn connect(
     command: &Command,
     service: Arc<dyn Service>,
-    options: &Options,
+    options: &StreamOptions,
 ) -> Result<Peer, StartError> {
     let failed = |error: io::Error| StartError::new(command, error);
     let (mut group, pipes) = Group::start(command).map_err(failed)?;

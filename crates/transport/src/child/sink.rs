@@ -8,15 +8,15 @@ use tokio::net::unix::pipe::Sender;
 
 use crate::stream;
 
-/// The child's input. That nobody reads it any more is no error here: the [source](super::source::Source) tells how the
+/// The child's input. It is not an error here if it is no longer read: the [source](super::source::Source) tells how the
 /// child ended, which says more.
 pub(super) struct Sink {
-    frames: stream::Sink<Sender>,
+    frames: stream::StreamSink<Sender>,
     is_closed: bool,
 }
 
 impl Sink {
-    pub(super) fn new(frames: stream::Sink<Sender>) -> Sink {
+    pub(super) fn new(frames: stream::StreamSink<Sender>) -> Sink {
         Sink { frames, is_closed: false }
     }
 

@@ -1,4 +1,4 @@
-//! What a child says on standard error: logged, and the last of it kept.
+//! The standard error of a child: logged, and the last of it kept.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ const KEPT: usize = 2 << 10;
 pub(super) struct LastWords(Arc<Mutex<Words>>);
 
 #[derive(Debug, Default)]
-struct Words {
+pub(super) struct Words {
     last: Vec<u8>,
     has_ended: bool,
 }
@@ -20,11 +20,7 @@ struct Words {
 impl LastWords {
     /// What is kept, in one line.
     pub(super) fn text(&self) -> String {
-        self.locked(|words| {
-            let text = String::from_utf8_lossy(&words.last);
-            let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-            lines.join(" | ")
-        })
+        self.locked(|words| words.text())
     }
 
     /// Whether nothing more comes.
@@ -37,7 +33,7 @@ impl LastWords {
         let mut chunk = [0; 1 << 10];
         while let Ok(length @ 1..) = errors.read(&mut chunk).await {
             let said = &chunk[..length];
-            tracing::debug!(program, said = %String::from_utf8_lossy(said).trim_end(), "a child said");
+            tracing::debug!(program, said = %String::from_utf8_lossy(said).trim_end(), "output of a child process");
             self.locked(|words| words.add(said));
         }
         self.locked(|words| words.has_ended = true);
@@ -49,7 +45,14 @@ impl LastWords {
 }
 
 impl Words {
-    fn add(&mut self, said: &[u8]) {
+    /// What is kept, in one line.
+    pub(super) fn text(&self) -> String {
+        let text = String::from_utf8_lossy(&self.last);
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        lines.join(" | ")
+    }
+
+    pub(super) fn add(&mut self, said: &[u8]) {
         self.last.extend_from_slice(said);
         let surplus = self.last.len().saturating_sub(KEPT);
         self.last.drain(..surplus);

@@ -61,7 +61,7 @@ impl Cutter {
             let found = memchr::memchr(b'\n', &buffer[self.scanned..]);
             let taken = found.map_or(buffer.len(), |at| self.scanned + at + 1);
             if self.header.bytes + taken > HEADER_BYTES {
-                return Err(broken(format!("a header has more than {HEADER_BYTES} bytes")));
+                return Err(broken(format!("a header exceeds {HEADER_BYTES} bytes")));
             }
             if found.is_none() {
                 self.scanned = taken;
@@ -71,7 +71,7 @@ impl Cutter {
             let line = buffer.split_to(taken);
             self.header.bytes += taken;
             let Some(line) = line.strip_suffix(b"\r\n") else {
-                return Err(broken("a header line ends with LF alone, it must end with CRLF"));
+                return Err(broken("a header line ends with LF; it must end with CRLF"));
             };
             if line.is_empty() {
                 let header = std::mem::take(&mut self.header);
@@ -90,7 +90,7 @@ impl Header {
         }
         let text = std::str::from_utf8(line).ok().filter(|text| text.is_ascii());
         let Some((name, value)) = text.and_then(|text| text.split_once(':')) else {
-            return Err(broken("a header line is not of the form `Name: value` in ASCII"));
+            return Err(broken("a header line is not `Name: value` in ASCII"));
         };
         if name.eq_ignore_ascii_case("content-length") {
             self.read_length(value.trim())
@@ -109,7 +109,7 @@ impl Header {
             return Err(broken("Content-Length is not a decimal number"));
         }
         if self.length.is_some_and(|earlier| earlier != length) {
-            return Err(broken("Content-Length stands twice, with different values"));
+            return Err(broken("Content-Length appears twice, with different values"));
         }
         self.length = Some(length);
         Ok(())

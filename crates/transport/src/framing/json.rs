@@ -1,7 +1,7 @@
 //! A message ends where its JSON ends.
 //!
-//! The cutter knows enough of the grammar to see where a value ends and that a text is none. It is more lenient than the
-//! codec, which has the last word on every frame: what is refused here is refused there too.
+//! The decoder knows enough of the grammar to see where a value ends and when a text is not JSON. It is more lenient than the
+//! codec, which checks every frame: anything rejected here is rejected there too.
 
 use bytes::{Buf as _, Bytes, BytesMut};
 use switchboard_core::ConnectionError;
@@ -23,7 +23,7 @@ enum Expects {
     /// A message, or white space before it.
     #[default]
     Message,
-    /// The end of a line that is no object and no array.
+    /// The end of a line that is neither an object nor an array.
     LineEnd,
     /// Nothing of use, up to the end of the line.
     Rest,

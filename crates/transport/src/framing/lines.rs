@@ -1,4 +1,4 @@
-//! One message a line (JT-02).
+//! One message per line (JT-02).
 
 use bytes::{Buf as _, Bytes, BytesMut};
 use switchboard_core::ConnectionError;
@@ -19,7 +19,7 @@ impl Cutter {
         limit: usize,
     ) -> Result<Option<Bytes>, ConnectionError> {
         if self.scanned == 0 {
-            // Blank lines are no messages, and blanks before one do not belong to it. They go at once, or each read would look
+            // Blank lines are not messages, and blanks before one do not belong to it. They go at once, or each read would look
             // at them again.
             let blank = buffer.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
             buffer.advance(blank);

@@ -1,7 +1,7 @@
-//! Where one message ends and the next begins on a stream of bytes: parts of hops ① and ⑥.
+//! Message boundaries on a byte stream: parts of hops ① and ⑥.
 //!
-//! A [`Framing`] is a value; a [`Decoder`] cuts what arrives into frames. It looks at every byte once, however the bytes
-//! come in, and refuses a message that is too long before it has it all.
+//! A [`Framing`] is a value; a [`FrameDecoder`] splits the received bytes into frames. It reads every byte once, however the bytes
+//! arrive, and rejects a message that is too long before it is complete.
 
 mod content_length;
 mod json;
@@ -16,7 +16,7 @@ use switchboard_core::ConnectionError;
 
 use crate::carrier::{Suggestion, Url, UrlError};
 
-/// How messages are told apart on a stream of bytes.
+/// How messages are separated on a byte stream.
 ///
 /// # Examples
 ///
@@ -33,23 +33,23 @@ use crate::carrier::{Suggestion, Url, UrlError};
 pub enum Framing {
     /// `json`: a message ends where its JSON ends, newline or not; every message sent ends with a newline.
     ///
-    /// A text that turns out to be no JSON is given on up to the byte that shows it, so that it is answered with -32700,
+    /// A text that turns out not to be JSON is passed on up to the byte that shows it, so that it is answered with -32700,
     /// and the rest of that line is skipped. If that byte opens an object or array at the very start of a line, the next
-    /// message begins there and nothing is skipped: the one before was cut short. What begins with neither `{` nor `[`
+    /// message begins there and nothing is skipped: the one before was cut short. A text that begins with neither `{` nor `[`
     /// ends with its line.
     #[default]
     JsonStream,
-    /// `lines`: one message a line, ended by LF or CRLF. Blank lines are skipped. The last line may lack its end.
+    /// `lines`: one message per line, ended by LF or CRLF. Blank lines are skipped. The last line may lack its end.
     Lines,
-    /// `lsp`: a header with `Content-Length`, a blank line, the message; as the Language Server Protocol has it.
+    /// `lsp`: a header with `Content-Length`, a blank line, the message; as in the Language Server Protocol.
     ContentLength,
     /// `length`: the number of bytes as four bytes, the most significant first, then the message.
     LengthPrefix,
 }
 
-/// The name is of no framing.
+/// The name of an unknown framing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no framing: use `json`, `lines`, `lsp` or `length`")]
+#[error("unknown framing `{0}`: use `json`, `lines`, `lsp` or `length`")]
 pub struct UnknownFraming(String);
 
 impl Framing {
@@ -57,7 +57,7 @@ impl Framing {
     pub const ALL: [Framing; 4] =
         [Framing::JsonStream, Framing::Lines, Framing::ContentLength, Framing::LengthPrefix];
 
-    /// The framing that a URL asks for with its option `framing`, if it does.
+    /// The framing that a URL asks for with its option `framing`, if any.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl Framing {
         })
     }
 
-    /// The name, as it stands in URLs.
+    /// The name, as used in URLs.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ impl Framing {
         }
     }
 
-    /// Appends one message. Line breaks between its tokens become blanks where lines matter (JT-02).
+    /// Appends one message. Line breaks between its tokens become spaces where lines matter (JT-02).
     pub fn encode(self, message: &[u8], out: &mut Vec<u8>) {
         match self {
             Framing::JsonStream | Framing::Lines => lines::encode(message, out),
@@ -106,11 +106,11 @@ impl FromStr for Framing {
     }
 }
 
-/// Cuts a stream of bytes into frames.
+/// Splits a byte stream into frames.
 ///
-/// Whatever the bytes come in, the frames are the same. After an error there are no more of them.
+/// However the bytes arrive, the frames are the same. After an error there are no more frames.
 #[derive(Debug)]
-pub struct Decoder {
+pub struct FrameDecoder {
     buffer: BytesMut,
     cutter: Cutter,
     limit: usize,
@@ -127,39 +127,39 @@ enum Cutter {
     LengthPrefix(length_prefix::Cutter),
 }
 
-impl Decoder {
+impl FrameDecoder {
     /// A decoder for messages of up to `limit` bytes.
     #[must_use]
-    pub fn new(framing: Framing, limit: usize) -> Decoder {
+    pub fn new(framing: Framing, limit: usize) -> FrameDecoder {
         let cutter = match framing {
             Framing::JsonStream => Cutter::Json(json::Cutter::default()),
             Framing::Lines => Cutter::Lines(lines::Cutter::default()),
             Framing::ContentLength => Cutter::ContentLength(content_length::Cutter::default()),
             Framing::LengthPrefix => Cutter::LengthPrefix(length_prefix::Cutter::default()),
         };
-        Decoder { buffer: BytesMut::new(), cutter, limit, is_first: true, is_broken: false }
+        FrameDecoder { buffer: BytesMut::new(), cutter, limit, is_first: true, is_broken: false }
     }
 
-    /// Adds what has arrived. Take the frames before adding more: the limit holds for what was looked at.
+    /// Adds received bytes. Take the frames before adding more: the limit applies to the bytes read so far.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Where to read into, instead of [`feed`](Decoder::feed): append only.
+    /// Where to read into, instead of [`feed`](FrameDecoder::feed): append only.
     pub(crate) fn buffer(&mut self) -> &mut BytesMut {
         &mut self.buffer
     }
 
-    /// The next frame, if all of it is there.
+    /// The next frame, if it is complete.
     ///
     /// # Errors
     ///
-    /// When the far side broke the framing or sends a message that is too long.
+    /// When the peer violates the framing or sends a message that is too long.
     pub fn next_frame(&mut self) -> Result<Option<Bytes>, ConnectionError> {
         if self.is_broken {
             return Ok(None);
         }
-        let Decoder { buffer, cutter, limit, .. } = self;
+        let FrameDecoder { buffer, cutter, limit, .. } = self;
         let next = match cutter {
             Cutter::Json(cutter) => cutter.cut(buffer, *limit),
             Cutter::Lines(cutter) => cutter.cut(buffer, *limit),
@@ -177,9 +177,9 @@ impl Decoder {
         next
     }
 
-    /// The last frame, after all others were taken and nothing follows.
+    /// The last frame, after all others were taken and the stream has ended.
     ///
-    /// Text without its line end is given on if it is whole, or can be no part of a message (JT-02).
+    /// Text without its line end is passed on if it is complete, or cannot be part of a message (JT-02).
     ///
     /// # Errors
     ///
@@ -201,7 +201,7 @@ impl Decoder {
         }
     }
 
-    /// Whether a message has begun and is not finished.
+    /// Whether a message has begun and is not complete.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         match &self.cutter {
@@ -224,7 +224,7 @@ fn is_http(frame: &[u8]) -> bool {
 }
 
 fn speaks_http() -> ConnectionError {
-    let why = "this is HTTP, which is not spoken here; listen with an http URL for it";
+    let why = "received HTTP, but this listener does not serve HTTP; use an http:// URL to listen for it";
     ConnectionError::Framing(why.to_owned())
 }
 

@@ -1,4 +1,4 @@
-//! From a request that was looked at to its response: hops ① and ⑥ of every call over HTTP.
+//! From a checked request to its response: hops ① and ⑥ of every call over HTTP.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
 use http_body::Body as HttpBody;
-use switchboard_core::{Answer, Context, Extra, Metadata, Refusal};
+use switchboard_core::{Account, Answer, Context, Extra, Metadata, Refusal, Share};
 
 use super::body::{self, Begun, Body};
 use super::fault::Fault;
@@ -20,16 +20,15 @@ use super::routes;
 use super::rules::{Admitted, Decision, Rules};
 use super::server_tap;
 use super::sse::StreamGuard;
-use crate::budget::{Budget, Share};
 
-/// What a request under way holds on to: the rules it follows, its context, and its share of what the server bounds.
+/// What a request in flight holds on to: the rules it follows, its context, and its share of what the server bounds.
 pub(super) trait RequestScope: Send + Sync {
     /// The rules it follows.
     fn rules(&self) -> &Rules;
     /// Told that the connection ends after this, with a body unread.
     fn note_closing(&self) {}
-    /// What bounds the bodies of all connections together.
-    fn budget(&self) -> &Arc<Budget>;
+    /// The memory that bodies take.
+    fn account(&self) -> &Arc<Account>;
     /// Lets the connection go on as a WebSocket with this context, once the response is sent. False if that is not possible now.
     #[cfg(feature = "ws")]
     fn upgrade(&self, cx: Context) -> bool;
@@ -82,7 +81,10 @@ where
                     false => refuse(&scope, &cx, Fault::NoConnection, first_headers(true), is_http1),
                 });
             }
-            Decision::Preflight => return Ok(shown(rules, preflight(rules, headers))),
+            Decision::Preflight => {
+                let expects = cx.metadata().get("expect").is_some();
+                return Ok(Box::pin(preflight(&scope, body, headers, expects, is_http1)).await);
+            }
             Decision::Refused(fault) => {
                 let is_suspect = matches!(fault, Fault::BadRequest(_) | Fault::Forbidden(_) | Fault::Connect);
                 let closes = is_http1 && (is_suspect || !body.is_end_stream());
@@ -90,7 +92,7 @@ where
             }
         };
         let limit = rules.settings().limits.frame;
-        let mut share = Share::of(Some(scope.budget()));
+        let mut share = Share::of(scope.account());
         let text = match body::begin(&mut body, limit, &mut share).await {
             Begun::Whole(text) => Ok(text),
             Begun::Part(begun) => body::finish(body, begun, limit, rules.options.body_time, share).await,
@@ -127,8 +129,7 @@ pub(super) fn refuse(
     shown(scope.rules(), fault.respond(headers, closes))
 }
 
-/// Answers a request that is not admitted. A short body that is there is read, so that the connection can be used again;
-/// otherwise it is closed.
+/// Answers a request that is not admitted.
 async fn turn_away<B>(
     scope: &impl RequestScope,
     refusal: Refusal,
@@ -149,16 +150,35 @@ where
         Decision::Switch => (Format::Json, first_headers(true)),
         _ => (Format::Json, headers),
     };
+    end_body(scope, &mut body, expects, is_http1, &mut headers).await;
+    shown(rules, respond(rules, refusal_answer(refusal), format, headers))
+}
+
+/// Deals with a body that is not needed for the answer. A short one is read if it comes soon, so that the connection can be used
+/// again. Otherwise the connection closes after the response, which says so. A client that `expects` to be asked for its body
+/// does not send it.
+pub(super) async fn end_body<B>(
+    scope: &(impl RequestScope + ?Sized),
+    body: &mut B,
+    expects: bool,
+    is_http1: bool,
+    headers: &mut HeaderMap,
+) where
+    B: HttpBody + Unpin + Send,
+    B::Data: Send,
+{
+    if !is_http1 || body.is_end_stream() {
+        return;
+    }
     let is_short = !expects && body.size_hint().exact().is_some_and(|length| length <= plain::SIZE as u64);
     let is_read = is_short && {
-        let read = body::read(&mut body, plain::SIZE, plain::BODY_TIME, Share::of(Some(scope.budget())));
+        let read = body::read(body, plain::SIZE, plain::BODY_TIME, Share::of(scope.account()));
         read.await.is_ok()
     };
-    if is_http1 && !is_read {
+    if !is_read {
         scope.note_closing();
         headers.insert(header::CONNECTION, const { HeaderValue::from_static("close") });
     }
-    shown(rules, respond(rules, refusal_answer(refusal), format, headers))
 }
 
 /// The answer to a request that is not admitted.
@@ -237,10 +257,22 @@ fn switch(headers: HeaderMap) -> Response<Body> {
 }
 
 /// The answer to a browser that asks what a page may do, and to others that ask what is allowed.
-fn preflight(rules: &Rules, mut headers: HeaderMap) -> Response<Body> {
+async fn preflight<B>(
+    scope: &impl RequestScope,
+    mut body: B,
+    mut headers: HeaderMap,
+    expects: bool,
+    is_http1: bool,
+) -> Response<Body>
+where
+    B: HttpBody + Unpin + Send,
+    B::Data: Send,
+{
+    let rules = scope.rules();
+    end_body(scope, &mut body, expects, is_http1, &mut headers).await;
     headers.insert(header::ALLOW, HeaderValue::from_static(rules.allowed()));
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     *response.headers_mut() = headers;
-    response
+    shown(rules, response)
 }

@@ -1,4 +1,4 @@
-//! Bodies: the one we send, and reading the one that comes.
+//! Bodies: the ones we send, and reading those we receive.
 
 use std::error::Error;
 use std::fmt;
@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use http_body::{Body as HttpBody, Frame, SizeHint};
+use switchboard_core::Share;
 
 use super::sse::{EventBody, StreamGuard};
-use crate::budget::Share;
 
-/// The body of a response: whole and of known length, or a stream.
+/// The body of a response: complete and of known length, or a stream.
 pub struct Body(Content);
 
 enum Content {
@@ -22,7 +22,7 @@ enum Content {
     Stream(Box<Streamed>),
 }
 
-/// A body of others.
+/// A body of another library.
 struct Streamed {
     body: Pin<Box<dyn HttpBody<Data = Bytes, Error = BoxError> + Send>>,
     _guard: Option<StreamGuard>,
@@ -36,13 +36,13 @@ impl Body {
         Body(Content::Whole(bytes.into()))
     }
 
-    /// A body without bytes.
+    /// An empty body.
     #[must_use]
     pub fn empty() -> Body {
         Body::default()
     }
 
-    /// A body that is sent piece by piece. If it fails, the connection breaks off.
+    /// A body that is sent piece by piece. If it fails, the connection is aborted.
     pub fn stream<B>(body: B) -> Body
     where
         B: HttpBody<Data = Bytes> + Send + 'static,
@@ -152,20 +152,20 @@ where
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unread {
     /// It has more bytes than allowed. What was announced counts: nothing is read then.
-    #[error("it is too long")]
+    #[error("it is too large")]
     TooLarge,
     /// It did not come in time.
     #[error("it did not arrive in time")]
     TooSlow,
-    /// There is no room for it beside what others send.
-    #[error("too much is being received at once")]
+    /// Not enough memory beside what others send.
+    #[error("too much data is being received at once")]
     NoRoom,
     /// The connection broke, or the body's own framing is wrong.
-    #[error("it breaks off, or its framing is wrong")]
+    #[error("it is incomplete, or its framing is invalid")]
     Broken,
 }
 
-/// The most that is allocated on the word of a `Content-Length` alone.
+/// The most that is allocated on the word of a `Content-Length` for which no memory is reserved.
 const TRUSTED: usize = 64 << 10;
 
 /// How far a body was there at once.
@@ -182,7 +182,7 @@ pub(super) enum Begun {
 ///
 /// What is announced is covered before any of it is taken.
 pub(super) async fn begin<B: HttpBody + Unpin>(body: &mut B, limit: usize, share: &mut Share) -> Begun {
-    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    let announced = announced_rest(body);
     if announced > limit {
         return Begun::Unread(Unread::TooLarge);
     }
@@ -202,14 +202,16 @@ pub(super) async fn begin<B: HttpBody + Unpin>(body: &mut B, limit: usize, share
     if data.remaining() > limit {
         return Begun::Unread(Unread::TooLarge);
     }
-    if !share.cover(data.remaining()) {
+    if body.is_end_stream() {
+        return match share.cover(data.remaining()) {
+            true => Begun::Whole(share.seal(data.copy_to_bytes(data.remaining()))),
+            false => Begun::Unread(Unread::NoRoom),
+        };
+    }
+    let mut begun = BytesMut::new();
+    if !make_room(&mut begun, data.remaining(), announced_rest(body), limit, share) {
         return Begun::Unread(Unread::NoRoom);
     }
-    if body.is_end_stream() {
-        return Begun::Whole(share.seal(data.copy_to_bytes(data.remaining())));
-    }
-    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    let mut begun = BytesMut::with_capacity(data.remaining() + announced.min(TRUSTED));
     append(&mut begun, data);
     Begun::Part(begun)
 }
@@ -266,11 +268,35 @@ async fn rest<B: HttpBody + Unpin>(
         if text.len() + data.remaining() > limit {
             return Err(Unread::TooLarge);
         }
-        if !share.cover(text.len() + data.remaining()) {
+        if !make_room(&mut text, data.remaining(), announced_rest(&body), limit, &mut share) {
             return Err(Unread::NoRoom);
         }
         append(&mut text, data);
     }
+}
+
+/// How many more bytes of a body were announced.
+fn announced_rest(body: &impl HttpBody) -> usize {
+    usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX)
+}
+
+/// Makes room for the next part of a body, of `more` bytes, which so much is to follow. False if the budget has none.
+///
+/// The first part makes room for all that was announced and covered, so that a long body is not copied from one buffer to the
+/// next larger one. The buffer of a body of unknown length is covered before it grows, and grows in few steps: an allocator
+/// holds the smaller ones for a while, but not what was never written.
+fn make_room(text: &mut BytesMut, more: usize, follows: usize, limit: usize, share: &mut Share) -> bool {
+    let needed = text.len() + more;
+    if needed <= text.capacity() {
+        return share.cover(needed);
+    }
+    let announced = needed.saturating_add(follows).min(share.taken().max(TRUSTED));
+    let capacity = text.capacity().saturating_mul(4).min(limit).max(announced).max(needed);
+    if !share.cover(capacity) {
+        return false;
+    }
+    text.reserve(capacity - text.len());
+    true
 }
 
 fn append(text: &mut BytesMut, mut data: impl Buf) {
@@ -286,8 +312,9 @@ fn append(text: &mut BytesMut, mut data: impl Buf) {
 mod tests {
     use std::convert::Infallible;
 
+    use switchboard_core::{Account, Budget};
+
     use super::*;
-    use crate::budget::Budget;
 
     /// Frames that are there at once, then silence or the end.
     struct Script {
@@ -345,10 +372,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_without_room_is_not_read_and_leaves_its_room_when_it_is_dropped() {
-        let budget = Budget::new(100 << 10);
+        // A connection may hold 64 KiB, and this beyond them.
+        let account = Account::of_one(&Budget::new(36 << 10));
         let read = async |length: usize| {
             let body = Body::new(Bytes::from(vec![b'x'; length]));
-            read(body, 1 << 20, Duration::from_secs(30), Share::of(Some(&budget))).await
+            read(body, 1 << 20, Duration::from_secs(30), Share::of(&account)).await
         };
         let held = read(80 << 10).await.unwrap();
         assert_eq!(read(80 << 10).await, Err(Unread::NoRoom));

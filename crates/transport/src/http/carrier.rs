@@ -11,11 +11,11 @@ use switchboard_core::{ErrorObject, Origin, Peer};
 use tokio::net::TcpListener;
 
 use super::client::Client;
-use super::client_options::ClientOptions;
+use super::client_options::HttpClientOptions;
 use super::connection;
 use super::refusal;
 use super::rules::Rules;
-use crate::carrier::{Carrier, ConnectSetup, ListenSetup, Place, Url, UrlError};
+use crate::carrier::{Carrier, ConnectSetup, HostPort, ListenSetup, Url, UrlError};
 use crate::dial::DialError;
 use crate::net::{self, Incoming, Port};
 use crate::raw::Raw;
@@ -29,12 +29,12 @@ use crate::socket::Socket;
 pub(crate) struct HttpCarrier;
 
 impl HttpCarrier {
-    /// The client for a URL of this carrier.
+    /// The client for a URL of this transport.
     pub(crate) fn client(url: &Url, setup: ConnectSetup) -> Result<Client, DialError> {
         if !HttpCarrier.schemes().contains(&url.scheme()) {
             return Err(DialError::Unsupported(url.scheme().to_owned()));
         }
-        let options = ClientOptions {
+        let options = HttpClientOptions {
             headers: setup.headers,
             connect_time: setup.connect_time,
             version: setup.version,
@@ -42,7 +42,7 @@ impl HttpCarrier {
             tap: setup.settings.tap.clone(),
             #[cfg(feature = "tls")]
             tls: setup.tls,
-            ..ClientOptions::default()
+            ..HttpClientOptions::default()
         };
         let client = Client::with_options(&url.to_string(), options);
         Ok(client.map_err(|error| DialError::Setup(error.to_string()))?.with_service(setup.service))
@@ -75,7 +75,7 @@ impl Carrier for HttpCarrier {
     }
 }
 
-/// Checks a URL of this carrier, or of WebSocket.
+/// Checks a URL of this transport, or of WebSocket.
 pub(crate) fn check(url: &Url, carrier: &'static str) -> Result<(), UrlError> {
     place(url)?;
     match url.option("framing") {
@@ -85,7 +85,7 @@ pub(crate) fn check(url: &Url, carrier: &'static str) -> Result<(), UrlError> {
 }
 
 /// The host and the port, which is the scheme's own unless it is given.
-pub(crate) fn place(url: &Url) -> Result<(&Place, u16), UrlError> {
+pub(crate) fn place(url: &Url) -> Result<(&HostPort, u16), UrlError> {
     let place = url.place().ok_or_else(|| UrlError::Host(url.to_string()))?;
     Ok((place, place.port.unwrap_or(if is_secure(url) { 443 } else { 80 })))
 }
@@ -204,7 +204,9 @@ impl Accepted for HttpAccepted {
                 if let Some(certificate) = certificate {
                     origin = origin.with_extension(certificate);
                 }
-                connection::serve(Socket::buffered(tls), origin, rules, permit).await;
+                let is_http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
+                let socket = Socket::buffered(tls).agreed_on_http2(is_http2);
+                connection::serve(socket, origin, rules, permit).await;
             });
         }
         let origin = Origin::new("http").with_address(address);
@@ -233,7 +235,7 @@ mod tests {
             assert!(error.contains(expected), "{url}: {error}");
         };
         check("http://", "no host");
-        check("http://a.example?framing=lsp", "takes no framing: HTTP separates");
+        check("http://a.example?framing=lsp", "takes no framing option: HTTP separates");
         assert!(HttpCarrier.check(&"http://a.example/rpc?x=1".parse().unwrap()).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! Calling over HTTP: one POST for each call or batch, over connections that are kept.
+//! Calling over HTTP: one POST for each call or batch, over pooled connections.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -20,13 +20,13 @@ use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use switchboard_core::codec::{encode_notification, encode_request};
 use switchboard_core::{
-    Call, CallError, Direction, Id, Json, Limits, Members, Metadata, Peer, Remote, Reply, ReplyFuture,
-    Service, Settings, Version, Wire,
+    Call, CallError, Direction, Id, Json, Members, Metadata, Peer, Remote, Reply, ReplyFuture, Service,
+    Settings, Share, Version, Wire,
 };
 use tokio::time::Instant;
 
 use super::body::{self, Unread};
-use super::client_options::ClientOptions;
+use super::client_options::HttpClientOptions;
 use super::connector::Connector;
 #[cfg(feature = "tls")]
 use super::connector::Refusal;
@@ -39,12 +39,11 @@ use super::redact;
 use super::sse::{self, Reading};
 use super::tapped_body::Sent;
 use super::timeouts::after;
-use super::url::{self, UrlError};
-use crate::budget::Share;
+use super::url::{self, HttpUrlError};
 #[cfg(feature = "tls")]
 use crate::tls::{self, ClientFiles, ClientTls};
 
-/// The far side at this URL. Nothing is sent before the first call.
+/// A peer for the server at this URL. Nothing is sent before the first call.
 ///
 /// # Errors
 ///
@@ -59,24 +58,24 @@ use crate::tls::{self, ClientFiles, ClientTls};
 /// # Ok(())
 /// # }
 /// ```
-pub fn connect(url: &str) -> Result<Peer, UrlError> {
+pub fn connect(url: &str) -> Result<Peer, HttpUrlError> {
     Ok(Peer::new(Client::new(url)?))
 }
 
 /// Calls a server over HTTP. Cheap to clone; all clones share their connections.
 ///
-/// Identifiers count up from 1. A call is sent once: what was sent and got no answer may have been executed, so it is
-/// never sent again (JH-28). Only when a kept connection turns out to be closed before anything was sent, the call goes
+/// Identifiers count up from 1. A call is sent once: a request without a response may have been executed, so it is
+/// never sent again (JH-28). Only if a pooled connection turns out to be closed before anything was sent, the call goes
 /// out over another one. Redirects are not followed. Dropping the future of a call closes its connection, or resets its
-/// stream, which cancels the call on the far side where that notices.
+/// stream, which cancels the call on servers that notice.
 ///
 /// A call that wants a stream ([`Peer::stream`]) or progress ([`on_progress`](switchboard_core::Request::on_progress)) asks for an event stream,
-/// see [`sse`]. Any call takes its answer as JSON or as an event stream, whatever it asked for. A stream is there when its first
-/// event is, and earlier from a server that says that a stream begins, as ours does.
+/// see [`sse`]. Every call accepts its response as JSON or as an event stream, whichever it asked for. A stream starts with its first
+/// event, or earlier if the server announces it, as ours does.
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
-    /// Takes the notifications that come in event streams.
+    /// Receives the notifications in event streams.
     service: Option<Arc<dyn Service>>,
 }
 
@@ -87,7 +86,7 @@ struct Inner {
     uri: Uri,
     /// Host and port, for messages.
     target: String,
-    options: ClientOptions,
+    options: HttpClientOptions,
     settings: Settings,
     next_id: AtomicU64,
 }
@@ -103,8 +102,8 @@ impl Client {
     /// # Errors
     ///
     /// When it is not an `http` or `https` URL.
-    pub fn new(url: &str) -> Result<Client, UrlError> {
-        Client::with_options(url, ClientOptions::default())
+    pub fn new(url: &str) -> Result<Client, HttpUrlError> {
+        Client::with_options(url, HttpClientOptions::default())
     }
 
     /// A client with these options.
@@ -112,7 +111,7 @@ impl Client {
     /// # Errors
     ///
     /// When it is not an `http` or `https` URL.
-    pub fn with_options(url: &str, mut options: ClientOptions) -> Result<Client, UrlError> {
+    pub fn with_options(url: &str, mut options: HttpClientOptions) -> Result<Client, HttpUrlError> {
         let uri = url::parse(url)?;
         let connector = connector(&uri, &options)?;
         #[cfg(feature = "tls")]
@@ -123,7 +122,7 @@ impl Client {
             .http2_only(options.http2)
             .build(connector);
         complete(&mut options.headers);
-        let limits = Limits { frame: usize::MAX, ..options.limits.clone() };
+        let limits = options.limits.clone().with_frame(usize::MAX);
         let inner = Inner {
             http,
             #[cfg(feature = "tls")]
@@ -131,22 +130,37 @@ impl Client {
             target: url::target(&uri),
             uri,
             options,
-            settings: Settings { limits, ..Settings::default() },
+            settings: Settings::default().with_limits(limits),
             next_id: AtomicU64::new(1),
         };
         Ok(Client { inner: Arc::new(inner), service: None })
     }
 
-    /// The same client, which gives the notifications that come in an event stream to this service, one after the
-    /// other and before what follows them. Without one they are dropped.
+    /// Passes the notifications in event streams to this service, one after the
+    /// other and before what follows them. By default they are dropped.
     #[must_use]
     pub fn with_service(mut self, service: impl Service) -> Client {
         self.service = Some(Arc::new(service));
         self
     }
+
+    /// Sends this body as it is, with these headers only, and gives the response as soon as its head is there. The caller limits
+    /// the time.
+    pub(super) async fn pass(
+        &self,
+        mut headers: HeaderMap,
+        text: Bytes,
+    ) -> Result<Response<Incoming>, CallError> {
+        let mut request = self.inner.request(text, None);
+        if let Some(agent) = self.inner.options.headers.get(header::USER_AGENT) {
+            headers.entry(header::USER_AGENT).or_insert_with(|| agent.clone());
+        }
+        *request.headers_mut() = headers;
+        self.inner.post(request).await
+    }
 }
 
-fn connector(uri: &Uri, options: &ClientOptions) -> Result<Connector, UrlError> {
+fn connector(uri: &Uri, options: &HttpClientOptions) -> Result<Connector, HttpUrlError> {
     let connector = Connector::new(options);
     if uri.scheme() != Some(&Scheme::HTTPS) {
         return Ok(connector);
@@ -155,14 +169,13 @@ fn connector(uri: &Uri, options: &ClientOptions) -> Result<Connector, UrlError> 
     {
         let tls = match &options.tls {
             Some(tls) => tls.clone(),
-            None => {
-                ClientTls::load(&ClientFiles::default()).map_err(|error| UrlError::Tls(error.to_string()))?
-            }
+            None => ClientTls::load(&ClientFiles::default())
+                .map_err(|error| HttpUrlError::Tls(error.to_string()))?,
         };
         Ok(connector.with_tls(tls.for_http(options.http2)))
     }
     #[cfg(not(feature = "tls"))]
-    Err(UrlError::Scheme(uri.to_string()))
+    Err(HttpUrlError::Scheme(uri.to_string()))
 }
 
 /// Adds the headers that every call has, unless they are given.
@@ -301,7 +314,7 @@ impl Inner {
         encode_request(out, version, &Id::from(id), &call.method, call.params.as_ref(), members);
     }
 
-    /// Whether to ask for progress. In 1.0 it cannot be told: its params are arrays.
+    /// Whether to ask for progress. Not in 1.0, whose params are arrays.
     fn asks_for_progress(&self, call: &Call) -> bool {
         call.cx.wants_progress() && !call.is_notification() && self.options.version == Version::V2
     }
@@ -346,7 +359,7 @@ impl Inner {
         };
         let Some(response) = answered else {
             let target = &self.target;
-            let why = format!("{target} sent more than {} interim responses and no answer", interim::MOST);
+            let why = format!("{target} sent more than {} interim responses and no final one", interim::MOST);
             return Err(CallError::Transport(why.into()));
         };
         let response = response.map_err(|error| self.explain(&error))?;
@@ -357,7 +370,7 @@ impl Inner {
         Ok(response)
     }
 
-    /// Adds the headers that would be added on the way, so that whoever looks sees them too.
+    /// Adds the headers that would be added on the way, so that the tap sees them too.
     fn add_known(&self, request: &mut Request<Sent>) {
         let length = HttpBody::size_hint(request.body()).exact().unwrap_or(0);
         let host = self.uri.authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok());
@@ -380,7 +393,9 @@ impl Inner {
         let body = body.map_err(|unread| match unread {
             Unread::TooLarge | Unread::NoRoom => sse::too_large(limit),
             Unread::TooSlow => CallError::TimedOut,
-            Unread::Broken => CallError::Closed(format!("{} ended it midway", self.target).into()),
+            Unread::Broken => {
+                CallError::Closed(format!("{} closed it in the middle of the response", self.target).into())
+            }
         })?;
         if let Some(tap) = self.options.tap.as_ref().filter(|_| !body.is_empty()) {
             tap.show(Direction::Received, Wire::Message(&body));
@@ -416,7 +431,7 @@ impl Inner {
         let io_kind = causes(error).find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
         if error.is_connect() {
             return CallError::Unreachable(match io_kind {
-                Some(io::ErrorKind::ConnectionRefused) => format!("nothing listens on {target}").into(),
+                Some(io::ErrorKind::ConnectionRefused) => format!("nothing is listening on {target}").into(),
                 Some(io::ErrorKind::TimedOut) => {
                     format!("no connection to {target} within {:?}", self.options.connect_time).into()
                 }
@@ -425,14 +440,14 @@ impl Inner {
         }
         let http = causes(error).find_map(|cause| cause.downcast_ref::<hyper::Error>());
         if http.is_some_and(hyper::Error::is_parse) {
-            return CallError::Transport(format!("what {target} answered is not HTTP").into());
+            return CallError::Transport(format!("the response from {target} is not HTTP").into());
         }
         CallError::Closed(Cow::Owned(format!("{target}: {}", root(error))))
     }
 }
 
 /// Whether a response is an event stream with an answer.
-fn is_events(response: &Response<Incoming>) -> bool {
+pub(super) fn is_events(response: &Response<Incoming>) -> bool {
     let kind = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     response.status().is_success() && kind.is_some_and(media::is_events)
 }

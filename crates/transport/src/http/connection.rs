@@ -1,4 +1,4 @@
-//! One accepted connection, from its first byte to its last: hyper, its clock, and the signal to stop.
+//! One accepted connection, from first to last byte: hyper, its timeouts, and the signal to stop.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -7,31 +7,33 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context as Task, Poll};
 
 use bytes::{Bytes, BytesMut};
-use http::{Request, Response, StatusCode};
+use http::{HeaderMap, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::{Service as HyperService, service_fn};
 use hyper_util::rt::TokioIo;
-use switchboard_core::{Arrival, Context, EndReason, ErrorObject, Origin, Refusal, Session};
+use switchboard_core::{Account, Arrival, Context, EndReason, ErrorObject, Origin, Refusal, Session};
 use tokio::io::AsyncReadExt;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::answer::{RequestScope, answer, outcome, refusal_answer};
 use super::body::Body;
+use super::fault::Fault;
 use super::pipe::{Pipe, Shared};
 use super::plain::{self, PlainRequests};
 use super::refusal;
 use super::rules::Rules;
+use super::sending::SendingBody;
 use super::sse::StreamGuard;
-use super::timeouts::{Activity, Clock, Decision, after};
+use super::timeouts::{Activity, Clock, Decision, Times, after};
+use super::trailers::WithoutTrailers;
 #[cfg(feature = "ws")]
 use super::upgrade::Upgrade;
-use crate::budget::Budget;
 use crate::server::{ConnectionPermit, ServerOptions, Shutdown, refuse_and_close};
 use crate::socket::Socket;
 
-/// Serves one connection until it ends, is idle for too long, or is told to stop and has answered what it took on.
+/// Serves one connection until it ends, is idle for too long, or is stopped and has answered what it accepted.
 pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>, permit: ConnectionPermit) {
     let (options, stop) = (permit.options(), permit.shutdown());
     // A reverse proxy may send the requests of many callers over it.
@@ -52,6 +54,11 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
         Err(_) if !read.is_empty() => return refuse_slow_head(socket, stop).await,
         Ok(None) | Err(_) => return,
     };
+    let account = match is_http2 {
+        true => Account::of_many(permit.budget()),
+        false => Account::of_one(permit.budget()),
+    };
+    session.set_account(Arc::clone(&account));
     let socket = Shared::new(socket, is_http2);
     let closing = Arc::downgrade(&socket);
     session.on_close(move || {
@@ -63,12 +70,12 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
         rules,
         socket: Arc::clone(&socket),
         stop: Arc::clone(stop),
-        budget: Arc::clone(permit.budget()),
+        account,
         cx,
         #[cfg(feature = "ws")]
         upgrade: Mutex::default(),
     });
-    let mut clock = Clock::start(options.header_time, options.idle_time, begun);
+    let mut clock = Clock::start(times(options, &caller.rules), begun);
     #[cfg_attr(not(feature = "ws"), expect(unused_variables, reason = "only upgrades go on reading"))]
     let (end, unread) = caller.answer_all(read, is_http2, &mut clock, options).await;
     session.end(EndReason::Finished);
@@ -81,7 +88,7 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
         upgrade.go_on(socket, &unread, &rules, permit);
         return;
     }
-    // Lingering takes the socket, so that nobody else may hold it.
+    // Lingering takes the socket, so it must not be shared.
     drop(caller);
     match end {
         End::SlowHead => {
@@ -162,7 +169,7 @@ impl Caller {
 
     async fn answer_http2(self: &Arc<Caller>, clock: &mut Clock, options: &ServerOptions) -> End {
         let answering = Arc::clone(self);
-        let service = service_fn(move |request| answering.answer(request));
+        let service = service_fn(move |request| answering.answer_stream(request));
         let io = TokioIo::new(Pipe(Arc::clone(&self.socket)));
         let streams = OwnedStreams::default();
         let connection = http2(&streams.0, options).serve_connection(io, service);
@@ -185,7 +192,7 @@ enum End {
 }
 
 async fn refuse_slow_head(socket: Socket, stop: &Shutdown) {
-    let error = ErrorObject::timed_out().with_detail("the head of the request did not come in time");
+    let error = ErrorObject::timed_out().with_detail("the request headers did not arrive in time");
     refuse_and_close(socket, &refusal::response(StatusCode::REQUEST_TIMEOUT, &error), stop).await;
 }
 
@@ -195,10 +202,13 @@ async fn refuse_session(socket: Socket, rules: &Rules, refusal: Refusal, stop: &
     refuse_and_close(socket, &refusal::with_headers(status, &headers, &body), stop).await;
 }
 
-/// Reads the first bytes, which tell HTTP/2 from HTTP/1. Nothing if the connection ends or is told to stop before.
+/// Reads the first bytes, which tell HTTP/2 from HTTP/1, unless that was agreed on. Nothing if the connection ends or is stopped before.
 async fn sniff(socket: &mut Socket, read: &mut BytesMut, stop: &Shutdown) -> Option<bool> {
-    // No request of HTTP/1 begins like this.
-    const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n";
+    // No request of HTTP/1 begins like this. If it does not go on as HTTP/2 does, h2 refuses it.
+    const PREFACE: &[u8] = b"PRI * HTTP/2";
+    if socket.is_http2() {
+        return Some(true);
+    }
     let mut stopped = pin!(stop.wait());
     loop {
         let mut more = pin!(socket.read_buf(read));
@@ -217,9 +227,20 @@ async fn sniff(socket: &mut Socket, read: &mut BytesMut, stop: &Shutdown) -> Opt
     }
 }
 
+/// How long things may take on a connection.
+fn times(options: &ServerOptions, rules: &Rules) -> Times {
+    let send = rules.settings().limits.send_time;
+    Times { header: options.header_time, idle: options.idle_time, send }
+}
+
 fn http1(options: &ServerOptions) -> http1::Builder {
     let mut builder = http1::Builder::new();
-    builder.header_read_timeout(None).max_header_size(options.header_size);
+    builder
+        .header_read_timeout(None)
+        .max_header_size(options.header_size)
+        // hyper would read 400 KiB at once; a head has to fit.
+        .max_buf_size(READ_BUFFER.max(options.header_size.saturating_add(1024)))
+        .auto_date_header(plain::has_date());
     builder
 }
 
@@ -227,8 +248,15 @@ fn http2(streams: &Streams, options: &ServerOptions) -> http2::Builder<Streams> 
     let mut builder = http2::Builder::new(streams.clone());
     let header_list = u32::try_from(options.header_size).unwrap_or(u32::MAX);
     builder.max_concurrent_streams(options.streams).max_header_list_size(header_list);
+    // Pieces of event streams beyond this wait where they are counted.
+    builder.max_send_buf_size(STREAM_BUFFER).auto_date_header(plain::has_date());
     builder
 }
+
+/// As much as HTTP/1 reads at once.
+const READ_BUFFER: usize = 64 << 10;
+/// As much of an event stream as HTTP/2 takes before it is sent.
+const STREAM_BUFFER: usize = 16 << 10;
 
 /// A connection of either version.
 trait Conversation: Future {
@@ -282,8 +310,8 @@ where
 
 impl<S, F> Conversation for http2::Connection<TokioIo<Pipe>, S, Streams>
 where
-    S: HyperService<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future = F>,
-    F: Future<Output = Result<Response<Body>, Infallible>> + Send + 'static,
+    S: HyperService<Request<Incoming>, Response = Response<SendingBody>, Error = Infallible, Future = F>,
+    F: Future<Output = Result<Response<SendingBody>, Infallible>> + Send + 'static,
 {
     fn leave(self: Pin<&mut Self>) {
         self.graceful_shutdown();
@@ -356,7 +384,7 @@ struct Caller {
     rules: Arc<Rules>,
     socket: Arc<Shared>,
     stop: Arc<Shutdown>,
-    budget: Arc<Budget>,
+    account: Arc<Account>,
     cx: Context,
     /// Set when the connection is to go on as a WebSocket.
     #[cfg(feature = "ws")]
@@ -369,15 +397,40 @@ impl Caller {
         request: Request<Incoming>,
     ) -> impl Future<Output = Result<Response<Body>, Infallible>> + Send + use<> {
         self.socket.activity.begin();
-        let admitted = self.rules.admit(request, &self.cx);
-        if admitted.leaves_body() {
-            self.socket.activity.note_skipped_body();
-        }
+        let admitted = self.rules.admit(WithoutTrailers::of(request), &self.cx);
         answer(Running(Arc::clone(self)), admitted)
+    }
+
+    /// Answers a request of HTTP/2, unless too much waits to be sent already.
+    fn answer_stream(
+        self: &Arc<Caller>,
+        request: Request<Incoming>,
+    ) -> impl Future<Output = Result<Response<SendingBody>, Infallible>> + Send + use<> {
+        let socket = Arc::clone(&self.socket);
+        let mark = self.rules.settings().limits.outbox / 16;
+        let begun = if socket.activity.backlog() > mark || self.account.is_overdrawn() {
+            Err(self.refuse_reader())
+        } else {
+            Ok(self.answer(request))
+        };
+        async move {
+            let response = match begun {
+                Ok(answering) => answering.await?,
+                Err(refusal) => refusal,
+            };
+            Ok(response.map(|body| SendingBody::new(body, socket)))
+        }
+    }
+
+    /// The answer to a request of a peer that does not read answers.
+    #[cold]
+    fn refuse_reader(&self) -> Response<Body> {
+        Fault::Unread.tell(&self.rules, &self.cx);
+        Fault::Unread.respond(HeaderMap::new(), false)
     }
 }
 
-/// A request under way.
+/// A request in flight.
 struct Running(Arc<Caller>);
 
 impl RequestScope for Running {
@@ -395,8 +448,8 @@ impl RequestScope for Running {
         self.0.socket.activity.note_unread();
     }
 
-    fn budget(&self) -> &Arc<Budget> {
-        &self.0.budget
+    fn account(&self) -> &Arc<Account> {
+        &self.0.account
     }
 
     fn stream_guard(&self) -> StreamGuard {
@@ -436,12 +489,12 @@ impl Drop for OwnedStreams {
 mod tests {
     use std::time::Duration;
 
-    use switchboard_core::{Code, Router, Settings};
+    use switchboard_core::{Budget, Code, Router, Settings};
     use tokio::io::AsyncWriteExt;
     use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
-    use crate::http::Options;
+    use crate::http::EndpointOptions;
 
     #[test]
     fn the_future_of_a_request_is_small_for_it_is_copied_each_time() {
@@ -471,10 +524,15 @@ mod tests {
             let socket = Shared::new(Socket::new(accepted.unwrap().0), false);
             let router = Arc::new(Router::builder().build().unwrap());
             let caller = Arc::new(Caller {
-                rules: Arc::new(Rules::new(router, Settings::default(), Options::default(), Some(address))),
+                rules: Arc::new(Rules::new(
+                    router,
+                    Settings::default(),
+                    EndpointOptions::default(),
+                    Some(address),
+                )),
                 socket,
                 stop: Arc::default(),
-                budget: Budget::new(1 << 20),
+                account: Account::of_one(&Budget::new(1 << 20)),
                 cx: Context::new(Origin::new("http")),
                 #[cfg(feature = "ws")]
                 upgrade: Mutex::default(),
@@ -482,7 +540,7 @@ mod tests {
             let answering = Arc::clone(&caller);
             tokio::spawn(async move {
                 let options = ServerOptions::default();
-                let mut clock = Clock::start(options.header_time, options.idle_time, Instant::now());
+                let mut clock = Clock::start(times(&options, &answering.rules), Instant::now());
                 answering.answer_all(BytesMut::new(), false, &mut clock, &options).await;
             });
             Pair { client: client.unwrap(), caller }

@@ -1,4 +1,4 @@
-//! Opens the connections of a client: TCP, with TLS where the URL says so.
+//! Opens the connections of a client: TCP, with TLS if the URL asks for it.
 
 use std::error::Error;
 use std::future::Future;
@@ -13,7 +13,8 @@ use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::client_options::ClientOptions;
+use super::client_options::HttpClientOptions;
+use crate::keep_alive;
 use crate::socket::Socket;
 #[cfg(feature = "tls")]
 use crate::tls::{ClientTls, Explained};
@@ -54,10 +55,13 @@ impl Refusal {
 type BoxError = Box<dyn Error + Send + Sync>;
 
 impl Connector {
-    pub(super) fn new(options: &ClientOptions) -> Connector {
+    pub(super) fn new(options: &HttpClientOptions) -> Connector {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
+        tcp.set_keepalive(Some(keep_alive::SILENT));
+        tcp.set_keepalive_interval(Some(keep_alive::INTERVAL));
+        tcp.set_keepalive_retries(Some(keep_alive::PROBES));
         tcp.set_connect_timeout(Some(options.connect_time));
         Connector {
             tcp,

@@ -1,4 +1,4 @@
-//! What a browser is told about pages of other sites (SEC-O-03, SEC-O-04).
+//! CORS: what browsers allow pages of other sites (SEC-O-03, SEC-O-04).
 
 use std::time::Duration;
 
@@ -6,15 +6,16 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use super::guard::Origins;
 
-/// Lets browsers pass on calls from pages of other sites, those whose origin [`Origins`] lets through.
+/// Lets browsers forward calls from pages of other sites, those whose origin [`Origins`] allows.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Cors {
-    /// The request headers a page may set: `content-type`, `authorization`, those of tracing (`traceparent`,
+    /// The request headers that a page may set: `content-type`, `authorization`, those of tracing (`traceparent`,
     /// `tracestate`, `baggage`), of event streams (`last-event-id`) and of MCP.
     pub headers: Vec<HeaderName>,
-    /// The response headers a page may read: `mcp-session-id` and `www-authenticate`.
+    /// The response headers that a page may read: `mcp-session-id` and `www-authenticate`.
     pub exposed: Vec<HeaderName>,
-    /// How long a browser may remember this: 10 min.
+    /// How long a browser may cache this: 10 min.
     pub max_age: Duration,
     /// Whether a page may send cookies and other credentials of the browser: no. Never with [`Origins::any`].
     pub credentials: bool,
@@ -40,6 +41,36 @@ impl Default for Cors {
             max_age: Duration::from_secs(600),
             credentials: false,
         }
+    }
+}
+
+impl Cors {
+    /// Sets [`headers`](Cors::headers).
+    #[must_use]
+    pub fn with_headers(mut self, headers: Vec<HeaderName>) -> Cors {
+        self.headers = headers;
+        self
+    }
+
+    /// Sets [`exposed`](Cors::exposed).
+    #[must_use]
+    pub fn with_exposed(mut self, exposed: Vec<HeaderName>) -> Cors {
+        self.exposed = exposed;
+        self
+    }
+
+    /// Sets [`max_age`](Cors::max_age).
+    #[must_use]
+    pub fn with_max_age(mut self, max_age: Duration) -> Cors {
+        self.max_age = max_age;
+        self
+    }
+
+    /// Sets [`credentials`](Cors::credentials).
+    #[must_use]
+    pub fn with_credentials(mut self, credentials: bool) -> Cors {
+        self.credentials = credentials;
+        self
     }
 }
 

@@ -1,4 +1,4 @@
-//! An endpoint for requests: what our server runs, and what mounts into other people's.
+//! The HTTP endpoint: used by our server, and to mount into others.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -14,25 +14,24 @@ use http::{Request, Response, Version};
 use http_body::Body as HttpBody;
 #[cfg(feature = "ws")]
 use hyper::upgrade::OnUpgrade;
-use switchboard_core::{Context, Extensions, Origin, Service, Session, Settings};
+use switchboard_core::{Account, Context, Extensions, Origin, Service, Session, Settings};
 
 use super::answer::{RequestScope, answer};
 use super::body::Body;
 use super::fault::Fault;
 use super::head::first_headers;
 use super::in_flight::{InFlight, InFlightCount};
-use super::options::Options;
+use super::options::EndpointOptions;
 use super::rules::Rules;
 use super::server_tap;
 use super::sse::StreamGuard;
 #[cfg(feature = "ws")]
 use super::upgrade::Upgrade;
-use crate::budget::Budget;
 use crate::server::{CANCEL_TIME, ServerOptions, ServerState};
 
 /// Answers HTTP requests with a service. Cheap to clone.
 ///
-/// It is a `tower_service::Service`, so it goes wherever one of those goes:
+/// It is a `tower_service::Service`, so it works wherever one is accepted:
 ///
 /// ```
 /// # use switchboard_core::Router;
@@ -41,8 +40,8 @@ use crate::server::{CANCEL_TIME, ServerOptions, ServerState};
 /// let app: axum::Router = axum::Router::new().route_service("/rpc", Endpoint::mounted(router));
 /// ```
 ///
-/// Middleware in front of it can say who calls: a [`Context`] among the extensions of a request becomes the context of its calls,
-/// and of those of the WebSocket that it may become. Without one, each request has a context of its own, whose origin is `http`
+/// Middleware in front of it can identify the caller: a [`Context`] among the extensions of a request becomes the context of its calls,
+/// and of those over the WebSocket it is upgraded to. Otherwise, each request gets its own context, whose origin is `http`
 /// without an address.
 ///
 /// It handles bodies and WebSockets. The surrounding server handles connections: their number, idle ones, slow heads. Shut it
@@ -53,7 +52,7 @@ pub struct Endpoint(Arc<Parts>);
 struct Parts {
     service: Arc<dyn Service>,
     settings: Settings,
-    options: Options,
+    options: EndpointOptions,
     mounted: OnceLock<Mounted>,
 }
 
@@ -75,7 +74,7 @@ impl Drop for Parts {
 
 /// Shuts down an endpoint that is mounted into another server. Cheap to clone.
 ///
-/// The surrounding server does not know of WebSockets: once upgraded, they are no connections of its own. This drains them. They
+/// The surrounding server does not know about WebSockets: once upgraded, they are no longer its connections. This drains them. They
 /// last as long as the endpoint or a handle does.
 ///
 /// # Examples
@@ -100,14 +99,14 @@ impl Drop for Parts {
 pub struct EndpointHandle(Endpoint);
 
 impl EndpointHandle {
-    /// Asks the endpoint to shut down: new requests get 503, event streams end with an error after most of
-    /// [`drain_time`](switchboard_core::Limits::drain_time), and WebSockets are drained and end with a close frame.
+    /// Starts the shutdown: new requests get 503, event streams end with an error at once, and WebSockets are
+    /// drained and end with a close frame.
     pub fn shutdown(&self) {
         self.0.mount().state.shutdown.request();
     }
 
-    /// Waits until the endpoint was asked to shut down and everything under way is done. WebSockets that take longer than
-    /// [`drain_time`](switchboard_core::Limits::drain_time) are cut off; requests that do are left to the surrounding server.
+    /// Waits until shutdown was requested and everything in flight is done. WebSockets that take longer than
+    /// [`drain_time`](switchboard_core::Limits::drain_time) are closed; requests that do are left to the surrounding server.
     ///
     /// # Cancel safety
     ///
@@ -117,7 +116,7 @@ impl EndpointHandle {
         state.shutdown.wait().await;
         let time = state.engine.settings().limits.drain_time.saturating_add(CANCEL_TIME);
         if tokio::time::timeout(time, in_flight.wait_for_none()).await.is_err() {
-            tracing::warn!("calls are cancelled: they took longer than limits.drain_time");
+            tracing::warn!("shutting down: cancelling the calls that took longer than limits.drain_time");
             state.cancel_all();
         }
     }
@@ -147,7 +146,7 @@ impl RequestScope for MountedRequest {
     #[cfg(feature = "ws")]
     fn upgrade(&self, cx: Context) -> bool {
         let on = self.on.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let (Some(on), Some(permit)) = (on, self.state.admit(None)) else { return false };
+        let (Some(on), Some(permit)) = (on, self.state.admit(0, None)) else { return false };
         self.state.forget_finished();
         let (rules, in_flight) = (Arc::clone(&self.rules), self.in_flight.clone());
         permit.spawn(|permit| async move {
@@ -157,8 +156,8 @@ impl RequestScope for MountedRequest {
         true
     }
 
-    fn budget(&self) -> &Arc<Budget> {
-        self.state.budget()
+    fn account(&self) -> &Arc<Account> {
+        self.state.mounted()
     }
 
     fn stream_guard(&self) -> StreamGuard {
@@ -167,36 +166,36 @@ impl RequestScope for MountedRequest {
 }
 
 impl Endpoint {
-    /// An endpoint on the usual paths, see [`Options::paths`].
+    /// An endpoint on the default paths, see [`EndpointOptions::paths`].
     #[must_use]
     pub fn new(service: impl Service) -> Endpoint {
-        Endpoint::from_parts(Arc::new(service), Settings::default(), Options::default())
+        Endpoint::from_parts(Arc::new(service), Settings::default(), EndpointOptions::default())
     }
 
-    /// An endpoint that answers whatever path it is mounted at.
+    /// An endpoint that serves any path it is mounted at.
     #[must_use]
     pub fn mounted(service: impl Service) -> Endpoint {
-        let options = Options { paths: Vec::new(), ..Options::default() };
+        let options = EndpointOptions::default().with_paths(Vec::new());
         Endpoint::new(service).with_options(options)
     }
 
-    /// The same endpoint with these options.
+    /// Sets the options.
     #[must_use]
-    pub fn with_options(self, options: Options) -> Endpoint {
+    pub fn with_options(self, options: EndpointOptions) -> Endpoint {
         Endpoint::from_parts(Arc::clone(&self.0.service), self.0.settings.clone(), options)
     }
 
-    /// The same endpoint with these limits and this dialect.
+    /// Sets the limits and the dialect.
     #[must_use]
     pub fn with_settings(self, settings: Settings) -> Endpoint {
         Endpoint::from_parts(Arc::clone(&self.0.service), settings, self.0.options.clone())
     }
 
-    fn from_parts(service: Arc<dyn Service>, settings: Settings, options: Options) -> Endpoint {
+    fn from_parts(service: Arc<dyn Service>, settings: Settings, options: EndpointOptions) -> Endpoint {
         Endpoint(Arc::new(Parts { service, settings, options, mounted: OnceLock::new() }))
     }
 
-    /// What shuts down this endpoint where it is mounted into another server.
+    /// A handle that shuts down this endpoint if it is mounted into another server.
     #[must_use]
     pub fn handle(&self) -> EndpointHandle {
         EndpointHandle(self.clone())
@@ -208,7 +207,10 @@ impl Endpoint {
             let engine = rules.engine.clone();
             // The surrounding server counts connections.
             let buffers = self.0.options.buffers;
-            let options = ServerOptions { connections: usize::MAX, buffers, ..ServerOptions::default() };
+            let options = ServerOptions::default()
+                .with_connections(usize::MAX)
+                .with_duplex_idle_time(None)
+                .with_buffers(buffers);
             let state = ServerState::new(engine, options, Extensions::default(), Arc::default());
             Mounted { rules, state, in_flight: Arc::default() }
         })
@@ -254,6 +256,7 @@ where
         // Without middleware that says who calls, each request stands for itself: the server may sit behind a proxy.
         let given = request.extensions().get::<Context>().cloned();
         let cx = given.unwrap_or_else(|| Context::from(Session::shared(Origin::new("http"))));
+        cx.session().set_account(Arc::clone(state.mounted()));
         #[cfg(feature = "ws")]
         let on = Mutex::new(Upgrade::watch(&mut request));
         let admitted = rules.admit(request.map(Box::pin), &cx);
@@ -268,7 +271,7 @@ where
     }
 }
 
-/// A response on its way. Dropping it cancels the calls of the request.
+/// A pending response. Dropping it cancels the calls of the request.
 #[must_use = "dropping the future cancels the calls"]
 pub struct Answering(Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>);
 
@@ -298,7 +301,7 @@ mod tests {
     async fn a_websocket_without_a_permit_is_refused_before_it_is_promised() {
         let mut endpoint = Endpoint::mounted(Router::builder().build().unwrap());
         let rules = endpoint.rules(None);
-        let options = ServerOptions { connections: 0, ..ServerOptions::default() };
+        let options = ServerOptions::default().with_connections(0);
         let state = ServerState::new(rules.engine.clone(), options, Extensions::default(), Arc::default());
         let mounted = Mounted { rules, state, in_flight: Arc::default() };
         assert!(endpoint.0.mounted.set(mounted).is_ok());

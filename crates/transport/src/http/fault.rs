@@ -1,6 +1,6 @@
-//! Requests that HTTP itself refuses, before there is a call (JH-20, JH-24).
+//! Requests that are rejected at the HTTP level, before there is a call (JH-20, JH-24).
 //!
-//! Each is answered with its status and, in the body, an error object with a `null` identifier.
+//! Each gets its status and, in the body, an error object with a `null` identifier.
 
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
@@ -22,21 +22,23 @@ pub(super) enum Fault {
     NotFound,
     /// Another method: 405, with those that are allowed.
     Method(&'static str),
-    /// It asks to be connected on to somebody else: 405.
+    /// A CONNECT request: 405.
     Connect,
     /// Nothing that `Accept` would take: 406.
     NotAcceptable,
     /// Nothing that `Accept` would take where there are event streams only: 406.
     NotEvents,
-    /// A page that is kept compressed, for who does not take that: 406.
-    NotGzip,
+    /// No form of a page that `Accept-Encoding` allows: 406.
+    NoCoding,
     /// The path, or the version that was asked for, needs a WebSocket of another kind: 426.
     #[cfg(feature = "ws")]
     Upgrade(&'static str),
     /// The body did not come in time: 408.
     TooSlow,
-    /// There is no room for the body beside those of others: 503.
+    /// The bodies of other requests leave no room for this one: 503.
     NoRoom,
+    /// The peer does not take the answers to earlier requests: 503.
+    Unread,
     /// There are too many connections for one more WebSocket: 503.
     #[cfg(feature = "ws")]
     NoConnection,
@@ -57,7 +59,7 @@ impl Fault {
             Unread::TooLarge => Fault::TooLarge(limit),
             Unread::TooSlow => Fault::TooSlow,
             Unread::NoRoom => Fault::NoRoom,
-            Unread::Broken => Fault::BadRequest("the body is not framed well"),
+            Unread::Broken => Fault::BadRequest("the body is incomplete, or its framing is invalid"),
         }
     }
 
@@ -110,13 +112,13 @@ impl Fault {
             Fault::Forbidden(_) => StatusCode::FORBIDDEN,
             Fault::NotFound => StatusCode::NOT_FOUND,
             Fault::Method(_) | Fault::Connect => StatusCode::METHOD_NOT_ALLOWED,
-            Fault::NotAcceptable | Fault::NotEvents | Fault::NotGzip => StatusCode::NOT_ACCEPTABLE,
+            Fault::NotAcceptable | Fault::NotEvents | Fault::NoCoding => StatusCode::NOT_ACCEPTABLE,
             Fault::TooSlow => StatusCode::REQUEST_TIMEOUT,
             #[cfg(feature = "ws")]
             Fault::Upgrade(_) => StatusCode::UPGRADE_REQUIRED,
             #[cfg(feature = "ws")]
             Fault::NoConnection => StatusCode::SERVICE_UNAVAILABLE,
-            Fault::NoRoom | Fault::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
+            Fault::NoRoom | Fault::Unread | Fault::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
             Fault::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Fault::MediaType | Fault::Encoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         }
@@ -130,17 +132,21 @@ impl Fault {
             Fault::Upgrade(detail) => invalid(detail),
             Fault::Forbidden(detail) => ErrorObject::from_code(Code::UNAUTHORIZED).with_detail(detail),
             Fault::NotFound => invalid("nothing is served at this path"),
-            Fault::Method(_) => invalid("calls are sent with POST"),
-            Fault::Connect => invalid("nobody is connected on from here; calls are sent with POST"),
+            Fault::Method(_) => invalid("send calls with POST"),
+            Fault::Connect => invalid("CONNECT is not supported; send calls with POST"),
             Fault::NotAcceptable => {
-                invalid("`Accept` must take application/json, application/json-rpc or text/event-stream")
+                invalid("`Accept` must allow application/json, application/json-rpc or text/event-stream")
             }
-            Fault::NotEvents => invalid("`Accept` must take text/event-stream here"),
-            Fault::NotGzip => invalid("`Accept-Encoding` must take gzip for this page"),
-            Fault::TooSlow => ErrorObject::timed_out().with_detail("the body did not come in time"),
+            Fault::NotEvents => invalid("`Accept` must allow text/event-stream for this path"),
+            Fault::NoCoding => invalid("`Accept-Encoding` must allow gzip or identity for this page"),
+            Fault::TooSlow => ErrorObject::timed_out().with_detail("the body did not arrive in time"),
             Fault::NoRoom => {
-                ErrorObject::over_limit("buffers", "too much is being received at once; try again later")
+                ErrorObject::over_limit("buffers", "too much data is being received at once; try again later")
             }
+            Fault::Unread => ErrorObject::over_limit(
+                "outbox",
+                "read the responses to earlier requests first (limits.outbox)",
+            ),
             #[cfg(feature = "ws")]
             Fault::NoConnection => {
                 ErrorObject::over_limit("connections", "too many connections; try again later")

@@ -1,18 +1,18 @@
-//! Who may be talked to, and on whose page's behalf: the checks of `Host` (SEC-O-01) and `Origin` (SEC-O-02).
+//! The checks of `Host` (SEC-O-01) and `Origin` (SEC-O-02).
 //!
-//! They keep a page of a foreign site, opened in a browser on this machine, from calling a server that listens on this
+//! They keep a page of another site, opened in a browser on this machine, from calling a server that listens on this
 //! machine only. Names are compared whole: no suffixes, no patterns, nothing is resolved.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use http::uri::Authority;
 
-/// Which values of `Host` are answered; others get 403.
+/// The allowed values of `Host`; others get 403.
 ///
-/// By default, a server that listens on a loopback address answers to `localhost`, `127.0.0.1`, `[::1]` and that
-/// address, each with the port it listens on or none. A server that listens elsewhere answers to `localhost` and to network
-/// addresses, with any port. A page that has its own name resolved to the server's address (DNS rebinding) reaches neither. List the
-/// names that the server is known by. An endpoint mounted into another server answers to any.
+/// By default, a server that listens on a loopback address allows `localhost`, `127.0.0.1`, `[::1]` and that
+/// address, each with its port or without. A server that listens elsewhere allows `localhost` and network
+/// addresses, with any port. A page whose name resolves to the server's address (DNS rebinding) reaches neither. List the
+/// names of the server here. An endpoint mounted into another server allows any.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts(HostRule);
 
@@ -24,10 +24,10 @@ enum HostRule {
     Only(Vec<String>),
 }
 
-/// Which values of `Origin` are answered; others get 403. A request without one does not come from a page, and is
-/// answered.
+/// The allowed values of `Origin`; others get 403. A request without one does not come from a page, and is
+/// allowed.
 ///
-/// By default, only pages that came from the very host and port that is called, or from one that [`Hosts`] lists.
+/// By default, only pages from the same host and port as the server, or from one that [`Hosts`] lists.
 #[derive(Clone, Debug, Default)]
 pub struct Origins(OriginRule);
 
@@ -39,28 +39,30 @@ enum OriginRule {
     Only(Vec<String>),
 }
 
-/// A host or an origin that cannot be one.
+/// An invalid host or origin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GuardError {
     /// Not a host.
-    #[error("{0:?} is no host; write a name or an address, with a port or without, such as \"[::1]:8000\"")]
+    #[error(
+        "{0:?} is not a host; write a name or an address, with or without a port, such as \"[::1]:8000\""
+    )]
     Host(String),
     /// Not an origin.
     #[error(
-        "{0:?} is no origin; write scheme, host and port, such as \"https://app.example.com\", or \"null\""
+        "{0:?} is not an origin; write the scheme, host and port, such as \"https://app.example.com\", or \"null\""
     )]
     Origin(String),
 }
 
 impl Hosts {
-    /// Answers to any name. Pages of foreign sites may then reach a server on this machine under a name of theirs.
+    /// Allows any name. Pages of other sites may then reach a server on this machine under their own name.
     #[must_use]
     pub fn any() -> Hosts {
         Hosts(HostRule::Any)
     }
 
-    /// Answers to these only. One without a port matches without a port and with the one that the server listens on.
+    /// Allows only these. One without a port matches without a port and with the port of the server.
     ///
     /// # Errors
     ///
@@ -75,14 +77,14 @@ impl Hosts {
 }
 
 impl Origins {
-    /// Answers pages from anywhere. With [`Cors`](super::Cors) this is `Access-Control-Allow-Origin: *`.
+    /// Allows pages from anywhere. With [`Cors`](super::Cors) this is `Access-Control-Allow-Origin: *`.
     #[must_use]
     pub fn any() -> Origins {
         Origins(OriginRule::Any)
     }
 
-    /// Answers pages of these origins only, each with its scheme, and its port unless it is the scheme's own. `null`
-    /// must be listed to be answered.
+    /// Allows only pages of these origins, each with its scheme, and its port unless it is the default one. `null`
+    /// must be listed to be allowed.
     ///
     /// # Errors
     ///

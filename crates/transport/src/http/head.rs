@@ -21,9 +21,9 @@ pub(super) struct Head<'a> {
     timeout: Option<&'a HeaderValue>,
 }
 
-/// How many milliseconds the caller waits for the answer from when it sends the request, as a whole number.
+/// How many milliseconds the caller waits for the response after sending the request, as a whole number.
 ///
-/// The calls of the request have that as their deadline. What is no such number is ignored.
+/// It is the deadline of the request's calls. Anything but a whole number is ignored.
 pub static TIMEOUT: HeaderName = HeaderName::from_static("switchboard-timeout-ms");
 
 impl<'a> Head<'a> {
@@ -88,7 +88,7 @@ impl Head<'_> {
 /// The headers that every response has (JH-25, SEC-O-08).
 ///
 /// Two of them are for browsers only. A call by POST gets them only if it has an `Origin`, which browsers send with every one;
-/// everything else gets them, whoever asks.
+/// everything else always gets them.
 pub(super) fn first_headers(is_for_browser: bool) -> HeaderMap {
     // With the content's type and length, the date, and room for CORS.
     let mut headers = HeaderMap::with_capacity(8);

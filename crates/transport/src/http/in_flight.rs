@@ -1,18 +1,18 @@
-//! How many requests and connections of a mounted endpoint are under way.
+//! The requests and connections of a mounted endpoint that are in flight.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::AcqRel, Ordering::Acquire};
 
 use tokio::sync::Notify;
 
-/// Counts what is under way.
+/// Counts the requests and connections in flight.
 #[derive(Debug, Default)]
 pub(super) struct InFlightCount {
     count: AtomicUsize,
     none: Notify,
 }
 
-/// One request or connection under way. Dropping it ends it.
+/// One request or connection in flight. Dropping it ends it.
 #[derive(Debug)]
 pub(super) struct InFlight(Arc<InFlightCount>);
 
@@ -22,7 +22,7 @@ impl InFlightCount {
         InFlight(Arc::clone(self))
     }
 
-    /// Waits until nothing is under way.
+    /// Waits until nothing is in flight.
     pub(super) async fn wait_for_none(&self) {
         loop {
             let none = self.none.notified();

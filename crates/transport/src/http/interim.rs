@@ -1,5 +1,5 @@
-//! Interim responses (1xx), of which a server may send any number before its answer. They say nothing to us, so more than a few end
-//! the request: reading them for ever would only keep this side busy.
+//! Interim responses (1xx), of which a server may send any number before its final one. They carry no information for us, so more than a few end
+//! the request: reading them forever would only keep this side busy.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;

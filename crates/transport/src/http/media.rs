@@ -1,4 +1,4 @@
-//! Media types: which bodies are taken (JH-21) and in which type they are answered (JH-26).
+//! Media types: which request bodies are accepted (JH-21), and the type of the response (JH-26).
 
 use http::HeaderValue;
 
@@ -28,7 +28,7 @@ impl Format {
     /// The header that says so.
     pub(super) const fn value(self) -> HeaderValue {
         HeaderValue::from_static(match self {
-            // It is always UTF-8, but some clients take any other text for Latin-1 unless they are told.
+            // It is always UTF-8, but some clients read any other text as Latin-1 unless it says so.
             Format::Events => "text/event-stream; charset=utf-8",
             other => other.name(),
         })
@@ -140,19 +140,37 @@ pub(super) fn prefers_html<'a>(lines: impl Iterator<Item = &'a [u8]>) -> bool {
     html > 0 && html >= other
 }
 
-/// Whether something compressed with gzip is among what `Accept-Encoding` takes; without it everything is.
-pub(super) fn takes_gzip<'a>(lines: impl Iterator<Item = &'a [u8]>) -> bool {
-    let (mut gzip, mut any, mut is_absent) = (None, None, true);
+/// How a body is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Coding {
+    /// As it is.
+    Identity,
+    /// Compressed.
+    Gzip,
+}
+
+/// The coding that `Accept-Encoding` prefers, if it allows any that there is (RFC 9110, 12.5.3). Of two that are equal, gzip.
+pub(super) fn coding<'a>(lines: impl Iterator<Item = &'a [u8]>, has_gzip: bool) -> Option<Coding> {
+    let (mut gzip, mut identity, mut any, mut is_absent) = (None, None, None, true);
     for range in lines.flat_map(|line| split(line, b',')) {
         is_absent = false;
         let (coding, quality) = media_range(range);
         match coding {
             b"*" => any = Some(quality),
-            _ if coding.eq_ignore_ascii_case(b"gzip") => gzip = Some(quality),
+            _ if coding.eq_ignore_ascii_case(b"gzip") || coding.eq_ignore_ascii_case(b"x-gzip") => {
+                gzip = Some(quality);
+            }
+            _ if coding.eq_ignore_ascii_case(b"identity") => identity = Some(quality),
             _ => {}
         }
     }
-    is_absent || gzip.or(any).is_some_and(|quality| quality > 0)
+    // Without the header every coding is taken. With it, only those that it names, and no coding unless it is excluded.
+    let gzip = if is_absent { 1000 } else { gzip.or(any).unwrap_or(0) };
+    let identity = identity.or(any);
+    match has_gzip && gzip > 0 && identity.is_none_or(|quality| quality <= gzip) {
+        true => Some(Coding::Gzip),
+        false => (identity != Some(0)).then_some(Coding::Identity),
+    }
 }
 
 /// How much a type is wanted, and by how precise a range that was said.
@@ -303,19 +321,36 @@ mod tests {
         assert!(!prefers_html(std::iter::empty()));
     }
 
+    // RFC 9110, 12.5.3
     #[test]
-    fn gzip_is_taken_unless_it_is_left_out() {
+    fn a_body_has_the_coding_that_is_wanted_most() {
         let check = |value: &str, expected| {
-            assert_eq!(takes_gzip([value.as_bytes()].into_iter()), expected, "{value:?}");
+            assert_eq!(coding([value.as_bytes()].into_iter(), true), expected, "{value:?}");
         };
-        check("gzip, deflate, br, zstd", true);
-        check("GZIP;q=0.1", true);
-        check("*", true);
-        check("gzip;q=0, *", false);
-        check("identity", false);
-        check("br", false);
-        check("", false);
-        assert!(takes_gzip(std::iter::empty()));
+        let (gzip, identity) = (Some(Coding::Gzip), Some(Coding::Identity));
+        check("gzip, deflate, br, zstd", gzip);
+        check("GZIP;q=0.1", gzip);
+        check("x-gzip", gzip);
+        check("*", gzip);
+        check("gzip, identity", gzip);
+        check("gzip;q=0.5, identity;q=0.8", identity);
+        check("*;q=0.8, gzip;q=0.1", identity);
+        check("identity", identity);
+        check("br", identity);
+        check("", identity);
+        check("gzip;q=0", identity);
+        check("gzip;q=0, *", identity);
+        check("*;q=0, identity", identity);
+        check("gzip, identity;q=0", gzip);
+        check("gzip, *;q=0", gzip);
+        check("identity;q=0", None);
+        check("*;q=0", None);
+        check("br, identity;q=0", None);
+        check("gzip;q=0, *;q=0", None);
+        assert_eq!(coding(std::iter::empty(), true), gzip);
+        assert_eq!(coding(std::iter::empty(), false), identity);
+        assert_eq!(coding([&b"gzip"[..]].into_iter(), false), identity);
+        assert_eq!(coding([&b"gzip, identity;q=0"[..]].into_iter(), false), None);
     }
 
     #[test]

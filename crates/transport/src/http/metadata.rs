@@ -1,4 +1,4 @@
-//! Headers of HTTP as metadata of calls, and metadata as headers.
+//! HTTP headers as metadata of calls, and metadata as headers.
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -29,7 +29,8 @@ pub(super) fn of_handshake(headers: &HeaderMap) -> Metadata {
     let mut lines = Vec::with_capacity(256);
     for (name, value) in headers {
         let is_handshake = name.as_str().starts_with("sec-websocket-") || is_reserved(name);
-        if !is_handshake || *name == header::HOST {
+        // Browsers send tokens among the subprotocols: they cannot set other headers.
+        if !is_handshake || [header::HOST, header::SEC_WEBSOCKET_PROTOCOL].contains(name) {
             write_line(&mut lines, name, value);
         }
     }
@@ -49,11 +50,11 @@ pub(super) fn add(headers: &mut HeaderMap, metadata: &Metadata) {
     for (name, value) in metadata.entries() {
         let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_bytes(value))
         else {
-            tracing::debug!(name, "metadata that cannot be a header is left out");
+            tracing::debug!(name, "skipped metadata that is not a valid header");
             continue;
         };
         if is_reserved(&name) {
-            tracing::debug!(%name, "metadata with the name of a header that HTTP needs is left out");
+            tracing::debug!(%name, "skipped metadata named like a header that HTTP itself uses");
             continue;
         }
         if added.contains(&name) {
@@ -66,7 +67,7 @@ pub(super) fn add(headers: &mut HeaderMap, metadata: &Metadata) {
 }
 
 /// Whether a header is about the connection or the body, and not about the call.
-fn is_reserved(name: &HeaderName) -> bool {
+pub(super) fn is_reserved(name: &HeaderName) -> bool {
     const RESERVED: [HeaderName; 13] = [
         header::ACCEPT,
         header::CONNECTION,

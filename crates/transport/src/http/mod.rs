@@ -1,20 +1,20 @@
-//! JSON-RPC over HTTP, both ways: hops ① and ⑥ for a server, the whole way for a client.
+//! JSON-RPC over HTTP, server and client: hops ① and ⑥ for a server, the whole way for a client.
 //!
-//! - [`Server`] listens: HTTP/1.1 with keep-alive and pipelining, and HTTP/2, on one port.
-//! - [`Endpoint`] is what the server runs on each request. It is a `tower_service::Service` as well, so that it mounts
-//!   into an application that has a server of its own.
-//! - [`Client`] calls; [`connect`] makes a [`Peer`](switchboard_core::Peer) of it.
+//! - [`HttpServer`] listens: HTTP/1.1 with keep-alive and pipelining, and HTTP/2, on one port.
+//! - [`Endpoint`] handles each request of the server. It is also a `tower_service::Service`, so it can be mounted
+//!   into an application that has its own server.
+//! - [`Client`] makes calls; [`connect`] turns it into a [`Peer`](switchboard_core::Peer).
 //!
-//! One POST carries one message or one batch, and its response carries the answer. A failed *call* is answered with
-//! status 200 and an error object; other statuses say that the *request* was not accepted, and hold an error object with
+//! One POST carries one message or one batch, and its response carries the answer. A failed *call* gets
+//! status 200 and an error object; other statuses mean that the *request* was not accepted, and carry an error object with
 //! a `null` identifier too.
 //!
-//! Whoever asks for an event stream gets the answer in parts, see [`sse`].
+//! Clients that ask for an event stream get the answer in parts, see [`sse`].
 //!
 //! The headers of a request are the [metadata](switchboard_core::Context::metadata) of its calls, and of all calls over a WebSocket
-//! that it becomes.
+//! it is upgraded to.
 //!
-//! What this does not do: TLS, compression, authentication.
+//! It does not do TLS, compression or authentication.
 //!
 //! # Examples
 //!
@@ -27,7 +27,7 @@
 //! let router = Router::builder()
 //!     .method("add", |(a, b): (i64, i64), _| Ok::<_, ErrorObject>(a + b))
 //!     .build()?;
-//! let server = http::Server::bind("127.0.0.1:0").await?;
+//! let server = http::HttpServer::bind("127.0.0.1:0").await?;
 //! let (address, handle) = (server.local_addr(), server.handle());
 //! let serving = tokio::spawn(server.serve(router));
 //!
@@ -65,11 +65,13 @@ pub(crate) mod redact;
 mod refusal;
 mod routes;
 mod rules;
+mod sending;
 mod server;
 mod server_tap;
 pub mod sse;
 mod tapped_body;
 mod timeouts;
+mod trailers;
 #[cfg(feature = "ws")]
 mod upgrade;
 mod url;
@@ -77,17 +79,17 @@ mod url;
 pub use body::Body;
 pub(crate) use carrier::{HttpCarrier, HttpListener};
 pub use client::{Client, connect};
-pub use client_options::ClientOptions;
+pub use client_options::HttpClientOptions;
 pub use cors::Cors;
 pub use endpoint::{Answering, Endpoint, EndpointHandle};
 pub use guard::{GuardError, Hosts, Origins};
 pub use head::TIMEOUT;
 #[cfg(feature = "ws")]
 pub(crate) use head::write_line;
-pub use options::{Options, StatusMapping};
+pub use options::{EndpointOptions, StatusMapping};
 pub use routes::{
-    DocumentRoute, Get, Guarded, Page, RequestBody, Route, RouteFuture, Routes, StreamRoute, Tower, Unread,
-    tower,
+    DocumentRoute, Get, Guarded, Page, ProxyRoute, RequestBody, Route, RouteFuture, Routes, StreamRoute,
+    Tower, Unread, tower,
 };
-pub use server::Server;
-pub use url::UrlError;
+pub use server::HttpServer;
+pub use url::HttpUrlError;

@@ -1,4 +1,4 @@
-//! What an endpoint can be told.
+//! The options of an endpoint.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,67 +11,67 @@ use super::cors::Cors;
 use super::guard::{Hosts, Origins};
 use super::routes::{Get, Route, Routes, StreamRoute};
 
-/// How an [`Endpoint`](super::Endpoint) treats requests.
+/// The options of an [`Endpoint`](super::Endpoint).
 ///
 /// # Examples
 ///
 /// ```
-/// use switchboard_transport::http::{Cors, Options, Origins};
+/// use switchboard_transport::http::{Cors, EndpointOptions, Origins};
 ///
-/// let options = Options {
-///     origins: Origins::only(["https://app.example.com"])?,
-///     cors: Some(Cors::default()),
-///     ..Options::default()
-/// };
+/// let options = EndpointOptions::default()
+///     .with_origins(Origins::only(["https://app.example.com"])?)
+///     .with_cors(Some(Cors::default()));
 /// # Ok::<(), switchboard_transport::http::GuardError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Options {
-    /// The paths where calls are answered: `/`, `/rpc` and `/jsonrpc`. An empty list means every path.
+#[non_exhaustive]
+pub struct EndpointOptions {
+    /// The paths that serve calls: `/`, `/rpc` and `/jsonrpc`. An empty list means every path.
     pub paths: Vec<String>,
-    /// What is answered at other paths: a [`StreamRoute`] at `/rpc/stream`. Add more with [`route`](Options::route).
+    /// Routes at other paths: a [`StreamRoute`] at `/rpc/stream`. Add more with [`route`](EndpointOptions::route).
     pub routes: Routes,
-    /// What may be called by GET, at the path of a [`StreamRoute`]: anything on a loopback address, nothing elsewhere.
+    /// The methods that can be called with GET, at the path of a [`StreamRoute`]: none. Methods marked as safe can be allowed.
     pub get: Get,
-    /// How long an event stream is silent before a comment shows that it is alive: 15 s. Must be less than
+    /// How long an event stream is silent before a keep-alive comment is sent: 15 s. Must be less than
     /// [`idle_time`](crate::server::ServerOptions::idle_time), after which a silent connection is closed.
     pub keep_alive: Option<Duration>,
-    /// The status when there is nothing to answer, because only notifications came: 204. Some clients want 202, and
+    /// The status when there is no response, because the request had only notifications: 204. Some clients want 202, and
     /// some old ones 200 (JH-23).
     pub nothing_status: StatusCode,
     /// The status of a failed call: always 200.
     pub status: StatusMapping,
     /// Which names of a reply's [metadata](switchboard_core::Extra) become headers of the response: `retry-after` and
-    /// `www-authenticate`. Others are dropped: a backend must not set cookies of the server in front of it. A reply may also ask
-    /// for a status, which goes before [`status`](Options::status).
+    /// `www-authenticate`. Others are dropped: a backend must not set cookies of the server in front of it. A reply may also set
+    /// a status, which takes precedence over [`status`](EndpointOptions::status).
     pub reply_headers: Vec<HeaderName>,
-    /// Which values of `Host` are answered: those of this machine if the server listens on a loopback address,
+    /// The allowed values of `Host`: those of this machine if the server listens on a loopback address,
     /// network addresses and `localhost` elsewhere.
     pub hosts: Hosts,
-    /// Which values of `Origin` are answered: that of the server itself.
+    /// The allowed values of `Origin`: that of the server itself.
     pub origins: Origins,
-    /// What other sites' pages may do, those whose origin passes: nothing. Without this, browsers do not let them.
+    /// What pages of other sites may do, if their origin is allowed: nothing. Without this, browsers block them.
     pub cors: Option<Cors>,
-    /// How long a body may take to come: 30 s (SEC-H-05).
+    /// How long a body may take to arrive: 30 s (SEC-H-05).
     pub body_time: Duration,
-    /// Bytes of all bodies and messages together that are longer than 64 KiB, where this is mounted into the server of
-    /// somebody else: 256 MiB. Our own server has [`ServerOptions::buffers`](crate::server::ServerOptions::buffers) for all
+    /// Bytes of all bodies and messages together that are longer than 64 KiB, if this is mounted into another
+    /// server: 256 MiB. Our own server has [`ServerOptions::buffers`](crate::server::ServerOptions::buffers) for everything
     /// that it serves.
     pub buffers: usize,
-    /// How a request is treated that asks to go on as a WebSocket, on the paths above and at `/rpc/ws`: as the defaults
-    /// have it. None means that it is refused like any GET.
+    /// The options of WebSockets, for requests that ask for an upgrade on the paths above, at `/rpc/ws` and at `/ws`: the
+    /// defaults. With `None` they are rejected like any GET.
     #[cfg(feature = "ws")]
-    pub websocket: Option<crate::ws::Options>,
+    pub websocket: Option<crate::ws::WebSocketOptions>,
 }
 
-/// Which HTTP status a response object has (JH-22).
+/// The HTTP status of a response object (JH-22).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum StatusMapping {
-    /// 200, whatever the call came to. Most clients lose the error object otherwise.
+    /// 200, whatever the outcome of the call. With other statuses most clients lose the error object.
     #[default]
     AlwaysOk,
-    /// The mapping of the 2008 draft for single calls: 400 for what is no request, 404 for unknown methods, 500 for
-    /// every other error; what is not even JSON is 400 here, though 500 in the draft (JH-03, JH-24). Batches are 200.
+    /// The mapping of the 2008 draft for single calls: 400 for invalid requests, 404 for unknown methods, 500 for
+    /// every other error; invalid JSON is 400 here, though 500 in the draft (JH-03, JH-24). Batches are 200.
     Draft2008,
 }
 
@@ -86,9 +86,9 @@ impl StatusMapping {
     }
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for EndpointOptions {
+    fn default() -> EndpointOptions {
+        EndpointOptions {
             paths: ["/", "/rpc", "/jsonrpc"].map(str::to_owned).to_vec(),
             routes: Routes::default(),
             get: Get::default(),
@@ -102,27 +102,121 @@ impl Default for Options {
             body_time: Duration::from_secs(30),
             buffers: 256 << 20,
             #[cfg(feature = "ws")]
-            websocket: Some(crate::ws::Options::default()),
+            websocket: Some(crate::ws::WebSocketOptions::default()),
         }
         .route("/rpc/stream", StreamRoute)
     }
 }
 
-impl Options {
-    /// Answers requests at this path with a route: a page, a document, or anything else of HTTP, see [`tower`](super::tower).
-    ///
-    /// - A route goes before calls at the same path, unless it does not [take](Route::takes) the request. Of several routes at one
-    ///   path, the one that was added last goes first.
-    /// - A path that ends in `/*` stands for everything below it, except for calls and other routes. The longest one goes first.
+impl EndpointOptions {
+    /// Sets [`paths`](EndpointOptions::paths).
     #[must_use]
-    pub fn route(mut self, path: impl Into<String>, route: impl Route) -> Options {
+    pub fn with_paths(mut self, paths: Vec<String>) -> EndpointOptions {
+        self.paths = paths;
+        self
+    }
+
+    /// Sets [`routes`](EndpointOptions::routes).
+    #[must_use]
+    pub fn with_routes(mut self, routes: Routes) -> EndpointOptions {
+        self.routes = routes;
+        self
+    }
+
+    /// Sets [`get`](EndpointOptions::get).
+    #[must_use]
+    pub fn with_get(mut self, get: Get) -> EndpointOptions {
+        self.get = get;
+        self
+    }
+
+    /// Sets [`keep_alive`](EndpointOptions::keep_alive).
+    #[must_use]
+    pub fn with_keep_alive(mut self, keep_alive: Option<Duration>) -> EndpointOptions {
+        self.keep_alive = keep_alive;
+        self
+    }
+
+    /// Sets [`nothing_status`](EndpointOptions::nothing_status).
+    #[must_use]
+    pub fn with_nothing_status(mut self, nothing_status: StatusCode) -> EndpointOptions {
+        self.nothing_status = nothing_status;
+        self
+    }
+
+    /// Sets [`status`](EndpointOptions::status).
+    #[must_use]
+    pub fn with_status(mut self, status: StatusMapping) -> EndpointOptions {
+        self.status = status;
+        self
+    }
+
+    /// Sets [`reply_headers`](EndpointOptions::reply_headers).
+    #[must_use]
+    pub fn with_reply_headers(mut self, reply_headers: Vec<HeaderName>) -> EndpointOptions {
+        self.reply_headers = reply_headers;
+        self
+    }
+
+    /// Sets [`hosts`](EndpointOptions::hosts).
+    #[must_use]
+    pub fn with_hosts(mut self, hosts: Hosts) -> EndpointOptions {
+        self.hosts = hosts;
+        self
+    }
+
+    /// Sets [`origins`](EndpointOptions::origins).
+    #[must_use]
+    pub fn with_origins(mut self, origins: Origins) -> EndpointOptions {
+        self.origins = origins;
+        self
+    }
+
+    /// Sets [`cors`](EndpointOptions::cors).
+    #[must_use]
+    pub fn with_cors(mut self, cors: Option<Cors>) -> EndpointOptions {
+        self.cors = cors;
+        self
+    }
+
+    /// Sets [`body_time`](EndpointOptions::body_time).
+    #[must_use]
+    pub fn with_body_time(mut self, body_time: Duration) -> EndpointOptions {
+        self.body_time = body_time;
+        self
+    }
+
+    /// Sets [`buffers`](EndpointOptions::buffers).
+    #[must_use]
+    pub fn with_buffers(mut self, buffers: usize) -> EndpointOptions {
+        self.buffers = buffers;
+        self
+    }
+
+    /// Sets [`websocket`](EndpointOptions::websocket).
+    #[cfg(feature = "ws")]
+    #[must_use]
+    pub fn with_websocket(mut self, websocket: Option<crate::ws::WebSocketOptions>) -> EndpointOptions {
+        self.websocket = websocket;
+        self
+    }
+}
+
+impl EndpointOptions {
+    /// Answers requests at this path with a route: a page, a document, or any HTTP service, see [`tower`](super::tower).
+    ///
+    /// - A route takes precedence over calls at the same path, unless it does not [take](Route::takes) the request. Of several routes at one
+    ///   path, the one added last wins.
+    /// - A path that ends in `/*` matches everything below it, except calls and other routes. The longest match wins.
+    #[must_use]
+    pub fn route(mut self, path: impl Into<String>, route: impl Route) -> EndpointOptions {
         self.routes.add(path.into(), Arc::new(route));
         self
     }
 
-    /// The same options without routes, the one for event streams included.
+    /// Removes all routes, including the one for event streams.
     #[must_use]
-    pub fn without_routes(mut self) -> Options {
+    pub fn without_routes(mut self) -> EndpointOptions {
         self.routes = Routes::default();
         self
     }

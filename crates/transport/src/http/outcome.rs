@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 use http::StatusCode;
-use switchboard_core::codec::{self, Entries, Incoming, Message, Outcome, Response};
+use switchboard_core::codec::{self, Entries, Incoming, Message, ResponseObject, ResponseOutcome};
 use switchboard_core::{self as core, CallError, Code, ErrorObject, Extra, Json, Metadata, Reply, Settings};
 
-/// A response of the far side, read to its end.
+/// A response of the peer, read to its end.
 pub(super) struct Received {
     pub(super) status: StatusCode,
     pub(super) body: Bytes,
@@ -15,7 +15,7 @@ pub(super) struct Received {
     pub(super) metadata: Metadata,
 }
 
-/// Bytes of a location that are told, at most.
+/// The most bytes of a location to show.
 const LOCATION: usize = 500;
 
 impl Received {
@@ -23,23 +23,22 @@ impl Received {
     pub(super) fn single(&self, id: u64, settings: &Settings) -> Result<Reply, CallError> {
         match self.decode(settings)? {
             Incoming::Single(Message::Response(response)) if answers(&response, id) => self.reply(response),
-            Incoming::Single(Message::Response(_)) => {
-                self.broken("it answers a call with another identifier")
-            }
-            Incoming::Single(_) => self.broken("it is no response object"),
-            Incoming::Batch(_) => self.broken("a list answers a single call"),
+            Incoming::Single(Message::Response(_)) => self.broken("it has the identifier of another call"),
+            Incoming::Single(_) => self.broken("it is not a response object"),
+            Incoming::Batch(_) => self.broken("it is an array, but the request was a single call"),
         }
     }
 
-    /// What came of a notification. The body of a success does not matter.
+    /// How a notification ended. The body of a success does not matter.
     pub(super) fn notified(&self, settings: &Settings) -> Result<Reply, CallError> {
         if self.status.is_success() {
             return Ok(Reply::value(Json::NULL));
         }
         match self.decode(settings)? {
-            Incoming::Single(Message::Response(Response { outcome: Outcome::Error(error), .. })) => {
-                Ok(Reply::error(error))
-            }
+            Incoming::Single(Message::Response(ResponseObject {
+                outcome: ResponseOutcome::Error(error),
+                ..
+            })) => Ok(Reply::error(error)),
             _ => Err(self.failed()),
         }
     }
@@ -50,7 +49,7 @@ impl Received {
         let every = |outcome: Result<Reply, CallError>| {
             let error = match outcome {
                 Ok(Reply { outcome: core::Outcome::Error(error), .. }) => error,
-                Ok(_) => CallError::Protocol("one result answers a whole batch".into()).into(),
+                Ok(_) => CallError::Protocol("one result for a whole batch".into()).into(),
                 Err(error) => error.into(),
             };
             let reply =
@@ -69,7 +68,7 @@ impl Received {
         match self.decode(settings) {
             Ok(Incoming::Batch(entries)) => self.sort(&entries, first, is_call),
             Ok(Incoming::Single(Message::Response(response))) => every(self.reply(response)),
-            Ok(Incoming::Single(_)) => every(self.broken("it is no response object")),
+            Ok(Incoming::Single(_)) => every(self.broken("it is not a response object")),
             Err(error) => every(Err(error)),
         }
     }
@@ -80,7 +79,7 @@ impl Received {
             is_call.iter().map(|is_call| (!is_call).then_some(Reply::value(Json::NULL))).collect();
         for entry in entries.iter() {
             let Message::Response(response) = entry else {
-                tracing::debug!("an entry of a batch's answer is no response");
+                tracing::debug!("skipped an entry of a batch response that is not a response");
                 continue;
             };
             let place = response.id.as_u64().and_then(|id| usize::try_from(id.checked_sub(first)?).ok());
@@ -88,22 +87,24 @@ impl Received {
                 Some(empty @ None) => {
                     *empty = Some(self.reply(response).unwrap_or_else(failure));
                 }
-                _ => tracing::debug!(id = ?response.id, "a response answers no call of its batch"),
+                _ => {
+                    tracing::debug!(id = ?response.id, "dropped a response that matches no call of its batch");
+                }
             }
         }
-        let missing = || failure(CallError::Protocol("the answer to the batch leaves this call out".into()));
+        let missing = || failure(CallError::Protocol("the batch response does not include this call".into()));
         replies.into_iter().map(|reply| reply.unwrap_or_else(missing)).collect()
     }
 
-    fn reply(&self, response: Response) -> Result<Reply, CallError> {
+    fn reply(&self, response: ResponseObject) -> Result<Reply, CallError> {
         let mut reply = match response.outcome {
-            Outcome::Error(error) => Reply::error(error),
-            Outcome::Value(json) if self.status.is_success() => Reply::value(json),
-            Outcome::Value(_) => return Err(self.failed()),
-            Outcome::Stream(..) => {
-                return self.broken("it begins a stream, which one HTTP response cannot carry");
+            ResponseOutcome::Error(error) => Reply::error(error),
+            ResponseOutcome::Value(json) if self.status.is_success() => Reply::value(json),
+            ResponseOutcome::Value(_) => return Err(self.failed()),
+            ResponseOutcome::Stream(..) => {
+                return self.broken("it starts a stream, which a single HTTP response cannot carry");
             }
-            Outcome::Broken(detail) => return self.broken(detail),
+            ResponseOutcome::Broken(detail) => return self.broken(detail),
         };
         reply.extra = response.members.map(|members| Box::new(Extra::from_members(*members)));
         if !self.metadata.is_empty() {
@@ -118,7 +119,7 @@ impl Received {
             let broken = match error.code {
                 _ if self.body.is_empty() => self.broken("it is empty"),
                 Code::PARSE_ERROR => self.broken("it is not JSON"),
-                _ => self.broken("it exceeds a limit of this side"),
+                _ => self.broken("it exceeds a limit of this client"),
             };
             broken.map_or_else(|error| error, |()| self.failed())
         })
@@ -132,15 +133,15 @@ impl Received {
     fn failed(&self) -> CallError {
         let status = self.status;
         CallError::Transport(match self.location.as_deref().filter(|to| to.len() <= LOCATION) {
-            Some(to) => format!("the server answered {status} and points to {to}").into(),
+            Some(to) => format!("the server answered {status} and redirects to {to}").into(),
             None => format!("the server answered {status} without a JSON-RPC error").into(),
         })
     }
 }
 
 /// Whether a response is for the only call that was sent. An error without an identifier is, too (J2-68).
-fn answers(response: &Response, id: u64) -> bool {
-    let is_fault = response.id.is_null() && matches!(response.outcome, Outcome::Error(_));
+fn answers(response: &ResponseObject, id: u64) -> bool {
+    let is_fault = response.id.is_null() && matches!(response.outcome, ResponseOutcome::Error(_));
     is_fault || response.id.as_u64() == Some(id)
 }
 

@@ -1,8 +1,8 @@
-//! What stands between the socket of one connection and hyper.
+//! A buffer between the socket of one connection and hyper.
 //!
-//! hyper writes each response by itself. Here responses wait until the connection has nothing more to do, so that those
+//! hyper writes each response separately. Here responses wait until the connection has nothing more to do, so that those
 //! to pipelined requests leave in one write. (hyper's own `pipeline_flush` does that too, but keeps a response back
-//! while bytes of an unfinished request wait: a client that sends a line break after its body never gets its answer.)
+//! while bytes of an unfinished request wait: a client that sends a line break after its body never gets its response.)
 
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
@@ -38,7 +38,7 @@ pub(super) struct Shared {
 
 struct Inner {
     socket: Socket,
-    /// What was read to learn what comes, and is to be read again.
+    /// Bytes read ahead to detect the protocol, to be read again.
     prefix: Bytes,
     /// What hyper wrote and the socket has not taken yet.
     waiting: Vec<u8>,
@@ -82,7 +82,9 @@ impl Shared {
         }
         let mut inner = self.lock();
         let waiting = inner.waiting.len();
-        let outcome = ready!(inner.poll_flush(cx));
+        let flushed = inner.poll_flush(cx);
+        self.activity.note_socket(waiting - inner.waiting.len(), flushed.is_pending());
+        let outcome = ready!(flushed);
         self.activity.set_unsent(false);
         if waiting > 0 {
             self.activity.note_written(waiting);
@@ -132,11 +134,16 @@ impl Shared {
     /// Writes this past what waits, which is nothing.
     async fn write(&self, mut rest: &[u8]) -> io::Result<()> {
         while !rest.is_empty() {
-            let count = poll_fn(|cx| Pin::new(&mut self.lock().socket).poll_write(cx, rest)).await?;
+            let count = poll_fn(|cx| {
+                let written = Pin::new(&mut self.lock().socket).poll_write(cx, rest);
+                self.activity.note_socket(accepted(&written), written.is_pending());
+                written
+            });
+            let count = count.await?;
             if count == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
-            // Each time, because TLS may have kept some, and whoever flushed meanwhile took the mark away.
+            // Each time, because TLS may have kept some, and a flush meanwhile removed the mark.
             self.activity.set_unsent(true);
             self.activity.note_written(count);
             rest = &rest[count..];
@@ -150,8 +157,8 @@ impl Shared {
         poll_fn(|cx| Pin::new(&mut self.lock().socket).poll_shutdown(cx)).await
     }
 
-    /// Reads what still comes and drops it, for a while, so that the far side reads our last words before it learns
-    /// that nobody listens.
+    /// Reads and drops further input for a while, so that the peer reads our last message before it learns
+    /// that the connection is closed.
     pub(super) async fn linger(self: Arc<Shared>, stop: &Shutdown) {
         if let Some(shared) = Arc::into_inner(self) {
             let inner = shared.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -159,13 +166,13 @@ impl Shared {
         }
     }
 
-    /// The socket, over which nothing was sent; if nobody else has it.
+    /// The socket, over which nothing was sent; if it is not shared.
     pub(super) fn into_unused(self: Arc<Shared>) -> Option<Socket> {
         let inner = Arc::into_inner(self)?.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         Some(inner.socket)
     }
 
-    /// The socket itself, what was read of it and not taken, and what is still to be written; if nobody else has it.
+    /// The socket itself, what was read of it and not taken, and what is still to be written; if it is not shared.
     #[cfg(feature = "ws")]
     pub(super) fn into_socket(self: Arc<Shared>) -> Option<(Socket, Bytes, Vec<u8>)> {
         let inner = Arc::into_inner(self)?.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -222,6 +229,14 @@ impl Inner {
     }
 }
 
+/// How many bytes were accepted.
+fn accepted(written: &Poll<io::Result<usize>>) -> usize {
+    match written {
+        Poll::Ready(Ok(count)) => *count,
+        _ => 0,
+    }
+}
+
 impl AsyncRead for Pipe {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let mut inner = self.0.lock();
@@ -254,7 +269,12 @@ impl AsyncWrite for Pipe {
     ) -> Poll<io::Result<usize>> {
         let mut inner = self.0.lock();
         self.0.activity.set_wants_bytes(false);
-        let taken = ready!(inner.poll_take(cx, parts))?;
+        let waiting = inner.waiting.len();
+        let taken = inner.poll_take(cx, parts);
+        // What is taken to wait adds to what waits, and what is written past it does not.
+        let sent = (waiting + accepted(&taken)).saturating_sub(inner.waiting.len());
+        self.0.activity.note_socket(sent, taken.is_pending());
+        let taken = ready!(taken)?;
         self.0.activity.set_unsent(!inner.waiting.is_empty() || inner.is_unflushed);
         self.0.activity.note_written(taken);
         Poll::Ready(Ok(taken))
@@ -264,7 +284,7 @@ impl AsyncWrite for Pipe {
         true
     }
 
-    /// Done by whoever drives the connection, when hyper has nothing more to do.
+    /// Called by the driver of the connection, when hyper has nothing more to do.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

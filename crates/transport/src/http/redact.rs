@@ -1,4 +1,4 @@
-//! The heads of requests and responses as text, for whoever looks at the wire: without what is secret.
+//! The heads of requests and responses as text, for debugging: without secrets.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ pub(crate) fn request(method: &Method, path: &str, headers: &HeaderMap) -> Strin
     lines(format!("{method} {}", masked_query(path)), headers)
 }
 
-/// The head of a request that opens a WebSocket: with the headers of its own, which hold no secrets, and with others.
+/// The head of a request that opens a WebSocket: with its own headers, which hold no secrets, and with others.
 #[cfg(feature = "ws")]
 pub(crate) fn handshake(path: &str, own: &str, headers: &HeaderMap) -> String {
     let first = format!("{} {}", Method::GET, masked_query(path));
@@ -29,10 +29,10 @@ fn lines(mut text: String, headers: &HeaderMap) -> String {
     text
 }
 
-/// What stands in the place of a secret.
+/// The placeholder of a secret.
 const MASK: &str = "***";
 
-/// A value as it may be shown. The scheme of credentials is no secret, and helps to find out what is wrong with them.
+/// A value as it may be shown. The scheme of credentials is not a secret, and helps to debug them.
 fn shown<'a>(name: &HeaderName, value: &'a HeaderValue) -> Cow<'a, str> {
     let text = String::from_utf8_lossy(value.as_bytes());
     if !value.is_sensitive() && !is_secret(name.as_str()) {
@@ -61,8 +61,19 @@ fn masked_query(path: &str) -> String {
 
 /// Whether what has this name is better not shown: what is certain to be a secret, and what is called like one.
 fn is_secret(name: &str) -> bool {
-    const PARTS: [&str; 9] =
-        ["auth", "token", "secret", "password", "cookie", "session", "signature", "apikey", "key"];
+    // Browsers send tokens among the subprotocols of a WebSocket.
+    const PARTS: [&str; 10] = [
+        "auth",
+        "token",
+        "secret",
+        "password",
+        "cookie",
+        "session",
+        "signature",
+        "apikey",
+        "key",
+        "websocket-protocol",
+    ];
     const HARMLESS: [&str; 3] = ["www-authenticate", "sec-websocket-key", "idempotency-key"];
     let name = name.to_ascii_lowercase();
     !HARMLESS.contains(&name.as_str()) && PARTS.iter().any(|part| name.contains(part))
@@ -83,6 +94,7 @@ mod tests {
             ("x-api-key", "abc"),
             ("x-session-id", "abc"),
             ("sec-websocket-key", "dGhl"),
+            ("sec-websocket-protocol", "jsonrpc, bearer.abc"),
         ] {
             headers.insert(name, HeaderValue::from_static(value));
         }
@@ -92,7 +104,7 @@ mod tests {
         let text = request(&Method::POST, "/rpc?a=1&access_token=abc", &headers);
         let expected = "POST /rpc?a=1&access_token=***\ncontent-type: application/json\n\
              authorization: Bearer ***\nproxy-authorization: ***\ncookie: ***\nx-api-key: ***\n\
-             x-session-id: ***\nsec-websocket-key: dGhl\nx-plain: ***";
+             x-session-id: ***\nsec-websocket-key: dGhl\nsec-websocket-protocol: ***\nx-plain: ***";
         assert_eq!(text, expected);
     }
 

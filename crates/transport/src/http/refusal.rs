@@ -1,4 +1,4 @@
-//! Responses to connections that are not served, written by hand: hyper has not seen them yet.
+//! Responses to connections that are not served, written by hand: hyper is not involved yet.
 
 use bytes::Bytes;
 use http::StatusCode;

@@ -1,4 +1,4 @@
-//! What decides about a request, before its body is read: who, where, how, what.
+//! The checks of a request before its body is read.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::guard::Guard;
 use super::head::{Head, first_headers};
 use super::media::{self, Format, Wanted};
 use super::metadata;
-use super::options::Options;
+use super::options::EndpointOptions;
 use super::plain;
 use super::routes::{CallsInParts, Route, RouteRequest};
 use super::server_tap;
@@ -24,10 +24,9 @@ use super::server_tap;
 /// All that decides how a request is answered.
 pub(crate) struct Rules {
     pub(super) engine: Engine,
-    pub(super) options: Options,
+    pub(super) options: EndpointOptions,
     guard: Guard,
     cors: Option<CorsHeaders>,
-    pub(super) is_loopback: bool,
     /// The paths of requests that may take the short way.
     pub(super) plain_paths: Vec<String>,
     has_told_of_hosts: AtomicBool,
@@ -47,14 +46,6 @@ pub(super) struct Admitted<B> {
     /// What answers it other than with calls, if something does.
     pub(super) route: Option<Box<RouteRequest>>,
     pub(super) is_http1: bool,
-}
-
-impl<B: HttpBody> Admitted<B> {
-    /// Whether the request has a body that is not read for its answer. (A refusal with an unread body closes the connection.)
-    pub(super) fn leaves_body(&self) -> bool {
-        let is_read = matches!(self.decision, Decision::Calls(_) | Decision::Route | Decision::Refused(_));
-        !is_read && !self.body.is_end_stream()
-    }
 }
 
 /// How a request is answered, decided by its head.
@@ -86,12 +77,11 @@ impl Rules {
     pub(super) fn new(
         service: Arc<dyn Service>,
         settings: impl Into<Arc<Settings>>,
-        options: Options,
+        options: EndpointOptions,
         address: Option<SocketAddr>,
     ) -> Rules {
         let guard = Guard::new(&options.hosts, &options.origins, address);
         let cors = options.cors.as_ref().map(|cors| CorsHeaders::new(cors, &options.origins));
-        let is_loopback = address.is_some_and(|address| address.ip().is_loopback());
         let settings = settings.into();
         let plain_paths = plain::paths(&options, &settings);
         Rules {
@@ -99,7 +89,6 @@ impl Rules {
             options,
             guard,
             cors,
-            is_loopback,
             plain_paths,
             has_told_of_hosts: AtomicBool::new(false),
             has_told_of_origins: AtomicBool::new(false),
@@ -223,14 +212,14 @@ impl Rules {
     pub(super) fn check_caller(&self, head: &Head<'_>, uri: &Uri, version: Version) -> Result<(), Fault> {
         self.check_host(head, uri, version)?;
         if head.has_repeated_origin {
-            return Err(Fault::Forbidden("`Origin` stands more than once"));
+            return Err(Fault::Forbidden("`Origin` appears more than once"));
         }
         if let Some(origin) = head.origin {
             let host = target(uri).or(head.host.map(HeaderValue::as_bytes));
             if !self.guard.takes_origin(origin.as_bytes(), host) {
                 self.note_foreign_origin();
                 return Err(Fault::Forbidden(
-                    "pages of this origin may not call; the server can be told to allow it",
+                    "this origin is not allowed; the server's operator can allow it",
                 ));
             }
         }
@@ -252,8 +241,8 @@ impl Rules {
     fn note_foreign_host(&self) {
         if !self.has_told_of_hosts.swap(true, Relaxed) {
             tracing::warn!(
-                "a request for a host that this server does not go by was refused; if its name is one of yours, \
-                 allow it in `http::Options::hosts`, or with `--allow-host NAME` of `switchboard serve`"
+                "refused a request for a host name that is not allowed; if the name is one of yours, \
+                 allow it in `http::EndpointOptions::hosts`, or with `switchboard serve --allow-host NAME`"
             );
         }
     }
@@ -262,8 +251,8 @@ impl Rules {
     fn note_foreign_origin(&self) {
         if !self.has_told_of_origins.swap(true, Relaxed) {
             tracing::warn!(
-                "a call of a page from another origin was refused; if the page is one of yours, allow it in \
-                 `http::Options::origins`, or with `--allow-origin ORIGIN --cors` of `switchboard serve`"
+                "refused a call from a page of another origin; if the page is one of yours, allow it in \
+                 `http::EndpointOptions::origins`, or with `switchboard serve --allow-origin ORIGIN --cors`"
             );
         }
     }
@@ -271,7 +260,7 @@ impl Rules {
     /// SEC-O-01. With HTTP/2 the host stands in the target; where it stands twice, both must pass.
     fn check_host(&self, head: &Head<'_>, uri: &Uri, version: Version) -> Result<(), Fault> {
         if head.has_repeated_host {
-            return Err(Fault::BadRequest("`Host` stands more than once"));
+            return Err(Fault::BadRequest("`Host` appears more than once"));
         }
         if head.host.is_none() && version == Version::HTTP_11 {
             return Err(Fault::BadRequest("`Host` is missing"));
@@ -285,7 +274,9 @@ impl Rules {
         let is_unnamed = named == [None, None] && version > Version::HTTP_10;
         if is_foreign || is_unnamed {
             self.note_foreign_host();
-            return Err(Fault::Forbidden("this server does not go by that name; it can be told to"));
+            return Err(Fault::Forbidden(
+                "this host name is not allowed; the server's operator can allow it",
+            ));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The simple way to serve HTTP and nothing else.
+//! The simple way to serve only HTTP.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,10 +18,10 @@ use crate::server::{self, Handle, ServerOptions, ServerState, Shutdown};
 ///
 /// ```no_run
 /// use switchboard_core::Router;
-/// use switchboard_transport::http::Server;
+/// use switchboard_transport::http::HttpServer;
 ///
 /// # async fn example(router: Router) -> std::io::Result<()> {
-/// let server = Server::bind("127.0.0.1:8000").await?;
+/// let server = HttpServer::bind("127.0.0.1:8000").await?;
 /// let handle = server.handle();
 /// tokio::spawn(async move {
 ///     // … when it is time to stop:
@@ -32,76 +32,76 @@ use crate::server::{self, Handle, ServerOptions, ServerState, Shutdown};
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct Server {
+pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
     options: ServerOptions,
     shutdown: Arc<Shutdown>,
 }
 
-impl Server {
-    /// Listens at this address of the loopback interface, such as `127.0.0.1:8000`.
+impl HttpServer {
+    /// Listens on this address of the loopback interface, such as `127.0.0.1:8000`.
     ///
     /// # Errors
     ///
-    /// When other machines can reach the address: use [`bind_public`](Server::bind_public) if that is intended. Or when the
+    /// When other machines can reach the address: use [`bind_public`](HttpServer::bind_public) if that is intended. Or when the
     /// system refuses to listen there.
-    pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Server> {
+    pub async fn bind(address: impl ToSocketAddrs) -> io::Result<HttpServer> {
         let addresses: Vec<SocketAddr> = tokio::net::lookup_host(address).await?.collect();
         if let Some(public) = net::public(&addresses) {
             let why = format!(
                 "{public} can be reached from other machines; \
-                 use `Server::bind_public` if that is intended, or bind to 127.0.0.1"
+                 use `HttpServer::bind_public` if that is intended, or bind to 127.0.0.1"
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
-        Server::from_tokio(TcpListener::bind(&addresses[..]).await?)
+        HttpServer::from_tokio(TcpListener::bind(&addresses[..]).await?)
     }
 
-    /// Listens at any address, where other machines may reach it.
+    /// Listens on any address; other machines may reach it.
     ///
     /// # Errors
     ///
     /// When the system refuses to listen there.
-    pub async fn bind_public(address: impl ToSocketAddrs) -> io::Result<Server> {
-        Server::from_tokio(TcpListener::bind(address).await?)
+    pub async fn bind_public(address: impl ToSocketAddrs) -> io::Result<HttpServer> {
+        HttpServer::from_tokio(TcpListener::bind(address).await?)
     }
 
-    /// Listens with a listener that was made elsewhere, by a supervisor for instance, wherever it listens.
+    /// Uses an existing listener, from a supervisor for instance, wherever it listens.
     ///
     /// # Errors
     ///
     /// When the listener cannot be used.
-    pub fn from_std(listener: std::net::TcpListener) -> io::Result<Server> {
+    pub fn from_std(listener: std::net::TcpListener) -> io::Result<HttpServer> {
         listener.set_nonblocking(true)?;
-        Server::from_tokio(TcpListener::from_std(listener)?)
+        HttpServer::from_tokio(TcpListener::from_std(listener)?)
     }
 
-    fn from_tokio(listener: TcpListener) -> io::Result<Server> {
+    fn from_tokio(listener: TcpListener) -> io::Result<HttpServer> {
         let address = listener.local_addr()?;
-        Ok(Server { listener, address, options: ServerOptions::default(), shutdown: Arc::default() })
+        Ok(HttpServer { listener, address, options: ServerOptions::default(), shutdown: Arc::default() })
     }
 
-    /// The same server with these options.
+    /// Sets the options.
     #[must_use]
-    pub fn with_options(mut self, options: ServerOptions) -> Server {
+    pub fn with_options(mut self, options: ServerOptions) -> HttpServer {
         self.options = options;
         self
     }
 
-    /// The address that is listened at, with the port that was found if none was given.
+    /// The address of the listener, with the actual port if 0 was given.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// What stops this server.
+    /// A handle that stops this server.
     #[must_use]
     pub fn handle(&self) -> Handle {
         Handle::new(&self.shutdown)
     }
 
-    /// Serves calls with this service, as [`Endpoint::new`] does, until it is told to stop.
+    /// Serves calls with this service, as [`Endpoint::new`] does, until it is stopped.
     ///
     /// # Cancel safety
     ///
@@ -110,15 +110,15 @@ impl Server {
         self.serve_endpoint(Endpoint::new(service)).await;
     }
 
-    /// Serves this endpoint until it is told to stop, see [`serve`](Server::serve).
+    /// Serves this endpoint until it is stopped, see [`serve`](HttpServer::serve).
     pub async fn serve_endpoint(self, endpoint: Endpoint) {
         let port = match Port::new(self.listener) {
             Ok(port) => port,
-            Err(error) => return tracing::error!(%error, "the listener cannot be used"),
+            Err(error) => return tracing::error!(%error, "cannot use the listener"),
         };
         let rules = endpoint.rules(Some(self.address));
         let engine = rules.engine.clone();
-        let state = ServerState::new(engine, self.options, Extensions::default(), self.shutdown);
+        let state = ServerState::listening(1, engine, self.options, Extensions::default(), self.shutdown);
         let listener = HttpListener::new("http", port).with_rules(rules);
         server::run(vec![Box::new(listener)], state).await;
     }

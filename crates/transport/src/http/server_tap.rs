@@ -1,7 +1,7 @@
 //! What a server shows to the [tap](switchboard_core::Settings::tap) of its settings: heads without secrets, bodies and events.
 //!
-//! A request is shown as it is read, a response as it is handed to the connection, and an event when the connection has room for
-//! it. Bodies of responses are shown if they are JSON: pages and files are not messages.
+//! A request is shown when it is read, a response when it is handed to the connection, and an event when the connection has room for
+//! it. Bodies of responses are shown if they are JSON, not if they are pages or files.
 
 use bytes::Bytes;
 use http::header::{self, HeaderValue};

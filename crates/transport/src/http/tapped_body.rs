@@ -1,4 +1,4 @@
-//! The body of a request, which shows itself to whoever looks at the wire when it is sent, and not before.
+//! The body of a request, which is shown to the tap when it is sent, and not before.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use switchboard_core::{Direction, Tap, Wire};
 #[derive(Debug)]
 pub(super) struct Sent {
     text: Bytes,
-    /// Who is shown it, with the head before it. Nobody is, once it was.
+    /// The tap to show it to, with the head before it. None once it was shown.
     shown: Option<Box<(Tap, String)>>,
 }
 

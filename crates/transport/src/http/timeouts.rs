@@ -1,4 +1,4 @@
-//! The clock of one connection: slow heads, idle connections and readers that stopped reading are closed (SEC-H-05).
+//! The timeouts of one connection: slow heads, idle connections and readers that stopped reading are closed (SEC-H-05).
 //!
 //! hyper could time heads itself, at the price of a timer made and dropped for every request. Here a connection has one
 //! timer that is set when a head stays unfinished or, lazily, a few times within the idle time, and requests only leave
@@ -16,7 +16,7 @@ pub(super) struct Activity {
     head_pending: AtomicBool,
     /// HTTP/2 frames are not heads, except that a first one is awaited; they come at any time.
     is_http2: bool,
-    /// Requests under way.
+    /// Requests in flight.
     running: AtomicUsize,
     /// Answers that are streams and go on after their request counts as answered.
     streaming: AtomicUsize,
@@ -32,8 +32,11 @@ pub(super) struct Activity {
     wants_bytes: AtomicBool,
     /// Plain requests answered so far.
     plain: AtomicUsize,
-    /// A request had a body that was not read for its answer; hyper may still have to skip it.
-    skips_body: AtomicBool,
+    /// Bytes of answers that the peer has yet to take. With HTTP/1, where one answer is sent at a time, this is 1 if the socket
+    /// takes no more for now.
+    backlog: AtomicUsize,
+    /// Bytes of answers that the peer has taken.
+    taken: AtomicUsize,
 }
 
 impl Activity {
@@ -49,8 +52,36 @@ impl Activity {
             leaving: AtomicBool::new(false),
             wants_bytes: AtomicBool::new(false),
             plain: AtomicUsize::new(0),
-            skips_body: AtomicBool::new(false),
+            backlog: AtomicUsize::new(0),
+            taken: AtomicUsize::new(0),
         }
+    }
+
+    /// The socket took so many bytes, and takes no more for now if it is blocked. With HTTP/2 this says little about answers:
+    /// the peer opens a window for each.
+    #[inline]
+    pub(super) fn note_socket(&self, taken: usize, is_blocked: bool) {
+        if !self.is_http2 {
+            // Not in one step: the socket has one writer.
+            self.taken.store(self.taken.load(Relaxed).wrapping_add(taken), Relaxed);
+            self.backlog.store(usize::from(is_blocked), Relaxed);
+        }
+    }
+
+    /// So many bytes of an answer wait to be sent over HTTP/2.
+    pub(super) fn add_backlog(&self, bytes: usize) {
+        self.backlog.fetch_add(bytes, Relaxed);
+    }
+
+    /// So many bytes of an answer were sent over HTTP/2, or dropped.
+    pub(super) fn remove_backlog(&self, bytes: usize) {
+        self.taken.fetch_add(bytes, Relaxed);
+        self.backlog.fetch_sub(bytes, Relaxed);
+    }
+
+    /// Bytes of answers that wait to be sent over HTTP/2.
+    pub(super) fn backlog(&self) -> usize {
+        self.backlog.load(Relaxed)
     }
 
     /// Bytes came in.
@@ -61,7 +92,7 @@ impl Activity {
         }
     }
 
-    /// Bytes went out. With HTTP/2 those may be acknowledgements, which are no use of a connection.
+    /// Bytes went out. With HTTP/2 those may be acknowledgements, which do not count as use of a connection.
     #[inline]
     pub(super) fn note_written(&self, count: usize) {
         if !self.is_http2 || count >= ANSWER || self.streaming.load(Relaxed) > 0 {
@@ -84,7 +115,7 @@ impl Activity {
         self.running.fetch_sub(1, Relaxed);
     }
 
-    /// An answer goes on as a stream. Whether it is idle is told by what it sends.
+    /// A response continues as a stream. Its output decides whether it is idle.
     pub(super) fn begin_stream(&self) {
         self.streaming.fetch_add(1, Relaxed);
     }
@@ -134,11 +165,6 @@ impl Activity {
         self.plain.load(Relaxed)
     }
 
-    /// A request has a body that is not read for its answer, so only hyper knows where the next request starts.
-    pub(super) fn note_skipped_body(&self) {
-        self.skips_body.store(true, Relaxed);
-    }
-
     /// Whether hyper is idle: the last request has been read and answered completely, and no further bytes have been read
     /// since. hyper may still hold bytes that it read together with that request.
     pub(super) fn is_between_requests(&self) -> bool {
@@ -146,16 +172,15 @@ impl Activity {
             && !self.head_pending.load(Relaxed)
             && self.running.load(Relaxed) == 0
             && self.streaming.load(Relaxed) == 0
-            && !self.skips_body.load(Relaxed)
     }
 
-    /// Whether the far side has nothing coming when the connection ends now: a head that is not there yet was not
-    /// accepted. With HTTP/2 it is told which were.
+    /// Whether the peer has nothing coming when the connection ends now: a head that is not there yet was not
+    /// accepted. With HTTP/2 it knows which were.
     pub(super) fn is_cut_off(&self) -> bool {
         !self.is_http2 && self.is_head_pending()
     }
 
-    /// Whether a request is awaited or has come in part, and none is under way.
+    /// Whether a request is awaited or has come in part, and none is in flight.
     #[inline]
     pub(super) fn is_head_pending(&self) -> bool {
         self.head_pending.load(Relaxed)
@@ -178,17 +203,40 @@ pub(super) enum Decision {
 }
 
 /// Fewer bytes than this, written over HTTP/2 at once, may be acknowledgements of pings and settings only. What they
-/// belong to leaves a mark of its own if it is a request.
+/// belong to leaves its own mark if it is a request.
 const ANSWER: usize = 256;
+
+/// Bytes that a peer has to take in each [`send_time`](switchboard_core::Limits::send_time), or all that waits for it.
+const PACE: usize = 16 << 10;
 
 /// A value that decides; it holds no timer.
 #[derive(Debug)]
 pub(super) struct Clock {
-    header_time: Duration,
-    idle_time: Duration,
+    times: Times,
     phase: Phase,
     /// No request has begun yet.
     is_first: bool,
+    /// Set while something waits for the peer to take it.
+    pace: Option<Pace>,
+}
+
+/// How long things may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    /// A head.
+    pub(super) header: Duration,
+    /// A connection without a request.
+    pub(super) idle: Duration,
+    /// A peer that takes less of an answer than it has to.
+    pub(super) send: Duration,
+}
+
+/// What a peer has to take.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    until: Instant,
+    /// What it had taken before.
+    taken: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,8 +245,8 @@ enum Phase {
     Head(Instant),
     /// Nothing is known to have moved since then.
     Quiet(Instant),
-    /// The connection was told to end.
-    Leaving,
+    /// The connection was told to end, and does so by then.
+    Leaving(Instant),
 }
 
 /// How long a connection that was told to end may take to do so, but not longer than it may be idle.
@@ -215,60 +263,104 @@ pub(crate) fn after(begun: Instant, time: Duration) -> Instant {
 
 impl Clock {
     /// The clock of a connection that began then.
-    pub(super) fn start(header_time: Duration, idle_time: Duration, begun: Instant) -> Clock {
-        let phase = Phase::Head(after(begun, header_time));
-        Clock { header_time, idle_time, phase, is_first: true }
+    pub(super) fn start(times: Times, begun: Instant) -> Clock {
+        let phase = Phase::Head(after(begun, times.header));
+        Clock { times, phase, is_first: true, pace: None }
     }
 
     /// The time to look next.
     pub(super) fn due(&self) -> Instant {
-        match self.phase {
-            Phase::Head(due) => due,
-            Phase::Quiet(since) => after(since, (self.idle_time / 4).max(SHORTEST_WAIT)),
-            Phase::Leaving => Instant::now(),
-        }
+        self.with_pace(match self.phase {
+            Phase::Head(due) | Phase::Leaving(due) => due,
+            Phase::Quiet(since) => self.next_look(since),
+        })
     }
 
-    /// Looks whether a head began or came to its end, after each step of the connection. Gives the new time to look,
-    /// if there is one. Costs two reads as long as requests come whole.
+    /// When to look at a connection that is quiet.
+    fn next_look(&self, since: Instant) -> Instant {
+        after(since, (self.times.idle / 4).max(SHORTEST_WAIT))
+    }
+
+    /// This time, or an earlier one at which the peer has to have taken something.
+    fn with_pace(&self, due: Instant) -> Instant {
+        self.pace.map_or(due, |pace| due.min(pace.until))
+    }
+
+    /// Looks whether a head began or came to its end, and whether the peer has something to take, after each step of the
+    /// connection. Gives the new time to look, if there is one. Costs three reads as long as requests come whole and answers go
+    /// out at once.
     #[inline]
     pub(super) fn notice(&mut self, activity: &Activity) -> Option<Instant> {
+        let has_changed = self.notice_head(activity) | self.notice_backlog(activity);
+        has_changed.then(|| self.due())
+    }
+
+    #[inline]
+    fn notice_head(&mut self, activity: &Activity) -> bool {
         match (self.phase, activity.is_head_pending()) {
-            (Phase::Quiet(_), true) => {
-                let due = after(Instant::now(), self.header_time);
-                self.phase = Phase::Head(due);
-                Some(due)
-            }
+            (Phase::Quiet(_), true) => self.phase = Phase::Head(after(Instant::now(), self.times.header)),
             (Phase::Head(_), false) => {
-                let now = Instant::now();
-                (self.phase, self.is_first) = (Phase::Quiet(now), false);
-                Some(after(now, (self.idle_time / 4).max(SHORTEST_WAIT)))
+                (self.phase, self.is_first) = (Phase::Quiet(Instant::now()), false);
             }
-            _ => None,
+            _ => return false,
         }
+        true
+    }
+
+    #[inline]
+    fn notice_backlog(&mut self, activity: &Activity) -> bool {
+        let has_begun = activity.backlog() > 0;
+        if has_begun == self.pace.is_some() {
+            return false;
+        }
+        self.pace = has_begun.then(|| self.pace_from(activity, Instant::now()));
+        has_begun
+    }
+
+    fn pace_from(&self, activity: &Activity, now: Instant) -> Pace {
+        Pace { until: after(now, self.times.send), taken: activity.taken.load(Relaxed) }
     }
 
     /// Decides, at a time that was given before.
     pub(super) fn decide(&mut self, activity: &Activity, now: Instant) -> Decision {
+        if let Some(pace) = self.pace.filter(|pace| now >= pace.until) {
+            if activity.taken.load(Relaxed).wrapping_sub(pace.taken) < PACE {
+                return Decision::Close;
+            }
+            self.pace = Some(self.pace_from(activity, now));
+        }
+        match self.decide_phase(activity, now) {
+            Decision::Until(due) => Decision::Until(self.with_pace(due)),
+            decision => decision,
+        }
+    }
+
+    fn decide_phase(&mut self, activity: &Activity, now: Instant) -> Decision {
         match self.phase {
             Phase::Head(due) if now >= due && self.is_first && !activity.is_http2 => Decision::Refuse,
             Phase::Head(due) if now >= due => Decision::Close,
             Phase::Head(due) => Decision::Until(due),
             // A request that came in while we were leaving was accepted, and is answered.
-            Phase::Leaving if activity.running.load(Relaxed) > 0 => Decision::Until(after(now, LEAVE_TIME)),
-            Phase::Leaving => Decision::Close,
+            Phase::Leaving(due) if now < due => Decision::Until(due),
+            Phase::Leaving(_) if activity.running.load(Relaxed) > 0 => {
+                let due = after(now, LEAVE_TIME);
+                self.phase = Phase::Leaving(due);
+                Decision::Until(due)
+            }
+            Phase::Leaving(_) => Decision::Close,
             Phase::Quiet(since) => {
                 let moved = activity.moved.swap(false, Relaxed);
                 if moved || activity.running.load(Relaxed) > 0 {
                     self.phase = Phase::Quiet(now);
-                    return Decision::Until(after(now, (self.idle_time / 4).max(SHORTEST_WAIT)));
+                    return Decision::Until(self.next_look(now));
                 }
-                let due = after(since, self.idle_time);
+                let due = after(since, self.times.idle);
                 if now < due {
                     return Decision::Until(due);
                 }
-                self.phase = Phase::Leaving;
-                Decision::Leave(now + LEAVE_TIME.min(self.idle_time))
+                let due = now + LEAVE_TIME.min(self.times.idle);
+                self.phase = Phase::Leaving(due);
+                Decision::Leave(due)
             }
         }
     }
@@ -282,7 +374,8 @@ mod tests {
 
     fn start() -> (Clock, Activity, Instant) {
         let now = Instant::now();
-        let clock = Clock::start(10 * SECOND, 60 * SECOND, now);
+        let times = Times { header: 10 * SECOND, idle: 60 * SECOND, send: 30 * SECOND };
+        let clock = Clock::start(times, now);
         assert_eq!(clock.due(), now + 10 * SECOND);
         (clock, Activity::new(false), now)
     }
@@ -376,5 +469,35 @@ mod tests {
         assert_eq!(clock.decide(&activity, now + 30 * SECOND), Decision::Until(now + 75 * SECOND));
         activity.note_written(16 << 10);
         assert_eq!(clock.decide(&activity, now + 75 * SECOND), Decision::Until(now + 90 * SECOND));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_takes_too_little_of_an_answer_is_dropped() {
+        let (mut clock, _, now) = start();
+        let activity = Activity::new(true);
+        request(&activity);
+        activity.add_backlog(1 << 20);
+        assert_eq!(clock.notice(&activity), Some(now + 15 * SECOND));
+        activity.remove_backlog(PACE);
+        assert_eq!(clock.decide(&activity, now + 15 * SECOND), Decision::Until(now + 30 * SECOND));
+        assert_eq!(clock.decide(&activity, now + 30 * SECOND), Decision::Until(now + 60 * SECOND));
+        activity.remove_backlog(PACE - 1);
+        assert_eq!(clock.decide(&activity, now + 60 * SECOND), Decision::Close);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_has_taken_everything_has_its_whole_time_again() {
+        let (mut clock, activity, now) = start();
+        request(&activity);
+        activity.note_socket(100, true);
+        assert!(clock.notice(&activity).is_some());
+        activity.note_socket(1, false);
+        assert_eq!(clock.notice(&activity), None);
+        assert_eq!(clock.decide(&activity, now + 30 * SECOND), Decision::Until(now + 45 * SECOND));
+        activity.note_socket(0, true);
+        tokio::time::advance(40 * SECOND).await;
+        assert_eq!(clock.notice(&activity), Some(now + 45 * SECOND));
+        assert_eq!(clock.decide(&activity, now + 45 * SECOND), Decision::Until(now + 70 * SECOND));
+        assert_eq!(clock.decide(&activity, now + 70 * SECOND), Decision::Close);
     }
 }

@@ -1,4 +1,4 @@
-//! Requests that ask to go on as a WebSocket: looked at like any other, then served for as long as the connection lasts.
+//! WebSocket upgrades: checked like any other request, then served as long as the connection is open.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -18,11 +18,11 @@ use super::head::{Head, first_headers};
 use super::metadata;
 use super::pipe::Shared;
 use super::rules::{Admitted, Decision, Rules};
-use crate::server::ConnectionPermit;
-use crate::ws::{self, Agreement, HandshakeError, Role, Stream, asks_for_websocket};
+use crate::server::{ConnectionPermit, IdleWatch};
+use crate::ws::{self, Agreement, DuplexIo, HandshakeError, Role, asks_for_websocket};
 
-/// Where a WebSocket is always to be found, besides the paths of calls.
-pub(super) const PATH: &str = "/rpc/ws";
+/// The paths of WebSockets, besides those of calls.
+pub(super) const PATHS: [&str; 2] = ["/rpc/ws", "/ws"];
 
 /// The promise that a connection goes on as a WebSocket, whose calls have this context.
 pub(super) struct Upgrade(pub(super) Context);
@@ -63,10 +63,10 @@ fn joined(first: &[u8], second: &[u8]) -> BytesMut {
     all
 }
 
-/// Serves a WebSocket until it ends, or the server shuts down and the calls under way are answered.
+/// Serves a WebSocket until it ends, or the server shuts down and the calls in flight are answered.
 ///
 /// Everything is made before the future, which so holds it once: an idle connection is little more than this.
-fn serve<S: Stream>(
+fn serve<S: DuplexIo>(
     io: S,
     rest: (BytesMut, Vec<u8>),
     rules: &Rules,
@@ -77,9 +77,12 @@ fn serve<S: Stream>(
         rules.options.websocket.as_ref().expect("a request is upgraded only where there are options");
     let limit = rules.settings().limits.longest_frame();
     let (source, sink, ending) = ws::open(io, Role::Server, limit, rest, options);
-    let source = source.within(permit.budget());
-    let (_, mut connection) = Connection::new(source, sink, rules.engine.clone(), of_websocket(cx));
+    let source = source.within(permit.account());
+    let cx = of_websocket(cx);
+    cx.session().set_account(Arc::clone(permit.account()));
+    let (_, mut connection) = Connection::new(source, sink, rules.engine.clone(), cx);
     let session = connection.session().clone();
+    let mut idle = IdleWatch::new(permit.options().duplex_idle_time);
     async move {
         let outcome = {
             let shutdown = permit.shutdown();
@@ -95,7 +98,12 @@ fn serve<S: Stream>(
                     is_closing = true;
                     session.close(CloseReason::shutting_down());
                 }
-                Pin::new(&mut connection).poll(cx)
+                let ended = Pin::new(&mut connection).poll(cx);
+                if ended.is_pending() && !is_closing && idle.is_idle(|| connection.idle_mark(), cx) {
+                    is_closing = true;
+                    session.close(CloseReason::idle());
+                }
+                ended
             })
             .await
         };
@@ -125,7 +133,8 @@ impl Rules {
         let version = *version;
         let options = self.options.websocket.as_ref()?;
         let paths = &self.options.paths;
-        let is_own_path = !paths.is_empty() && uri.path() == PATH;
+        let is_own_path =
+            !paths.is_empty() && PATHS.contains(&uri.path()) && self.options.routes.exact(parts).is_none();
         let asks = *method == Method::GET && version <= Version::HTTP_11 && asks_for_websocket(headers);
         if !asks && !is_own_path {
             return None;
@@ -163,12 +172,12 @@ impl Rules {
 fn fault(error: HandshakeError) -> Fault {
     match error {
         HandshakeError::Method => Fault::Method("GET"),
-        HandshakeError::HttpVersion => Fault::Upgrade("a WebSocket is opened over HTTP/1.1"),
+        HandshakeError::HttpVersion => Fault::Upgrade("WebSocket connections need HTTP/1.1"),
         HandshakeError::Upgrade => Fault::Upgrade("this path is for WebSocket connections"),
         HandshakeError::Version => Fault::Upgrade("`Sec-WebSocket-Version` must be 13"),
-        HandshakeError::Body => Fault::BadRequest("a request for a WebSocket has no body"),
+        HandshakeError::Body => Fault::BadRequest("a WebSocket handshake must not have a body"),
         HandshakeError::Key => {
-            Fault::BadRequest("`Sec-WebSocket-Key` must be 16 bytes in Base64, and stand once")
+            Fault::BadRequest("`Sec-WebSocket-Key` must be 16 bytes in Base64, given once")
         }
     }
 }

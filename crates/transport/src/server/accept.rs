@@ -1,4 +1,4 @@
-//! The loop that accepts connections from every listener, and the orderly shutdown.
+//! The loop that accepts connections from every listener, and the graceful shutdown.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -8,13 +8,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use switchboard_core::ErrorObject;
-use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use super::listener::{Accepted, BoxFuture, Listener};
 use super::permit::ServerState;
-
-/// How many connections are being refused with a message at once; others are closed without one.
-const REFUSALS: usize = 64;
+use super::tasks::Tasks;
 
 /// How many connections are accepted after shutdown was requested: as many as a listener usually queues.
 const LATE_CONNECTIONS: usize = 1024;
@@ -22,7 +20,7 @@ const LATE_CONNECTIONS: usize = 1024;
 /// How much longer than its calls a connection may take, to answer that they were cancelled.
 pub(crate) const CANCEL_TIME: Duration = Duration::from_millis(500);
 
-/// Accepts connections until shutdown is requested, then waits for those under way, for
+/// Accepts connections until shutdown is requested, then waits for those in flight, for
 /// [`drain_time`](switchboard_core::Limits::drain_time) at most.
 ///
 /// # Cancel safety
@@ -41,7 +39,7 @@ pub(crate) async fn run(listeners: Vec<Box<dyn Listener>>, state: Arc<ServerStat
     if tokio::time::timeout(drain_time.saturating_add(CANCEL_TIME), tasks.finish()).await.is_err() {
         tracing::warn!(
             connections = tasks.count(),
-            "calls are cancelled: they took longer than limits.drain_time"
+            "shutting down: cancelling the calls that took longer than limits.drain_time"
         );
     }
     tasks.cancel().await;
@@ -67,7 +65,7 @@ impl Drop for Owner {
 
 async fn accept(listeners: &[Box<dyn Listener>], state: &Arc<ServerState>) {
     let mut requested = pin!(state.shutdown.wait());
-    let refusals = Arc::new(Semaphore::new(REFUSALS));
+    let mut failures = Failures::default();
     let (mut late, mut turn) = (0, 0);
     loop {
         let accepted = poll_fn(|cx| {
@@ -86,49 +84,151 @@ async fn accept(listeners: &[Box<dyn Listener>], state: &Arc<ServerState>) {
         }
         match accepted {
             None => return,
-            Some(Ok(accepted)) => admit(accepted, state, &refusals),
-            Some(Err(error)) => pause_after(&error).await,
+            Some((listener, Ok(accepted))) => admit(listener, accepted, state),
+            Some((_, Err(error))) => {
+                // Refused connections that linger may hold the last file descriptors.
+                state.hurry.notify_waiters();
+                failures.pause_after(&error, state.tasks()).await;
+            }
         }
     }
 }
 
-/// The next connection of any listener. Listeners are asked in turn, so that a busy one does not starve the others.
+/// The next connection of any listener, with the listener's number. Listeners are asked in turn, so that a busy one does not
+/// starve the others.
 fn poll_listeners(
     listeners: &[Box<dyn Listener>],
     turn: &mut usize,
     cx: &mut Context<'_>,
-) -> Poll<io::Result<Box<dyn Accepted>>> {
+) -> Poll<(usize, io::Result<Box<dyn Accepted>>)> {
     for offset in 0..listeners.len() {
         let index = (*turn + offset) % listeners.len();
         if let Poll::Ready(accepted) = listeners[index].poll_accept(cx) {
             *turn = index + 1;
-            return Poll::Ready(accepted);
+            return Poll::Ready((index, accepted));
         }
     }
     Poll::Pending
 }
 
-fn admit(accepted: Box<dyn Accepted>, state: &Arc<ServerState>, refusals: &Arc<Semaphore>) {
-    match state.admit(accepted.address().map(|address| address.ip())) {
+fn admit(listener: usize, accepted: Box<dyn Accepted>, state: &Arc<ServerState>) {
+    match state.admit(listener, accepted.address().map(|address| address.ip())) {
         Some(permit) => permit.spawn(|permit| accepted.serve(permit)),
         None => {
-            let Ok(turn) = Arc::clone(refusals).try_acquire_owned() else { return };
+            let Some(turn) = state.refusal() else { return };
             let error = ErrorObject::over_limit("connections", "too many connections; try again later");
-            let refused = accepted.refuse(&error, Arc::clone(&state.shutdown));
+            let mut refused = accepted.refuse(&error, Arc::clone(&state.shutdown));
+            let owner = Arc::clone(state);
             state.tasks().spawn(async move {
-                refused.await;
-                drop(turn);
+                let mut hurry = pin!(owner.hurry.notified());
+                poll_fn(|cx| match refused.as_mut().poll(cx) {
+                    Poll::Ready(()) => Poll::Ready(()),
+                    Poll::Pending => hurry.as_mut().poll(cx),
+                })
+                .await;
+                drop((refused, turn));
             });
         }
     }
 }
 
-/// A connection that broke before it was accepted needs no pause. When the system has no more file descriptors, some connection
-/// has to end first.
-async fn pause_after(error: &io::Error) {
-    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
-    if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
-        tracing::warn!(%error, "cannot accept connections");
-        tokio::time::sleep(Duration::from_millis(100)).await;
+/// Failures to accept connections. They come by the dozen once the process has no file descriptors left, so few are logged.
+#[derive(Debug, Default)]
+struct Failures {
+    logged: Option<Instant>,
+    /// Failures since then.
+    unlogged: u64,
+}
+
+impl Failures {
+    /// How long accepting pauses at most when it fails.
+    const PAUSE: Duration = Duration::from_millis(100);
+    /// How long no failure is logged after one was.
+    const LOG_PAUSE: Duration = Duration::from_secs(30);
+
+    /// A connection that broke before it was accepted needs no pause. When there are no more file descriptors, some connection has
+    /// to end first, and accepting goes on as soon as one has: other parts of the process may free some too, so it is tried again
+    /// after a pause in any case.
+    async fn pause_after(&mut self, error: &io::Error, tasks: &Tasks) {
+        use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+        if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
+            return;
+        }
+        if let Some(more) = self.note(Instant::now()) {
+            tracing::warn!(%error, more, "cannot accept connections; `more` counts failures since the last warning");
+        }
+        let _ = tokio::time::timeout(Failures::PAUSE, tasks.ended()).await;
+    }
+
+    /// Takes note of a failure. Gives the number of failures since the last one that was logged, if this one is to be.
+    fn note(&mut self, now: Instant) -> Option<u64> {
+        if self.logged.is_some_and(|logged| now < logged + Failures::LOG_PAUSE) {
+            self.unlogged += 1;
+            return None;
+        }
+        self.logged = Some(now);
+        Some(std::mem::take(&mut self.unlogged))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use switchboard_core::{Engine, Extensions, Json, Reply, ReplyFuture, Settings, service_fn};
+
+    use super::*;
+    use crate::server::options::ServerOptions;
+    use crate::server::permit::ConnectionPermit;
+    use crate::server::shutdown::Shutdown;
+
+    /// A connection whose refusal takes for ever.
+    struct Lingering;
+
+    impl Accepted for Lingering {
+        fn address(&self) -> Option<SocketAddr> {
+            None
+        }
+
+        fn serve(self: Box<Self>, _: ConnectionPermit) -> BoxFuture<'static, ()> {
+            Box::pin(std::future::pending())
+        }
+
+        fn refuse(self: Box<Self>, _: &ErrorObject, _: Arc<Shutdown>) -> BoxFuture<'static, ()> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refusal_ends_at_once_if_its_file_is_needed() {
+        let service = service_fn(|_| ReplyFuture::ready(Reply::value(Json::NULL)));
+        let engine = Engine::new(Arc::new(service), Settings::default());
+        let options = ServerOptions::default().with_connections(0);
+        let state = ServerState::listening(1, engine, options, Extensions::default(), Arc::default());
+        admit(0, Box::new(Lingering), &state);
+        assert_eq!(state.tasks().count(), 1);
+        tokio::task::yield_now().await;
+        state.hurry.notify_waiters();
+        let patience = Duration::from_secs(60);
+        assert!(tokio::time::timeout(patience, state.tasks().ended()).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn accepting_goes_on_as_soon_as_a_connection_has_ended() {
+        let (tasks, mut failures) = (Tasks::default(), Failures::default());
+        let begun = Instant::now();
+        let no_files = io::Error::other("too many open files");
+        failures.pause_after(&no_files, &tasks).await;
+        assert_eq!(begun.elapsed(), Failures::PAUSE);
+        tasks.spawn(async { tokio::time::sleep(Duration::from_millis(5)).await });
+        failures.pause_after(&no_files, &tasks).await;
+        assert_eq!(begun.elapsed(), Failures::PAUSE + Duration::from_millis(5));
+    }
+
+    #[test]
+    fn a_failure_that_repeats_is_logged_now_and_then_with_a_count() {
+        let (mut failures, begun) = (Failures::default(), Instant::now());
+        let logged = (0..650).filter_map(|count| failures.note(begun + Failures::PAUSE * count));
+        assert_eq!(logged.collect::<Vec<_>>(), [0, 299, 299]);
     }
 }

@@ -1,49 +1,49 @@
-//! Why a server cannot listen at a URL.
+//! Why a server cannot listen on a URL.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use crate::carrier::UrlError;
 
-/// Why a server cannot listen at a URL.
+/// Why a server cannot listen on a URL.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListenError {
-    /// It is not a URL, or not one of a transport in this build.
+    /// It is not a URL, or its transport is not part of this build.
     #[error(transparent)]
     Url(#[from] UrlError),
-    /// Servers cannot listen at URLs of this scheme.
-    #[error("servers cannot listen at {0:?} URLs; they are for clients")]
+    /// Servers cannot listen on URLs of this scheme.
+    #[error("servers cannot listen on {0:?} URLs; they are for clients")]
     Unsupported(String),
     /// It has no port.
-    #[error("{0:?} has no port; add one, or 0 for any free one")]
+    #[error("{0:?} has no port; add one, or 0 for any free port")]
     Port(String),
-    /// It has a path, which the options of HTTP decide.
-    #[error("a URL to listen at has no path: {0:?}; calls are answered at /, /rpc and /jsonrpc")]
+    /// It has a path; the options of HTTP set the paths.
+    #[error("{0:?} has a path; remove it: calls are always served at /, /rpc and /jsonrpc")]
     Path(String),
-    /// It asks for TLS, and there is no certificate.
+    /// It needs TLS, and there is no certificate.
     #[error("{0:?} needs a certificate and its key")]
     Certificate(String),
-    /// No address has its name.
-    #[error("no address has the name {0:?}; give an address, such as 127.0.0.1")]
+    /// Its host name cannot be resolved.
+    #[error("cannot resolve {0:?}; use an address, such as 127.0.0.1")]
     Unresolved(String),
-    /// Other machines can reach it, which was not allowed (SEC-O-05).
+    /// Other machines can reach it, which is not allowed (SEC-O-05).
     #[error(
         "{0} can be reached from other machines; call `Server::public` before `listen` if that is intended, or listen on 127.0.0.1"
     )]
     Public(IpAddr),
-    /// The system does not let us.
+    /// The system refused to listen.
     #[error("cannot listen on {address}: {error}")]
     Bind {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// Why not.
+        /// The system's error.
         error: io::Error,
     },
-    /// A file, such as a Unix socket's, cannot be listened at.
+    /// Cannot listen on a file, such as a Unix socket.
     #[error("cannot listen on {0}")]
     Unix(io::Error),
-    /// A listener that was made elsewhere cannot be used.
-    #[error("the listener cannot be used: {0}")]
+    /// An existing listener cannot be used.
+    #[error("cannot use the listener: {0}")]
     Listener(io::Error),
 }

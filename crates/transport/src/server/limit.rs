@@ -4,17 +4,24 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How many connections may be open, in total and from each address.
+/// How many connections may be open: in total, of each listener, and from each address.
+///
+/// Half of the total is divided evenly among the listeners and kept for them, so that one that is full leaves room at the
+/// others. The other half is for those that need more.
 #[derive(Debug)]
 pub(super) struct ConnectionLimit {
-    limit: usize,
+    /// Kept for each listener.
+    kept: usize,
+    /// For any listener whose own are taken.
+    common: usize,
     per_address: Option<usize>,
     taken: Mutex<Taken>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Taken {
-    total: usize,
+    by_listener: Vec<usize>,
+    common: usize,
     by_address: HashMap<IpAddr, usize>,
 }
 
@@ -22,18 +29,29 @@ struct Taken {
 #[derive(Debug)]
 pub(super) struct ConnectionSlot {
     limit: Arc<ConnectionLimit>,
+    listener: usize,
     address: Option<IpAddr>,
 }
 
 impl ConnectionLimit {
-    pub(super) fn new(limit: usize, per_address: Option<usize>) -> Arc<ConnectionLimit> {
-        Arc::new(ConnectionLimit { limit, per_address, taken: Mutex::default() })
+    pub(super) fn new(limit: usize, per_address: Option<usize>, listeners: usize) -> Arc<ConnectionLimit> {
+        let listeners = listeners.max(1);
+        let kept = limit / 2 / listeners;
+        let taken = Taken { by_listener: vec![0; listeners], common: 0, by_address: HashMap::new() };
+        let common = limit - kept * listeners;
+        Arc::new(ConnectionLimit { kept, common, per_address, taken: Mutex::new(taken) })
     }
 
-    /// Takes a slot for a connection from this address, if one is free. A connection without an address counts towards the total only.
-    pub(super) fn take(self: &Arc<ConnectionLimit>, address: Option<IpAddr>) -> Option<ConnectionSlot> {
+    /// Takes a slot for a connection that this listener accepted from this address, if one is free. A connection without an
+    /// address counts towards the other limits only.
+    pub(super) fn take(
+        self: &Arc<ConnectionLimit>,
+        listener: usize,
+        address: Option<IpAddr>,
+    ) -> Option<ConnectionSlot> {
         let mut taken = self.lock();
-        if taken.total >= self.limit {
+        let is_common = taken.by_listener[listener] >= self.kept;
+        if is_common && taken.common >= self.common {
             return None;
         }
         if let (Some(limit), Some(address)) = (self.per_address, address) {
@@ -43,8 +61,11 @@ impl ConnectionLimit {
             }
             *count += 1;
         }
-        taken.total += 1;
-        Some(ConnectionSlot { limit: Arc::clone(self), address })
+        taken.by_listener[listener] += 1;
+        if is_common {
+            taken.common += 1;
+        }
+        Some(ConnectionSlot { limit: Arc::clone(self), listener, address })
     }
 
     fn lock(&self) -> MutexGuard<'_, Taken> {
@@ -55,7 +76,11 @@ impl ConnectionLimit {
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let mut taken = self.limit.lock();
-        taken.total -= 1;
+        // The common ones are given back first.
+        if taken.by_listener[self.listener] > self.limit.kept {
+            taken.common -= 1;
+        }
+        taken.by_listener[self.listener] -= 1;
         let Some(address) = self.address else { return };
         if let Some(count) = taken.by_address.get_mut(&address) {
             *count -= 1;
@@ -73,24 +98,50 @@ mod tests {
     const A: Option<IpAddr> = Some(IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1)));
     const B: Option<IpAddr> = Some(IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2)));
 
+    fn take_all(slots: &Arc<ConnectionLimit>, listener: usize) -> Vec<ConnectionSlot> {
+        std::iter::from_fn(|| slots.take(listener, None)).collect()
+    }
+
     #[test]
     fn dropping_a_slot_frees_it() {
-        let slots = ConnectionLimit::new(2, None);
-        let (first, second) = (slots.take(A), slots.take(A));
-        assert!(first.is_some() && second.is_some() && slots.take(B).is_none());
+        let slots = ConnectionLimit::new(2, None, 1);
+        let (first, second) = (slots.take(0, A), slots.take(0, A));
+        assert!(first.is_some() && second.is_some() && slots.take(0, B).is_none());
         drop(first);
-        assert!(slots.take(B).is_some());
+        assert!(slots.take(0, B).is_some());
     }
 
     #[test]
     fn one_address_cannot_take_every_slot() {
-        let slots = ConnectionLimit::new(3, Some(1));
-        let first = slots.take(A);
-        assert!(first.is_some() && slots.take(A).is_none());
-        assert!(slots.take(B).is_some());
+        let slots = ConnectionLimit::new(3, Some(1), 1);
+        let first = slots.take(0, A);
+        assert!(first.is_some() && slots.take(0, A).is_none());
+        assert!(slots.take(0, B).is_some());
         drop(first);
-        assert!(slots.take(A).is_some());
-        assert!(slots.take(None).is_some());
+        assert!(slots.take(0, A).is_some());
+        assert!(slots.take(0, None).is_some());
         assert!(slots.lock().by_address.is_empty(), "addresses without connections are forgotten");
+    }
+
+    #[test]
+    fn one_listener_cannot_take_what_is_kept_for_others() {
+        let check = |limit, listeners, first, other| {
+            let slots = ConnectionLimit::new(limit, None, listeners);
+            let taken = take_all(&slots, 0);
+            assert_eq!(taken.len(), first, "{limit} for {listeners}");
+            for listener in 1..listeners {
+                let kept = take_all(&slots, listener);
+                assert_eq!(kept.len(), other, "{limit} for {listeners}");
+            }
+            drop(taken);
+            assert_eq!(take_all(&slots, listeners - 1).len(), first, "all are given back");
+            assert_eq!(slots.lock().common, 0);
+        };
+        check(1024, 1, 1024, 0);
+        check(1024, 2, 768, 256);
+        check(1024, 3, 684, 170);
+        check(5, 2, 4, 1);
+        check(1, 2, 1, 0);
+        check(0, 2, 0, 0);
     }
 }

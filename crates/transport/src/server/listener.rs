@@ -1,4 +1,4 @@
-//! Where connections come from: the contract between a server and a transport.
+//! Sources of connections: the contract between a server and a transport.
 
 use std::future::Future;
 use std::io;
@@ -15,14 +15,14 @@ use super::shutdown::Shutdown;
 /// A boxed future.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A source of connections. [`Server::add_listener`](super::Server::add_listener) takes any, of this crate or another.
+/// A source of connections. [`Server::add_listener`](super::Server::add_listener) accepts any, from this crate or another.
 ///
-/// The server accepts, counts and refuses connections, hands out permits, and drains; the listener knows how to talk to each
+/// The server accepts, counts and refuses connections, hands out permits, and drains; the listener knows the protocol of each
 /// connection.
 ///
 /// # Examples
 ///
-/// Connections that another part of the program hands over, with one message a line:
+/// Connections that another part of the program hands over, with one message per line:
 ///
 /// ```
 /// # #[cfg(feature = "stream")]
@@ -62,7 +62,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 ///     }
 ///
 ///     fn serve(self: Box<Self>, permit: ConnectionPermit) -> BoxFuture<'static, ()> {
-///         let options = stream::Options::new(Framing::Lines).within(&permit);
+///         let options = stream::StreamOptions::new(Framing::Lines).within(&permit);
 ///         let service = Arc::clone(permit.service());
 ///         let halves = tokio::io::split(self.0);
 ///         let connection = stream::connection(halves, service, Origin::new("handed"), &options);
@@ -76,35 +76,35 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// # }
 /// ```
 pub trait Listener: Send + Sync + 'static {
-    /// Where it listens, as [`Server::urls`](super::Server::urls) tells it.
+    /// Its URL, for [`Server::urls`](super::Server::urls).
     fn url(&self) -> String;
 
-    /// The next connection, once there is one.
+    /// The next connection.
     ///
     /// # Errors
     ///
     /// When it cannot accept connections at the moment. The server logs it and tries again after a pause.
     fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Box<dyn Accepted>>>;
 
-    /// Work to be done while the server accepts connections, such as reloading certificates. It is dropped when the server
+    /// Work to do while the server accepts connections, such as reloading certificates. It is dropped when the server
     /// shuts down.
     fn background(&self) -> Option<BoxFuture<'static, ()>> {
         None
     }
 }
 
-/// A connection that was accepted and waits for the server's decision. The server calls [`serve`](Accepted::serve) or
+/// An accepted connection that waits for the server's decision. The server calls [`serve`](Accepted::serve) or
 /// [`refuse`](Accepted::refuse), or drops it.
 pub trait Accepted: Send + 'static {
-    /// The caller's network address, where it has one. It counts towards
+    /// The caller's network address, if it has one. It counts towards
     /// [`connections_per_address`](super::ServerOptions::connections_per_address).
     fn address(&self) -> Option<SocketAddr>;
 
     /// Serves the connection until it ends. The future must end when [`shutdown`](ConnectionPermit::shutdown) is requested and
-    /// the calls under way are answered; [`ConnectionPermit::run`] does that.
+    /// the calls in flight are answered; [`ConnectionPermit::run`] does that.
     fn serve(self: Box<Self>, permit: ConnectionPermit) -> BoxFuture<'static, ()>;
 
-    /// Tells the caller why it is not served, where the protocol has a way, and closes the connection. It is dropped without
-    /// notice where too many are being refused.
+    /// Tells the caller why it is refused, if the protocol has a way, and closes the connection. It is dropped without
+    /// notice if too many are being refused.
     fn refuse(self: Box<Self>, error: &ErrorObject, shutdown: Arc<Shutdown>) -> BoxFuture<'static, ()>;
 }

@@ -1,10 +1,12 @@
 //! One server for any number of listeners: it accepts connections, enforces limits on them, and shuts down gracefully.
 //!
-//! [`Server`] listens at URLs, or takes a [`Listener`] of yours. Every connection holds a [`ConnectionPermit`], sees the request
-//! to [shut down](Shutdown), and runs in a task that the server owns. What is said over a connection is up to its transport.
+//! [`Server`] listens on URLs, or uses your own [`Listener`]. Every connection holds a [`ConnectionPermit`], sees the request
+//! to [shut down](Shutdown), and runs in a task that the server owns. The transport defines the protocol of a connection.
 
 mod accept;
 mod error;
+mod file_limit;
+mod idle;
 mod limit;
 mod listener;
 mod options;
@@ -20,6 +22,9 @@ use std::sync::Arc;
 #[cfg(feature = "http")]
 pub(crate) use self::accept::{CANCEL_TIME, run};
 pub use self::error::ListenError;
+pub use self::file_limit::raise_file_limit;
+#[cfg(feature = "ws")]
+pub(crate) use self::idle::IdleWatch;
 pub use self::listener::{Accepted, BoxFuture, Listener};
 pub use self::options::ServerOptions;
 pub use self::permit::ConnectionPermit;
@@ -30,7 +35,6 @@ pub(crate) use self::refuse::linger;
 pub use self::refuse::refuse_and_close;
 pub use self::server::{Server, serve};
 pub use self::shutdown::Shutdown;
-pub use crate::budget::Share;
 
 /// Shuts a server down. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -41,8 +45,8 @@ impl Handle {
         Handle(Arc::clone(shutdown))
     }
 
-    /// Asks the server to shut down. Requests and connections that have arrived are still accepted, later ones are not. Calls
-    /// under way may finish within [`drain_time`](switchboard_core::Limits::drain_time) and are cancelled then. The future that
+    /// Starts a graceful shutdown. Requests and connections that have arrived are still accepted, later ones are not. Calls
+    /// in flight may finish within [`drain_time`](switchboard_core::Limits::drain_time) and are cancelled then. The future that
     /// serves ends when all of that is done.
     pub fn shutdown(&self) {
         self.0.request();

@@ -9,9 +9,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::shutdown::Shutdown;
 
-/// Writes a last message and closes the connection such that the other side can read it.
+/// Writes a last message and closes the connection so that the other side can read it.
 ///
-/// For [`Accepted::refuse`](super::Accepted::refuse) of transports over streams of bytes. It takes two seconds at most.
+/// For [`Accepted::refuse`](super::Accepted::refuse) of byte-stream transports. It takes two seconds at most.
 pub async fn refuse_and_close(
     mut io: impl AsyncRead + AsyncWrite + Unpin,
     message: &[u8],

@@ -16,7 +16,7 @@ use crate::carrier::{Carrier, Carriers, ListenSetup, Url};
 #[cfg(feature = "tls")]
 use crate::tls::ServerTls;
 
-/// Serves one service at any number of URLs, with limits for all of them together.
+/// Serves one service on any number of URLs, with limits for all of them together.
 ///
 /// # Examples
 ///
@@ -57,11 +57,11 @@ pub struct Server {
     shutdown: Arc<Shutdown>,
 }
 
-/// Serves this service at these URLs, until the future is dropped. [`Server`] does it with options.
+/// Serves this service on these URLs, until the future is dropped. Use [`Server`] to set options.
 ///
 /// # Errors
 ///
-/// When the server cannot listen at one of the URLs; none is served then.
+/// When the server cannot listen on one of the URLs; none is served then.
 pub async fn serve<T: AsRef<str>>(
     urls: impl IntoIterator<Item = T>,
     service: impl Service,
@@ -90,7 +90,7 @@ impl Server {
         }
     }
 
-    /// Replaces the service: for one that has to know the URLs it is served at.
+    /// Replaces the service: for one that must know the URLs it is served on.
     ///
     /// # Examples
     ///
@@ -139,11 +139,11 @@ impl Server {
     /// Sets the options for HTTP.
     #[cfg(feature = "http")]
     #[must_use]
-    pub fn with_http(self, options: crate::http::Options) -> Server {
+    pub fn with_http(self, options: crate::http::EndpointOptions) -> Server {
         self.with_extension(options)
     }
 
-    /// Sets options of a transport, which finds them by their type, see [`ConnectionPermit::extension`](super::ConnectionPermit::extension).
+    /// Sets options of a transport, which looks them up by type, see [`ConnectionPermit::extension`](super::ConnectionPermit::extension).
     #[must_use]
     pub fn with_extension<T: Send + Sync + 'static>(mut self, options: T) -> Server {
         self.extensions.insert(options);
@@ -165,14 +165,14 @@ impl Server {
         self
     }
 
-    /// Allows the server to listen where other machines can reach it. It must be allowed before [`listen`](Server::listen).
+    /// Allows the server to listen where other machines can reach it. It must be called before [`listen`](Server::listen).
     #[must_use]
     pub fn public(mut self) -> Server {
         self.setup.is_public = true;
         self
     }
 
-    /// Listens at this URL too. Port 0 finds a free one. With `stdio`, the server ends when its input does.
+    /// Listens on this URL too. Port 0 picks a free one. With `stdio`, the server ends when its input does.
     ///
     /// # Errors
     ///
@@ -185,13 +185,13 @@ impl Server {
         Ok(())
     }
 
-    /// Listens with this listener too, whose transport need not be one of this crate.
+    /// Adds a listener, whose transport need not be one of this crate.
     pub fn add_listener(&mut self, listener: impl Listener) {
         self.listeners.push(Box::new(listener));
     }
 
-    /// Listens with a listener that was made elsewhere, by a supervisor for instance: for `https` if there is a
-    /// certificate, for `http` otherwise. Whoever made it decided who can reach it.
+    /// Adds an existing listener, from a supervisor for instance: for `https` if there is a
+    /// certificate, for `http` otherwise. The caller is responsible for who can reach it.
     ///
     /// # Errors
     ///
@@ -202,12 +202,12 @@ impl Server {
         Ok(())
     }
 
-    /// Where it listens, with the ports that were found where none were given.
+    /// The URLs it listens on, with the actual ports.
     pub fn urls(&self) -> impl Iterator<Item = String> {
         self.listeners.iter().map(|listener| listener.url())
     }
 
-    /// What shuts this server down.
+    /// A handle that shuts this server down.
     #[must_use]
     pub fn handle(&self) -> Handle {
         Handle::new(&self.shutdown)
@@ -220,7 +220,8 @@ impl Server {
     /// Dropping the future ends every connection and cancels their calls.
     pub async fn serve(self) {
         let engine = Engine::new(self.service, self.settings);
-        let state = ServerState::new(engine, self.options, self.extensions, self.shutdown);
+        let listeners = self.listeners.len();
+        let state = ServerState::listening(listeners, engine, self.options, self.extensions, self.shutdown);
         run(self.listeners, state).await;
     }
 }

@@ -1,4 +1,4 @@
-//! The tasks of a server: whoever is served may start one, and the server waits for all of them.
+//! The tasks of a server: connections may start some, and the server waits for all of them.
 
 use std::future::{Future, poll_fn};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,11 +24,20 @@ impl Tasks {
         }
     }
 
-    /// Forgets those that are done; whoever polls is woken when there is another.
+    /// Forgets those that are done; the poller is woken when there is another.
     pub(super) fn reap(&self, cx: &mut Context<'_>) {
         if let Some(tasks) = &mut *self.lock() {
             while let Poll::Ready(Some(_)) = tasks.poll_join_next(cx) {}
         }
+    }
+
+    /// Waits until one of them has ended.
+    pub(super) async fn ended(&self) {
+        let next = |cx: &mut Context<'_>| match self.lock().as_mut().map(|tasks| tasks.poll_join_next(cx)) {
+            Some(Poll::Ready(Some(_))) => Poll::Ready(()),
+            _ => Poll::Pending,
+        };
+        poll_fn(next).await;
     }
 
     /// Forgets those that are done, where nothing polls for them.

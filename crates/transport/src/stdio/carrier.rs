@@ -8,10 +8,11 @@ use std::task::{Context, Poll};
 
 use switchboard_core::ErrorObject;
 
+use super::OutputFailure;
 use crate::carrier::{Carrier, ListenSetup, Url, UrlError};
 use crate::framing::Framing;
 use crate::server::{Accepted, BoxFuture, ConnectionPermit, ListenError, Listener, Shutdown};
-use crate::stream::Options;
+use crate::stream::StreamOptions;
 
 /// Messages over standard input and output, for servers that another program starts.
 #[derive(Debug)]
@@ -71,11 +72,12 @@ impl Accepted for Stdio {
     fn serve(self: Box<Self>, permit: ConnectionPermit) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             // The program that started this one may be silent for as long as it likes.
-            let options = Options::new(self.framing).within(&permit).with_idle_time(None);
+            let options = StreamOptions::new(self.framing).within(&permit).with_first_byte_time(None);
             let service = Arc::clone(permit.service());
-            match super::connection(io::stdin(), io::stdout(), service, &options) {
-                Ok(connection) => permit.run(connection).await,
-                Err(error) => tracing::error!(%error, "standard input and output cannot be used"),
+            let failure = permit.extension::<OutputFailure>().cloned().unwrap_or_default();
+            match super::connection(io::stdin(), io::stdout(), service, &options, failure) {
+                Ok(connection) => permit.run_within(connection, None).await,
+                Err(error) => tracing::error!(%error, "cannot use standard input and output"),
             }
             permit.handle().shutdown();
         })

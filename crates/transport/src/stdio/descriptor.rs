@@ -1,4 +1,4 @@
-//! Descriptors that the runtime waits for, where the system can do that.
+//! File descriptors that the runtime waits for, where the system supports that.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -11,6 +11,7 @@ use rustix::fs::{FileType, OFlags, fstat};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::unix::pipe::{Receiver, Sender};
 
+use super::failure::OutputFailure;
 use super::thread::Blocking;
 
 /// Standard input, or a descriptor like it.
@@ -24,7 +25,13 @@ pub(super) enum Input {
 
 /// Standard output, or a descriptor like it.
 #[derive(Debug)]
-pub(super) enum Output {
+pub(super) struct Output {
+    to: Descriptor,
+    failure: OutputFailure,
+}
+
+#[derive(Debug)]
+enum Descriptor {
     /// The runtime waits for it.
     Polled(Sender),
     /// A file or the like, which takes what is written without waiting for anybody.
@@ -42,11 +49,12 @@ impl Input {
 }
 
 impl Output {
-    pub(super) fn open(fd: BorrowedFd<'_>) -> io::Result<Output> {
-        match pollable(fd, OpenOptions::new().write(true)).and_then(Sender::from_file_unchecked) {
-            Ok(sender) => Ok(Output::Polled(sender)),
-            Err(_) => Ok(Output::File(fd.try_clone_to_owned()?.into())),
-        }
+    pub(super) fn open(fd: BorrowedFd<'_>, failure: OutputFailure) -> io::Result<Output> {
+        let to = match pollable(fd, OpenOptions::new().write(true)).and_then(Sender::from_file_unchecked) {
+            Ok(sender) => Descriptor::Polled(sender),
+            Err(_) => Descriptor::File(fd.try_clone_to_owned()?.into()),
+        };
+        Ok(Output { to, failure })
     }
 }
 
@@ -80,10 +88,12 @@ impl AsyncRead for Input {
 
 impl AsyncWrite for Output {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Output::Polled(sender) => Pin::new(sender).poll_write(cx, bytes),
-            Output::File(file) => Poll::Ready(file.write(bytes)),
-        }
+        let output = self.get_mut();
+        let written = match &mut output.to {
+            Descriptor::Polled(sender) => Pin::new(sender).poll_write(cx, bytes),
+            Descriptor::File(file) => Poll::Ready(file.write(bytes)),
+        };
+        written.map_err(|error| output.failure.note(error))
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {

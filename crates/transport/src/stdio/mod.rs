@@ -1,13 +1,14 @@
-//! Standard input and output as a connection: a server that another program starts. Unix only.
+//! Standard input and output as a connection: a server started by another program. Unix only.
 //!
-//! Nothing but messages may be written to standard output; log to standard error. Both ends are waited for by the
-//! runtime where the system can do that (pipes, sockets, terminals), so that no thread sits in a read when the program
-//! wants to end. A pipe or terminal that other programs share is not made non-blocking under them: it is opened anew.
+//! Only messages may be written to standard output; log to standard error. The runtime waits for both ends
+//! where the system supports that (pipes, sockets, terminals), so that no thread is blocked in a read when the program
+//! wants to exit. A pipe or terminal that other programs share is not made non-blocking under them: it is opened again.
 //! Files and the like are read by a thread, which does not keep
-//! the process from ending.
+//! the process from exiting.
 
 mod carrier;
 mod descriptor;
+mod failure;
 mod thread;
 
 use std::io::{self, ErrorKind};
@@ -18,25 +19,26 @@ use switchboard_core::{Connection, ConnectionError, Origin, Service};
 
 pub(crate) use self::carrier::StdioCarrier;
 use self::descriptor::{Input, Output};
+pub use self::failure::OutputFailure;
 use crate::framing::Framing;
-use crate::stream::{self, Options};
+use crate::stream::{self, StreamOptions};
 
-/// The options that a server over stdio has if nobody says otherwise: one message a line.
+/// The default options of a server over stdio: one message per line.
 #[must_use]
-pub fn options() -> Options {
-    Options::new(Framing::Lines)
+pub fn options() -> StreamOptions {
+    StreamOptions::new(Framing::Lines)
 }
 
-/// Serves standard input and output until the input ends and everything is answered.
+/// Serves standard input and output until the input ends and all calls are answered.
 ///
 /// # Errors
 ///
-/// As a connection fails. That nobody reads the output any more is an end like any other.
-pub async fn serve(service: Arc<dyn Service>, options: &Options) -> Result<(), ConnectionError> {
+/// When the connection fails. A reader of the output that is gone is a normal end.
+pub async fn serve(service: Arc<dyn Service>, options: &StreamOptions) -> Result<(), ConnectionError> {
     serve_on(io::stdin(), io::stdout(), service, options).await
 }
 
-/// Serves a pair of descriptors like standard input and output. They are duplicated, and not closed.
+/// Serves a pair of file descriptors like standard input and output. They are duplicated, and not closed.
 ///
 /// # Errors
 ///
@@ -45,9 +47,9 @@ pub async fn serve_on(
     input: impl AsFd,
     output: impl AsFd,
     service: Arc<dyn Service>,
-    options: &Options,
+    options: &StreamOptions,
 ) -> Result<(), ConnectionError> {
-    match connection(input, output, service, options)?.await {
+    match connection(input, output, service, options, OutputFailure::default())?.await {
         Err(ConnectionError::Io(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         ended => ended,
     }
@@ -58,10 +60,9 @@ pub(crate) fn connection(
     input: impl AsFd,
     output: impl AsFd,
     service: Arc<dyn Service>,
-    options: &Options,
+    options: &StreamOptions,
+    failure: OutputFailure,
 ) -> io::Result<Connection> {
-    let streams = (Input::open(input.as_fd())?, Output::open(output.as_fd())?);
-    let mut connection = stream::connection(streams, service, Origin::new("stdio"), options);
-    connection.finish_streams();
-    Ok(connection)
+    let streams = (Input::open(input.as_fd())?, Output::open(output.as_fd(), failure)?);
+    Ok(stream::connection(streams, service, Origin::new("stdio"), options))
 }

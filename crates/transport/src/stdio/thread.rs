@@ -1,4 +1,4 @@
-//! What the system cannot wait for is read by a thread, which ends with the process if not before.
+//! A thread reads what the system cannot wait for; it ends with the process at the latest.
 
 use std::fs::File;
 use std::io::{self, Read as _};

@@ -1,6 +1,6 @@
-//! Any stream of bytes as a connection: parts of hops ① and ⑥.
+//! Any byte stream as a connection: parts of hops ① and ⑥.
 //!
-//! One read yields many frames, one write carries many answers. Idle, a connection holds one small buffer.
+//! One read yields many frames, one write carries many responses. An idle connection holds one small buffer.
 
 mod sink;
 mod source;
@@ -8,113 +8,117 @@ mod source;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use sink::Sink;
-pub use source::Source;
-use switchboard_core::{Answer, Connection, Engine, ErrorObject, Origin, Service, Settings};
+pub use sink::StreamSink;
+pub use source::StreamSource;
+use switchboard_core::{
+    Account, Answer, Connection, Engine, ErrorObject, Origin, Service, Session, Settings,
+};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::budget::Budget;
 use crate::framing::Framing;
 use crate::server::{BoxFuture, ConnectionPermit, Shutdown, refuse_and_close};
 
-/// What is to be known about a stream before it can carry messages.
+/// The options of a connection over a byte stream.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Options {
-    /// How messages are told apart: by their JSON, if nobody says otherwise.
+pub struct StreamOptions {
+    /// How messages are separated: by their JSON, by default.
     pub framing: Framing,
     /// Limits and dialect.
     pub settings: Arc<Settings>,
-    /// How long a message may take to arrive once it has begun: 60 s. Then the connection ends (SEC-L-01).
+    /// How long a message may take to arrive once it has started: 60 s. Then the connection ends (SEC-L-01).
     pub message_time: Duration,
-    /// How long nothing may be read or written: without end by default. Then the connection is drained and closed, as
-    /// if the far side had finished.
-    pub idle_time: Option<Duration>,
+    /// How long the peer may take to send its first byte, unless this side has sent something before: no limit by
+    /// default. Then the connection is closed.
+    pub first_byte_time: Option<Duration>,
     /// How long a client tries to connect: 10 s.
     pub connect_time: Duration,
-    /// What bounds the long messages of all connections of a server together.
-    budget: Option<Arc<Budget>>,
+    /// Bounds the memory that messages use.
+    account: Option<Arc<Account>>,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for StreamOptions {
+    fn default() -> StreamOptions {
+        StreamOptions {
             framing: Framing::default(),
             settings: Arc::default(),
             message_time: Duration::from_secs(60),
-            idle_time: None,
+            first_byte_time: None,
             connect_time: Duration::from_secs(10),
-            budget: None,
+            account: None,
         }
     }
 }
 
-impl Options {
-    /// The defaults, with this framing.
+impl StreamOptions {
+    /// The default options, with this framing.
     #[must_use]
-    pub fn new(framing: Framing) -> Options {
-        Options { framing, ..Options::default() }
+    pub fn new(framing: Framing) -> StreamOptions {
+        StreamOptions { framing, ..StreamOptions::default() }
     }
 
-    /// The same options with these limits and this dialect.
+    /// Sets the limits and the dialect.
     #[must_use]
-    pub fn with_settings(mut self, settings: impl Into<Arc<Settings>>) -> Options {
+    pub fn with_settings(mut self, settings: impl Into<Arc<Settings>>) -> StreamOptions {
         self.settings = settings.into();
         self
     }
 
-    /// The same options with this time for a message to arrive.
+    /// Sets [`message_time`](StreamOptions::message_time).
     #[must_use]
-    pub fn with_message_time(mut self, time: Duration) -> Options {
+    pub fn with_message_time(mut self, time: Duration) -> StreamOptions {
         self.message_time = time;
         self
     }
 
-    /// The same options with this time without a byte either way.
+    /// Sets [`first_byte_time`](StreamOptions::first_byte_time).
     #[must_use]
-    pub fn with_idle_time(mut self, time: Option<Duration>) -> Options {
-        self.idle_time = time;
+    pub fn with_first_byte_time(mut self, time: Option<Duration>) -> StreamOptions {
+        self.first_byte_time = time;
         self
     }
 
-    /// The same options with this time to connect.
+    /// Sets [`connect_time`](StreamOptions::connect_time).
     #[must_use]
-    pub fn with_connect_time(mut self, time: Duration) -> Options {
+    pub fn with_connect_time(mut self, time: Duration) -> StreamOptions {
         self.connect_time = time;
         self
     }
 }
 
-impl Options {
-    /// The same options for a connection of a server: with its limits and dialect, its idle time, and its budget for long
-    /// messages.
+impl StreamOptions {
+    /// Adapts the options to a connection of a server: its limits and dialect, its time for the first byte, and its memory
+    /// for messages. For one connection only: each has its own account.
     #[must_use]
-    pub fn within(mut self, permit: &ConnectionPermit) -> Options {
+    pub fn within(mut self, permit: &ConnectionPermit) -> StreamOptions {
         self.settings = Arc::clone(permit.settings());
-        self.idle_time = permit.options().stream_idle_time;
-        self.budget = Some(Arc::clone(permit.budget()));
+        self.first_byte_time = permit.options().first_byte_time;
+        self.account = Some(Arc::clone(permit.account()));
         self
     }
 }
 
-/// The frames of a stream.
-pub fn frames<R, W>(reader: R, writer: W, options: &Options) -> (Source<R>, Sink<W>)
+/// The frames of a byte stream.
+pub fn frames<R, W>(reader: R, writer: W, options: &StreamOptions) -> (StreamSource<R>, StreamSink<W>)
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let sink = Sink::new(writer, options.framing);
-    let source = Source::new(reader, options, sink.activity());
+    let sink = StreamSink::new(writer, options.framing);
+    let source = StreamSource::new(reader, options, sink.has_written());
     (source, sink)
 }
 
-/// A connection over a stream, which answers with `service`. Await it or spawn it; a server takes its
-/// [session](Connection::session), to close it, a client lets [`running::run`](crate::running::run) run it.
+/// A connection over a byte stream, whose calls are answered by `service`. Await it or spawn it; a server keeps its
+/// [session](Connection::session) to close it, a client passes it to [`running::run`](crate::running::run).
+///
+/// A peer that has shut down its sending side may still read: calls in flight are answered, and streams continue for up to
+/// [`drain_time`](switchboard_core::Limits::drain_time) and then end with -32006.
 pub fn connection<R, W>(
     (reader, writer): (R, W),
     service: Arc<dyn Service>,
     origin: Origin,
-    options: &Options,
+    options: &StreamOptions,
 ) -> Connection
 where
     R: AsyncRead + Send + Unpin + 'static,
@@ -122,10 +126,16 @@ where
 {
     let (source, sink) = frames(reader, writer, options);
     let engine = Engine::new(service, Arc::clone(&options.settings));
-    Connection::new(source, sink, engine, origin).1
+    let session = Session::new(origin);
+    if let Some(account) = &options.account {
+        session.set_account(Arc::clone(account));
+    }
+    let (_, mut connection) = Connection::new(source, sink, engine, session);
+    connection.finish_streams();
+    connection
 }
 
-/// Sends an error and closes, for [`Accepted::refuse`](crate::server::Accepted::refuse) of transports over streams of bytes.
+/// Sends an error and closes, for [`Accepted::refuse`](crate::server::Accepted::refuse) of byte-stream transports.
 pub fn refuse(
     io: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     error: &ErrorObject,

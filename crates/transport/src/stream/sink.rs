@@ -1,9 +1,9 @@
-//! Frames into a stream of bytes.
+//! Frames into a byte stream.
 
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
 use switchboard_core::{ConnectionError, FrameSink};
@@ -16,9 +16,9 @@ const KEPT: usize = 4 << 10;
 /// As much as a new buffer is made to hold at once.
 const AT_ONCE: usize = 64 << 10;
 
-/// The writing half of a stream. What is queued goes out in one write.
+/// The writing half of a byte stream. Queued frames are sent in one write.
 #[derive(Debug)]
-pub struct Sink<W> {
+pub struct StreamSink<W> {
     writer: W,
     framing: Framing,
     queue: Vec<u8>,
@@ -27,27 +27,35 @@ pub struct Sink<W> {
     hint: usize,
     /// Whether the writer may still hold something back.
     needs_flush: bool,
-    activity: Activity,
+    has_written: HasWritten,
 }
 
-/// Counts writes, for whoever watches that something happens.
+/// Whether anything was written, for the reading half.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Activity(Arc<AtomicU64>);
+pub(super) struct HasWritten(Arc<AtomicBool>);
 
-impl Activity {
-    pub(super) fn count(&self) -> u64 {
+impl HasWritten {
+    pub(super) fn get(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-impl<W> Sink<W> {
-    pub(super) fn new(writer: W, framing: Framing) -> Sink<W> {
-        let activity = Activity::default();
-        Sink { writer, framing, queue: Vec::new(), written: 0, hint: 0, needs_flush: false, activity }
+impl<W> StreamSink<W> {
+    pub(super) fn new(writer: W, framing: Framing) -> StreamSink<W> {
+        let has_written = HasWritten::default();
+        StreamSink {
+            writer,
+            framing,
+            queue: Vec::new(),
+            written: 0,
+            hint: 0,
+            needs_flush: false,
+            has_written,
+        }
     }
 
-    pub(super) fn activity(&self) -> Activity {
-        self.activity.clone()
+    pub(super) fn has_written(&self) -> HasWritten {
+        self.has_written.clone()
     }
 
     /// Begins again with an empty buffer, a small one if the one at hand has grown.
@@ -62,7 +70,7 @@ impl<W> Sink<W> {
     }
 }
 
-impl<W: AsyncWrite + Send + Unpin + 'static> FrameSink for Sink<W> {
+impl<W: AsyncWrite + Send + Unpin + 'static> FrameSink for StreamSink<W> {
     fn push(&mut self, frame: &[u8]) {
         if self.queue.capacity() == 0 {
             self.queue.reserve(self.hint);
@@ -83,7 +91,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> FrameSink for Sink<W> {
                 written => self.written += written,
             }
             self.needs_flush = true;
-            self.activity.0.fetch_add(1, Ordering::Relaxed);
+            self.has_written.0.store(true, Ordering::Relaxed);
         }
         if self.needs_flush {
             self.recycle();
@@ -96,7 +104,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> FrameSink for Sink<W> {
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ConnectionError>> {
         ready!(self.poll_flush(cx))?;
         match ready!(Pin::new(&mut self.writer).poll_shutdown(cx)) {
-            // The far side was faster: there is nobody left to be told.
+            // The peer was faster: it is already gone.
             Err(error) if error.kind() == io::ErrorKind::NotConnected => Poll::Ready(Ok(())),
             closed => Poll::Ready(closed.map_err(ConnectionError::from)),
         }

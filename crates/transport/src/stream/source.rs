@@ -1,4 +1,4 @@
-//! Frames out of a stream of bytes.
+//! Frames from a byte stream.
 
 use std::future::Future;
 use std::io;
@@ -7,64 +7,62 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use switchboard_core::{ConnectionError, FrameSource};
+use switchboard_core::{ConnectionError, FrameSource, Share};
 use tokio::io::AsyncRead;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::io::poll_read_buf;
 
-use super::Options;
-use super::sink::Activity;
-use crate::budget::Share;
-use crate::framing::Decoder;
+use super::StreamOptions;
+use super::sink::HasWritten;
+use crate::framing::FrameDecoder;
 
 /// As much as is read at once by a connection of which nothing else is known.
 const SMALL: usize = 4 << 10;
 /// As much as is read at once at most.
 const LARGE: usize = 64 << 10;
 
-/// The reading half of a stream. One read yields many frames.
+/// The reading half of a byte stream. One read yields many frames.
 #[derive(Debug)]
-pub struct Source<R> {
+pub struct StreamSource<R> {
     reader: R,
-    decoder: Decoder,
+    decoder: FrameDecoder,
     /// How much the next read may bring.
     room: usize,
     has_ended: bool,
     watch: Watch,
-    /// Covers the message that has begun to come.
+    /// Covers the message being received.
     share: Share,
 }
 
-/// Sees to it that what has begun ends, and that something happens.
+/// Sees to it that something comes at all, and that what has begun ends.
 #[derive(Debug)]
 struct Watch {
     message_time: Duration,
-    idle_time: Option<Duration>,
-    activity: Activity,
-    /// How many writes there were when the time without any began.
-    seen: u64,
+    /// None once a byte came.
+    first_byte_time: Option<Duration>,
+    has_written: HasWritten,
     awaits: Option<Awaits>,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-/// What is waited for, and since when it has been the same.
+/// What is waited for, within a time that runs while it is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Awaits {
+    FirstByte,
     RestOfMessage,
-    Message,
 }
 
-impl<R> Source<R> {
-    pub(super) fn new(reader: R, options: &Options, activity: Activity) -> Source<R> {
-        let decoder = Decoder::new(options.framing, options.settings.limits.longest_frame());
-        let Options { message_time, idle_time, .. } = *options;
-        let watch = Watch { message_time, idle_time, activity, seen: 0, awaits: None, timer: None };
-        let share = Share::of(options.budget.as_ref());
-        Source { reader, decoder, room: SMALL, has_ended: false, watch, share }
+impl<R> StreamSource<R> {
+    pub(super) fn new(reader: R, options: &StreamOptions, has_written: HasWritten) -> StreamSource<R> {
+        let decoder = FrameDecoder::new(options.framing, options.settings.limits.longest_frame());
+        let StreamOptions { message_time, first_byte_time, .. } = *options;
+        let watch = Watch { message_time, first_byte_time, has_written, awaits: None, timer: None };
+        let share = options.account.as_ref().map_or_else(Share::default, Share::of);
+        StreamSource { reader, decoder, room: SMALL, has_ended: false, watch, share }
     }
 }
 
-impl<R: AsyncRead + Send + Unpin + 'static> FrameSource for Source<R> {
+impl<R: AsyncRead + Send + Unpin + 'static> FrameSource for StreamSource<R> {
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ConnectionError>>> {
         loop {
             if let Some(frame) = self.decoder.next_frame().transpose() {
@@ -97,7 +95,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> FrameSource for Source<R> {
     }
 }
 
-impl<R: AsyncRead + Unpin> Source<R> {
+impl<R: AsyncRead + Unpin> StreamSource<R> {
     /// Reads what is there; false at the end of the stream.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
         let room = self.room;
@@ -118,8 +116,8 @@ impl<R: AsyncRead + Unpin> Source<R> {
             Poll::Ready(Ok(bytes)) if *bytes == space => self.room = (room * 2).min(LARGE),
             Poll::Ready(_) => {}
         }
-        if matches!(read, Poll::Ready(Ok(_))) && self.watch.awaits == Some(Awaits::Message) {
-            self.watch.awaits = None;
+        if read.is_ready() {
+            self.watch.first_byte_time = None;
         }
         read.map_ok(|_| true)
     }
@@ -128,18 +126,17 @@ impl<R: AsyncRead + Unpin> Source<R> {
 impl Watch {
     /// Ready when the time is over: with an error, or in good order.
     fn poll(&mut self, cx: &mut Context<'_>, is_partial: bool) -> Poll<Option<ConnectionError>> {
-        let awaits = if is_partial { Awaits::RestOfMessage } else { Awaits::Message };
-        let time = match awaits {
-            Awaits::RestOfMessage => Some(self.message_time),
-            Awaits::Message => self.idle_time,
+        let (awaits, time) = match self.first_byte_time {
+            _ if is_partial => (Awaits::RestOfMessage, self.message_time),
+            // A side that speaks first may have to wait for its peer.
+            Some(time) if !self.has_written.get() => (Awaits::FirstByte, time),
+            _ => {
+                (self.awaits, self.timer) = (None, None);
+                return Poll::Pending;
+            }
         };
-        let Some(time) = time else {
-            (self.awaits, self.timer) = (None, None);
-            return Poll::Pending;
-        };
-        let writes = self.activity.count();
-        if self.awaits != Some(awaits) || (awaits == Awaits::Message && self.seen != writes) {
-            (self.awaits, self.seen) = (Some(awaits), writes);
+        if self.awaits != Some(awaits) {
+            self.awaits = Some(awaits);
             let until = Instant::now().checked_add(time).unwrap_or_else(far_away);
             match &mut self.timer {
                 Some(timer) => timer.as_mut().reset(until),
@@ -148,10 +145,15 @@ impl Watch {
         }
         let Some(timer) = &mut self.timer else { return Poll::Pending };
         timer.as_mut().poll(cx).map(|()| match awaits {
-            Awaits::RestOfMessage => Some(ConnectionError::CutOff(format!(
-                "it was begun and not finished within {time:?} (message_time)"
-            ))),
-            Awaits::Message => None,
+            Awaits::RestOfMessage => {
+                Some(ConnectionError::CutOff(format!("it was not complete within {time:?} (message_time)")))
+            }
+            Awaits::FirstByte => {
+                tracing::debug!(
+                    "closing a connection: its peer sent nothing within {time:?} (first_byte_time)"
+                );
+                None
+            }
         })
     }
 }

@@ -7,14 +7,14 @@ use std::task::{Context, Poll};
 
 use switchboard_core::{ErrorObject, Origin, Peer};
 
-use crate::carrier::{Carrier, ConnectSetup, ListenSetup, Place, Url, UrlError};
+use crate::carrier::{Carrier, ConnectSetup, HostPort, ListenSetup, Url, UrlError};
 use crate::dial::DialError;
 use crate::framing::Framing;
 use crate::net::{self, Incoming, Port};
 use crate::raw::Raw;
 use crate::running;
 use crate::server::{Accepted, BoxFuture, ConnectionPermit, ListenError, Listener, Shutdown};
-use crate::stream::{self, Options};
+use crate::stream::{self, StreamOptions};
 
 /// Messages over TCP, with TLS for `tls`.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ fn is_secure(url: &Url) -> bool {
     url.scheme() == "tls"
 }
 
-fn place(url: &Url) -> Result<(&Place, u16), UrlError> {
+fn place(url: &Url) -> Result<(&HostPort, u16), UrlError> {
     let place = url.place().ok_or_else(|| UrlError::Host(url.to_string()))?;
     Ok((place, place.port.ok_or_else(|| UrlError::Port(url.to_string()))?))
 }
@@ -127,7 +127,7 @@ impl Accepted for TcpAccepted {
         Box::pin(async move {
             let TcpAccepted { incoming, framing } = *self;
             let (address, service) = (incoming.address, Arc::clone(permit.service()));
-            let options = Options::new(framing).within(&permit);
+            let options = StreamOptions::new(framing).within(&permit);
             #[cfg(feature = "tls")]
             if let Some(tls) = incoming.tls {
                 let greeted = crate::tls::accept(incoming.tcp, &tls, &permit, None).await;
@@ -140,7 +140,7 @@ impl Accepted for TcpAccepted {
                 return permit.run(connection).await;
             }
             let origin = Origin::new("tcp").with_address(address);
-            // Halves of their own, which share no lock.
+            // Separate halves, which share no lock.
             let connection = stream::connection(incoming.tcp.into_split(), service, origin, &options);
             permit.run(connection).await;
         })

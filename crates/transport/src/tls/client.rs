@@ -1,4 +1,4 @@
-//! The client's side: whom to trust, and who we say we are.
+//! The client side of TLS: its trust, and its own certificate.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,31 +18,55 @@ use super::error::TlsError;
 use super::explain::{Explained, explain};
 use super::{files, provider};
 
-/// Whom a client trusts and who it says it is. All files are PEM.
+/// The trust and the certificate of a client. All files are PEM.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct ClientFiles {
-    /// Whose certificates are trusted: those that this machine trusts.
+    /// Which certificates are trusted: those that this machine trusts.
     pub trust: Trust,
-    /// The client's certificate, with those that lead to its issuer, and its key: none. Servers may ask for one.
+    /// The client's certificate, with its chain up to the issuer, and its key: none. Servers may ask for one.
     pub certificate: Option<(PathBuf, PathBuf)>,
-    /// The name that the server's certificate must be for: the host of the URL.
+    /// The name expected in the server's certificate: the host of the URL.
     pub server_name: Option<String>,
 }
 
-/// Whose certificates a client trusts.
+impl ClientFiles {
+    /// Sets [`trust`](ClientFiles::trust).
+    #[must_use]
+    pub fn with_trust(mut self, trust: Trust) -> ClientFiles {
+        self.trust = trust;
+        self
+    }
+
+    /// Sets [`certificate`](ClientFiles::certificate).
+    #[must_use]
+    pub fn with_certificate(mut self, certificate: Option<(PathBuf, PathBuf)>) -> ClientFiles {
+        self.certificate = certificate;
+        self
+    }
+
+    /// Sets [`server_name`](ClientFiles::server_name).
+    #[must_use]
+    pub fn with_server_name(mut self, server_name: Option<String>) -> ClientFiles {
+        self.server_name = server_name;
+        self
+    }
+}
+
+/// Which certificates a client trusts.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Trust {
     /// Those that this machine trusts.
     #[default]
     Platform,
-    /// Those that the certificates in this file have issued, and no others.
+    /// Only those issued by the certificates in this file.
     Authority(PathBuf),
-    /// Anybody's. Whoever is on the way can read and change what is sent.
+    /// Any. An attacker on the network can read and change the messages.
     Anybody,
 }
 
-/// How a client speaks TLS. Cheap to clone.
+/// The TLS configuration of a client. Cheap to clone.
 #[derive(Clone)]
 pub struct ClientTls {
     config: Arc<ClientConfig>,
@@ -123,7 +147,7 @@ fn parse_name(host: &str) -> Result<ServerName<'static>, TlsError> {
     ServerName::try_from(bare.to_owned()).map_err(|_| TlsError::Name(host.to_owned()))
 }
 
-/// Believes whoever holds the key of the certificate it shows, whatever that says.
+/// Accepts any certificate whose key the server holds.
 #[derive(Debug)]
 struct Credulous(Arc<CryptoProvider>);
 

@@ -1,7 +1,7 @@
-//! The client's end of a TLS connection, which explains errors in plain words.
+//! The client's end of a TLS connection, with errors in plain words.
 //!
-//! With TLS 1.3 a server judges the client's certificate after the handshake, from the client's point of view: its refusal
-//! comes instead of the first answer, or while something is being written.
+//! With TLS 1.3 a server checks the client's certificate after the handshake, from the client's point of view: its rejection
+//! arrives instead of the first response, or during a write.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -18,7 +18,7 @@ use super::explain::explain;
 pub(crate) struct TlsClientStream {
     tls: TlsStream<TcpStream>,
     host: String,
-    /// A write failed like this, and what the far side said last is awaited.
+    /// The error of a failed write; the peer's last message is awaited.
     failed: Option<io::Error>,
     /// What it said last, other than why it closed.
     unread: Vec<u8>,
@@ -46,7 +46,7 @@ impl TlsClientStream {
         io::Error::new(kind, explained)
     }
 
-    /// After a failed write: the reason that the far side gave, if it gave one. A socket that cannot be written to any
+    /// After a failed write: the reason that the peer gave, if it gave one. A socket that cannot be written to any
     /// more has come to its end, so this does not wait for long.
     fn poll_reason(&mut self, cx: &mut Context<'_>, failure: io::Error) -> Poll<io::Error> {
         let mut chunk = [0; 1024];
@@ -65,7 +65,7 @@ impl TlsClientStream {
         }
     }
 
-    /// Does something with the stream that may fail because the far side is gone.
+    /// Does something with the stream that may fail because the peer is gone.
     fn poll_writing<T>(
         &mut self,
         cx: &mut Context<'_>,

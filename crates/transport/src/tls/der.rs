@@ -1,6 +1,6 @@
 //! As much of DER as it takes to read the names in a certificate.
 //!
-//! What is read here was verified before. Whatever it is, reading it ends, and yields what could be read.
+//! The input was verified before. Whatever it is, reading it ends, and yields what could be read.
 
 /// The tags that are looked for.
 pub(super) mod tag {
@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// What the next element holds as elements of its own.
+    /// The elements inside the next element.
     pub(super) fn enter(&mut self, tag: u8) -> Option<Reader<'a>> {
         self.take(tag).map(Reader)
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with the files and names that TLS is made of.
+//! Problems with certificates, keys and names.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,21 +15,21 @@ pub enum TlsError {
         /// Why.
         error: io::Error,
     },
-    /// A file holds no certificate, or a broken one.
+    /// A file contains no certificate, or an invalid one.
     #[error(
-        "{} holds no certificate that can be used; it must be PEM text with \"-----BEGIN CERTIFICATE-----\"",
+        "{} contains no usable certificate; it must be PEM text with \"-----BEGIN CERTIFICATE-----\"",
         .0.display()
     )]
     Certificate(PathBuf),
-    /// A file holds no private key, or a broken one.
+    /// A file contains no private key, or an invalid one.
     #[error(
-        "{} holds no private key that can be used; it must be PEM text with \"-----BEGIN PRIVATE KEY-----\", without a \
+        "{} contains no usable private key; it must be PEM text with \"-----BEGIN PRIVATE KEY-----\", without a \
          password",
         .0.display()
     )]
     Key(PathBuf),
-    /// A key that is not the certificate's.
-    #[error("the key in {} is not that of the certificate in {}", key.display(), certificate.display())]
+    /// The key does not belong to the certificate.
+    #[error("the key in {} does not belong to the certificate in {}", key.display(), certificate.display())]
     Mismatch {
         /// The file of the certificate.
         certificate: PathBuf,
@@ -37,12 +37,12 @@ pub enum TlsError {
         key: PathBuf,
     },
     /// A name that no certificate can have.
-    #[error("{0:?} is no host that a certificate could be for; give a name or an address")]
+    #[error("{0:?} is not a host name or address that a certificate can be issued for")]
     Name(String),
-    /// The certificates that this machine trusts cannot be found.
-    #[error("the certificates that this machine trusts cannot be used: {0}; give a file of your own")]
+    /// This machine's trusted certificates cannot be loaded.
+    #[error("cannot load this machine's trusted certificates: {0}; pass a certificate file instead")]
     Platform(String),
-    /// The cryptography refuses the rest.
-    #[error("TLS cannot be set up: {0}")]
+    /// Any other TLS error.
+    #[error("cannot set up TLS: {0}")]
     Other(String),
 }

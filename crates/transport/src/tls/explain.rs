@@ -1,15 +1,15 @@
-//! The usual mistakes with TLS, in plain words.
+//! Common TLS mistakes, in plain words.
 
 use std::io;
 
 use rustls::{AlertDescription, CertificateError, Error};
 
-/// Why TLS failed, in words for whoever has to mend it.
+/// Why TLS failed, in words that help to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub(crate) struct Explained {
     pub(crate) text: String,
-    /// Whether it fails again until somebody changes something: a certificate, a host, a port.
+    /// Whether it fails again until the setup changes: a certificate, a host, a port.
     pub(crate) is_permanent: bool,
 }
 
@@ -20,11 +20,11 @@ pub(crate) fn explain(error: &io::Error, host: &str) -> Explained {
         Some(Error::InvalidCertificate(problem)) => certificate(problem, host),
         Some(Error::AlertReceived(alert)) => alerted(*alert, host),
         Some(Error::InvalidMessage(_)) => {
-            format!("{host} does not speak TLS at this port; check the port, or use the scheme without TLS")
+            format!("{host} does not use TLS on this port; check the port, or use the scheme without TLS")
         }
-        Some(other) => format!("{host} and we cannot agree on TLS: {other}"),
+        Some(other) => format!("cannot negotiate TLS with {host}: {other}"),
         None if error.kind() == io::ErrorKind::UnexpectedEof => {
-            format!("{host} closed the connection instead of speaking TLS")
+            format!("{host} closed the connection during the TLS handshake")
         }
         None => format!("TLS with {host} failed: {error}"),
     };
@@ -44,29 +44,31 @@ fn certificate(problem: &CertificateError, host: &str) -> String {
     use CertificateError as E;
     match problem {
         E::NotValidForNameContext { presented, .. } if !presented.is_empty() => format!(
-            "the certificate is not for {host} but for {}; check the host",
+            "the certificate is for {}, not for {host}; check the host",
             presented.iter().map(|name| plain(name)).collect::<Vec<_>>().join(", ")
         ),
         E::NotValidForName | E::NotValidForNameContext { .. } => {
             format!("the certificate is not for {host}; check the host")
         }
         E::Expired | E::ExpiredContext { .. } => {
-            format!("the certificate of {host} has expired; it must be renewed there (or our clock is wrong)")
+            format!(
+                "the certificate of {host} has expired; renew it on the server (or check this machine's clock)"
+            )
         }
         E::NotValidYet | E::NotValidYetContext { .. } => {
-            format!("the certificate of {host} is not valid yet; our clock may be wrong")
+            format!("the certificate of {host} is not valid yet; check this machine's clock")
         }
         // An authority that was made anew, under its old name, did not sign what the old one did.
         E::UnknownIssuer | E::BadSignature => format!(
-            "the certificate of {host} comes from an issuer that is not trusted; give the issuer's certificate if it \
-             should be"
+            "the certificate of {host} comes from an issuer that is not trusted; if you trust it, add the issuer's \
+             certificate"
         ),
-        // What `openssl req -x509` makes, unless it is told otherwise. The error has no type that can be named here.
+        // What `openssl req -x509` makes by default. The error has no type that can be named here.
         E::Other(problem) if format!("{problem:?}").contains("CaUsedAsEndEntity") => format!(
-            "the certificate of {host} is that of an authority, which no server may show; make it one for a server \
+            "the certificate of {host} is a CA certificate, which a server must not use; make a server certificate \
              (basicConstraints=CA:FALSE)"
         ),
-        E::Revoked => format!("the certificate of {host} was revoked"),
+        E::Revoked => format!("the certificate of {host} has been revoked"),
         other => format!("the certificate of {host} cannot be used: {other}"),
     }
 }
@@ -85,15 +87,13 @@ fn alerted(alert: AlertDescription, host: &str) -> String {
         | A::UnsupportedCertificate
         | A::CertificateUnknown
         | A::DecryptError => {
-            format!(
-                "{host} does not accept our client certificate; it may come from an issuer not trusted there"
-            )
+            format!("{host} rejected our client certificate; the server may not trust its issuer")
         }
         A::CertificateExpired | A::CertificateRevoked => {
-            format!("{host} does not accept our client certificate any more; it must be renewed")
+            format!("{host} rejected our client certificate as expired or revoked; renew it")
         }
-        A::UnrecognisedName => format!("{host} serves no such name"),
+        A::UnrecognisedName => format!("{host} does not serve that name"),
         A::NoApplicationProtocol => format!("{host} does not speak HTTP over this port"),
-        other => format!("{host} refused TLS with us: {other:?}"),
+        other => format!("{host} refused the TLS connection: {other:?}"),
     }
 }

@@ -1,4 +1,4 @@
-//! Who a caller proved to be.
+//! The proven identity of a caller.
 
 use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -8,7 +8,7 @@ use switchboard_core::PeerCertificate;
 
 use super::der::{Reader, tag};
 
-/// What this certificate says, in DER. Whether it is to be believed was decided before. Parts that cannot be read are left out;
+/// The contents of this certificate, given in DER. It was verified before. Parts that cannot be read are left out;
 /// the fingerprint is always there.
 #[must_use]
 pub fn read_certificate(certificate: &[u8]) -> PeerCertificate {

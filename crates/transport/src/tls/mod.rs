@@ -1,10 +1,10 @@
-//! TLS with certificates from files, for servers and clients: what stands between a socket and a protocol.
+//! TLS with certificates from files, for servers and clients: the layer between a socket and a protocol.
 //!
-//! - [`ServerTls`] proves who we are and may ask callers to do the same; it reads its files again when they change.
-//! - [`ClientTls`] says whom a client trusts, and who it says it is.
-//! - [`PeerCertificate`] is who a caller proved to be, found in the context of its calls.
+//! - [`ServerTls`] proves the server's identity and may ask callers for theirs; it reloads its files when they change.
+//! - [`ClientTls`] holds a client's trust and its certificate.
+//! - [`PeerCertificate`] is the proven identity of a caller, found in the context of its calls.
 //!
-//! TLS 1.2 and 1.3 (SEC-H-07), with the cryptography of aws-lc. No process-wide default is installed or looked at.
+//! TLS 1.2 and 1.3 (SEC-H-07), with the cryptography of aws-lc. No process-wide default is installed or used.
 
 mod accept;
 mod client;
@@ -13,7 +13,11 @@ mod der;
 mod error;
 mod explain;
 mod files;
-mod identity;
+#[cfg_attr(
+    not(feature = "__internals"),
+    allow(dead_code, unreachable_pub, reason = "public for our own tools")
+)]
+pub(crate) mod identity;
 mod server;
 
 use std::sync::{Arc, LazyLock};
@@ -26,7 +30,7 @@ pub(crate) use self::client_stream::TlsClientStream;
 pub use self::error::TlsError;
 #[cfg(feature = "http")]
 pub(crate) use self::explain::Explained;
-pub use self::identity::read_certificate;
+use self::identity::read_certificate;
 pub use self::server::{CallerProof, ServerFiles, ServerTls};
 pub use switchboard_core::PeerCertificate;
 

@@ -1,4 +1,4 @@
-//! The server's side: who we are, who callers must be, and files that change while we run.
+//! The server side of TLS: its certificate, the certificates of callers, and files that change at run time.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,26 +11,58 @@ use super::error::TlsError;
 use super::files::{self, Stamp};
 use super::{HTTP, provider};
 
-/// Where a server's certificate comes from, and whose callers' certificates it takes. All files are PEM.
+/// The certificate of a server, and which client certificates it accepts. All files are PEM.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ServerFiles {
-    /// The server's certificate, then those that lead to its issuer.
+    /// The server's certificate, followed by its chain up to the issuer.
     pub certificate: PathBuf,
     /// The key of the first certificate.
     pub key: PathBuf,
-    /// The certificates of those who may issue certificates to callers. Without one, callers are not asked for any.
+    /// The certificates of the authorities that may issue client certificates. Without one, callers are not asked for any.
     pub client_ca: Option<PathBuf>,
-    /// Whether callers must have a certificate, where they are asked for one.
+    /// Whether callers must have a certificate, if they are asked for one.
     pub proof: CallerProof,
+}
+
+impl ServerFiles {
+    /// Sets [`certificate`](ServerFiles::certificate).
+    #[must_use]
+    pub fn with_certificate(mut self, certificate: PathBuf) -> ServerFiles {
+        self.certificate = certificate;
+        self
+    }
+
+    /// Sets [`key`](ServerFiles::key).
+    #[must_use]
+    pub fn with_key(mut self, key: PathBuf) -> ServerFiles {
+        self.key = key;
+        self
+    }
+
+    /// Sets [`client_ca`](ServerFiles::client_ca).
+    #[must_use]
+    pub fn with_client_ca(mut self, client_ca: Option<PathBuf>) -> ServerFiles {
+        self.client_ca = client_ca;
+        self
+    }
+
+    /// Sets [`proof`](ServerFiles::proof).
+    #[must_use]
+    pub fn with_proof(mut self, proof: CallerProof) -> ServerFiles {
+        self.proof = proof;
+        self
+    }
 }
 
 /// Whether callers must have a certificate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CallerProof {
-    /// Without a good one there is no connection.
+    /// Without a valid one there is no connection.
     #[default]
     Required,
-    /// Without one a caller is nobody in particular; with a bad one there is no connection.
+    /// Without one a caller is anonymous; with an invalid one there is no connection.
     Optional,
 }
 
@@ -79,7 +111,7 @@ impl ServerFiles {
     }
 }
 
-/// How a server speaks TLS. Cheap to clone; all clones see a reload.
+/// The TLS configuration of a server. Cheap to clone; all clones see a reload.
 #[derive(Clone)]
 pub struct ServerTls(Arc<Inner>);
 
@@ -108,12 +140,12 @@ impl ServerTls {
         Ok(ServerTls(Arc::new(Inner { files, loaded: Mutex::new(loaded) })))
     }
 
-    /// Reads the files again, for connections to come; those that are open are left alone. A server that runs does so
+    /// Reloads the files for new connections; open ones are not affected. A running server does so
     /// by itself, a few seconds after a file has changed.
     ///
     /// # Errors
     ///
-    /// When one cannot be read or used; what was read before stays in use.
+    /// When one cannot be read or used; the old ones stay in use.
     pub fn reload(&self) -> Result<(), TlsError> {
         let stamp = self.0.files.stamp();
         match Loaded::read(&self.0.files, stamp.clone()) {
@@ -145,9 +177,9 @@ impl ServerTls {
             return;
         }
         match self.reload() {
-            Ok(()) => tracing::info!("the certificate was read again, for its file has changed"),
+            Ok(()) => tracing::info!("certificate reloaded: its file changed"),
             Err(error) => {
-                tracing::error!(%error, "the certificate stays as it was, for its file changed badly");
+                tracing::error!(%error, "cannot reload the changed certificate; keeping the old one");
             }
         }
     }

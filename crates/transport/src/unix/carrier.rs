@@ -14,7 +14,7 @@ use crate::dial::DialError;
 use crate::framing::Framing;
 use crate::raw::Raw;
 use crate::server::{Accepted, BoxFuture, ConnectionPermit, ListenError, Listener, Shutdown};
-use crate::stream::{self, Options};
+use crate::stream::{self, StreamOptions};
 
 /// Messages over Unix sockets.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Carrier for UnixCarrier {
     fn listen(&self, url: Url, _: ListenSetup) -> BoxFuture<'static, Result<Box<dyn Listener>, ListenError>> {
         Box::pin(async move {
             let framing = Framing::of(&url)?.unwrap_or_default();
-            let socket = super::Listener::bind(path(&url)?).await.map_err(ListenError::Unix)?;
+            let socket = super::UnixSocketListener::bind(path(&url)?).await.map_err(ListenError::Unix)?;
             Ok(Box::new(SocketListener { socket, url, framing }) as Box<dyn Listener>)
         })
     }
@@ -44,7 +44,7 @@ impl Carrier for UnixCarrier {
             let peer = super::connect(&path, setup.service, &options).await;
             peer.map_err(|error| match error.kind() {
                 ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
-                    DialError::Unreachable(format!("nothing listens on {}", path.display()))
+                    DialError::Unreachable(format!("nothing is listening on {}", path.display()))
                 }
                 _ => DialError::new(error.to_string(), CallError::from(error).is_permanent()),
             })
@@ -58,7 +58,7 @@ impl Carrier for UnixCarrier {
             match tokio::time::timeout(setup.connect_time, UnixStream::connect(&path)).await {
                 Ok(Ok(socket)) => Ok(Raw::new(socket)),
                 Ok(Err(error)) => Err(unreachable(error.to_string())),
-                Err(_) => Err(unreachable("no answer in time".to_owned())),
+                Err(_) => Err(unreachable("no connection in time".to_owned())),
             }
         })
     }
@@ -66,7 +66,9 @@ impl Carrier for UnixCarrier {
 
 fn path(url: &Url) -> Result<PathBuf, UrlError> {
     match url.text_without("framing") {
-        Some(path) if path.is_empty() => Err(UrlError::Empty(url.to_string(), "file")),
+        Some(path) if path.is_empty() => {
+            Err(UrlError::Empty(url.to_string(), "path; write it as \"unix:/run/rpc.sock\""))
+        }
         Some(path) => Ok(path.into()),
         None => Err(UrlError::UnexpectedHost(url.to_string(), url.scheme().to_owned(), "PATH")),
     }
@@ -75,7 +77,7 @@ fn path(url: &Url) -> Result<PathBuf, UrlError> {
 /// A Unix socket for messages.
 #[derive(Debug)]
 struct SocketListener {
-    socket: super::Listener,
+    socket: super::UnixSocketListener,
     url: Url,
     framing: Framing,
 }
@@ -104,7 +106,7 @@ impl Accepted for AcceptedSocket {
     }
 
     fn serve(self: Box<Self>, permit: ConnectionPermit) -> BoxFuture<'static, ()> {
-        let options = Options::new(self.framing).within(&permit);
+        let options = StreamOptions::new(self.framing).within(&permit);
         let connection = super::connection(self.socket, Arc::clone(permit.service()), &options);
         Box::pin(async move { permit.run(connection).await })
     }
@@ -124,8 +126,8 @@ mod tests {
             let error = UnixCarrier.check(&url.parse().unwrap()).expect_err(url).to_string();
             assert!(error.contains(expected), "{url}: {error}");
         };
-        check("unix:", "names no file");
-        check("unix:?framing=lsp", "names no file");
+        check("unix:", "has no path; write it as");
+        check("unix:?framing=lsp", "has no path; write it as");
         check("unix://run/rpc.sock", "write it as \"unix:PATH\"");
         check("unix:a?framing=line", "did you mean \"lines\"?");
         assert!(UnixCarrier.check(&"unix:///run/a?".parse().unwrap()).is_ok());

@@ -1,9 +1,9 @@
-//! Who is at the other end, as the kernel knows it.
+//! The peer's credentials, from the kernel.
 
 use switchboard_core::PeerCredentials;
 use tokio::net::UnixStream;
 
-/// The credentials of the process at the other end; none if the system does not tell.
+/// The credentials of the process at the other end; none if the system does not provide them.
 #[must_use]
 pub fn peer_credentials(stream: &UnixStream) -> Option<PeerCredentials> {
     let found = stream.peer_cred().ok()?;

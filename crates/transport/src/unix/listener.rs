@@ -1,4 +1,4 @@
-//! A socket to listen at, private from its first moment and gone at its end.
+//! A listening socket, private from the start and removed at the end.
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, ErrorKind};
@@ -15,10 +15,10 @@ use super::at;
 
 /// A listening Unix socket with mode 0600 (JT-07). Dropping it removes its file.
 #[derive(Debug)]
-pub struct Listener {
+pub struct UnixSocketListener {
     socket: UnixListener,
     path: PathBuf,
-    /// Device and inode, to tell our file from one that took its place.
+    /// Device and inode, to tell our file from one that replaced it.
     file: (u64, u64),
 }
 
@@ -26,60 +26,65 @@ pub struct Listener {
 const LOCK_TRIES: u32 = 100;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
-impl Listener {
-    /// Listens at this path.
+impl UnixSocketListener {
+    /// Listens on this path.
     ///
-    /// The socket is made in a folder that only we can enter and moved to its place when its mode is set, so that nobody
-    /// can connect before. A socket that is there and at which nobody listens is removed first. A lock on the folder
-    /// keeps two that start at once from removing each other's.
+    /// The socket is created in a private directory and moved to its place when its mode is set, so that no client
+    /// can connect before. A stale socket is removed first. A lock on the directory
+    /// keeps two servers that start at once from removing each other's.
     ///
     /// # Errors
     ///
-    /// When somebody listens there, when something other than a socket is there, or when the folder does not let us.
-    pub async fn bind(path: impl Into<PathBuf>) -> io::Result<Listener> {
+    /// When another process is listening there, when the path is not a socket, or when the directory is not writable.
+    pub async fn bind(path: impl Into<PathBuf>) -> io::Result<UnixSocketListener> {
         let path = path.into();
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
             _ => PathBuf::from("."),
         };
-        let _lock = lock(&folder).await.map_err(|error| at(&folder, &error))?;
+        let _lock = lock(&folder).await.map_err(|error| at(&path, &in_folder(&folder, &error)))?;
         remove_stale(&path)?;
         let (socket, file) = bind_privately(&folder, &path).map_err(|error| at(&path, &error))?;
-        Ok(Listener { socket, path, file })
+        Ok(UnixSocketListener { socket, path, file })
     }
 
-    /// Where it listens.
+    /// The path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Takes the next caller.
+    /// Accepts the next connection.
     ///
     /// # Errors
     ///
-    /// When the system has no more files to open, for the time being.
+    /// When the system cannot open more files at the moment.
     pub async fn accept(&self) -> io::Result<UnixStream> {
         self.socket.accept().await.map(|(stream, _)| stream)
     }
 
-    /// Takes the next caller, once there is one.
+    /// Accepts the next connection, when there is one.
     ///
     /// # Errors
     ///
-    /// As for [`accept`](Listener::accept).
+    /// As for [`accept`](UnixSocketListener::accept).
     pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<UnixStream>> {
         self.socket.poll_accept(cx).map_ok(|(stream, _)| stream)
     }
 }
 
-impl Drop for Listener {
+impl Drop for UnixSocketListener {
     fn drop(&mut self) {
         // Somebody else's file may be there by now.
         if fs::symlink_metadata(&self.path).is_ok_and(|found| (found.dev(), found.ino()) == self.file) {
             let _ = fs::remove_file(&self.path);
         }
     }
+}
+
+/// The error of the folder that a socket is to be in.
+fn in_folder(folder: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot open the folder {}: {error}", folder.display()))
 }
 
 /// A lock on the folder, which is released when the file is dropped.
@@ -92,10 +97,10 @@ async fn lock(folder: &Path) -> io::Result<File> {
             Err(error) => return Err(error.into()),
         }
     }
-    Err(io::Error::new(ErrorKind::TimedOut, "another process holds the folder's lock"))
+    Err(io::Error::new(ErrorKind::TimedOut, "another process holds the lock of this directory"))
 }
 
-/// Removes a socket that nobody listens at, and nothing else.
+/// Removes a stale socket, and nothing else.
 fn remove_stale(path: &Path) -> io::Result<()> {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
@@ -103,19 +108,19 @@ fn remove_stale(path: &Path) -> io::Result<()> {
         Err(error) => return Err(at(path, &error)),
     };
     if !found.file_type().is_socket() {
-        let what = "something that is no socket is there: remove it, or choose another path";
+        let what = "the path exists and is not a socket: remove it, or choose another path";
         return Err(at(path, &io::Error::new(ErrorKind::AlreadyExists, what)));
     }
     match BlockingStream::connect(path) {
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-            tracing::info!(path = %path.display(), "a socket that nobody listened at was removed");
+            tracing::info!(path = %path.display(), "removed a stale socket");
             fs::remove_file(path).map_err(|error| at(path, &error))
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) if error.kind() != ErrorKind::WouldBlock => Err(at(path, &error)),
         // It was answered, or its queue of callers is full.
         _ => {
-            let what = "another process listens there: stop it, or choose another path";
+            let what = "another process is listening there: stop it, or choose another path";
             Err(at(path, &io::Error::new(ErrorKind::AddrInUse, what)))
         }
     }

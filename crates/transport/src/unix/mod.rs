@@ -10,39 +10,39 @@ use std::sync::Arc;
 
 pub(crate) use carrier::UnixCarrier;
 pub use credentials::peer_credentials;
-pub use listener::Listener;
+pub use listener::UnixSocketListener;
 pub use switchboard_core::PeerCredentials;
 use switchboard_core::{Connection, Origin, Peer, Service};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
 use crate::running;
-use crate::stream::{self, Options};
+use crate::stream::{self, StreamOptions};
 
-/// Connects to the server that listens at this path; answers what it asks with `service`.
+/// Connects to the server that listens on this path; `service` answers its calls.
 ///
 /// The connection lasts as long as the peer does, see [`running::run`].
 ///
 /// # Errors
 ///
-/// When nobody listens there, or does not answer within [`connect_time`](Options::connect_time).
+/// When nothing listens there, or there is no connection within [`connect_time`](StreamOptions::connect_time).
 pub async fn connect(
     path: impl AsRef<Path>,
     service: Arc<dyn Service>,
-    options: &Options,
+    options: &StreamOptions,
 ) -> io::Result<Peer> {
     let path = path.as_ref();
     let stream = match timeout(options.connect_time, UnixStream::connect(path)).await {
         Ok(Ok(stream)) => stream,
         Ok(Err(error)) => return Err(at(path, &error)),
-        Err(_) => return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody answered in time")),
+        Err(_) => return Err(io::Error::new(io::ErrorKind::TimedOut, "no connection in time")),
     };
     Ok(running::run(connection(stream, service, options)))
 }
 
-/// A connection over a socket that was accepted or connected. Calls hold the far side's [`PeerCredentials`], where the
-/// system tells them.
-pub fn connection(stream: UnixStream, service: Arc<dyn Service>, options: &Options) -> Connection {
+/// A connection over an accepted or connected socket. The context of its calls has the peer's [`PeerCredentials`], if the
+/// system provides them.
+pub fn connection(stream: UnixStream, service: Arc<dyn Service>, options: &StreamOptions) -> Connection {
     let mut origin = Origin::new("unix");
     if let Some(credentials) = peer_credentials(&stream) {
         origin = origin.with_extension(credentials);

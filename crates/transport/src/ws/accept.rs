@@ -1,4 +1,4 @@
-//! The server's part of the handshake, for those who have a listener of their own.
+//! The server's part of the handshake, for programs with their own listener.
 
 use std::io;
 use std::time::Duration;
@@ -10,31 +10,31 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::ending::Ending;
 use super::frame::Role;
-use super::handshake::{Agreement, HandshakeError};
+use super::handshake::{Agreement, HandshakeError, HeadWatch};
 use super::open;
-use super::options::Options;
-use super::shared::Stream;
-use super::sink::Sink;
-use super::source::Source;
+use super::options::WebSocketOptions;
+use super::shared::DuplexIo;
+use super::sink::WebSocketSink;
+use super::source::WebSocketSource;
 
-/// Why a handshake was not accepted. Where the far side can be told, it was.
+/// Why a handshake was not accepted. The client was told, if possible.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcceptError {
-    /// What came is no request of HTTP/1.1, or too long.
-    #[error("what came is no request of HTTP/1.1")]
+    /// The input is not an HTTP/1.1 request, or is too long.
+    #[error("received something other than an HTTP/1.1 request")]
     NotHttp,
-    /// It asks for something else, or asks in a wrong way.
-    #[error("no handshake: {0}")]
+    /// It is not a valid handshake.
+    #[error("invalid handshake: {0}")]
     Handshake(#[from] HandshakeError),
-    /// The caller's own check did not let it pass.
+    /// The caller's check rejected it.
     #[error("the request was refused")]
     Refused,
-    /// It did not come in time.
-    #[error("the handshake did not come in time")]
+    /// It timed out.
+    #[error("the handshake timed out")]
     TimedOut,
-    /// The connection broke.
-    #[error("the connection broke: {0}")]
+    /// The connection was lost.
+    #[error("the connection was lost: {0}")]
     Io(#[from] io::Error),
 }
 
@@ -43,19 +43,19 @@ const HEAD: usize = 16 << 10;
 
 /// Accepts a WebSocket over a stream, within `time`, for messages of up to `limit` bytes.
 ///
-/// `admits` decides about the request: **it has to look at `Host` and `Origin`**, for a browser lets any page open a
-/// WebSocket to any server (SEC-O-07). [`http::Server`](crate::http::Server) does that by itself.
+/// `admits` decides about the request: **it must check `Host` and `Origin`**, because a browser lets any page open a
+/// WebSocket to any server (SEC-O-07). [`http::HttpServer`](crate::http::HttpServer) does that by itself.
 ///
 /// # Errors
 ///
-/// When the handshake is wrong, is refused, or does not come in time.
-pub async fn accept<S: Stream>(
+/// When the handshake is invalid, rejected, or times out.
+pub async fn accept<S: DuplexIo>(
     mut io: S,
     limit: usize,
     time: Duration,
-    options: &Options,
+    options: &WebSocketOptions,
     admits: impl Fn(&Request<()>) -> bool,
-) -> Result<(Source<S>, Sink<S>, Ending<S>), AcceptError> {
+) -> Result<(WebSocketSource<S>, WebSocketSink<S>, Ending<S>), AcceptError> {
     let handshake = async {
         let (request, unread) = read(&mut io).await?;
         if !admits(&request) {
@@ -91,13 +91,15 @@ pub async fn accept<S: Stream>(
     Ok(open(io, Role::Server, limit, (unread, unsent), options))
 }
 
-async fn read<S: Stream>(io: &mut S) -> Result<(Request<()>, BytesMut), AcceptError> {
-    let mut unread = BytesMut::with_capacity(1 << 10);
+async fn read<S: DuplexIo>(io: &mut S) -> Result<(Request<()>, BytesMut), AcceptError> {
+    let (mut unread, mut watch) = (BytesMut::with_capacity(1 << 10), HeadWatch::default());
     loop {
         if io.read_buf(&mut unread).await? == 0 || unread.len() > HEAD {
             return Err(AcceptError::NotHttp);
         }
-        if let Some((request, size)) = parse(&unread)? {
+        if watch.is_due(&unread)
+            && let Some((request, size)) = parse(&unread)?
+        {
             unread.advance(size);
             return Ok((request, unread));
         }

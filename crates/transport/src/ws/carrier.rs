@@ -6,7 +6,7 @@ use switchboard_core::Peer;
 
 #[cfg(feature = "tls")]
 use super::client::connect_over;
-use super::client::{ClientOptions, ConnectError, connect};
+use super::client::{ConnectError, WebSocketClientOptions, connect};
 use crate::carrier::{Carrier, ConnectSetup, ListenSetup, Url, UrlError};
 use crate::dial::DialError;
 use crate::http::carrier as http;
@@ -37,10 +37,10 @@ impl Carrier for WsCarrier {
 
     fn connect(&self, url: Url, setup: ConnectSetup) -> BoxFuture<'static, Result<Peer, DialError>> {
         Box::pin(async move {
-            let options = ClientOptions {
+            let options = WebSocketClientOptions {
                 headers: setup.headers.clone(),
                 connect_time: setup.connect_time,
-                ..ClientOptions::default()
+                ..WebSocketClientOptions::default()
             };
             let (service, settings) = (Arc::clone(&setup.service), Arc::clone(&setup.settings));
             let text = url.to_string();
@@ -62,7 +62,7 @@ impl Carrier for WsCarrier {
 fn unreachable(error: ConnectError) -> DialError {
     match error {
         ConnectError::Unreachable { target, error } if net::is_refused(&error) => {
-            DialError::Unreachable(format!("nothing listens on {target}"))
+            DialError::Unreachable(format!("nothing is listening on {target}"))
         }
         error => DialError::new(error.to_string(), error.is_permanent()),
     }

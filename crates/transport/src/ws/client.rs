@@ -1,4 +1,4 @@
-//! Connecting: the handshake of a client, and the far side that it opens.
+//! Connecting: the client's handshake, and the peer that it opens.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,86 +12,113 @@ use switchboard_core::{Direction, Json, Origin, Peer, Service, Settings, Tap, Wi
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use super::ending::Ending;
 use super::frame::Role;
-use super::handshake::{accept_key, asks_for_websocket, has_token, new_key};
+use super::handshake::{HeadWatch, accept_key, asks_for_websocket, has_token, new_key};
 use super::masks::Masks;
-use super::options::Options;
-use super::shared::Stream;
-use super::start;
+use super::options::WebSocketOptions;
+use super::shared::DuplexIo;
+use super::sink::WebSocketSink;
+use super::source::WebSocketSource;
+use super::{open, start};
 use crate::http::{redact, write_line};
 
-/// How a client opens a connection.
+/// The options of a client connection.
 #[derive(Clone, Debug)]
-pub struct ClientOptions {
-    /// Headers of the handshake, such as `Authorization`, besides those that it has anyway: none.
+#[non_exhaustive]
+pub struct WebSocketClientOptions {
+    /// Additional headers of the handshake, such as `Authorization`: none.
     pub headers: HeaderMap,
-    /// How long connecting may take, the handshake included: 10 s.
+    /// How long connecting may take, including the handshake: 10 s.
     pub connect_time: Duration,
-    /// The connection's own; its [`protocols`](Options::protocols) are asked for, `jsonrpc` unless told otherwise.
-    pub websocket: Options,
+    /// The options of the connection; its [`protocols`](WebSocketOptions::protocols) are requested, `jsonrpc` by default.
+    pub websocket: WebSocketOptions,
 }
 
-impl Default for ClientOptions {
-    fn default() -> ClientOptions {
-        ClientOptions {
+impl Default for WebSocketClientOptions {
+    fn default() -> WebSocketClientOptions {
+        WebSocketClientOptions {
             headers: HeaderMap::new(),
             connect_time: Duration::from_secs(10),
-            websocket: Options { protocols: Vec::new(), ..Options::default() },
+            websocket: WebSocketOptions { protocols: Vec::new(), ..WebSocketOptions::default() },
         }
     }
 }
 
-/// Why there is no connection.
+impl WebSocketClientOptions {
+    /// Sets [`headers`](WebSocketClientOptions::headers).
+    #[must_use]
+    pub fn with_headers(mut self, headers: HeaderMap) -> WebSocketClientOptions {
+        self.headers = headers;
+        self
+    }
+
+    /// Sets [`connect_time`](WebSocketClientOptions::connect_time).
+    #[must_use]
+    pub fn with_connect_time(mut self, connect_time: Duration) -> WebSocketClientOptions {
+        self.connect_time = connect_time;
+        self
+    }
+
+    /// Sets [`websocket`](WebSocketClientOptions::websocket).
+    #[must_use]
+    pub fn with_websocket(mut self, websocket: WebSocketOptions) -> WebSocketClientOptions {
+        self.websocket = websocket;
+        self
+    }
+}
+
+/// Why connecting failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// A text that is no URL of a WebSocket.
-    #[error("{0:?} cannot be connected to; write it as \"ws://host:port/path\"")]
+    /// It is not a WebSocket URL.
+    #[error("{0:?} is not a WebSocket URL; write it as \"ws://host:port/path\"")]
     Url(String),
-    /// A URL with a user's name or password in it. It is not shown, lest it ends up in a log.
-    #[error("the URL holds credentials; leave them out, and send an `Authorization` header")]
+    /// The URL contains a user name or password. It is not shown, so that it does not end up in a log.
+    #[error("the URL contains credentials; remove them and send an `Authorization` header instead")]
     Credentials,
-    /// Nobody is there.
+    /// The server cannot be reached.
     #[error("cannot connect to {target}: {error}")]
     Unreachable {
         /// Host and port.
         target: String,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// The handshake was not done in time.
+    /// The handshake timed out.
     #[error("{0} did not accept the connection in time")]
     TimedOut(String),
-    /// The server answered, and refused.
+    /// The server refused the connection.
     #[error("{target} refused the connection with status {status}{}", quoted(body))]
     Refused {
         /// Host and port.
         target: String,
-        /// The status of its answer.
+        /// The status of its response.
         status: StatusCode,
-        /// How its answer begins.
+        /// The beginning of its response body.
         body: String,
     },
-    /// What answered is no WebSocket server.
-    #[error("{target} is no WebSocket server: {why}")]
+    /// The server does not support WebSocket.
+    #[error("{target} is not a WebSocket server: {why}")]
     NotWebSocket {
         /// Host and port.
         target: String,
-        /// What is wrong with its answer.
+        /// What is wrong with its response.
         why: &'static str,
     },
-    /// The connection broke within the handshake.
-    #[error("the connection to {target} broke: {error}")]
+    /// The connection was lost during the handshake.
+    #[error("the connection to {target} was lost: {error}")]
     Broken {
         /// Host and port.
         target: String,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
 }
 
 impl ConnectError {
-    /// Whether another attempt would fail alike until somebody changes something: the URL, the credentials, the server.
+    /// Whether another attempt would fail in the same way until something changes: the URL, the credentials, the server.
     #[must_use]
     pub fn is_permanent(&self) -> bool {
         match self {
@@ -131,11 +158,11 @@ fn said(body: &str) -> Option<String> {
 
 /// Connects to the server at this `ws` URL, which may call `service`.
 ///
-/// The connection ends in good order when the last clone of the peer is dropped, and with it every reply and stream.
+/// The connection closes gracefully when the last clone of the peer is dropped, and with it every reply and stream.
 ///
 /// # Errors
 ///
-/// When the URL is none, nobody is there, or whoever is there refuses.
+/// When the URL is invalid, or the server cannot be reached or refuses.
 ///
 /// # Examples
 ///
@@ -147,7 +174,7 @@ fn said(body: &str) -> Option<String> {
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let nothing = Arc::new(Router::builder().build()?);
 /// let url = "ws://127.0.0.1:8000/rpc/ws";
-/// let peer = ws::connect(url, nothing, Arc::new(Settings::default()), &ws::ClientOptions::default()).await?;
+/// let peer = ws::connect(url, nothing, Arc::new(Settings::default()), &ws::WebSocketClientOptions::default()).await?;
 /// let sum: i64 = peer.call("add", [2, 3]).await?;
 /// # Ok(())
 /// # }
@@ -156,9 +183,9 @@ pub async fn connect(
     url: &str,
     service: Arc<dyn Service>,
     settings: Arc<Settings>,
-    options: &ClientOptions,
+    options: &WebSocketClientOptions,
 ) -> Result<Peer, ConnectError> {
-    let place = Place::parse(url, "ws")?;
+    let place = ServerAddress::parse(url, "ws")?;
     let open = async {
         let unreachable = |error| ConnectError::Unreachable { target: place.target(), error };
         let tcp = TcpStream::connect((place.host(), place.port)).await.map_err(unreachable)?;
@@ -174,35 +201,58 @@ pub async fn connect(
     opened.unwrap_or_else(|_| Err(ConnectError::TimedOut(place.target())))
 }
 
-/// Does the same over a stream that is connected already, by TLS for instance. The URL may be `ws` or `wss`; it names
+/// Like [`connect`], over a stream that is already connected, with TLS for instance. The URL may be `ws` or `wss`; it provides
 /// the host and the path.
 ///
 /// # Errors
 ///
-/// When the URL is none, or whoever is there refuses.
-pub async fn connect_over<S: Stream>(
+/// When the URL is invalid, or the server refuses.
+pub async fn connect_over<S: DuplexIo>(
     io: S,
     url: &str,
     service: Arc<dyn Service>,
     settings: Arc<Settings>,
-    options: &ClientOptions,
+    options: &WebSocketClientOptions,
 ) -> Result<Peer, ConnectError> {
-    let scheme = if url.starts_with("wss:") { "wss" } else { "ws" };
-    let place = Place::parse(url, scheme)?;
-    let hands = shake_hands(io, &place, options, settings.tap.as_ref());
-    let shaken = tokio::time::timeout(options.connect_time, hands).await;
-    let (io, unread) = shaken.unwrap_or_else(|_| Err(ConnectError::TimedOut(place.target())))?;
+    let (io, unread) = shake_hands_over(io, url, options, settings.tap.as_ref()).await?;
     Ok(run(io, unread, service, Origin::new("ws"), settings, &options.websocket))
 }
 
+/// Like [`connect_over`], for messages that are not JSON-RPC, of up to `limit` bytes: the client's counterpart of [`accept`](super::accept()).
+///
+/// # Errors
+///
+/// When the URL is invalid, or the server refuses.
+pub async fn connect_frames<S: DuplexIo>(
+    io: S,
+    url: &str,
+    limit: usize,
+    options: &WebSocketClientOptions,
+) -> Result<(WebSocketSource<S>, WebSocketSink<S>, Ending<S>), ConnectError> {
+    let (io, unread) = shake_hands_over(io, url, options, None).await?;
+    Ok(open(io, Role::Client, limit, (unread, Vec::new()), &options.websocket))
+}
+
+async fn shake_hands_over<S: DuplexIo>(
+    io: S,
+    url: &str,
+    options: &WebSocketClientOptions,
+    tap: Option<&Tap>,
+) -> Result<(S, BytesMut), ConnectError> {
+    let scheme = if url.starts_with("wss:") { "wss" } else { "ws" };
+    let place = ServerAddress::parse(url, scheme)?;
+    let shaken = tokio::time::timeout(options.connect_time, shake_hands(io, &place, options, tap)).await;
+    shaken.unwrap_or_else(|_| Err(ConnectError::TimedOut(place.target())))
+}
+
 /// Runs the connection in a task that ends with the last clone of the peer.
-fn run<S: Stream>(
+fn run<S: DuplexIo>(
     io: S,
     unread: BytesMut,
     service: Arc<dyn Service>,
     origin: Origin,
     settings: Arc<Settings>,
-    options: &Options,
+    options: &WebSocketOptions,
 ) -> Peer {
     let held = Arc::clone(&service);
     let (_, connection, ending) =
@@ -223,13 +273,13 @@ fn run<S: Stream>(
 
 /// Where to connect to.
 #[derive(Debug)]
-struct Place {
+struct ServerAddress {
     uri: Uri,
     port: u16,
 }
 
-impl Place {
-    fn parse(text: &str, scheme: &str) -> Result<Place, ConnectError> {
+impl ServerAddress {
+    fn parse(text: &str, scheme: &str) -> Result<ServerAddress, ConnectError> {
         let wrong = || ConnectError::Url(text.to_owned());
         let uri = Uri::try_from(text).map_err(|_| wrong())?;
         if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
@@ -239,7 +289,7 @@ impl Place {
             return Err(wrong());
         }
         let port = uri.port_u16().unwrap_or(if scheme == "wss" { 443 } else { 80 });
-        Ok(Place { uri, port })
+        Ok(ServerAddress { uri, port })
     }
 
     /// The host, without the brackets of an address.
@@ -262,11 +312,11 @@ const HEAD: usize = 16 << 10;
 /// As much of a refusal is read.
 const EXCERPT: usize = 512;
 
-/// Sends the request and reads the response; gives what came behind it too.
-async fn shake_hands<S: Stream>(
+/// Sends the request and reads the response; returns the bytes after it, too.
+async fn shake_hands<S: DuplexIo>(
     mut io: S,
-    place: &Place,
-    options: &ClientOptions,
+    place: &ServerAddress,
+    options: &WebSocketClientOptions,
     tap: Option<&Tap>,
 ) -> Result<(S, BytesMut), ConnectError> {
     let broken = |error| ConnectError::Broken { target: place.target(), error };
@@ -278,20 +328,21 @@ async fn shake_hands<S: Stream>(
         let head = redact::handshake(place.path(), &own, &options.headers);
         tap.show(Direction::Sent, Wire::Carrier(&head));
     }
-    let mut unread = BytesMut::with_capacity(1 << 10);
+    let (mut unread, mut watch) = (BytesMut::with_capacity(1 << 10), HeadWatch::default());
     let not_websocket = |why| ConnectError::NotWebSocket { target: place.target(), why };
     let (status, headers) = loop {
         if io.read_buf(&mut unread).await.map_err(broken)? == 0 {
-            return Err(not_websocket("it closed the connection without an answer"));
+            return Err(not_websocket("it closed the connection without a response"));
         }
-        match head(&unread) {
+        let read = if watch.is_due(&unread) { head(&unread) } else { Ok(None) };
+        match read {
             Ok(Some((status, headers, size))) => {
                 unread.advance(size);
                 break (status, headers);
             }
             Ok(None) if unread.len() < HEAD => {}
-            Ok(None) => return Err(not_websocket("the head of its answer does not end")),
-            Err(()) => return Err(not_websocket("what it answered is not HTTP/1.1")),
+            Ok(None) => return Err(not_websocket("its response headers do not end")),
+            Err(()) => return Err(not_websocket("its response is not HTTP/1.1")),
         }
     };
     if let Some(tap) = tap {
@@ -306,7 +357,7 @@ async fn shake_hands<S: Stream>(
 }
 
 /// The headers that the handshake has anyway.
-fn own_headers(place: &Place, options: &ClientOptions, key: &str) -> String {
+fn own_headers(place: &ServerAddress, options: &WebSocketClientOptions, key: &str) -> String {
     let host = place.uri.authority().map_or("", |authority| authority.as_str());
     let mut text = format!(
         "Host: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
@@ -347,7 +398,7 @@ fn head(bytes: &[u8]) -> Result<Option<(StatusCode, HeaderMap, usize)>, ()> {
 /// What is wrong with the headers of an answer that says yes (RFC 6455, section 4.1).
 fn check(headers: &HeaderMap, key: &str, protocols: &[String]) -> Result<(), &'static str> {
     if !asks_for_websocket(headers) || !has_token(headers, &header::CONNECTION, "upgrade") {
-        return Err("its answer does not upgrade the connection to a WebSocket");
+        return Err("its response does not upgrade the connection to a WebSocket");
     }
     let mut accepts = headers.get_all(header::SEC_WEBSOCKET_ACCEPT).iter();
     let accept = accepts.next().map(|value| value.as_bytes().trim_ascii());
@@ -355,18 +406,18 @@ fn check(headers: &HeaderMap, key: &str, protocols: &[String]) -> Result<(), &'s
         return Err("`Sec-WebSocket-Accept` does not match the key");
     }
     if headers.contains_key(header::SEC_WEBSOCKET_EXTENSIONS) {
-        return Err("it uses an extension that was not asked for");
+        return Err("it uses an extension that was not requested");
     }
     match headers.get(header::SEC_WEBSOCKET_PROTOCOL) {
         Some(chosen) if !protocols.iter().any(|protocol| protocol.as_bytes() == chosen.as_bytes()) => {
-            Err("it uses a subprotocol that was not asked for")
+            Err("it uses a subprotocol that was not requested")
         }
         _ => Ok(()),
     }
 }
 
 /// The beginning of a refusal's body.
-async fn excerpt<S: Stream>(io: &mut S, headers: &HeaderMap, mut unread: BytesMut) -> String {
+async fn excerpt<S: DuplexIo>(io: &mut S, headers: &HeaderMap, mut unread: BytesMut) -> String {
     let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     let length = length.unwrap_or(0_usize).min(EXCERPT);
     while unread.len() < length {

@@ -1,10 +1,10 @@
-//! When to ping, and when to give up. A value that decides; it holds no timer.
+//! When to ping, and when to give up. A plain value without a timer.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::options::Options;
+use super::options::WebSocketOptions;
 
 /// The clock of one connection.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(super) struct Clock {
     message_time: Duration,
     last_read: Instant,
     last_ping: Option<Instant>,
-    /// Since when a message is under way.
+    /// Since when a message is in flight.
     begun: Option<Instant>,
 }
 
@@ -25,9 +25,9 @@ pub(super) enum Verdict {
     Until(Instant),
     /// Send a ping, and look again at that time.
     Ping(Instant),
-    /// The far side shows no sign of life.
+    /// The peer is not responding.
     Dead,
-    /// The far side takes nothing of what is sent.
+    /// The peer is not reading.
     Stalled,
     /// A message takes too long.
     Slow,
@@ -37,7 +37,7 @@ pub(super) enum Verdict {
 const LATER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 impl Clock {
-    pub(super) fn start(options: &Options, now: Instant) -> Clock {
+    pub(super) fn start(options: &WebSocketOptions, now: Instant) -> Clock {
         Clock {
             ping_time: options.ping_time,
             pong_time: options.pong_time,
@@ -111,7 +111,7 @@ mod tests {
 
     fn start() -> (Clock, Instant) {
         let now = Instant::now();
-        (Clock::start(&Options::default(), now), now)
+        (Clock::start(&WebSocketOptions::default(), now), now)
     }
 
     // SUB-07

@@ -1,32 +1,32 @@
-//! How a WebSocket connection says that it ends.
+//! How a WebSocket connection is closed.
 
 use std::fmt;
 
-/// The number with which a connection is closed (RFC 6455, section 7.4).
+/// The code of a close frame (RFC 6455, section 7.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CloseCode(pub u16);
 
 impl CloseCode {
-    /// All is done.
+    /// Normal closure.
     pub const NORMAL: CloseCode = CloseCode(1000);
-    /// A server that stops, or a page that is left.
+    /// A server that shuts down, or a page that is left.
     pub const GOING_AWAY: CloseCode = CloseCode(1001);
-    /// The far side broke the protocol.
+    /// The peer violated the protocol.
     pub const PROTOCOL: CloseCode = CloseCode(1002);
-    /// A kind of data that is not understood.
+    /// An unsupported kind of data.
     pub const UNSUPPORTED: CloseCode = CloseCode(1003);
-    /// A text that is not UTF-8.
+    /// A text message that is not UTF-8.
     pub const INVALID_TEXT: CloseCode = CloseCode(1007);
-    /// The far side does what it may not: it sends too slowly, or does not read.
+    /// The peer violated a policy: it sends too slowly, or does not read.
     pub const POLICY: CloseCode = CloseCode(1008);
     /// A message that is too long.
     pub const TOO_BIG: CloseCode = CloseCode(1009);
-    /// A failure of this side.
+    /// A failure on this side.
     pub const INTERNAL: CloseCode = CloseCode(1011);
-    /// Too much is going on; another time may be better.
+    /// Overloaded; try again later.
     pub const TRY_AGAIN_LATER: CloseCode = CloseCode(1013);
 
-    /// Whether a close frame may hold this code: some are reserved, and some only stand for having received none.
+    /// Whether a close frame may contain this code: some are reserved, and some only mean that none was received.
     #[must_use]
     pub fn is_sendable(self) -> bool {
         matches!(self.0, 1000..=1003 | 1007..=1014 | 3000..=4999)
@@ -39,13 +39,13 @@ impl fmt::Display for CloseCode {
     }
 }
 
-/// What a close frame of the far side held.
+/// The content of a close frame from the peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Close {
     /// Its code.
     pub code: CloseCode,
-    /// Words for whoever reads logs, at most 123 bytes.
+    /// A text for logs, at most 123 bytes.
     pub reason: String,
 }
 
@@ -58,14 +58,14 @@ impl fmt::Display for Close {
     }
 }
 
-/// What the far side did that the protocol does not allow, or that is too much.
+/// A violation of the protocol or of a limit by the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Violation {
-    /// A bit for extensions is set, and there are none.
-    #[error("a reserved bit is set, but no extension was agreed on")]
+    /// A bit for extensions is set without an extension.
+    #[error("a reserved bit is set, but no extension was negotiated")]
     ReservedBits,
-    /// An opcode that has no meaning.
+    /// An unknown opcode.
     #[error("a frame has the unknown opcode {0}")]
     Opcode(u8),
     /// A client's frame without a mask.
@@ -74,39 +74,39 @@ pub enum Violation {
     /// A server's frame with a mask.
     #[error("a server's frame is masked")]
     Masked,
-    /// A length that is not written as shortly as can be, or has its highest bit set.
-    #[error("the length of a frame is not written as it must be")]
+    /// A length that is not encoded in the shortest form, or has its highest bit set.
+    #[error("the length of a frame is not encoded correctly")]
     Length,
-    /// A control frame in parts.
+    /// A fragmented control frame.
     #[error("a control frame is fragmented")]
     FragmentedControl,
     /// A control frame of more than 125 bytes.
-    #[error("a control frame has more than 125 bytes")]
+    #[error("a control frame exceeds 125 bytes")]
     LongControl,
-    /// A continuation of nothing.
+    /// A continuation frame without a message to continue.
     #[error("a continuation frame continues nothing")]
     NothingToContinue,
-    /// A new message within another.
-    #[error("a message begins within another")]
+    /// A new message inside another.
+    #[error("a message starts inside another")]
     Interleaved,
-    /// A close frame with half a code, or one that may not be sent.
-    #[error("a close frame holds no valid code")]
+    /// A close frame with half a code, or an invalid one.
+    #[error("a close frame has no valid code")]
     Close,
     /// A text, or the reason of a close frame, that is not UTF-8.
-    #[error("a text is not UTF-8")]
+    #[error("a text message is not UTF-8")]
     Text,
-    /// A message that is longer than it may be.
+    /// A message that exceeds the limit.
     #[error("a message of {length} bytes exceeds the limit of {limit} bytes")]
     TooLong {
-        /// How many bytes it has, as far as they are announced.
+        /// Its size in bytes, as far as announced.
         length: u64,
-        /// How many it may have.
+        /// The limit in bytes.
         limit: usize,
     },
 }
 
 impl Violation {
-    /// The code that the connection is closed with (JT-01).
+    /// The close code for this violation (JT-01).
     #[must_use]
     pub fn code(self) -> CloseCode {
         match self {

@@ -1,51 +1,51 @@
-//! From bytes to messages, however the bytes are cut. No socket is involved.
+//! From bytes to messages, however the bytes are split. No socket is involved.
 
 use bytes::{Buf, Bytes, BytesMut};
 
 use super::close::{Close, CloseCode, Violation};
-use super::frame::{CONTROL, Header, Kind, Opcode, Role, apply_mask};
+use super::frame::{CONTROL, Header, MessageKind, Opcode, Role, apply_mask};
 
-/// Puts messages together. It holds the parts of a fragmented message and nothing else.
+/// Assembles messages. It holds only the parts of a fragmented message.
 #[derive(Debug)]
-pub struct Decoder {
+pub struct MessageDecoder {
     role: Role,
     limit: usize,
     parts: Option<Box<Parts>>,
 }
 
-/// The message that is under way.
+/// The message that is in flight.
 #[derive(Debug)]
 struct Parts {
-    kind: Kind,
+    kind: MessageKind,
     payload: Vec<u8>,
     /// How much of it is known to be UTF-8.
     checked: usize,
 }
 
-/// What bytes came to.
+/// The result of decoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Received {
-    /// A whole message.
-    Message(Kind, Bytes),
-    /// To be answered with a pong that holds the same.
+pub enum Decoded {
+    /// A complete message.
+    Message(MessageKind, Bytes),
+    /// A ping, to be answered with a pong with the same payload.
     Ping(Bytes),
-    /// A sign of life.
+    /// A pong.
     Pong,
-    /// The far side ends the connection; it may say why.
+    /// The peer closes the connection, possibly with a reason.
     Close(Option<Close>),
-    /// There is no whole frame; this many bytes or more are missing.
+    /// There is no complete frame; at least this many bytes are missing.
     More(usize),
 }
 
-impl Decoder {
-    /// A decoder of what `role` receives, for messages of up to `limit` bytes.
+impl MessageDecoder {
+    /// A decoder for the messages that `role` receives, of up to `limit` bytes.
     #[must_use]
-    pub fn new(role: Role, limit: usize) -> Decoder {
-        Decoder { role, limit, parts: None }
+    pub fn new(role: Role, limit: usize) -> MessageDecoder {
+        MessageDecoder { role, limit, parts: None }
     }
 
-    /// Whether a message has begun and not ended.
+    /// Whether a message has started and not ended.
     #[must_use]
     pub fn is_within_message(&self) -> bool {
         self.parts.is_some()
@@ -57,19 +57,19 @@ impl Decoder {
         self.parts.as_ref().map_or(0, |parts| parts.payload.len())
     }
 
-    /// Takes the next frame out of `bytes`. Parts of messages are kept until the last one is here.
+    /// Takes the next frame from `bytes`. Parts of messages are kept until the last one has arrived.
     ///
     /// # Errors
     ///
-    /// When the far side broke the protocol. Nothing can be read after that.
+    /// When the peer violates the protocol. Nothing can be read after that.
     #[inline]
-    pub fn next(&mut self, bytes: &mut BytesMut) -> Result<Received, Violation> {
+    pub fn next(&mut self, bytes: &mut BytesMut) -> Result<Decoded, Violation> {
         loop {
-            let Some(header) = Header::read(bytes, self.role)? else { return Ok(Received::More(1)) };
+            let Some(header) = Header::read(bytes, self.role)? else { return Ok(Decoded::More(1)) };
             let length = self.admit(&header)?;
             let missing = (header.size + length).saturating_sub(bytes.len());
             if missing > 0 {
-                return Ok(Received::More(missing));
+                return Ok(Decoded::More(missing));
             }
             bytes.advance(header.size);
             let mut payload = bytes.split_to(length);
@@ -84,9 +84,9 @@ impl Decoder {
                         return Ok(message);
                     }
                 }
-                Opcode::Ping => return Ok(Received::Ping(payload.freeze())),
-                Opcode::Pong => return Ok(Received::Pong),
-                Opcode::Close => return close(&payload).map(Received::Close),
+                Opcode::Ping => return Ok(Decoded::Ping(payload.freeze())),
+                Opcode::Pong => return Ok(Decoded::Pong),
+                Opcode::Close => return close(&payload).map(Decoded::Close),
             }
         }
     }
@@ -112,21 +112,21 @@ impl Decoder {
         }
     }
 
-    fn begin(&mut self, kind: Kind, payload: &[u8]) -> Result<(), Violation> {
+    fn begin(&mut self, kind: MessageKind, payload: &[u8]) -> Result<(), Violation> {
         let mut parts = Parts { kind, payload: payload.to_vec(), checked: 0 };
         parts.check(false)?;
         self.parts = Some(Box::new(parts));
         Ok(())
     }
 
-    fn go_on(&mut self, payload: &[u8], is_last: bool) -> Result<Option<Received>, Violation> {
+    fn go_on(&mut self, payload: &[u8], is_last: bool) -> Result<Option<Decoded>, Violation> {
         let Some(parts) = &mut self.parts else { return Err(Violation::NothingToContinue) };
         parts.payload.extend_from_slice(payload);
         parts.check(is_last)?;
         if !is_last {
             return Ok(None);
         }
-        let message = self.parts.take().map(|parts| Received::Message(parts.kind, parts.payload.into()));
+        let message = self.parts.take().map(|parts| Decoded::Message(parts.kind, parts.payload.into()));
         Ok(message)
     }
 }
@@ -134,7 +134,7 @@ impl Decoder {
 impl Parts {
     /// Looks at what was not looked at before: a character may be cut only where more follows.
     fn check(&mut self, is_last: bool) -> Result<(), Violation> {
-        if self.kind == Kind::Binary {
+        if self.kind == MessageKind::Binary {
             return Ok(());
         }
         match std::str::from_utf8(&self.payload[self.checked..]) {
@@ -147,11 +147,11 @@ impl Parts {
 }
 
 #[inline]
-fn whole(kind: Kind, payload: BytesMut) -> Result<Received, Violation> {
-    if kind == Kind::Text && std::str::from_utf8(&payload).is_err() {
+fn whole(kind: MessageKind, payload: BytesMut) -> Result<Decoded, Violation> {
+    if kind == MessageKind::Text && std::str::from_utf8(&payload).is_err() {
         return Err(Violation::Text);
     }
-    Ok(Received::Message(kind, payload.freeze()))
+    Ok(Decoded::Message(kind, payload.freeze()))
 }
 
 fn close(payload: &[u8]) -> Result<Option<Close>, Violation> {
@@ -176,7 +176,8 @@ mod tests {
     #[test]
     fn a_message_that_is_too_long_is_told_with_its_length_and_the_limit() {
         let check = |bytes: &[u8], expected: &str| {
-            let violation = Decoder::new(Role::Client, 1000).next(&mut BytesMut::from(bytes)).unwrap_err();
+            let violation =
+                MessageDecoder::new(Role::Client, 1000).next(&mut BytesMut::from(bytes)).unwrap_err();
             assert_eq!(violation.to_string(), expected);
         };
         let long = |length: u64| [&[0x82, 127][..], &length.to_be_bytes()].concat();

@@ -1,4 +1,4 @@
-//! How a connection ends: the close frames, both ways, within a time.
+//! How a connection ends: the close frames in both directions, within a timeout.
 
 use std::io;
 use std::sync::Arc;
@@ -9,32 +9,32 @@ use switchboard_core::{CloseReason, ConnectionError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::close::CloseCode;
-use super::decoder::{Decoder, Received};
+use super::decoder::{Decoded, MessageDecoder};
 use super::frame::{self, Opcode, Role};
 use super::masks::Masks;
-use super::shared::{Control, Shared, Stream};
+use super::shared::{Control, DuplexIo, Shared};
 
-/// What is left of a connection when its halves are dropped: enough to end it in good order.
+/// The rest of a connection after its halves are dropped: enough to close it gracefully.
 #[derive(Debug)]
 pub struct Ending<S> {
     shared: Arc<Shared<S>>,
     time: Duration,
 }
 
-/// As much is read, and dropped, while the far side's close frame is awaited.
+/// As much is read, and dropped, while the peer's close frame is awaited.
 const AMOUNT: usize = 32 << 20;
 
-impl<S: Stream> Ending<S> {
+impl<S: DuplexIo> Ending<S> {
     pub(super) fn new(shared: Arc<Shared<S>>, time: Duration) -> Ending<S> {
         Ending { shared, time }
     }
 
-    /// Says why the connection ends, as the outcome of its driver tells. Waits for the far side to do the same, up to [`close_time`](super::Options::close_time). The source and the sink must be dropped before.
+    /// Sends the reason for the end, from the outcome of its driver. Waits for the peer's close frame, up to [`close_time`](super::WebSocketOptions::close_time). The source and the sink must be dropped before.
     pub async fn finish(self, outcome: &Result<(), ConnectionError>) {
         self.finish_for(outcome, None).await;
     }
 
-    /// The same, for the [reason](switchboard_core::Session::close_reason) that the session was closed with, if it was.
+    /// Like [`finish`](Ending::finish), for the [reason](switchboard_core::Session::close_reason) that the session was closed with, if it was.
     pub async fn finish_for(self, outcome: &Result<(), ConnectionError>, reason: Option<CloseReason>) {
         let role = self.shared.role;
         let Some(shared) = Arc::into_inner(self.shared) else { return };
@@ -47,7 +47,7 @@ impl<S: Stream> Ending<S> {
     }
 }
 
-/// The payload of our close frame; none if there is nobody to read it.
+/// The payload of our close frame; none if the peer is gone.
 fn last_words(
     role: Role,
     control: &mut Control,
@@ -69,17 +69,17 @@ fn last_words(
         Ok(()) if role == Role::Client => (CloseCode::NORMAL, ""),
         Ok(()) => (CloseCode::GOING_AWAY, ""),
         Err(ConnectionError::Io(_)) => return None,
-        Err(ConnectionError::FrameTooLong { .. }) => (CloseCode::TOO_BIG, "a message is too long"),
+        Err(ConnectionError::FrameTooLong { .. }) => (CloseCode::TOO_BIG, "message too long"),
         Err(ConnectionError::Framing(_)) => (CloseCode::PROTOCOL, ""),
         Err(ConnectionError::SlowReader { .. } | ConnectionError::Stalled { .. }) => {
-            (CloseCode::POLICY, "too slow a reader")
+            (CloseCode::POLICY, "reading too slowly")
         }
         Err(_) => (CloseCode::INTERNAL, ""),
     };
     Some(frame::close_payload(code, reason))
 }
 
-async fn close<S: Stream>(mut io: S, role: Role, control: Control, payload: &[u8]) -> io::Result<()> {
+async fn close<S: DuplexIo>(mut io: S, role: Role, control: Control, payload: &[u8]) -> io::Result<()> {
     let mut out = control.unsent;
     let mask = (role == Role::Client).then(|| Masks::default().next());
     frame::write(&mut out, Opcode::Close, mask, payload);
@@ -98,13 +98,17 @@ async fn close<S: Stream>(mut io: S, role: Role, control: Control, payload: &[u8
     drop_rest(&mut io).await
 }
 
-/// Reads until the far side's close frame, and drops what comes before it.
-async fn await_close<S: Stream>(io: &mut S, mut decoder: Decoder, mut unread: BytesMut) -> io::Result<()> {
+/// Reads until the peer's close frame, and drops everything before it.
+async fn await_close<S: DuplexIo>(
+    io: &mut S,
+    mut decoder: MessageDecoder,
+    mut unread: BytesMut,
+) -> io::Result<()> {
     let mut total = 0;
     loop {
         match decoder.next(&mut unread) {
-            Ok(Received::Close(_)) | Err(_) => return Ok(()),
-            Ok(Received::More(_)) => {}
+            Ok(Decoded::Close(_)) | Err(_) => return Ok(()),
+            Ok(Decoded::More(_)) => {}
             Ok(_) => continue,
         }
         match io.read_buf(&mut unread).await? {
@@ -117,7 +121,7 @@ async fn await_close<S: Stream>(io: &mut S, mut decoder: Decoder, mut unread: By
     }
 }
 
-async fn drop_rest<S: Stream>(io: &mut S) -> io::Result<()> {
+async fn drop_rest<S: DuplexIo>(io: &mut S) -> io::Result<()> {
     let mut dropped = vec![0; 4 << 10];
     let mut total = 0;
     while total < AMOUNT {

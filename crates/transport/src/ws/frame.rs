@@ -2,7 +2,7 @@
 
 use super::close::{CloseCode, Violation};
 
-/// Which end of a connection this is. Clients mask what they send, servers do not.
+/// The role of this end of a connection. Clients mask what they send, servers do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The end that accepted.
@@ -13,7 +13,7 @@ pub enum Role {
 
 /// The kind of a message. JSON-RPC is text in both (JT-01).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MessageKind {
     /// UTF-8.
     Text,
     /// Any bytes.
@@ -24,7 +24,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opcode {
     Continuation,
-    Message(Kind),
+    Message(MessageKind),
     Close,
     Ping,
     Pong,
@@ -34,8 +34,8 @@ impl Opcode {
     fn read(bits: u8) -> Result<Opcode, Violation> {
         Ok(match bits {
             0 => Opcode::Continuation,
-            1 => Opcode::Message(Kind::Text),
-            2 => Opcode::Message(Kind::Binary),
+            1 => Opcode::Message(MessageKind::Text),
+            2 => Opcode::Message(MessageKind::Binary),
             8 => Opcode::Close,
             9 => Opcode::Ping,
             10 => Opcode::Pong,
@@ -46,8 +46,8 @@ impl Opcode {
     fn bits(self) -> u8 {
         match self {
             Opcode::Continuation => 0,
-            Opcode::Message(Kind::Text) => 1,
-            Opcode::Message(Kind::Binary) => 2,
+            Opcode::Message(MessageKind::Text) => 1,
+            Opcode::Message(MessageKind::Binary) => 2,
             Opcode::Close => 8,
             Opcode::Ping => 9,
             Opcode::Pong => 10,
@@ -169,7 +169,8 @@ pub(super) fn write_part(
 /// The payload of a close frame; the reason is cut to what fits.
 pub(super) fn close_payload(code: CloseCode, reason: &str) -> Vec<u8> {
     let mut payload = code.0.to_be_bytes().to_vec();
-    payload.extend_from_slice(&reason.as_bytes()[..reason.floor_char_boundary(CONTROL - 2)]);
+    let fits = (0..=reason.len().min(CONTROL - 2)).rev().find(|end| reason.is_char_boundary(*end));
+    payload.extend_from_slice(&reason.as_bytes()[..fits.unwrap_or(0)]);
     payload
 }
 

@@ -1,31 +1,31 @@
-//! The handshake, as far as both sides know it: keys, tokens and what a request must have.
+//! The handshake, shared by both sides: keys, tokens and required headers.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Version};
 
-/// Why a request is no handshake that can be accepted.
+/// Why a request is not a valid handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandshakeError {
-    /// Another method than GET.
-    #[error("a WebSocket is opened with GET")]
+    /// A method other than GET.
+    #[error("WebSocket handshakes use GET")]
     Method,
-    /// Another version of HTTP than 1.1.
-    #[error("a WebSocket is opened over HTTP/1.1")]
+    /// An HTTP version other than 1.1.
+    #[error("WebSocket connections need HTTP/1.1")]
     HttpVersion,
     /// No `Upgrade: websocket` with `Connection: Upgrade`.
     #[error("`Upgrade: websocket` and `Connection: Upgrade` are needed")]
     Upgrade,
-    /// Another version of the protocol than 13.
+    /// A protocol version other than 13.
     #[error("`Sec-WebSocket-Version` must be 13")]
     Version,
     /// No key of 16 bytes.
-    #[error("`Sec-WebSocket-Key` must be 16 bytes in Base64, and stand once")]
+    #[error("`Sec-WebSocket-Key` must be 16 bytes in Base64, given once")]
     Key,
-    /// A body, whose bytes could be taken for frames.
-    #[error("a request for a WebSocket has no body")]
+    /// A body, whose bytes could be mistaken for frames.
+    #[error("a WebSocket handshake must not have a body")]
     Body,
 }
 
@@ -113,6 +113,34 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a [u8]> {
     if values.next().is_some() { None } else { value }
 }
 
+/// When the head of a message is worth another look, however slowly its bytes come.
+///
+/// Reading a head from its beginning after each byte would take the square of its length. It is read when its end may have
+/// come, and otherwise when it has doubled, so that what is not HTTP is noticed early.
+#[derive(Debug, Default)]
+pub(super) struct HeadWatch {
+    /// How many bytes were searched for the end.
+    searched: usize,
+    /// How many bytes there were when the head was read last.
+    read: usize,
+}
+
+impl HeadWatch {
+    /// Whether to read the head now that these bytes are there.
+    pub(super) fn is_due(&mut self, bytes: &[u8]) -> bool {
+        // The end is an empty line; the line before it may have come with the last bytes.
+        let new = &bytes[self.searched.saturating_sub(2)..];
+        let has_end =
+            new.windows(2).any(|two| two == b"\n\n") || new.windows(3).any(|three| three == b"\n\r\n");
+        self.searched = bytes.len();
+        let is_due = has_end || bytes.len() >= 2 * self.read;
+        if is_due {
+            self.read = bytes.len();
+        }
+        is_due
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +160,20 @@ mod tests {
         ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
         ("sec-websocket-protocol", "chat, jsonrpc"),
     ];
+
+    #[test]
+    fn a_head_that_drips_is_read_a_few_times_and_always_at_its_end() {
+        let check = |head: &str| {
+            let mut watch = HeadWatch::default();
+            let due = (1..=head.len()).filter(|length| watch.is_due(&head.as_bytes()[..*length]));
+            let due: Vec<usize> = due.collect();
+            assert!(due.len() < 20, "{due:?}");
+            assert_eq!(due.last(), Some(&head.len()));
+        };
+        check(&format!("GET / HTTP/1.1\r\nx: {}\r\n\r\n", "x".repeat(10_000)));
+        check(&format!("GET / HTTP/1.1\nx: {}\n\n", "x".repeat(10_000)));
+        check("GET / HTTP/1.1\r\n\r\n");
+    }
 
     #[test]
     fn the_example_of_the_rfc_is_accepted() {

@@ -1,8 +1,8 @@
-//! The keys with which a client masks its frames, and the one of its handshake.
+//! The keys with which a client masks its frames, and the key of its handshake.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Keys that nobody can foresee, as RFC 6455 asks for: the outputs of a keyed hash (SipHash, with a key from the
+/// Unpredictable keys, as RFC 6455 requires: the outputs of a keyed hash (SipHash, with a key from the
 /// operating system) over a counter. That needs no call to the system for each frame.
 #[derive(Debug, Default)]
 pub(super) struct Masks {

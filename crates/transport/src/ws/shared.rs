@@ -1,4 +1,4 @@
-//! What the two halves of a connection share: the socket, and what reading makes necessary to write.
+//! State shared by the two halves of a connection: the socket, and writes that reading requires.
 
 use std::io;
 use std::pin::Pin;
@@ -12,13 +12,13 @@ use tokio::time::Instant;
 use tokio_util::io::poll_read_buf;
 
 use super::close::{Close, CloseCode};
-use super::decoder::Decoder;
-use super::frame::{Kind, Role};
+use super::decoder::MessageDecoder;
+use super::frame::{MessageKind, Role};
 
-/// Bytes both ways.
-pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
+/// A byte stream in both directions.
+pub trait DuplexIo: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
 
-impl<S: AsyncRead + AsyncWrite + Send + Unpin + 'static> Stream for S {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin + 'static> DuplexIo for S {}
 
 /// The middle of a connection. One task uses it, so that its locks never wait.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(super) struct Shared<S> {
     control: Mutex<Control>,
     /// Whether a ping or a pong is to be sent.
     has_control: AtomicBool,
-    /// Whether the far side's last message was binary, and so our next one is.
+    /// Whether the peer's last message was binary, and so our next one is.
     is_binary: AtomicBool,
 }
 
@@ -40,17 +40,17 @@ pub(super) struct Control {
     pub(super) pong: Option<Bytes>,
     /// Since when nothing of what waits could be written.
     pub(super) stalled: Option<Instant>,
-    /// The far side's close frame.
+    /// The peer's close frame.
     pub(super) closed: Option<Option<Close>>,
     /// The code and the reason that this side found to end the connection.
     pub(super) verdict: Option<(CloseCode, String)>,
     /// What the sink has not written, from its first byte that is not written.
     pub(super) unsent: Vec<u8>,
     /// What the source has read, and not made messages of.
-    pub(super) unread: Option<(Decoder, BytesMut)>,
+    pub(super) unread: Option<(MessageDecoder, BytesMut)>,
 }
 
-impl<S: Stream> Shared<S> {
+impl<S: DuplexIo> Shared<S> {
     pub(super) fn new(io: S, role: Role) -> Shared<S> {
         Shared {
             role,
@@ -117,13 +117,13 @@ impl<S> Shared<S> {
     }
 
     #[inline]
-    pub(super) fn note_kind(&self, kind: Kind) {
-        self.is_binary.store(kind == Kind::Binary, Relaxed);
+    pub(super) fn note_kind(&self, kind: MessageKind) {
+        self.is_binary.store(kind == MessageKind::Binary, Relaxed);
     }
 
     #[inline]
-    pub(super) fn kind(&self) -> Kind {
-        if self.is_binary.load(Relaxed) { Kind::Binary } else { Kind::Text }
+    pub(super) fn kind(&self) -> MessageKind {
+        if self.is_binary.load(Relaxed) { MessageKind::Binary } else { MessageKind::Text }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The writing half: hop ⑥. What is queued leaves in one write.
+//! The writing half: hop ⑥. Queued messages are sent in one write.
 
 use std::io;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use tokio::time::Instant;
 
 use super::frame::{self, Opcode, Role};
 use super::masks::Masks;
-use super::shared::{Shared, Stream};
+use super::shared::{DuplexIo, Shared};
 
-/// Messages that go out, each in the kind that the far side used last: text at first.
+/// Outgoing messages, each in the kind that the peer used last: text at first.
 #[derive(Debug)]
-pub struct Sink<S> {
+pub struct WebSocketSink<S> {
     shared: Arc<Shared<S>>,
     /// Whole frames; the first `sent` bytes are written.
     out: Vec<u8>,
     sent: usize,
-    /// How much was written the last time, and so how much room to make the next time.
+    /// How much was written last time, and so how much room to reserve next time.
     usual: usize,
     masks: Option<Box<Masks>>,
 }
@@ -28,10 +28,10 @@ const KEPT: usize = 512;
 /// The most room that is made at once for what is not there yet.
 const ROOM: usize = 64 << 10;
 
-impl<S: Stream> Sink<S> {
-    pub(super) fn new(shared: Arc<Shared<S>>, unsent: Vec<u8>) -> Sink<S> {
+impl<S: DuplexIo> WebSocketSink<S> {
+    pub(super) fn new(shared: Arc<Shared<S>>, unsent: Vec<u8>) -> WebSocketSink<S> {
         let masks = (shared.role == Role::Client).then(Box::default);
-        Sink { shared, out: unsent, sent: 0, usual: 0, masks }
+        WebSocketSink { shared, out: unsent, sent: 0, usual: 0, masks }
     }
 
     #[inline]
@@ -76,7 +76,7 @@ impl<S: Stream> Sink<S> {
         }
     }
 
-    /// Remembers since when the far side takes nothing, for the clock.
+    /// Remembers since when the peer takes nothing, for the clock.
     fn note(&self, is_stalled: bool, has_moved: bool) {
         let mut control = self.shared.control();
         if !is_stalled {
@@ -87,7 +87,7 @@ impl<S: Stream> Sink<S> {
     }
 }
 
-impl<S: Stream> FrameSink for Sink<S> {
+impl<S: DuplexIo> FrameSink for WebSocketSink<S> {
     #[inline]
     fn push(&mut self, frame: &[u8]) {
         self.push_frame(Opcode::Message(self.shared.kind()), frame);
@@ -112,14 +112,14 @@ impl<S: Stream> FrameSink for Sink<S> {
         }
     }
 
-    /// The close frame is written by whoever runs the connection, when it is known why it ends.
+    /// The close frame is written by the code that runs the connection, when the reason is known.
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ConnectionError>> {
         self.poll_flush(cx)
     }
 }
 
-/// What is not written is for whoever ends the connection: a close frame comes after it.
-impl<S> Drop for Sink<S> {
+/// Unwritten messages are left to the code that ends the connection: a close frame comes after them.
+impl<S> Drop for WebSocketSink<S> {
     fn drop(&mut self) {
         let mut out = std::mem::take(&mut self.out);
         out.drain(..self.sent);

@@ -1,4 +1,4 @@
-//! The reading half: hop ①. Messages go to the driver; pings, pongs and the close frame are settled here.
+//! The reading half: hop ①. Messages go to the driver; pings, pongs and the close frame are handled here.
 
 use std::future::Future;
 use std::io;
@@ -8,28 +8,27 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
-use switchboard_core::{ConnectionError, FrameSource};
+use switchboard_core::{Account, ConnectionError, FrameSource, Share};
 use tokio::io::ReadBuf;
 use tokio::time::{Instant, Sleep};
 
 use super::clock::{Clock, Verdict};
 use super::close::{Close, CloseCode, Violation};
-use super::decoder::{Decoder, Received};
-use super::options::Options;
-use super::shared::{Shared, Stream};
-use crate::budget::{Budget, Share};
+use super::decoder::{Decoded, MessageDecoder};
+use super::options::WebSocketOptions;
+use super::shared::{DuplexIo, Shared};
 
-/// Messages that come in.
+/// Incoming messages.
 ///
-/// While nothing comes it holds no buffer: bytes are read to the stack, and copied to a buffer of their size.
+/// While idle it holds no buffer: bytes are read to the stack, and copied to a buffer of their size.
 #[derive(Debug)]
-pub struct Source<S> {
+pub struct WebSocketSource<S> {
     shared: Arc<Shared<S>>,
-    decoder: Option<Decoder>,
+    decoder: Option<MessageDecoder>,
     unread: BytesMut,
     clock: Clock,
     timer: Pin<Box<Sleep>>,
-    /// Covers the message that has begun to come.
+    /// Covers the message being received.
     share: Share,
 }
 
@@ -38,8 +37,13 @@ const CHUNK: usize = 32 << 10;
 /// How often is read in one go without a message, before others have a turn.
 const READS: usize = 32;
 
-impl<S: Stream> Source<S> {
-    pub(super) fn new(shared: Arc<Shared<S>>, decoder: Decoder, unread: BytesMut, options: &Options) -> Self {
+impl<S: DuplexIo> WebSocketSource<S> {
+    pub(super) fn new(
+        shared: Arc<Shared<S>>,
+        decoder: MessageDecoder,
+        unread: BytesMut,
+        options: &WebSocketOptions,
+    ) -> Self {
         let now = Instant::now();
         let mut clock = Clock::start(options, now);
         let due = match clock.decide(now, None) {
@@ -47,12 +51,12 @@ impl<S: Stream> Source<S> {
             _ => now,
         };
         let timer = Box::pin(tokio::time::sleep_until(due));
-        Source { shared, decoder: Some(decoder), unread, clock, timer, share: Share::default() }
+        WebSocketSource { shared, decoder: Some(decoder), unread, clock, timer, share: Share::default() }
     }
 
-    /// The same source for a connection of a server with this budget.
-    pub(crate) fn within(mut self, budget: &Arc<Budget>) -> Self {
-        self.share = Share::of(Some(budget));
+    /// The same source for a connection whose messages take this memory.
+    pub(crate) fn within(mut self, account: &Arc<Account>) -> Self {
+        self.share = Share::of(account);
         self
     }
 
@@ -62,18 +66,18 @@ impl<S: Stream> Source<S> {
         let Some(decoder) = &mut self.decoder else { return Err(gone()) };
         loop {
             match decoder.next(&mut self.unread) {
-                Ok(Received::Message(kind, message)) => {
+                Ok(Decoded::Message(kind, message)) => {
                     self.shared.note_kind(kind);
                     self.clock.note_message();
                     return Ok(Next::Message(self.share.seal(message)));
                 }
-                Ok(Received::Ping(payload)) => self.shared.want_pong(payload),
-                Ok(Received::Pong) => {}
-                Ok(Received::Close(close)) => return Err(self.closed(close)),
-                Ok(Received::More(_)) if !self.share.cover(self.unread.len() + decoder.held()) => {
+                Ok(Decoded::Ping(payload)) => self.shared.want_pong(payload),
+                Ok(Decoded::Pong) => {}
+                Ok(Decoded::Close(close)) => return Err(self.closed(close)),
+                Ok(Decoded::More(_)) if !self.share.cover(self.unread.len() + decoder.held()) => {
                     return Err(self.refused());
                 }
-                Ok(Received::More(missing)) => return Ok(Next::Missing(missing)),
+                Ok(Decoded::More(missing)) => return Ok(Next::Missing(missing)),
                 Err(violation) => return Err(self.violated(violation)),
             }
         }
@@ -81,8 +85,8 @@ impl<S: Stream> Source<S> {
 
     fn closed(&mut self, close: Option<Close>) -> ConnectionError {
         let text = match &close {
-            Some(close) => format!("it closed the connection with {close}"),
-            None => "it closed the connection".to_owned(),
+            Some(close) => close.to_string(),
+            None => "without a code".to_owned(),
         };
         self.shared.control().closed = Some(close);
         ConnectionError::Closed(text)
@@ -101,9 +105,9 @@ impl<S: Stream> Source<S> {
     }
 
     fn refused(&mut self) -> ConnectionError {
-        // What follows is the rest of a message that nobody reads.
+        // The rest of the message is not read.
         self.decoder = None;
-        let reason = "too much is being received at once".to_owned();
+        let reason = "too much data is being received at once".to_owned();
         self.shared.control().verdict = Some((CloseCode::TRY_AGAIN_LATER, reason));
         ConnectionError::NoRoom
     }
@@ -129,7 +133,7 @@ impl<S: Stream> Source<S> {
 
     /// Nothing comes for now: looks at the clock.
     fn poll_clock(&mut self, cx: &mut Context<'_>) -> Poll<ConnectionError> {
-        let is_within = self.decoder.as_ref().is_some_and(Decoder::is_within_message);
+        let is_within = self.decoder.as_ref().is_some_and(MessageDecoder::is_within_message);
         if let Some(due) = self.clock.note_pause(is_within || !self.unread.is_empty())
             && due < self.timer.deadline()
         {
@@ -143,10 +147,10 @@ impl<S: Stream> Source<S> {
                     self.shared.want_ping();
                     due
                 }
-                Verdict::Dead => return Poll::Ready(timed_out("it shows no sign of life, and no pong came")),
-                Verdict::Stalled => return Poll::Ready(timed_out("it does not read what it is sent")),
+                Verdict::Dead => return Poll::Ready(timed_out("it is not responding, and sent no pong")),
+                Verdict::Stalled => return Poll::Ready(timed_out("it is not reading")),
                 Verdict::Slow => {
-                    let reason = "a message did not come in time".to_owned();
+                    let reason = "a message did not arrive in time".to_owned();
                     self.shared.control().verdict = Some((CloseCode::POLICY, reason.clone()));
                     return Poll::Ready(ConnectionError::CutOff(reason));
                 }
@@ -162,7 +166,7 @@ enum Next {
     Missing(usize),
 }
 
-impl<S: Stream> FrameSource for Source<S> {
+impl<S: DuplexIo> FrameSource for WebSocketSource<S> {
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ConnectionError>>> {
         for _ in 0..READS {
             let missing = match self.next() {
@@ -185,8 +189,8 @@ impl<S: Stream> FrameSource for Source<S> {
     }
 }
 
-/// What was read is for whoever ends the connection.
-impl<S> Drop for Source<S> {
+/// Unread bytes are left to the code that ends the connection.
+impl<S> Drop for WebSocketSource<S> {
     fn drop(&mut self) {
         if let Some(decoder) = self.decoder.take() {
             self.shared.control().unread = Some((decoder, std::mem::take(&mut self.unread)));
@@ -195,7 +199,7 @@ impl<S> Drop for Source<S> {
 }
 
 fn gone() -> ConnectionError {
-    io::Error::new(io::ErrorKind::UnexpectedEof, "it ended without a close frame").into()
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the connection ended without a close frame").into()
 }
 
 fn timed_out(text: &'static str) -> ConnectionError {

@@ -59,7 +59,10 @@ impl Authority {
     /// A client that trusts this authority, with this certificate.
     pub(crate) fn client(&self, certificate: Option<(PathBuf, PathBuf)>) -> ClientTls {
         let trust = Trust::Authority(self.file("ca.pem"));
-        ClientTls::load(&ClientFiles { trust, certificate, server_name: None }).unwrap()
+        ClientTls::load(
+            &ClientFiles::default().with_trust(trust).with_certificate(certificate).with_server_name(None),
+        )
+        .unwrap()
     }
 }
 

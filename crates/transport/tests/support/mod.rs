@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use switchboard_core::{Context, ErrorObject, Router, Settings, Tap};
-use switchboard_transport::http::{Endpoint, Server};
+use switchboard_transport::http::{Endpoint, HttpServer};
 use switchboard_transport::server::{Handle, ServerOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -47,7 +47,7 @@ impl Running {
 
 /// The settings that turn the fast path of HTTP off, so that hyper answers: a tap sees what hyper reads and writes.
 pub fn by_hyper(settings: Settings) -> Settings {
-    Settings { tap: Some(Tap::new(|_, _| {})), ..settings }
+    settings.with_tap(Some(Tap::new(|_, _| {})))
 }
 
 pub async fn serve() -> Running {
@@ -55,7 +55,7 @@ pub async fn serve() -> Running {
 }
 
 pub async fn serve_with(endpoint: Endpoint, options: ServerOptions) -> Running {
-    let server = Server::bind("127.0.0.1:0").await.unwrap().with_options(options);
+    let server = HttpServer::bind("127.0.0.1:0").await.unwrap().with_options(options);
     let (address, handle) = (server.local_addr(), server.handle());
     Running { address, handle, task: tokio::spawn(server.serve_endpoint(endpoint)) }
 }
@@ -124,6 +124,11 @@ impl Raw {
                 return None;
             }
         }
+    }
+
+    /// Waits until something has come.
+    pub async fn first_byte(&mut self) {
+        assert!(!self.unread.is_empty() || self.read_more().await, "the connection is closed");
     }
 
     /// Whether the far side closes the connection without another byte.

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use http::{HeaderName, StatusCode};
 use switchboard_core::{Limits, Settings};
-use switchboard_transport::http::{Cors, DocumentRoute, Hosts, Options, Origins, StatusMapping, StreamRoute};
+use switchboard_transport::http::{
+    Cors, DocumentRoute, EndpointOptions, Hosts, Origins, StatusMapping, StreamRoute,
+};
 use switchboard_transport::server::ServerOptions;
 
 use super::ADD;
@@ -89,47 +91,45 @@ impl Picks {
     }
 
     /// Options and settings of a server.
-    pub fn options(&mut self) -> (Options, Settings, ServerOptions) {
+    pub fn options(&mut self) -> (EndpointOptions, Settings, ServerOptions) {
         let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        let listed = Cors { exposed: vec![HeaderName::from_static("x-a")], ..Cors::default() };
-        let options = Options {
-            paths: self.any(&[
+        let listed = Cors::default().with_exposed(vec![HeaderName::from_static("x-a")]);
+        let options = EndpointOptions::default()
+            .with_paths(self.any(&[
                 texts(&["/", "/rpc", "/jsonrpc"]),
                 texts(&["/", "/jsonrpc"]),
                 texts(&["/", "/rpc/ws", "/?a=b"]),
                 Vec::new(),
-            ]),
-            nothing_status: self.any(&[StatusCode::NO_CONTENT, StatusCode::ACCEPTED, StatusCode::OK]),
-            status: self.any(&[StatusMapping::AlwaysOk, StatusMapping::Draft2008]),
-            hosts: self.any(&[
+            ]))
+            .with_nothing_status(self.any(&[StatusCode::NO_CONTENT, StatusCode::ACCEPTED, StatusCode::OK]))
+            .with_status(self.any(&[StatusMapping::AlwaysOk, StatusMapping::Draft2008]))
+            .with_hosts(self.any(&[
                 Hosts::default(),
                 Hosts::any(),
                 Hosts::only(["evil.com", "127.0.0.1"]).unwrap(),
-            ]),
-            origins: self.any(&[
+            ]))
+            .with_origins(self.any(&[
                 Origins::default(),
                 Origins::any(),
                 Origins::only(["http://evil.com", "null"]).unwrap(),
-            ]),
-            cors: self.any(&[
+            ]))
+            .with_cors(self.any(&[
                 None,
                 Some(Cors::default()),
-                Some(Cors { credentials: true, ..Cors::default() }),
+                Some(Cors::default().with_credentials(true)),
                 Some(listed),
-            ]),
-            body_time: self.any(&[Duration::from_secs(30), Duration::from_millis(300)]),
-            ..Options::default()
-        };
+            ]))
+            .with_body_time(self.any(&[Duration::from_secs(30), Duration::from_millis(300)]));
         let options = match self.number(4) {
             0 => options.route("/rpc", StreamRoute),
             1 => options.without_routes(),
             2 => options.route("/openrpc.json", DocumentRoute),
             _ => options,
         };
-        let limits = Limits { frame: self.any(&[4 << 20, 4 << 20, 60]), ..Limits::default() };
+        let limits = Limits::default().with_frame(self.any(&[4 << 20, 4 << 20, 60]));
         let header_size = self.any(&[16 << 10, 16 << 10, 16 << 10, 150]);
-        let server = ServerOptions { header_size, ..ServerOptions::default() };
-        (options, Settings { limits, ..Settings::default() }, server)
+        let server = ServerOptions::default().with_header_size(header_size);
+        (options, Settings::default().with_limits(limits), server)
     }
 }
 

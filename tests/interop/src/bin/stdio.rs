@@ -11,7 +11,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let framing = std::env::args().nth(1).ok_or("name a framing: lsp or lines")?;
     let profile = if framing == "lsp" { Profile::lsp() } else { Profile::default() };
     let mut server = Server::new(switchboard_interop::router());
-    server = server.with_settings(Settings { profile, ..Settings::default() });
+    server = server.with_settings(Settings::default().with_profile(profile));
     server.listen(&format!("stdio?framing={framing}")).await?;
     server.serve().await;
     Ok(())

@@ -112,7 +112,7 @@ async fn check_finds_what_its_server_does_otherwise() {
     let found = check(&format!("http://{address}"), &[]).await;
     assert!(found.passed > 100, "{found:?}");
     // A notification is answered, with null.
-    assert!(found.failed.contains_key("notification") && found.breaks("J2-17"), "{found:?}");
+    assert!(found.failed.contains_key("notification-unknown") && found.breaks("J2-17"), "{found:?}");
     // A call with a negative identifier is taken for a notification, and its caller learns nothing.
     assert!(found.failed.contains_key("id-negative") && found.breaks("J2-28"), "{found:?}");
     // White space before a message is counted.

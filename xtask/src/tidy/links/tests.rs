@@ -18,14 +18,14 @@ fn links_to_files_and_folders_that_exist_are_fine() {
 
 #[test]
 fn links_to_files_that_do_not_exist_are_found() {
-    check("README.md", "x\n[a](docs/none.md)", &[(2, "`docs/none.md`: there is no such file")]);
+    check("README.md", "x\n[a](docs/none.md)", &[(2, "`docs/none.md`: no such file")]);
     check("README.md", "[a](other.md) [b](doc)", &[(1, "other.md"), (1, "doc")]);
     check("README.md", "[a]: docs/none.md", &[(1, "docs/none.md")]);
 }
 
 #[test]
 fn links_out_of_the_repository_are_found() {
-    check("README.md", "[a](../x.md)", &[(1, "leads out of the repository")]);
+    check("README.md", "[a](../x.md)", &[(1, "points outside the repository")]);
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn links_to_other_places_are_not_followed() {
 
 #[test]
 fn anchors_lead_to_headings_of_the_same_page() {
-    check("README.md", "# A b\n[x](#a-b) [y](#b)", &[(2, "`#b`: there is no such heading")]);
+    check("README.md", "# A b\n[x](#a-b) [y](#b)", &[(2, "`#b`: no such heading")]);
     check("README.md", "<a id=\"here\"></a>\n[x](#here)", &[]);
 }
 

@@ -87,7 +87,7 @@ impl Http {
     }
 }
 
-/// What the last event of a stream holds: the answer comes behind what else is told.
+/// The data of the last event of a stream: the answer follows everything else.
 fn last_event(body: &Bytes) -> Bytes {
     let lines = body.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"data:"));
     let last = lines.map(<[u8]>::trim_ascii).rfind(|data| !data.is_empty() && *data != b"[DONE]");
@@ -102,7 +102,7 @@ mod tests {
         Http::new(Head::new("a:1", "/rpc", &HeaderMap::new()))
     }
 
-    /// What comes of these bytes, however they are cut; and what comes when they have ended.
+    /// What is read from these bytes, however they are cut, and at their end.
     fn events(bytes: &str) -> Vec<String> {
         let all = |size: usize| {
             let mut http = http();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_http_ends_it() {
+    fn a_response_that_is_not_http_ends_it() {
         assert!(events("SSH-2.0-x\r\n")[0].contains("no HTTP/1.1"));
         assert!(events("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n")[0].contains("length"));
         assert!(events("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n")[0].contains("longer"));

@@ -1,6 +1,6 @@
-//! How messages are carried: what stands around them when they are sent, and where they end when they come.
+//! How messages are framed when they are sent, and where they end when they arrive.
 //!
-//! Each carrier is a plain value that is fed bytes; no socket is involved.
+//! Each framing is a plain value that is fed bytes; no socket is involved.
 
 mod http;
 mod stream;
@@ -26,7 +26,7 @@ pub(crate) enum Carrier {
     Stream(Stream),
 }
 
-/// What came.
+/// What was received.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Event {
     /// A message.
@@ -35,7 +35,7 @@ pub(crate) enum Event {
     NoAnswer(String),
     /// What is to be sent back at once.
     Echo(Vec<u8>),
-    /// The far side ends the connection in good order.
+    /// The server ends the connection in good order.
     End,
 }
 
@@ -62,7 +62,7 @@ impl Carrier {
     ///
     /// # Errors
     ///
-    /// When what comes cannot be read any more.
+    /// When the bytes can no longer be read.
     pub(crate) fn next(&mut self) -> Result<Option<Event>, String> {
         match self {
             Carrier::Http(http) => http.next(),
@@ -85,7 +85,7 @@ impl Carrier {
         !matches!(self, Carrier::Http(_))
     }
 
-    /// What the carrier said with the last message, for whoever wonders why it is no answer.
+    /// What the transport said with the last message, to explain why it is not an answer.
     pub(crate) fn said(&self) -> String {
         match self {
             Carrier::Http(http) => http.said(),

@@ -1,6 +1,6 @@
 //! A stream of bytes with a framing.
 
-use switchboard::framing::{Decoder, Framing};
+use switchboard::framing::{FrameDecoder, Framing};
 
 use super::{Event, LIMIT};
 use crate::bench::form::Form;
@@ -10,12 +10,12 @@ use crate::bench::work::Text;
 #[derive(Debug)]
 pub(crate) struct Stream {
     framing: Framing,
-    decoder: Decoder,
+    decoder: FrameDecoder,
 }
 
 impl Stream {
     pub(crate) fn new(framing: Framing) -> Stream {
-        Stream { framing, decoder: Decoder::new(framing, LIMIT) }
+        Stream { framing, decoder: FrameDecoder::new(framing, LIMIT) }
     }
 
     pub(super) fn form(&self, text: &Text) -> Form {

@@ -1,7 +1,7 @@
 //! WebSocket, after the handshake.
 
 use bytes::BytesMut;
-use switchboard::ws::{Decoder, Received, Role};
+use switchboard::internals::ws::{Decoded, MessageDecoder, Role};
 
 use super::{Event, LIMIT};
 use crate::bench::form::{Form, Mask};
@@ -12,7 +12,7 @@ use crate::check::wire::websocket::{PONG, TEXT, frame, frame_with};
 #[derive(Debug)]
 pub(crate) struct WebSocket {
     buffer: BytesMut,
-    decoder: Decoder,
+    decoder: MessageDecoder,
     /// One for the whole connection: it keeps scripts in browsers from choosing what is on the wire, and this is none.
     key: [u8; 4],
 }
@@ -20,7 +20,7 @@ pub(crate) struct WebSocket {
 impl WebSocket {
     /// A connection on which this came behind the handshake.
     pub(crate) fn new(rest: BytesMut, key: [u8; 4]) -> WebSocket {
-        WebSocket { buffer: rest, decoder: Decoder::new(Role::Client, LIMIT), key }
+        WebSocket { buffer: rest, decoder: MessageDecoder::new(Role::Client, LIMIT), key }
     }
 
     pub(super) fn form(&self, text: &Text) -> Form {
@@ -36,10 +36,10 @@ impl WebSocket {
     pub(super) fn next(&mut self) -> Result<Option<Event>, String> {
         loop {
             return Ok(match self.decoder.next(&mut self.buffer).map_err(|error| error.to_string())? {
-                Received::Message(_, message) => Some(Event::Message(message)),
-                Received::Ping(payload) => Some(Event::Echo(frame(PONG, &payload))),
-                Received::Pong => continue,
-                Received::Close(_) => Some(Event::End),
+                Decoded::Message(_, message) => Some(Event::Message(message)),
+                Decoded::Ping(payload) => Some(Event::Echo(frame(PONG, &payload))),
+                Decoded::Pong => continue,
+                Decoded::Close(_) => Some(Event::End),
                 _ => None,
             });
         }
@@ -57,9 +57,9 @@ mod tests {
             let text = [b"000000000", " ".repeat(length).as_bytes()].concat();
             let mut out = Vec::new();
             socket.form(&Text { bytes: text, holes: vec![0] }).write(123_456_789, &mut out);
-            let mut far = Decoder::new(Role::Server, LIMIT);
+            let mut far = MessageDecoder::new(Role::Server, LIMIT);
             match far.next(&mut BytesMut::from(&out[..])) {
-                Ok(Received::Message(_, message)) => assert_eq!(message.trim_ascii(), b"123456789"),
+                Ok(Decoded::Message(_, message)) => assert_eq!(message.trim_ascii(), b"123456789"),
                 other => panic!("{other:?}"),
             }
         }

@@ -1,4 +1,4 @@
-//! What comes, and what it means for the messages that are under way.
+//! Received messages, and what they mean for the messages in flight.
 
 use std::sync::atomic::Ordering;
 
@@ -15,7 +15,7 @@ use crate::bench::flights::{Flight, Stream};
 use crate::bench::line::Told;
 use crate::bench::tally::{Kind, Tally};
 
-/// What the far side tells about a stream.
+/// What the server tells about a stream.
 #[derive(Deserialize)]
 struct Notice<'a> {
     #[serde(borrow)]
@@ -56,7 +56,7 @@ impl Worker {
             }
             Told::Event(Event::Echo(_), _) => Ok(()),
             Told::Event(Event::End, _) => {
-                self.lose(number, Kind::ConnectionLost, "the far side closed the connection", now)
+                self.lose(number, Kind::ConnectionLost, "the server closed the connection", now)
             }
             Told::Broken(what) => self.lose(number, Kind::ConnectionLost, &what, now),
             Told::Spoiled(what) => self.lose(number, Kind::BadAnswer, &what, now),
@@ -183,7 +183,7 @@ impl Worker {
         });
     }
 
-    /// What the far side tells of its own accord: items of streams, and their ends.
+    /// What the server sends by itself: items of streams, and their ends.
     fn noticed(&mut self, number: usize, text: &[u8], now: Instant) {
         let Ok(Notice { method, params }) = serde_json::from_slice::<Notice<'_>>(text) else { return };
         let flights = &mut self.far[number].flights;
@@ -203,7 +203,7 @@ impl Worker {
         });
     }
 
-    /// Something answers a message and is no answer. It is taken for that of what was sent first, unless it is known.
+    /// An invalid answer. It counts for the oldest message, unless its message is known.
     fn spoil(&mut self, number: usize, of: Option<u32>, what: &str, now: Instant) {
         let flights = &self.far[number].flights;
         let of = of.and_then(|id| flights.find(id)).map(|(place, _)| place);
@@ -214,7 +214,7 @@ impl Worker {
         }
     }
 
-    /// Ends a flight: its latency is noted, and `count` says what came of its calls.
+    /// Ends a flight: its latency is noted, and `count` says how its calls ended.
     fn land(&mut self, number: usize, place: usize, now: Instant, count: impl FnOnce(&mut Tally, &Flight)) {
         let Some(flight) = self.far[number].flights.end(place) else { return };
         let due = flight.due;
@@ -230,7 +230,7 @@ impl Worker {
         self.open(number, 1, now);
     }
 
-    /// Why a message is no answer, with its beginning.
+    /// Why a message is not an answer, with its beginning.
     fn described(&self, number: usize, why: &str, message: &[u8]) -> String {
         let said = match &self.far[number].link {
             Link::Open(line) => line.said(),

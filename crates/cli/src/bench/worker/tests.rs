@@ -1,4 +1,4 @@
-//! Workers against far sides of this process, in paused time.
+//! Workers against servers of this process, in paused time.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicUsize;
@@ -30,13 +30,13 @@ async fn measure(
     (worker.tally, outcome)
 }
 
-/// What a far side does about a message: says something after a time, or hangs up.
+/// What a server does about a message: says something after a time, or hangs up.
 enum Act {
     Say(Duration, Vec<Value>),
     HangUp,
 }
 
-/// A connection to a far side that does with each message what `act` says. It gets the message.
+/// A connection to a server that does with each message what `act` says. It gets the message.
 fn far(act: impl Fn(Value) -> Act + Send + 'static) -> DuplexStream {
     let (near, far) = tokio::io::duplex(1 << 20);
     let (reader, mut writer) = tokio::io::split(far);
@@ -75,7 +75,7 @@ fn right(message: &Value) -> Value {
     message.as_array().map_or_else(|| answer(message), |calls| calls.iter().map(answer).collect())
 }
 
-/// A far side that answers a call at the moment which `when` gives for the moment of the call, both since `start`.
+/// A server that answers a call at the moment which `when` gives for the moment of the call, both since `start`.
 fn answering(start: Instant, when: impl Fn(Duration) -> Duration + Send + 'static) -> DuplexStream {
     far(move |message| {
         let now = start.elapsed();
@@ -219,7 +219,7 @@ async fn what_is_no_answer_is_told_as_such_with_the_first_of_them() {
         assert_eq!((tally.results, outcome), (0, Ok(())));
         let (count, first) = &tally.failed[&Kind::BadAnswer];
         assert_eq!(*count, 5);
-        assert!(first.contains("no response object") || first.contains("an empty array"), "{first}");
+        assert!(first.contains("not a response object") || first.contains("an empty array"), "{first}");
     }
 }
 
@@ -359,7 +359,7 @@ async fn a_far_side_that_only_hangs_up_ends_the_run() {
     let connect = || Ok(far(|_| Act::HangUp));
     let (tally, outcome) = measure(&Plan { seconds: Some(600.0), ..plan() }, connect).await;
     assert!(
-        matches!(&outcome, Err(CallError::Closed(what)) if what.contains("without any answer")),
+        matches!(&outcome, Err(CallError::Closed(what)) if what.contains("without a single answer")),
         "{outcome:?}"
     );
     assert_eq!((tally.results, tally.errors), (0, u64::from(BREAKS)));
@@ -371,7 +371,7 @@ async fn a_far_side_that_is_gone_for_good_ends_the_run() {
         let dials = AtomicUsize::new(0);
         let connect = move || {
             if dials.fetch_add(1, Ordering::SeqCst) > 0 {
-                return Err(CallError::Unreachable("nothing listens".into()));
+                return Err(CallError::Unreachable("nothing is listening".into()));
             }
             let calls = AtomicUsize::new(0);
             Ok(far(move |message| match calls.fetch_add(1, Ordering::SeqCst) {

@@ -1,4 +1,4 @@
-//! Connections that stay open: many calls under way, and what must not end them.
+//! Connections that stay open: concurrent calls, and messages that must not close the connection.
 
 use tokio::time::Instant;
 
@@ -13,14 +13,14 @@ pub(super) fn cases() -> Vec<Case> {
     let all = vec![
         script(
             "pipelined",
-            "a hundred calls under way are each answered once",
+            "a hundred concurrent calls are each answered once",
             &["J2-24", "J2-75"],
             ("100 calls without waiting", "100 answers, each with its own identifier"),
             |bench| Box::pin(pipelined(bench, 100)),
         ),
         script(
             "same-id-in-flight",
-            "two calls under way with one identifier are both answered",
+            "two concurrent calls with the same identifier are both answered",
             &["J2-16"],
             ("two calls with id 1", "two answers with id 1"),
             |bench| Box::pin(two(bench, ("1", "1"))),
@@ -35,29 +35,32 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         script(
             "notifications-between",
-            "notifications between calls are not answered, and keep nothing up",
+            "notifications between calls are not answered, and do not block the calls",
             &["J2-17"],
             ("20 calls with a notification before each", "20 answers"),
             |bench| Box::pin(between(bench)),
         ),
         script(
             "goes-on-after-parse-error",
-            "a text that is no JSON does not end the connection",
+            "a message that is not JSON does not close the connection",
             &["J2-32"],
-            ("a text that is no JSON, and a good call", "the answer to the good call on the same connection"),
+            (
+                "a message that is not JSON, then a good call",
+                "the answer to the good call on the same connection",
+            ),
             |bench| Box::pin(goes_on(bench, b"{\"jsonrpc\":}")),
         )
         .should(),
         script(
             "goes-on-after-stray",
-            "a response that nobody waits for does not end the connection",
+            "an unexpected response does not close the connection",
             &["J2-67"],
-            ("a response, and a good call", "the answer to the good call on the same connection"),
+            ("a response, then a good call", "the answer to the good call on the same connection"),
             |bench| Box::pin(goes_on(bench, br#"{"jsonrpc":"2.0","result":1,"id":990002}"#)),
         ),
         script(
             "unread",
-            "a caller that does not read is not held against others",
+            "a client that does not read does not affect others",
             &["SEC-L-14"],
             (
                 "2000 calls on a connection that is not read, a good call on another",
@@ -133,7 +136,7 @@ async fn goes_on(bench: &mut Bench, message: &[u8]) -> Result<String, String> {
 async fn unread(bench: &mut Bench) -> Result<String, String> {
     let mut line = bench.open().await?;
     let calls: Vec<u8> = (0..2000).flat_map(|id| line.framed(bench.good(id).as_bytes())).collect();
-    // A server that waits to be read stops reading; that is its right.
+    // A server may stop reading until its answers are read.
     let _ = tokio::time::timeout(bench.timeout / 2, line.send_raw(&calls)).await;
     let answered = bench.is_well().await;
     drop(line);

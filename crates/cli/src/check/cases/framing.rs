@@ -1,4 +1,4 @@
-//! What tells messages apart on streams of bytes and WebSocket, and faults of it.
+//! How messages are delimited on byte streams and WebSocket, and faults in that framing.
 
 use tokio::time::{Instant, timeout_at};
 
@@ -27,12 +27,12 @@ pub(super) fn cases() -> Vec<Case> {
     .collect()
 }
 
-/// However it is framed.
+/// In any framing.
 fn any() -> Vec<Case> {
     vec![
         script(
             "byte-by-byte",
-            "a message that comes byte by byte is read like any other",
+            "a message that arrives byte by byte is answered",
             &["LSP-F-09", "JT-02"],
             ("a good call in parts of one byte", "its answer"),
             |bench| Box::pin(in_parts(bench, 1)),
@@ -40,7 +40,7 @@ fn any() -> Vec<Case> {
         .needs(Need::Duplex),
         script(
             "several-at-once",
-            "messages that come at once are each answered",
+            "messages that arrive together are each answered",
             &["LSP-F-09", "JT-02"],
             ("ten good calls in one write", "ten answers"),
             |bench| Box::pin(at_once(bench, 10)),
@@ -78,7 +78,7 @@ const CALL: &str = r#"{"jsonrpc":"2.0","method":"@none","id":1}"#;
 fn lines() -> Vec<Case> {
     let line = |name, claim, text: String| bytes(name, claim, &["JT-02"], text).needs(Need::Framing("lines"));
     vec![
-        line("lines-crlf", "a line may end with CRLF", format!("{CALL}\r\n")).right(error(&[-32601], "1")),
+        line("lines-crlf", "a line can end with CRLF", format!("{CALL}\r\n")).right(error(&[-32601], "1")),
         line("lines-blank", "blank lines are skipped", format!("\n\r\n\n{CALL}\n"))
             .right(error(&[-32601], "1"))
             .allowed(Outcome::Each(vec![
@@ -89,7 +89,7 @@ fn lines() -> Vec<Case> {
             ])),
         line(
             "lines-broken",
-            "a line that is no JSON does not touch the next",
+            "a line that is not JSON does not affect the next",
             format!("{{\"jsonrpc\":\n{CALL}\n"),
         )
         .right(Outcome::Each(vec![error(&[-32700], "null"), error(&[-32601], "1")]))
@@ -97,9 +97,9 @@ fn lines() -> Vec<Case> {
         .common(Point::Closing, Outcome::Closed),
         script(
             "lines-no-end",
-            "the last line may lack its end",
+            "the last line can lack its line break",
             &["JT-02"],
-            ("a good call without a line break, and the end", "its answer"),
+            ("a good call without a line break, then the end of input", "its answer"),
             |bench| Box::pin(unended(bench)),
         )
         .needs(Need::Framing("lines"))
@@ -113,7 +113,7 @@ async fn unended(bench: &mut Bench) -> Result<String, String> {
     line.finish().await.map_err(|error| error.to_string())?;
     match timeout_at(Instant::now() + bench.timeout, line.receive()).await {
         Ok(Received::Message(_)) => Ok("the answer".to_owned()),
-        Ok(_) => Err("the connection ended without an answer".to_owned()),
+        Ok(_) => Err("the connection was closed without an answer".to_owned()),
         Err(_) => Err("no answer in time".to_owned()),
     }
 }
@@ -124,28 +124,28 @@ fn json() -> Vec<Case> {
     vec![
         stream(
             "json-adjacent",
-            "messages need nothing between them",
+            "messages need no separator",
             format!("{CALL}{}", CALL.replace(":1}", ":2}")),
         )
         .should()
         .right(Outcome::Each(vec![error(&[-32601], "1"), error(&[-32601], "2")])),
         stream(
             "json-over-lines",
-            "a message may go over many lines",
+            "a message can span several lines",
             "{\n\"jsonrpc\":\"2.0\",\r\n\"method\":\"@none\",\n\"id\":1}\n".to_owned(),
         )
         .should()
         .right(error(&[-32601], "1")),
         stream(
             "json-braces-in-strings",
-            "braces in strings end nothing",
+            "braces in strings do not end a message",
             r#"{"jsonrpc":"2.0","method":"}]{@none\"}","id":1}"#.to_owned() + "\n",
         )
         .right(error(&[-32601], "1")),
     ]
 }
 
-/// A message with this header, as language servers read it.
+/// A message with this header, in the framing of language servers.
 fn headed(header: &str) -> String {
     let call = call();
     format!("{}\r\n\r\n{call}", header.replace("LENGTH", &call.len().to_string()))
@@ -157,35 +157,30 @@ fn content_length() -> Vec<Case> {
     vec![
         lsp(
             "lsp-header",
-            "a header of its length alone is enough",
+            "a header with only the length is accepted",
             &["LSP-F-01", "LSP-F-03"],
             "Content-Length: LENGTH",
         )
         .right(error(&[-32601], "1")),
-        lsp(
-            "lsp-header-case",
-            "names of headers are the same in any case",
-            &["LSP-F-06"],
-            "content-length: LENGTH",
-        )
-        .right(error(&[-32601], "1")),
+        lsp("lsp-header-case", "header names are case-insensitive", &["LSP-F-06"], "content-length: LENGTH")
+            .right(error(&[-32601], "1")),
         lsp(
             "lsp-header-blanks",
-            "blanks around a value mean nothing",
+            "spaces around a header value are ignored",
             &["LSP-F-06"],
             "Content-Length:   LENGTH  ",
         )
         .right(error(&[-32601], "1")),
         lsp(
             "lsp-header-type",
-            "the usual media type is taken",
+            "the usual media type is accepted",
             &["LSP-F-04"],
             "Content-Length: LENGTH\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8",
         )
         .right(error(&[-32601], "1")),
         lsp(
             "lsp-header-unknown",
-            "headers that are not known are ignored",
+            "unknown headers are ignored",
             &["LSP-F-06"],
             "X-Other: 1\r\nContent-Length: LENGTH",
         )
@@ -208,22 +203,18 @@ fn lsp_faults() -> Vec<Case> {
             .right(error(&[-32700, -32600], "null"))
     };
     vec![
-        wrong("lsp-length-missing", "a header without length is refused", "Content-Type: application/json"),
-        wrong("lsp-length-word", "a length that is no number is refused", "Content-Length: many"),
+        wrong("lsp-length-missing", "a header without a length is refused", "Content-Type: application/json"),
+        wrong("lsp-length-word", "a length that is not a number is refused", "Content-Length: many"),
         wrong("lsp-length-negative", "a negative length is refused", "Content-Length: -5"),
         wrong(
             "lsp-lengths-differ",
-            "two lengths that differ are refused",
+            "two different lengths are refused",
             "Content-Length: LENGTH\r\nContent-Length: 3",
         ),
-        wrong(
-            "lsp-length-huge",
-            "a length that nobody can hold is refused at once",
-            "Content-Length: 99999999999999",
-        ),
+        wrong("lsp-length-huge", "a huge length is refused at once", "Content-Length: 99999999999999"),
         bytes(
             "lsp-header-endless",
-            "a header that does not end is refused",
+            "an endless header is refused",
             &["LSP-F-08"],
             format!("X: {}", "x".repeat(200_000)),
         )
@@ -239,7 +230,7 @@ fn length_prefix() -> Vec<Case> {
     vec![
         bytes(
             "length-huge",
-            "a length that nobody can hold is refused at once",
+            "a huge length is refused at once",
             &["SEC-L-20"],
             [0xff, 0xff, 0xff, 0xff, b'{'],
         )
@@ -247,7 +238,7 @@ fn length_prefix() -> Vec<Case> {
         .hostile()
         .right(Outcome::Closed)
         .right(error(&[-32700, -32600], "null")),
-        bytes("length-zero", "a message of no bytes is no JSON", &["J2-52"], [0, 0, 0, 0])
+        bytes("length-zero", "an empty message is refused", &["J2-52"], [0, 0, 0, 0])
             .needs(Need::Framing("length"))
             .should()
             .right(error(&[-32700], "null"))
@@ -274,13 +265,13 @@ fn web_socket() -> Vec<Case> {
     vec![
         ws(
             "ws-binary",
-            "a binary message is read like text, or refused",
+            "a binary message is treated like text, or refused",
             websocket::frame(websocket::BINARY, text.as_bytes()),
         )
         .info()
         .right(error(&[-32601], "1"))
         .right(Outcome::Closed),
-        ws("ws-fragments", "a message in parts, with a ping between them, is one message", fragments)
+        ws("ws-fragments", "a fragmented message with a ping in between is one message", fragments)
             .right(error(&[-32601], "1")),
         script("ws-ping", "a ping is answered", &["JT-01"], ("a ping", "a pong"), |bench| {
             Box::pin(until(bench, websocket::frame(websocket::PING, b"hello"), |it| {
@@ -309,10 +300,15 @@ async fn until(bench: &mut Bench, bytes: Vec<u8>, is_it: fn(&Received) -> bool) 
     let deadline = Instant::now() + bench.timeout;
     loop {
         match timeout_at(deadline, line.receive()).await {
-            Ok(received) if is_it(&received) => return Ok("it came".to_owned()),
-            Ok(Received::Closed(code)) => return Err(format!("the connection ended ({code:?})")),
+            Ok(received) if is_it(&received) => return Ok("received".to_owned()),
+            Ok(Received::Closed(code)) => {
+                return Err(match code {
+                    Some(code) => format!("the connection was closed with code {code}"),
+                    None => "the connection was closed".to_owned(),
+                });
+            }
             Ok(_) => {}
-            Err(_) => return Err("it did not come in time".to_owned()),
+            Err(_) => return Err("not received in time".to_owned()),
         }
     }
 }
@@ -323,34 +319,30 @@ fn web_socket_faults() -> Vec<Case> {
     };
     let text = call();
     vec![
-        wrong(
-            "ws-unmasked",
-            "a frame without a mask ends the connection",
-            websocket::unmasked(text.as_bytes()),
-        ),
+        wrong("ws-unmasked", "an unmasked frame closes the connection", websocket::unmasked(text.as_bytes())),
         wrong(
             "ws-reserved-bits",
-            "bits that mean nothing end the connection",
+            "reserved bits close the connection",
             websocket::part(0xf1, text.as_bytes()),
         ),
         wrong(
             "ws-unknown-opcode",
-            "a kind of frame that is not known ends the connection",
+            "an unknown opcode closes the connection",
             websocket::frame(5, text.as_bytes()),
         ),
         wrong(
             "ws-long-ping",
-            "a ping of more than 125 bytes ends the connection",
+            "a ping of more than 125 bytes closes the connection",
             websocket::frame(websocket::PING, &[b'x'; 200]),
         ),
         wrong(
             "ws-stray-part",
-            "a part of no message ends the connection",
+            "a continuation frame without a message closes the connection",
             websocket::frame(0, text.as_bytes()),
         ),
         wrong(
             "ws-huge",
-            "a length that nobody can hold ends the connection",
+            "a huge length closes the connection",
             [0x81, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4].to_vec(),
         ),
     ]

@@ -2,6 +2,7 @@
 
 use crate::check::bench::Bench;
 use crate::check::case::{Case, Need, http, script};
+use crate::check::difference::difference;
 use crate::check::outcome::{Came, Outcome, error, shortened};
 use crate::check::profile::Point;
 use crate::check::wire::{Length, Request};
@@ -26,15 +27,14 @@ fn methods() -> Vec<Case> {
             .allowed(Outcome::Status(&[400, 404, 415, 501]))
     };
     vec![
-        http("http-post", "a POST is answered with a response object", &["JH-20"], post())
-            .right(error(&[-32601], "1")),
+        http("http-post", "a POST gets a response object", &["JH-20"], post()).right(error(&[-32601], "1")),
         refused("http-get", "GET without a call is refused", "GET")
             .allowed(Outcome::Status(&[406]))
             .common(Point::Get, Outcome::Status(&[200])),
         refused("http-put", "PUT is refused", "PUT"),
         refused("http-delete", "DELETE is refused", "DELETE")
             .common(Point::Get, Outcome::Status(&[200, 204])),
-        refused("http-unknown-method", "a method that nobody knows is refused", "FROBNICATE"),
+        refused("http-unknown-method", "an unknown HTTP method is refused", "FROBNICATE"),
     ]
 }
 
@@ -45,33 +45,42 @@ fn media() -> Vec<Case> {
             .right(Outcome::Status(&[415]))
             .allowed(Outcome::Status(&[400, 406]))
             .common(Point::MediaType, Outcome::Status(&[200]))
+            .like("http-text-plain")
     };
     let taken = |name, claim, content_type| {
         http(name, claim, &["JH-21"], post().typed(Some(content_type))).right(error(&[-32601], "1"))
     };
     vec![
-        refused("http-text-plain", "plain text is refused: any page can send it", Some("text/plain")),
+        refused(
+            "http-text-plain",
+            "plain text is refused: pages of any site can send it",
+            Some("text/plain"),
+        ),
         refused(
             "http-form",
-            "a form is refused: any page can send it",
+            "a form is refused: pages of any site can send it",
             Some("application/x-www-form-urlencoded"),
         ),
         refused("http-no-type", "a body without a media type is refused", None),
-        taken("http-charset", "a charset of UTF-8 is no other media type", "application/json; charset=utf-8"),
-        taken("http-type-in-capitals", "a media type is the same in capitals", "Application/JSON"),
-        taken("http-json-rpc", "application/json-rpc is taken", "application/json-rpc")
+        taken(
+            "http-charset",
+            "application/json with charset=utf-8 is accepted",
+            "application/json; charset=utf-8",
+        ),
+        taken("http-type-in-capitals", "media types are case-insensitive", "Application/JSON"),
+        taken("http-json-rpc", "application/json-rpc is accepted", "application/json-rpc")
             .info()
             .allowed(Outcome::Status(&[415, 400])),
         http(
             "http-accept-nothing",
-            "who accepts only HTML is told so, or answered",
+            "a client that accepts only HTML is answered, or refused with 406",
             &["JH-26"],
             post().accepting(Some("text/html")),
         )
         .info()
         .right(Outcome::Status(&[406]))
         .right(error(&[-32601], "1")),
-        http("http-no-accept", "who accepts anything is answered", &["JH-26"], post().accepting(None))
+        http("http-no-accept", "a request without `Accept` is answered", &["JH-26"], post().accepting(None))
             .right(error(&[-32601], "1"))
             .special(Point::Accept, Outcome::Status(&[406])),
     ]
@@ -79,18 +88,23 @@ fn media() -> Vec<Case> {
 
 fn statuses() -> Vec<Case> {
     vec![
-        http("http-error-status", "an error of the call has status 200", &["JH-22"], post())
+        http("http-error-status", "an error response has status 200", &["JH-22"], post())
             .should()
             .right(Outcome::Status(&[200]))
             .common(Point::HttpStatus, Outcome::Status(&[400, 404, 500])),
-        http("http-parse-status", "so has a text that is no JSON, or 400", &["JH-24"], Request::post("{"))
-            .should()
-            .right(Outcome::Status(&[200]))
-            .allowed(Outcome::Status(&[400]))
-            .common(Point::HttpStatus, Outcome::Status(&[500])),
+        http(
+            "http-parse-status",
+            "a body that is not JSON gets status 200 or 400",
+            &["JH-24"],
+            Request::post("{"),
+        )
+        .should()
+        .right(Outcome::Status(&[200]))
+        .allowed(Outcome::Status(&[400]))
+        .common(Point::HttpStatus, Outcome::Status(&[500])),
         http(
             "http-nothing-status",
-            "what has no answer has status 204 or 202",
+            "a request without an answer gets status 204 or 202",
             &["JH-23"],
             Request::post(r#"{"jsonrpc":"2.0","method":"@none"}"#),
         )
@@ -99,16 +113,17 @@ fn statuses() -> Vec<Case> {
         .common(Point::EmptyOk, Outcome::Status(&[200])),
         script(
             "http-nothing-body",
-            "what has no answer has no body, not even a word of one",
+            "a request without an answer gets an empty body, not even `null`",
             &["J2-17", "J2-44", "JH-23"],
-            ("a notification, and a batch of one", "no body"),
+            ("a notification, then a batch of one notification", "an empty body"),
             |bench| Box::pin(empty(bench)),
         )
-        .needs(Need::Http),
+        .needs(Need::Http)
+        .rests_on("notification-unknown"),
     ]
 }
 
-/// Seen through the body as it came: `null` is one.
+/// Judged by the body as it came: `null` is not empty.
 async fn empty(bench: &mut Bench) -> Result<String, String> {
     let notification = bench.fill(br#"{"jsonrpc":"2.0","method":"@none"}"#);
     let batch = [b"[", &notification[..], b"]"].concat();
@@ -116,20 +131,20 @@ async fn empty(bench: &mut Bench) -> Result<String, String> {
         let came = bench.request(&Request::post(&body)).await;
         let is_refused = |came: &Came| came.messages.iter().any(|message| message.text().contains("error"));
         if body[0] == b'[' && is_refused(&came) {
-            return Ok("no body; a batch is refused".to_owned());
+            return Ok("an empty body; the batch is refused".to_owned());
         }
         if !came.messages.is_empty() || came.head.is_none() {
-            return Err(came.to_string());
+            return Err(format!("{came}; {}", difference(&Outcome::Nothing, &came)));
         }
     }
-    Ok("no body".to_owned())
+    Ok("an empty body".to_owned())
 }
 
 fn headers() -> Vec<Case> {
     vec![
         script(
             "http-response-type",
-            "an answer says that it is JSON",
+            "a response declares a JSON media type",
             &["JH-25"],
             ("a call", "Content-Type: application/json"),
             |bench| {
@@ -142,7 +157,7 @@ fn headers() -> Vec<Case> {
         .needs(Need::Http),
         script(
             "http-no-sniffing",
-            "an answer keeps browsers from guessing its type",
+            "a response forbids content sniffing",
             &["JH-25", "SEC-O-08"],
             ("a call", "X-Content-Type-Options: nosniff"),
             |bench| Box::pin(header(bench, "x-content-type-options", |value| value == "nosniff")),
@@ -151,7 +166,7 @@ fn headers() -> Vec<Case> {
         .info(),
         script(
             "http-no-store",
-            "an answer is not kept by caches",
+            "a response forbids caching",
             &["JH-25"],
             ("a call", "Cache-Control: no-store"),
             |bench| Box::pin(header(bench, "cache-control", |value| value.contains("no-store"))),
@@ -173,13 +188,13 @@ async fn header(bench: &mut Bench, name: &str, is_right: fn(&str) -> bool) -> Re
 
 fn lengths() -> Vec<Case> {
     vec![
-        http("http-chunked", "a body in chunks is taken", &["JH-20"], post().sized(Length::Chunked))
+        http("http-chunked", "a chunked body is accepted", &["JH-20"], post().sized(Length::Chunked))
             .should()
             .right(error(&[-32601], "1"))
             .allowed(Outcome::Status(&[411])),
         http(
             "http-expect",
-            "who asks whether to go on is answered",
+            "`Expect: 100-continue` is answered",
             &["JH-20"],
             post().with_lines("Expect: 100-continue\r\n"),
         )
@@ -188,7 +203,7 @@ fn lengths() -> Vec<Case> {
         .allowed(Outcome::Status(&[417])),
         http(
             "http-two-lengths",
-            "a length and chunks at once are refused, or read by the chunks",
+            "a request with both a length and chunks is refused, or read by its chunks",
             &["SEC-H-01"],
             post().sized(Length::Both),
         )
@@ -198,7 +213,7 @@ fn lengths() -> Vec<Case> {
         .allowed(error(&[-32601], "1")),
         http(
             "http-lengths-differ",
-            "two lengths that differ are refused",
+            "two different lengths are refused",
             &["SEC-H-01"],
             post().with_lines("Content-Length: 3\r\n"),
         )
@@ -216,7 +231,7 @@ fn lengths() -> Vec<Case> {
         .right(Outcome::Closed),
         http(
             "http-length-word",
-            "a length that is no number is refused",
+            "a length that is not a number is refused",
             &["SEC-H-01"],
             post().sized(Length::Says("many")),
         )
@@ -225,7 +240,7 @@ fn lengths() -> Vec<Case> {
         .right(Outcome::Closed),
         http(
             "http-length-huge",
-            "a length that nobody can hold is refused",
+            "a huge length is refused",
             &["SEC-L-01"],
             post().sized(Length::Says("99999999999999999999")),
         )
@@ -241,7 +256,7 @@ fn lengths() -> Vec<Case> {
     ]
 }
 
-/// A line of a head that no server should keep.
+/// A header line that is longer than any server should accept.
 fn long_line() -> &'static str {
     static LINE: std::sync::LazyLock<String> =
         std::sync::LazyLock::new(|| format!("X-Long: {}\r\n", "x".repeat(200_000)));

@@ -1,4 +1,4 @@
-//! Notifications: what has no identifier has no answer.
+//! Notifications: requests without an identifier get no answer.
 
 use crate::check::case::{Case, Need, case};
 use crate::check::outcome::{Outcome, error};
@@ -6,39 +6,41 @@ use crate::check::profile::Point;
 
 /// The cases.
 pub(super) fn cases() -> Vec<Case> {
-    let silent = |name, claim, rules, text| case(name, claim, rules, text).right(Outcome::Nothing);
+    let silent = |name, claim, rules, text| {
+        case(name, claim, rules, text).like("notification-unknown").right(Outcome::Nothing)
+    };
     vec![
-        silent("notification", "a notification is not answered", &["J2-17"], r#"{"jsonrpc":"2.0",@good}"#)
-            .needs(Need::Good),
         silent(
             "notification-unknown",
             "a notification of an unknown method is not answered",
             &["J2-17", "J2-18"],
             r#"{"jsonrpc":"2.0","method":"@none"}"#,
         ),
+        silent("notification", "a notification is not answered", &["J2-17"], r#"{"jsonrpc":"2.0",@good}"#)
+            .needs(Need::Good),
         silent(
             "notification-with-params",
-            "nor is it with parameters by name",
+            "a notification with named parameters is not answered",
             &["J2-17"],
             r#"{"jsonrpc":"2.0","method":"@none","params":{"a":[1,2]}}"#,
         ),
         silent(
             "notification-bad-params",
-            "a notification whose parameters do not fit is not answered",
+            "a notification with invalid parameters is not answered",
             &["J2-18"],
             r#"{"jsonrpc":"2.0","method":"subtract","params":["x"]}"#,
         )
         .needs(Need::Subtract),
         silent(
             "notification-wrong-case",
-            "`ID` is another name, so this is a notification",
+            "a request with `ID` instead of `id` is a notification",
             &["J2-03", "J2-17"],
             r#"{"jsonrpc":"2.0","method":"@none","ID":1}"#,
         )
         .common(Point::Members, error(&[-32600], "null")),
         case(
             "invalid-without-id",
-            "an invalid request is no notification, and is answered",
+            "an invalid request without an identifier is answered",
             &["J2-20"],
             r#"{"jsonrpc":"2.0","method":1,"params":"bar"}"#,
         )
@@ -46,7 +48,7 @@ pub(super) fn cases() -> Vec<Case> {
         .common(Point::Silence, Outcome::Nothing),
         case(
             "params-string-without-id",
-            "with params that cannot be it is no notification either, or none that is answered",
+            "a request without an identifier whose params are a string is refused or ignored",
             &["J2-20"],
             r#"{"jsonrpc":"2.0","method":"@none","params":"bar"}"#,
         )

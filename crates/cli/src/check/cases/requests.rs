@@ -1,4 +1,4 @@
-//! Single calls: their members, their methods, their parameters.
+//! Single calls: members, methods and parameters.
 
 use crate::check::case::{Case, Need, case};
 use crate::check::outcome::{Outcome, answer, error, old_error, old_result, result, value};
@@ -16,7 +16,7 @@ fn good() -> Vec<Case> {
     vec![
         case(
             "good-call",
-            "a good call has a result",
+            "a good call gets a result",
             &["J2-24", "J2-25"],
             r#"{"jsonrpc":"2.0",@good,"id":1}"#,
         )
@@ -24,14 +24,14 @@ fn good() -> Vec<Case> {
         .right(result("1")),
         case(
             "member-order",
-            "the order of members means nothing",
+            "the order of members does not matter",
             &["J2-01"],
             r#"{"id":1,"params":[],"method":"@none","jsonrpc":"2.0"}"#,
         )
         .right(error(&[-32601], "1")),
         case(
             "unknown-members",
-            "members that are not known are ignored",
+            "unknown members are ignored",
             &["J2-62"],
             r#"{"jsonrpc":"2.0","method":"@none","id":1,"auth":"x","meta":{"a":[1]}}"#,
         )
@@ -40,14 +40,14 @@ fn good() -> Vec<Case> {
         .common(Point::Members, error(&[-32600], "1").or_null()),
         case(
             "escaped-members",
-            "a name is its characters, not how they are written",
+            "escapes in member names stand for their characters",
             &["J2-56"],
             r#"{"\u006asonrpc":"\u0032.0","\u006dethod":"@none","i\u0064":1}"#,
         )
         .right(error(&[-32601], "1")),
         case(
             "unknown-method",
-            "an unknown method is answered with -32601",
+            "an unknown method gets -32601",
             &["J2-34"],
             r#"{"jsonrpc":"2.0","method":"@none","params":[1],"id":"a"}"#,
         )
@@ -68,14 +68,14 @@ fn subtract() -> Vec<Case> {
     vec![
         call(
             "by-position",
-            "parameters by position are taken in their order",
+            "positional parameters are used in their order",
             &["J2-07"],
             r#"{"jsonrpc":"2.0","method":"subtract","params":[23,42],"id":1}"#,
             "-19",
         ),
         call(
             "by-name",
-            "parameters by name are taken by their names",
+            "named parameters are used by their names",
             &["J2-08"],
             r#"{"jsonrpc":"2.0","method":"subtract","params":{"subtrahend":23,"minuend":42},"id":1}"#,
             "19",
@@ -84,27 +84,28 @@ fn subtract() -> Vec<Case> {
         .allowed(error(&[-32602], "1")),
         wrong(
             "params-missing",
-            "a parameter that is missing is -32602",
+            "a missing parameter gets -32602",
             r#"{"jsonrpc":"2.0","method":"subtract","params":[1],"id":1}"#,
         ),
         wrong(
             "params-wrong-type",
-            "a parameter of the wrong type is -32602",
+            "a parameter of the wrong type gets -32602",
             r#"{"jsonrpc":"2.0","method":"subtract","params":[{},"b"],"id":1}"#,
         ),
         wrong(
             "params-wrong-case",
-            "names of parameters match with their case",
+            "parameter names are case-sensitive",
             r#"{"jsonrpc":"2.0","method":"subtract","params":{"Minuend":2,"Subtrahend":1},"id":1}"#,
         ),
     ]
 }
 
 fn version() -> Vec<Case> {
-    let wrong =
-        |name, claim, text| case(name, claim, &["J2-02"], text).right(error(&[-32600], "1").or_null());
+    let wrong = |name, claim, text| {
+        case(name, claim, &["J2-02"], text).like("version-2-1").right(error(&[-32600], "1").or_null())
+    };
     let old = |name, claim, rules, text| {
-        // Who speaks 1.0 as well answers in it.
+        // A server that also speaks 1.0 answers in 1.0.
         case(name, claim, rules, text)
             .right(error(&[-32600], "1").or_null())
             .right(old_error("1"))
@@ -113,19 +114,23 @@ fn version() -> Vec<Case> {
     vec![
         old(
             "version-missing",
-            "without `jsonrpc` it is no 2.0",
+            "a request without `jsonrpc` is not a 2.0 request",
             &["J2-02", "J1-30"],
             r#"{"method":"@none","params":[],"id":1}"#,
         ),
         old(
             "version-wrong-case",
-            "`JSONRPC` is another name",
+            "`JSONRPC` does not count as `jsonrpc`",
             &["J2-01", "J2-03"],
             r#"{"JSONRPC":"2.0","method":"@none","params":[],"id":1}"#,
         ),
-        wrong("version-2-1", "\"2.1\" is no version", r#"{"jsonrpc":"2.1","method":"@none","id":1}"#),
-        wrong("version-number", "the number 2.0 is no version", r#"{"jsonrpc":2.0,"method":"@none","id":1}"#),
-        wrong("version-null", "null is no version", r#"{"jsonrpc":null,"method":"@none","id":1}"#),
+        wrong("version-2-1", "version \"2.1\" is refused", r#"{"jsonrpc":"2.1","method":"@none","id":1}"#),
+        wrong(
+            "version-number",
+            "the number 2.0 as a version is refused",
+            r#"{"jsonrpc":2.0,"method":"@none","id":1}"#,
+        ),
+        wrong("version-null", "null as a version is refused", r#"{"jsonrpc":null,"method":"@none","id":1}"#),
     ]
 }
 
@@ -136,26 +141,32 @@ fn method() -> Vec<Case> {
     vec![
         wrong(
             "method-missing",
-            "without a method it is no request",
+            "a request without a method is invalid",
             &["J2-04"],
             r#"{"jsonrpc":"2.0","params":[],"id":1}"#,
         ),
         wrong(
             "method-number",
-            "a number is no method",
+            "a number as a method is invalid",
             &["J2-04", "J2-33"],
             r#"{"jsonrpc":"2.0","method":1,"id":1}"#,
         ),
-        wrong("method-null", "null is no method", &["J2-04"], r#"{"jsonrpc":"2.0","method":null,"id":1}"#),
+        wrong(
+            "method-null",
+            "null as a method is invalid",
+            &["J2-04"],
+            r#"{"jsonrpc":"2.0","method":null,"id":1}"#,
+        )
+        .like("method-number"),
         wrong(
             "method-wrong-case",
-            "`Method` is another name",
+            "`Method` does not count as `method`",
             &["J2-01", "J2-03"],
             r#"{"jsonrpc":"2.0","Method":"@none","id":1}"#,
         ),
         unknown(
             "method-empty",
-            "an empty string is a method that is not there",
+            "an empty string is an unknown method",
             &["J2-04"],
             r#"{"jsonrpc":"2.0","method":"","id":1}"#,
         )
@@ -163,20 +174,20 @@ fn method() -> Vec<Case> {
     ]
 }
 
-/// Names are compared as they are, with what there is.
+/// Method names are compared exactly.
 fn names() -> Vec<Case> {
     let unknown = |name, claim, rules, text| case(name, claim, rules, text).right(error(&[-32601], "1"));
     vec![
         unknown(
             "method-blank",
-            "blanks belong to the name",
+            "a trailing space makes a different method name",
             &["J2-05"],
             r#"{"jsonrpc":"2.0","method":"@name ","id":1}"#,
         )
         .needs(Need::Good),
         unknown(
             "method-other-case",
-            "names of methods match with their case",
+            "method names are case-sensitive",
             &["J2-01", "J2-05"],
             r#"{"jsonrpc":"2.0","method":"@swap","id":1}"#,
         )
@@ -184,36 +195,37 @@ fn names() -> Vec<Case> {
         .should(),
         unknown(
             "method-nul",
-            "a NUL belongs to the name",
+            "a trailing NUL makes a different method name",
             &["J2-05", "J2-57"],
             r#"{"jsonrpc":"2.0","method":"@name\u0000","id":1}"#,
         )
         .needs(Need::Good),
         unknown(
             "method-of-the-language",
-            "what the server's language gives every object is no method",
+            "`constructor` is not a method",
             &["J2-34"],
             r#"{"jsonrpc":"2.0","method":"constructor","params":[],"id":1}"#,
         )
         .hostile(),
         unknown(
             "method-proto",
-            "`__proto__` is no method",
+            "`__proto__` is not a method",
             &["J2-34"],
             r#"{"jsonrpc":"2.0","method":"__proto__","params":[],"id":1}"#,
         )
+        .like("method-of-the-language")
         .hostile(),
         unknown(
             "method-reserved",
-            "a name with `rpc.` that is not provided is -32601",
+            "an unknown name that begins with `rpc.` gets -32601",
             &["J2-06"],
             r#"{"jsonrpc":"2.0","method":"rpc.@none","id":1}"#,
         )
-        // Such names are kept for extensions, so a call of one may be called invalid.
+        // Such names are reserved for extensions, so calling one may count as invalid.
         .allowed(error(&[-32600], "1").or_null()),
         unknown(
             "method-controls",
-            "a name with control characters is one that is not there",
+            "a name with control characters is an unknown method",
             &["J2-34", "J2-57"],
             r#"{"jsonrpc":"2.0","method":"a\u001b[31mb\n","id":1}"#,
         )
@@ -224,30 +236,31 @@ fn names() -> Vec<Case> {
 fn params() -> Vec<Case> {
     let wrong = |name, claim, text| {
         case(name, claim, &["J2-10"], text)
+            .like("params-string")
             .right(error(&[-32600], "1").or_null())
             .allowed(error(&[-32602], "1"))
-            // The method is looked for first.
+            // Some servers look up the method first.
             .allowed(error(&[-32601], "1"))
     };
     vec![
         wrong(
             "params-string",
-            "a string is no list of parameters",
+            "a string as params is refused",
             r#"{"jsonrpc":"2.0","method":"@name","params":"bar","id":1}"#,
         ),
         wrong(
             "params-number",
-            "a number is no list of parameters",
+            "a number as params is refused",
             r#"{"jsonrpc":"2.0","method":"@name","params":1,"id":1}"#,
         ),
         wrong(
             "params-true",
-            "true is no list of parameters",
+            "true as params is refused",
             r#"{"jsonrpc":"2.0","method":"@name","params":true,"id":1}"#,
         ),
         case(
             "params-null",
-            "null for params is as good as none, or refused",
+            "null as params is treated as absent, or refused",
             &["J2-11"],
             r#"{"jsonrpc":"2.0","method":"@none","params":null,"id":1}"#,
         )
@@ -255,7 +268,7 @@ fn params() -> Vec<Case> {
         .right(answer("1")),
         case(
             "params-object",
-            "an object of parameters is taken",
+            "an object as params is accepted",
             &["J2-08"],
             r#"{"jsonrpc":"2.0","method":"@none","params":{"a":1},"id":1}"#,
         )
@@ -266,12 +279,13 @@ fn params() -> Vec<Case> {
 fn not_requests() -> Vec<Case> {
     let wrong = |name, claim, text| {
         case(name, claim, &["J2-33"], text)
+            .like("empty-object")
             .right(error(&[-32600], "null"))
             .common(Point::Silence, Outcome::Nothing)
             .common(Point::Closing, Outcome::Closed)
     };
     vec![
-        wrong("empty-object", "an empty object is an invalid request", "{}"),
+        wrong("empty-object", "an empty object is an invalid request", "{}").like("method-number"),
         wrong("top-string", "a string is an invalid request", r#""hello""#),
         wrong("top-number", "a number is an invalid request", "1"),
         wrong("top-true", "true is an invalid request", "true"),
@@ -283,7 +297,7 @@ fn strays() -> Vec<Case> {
     vec![
         case(
             "stray-result",
-            "a response that nobody waits for is refused or dropped",
+            "an unexpected response is refused or dropped",
             &["J2-50", "J2-67"],
             r#"{"jsonrpc":"2.0","result":{},"id":990001}"#,
         )
@@ -291,7 +305,7 @@ fn strays() -> Vec<Case> {
         .right(error(&[-32600], "990001").or_null()),
         case(
             "stray-error",
-            "an error without identifier is not answered, lest two servers talk for ever",
+            "an error without an identifier is not answered, so that two servers do not reply forever",
             &["J2-50"],
             r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"x"},"id":null}"#,
         )
@@ -300,7 +314,7 @@ fn strays() -> Vec<Case> {
         .common(Point::Strays, error(&[-32600], "null")),
         case(
             "method-and-result",
-            "a request that is a response too is invalid",
+            "a request with a result is invalid",
             &["J2-51"],
             r#"{"jsonrpc":"2.0","method":"@none","result":1,"id":1}"#,
         )

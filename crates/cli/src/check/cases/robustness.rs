@@ -1,4 +1,4 @@
-//! Too much, too slow, cut short: the server lives, and others are served meanwhile.
+//! Too large, too slow, cut off: the server keeps running and keeps serving others.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::check::message::Message;
 use crate::check::outcome::{End, shortened};
 use crate::check::wire::{Carrier, Line, Received, Request};
 
-/// How long a program may take to show what became of it.
+/// How long a program may take to end.
 const ENDING: Duration = Duration::from_millis(500);
 
 /// The cases.
@@ -18,16 +18,16 @@ pub(super) fn cases() -> Vec<Case> {
     vec![
         script(
             "oversized",
-            "a message of --max-bytes is answered or refused, and the server lives",
+            "a message of --max-bytes is answered or refused, and the server keeps running",
             &["SEC-L-01", "SEC-L-20"],
-            ("a call with a string of that many bytes", "an answer, a refusal, or the end of the connection"),
+            ("a call with a string of that many bytes", "an answer, a refusal, or a closed connection"),
             |bench| Box::pin(oversized(bench)),
         )
         .hostile()
         .slow(),
         script(
             "slow",
-            "a message that comes slowly is read like any other",
+            "a message that arrives slowly is answered",
             &["SEC-L-01"],
             ("a good call in ten parts, 30 ms apart", "its answer"),
             |bench| Box::pin(slow(bench)),
@@ -35,15 +35,15 @@ pub(super) fn cases() -> Vec<Case> {
         .slow(),
         script(
             "cut-short",
-            "a caller that goes in the middle of a message harms nobody",
+            "a client that disconnects in the middle of a message does no harm",
             &["LSP-F-12"],
-            ("half a call, and the end", "a good call is answered afterwards"),
+            ("half a call, then the end of the connection", "a good call is answered afterwards"),
             |bench| Box::pin(cut_short(bench)),
         )
         .hostile(),
         script(
             "stalled",
-            "a caller that stops in the middle of a message does not keep others waiting",
+            "a client that stops in the middle of a message does not block others",
             &["J2-75"],
             ("half a call on one connection, a good call on another", "the answer to the good call"),
             |bench| Box::pin(stalled(bench)),
@@ -52,7 +52,7 @@ pub(super) fn cases() -> Vec<Case> {
         .hostile(),
         script(
             "many-connections",
-            "forty callers at once are each answered",
+            "forty clients at once are each answered",
             &["SEC-L-11"],
             ("40 connections, a good call on each", "40 answers"),
             |bench| Box::pin(many(bench)),
@@ -61,18 +61,18 @@ pub(super) fn cases() -> Vec<Case> {
         .slow(),
         script(
             "silent-connections",
-            "connections that say nothing do not keep others waiting",
+            "idle connections do not block others",
             &["SEC-L-11"],
-            ("40 connections that say nothing, a good call on another", "its answer"),
+            ("40 idle connections, a good call on another", "its answer"),
             |bench| Box::pin(silent(bench)),
         )
         .needs(Need::Shared)
         .hostile(),
         script(
             "noise",
-            "bytes of all kinds end nothing but their own connection",
+            "random bytes close at most their own connection",
             &["SEC-L-20"],
-            ("4 KiB of noise", "a good call is answered afterwards"),
+            ("4 KiB of random bytes", "a good call is answered afterwards"),
             |bench| Box::pin(noise(bench)),
         )
         .hostile(),
@@ -89,13 +89,13 @@ async fn oversized(bench: &mut Bench) -> Result<String, String> {
     match came.messages.as_slice() {
         [Message::One(response)] if response.is_error() => Ok(shortened(&response.text, 200)),
         _ if is_refused || came.end == End::Closed => Ok(came.to_string()),
-        // A server may cut the connection off while all this is sent.
+        // A server may close the connection while this is sent.
         _ if matches!(&came.end, End::Unsent(_)) => Ok(came.to_string()),
         _ => Err(came.to_string()),
     }
 }
 
-/// The bytes of a good call, whatever carries it.
+/// A good call as an HTTP request.
 fn good(bench: &Bench) -> Vec<u8> {
     Request::post(bench.good(1)).bytes(&bench.endpoint)
 }
@@ -127,7 +127,7 @@ async fn slow(bench: &mut Bench) -> Result<String, String> {
     if came.end == End::Open { Ok("the answer".to_owned()) } else { Err(came.to_string()) }
 }
 
-/// Sends half a call on a connection of its own, which is given back.
+/// Sends half a call on a new connection, which is returned.
 async fn half(bench: &mut Bench) -> Result<Box<dyn Send>, String> {
     if bench.carrier() == Carrier::Http {
         let call = good(bench);
@@ -155,7 +155,7 @@ async fn cut_short(bench: &mut Bench) -> Result<String, String> {
     bench.is_well().await.map(|()| "a good call is answered".to_owned())
 }
 
-/// Gives a program time to end, which dropping its connection would not.
+/// Gives a program time to end; dropping its connection would kill it.
 async fn until_ended(line: &mut Line) {
     let ended = async { while !matches!(line.receive().await, Received::Closed(_)) {} };
     let _ = timeout(ENDING, ended).await;
@@ -212,7 +212,7 @@ async fn silent(bench: &mut Bench) -> Result<String, String> {
 }
 
 async fn noise(bench: &mut Bench) -> Result<String, String> {
-    // The same for every run.
+    // The same in every run.
     let noise: Vec<u8> = (0..4096_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     if bench.endpoint.is_shared() {
         let mut open = bench.endpoint.open().await.map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! JSON itself: its grammar, its characters, its numbers, its depth, names that stand twice.
+//! JSON itself: grammar, characters, numbers, depth, duplicate names.
 
 use crate::check::case::{Case, Need, case};
 use crate::check::outcome::{Outcome, answer, echo, error};
@@ -12,7 +12,7 @@ pub(super) fn cases() -> Vec<Case> {
         .collect()
 }
 
-/// A text that is no JSON.
+/// A text that is not JSON.
 fn broken(
     name: &'static str,
     claim: &'static str,
@@ -24,9 +24,10 @@ fn broken(
         .common(Point::Closing, Outcome::Closed)
         .common(Point::Silence, Outcome::Nothing)
         .special(Point::PlainHttp, Outcome::Status(&[400]))
+        .like("parse-error")
 }
 
-/// A call with this among its parameters.
+/// A call with this parameter.
 macro_rules! with {
     ($value:expr) => {
         concat!(r#"{"jsonrpc":"2.0","method":"@none","params":["#, $value, r#"],"id":1}"#)
@@ -38,34 +39,30 @@ fn grammar() -> Vec<Case> {
     vec![
         wrong(
             "parse-error",
-            "a text that is no JSON is answered with -32700",
+            "a message that is not JSON gets -32700",
             r#"{"jsonrpc": "2.0", "method": "foobar, "params": "bar", "baz]}"#,
         ),
-        wrong("words", "words are no JSON", "hello there"),
+        wrong("words", "plain words are refused", "hello there"),
         wrong(
             "trailing-comma",
-            "a comma before the end is no JSON",
+            "a trailing comma is refused",
             r#"{"jsonrpc":"2.0","method":"@none","id":1,}"#,
         ),
-        wrong(
-            "comment",
-            "there are no comments in JSON",
-            r#"{"jsonrpc":"2.0",/*c*/"method":"@none","id":1}"#,
-        ),
-        wrong("bare-names", "names need quotes", r#"{jsonrpc:"2.0",method:"@none",id:1}"#),
-        wrong("single-quotes", "single quotes are none", "{'jsonrpc':'2.0','method':'@none','id':1}"),
-        wrong("nan", "NaN is no number", with!("NaN")),
-        wrong("infinity", "Infinity is no number", with!("-Infinity")),
-        wrong("plus-sign", "a number has no plus sign", with!("+1")),
-        wrong("leading-zero", "a number does not begin with a zero", with!("01")),
-        wrong("bare-point", "a number does not begin with its point", with!(".5")),
-        wrong("point-at-end", "a number does not end with its point", with!("5.")),
-        wrong("hex", "a number has no hexadecimal digits", with!("0x10")),
-        wrong("raw-tab", "a tab in a string has to be escaped", with!("\"a\tb\"")),
-        wrong("raw-control", "a control character in a string has to be escaped", with!("\"a\u{1}b\"")),
-        wrong("bad-escape", "there is no such escape", with!(r#""\x41""#)),
-        wrong("cut-escape", "an escape has four digits", with!(r#""\u12""#)),
-        wrong("word-in-capitals", "true is written in small letters", with!("True")),
+        wrong("comment", "comments are refused", r#"{"jsonrpc":"2.0",/*c*/"method":"@none","id":1}"#),
+        wrong("bare-names", "unquoted names are refused", r#"{jsonrpc:"2.0",method:"@none",id:1}"#),
+        wrong("single-quotes", "single quotes are refused", "{'jsonrpc':'2.0','method':'@none','id':1}"),
+        wrong("nan", "NaN is refused", with!("NaN")),
+        wrong("infinity", "Infinity is refused", with!("-Infinity")),
+        wrong("plus-sign", "a plus sign before a number is refused", with!("+1")),
+        wrong("leading-zero", "a leading zero is refused", with!("01")),
+        wrong("bare-point", "a number that begins with its point is refused", with!(".5")),
+        wrong("point-at-end", "a number that ends with its point is refused", with!("5.")),
+        wrong("hex", "a hexadecimal number is refused", with!("0x10")),
+        wrong("raw-tab", "an unescaped tab in a string is refused", with!("\"a\tb\"")),
+        wrong("raw-control", "an unescaped control character in a string is refused", with!("\"a\u{1}b\"")),
+        wrong("bad-escape", "an unknown escape is refused", with!(r#""\x41""#)),
+        wrong("cut-escape", "a unicode escape with fewer than four digits is refused", with!(r#""\u12""#)),
+        wrong("word-in-capitals", "`True` is refused", with!("True")),
     ]
 }
 
@@ -73,63 +70,63 @@ fn ends() -> Vec<Case> {
     vec![
         broken(
             "trailing-word",
-            "what follows a value makes it no JSON",
+            "text after the value is refused",
             &["J2-53"],
             r#"{"jsonrpc":"2.0","method":"@none","id":1} x"#,
         )
         .needs(Need::Framed),
         broken(
             "trailing-brace",
-            "a brace too many makes it no JSON",
+            "an extra brace is refused",
             &["J2-53"],
             r#"{"jsonrpc":"2.0","method":"@none","id":1}}"#,
         )
         .needs(Need::Framed),
         broken(
             "trailing-nul",
-            "a NUL behind the text makes it no JSON",
+            "a trailing NUL is refused",
             &["J2-53"],
             "{\"jsonrpc\":\"2.0\",\"method\":\"@none\",\"id\":1}\0",
         )
         .needs(Need::Framed),
-        broken("cut", "a text that was cut is no JSON", &["J2-32"], r#"{"jsonrpc":"2.0","method":"@none""#)
+        broken("cut", "a truncated message is refused", &["J2-32"], r#"{"jsonrpc":"2.0","method":"@none""#)
             .needs(Need::Framed),
         broken(
             "two-in-one",
-            "two texts are not one message",
+            "two values are not one message",
             &["J2-54"],
             r#"{"jsonrpc":"2.0","method":"@none","id":1}{"jsonrpc":"2.0","method":"@none","id":2}"#,
         )
         .needs(Need::Framed)
         .should()
         .allowed(Outcome::Each(vec![error(&[-32601], "1"), error(&[-32601], "2")])),
-        broken("empty", "an empty message is no JSON", &["J2-52"], "")
+        broken("empty", "an empty message is refused", &["J2-52"], "")
             .needs(Need::Framed)
             .needs(Need::LineBreaks)
             .should()
             .allowed(Outcome::Nothing),
-        broken("blank", "a message of blanks is no JSON", &["J2-52"], "   ")
+        broken("blank", "a message of spaces is refused", &["J2-52"], "   ")
             .needs(Need::Framed)
             .needs(Need::LineBreaks)
             .should()
             .allowed(Outcome::Nothing),
         case(
             "white-space",
-            "white space around values means nothing",
+            "white space around values is ignored",
             &["J2-61"],
             "\t {\"jsonrpc\" :\t\"2.0\" , \"method\":\"@none\" ,\"params\":[ 1 , 2 ],\"id\" : 1} \t",
         )
         .right(error(&[-32601], "1")),
         case(
             "much-white-space",
-            "nor does much of it before the text",
+            "a lot of white space before the message is ignored",
             &["J2-61"],
             format!("{}{{\"jsonrpc\":\"2.0\",\"method\":\"@none\",\"id\":1}}", " ".repeat(300)),
         )
         .right(error(&[-32601], "1")),
         case(
             "line-breaks",
-            "nor do line breaks",
+            "line breaks around values are ignored",
             &["J2-61"],
             "{\r\n\"jsonrpc\":\"2.0\",\n\"method\":\"@none\",\"id\":1\n}\n",
         )
@@ -137,7 +134,7 @@ fn ends() -> Vec<Case> {
         .right(error(&[-32601], "1")),
         broken(
             "no-break-space",
-            "a blank that does not break is no white space",
+            "a no-break space between values is refused",
             &["J2-61"],
             "{\"jsonrpc\":\"2.0\",\u{a0}\"method\":\"@none\",\"id\":1}",
         ),
@@ -152,23 +149,24 @@ fn encodings() -> Vec<Case> {
     };
     let utf_16: Vec<u8> = "{\"id\":1}".encode_utf16().flat_map(u16::to_le_bytes).collect();
     vec![
-        wrong("not-utf-8", "bytes that are no UTF-8 are refused", &[0xff, 0xfe]),
-        wrong("overlong", "a character in more bytes than it needs is refused", &[0xc0, 0xaf]),
-        wrong("surrogate-bytes", "half a character is refused", &[0xed, 0xa0, 0x80]),
+        wrong("not-utf-8", "bytes that are not UTF-8 are refused", &[0xff, 0xfe]),
+        wrong("overlong", "overlong UTF-8 is refused", &[0xc0, 0xaf]),
+        wrong("surrogate-bytes", "an encoded surrogate is refused", &[0xed, 0xa0, 0x80]),
         broken("utf-16", "UTF-16 is refused", &["J2-60"], utf_16)
             .right(Outcome::Closed)
             .needs(Need::Framed)
             .hostile(),
         broken(
             "byte-order-mark",
-            "a mark of the byte order is refused",
+            "a byte order mark is refused",
             &["J2-59"],
             "\u{feff}{\"jsonrpc\":\"2.0\",\"method\":\"@none\",\"id\":1}",
         )
         .should()
         .common(Point::ByteOrderMark, error(&[-32601], "1")),
-        case("lone-surrogate", "an escape of half a character is refused", &["J2-58"], with!(r#""\ud800""#))
+        case("lone-surrogate", "the escape of a lone surrogate is refused", &["J2-58"], with!(r#""\ud800""#))
             .should()
+            .like("parse-error")
             .right(error(&[-32700, -32600], "1").or_null())
             .common(Point::Surrogates, error(&[-32601], "1")),
     ]
@@ -183,14 +181,14 @@ fn characters() -> Vec<Case> {
     vec![
         back(
             "text",
-            "text of every script comes back",
+            "text of any script comes back unchanged",
             &["J2-57"],
             "\"é ß 中 \u{5d0} \u{1F600}\"",
             "\"é ß 中 \u{5d0} \u{1F600}\"",
         ),
         back(
             "surrogate-pair",
-            "a pair of surrogates is one character",
+            "a surrogate pair is one character",
             &["J2-57"],
             r#""\ud83d\ude00""#,
             "\"\u{1F600}\"",
@@ -198,7 +196,7 @@ fn characters() -> Vec<Case> {
         back("nul", "an escaped NUL is a character", &["J2-57"], r#""a\u0000b""#, r#""a\u0000b""#),
         back(
             "separators",
-            "line separators are characters",
+            "line separators come back unchanged",
             &["J2-76"],
             "\"\u{2028}\u{2029}\"",
             "\"\u{2028}\u{2029}\"",
@@ -212,30 +210,30 @@ fn characters() -> Vec<Case> {
         ),
         back(
             "combining",
-            "characters are not put together or taken apart",
+            "characters are not normalised",
             &["J2-05", "J2-57"],
             "\"e\u{301} \u{e9}\"",
             "\"e\u{301} \u{e9}\"",
         ),
-        back("long-text", "a long text comes back whole", &["J2-25"], &long, &long),
+        back("long-text", "a long text comes back complete", &["J2-25"], &long, &long),
         back(
             "kinds",
-            "every kind of value comes back",
+            "values of every type come back",
             &["J2-25"],
             r#"[1,"a",null,true,{"k":[]},-0.5]"#,
             r#"[1,"a",null,true,{"k":[]},-0.5]"#,
         ),
-        back("null", "null is a result, and is told", &["J2-25", "J2-27"], "null", "null"),
+        back("null", "null is a result, and is returned", &["J2-25", "J2-27"], "null", "null"),
         back(
             "class-hint",
-            "an object that names a class is data",
+            "an object that names a class is plain data",
             &["J1-24"],
             r#"{"__jsonclass__":["Evil",[1]]}"#,
             r#"{"__jsonclass__":["Evil",[1]]}"#,
         ),
         back(
             "prototype",
-            "an object that names a prototype is data",
+            "an object that names a prototype is plain data",
             &["J2-25"],
             r#"{"__proto__":{"x":1}}"#,
             r#"{"__proto__":{"x":1}}"#,
@@ -251,7 +249,8 @@ fn numbers() -> Vec<Case> {
             .needs(Need::Echo)
             .should()
             .right(echo(number, "1"))
-            .allowed(error(&[-32602], "1"));
+            .allowed(error(&[-32602], "1"))
+            .like("number-2-to-53");
         for lost in loss {
             case = case.common(Point::Numbers, echo(lost, "1"));
         }
@@ -266,7 +265,7 @@ fn numbers() -> Vec<Case> {
         ),
         kept(
             "number-u64",
-            "the largest number of 64 bits comes back exactly, or is refused",
+            "the largest 64-bit number comes back exactly, or is refused",
             "18446744073709551615",
             &["18446744073709552000"],
         ),
@@ -276,20 +275,20 @@ fn numbers() -> Vec<Case> {
             "123456789012345678901234567890",
             &["1.2345678901234568e29", "1.2345678901234567e29"],
         ),
-        kept("number-small", "a small number comes back", "1e-7", &[]),
+        kept("number-small", "a small number comes back unchanged", "1e-7", &[]),
         kept(
             "number-precise",
-            "a number of many digits comes back, or is refused",
+            "a number with many digits comes back exactly, or is refused",
             "0.1000000000000000055511151231257827",
             &["0.1"],
         ),
-        kept("number-huge", "a number too large for most is not turned into something else", "1e400", &[])
+        kept("number-huge", "a number beyond 64-bit floats is not turned into something else", "1e400", &[])
             .allowed(error(&[-32700, -32600, -32603], "1").or_null())
             .common(Point::Numbers, echo("null", "1"))
             .hostile(),
         case(
             "number-long",
-            "a number of 100 000 digits does not keep the server",
+            "a number of 100,000 digits does not block the server",
             &["SEC-L-07"],
             format!(r#"{{"jsonrpc":"2.0","method":"@none","params":[{}],"id":1}}"#, "9".repeat(100_000)),
         )
@@ -303,18 +302,21 @@ fn numbers() -> Vec<Case> {
 
 fn duplicates() -> Vec<Case> {
     let twice = |name, claim, text| {
-        case(name, claim, &["J2-64"], text).should().right(error(&[-32600, -32700], "1").or_null())
+        case(name, claim, &["J2-64"], text)
+            .should()
+            .right(error(&[-32600, -32700], "1").or_null())
+            .like("twice-method")
     };
     vec![
         twice(
             "twice-method",
-            "a method that is given twice is refused",
+            "a duplicate `method` is refused",
             r#"{"jsonrpc":"2.0","method":"@none","method":"@none2","id":1}"#,
         )
         .common(Point::Duplicates, error(&[-32601], "1")),
         twice(
             "twice-id",
-            "an identifier that is given twice is refused",
+            "a duplicate `id` is refused",
             r#"{"jsonrpc":"2.0","method":"@none","id":1,"id":2}"#,
         )
         .right(error(&[-32600, -32700], "2"))
@@ -322,18 +324,19 @@ fn duplicates() -> Vec<Case> {
         .common(Point::Duplicates, error(&[-32601], "2")),
         twice(
             "twice-escaped",
-            "also when it is written differently",
+            "a duplicate name is refused even if one is escaped",
             r#"{"jsonrpc":"2.0","method":"@none","m\u0065thod":"@none2","id":1}"#,
         )
         .common(Point::Duplicates, error(&[-32601], "1")),
         case(
             "twice-param",
-            "a parameter that is given twice is refused",
+            "a duplicate parameter is refused",
             &["J2-64"],
             r#"{"jsonrpc":"2.0","method":"@none","params":{"a":1,"a":2},"id":1}"#,
         )
         .should()
         .right(error(&[-32602, -32600, -32700], "1").or_null())
+        .like("twice-method")
         .common(Point::Duplicates, error(&[-32601], "1")),
     ]
 }
@@ -357,16 +360,20 @@ fn depth() -> Vec<Case> {
             .hostile()
     };
     vec![
-        deep("depth-60", "60 levels are no problem", 60).should().right(error(&[-32601], "1")),
-        survives(deep("depth-1000", "1000 levels are answered or refused, and the server lives", 1000)),
+        deep("depth-60", "60 levels of nesting are accepted", 60).should().right(error(&[-32601], "1")),
+        survives(deep(
+            "depth-1000",
+            "1000 levels are answered or refused, and the server keeps running",
+            1000,
+        )),
         survives(deep(
             "depth-100000",
-            "100 000 levels are answered or refused, and the server lives",
+            "100,000 levels are answered or refused, and the server keeps running",
             100_000,
         )),
         survives(case(
             "depth-objects",
-            "100 000 levels of objects are answered or refused, and the server lives",
+            "100,000 levels of objects are answered or refused, and the server keeps running",
             &["J2-65", "SEC-L-05"],
             format!(
                 r#"{{"jsonrpc":"2.0","method":"@none","params":{}1{},"id":1}}"#,
@@ -377,7 +384,7 @@ fn depth() -> Vec<Case> {
         survives(
             case(
                 "depth-open",
-                "100 000 arrays that do not end are refused, and the server lives",
+                "100,000 unclosed arrays are refused, and the server keeps running",
                 &["J2-65"],
                 "[".repeat(100_000),
             )
@@ -385,7 +392,7 @@ fn depth() -> Vec<Case> {
         ),
         case(
             "wide",
-            "an object of 20 000 members is taken or refused",
+            "an object with 20,000 members is accepted or refused",
             &["SEC-L-06"],
             format!(
                 r#"{{"jsonrpc":"2.0","method":"@none","params":{{{}}},"id":1}}"#,
@@ -397,7 +404,7 @@ fn depth() -> Vec<Case> {
         .hostile(),
         case(
             "long-method",
-            "a name of 64 KiB is unknown or refused",
+            "a method name of 64 KiB is unknown or refused",
             &["SEC-L-08"],
             format!(r#"{{"jsonrpc":"2.0","method":"{}","id":1}}"#, "m".repeat(64 << 10)),
         )

@@ -1,4 +1,4 @@
-//! JSON-RPC 1.0, of servers that speak it.
+//! JSON-RPC 1.0, for servers that speak it.
 
 use crate::check::case::{Case, Need, case};
 use crate::check::outcome::{Outcome, error, old_error, old_result, result};
@@ -13,32 +13,32 @@ fn calls() -> Vec<Case> {
     vec![
         case(
             "v1-error",
-            "an error holds all three members, and result is null",
+            "an error response has all three members, and result is null",
             &["J1-06", "J1-08", "J1-09"],
             r#"{"method":"@none","params":[],"id":1}"#,
         )
         .right(old_error("1")),
         case(
             "v1-result",
-            "a result holds all three members, and error is null",
+            "a successful response has all three members, and error is null",
             &["J1-06", "J1-08"],
             r#"{@good,"id":1}"#,
         )
         .needs(Need::Good)
         .right(old_result("1"))
-        // The good call may be by name, or without parameters.
+        // The good call may use named parameters, or none.
         .allowed(old_error("1"))
         .allowed(error(&[-32600], "1").or_null()),
         case(
             "v1-notification",
-            "the identifier null makes a notification",
+            "a request with the identifier null is a notification",
             &["J1-11", "J1-31"],
             r#"{"method":"@none","params":[],"id":null}"#,
         )
         .right(Outcome::Nothing),
         case(
             "v1-unknown-members",
-            "members that are not known are ignored",
+            "unknown members are ignored",
             &["J1-05"],
             r#"{"method":"@none","params":[],"id":1,"x":{"y":1}}"#,
         )
@@ -50,21 +50,36 @@ fn calls() -> Vec<Case> {
 fn ids() -> Vec<Case> {
     let back = |name, claim, text, id| case(name, claim, &["J1-04", "J1-07"], text).right(old_error(id));
     vec![
-        back("v1-id-string", "a string comes back", r#"{"method":"@none","params":[],"id":"x"}"#, r#""x""#),
-        back("v1-id-fraction", "a fraction comes back", r#"{"method":"@none","params":[],"id":1.5}"#, "1.5"),
+        back(
+            "v1-id-string",
+            "a string comes back unchanged",
+            r#"{"method":"@none","params":[],"id":"x"}"#,
+            r#""x""#,
+        ),
+        back(
+            "v1-id-fraction",
+            "a fraction comes back unchanged",
+            r#"{"method":"@none","params":[],"id":1.5}"#,
+            "1.5",
+        ),
         back(
             "v1-id-array",
-            "an array comes back",
+            "an array comes back unchanged",
             r#"{"method":"@none","params":[],"id":[1,"a"]}"#,
             r#"[1,"a"]"#,
         ),
         back(
             "v1-id-object",
-            "an object comes back",
+            "an object comes back unchanged",
             r#"{"method":"@none","params":[],"id":{"k":[1]}}"#,
             r#"{"k":[1]}"#,
         ),
-        back("v1-id-true", "true comes back", r#"{"method":"@none","params":[],"id":true}"#, "true"),
+        back(
+            "v1-id-true",
+            "true comes back unchanged",
+            r#"{"method":"@none","params":[],"id":true}"#,
+            "true",
+        ),
     ]
 }
 
@@ -74,37 +89,37 @@ fn invalid() -> Vec<Case> {
             .right(old_error("1"))
             .right(Outcome::Closed)
             .right(Outcome::Status(&[400, 500]))
-            // Servers of both versions cannot tell which was meant, and may answer in the form of 2.0.
+            // A server of both versions cannot tell which was meant, and may answer in 2.0.
             .right(error(&[-32600, -32602], "1").or_null())
     };
     vec![
         wrong(
             "v1-method-number",
-            "a number is no method",
+            "a number as a method is invalid",
             &["J1-02", "J1-16"],
             r#"{"method":1,"params":[],"id":1}"#,
         ),
         wrong(
             "v1-method-missing",
-            "without a method it is no request",
+            "a request without a method is invalid",
             &["J1-02", "J1-16", "J1-36"],
             r#"{"params":[],"id":1}"#,
         ),
         wrong(
             "v1-params-object",
-            "there are no parameters by name",
+            "named parameters are refused",
             &["J1-03", "J1-16"],
             r#"{"method":"@none","params":{"a":1},"id":1}"#,
         ),
         wrong(
             "v1-params-string",
-            "a string is no list of parameters",
+            "a string as params is refused",
             &["J1-03", "J1-16"],
             r#"{"method":"@none","params":"a","id":1}"#,
         ),
         case(
             "v1-id-missing",
-            "without an identifier it is invalid",
+            "a request without an identifier is invalid",
             &["J1-05"],
             r#"{"method":"@none","params":[]}"#,
         )
@@ -117,12 +132,12 @@ fn invalid() -> Vec<Case> {
     ]
 }
 
-/// Servers that speak 2.0 as well decide message by message.
+/// Servers that also speak 2.0 decide for each message.
 fn both() -> Vec<Case> {
     vec![
         case(
             "v1-beside-2",
-            "2.0 is answered as 2.0 beside it",
+            "2.0 requests are answered in 2.0",
             &["J1-30", "J2-27"],
             r#"{"jsonrpc":"2.0",@good,"id":1}"#,
         )
@@ -131,7 +146,7 @@ fn both() -> Vec<Case> {
         .right(result("1")),
         case(
             "v1-null-in-2",
-            "the identifier null makes no notification in 2.0",
+            "a 2.0 request with the identifier null is not a notification",
             &["J1-31", "J2-15"],
             r#"{"jsonrpc":"2.0","method":"@none","id":null}"#,
         )
@@ -141,7 +156,7 @@ fn both() -> Vec<Case> {
         .common(Point::NullId, error(&[-32600], "null")),
         case(
             "v1-in-a-batch",
-            "entries of a batch follow their own version, or are refused",
+            "entries of a batch are answered in their own version, or refused",
             &["J1-33"],
             r#"[{"jsonrpc":"2.0","method":"@none","id":1},{"method":"@none","params":[],"id":2}]"#,
         )

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Report;
+use super::{Finding, Report, count, first};
 use crate::check::profile::Verdict;
 
 /// The report.
@@ -17,19 +17,37 @@ pub(crate) fn json(report: &Report) -> Value {
             "verdict": finding.verdict.name(),
             "sent": finding.sent,
             "expected": finding.expected,
-            "came": finding.came,
+            "got": finding.came,
             "note": finding.note,
+            "because": finding.because,
             "ms": u64::try_from(finding.time.as_millis()).unwrap_or(u64::MAX),
         })
     });
-    json!({
+    let first = first(report).into_iter().map(|first| {
+        json!({
+            "case": first.finding.name,
+            "note": first.finding.note,
+            "skipped": first.skipped,
+            "related": first.related,
+        })
+    });
+    let areas = report.areas().map(|(area, findings)| with_counts(json!({ "area": area }), findings));
+    let summary = json!({
         "url": report.url,
         "profile": report.profile.name(),
-        "pass": report.count(Verdict::Pass),
-        "warn": report.count(Verdict::Warn),
-        "fail": report.count(Verdict::Fail),
-        "skip": report.count(Verdict::Skip),
         "ms": u64::try_from(report.time.as_millis()).unwrap_or(u64::MAX),
+        "areas": areas.collect::<Vec<_>>(),
+        "fixFirst": first.collect::<Vec<_>>(),
         "findings": findings.collect::<Vec<_>>(),
-    })
+    });
+    with_counts(summary, &report.findings)
+}
+
+/// Adds how many cases there are, and how many of them have each verdict.
+fn with_counts(mut object: Value, findings: &[Finding]) -> Value {
+    object["cases"] = findings.len().into();
+    for verdict in [Verdict::Pass, Verdict::Warn, Verdict::Fail, Verdict::Skip] {
+        object[verdict.name()] = count(findings, verdict).into();
+    }
+    object
 }

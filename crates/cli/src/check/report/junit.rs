@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use super::{Finding, Report};
+use super::{Finding, First, Report, count, first};
 use crate::check::profile::Verdict;
 
 /// The report.
 pub(crate) fn junit(report: &Report) -> String {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    // A String takes all that is written to it.
+    // Writing to a String does not fail.
     let _ = write_suites(&mut text, report);
     text
 }
@@ -21,28 +21,40 @@ fn write_suites(text: &mut String, report: &Report) -> std::fmt::Result {
         report.findings.len(),
         report.time.as_secs_f64()
     )?;
-    let mut rest = report.findings.as_slice();
-    while let Some(first) = rest.first() {
-        let length = rest.iter().take_while(|finding| finding.area == first.area).count();
-        let (area, after) = rest.split_at(length);
-        let count = |verdict| area.iter().filter(|finding| finding.verdict == verdict).count();
+    let first = first(report);
+    for (area, findings) in report.areas() {
         writeln!(
             text,
-            "  <testsuite name=\"{}\" tests=\"{length}\" failures=\"{}\" skipped=\"{}\">",
-            first.area,
-            count(Verdict::Fail),
-            count(Verdict::Skip)
+            "  <testsuite name=\"{area}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">",
+            findings.len(),
+            count(findings, Verdict::Fail),
+            count(findings, Verdict::Skip)
         )?;
-        area.iter().try_for_each(|finding| write_case(text, finding))?;
+        write_first(text, first.iter().filter(|it| it.finding.area == area))?;
+        findings.iter().try_for_each(|finding| write_case(text, finding))?;
         writeln!(text, "  </testsuite>")?;
-        rest = after;
     }
     writeln!(text, "</testsuites>")
 }
 
+/// The failures of an area that are to be fixed first, as properties of its suite.
+fn write_first<'a>(text: &mut String, first: impl Iterator<Item = &'a First<'a>>) -> std::fmt::Result {
+    let properties: Vec<String> = first
+        .map(|first| {
+            let value = format!("{}: {}", first.finding.name, first.gain());
+            let value = escaped(value.trim_end_matches(": "));
+            format!("<property name=\"fix first\" value=\"{value}\"/>")
+        })
+        .collect();
+    if properties.is_empty() {
+        return Ok(());
+    }
+    writeln!(text, "    <properties>{}</properties>", properties.concat())
+}
+
 fn write_case(text: &mut String, finding: &Finding) -> std::fmt::Result {
     let details = format!(
-        "rules: {}\nsent: {}\nexpected: {}\ncame: {}\nnote: {}",
+        "rules: {}\nsent: {}\nexpected: {}\ngot: {}\nnote: {}",
         finding.rules.join(" "),
         finding.sent,
         finding.expected,
@@ -72,7 +84,7 @@ fn write_case(text: &mut String, finding: &Finding) -> std::fmt::Result {
     writeln!(text, "</testcase>")
 }
 
-/// A text as XML can hold it: some characters cannot be there at all.
+/// A text as XML can hold it; characters that it cannot hold are replaced.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -98,7 +110,7 @@ mod tests {
     use crate::check::profile::Profile;
 
     #[test]
-    fn what_xml_cannot_hold_is_replaced() {
+    fn characters_that_xml_cannot_hold_are_replaced() {
         assert_eq!(escaped("a<b>&\"\u{1}\n"), "a&lt;b&gt;&amp;&quot;\u{fffd}\n");
     }
 
@@ -115,12 +127,13 @@ mod tests {
             expected: String::new(),
             came: "y".to_owned(),
             note: "why".to_owned(),
+            because: None,
             time: Duration::from_millis(5),
         };
         let findings = vec![
             finding("ids", Verdict::Pass),
             finding("ids", Verdict::Fail),
-            finding("http", Verdict::Skip),
+            Finding { because: Some("n"), ..finding("http", Verdict::Skip) },
         ];
         let report =
             Report { url: String::new(), profile: Profile::Spec, findings, time: Duration::from_secs(1) };
@@ -129,6 +142,8 @@ mod tests {
             "<testsuites name=\"switchboard check\" tests=\"3\" failures=\"1\" skipped=\"1\" time=\"1.000\">"
         ));
         assert_eq!(text.matches("<testsuite ").count(), 2);
+        let first = "<property name=\"fix first\" value=\"n: 1 case skipped because of it\"/>";
+        assert_eq!(text.matches(first).count(), 1, "{text}");
         assert!(text.contains("<failure message=\"why\" type=\"must\">"), "{text}");
         assert!(text.contains("sent: &lt;x&gt;") && text.contains("<skipped message=\"why\"/>"));
     }

@@ -1,4 +1,4 @@
-//! One fault at a time: each is found by the cases that are about it.
+//! One fault at a time: each is found by the cases about it.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::check::progress::Progress;
 use crate::check::report::Finding;
 use crate::check::run::run;
 
-/// A server with a fault offends these cases, and no others of those that are tried.
+/// A server with a fault fails these cases, or skips them because of another, and none of the others that run.
 async fn check(
     carrier: &'static str,
     expected: &[&str],
@@ -27,11 +27,11 @@ async fn check(
     let findings = run(&mut bench, tried, &mut Progress::default()).await;
     let is_expected = |name: &str| expected.contains(&name);
     for finding in &findings {
-        let is_bad = matches!(finding.verdict, Verdict::Fail | Verdict::Warn);
+        let is_bad = matches!(finding.verdict, Verdict::Fail | Verdict::Warn) || finding.because.is_some();
         assert_eq!(is_bad, is_expected(finding.name), "{}: {finding:?}", finding.name);
     }
     for name in expected {
-        assert!(findings.iter().any(|finding| finding.name == *name), "{name} is no case");
+        assert!(findings.iter().any(|finding| finding.name == *name), "there is no case {name}");
     }
 }
 
@@ -51,7 +51,7 @@ fn changed(answer: Option<Bytes>, change: impl Fn(&mut Value)) -> Reaction {
     Reaction::Answer(serde_json::to_vec(&answer).unwrap())
 }
 
-/// Whether the message is an object without identifier.
+/// Whether the message is an object without an identifier.
 fn is_notification(message: &[u8]) -> bool {
     serde_json::from_slice::<Value>(message).is_ok_and(|value| value.is_object() && value.get("id").is_none())
 }
@@ -172,7 +172,7 @@ async fn batches_that_lose_something_are_found() {
 }
 
 #[tokio::test]
-async fn texts_that_are_no_json_and_are_not_told_so_are_found() {
+async fn wrong_answers_to_texts_that_are_not_json_are_found() {
     // J2-32
     let is_json = |message: &[u8]| serde_json::from_slice::<Value>(message).is_ok();
     let expected = ["parse-error", "trailing-comma", "nan"];
@@ -203,6 +203,85 @@ async fn texts_that_are_no_json_and_are_not_told_so_are_found() {
     .await;
 }
 
+/// The findings of all cases of these areas, with a server that does this.
+async fn findings(
+    carrier: &'static str,
+    areas: &[&str],
+    act: impl Fn(&[u8], Option<Bytes>) -> Reaction + Send + Sync + 'static,
+) -> Vec<Finding> {
+    let rogue = Rogue::start(carrier, act).await;
+    let mut bench = bench(&rogue.url, Profile::Spec, Duration::from_secs(5));
+    let tried = cases::all().into_iter().filter(|case| areas.contains(&case.area)).collect();
+    run(&mut bench, tried, &mut Progress::default()).await
+}
+
+/// The cases that fail or warn, without those that are skipped because of them.
+fn faults(findings: &[Finding]) -> Vec<&'static str> {
+    let is_bad = |it: &&Finding| matches!(it.verdict, Verdict::Fail | Verdict::Warn);
+    findings.iter().filter(is_bad).map(|it| it.name).collect()
+}
+
+#[tokio::test]
+async fn failures_for_the_same_reason_are_one_fault() {
+    let is_refused = |answer: &Option<Bytes>| {
+        answer.as_ref().is_some_and(|answer| answer.windows(6).any(|part| part == b"-32700"))
+    };
+    let found = findings("http", &["texts"], move |_, answer| match is_refused(&answer) {
+        true => Reaction::Status(400),
+        false => right(answer),
+    })
+    .await;
+    assert_eq!(faults(&found), ["parse-error"]);
+    let comment = found.iter().find(|finding| finding.name == "comment").unwrap();
+    assert_eq!((comment.verdict, comment.because), (Verdict::Skip, Some("parse-error")));
+    assert_eq!(comment.note, "fails for the same reason as `parse-error`");
+    // A fault of another kind is found among them.
+    let found = findings("http", &["texts"], move |message, answer| match is_refused(&answer) {
+        false => right(answer),
+        true if message.windows(2).any(|part| part == b"/*") => {
+            Reaction::Answer(br#"{"jsonrpc":"2.0","error":{"code":-32601,"message":""},"id":1}"#.to_vec())
+        }
+        true => Reaction::Status(400),
+    })
+    .await;
+    assert_eq!(faults(&found), ["parse-error", "comment"]);
+}
+
+#[tokio::test]
+async fn a_server_without_error_objects_fails_once_and_is_checked_where_none_is_due() {
+    // J2-38
+    let found = findings("http", &["basics", "requests", "ids", "notifications"], |_, answer| {
+        changed(answer, |response| {
+            if response.get("error").is_some() {
+                response["error"] = json!("it failed");
+            }
+        })
+    })
+    .await;
+    assert_eq!(faults(&found), ["basic-error"]);
+    let finding = |name: &str| found.iter().find(|finding| finding.name == name).unwrap();
+    assert_eq!(finding("basic-error").note, "its error has no code");
+    assert_eq!(finding("id-number").because, Some("basic-error"));
+    assert_eq!(finding("id-number").note, "not run because `basic-error` fails");
+    assert_eq!(finding("by-position").verdict, Verdict::Pass);
+    assert_eq!(finding("notification").verdict, Verdict::Pass);
+}
+
+#[tokio::test]
+async fn a_null_body_is_reported_as_what_it_is_and_not_as_a_response() {
+    // J2-17
+    let found = findings("http", &["basics", "notifications"], |message, answer| {
+        match is_notification(message) && answer.is_none() {
+            true => Reaction::Answer(b"null".to_vec()),
+            false => right(answer),
+        }
+    })
+    .await;
+    assert_eq!(faults(&found), ["notification-unknown"]);
+    let finding = found.iter().find(|finding| finding.name == "notification-unknown").unwrap();
+    assert_eq!(finding.note, "the body is `null`, and should be empty");
+}
+
 #[tokio::test]
 async fn a_server_that_dies_is_found_and_the_rest_is_skipped() {
     // J2-65
@@ -221,7 +300,8 @@ async fn a_server_that_dies_is_found_and_the_rest_is_skipped() {
     assert_eq!(verdict("depth-1000").verdict, Verdict::Fail);
     assert!(verdict("depth-1000").note.contains("did not recover"));
     assert_eq!(verdict("wide").verdict, Verdict::Skip);
-    assert!(verdict("wide").note.contains("since depth-1000"));
+    assert!(verdict("wide").note.contains("since `depth-1000`"));
+    assert_eq!(verdict("wide").because, Some("depth-1000"));
 }
 
 #[tokio::test]
@@ -266,7 +346,7 @@ async fn another_code_for_unknown_methods_is_a_fault_of_nothing_else() {
     assert!(findings.iter().any(|it| it.name == "unknown-method" && it.verdict == Verdict::Fail));
 }
 
-/// The cases about requests that are offended, for a server that was asked what it does.
+/// The cases about requests that fail or warn, with a server that was asked what it does.
 async fn offended_when_known(rogue: &Rogue) -> Vec<&'static str> {
     let mut bench = bench(&rogue.url, Profile::Spec, Duration::from_secs(5));
     bench.found = Found::look(&mut bench, None, None).await;
@@ -277,9 +357,8 @@ async fn offended_when_known(rogue: &Rogue) -> Vec<&'static str> {
 }
 
 #[tokio::test]
-async fn another_answer_to_what_is_no_request_is_a_fault_of_the_cases_about_it() {
+async fn another_answer_to_invalid_requests_is_one_fault() {
     // J2-33
-    let about = ["method-number", "empty-object", "top-string", "top-number", "top-true", "top-null"];
     let other_code = |_: &[u8], answer| {
         changed(answer, |response| {
             if response["error"]["code"] == -32600 {
@@ -288,11 +367,12 @@ async fn another_answer_to_what_is_no_request_is_a_fault_of_the_cases_about_it()
         })
     };
     let rogue = Rogue::start("http", other_code).await;
-    assert_eq!(offended_when_known(&rogue).await, about);
+    assert_eq!(offended_when_known(&rogue).await, ["method-number"]);
     let silence = |_: &[u8], answer: Option<Bytes>| match &answer {
         Some(text) if text.windows(6).any(|part| part == b"-32600") => Reaction::Nothing,
         _ => right(answer),
     };
     let rogue = Rogue::start("lines", silence).await;
-    assert_eq!(offended_when_known(&rogue).await, about);
+    // Silence about values that are not requests is less than silence about a request with an identifier: a warning.
+    assert_eq!(offended_when_known(&rogue).await, ["method-number", "empty-object"]);
 }

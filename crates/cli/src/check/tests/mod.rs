@@ -1,7 +1,8 @@
-//! The cases are real: each can fail, and each fault of a server is found.
+//! Each case can fail, and each fault of a server is found.
 
 mod crooked;
 mod faults;
+mod http2;
 mod rogue;
 
 use std::collections::BTreeSet;
@@ -19,7 +20,7 @@ use super::run::one;
 use super::watch::Watch;
 use super::wire::Endpoint;
 
-/// A bench at this URL, for a server that has all that cases need.
+/// A bench at this URL, for a server that has everything that cases need.
 fn bench(url: &str, profile: Profile, time: Duration) -> Bench {
     let endpoint = Endpoint::new(Dial::new(url).unwrap(), HeaderMap::new(), 16 << 20);
     let mut bench = Bench::new(endpoint, profile, time, 64 << 10);
@@ -27,6 +28,7 @@ fn bench(url: &str, profile: Profile, time: Duration) -> Bench {
         good: Some(("subtract".to_owned(), Some("[42,23]".to_owned()))),
         echo: Some("echo".to_owned()),
         has_subtract: true,
+        has_http2: false,
         has_old: true,
         unknown: None,
         invalid: None,
@@ -35,7 +37,7 @@ fn bench(url: &str, profile: Profile, time: Duration) -> Bench {
     bench
 }
 
-/// The cases that are not as they should be, and those that cannot be tried.
+/// The cases that fail or warn, and those that cannot be run.
 async fn offended(rogue: &Rogue) -> (BTreeSet<&'static str>, BTreeSet<&'static str>) {
     let mut bench = bench(&rogue.url, Profile::Strict, Duration::from_millis(150));
     let (mut offended, mut skipped) = (BTreeSet::new(), BTreeSet::new());
@@ -49,7 +51,7 @@ async fn offended(rogue: &Rogue) -> (BTreeSet<&'static str>, BTreeSet<&'static s
     (offended, skipped)
 }
 
-/// Each case is failed by a server that hangs up on everybody, or by one that answers everything with the same words.
+/// Each case fails with a server that closes every connection, or with one that always gives the same answer.
 async fn every_case_can_fail(carrier: &'static str) {
     let closing = Rogue::start(carrier, |_, _| Reaction::Close).await;
     let same = Rogue::start(carrier, |message, right| match has_high_id(message) {

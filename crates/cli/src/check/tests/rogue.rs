@@ -1,11 +1,11 @@
-//! A server that does what it is told, over every carrier: right, unless a test says otherwise.
+//! A server that does what a test says, over every transport; the correct answer is at hand.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::{Bytes, BytesMut};
-use switchboard::framing::{Decoder, Framing};
-use switchboard::ws::{self, Received, Role};
+use switchboard::framing::{FrameDecoder, Framing};
+use switchboard::internals::ws::{self, Decoded, Role};
 use switchboard::{Context, Engine, Origin, Router, Settings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -19,13 +19,13 @@ pub(super) enum Reaction {
     Answer(Vec<u8>),
     /// It answers this, and again.
     Twice(Vec<u8>),
-    /// It answers with this status of HTTP, and no JSON.
+    /// It answers with this HTTP status, without JSON.
     Status(u16),
     /// It says nothing.
     Nothing,
-    /// It hangs up.
+    /// It closes the connection.
     Close,
-    /// It hangs up on everybody from now on.
+    /// It closes every connection from now on.
     Die,
 }
 
@@ -108,7 +108,7 @@ impl Guest {
     }
 
     async fn frames(mut self, framing: Framing) {
-        let mut decoder = Decoder::new(framing, 16 << 20);
+        let mut decoder = FrameDecoder::new(framing, 16 << 20);
         let mut chunk = BytesMut::new();
         while let Ok(1..) = self.stream.read_buf(&mut chunk).await {
             decoder.feed(&chunk.split());
@@ -139,11 +139,11 @@ impl Guest {
         let yes = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
                    Sec-WebSocket-Accept: 9BxMBvfsfiOnpE0LJjufQdGKURs=\r\n\r\n";
         let _ = self.stream.write_all(yes.as_bytes()).await;
-        let mut decoder = ws::Decoder::new(Role::Server, 16 << 20);
+        let mut decoder = ws::MessageDecoder::new(Role::Server, 16 << 20);
         loop {
             let message = match decoder.next(&mut buffer) {
-                Ok(Received::Message(_, message)) => message,
-                Ok(Received::More(_)) => match self.stream.read_buf(&mut buffer).await {
+                Ok(Decoded::Message(_, message)) => message,
+                Ok(Decoded::More(_)) => match self.stream.read_buf(&mut buffer).await {
                     Ok(1..) => continue,
                     _ => return,
                 },

@@ -15,7 +15,7 @@ pub(crate) struct Request {
     pub(crate) method: &'static str,
     pub(crate) content_type: Option<&'static str>,
     pub(crate) accept: Option<&'static str>,
-    /// Lines of the head besides those that are always there, each with its end.
+    /// Additional lines of the head, each with its line break.
     pub(crate) lines: &'static str,
     pub(crate) length: Length,
     /// Names that begin with `@` are filled in.
@@ -25,13 +25,13 @@ pub(crate) struct Request {
 /// What a request says about the length of its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
-    /// The truth.
+    /// The real length.
     Right,
-    /// It is sent in chunks.
+    /// The body is sent in chunks.
     Chunked,
     /// This.
     Says(&'static str),
-    /// Both the truth and chunks.
+    /// Both the real length and chunks.
     Both,
 }
 
@@ -48,7 +48,7 @@ impl Request {
         }
     }
 
-    /// The same by another method.
+    /// The same with another method.
     pub(crate) fn by(mut self, method: &'static str) -> Request {
         self.method = method;
         self
@@ -66,13 +66,13 @@ impl Request {
         self
     }
 
-    /// The same with more lines in its head.
+    /// The same with these lines in its head.
     pub(crate) fn with_lines(mut self, lines: &'static str) -> Request {
         self.lines = lines;
         self
     }
 
-    /// The same with another word on its length.
+    /// The same with another length.
     pub(crate) fn sized(mut self, length: Length) -> Request {
         self.length = length;
         self
@@ -130,10 +130,10 @@ pub(crate) fn write_headers(bytes: &mut Vec<u8>, headers: &HeaderMap) {
     }
 }
 
-/// Sends a request on a connection of its own and reads the response.
+/// Sends a request on a new connection and reads the response.
 pub(crate) async fn exchange(endpoint: &Endpoint, request: &Request) -> Result<(Head, Bytes), String> {
     let mut raw = endpoint.open().await.map_err(|error| error.to_string())?;
-    // A server may answer before it has read all, and read no more.
+    // A server may answer before it has read everything, and stop reading.
     let bytes = request.bytes(endpoint);
     if let Some(tap) = &endpoint.tap {
         shown::request(tap, &bytes, &endpoint.headers);
@@ -160,7 +160,7 @@ pub(crate) async fn read(raw: &mut Raw, method: &'static str, limit: usize) -> R
         };
         return match read {
             Read::Response(body) => Ok((responses.head().clone(), body)),
-            Read::End => Err("the connection ended without a response".to_owned()),
+            Read::End => Err("the connection was closed without a response".to_owned()),
         };
     }
 }

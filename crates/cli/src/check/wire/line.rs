@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use switchboard::framing::{Decoder, Framing};
+use switchboard::framing::{FrameDecoder, Framing};
 use switchboard::{Direction, Raw, Tap, Wire};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
@@ -13,7 +13,7 @@ use super::websocket::Frames;
 use super::{Carrier, Deaths, Endpoint, websocket};
 use crate::check::shown;
 
-/// How long the end of a program is waited for after that of its output.
+/// How long to wait for the end of a program after the end of its output.
 const LINGER: Duration = Duration::from_millis(500);
 
 /// An open connection.
@@ -22,7 +22,7 @@ pub(crate) struct Line {
     raw: Raw,
     form: Form,
     is_ended: bool,
-    /// Whether the far side was told that nothing follows.
+    /// Whether the server knows that no more input follows.
     is_finished: bool,
     tap: Option<Tap>,
     deaths: Deaths,
@@ -30,7 +30,7 @@ pub(crate) struct Line {
 
 #[derive(Debug)]
 enum Form {
-    Stream(Framing, Decoder),
+    Stream(Framing, FrameDecoder),
     WebSocket(Frames),
 }
 
@@ -41,7 +41,7 @@ pub(crate) enum Received {
     Message(Bytes),
     /// The answer to a ping.
     Pong,
-    /// The connection has ended, or what comes cannot be read any more. Over WebSocket with the code of the close frame.
+    /// The connection was closed, or its framing can no longer be read. Over WebSocket with the code of the close frame.
     Closed(Option<u16>),
 }
 
@@ -54,12 +54,16 @@ impl Line {
             tap.show(Direction::Sent, Wire::Carrier("a new connection"));
         }
         let (raw, form) = match endpoint.carrier() {
-            Carrier::Stream(framing) => (raw, Form::Stream(framing, Decoder::new(framing, endpoint.limit))),
+            Carrier::Stream(framing) => {
+                (raw, Form::Stream(framing, FrameDecoder::new(framing, endpoint.limit)))
+            }
             Carrier::WebSocket => {
                 let (raw, rest) = websocket::shake_hands(raw, endpoint).await?;
                 (raw, Form::WebSocket(Frames::new(rest, endpoint.limit)))
             }
-            Carrier::Http => return Err("HTTP carries no messages both ways".to_owned()),
+            Carrier::Http => {
+                return Err("HTTP connections do not carry messages in both directions".to_owned());
+            }
         };
         let deaths = endpoint.deaths.clone();
         Ok(Line { raw, form, is_ended: false, is_finished: false, tap, deaths })
@@ -75,7 +79,7 @@ impl Line {
     pub(crate) fn framed(&self, message: &[u8]) -> Vec<u8> {
         match &self.form {
             Form::Stream(Framing::Lines | Framing::JsonStream, _) => {
-                // Not by our own framing, which would see to it that line breaks are no fault.
+                // Not with our own framing, which removes line breaks.
                 let mut bytes = message.to_vec();
                 bytes.push(b'\n');
                 bytes
@@ -100,26 +104,26 @@ impl Line {
         self.raw.flush().await
     }
 
-    /// Says that nothing follows.
+    /// Ends the input of the server.
     pub(crate) async fn finish(&mut self) -> io::Result<()> {
         self.is_finished = true;
         self.raw.shutdown().await
     }
 
-    /// Sees whether the program behind it has ended.
+    /// Looks whether the program behind it has ended.
     pub(crate) fn look(&mut self) {
         if let Some(ended) = self.raw.has_ended() {
             self.deaths.note(&ended, self.is_finished);
         }
     }
 
-    /// The next thing that comes. Nothing is lost if this is dropped while it waits.
+    /// The next message or event. Nothing is lost if this is dropped while it waits.
     pub(crate) async fn receive(&mut self) -> Received {
         let received = self.read().await;
         match (&self.tap, &received) {
             (Some(tap), Received::Message(message)) => shown::bytes(tap, Direction::Received, message),
             (Some(tap), Received::Closed(_)) => {
-                tap.show(Direction::Received, Wire::Carrier("the end of the connection"));
+                tap.show(Direction::Received, Wire::Carrier("the connection was closed"));
             }
             _ => {}
         }
@@ -177,7 +181,7 @@ impl Line {
 }
 
 impl Drop for Line {
-    /// The program behind it is killed now: what ended it before is its own doing.
+    /// The program behind it is killed now; if it ended before, that was its own doing.
     fn drop(&mut self) {
         self.look();
     }

@@ -1,10 +1,11 @@
-//! The wire as it is: bytes that no client of ours would send, over every carrier.
+//! The bare wire: bytes that no client of ours would send, over every transport.
 //!
-//! [`Endpoint`] opens connections; a [`Line`] carries messages both ways; [`http`] asks and answers. Every read is bounded
-//! in time by whoever asks, and in size here.
+//! [`Endpoint`] opens connections; a [`Line`] carries messages in both directions; [`http`] sends requests. Callers limit the time
+//! of every read, and this module its size.
 
 pub(crate) mod deaths;
 pub(crate) mod http;
+pub(crate) mod http2;
 pub(crate) mod line;
 pub(crate) mod websocket;
 
@@ -18,15 +19,15 @@ pub(crate) use deaths::Deaths;
 pub(crate) use http::{Length, Request};
 pub(crate) use line::{Line, Received};
 
-/// Where the server is, and what is spoken there.
+/// Where the server is, and which transport it uses.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     dial: Dial,
-    /// Sent with every request and handshake.
+    /// Headers of every request and handshake.
     pub(crate) headers: HeaderMap,
-    /// Whether answers may come as a stream of events.
+    /// Whether answers may be event streams.
     pub(crate) takes_events: bool,
-    /// The most bytes that an answer may have.
+    /// The largest answer, in bytes.
     pub(crate) limit: usize,
     /// Shows what goes over the wire.
     pub(crate) tap: Option<Tap>,
@@ -34,7 +35,7 @@ pub(crate) struct Endpoint {
     pub(crate) deaths: Deaths,
 }
 
-/// What carries messages.
+/// The transport of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carrier {
     Http,
@@ -58,7 +59,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether others can connect to the same server.
+    /// Whether several clients can connect to the server.
     pub(crate) fn is_shared(&self) -> bool {
         self.dial.url().scheme() != "exec"
     }
@@ -68,7 +69,12 @@ impl Endpoint {
         self.dial.raw().await
     }
 
-    /// The URL of the same place, with another carrier.
+    /// Opens a connection for HTTP/2; over TLS only if the server agrees to that.
+    pub(crate) async fn open_http2(&self) -> Result<Raw, DialError> {
+        self.dial.clone().with_http2().raw().await
+    }
+
+    /// The URL with another scheme.
     pub(crate) fn with_scheme(&self, scheme: &str) -> String {
         match self.dial.url().place() {
             Some(place) => format!("{scheme}://{place}"),
@@ -76,7 +82,7 @@ impl Endpoint {
         }
     }
 
-    /// The host and the path that HTTP asks for.
+    /// The host and the path of HTTP requests.
     pub(crate) fn target(&self) -> (String, String) {
         let url = self.dial.url();
         (url.place().map_or_else(|| url.to_string(), ToString::to_string), url.path_and_query().into_owned())

@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 use switchboard::Raw;
-use switchboard::ws::{Decoder, Received as Frame, Role};
+use switchboard::internals::ws::{Decoded as Frame, MessageDecoder, Role};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::line::Received;
@@ -19,19 +19,19 @@ pub(crate) const PING: u8 = 9;
 pub(crate) const PONG: u8 = 10;
 /// The bit of the last part of a message.
 const LAST: u8 = 0x80;
-/// The key of every handshake, and what a server makes of it.
+/// The key of every handshake, and the server's answer to it.
 const KEY: (&str, &str) = ("c3dpdGNoYm9hcmQtY2hlYw==", "9BxMBvfsfiOnpE0LJjufQdGKURs=");
 
-/// Frames that come in.
+/// Incoming frames.
 #[derive(Debug)]
 pub(crate) struct Frames {
     buffer: BytesMut,
-    decoder: Decoder,
+    decoder: MessageDecoder,
 }
 
 impl Frames {
     pub(crate) fn new(rest: BytesMut, limit: usize) -> Frames {
-        Frames { buffer: rest, decoder: Decoder::new(Role::Client, limit) }
+        Frames { buffer: rest, decoder: MessageDecoder::new(Role::Client, limit) }
     }
 
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
@@ -43,7 +43,7 @@ impl Frames {
             return match self.decoder.next(&mut self.buffer).map_err(|_| ())? {
                 Frame::Message(_, message) => Ok(Some(Received::Message(message))),
                 Frame::Pong => Ok(Some(Received::Pong)),
-                // No case takes so long that a server would miss the answer.
+                // No case takes long enough for a server to miss the answer.
                 Frame::Ping(_) => continue,
                 Frame::Close(close) => Ok(Some(Received::Closed(close.map(|close| close.code.0)))),
                 _ => Ok(None),
@@ -52,7 +52,7 @@ impl Frames {
     }
 }
 
-/// A frame that is a whole message.
+/// A frame that is a complete message.
 pub(crate) fn frame(opcode: u8, payload: &[u8]) -> Vec<u8> {
     part(LAST | opcode, payload)
 }
@@ -93,7 +93,7 @@ pub(crate) fn unmasked(payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Asks for a WebSocket; gives what came behind the answer, too.
+/// Opens a WebSocket; returns also the bytes that followed the answer.
 pub(crate) async fn shake_hands(mut raw: Raw, endpoint: &Endpoint) -> Result<(Raw, BytesMut), String> {
     let (host, path) = endpoint.target();
     let mut text = format!(
@@ -111,12 +111,12 @@ pub(crate) async fn shake_hands(mut raw: Raw, endpoint: &Endpoint) -> Result<(Ra
             let accept = head.header("sec-websocket-accept");
             return match (head.status, accept) {
                 (101, Some(accept)) if accept == KEY.1 => Ok((raw, buffer)),
-                (101, _) => Err("the answer to the handshake does not fit its key (RFC 6455)".to_owned()),
-                (status, _) => Err(format!("the server does not open a WebSocket: status {status}")),
+                (101, _) => Err("the answer to the handshake does not match its key (RFC 6455)".to_owned()),
+                (status, _) => Err(format!("the server did not open a WebSocket: status {status}")),
             };
         }
         if !matches!(raw.read_buf(&mut buffer).await, Ok(1..)) {
-            return Err("the server ended the connection before it was a WebSocket".to_owned());
+            return Err("the server closed the connection before the WebSocket was open".to_owned());
         }
     }
 }

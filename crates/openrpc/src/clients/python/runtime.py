@@ -1,8 +1,8 @@
-# How calls get there and answers back. It does not depend on what is called.
+# The transports. This part is the same for every API.
 
 
 class RpcError(Exception):
-    """An error that the server answered with. Codes that this client does not know come through as they are."""
+    """An error returned by the server. Unknown codes are passed on unchanged."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(f"{message} ({code})")
@@ -12,11 +12,11 @@ class RpcError(Exception):
 
 
 class TransportError(Exception):
-    """There was no answer, or none that can be read. What went wrong below, if anything did, is its cause."""
+    """No response arrived, or none that can be read. The underlying error, if there is one, is the cause."""
 
 
 class Request:
-    """A call, or a notification, that is one of several."""
+    """A call or a notification."""
 
     def __init__(self, method: str, params: Params, is_notification: bool) -> None:
         self.method = method
@@ -24,7 +24,7 @@ class Request:
         self.is_notification = is_notification
 
     def to_json(self, id: Optional[int]) -> Dict[str, Any]:
-        """The request as it is sent."""
+        """The request as JSON."""
         message: Dict[str, Any] = {"jsonrpc": "2.0", "method": self.method}
         if self.params is not None:
             message["params"] = self.params
@@ -34,29 +34,29 @@ class Request:
 
 
 class Transport(Protocol):
-    """Carries calls to a server. A client works over any."""
+    """Sends calls to a server. A client works over any transport."""
 
     def call(self, method: str, params: Params) -> Any:
-        """Gives the result, or raises the error."""
+        """Returns the result, or raises the error."""
 
     def notify(self, method: str, params: Params) -> None:
-        """Waits for no answer."""
+        """Sends a notification. There is no response to wait for."""
 
     def stream(self, method: str, params: Params) -> Iterator[Any]:
-        """Gives the items as they come."""
+        """Yields the items as they arrive."""
 
     def batch(self, requests: Sequence[Request]) -> List[Union[Exception, Any]]:
-        """Sends all as one message. Gives the result or the error of each, in their order; raises what is about all."""
+        """Sends all as one message. Returns the result or error of each, in order; raises if the batch as a whole fails."""
 
 
 class Pending(Generic[_T]):
-    """What a call in a batch is answered with, once the batch is sent."""
+    """The outcome of a call in a batch, once the batch is sent."""
 
     def __init__(self) -> None:
         self._outcome: Any = RuntimeError("the batch was not sent")
 
     def error(self) -> Optional[Exception]:
-        """The error, if there is one: an RpcError that this call was answered with, or a TransportError."""
+        """The error, if there is one: an RpcError from the server, or a TransportError."""
         return self._outcome if isinstance(self._outcome, Exception) else None
 
     def result(self) -> _T:
@@ -67,7 +67,7 @@ class Pending(Generic[_T]):
 
 
 class Batch:
-    """Calls that go out as one message."""
+    """Calls that are sent as one message."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -76,25 +76,25 @@ class Batch:
         self._is_sent = False
 
     def add(self, method: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Pending[_T]:
-        """Adds a call: a method of the client, and what it is called with. Those that are notified are answered with None."""
+        """Adds a call: a method of the client and its arguments. The result of a notification is None."""
         group: Any = getattr(method, "__self__", None)
         if not hasattr(group, "_transport"):
             raise TypeError("only methods of the client can be added to a batch")
         if self._is_sent:
-            raise RuntimeError("the batch was sent already")
+            raise RuntimeError("the batch was already sent")
         recorder = _Recorder()
-        # The method makes its request as ever, for a transport that only takes it down.
+        # The method makes its request as usual, over a transport that only records it.
         getattr(type(group)(recorder), method.__name__)(*args, **kwargs)
         self._requests.append(recorder.request)
         self._pending.append(Pending())
         return self._pending[-1]
 
     def send(self) -> None:
-        """Sends all. What is raised is about all of them; what became of each stands with what `add` gave for it."""
+        """Sends the batch. Raises if it fails as a whole; the outcome of each call is in the `Pending` that `add` returned."""
         if not self._requests:
-            raise ValueError("the batch is empty, and nothing was sent")
+            raise ValueError("the batch is empty; nothing was sent")
         if self._is_sent:
-            raise RuntimeError("the batch was sent already")
+            raise RuntimeError("the batch was already sent")
         self._is_sent = True
         try:
             outcomes = self._transport.batch(self._requests)
@@ -107,7 +107,7 @@ class Batch:
 
 
 class _Recorder:
-    """Takes a request down."""
+    """Records a request."""
 
     request: Request
 
@@ -118,26 +118,26 @@ class _Recorder:
         self.request = Request(method, params, True)
 
     def stream(self, method: str, params: Params) -> Iterator[Any]:
-        raise TypeError(f"{method} answers with a stream, which cannot be part of a batch")
+        raise TypeError(f"{method} returns a stream, which cannot be part of a batch")
 
     def batch(self, requests: Sequence[Request]) -> List[Union[Exception, Any]]:
-        raise TypeError("a batch cannot be part of another")
+        raise TypeError("a batch cannot contain another batch")
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Takes a redirect for an error: what is sent, and the headers with it, is for one server alone."""
+    """Treats redirects as errors: requests and their headers are meant for one server only."""
 
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
         return None
 
 
 class HttpTransport:
-    """One POST a call. A stream is read as server-sent events."""
+    """Sends each call as one POST. Streams are read as server-sent events."""
 
     def __init__(self, url: str, *, headers: Optional[Mapping[str, str]] = None, timeout: float = 30.0) -> None:
-        """The timeout, in seconds, is for connecting and for the answer; of a stream, for each part of it."""
+        """The timeout, in seconds, covers connecting and the response; for a stream, each part of it."""
         if not url.lower().startswith(("http://", "https://")):
-            raise ValueError(f"{url!r} is no URL of HTTP, which this client calls over; write http:// or https://")
+            raise ValueError(f"{url!r} is not an HTTP URL; it must start with http:// or https://")
         self._url = url
         self._headers = dict(headers or {})
         self._timeout = timeout
@@ -149,7 +149,7 @@ class HttpTransport:
         answer = _parse(self._ask(Request(method, params, False).to_json(id)))
         result = _outcome(answer)
         if answer.get("id") != id:
-            raise TransportError("the answer is that of another call")
+            raise TransportError("the response has the id of another call")
         return result
 
     def notify(self, method: str, params: Params) -> None:
@@ -163,7 +163,7 @@ class HttpTransport:
         answer = _parse(text)
         if not isinstance(answer, list):
             _outcome(answer)
-            raise TransportError("the answer to a batch is no list")
+            raise TransportError("the response to the batch is not an array")
         # From the end on, so that the first response to a call counts.
         known = [one for one in reversed(answer) if isinstance(one, dict) and type(one.get("id")) is int]
         responses = {one["id"]: one for one in known}
@@ -179,7 +179,7 @@ class HttpTransport:
                 if data == b"[DONE]":
                     return
                 yield _outcome(_parse(data))
-        raise TransportError("the stream was cut off")
+        raise TransportError("the stream ended early")
 
     def _ask(self, message: Any) -> bytes:
         with self._post(message, "application/json") as response:
@@ -199,19 +199,19 @@ class HttpTransport:
                     answer = None
             if isinstance(answer, dict) and isinstance(answer.get("error"), dict):
                 _outcome(answer)
-            raise TransportError(f"the server answered with status {error.code}") from error
+            raise TransportError(f"the server responded with status {error.code}") from error
 
     def _read(self, response: HTTPResponse) -> bytes:
-        """The whole answer, which may come in parts but not slower than it may."""
+        """The whole response, which may arrive in parts but within the timeout."""
         parts: List[bytes] = []
         until = time.monotonic() + self._timeout
         with self._telling():
             while part := response.read1(65536):
                 parts.append(part)
                 if time.monotonic() > until:
-                    raise TimeoutError(f"the answer is not complete after {self._timeout} seconds")
+                    raise TimeoutError(f"the response is not complete after {self._timeout} seconds")
         if response.length:
-            raise TransportError(f"the answer was cut off: {response.length} bytes are missing")
+            raise TransportError(f"the response is incomplete: {response.length} bytes are missing")
         return b"".join(parts)
 
     def _lines(self, response: HTTPResponse) -> Iterator[bytes]:
@@ -224,7 +224,7 @@ class HttpTransport:
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
-        """Whatever goes wrong on the way is a TransportError."""
+        """Turns every failure on the way into a TransportError."""
         try:
             yield
         except urllib.error.HTTPError:
@@ -250,27 +250,27 @@ def _parse(text: bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise TransportError("what the server sent is no JSON") from error
+        raise TransportError("the server's message is not JSON") from error
 
 
 def _outcome(response: Any) -> Any:
     """The result of a response; an error is raised."""
     if not isinstance(response, dict):
-        raise TransportError("the answer is no JSON-RPC response")
+        raise TransportError("the message is not a JSON-RPC response")
     error = response.get("error")
     if isinstance(error, dict):
         raise RpcError(error.get("code", 0), error.get("message", ""), error.get("data"))
     if error is not None:
-        raise TransportError("the error that the server answered with is none of JSON-RPC")
+        raise TransportError("the server's error is not a JSON-RPC error")
     if "result" not in response:
-        raise TransportError("the answer has neither a result nor an error")
+        raise TransportError("the response has neither a result nor an error")
     return response["result"]
 
 
 def _settled(response: Any) -> Any:
     """The result of a response in a batch, or its error."""
     if response is None:
-        return TransportError("the server left this call of the batch unanswered")
+        return TransportError("the batch response does not include this call")
     try:
         return _outcome(response)
     except (RpcError, TransportError) as error:
@@ -278,12 +278,12 @@ def _settled(response: Any) -> Any:
 
 
 def _names(params: Dict[str, Any], *optional: str) -> Dict[str, Any]:
-    """Parameters by name, without those that are left out."""
+    """Parameters by name, without the omitted ones."""
     return {name: value for name, value in params.items() if value is not None or name not in optional}
 
 
 def _positions(values: List[Any], required: int) -> List[Any]:
-    """Parameters by position, without those at the end that are left out."""
+    """Parameters by position, without omitted ones at the end."""
     while len(values) > required and values[-1] is None:
         values.pop()
     return values

@@ -1,4 +1,4 @@
-//! Which types hold themselves: a value of such a type needs a box to have a size.
+//! Finds types that contain themselves: such a type needs a box to have a size.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::clients::types::{Definition, Shape, Type};
 pub(super) struct Cycles {
     /// By what a value holds in itself.
     direct: Circles,
-    /// By what stands in a list or a map, too.
+    /// Also through the items of a list or a map.
     all: Circles,
 }
 

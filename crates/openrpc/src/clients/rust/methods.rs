@@ -8,7 +8,7 @@ use crate::clients::types::Type;
 
 const BATCH: &str = "\
 /// Collects calls to send as one batch: `let one = batch.add(client.one())`. After [`BatchBuilder::send`],
-/// `one.read(&outcomes)` gives the result.
+/// `one.read(&outcomes)` returns the result.
 pub fn batch(&self) -> BatchBuilder {
     self.peer.batch()
 }";
@@ -31,7 +31,7 @@ pub(super) fn write_group(out: &mut Source, group: &Group) {
     out.line(format!("impl {class} {{"));
     out.indented(|out| {
         if is_root {
-            out.line("/// Calls over this peer.");
+            out.line("/// Makes calls through this peer.");
             out.line("#[must_use]");
             out.line("pub fn new(peer: Peer) -> Client {");
             out.indented(|out| out.line("Client { peer }"));

@@ -1,4 +1,4 @@
-//! Unions whose branches are told apart by a member that says which it is: serde calls that a tag, and writes it by itself.
+//! Unions whose branches are distinguished by a member: serde calls it a tag, and writes it by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,7 +41,7 @@ impl<'a> Tags<'a> {
         self.branches.get(branch).map(|(_, value)| *value)
     }
 
-    /// Whether nobody needs this type: tags are written by serde, and a branch that has nothing besides is only a name.
+    /// Whether this type is not needed: tags are written by serde, and a branch that has nothing besides is only a name.
     pub(super) fn is_needless(&self, name: &str) -> bool {
         self.needless.contains(name)
     }
@@ -86,7 +86,7 @@ fn record<'a>(kind: &'a Type, all: &'a [Definition], uses: &Uses<'_>) -> Option<
     }
 }
 
-/// The one value that a member has, which must be there, and the type of its own that it has for that.
+/// The one value that a member has, which must be there, and its type.
 fn constant<'a>(field: &'a Field, all: &'a [Definition], uses: &Uses<'_>) -> Option<(&'a str, &'a str)> {
     let Type::Named(name) = &field.kind else { return None };
     match &definition(all, name)?.shape {

@@ -160,7 +160,7 @@ fn write_new(out: &mut Source, name: &str, members: &[Member<'_>]) {
     let sets: Vec<String> = sets.chain(may.iter().map(|member| format!("{}: None", member.name))).collect();
     out.line(format!("impl {name} {{"));
     out.indented(|out| {
-        out.line("/// What it must have, and nothing else.");
+        out.line("/// Sets the required members only.");
         out.line("#[must_use]");
         if takes.len() > 7 {
             out.line("#[allow(clippy::too_many_arguments)]");

@@ -1,4 +1,4 @@
-//! Where types are used: how often, and whether callers make them themselves.
+//! Where types are used: how often, and whether callers create them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,7 +53,7 @@ impl<'a> Uses<'a> {
         group.groups.iter().for_each(|group| self.add(group));
     }
 
-    /// Adds what stands in what is given.
+    /// Adds the parts of these types.
     fn follow(&mut self, all: &'a [Definition]) {
         let mut waiting: Vec<&str> = self.given.iter().copied().collect();
         while let Some(name) = waiting.pop() {

@@ -1,6 +1,6 @@
-// How calls get there and answers back. It does not depend on what is called.
+// The transports. This part is the same for every API.
 
-/** An error that the server answered with. Codes that this client does not know come through as they are. */
+/** An error returned by the server. Unknown codes are passed on unchanged. */
 export class RpcError extends Error {
   readonly code: number;
   readonly data: unknown;
@@ -13,7 +13,7 @@ export class RpcError extends Error {
   }
 }
 
-/** There was no answer, or none that can be read. What went wrong below, if anything did, is its `cause`. */
+/** No response arrived, or none that can be read. The underlying error, if there is one, is the `cause`. */
 export class TransportError extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);
@@ -22,13 +22,13 @@ export class TransportError extends Error {
 }
 
 export interface CallOptions {
-  /** Gives the call up when it aborts. It then fails with the reason of the signal. */
+  /** Cancels the call when it aborts. The call then fails with the reason of the signal. */
   signal?: AbortSignal;
-  /** How long to wait for the answer; for a stream, until it begins. `Infinity` waits for ever. */
+  /** How long to wait for the response; for a stream, until it begins. `Infinity` disables the timeout. */
   timeoutMs?: number;
 }
 
-/** The names that a stream goes by, where it has names of its own. */
+/** The method names of a stream, if it does not use the default ones. */
 export interface StreamNames {
   notification: string;
   unsubscribe: string;
@@ -36,22 +36,22 @@ export interface StreamNames {
 
 export type Params = readonly unknown[] | { readonly [name: string]: unknown } | undefined;
 
-/** One of several calls that go out together. */
+/** One entry of a batch. */
 export interface BatchEntry {
   method: string;
   params: Params;
   isNotification: boolean;
 }
 
-/** What became of each call of a batch. */
+/** The outcome of each call of a batch. */
 export type Outcomes<T extends readonly Promise<unknown>[]> = { -readonly [K in keyof T]: PromiseSettledResult<Awaited<T[K]>> };
 
-/** Carries calls to a server. A client works over any. */
+/** Sends calls to a server. A client works over any transport. */
 export interface Transport {
   call(method: string, params: Params, options?: CallOptions): Promise<unknown>;
   notify(method: string, params: Params, options?: CallOptions): Promise<void>;
   stream(method: string, params: Params, options?: CallOptions, names?: StreamNames): AsyncIterable<unknown>;
-  /** Sends all as one message. Gives what became of each, in their order; throws what is about all of them. */
+  /** Sends all entries as one message. Resolves to the outcome of each, in order; rejects if the batch as a whole fails. */
   batch(entries: readonly BatchEntry[], options?: CallOptions): Promise<PromiseSettledResult<unknown>[]>;
 }
 
@@ -75,24 +75,24 @@ function isObject(value: unknown): value is { [name: string]: unknown } {
 
 /** The result of a response; an error is thrown. */
 function outcome(response: unknown): unknown {
-  if (!isObject(response)) throw new TransportError("the answer is no JSON-RPC response");
+  if (!isObject(response)) throw new TransportError("the message is not a JSON-RPC response");
   const { error, result } = response as Message;
   if (error != null) throw rejection(error);
-  if (result === undefined) throw new TransportError("the answer has neither a result nor an error");
+  if (result === undefined) throw new TransportError("the response has neither a result nor an error");
   return result;
 }
 
 function rejection(error: unknown): Error {
-  if (!isObject(error)) return new TransportError("the error that the server answered with is none of JSON-RPC");
+  if (!isObject(error)) return new TransportError("the server's error is not a JSON-RPC error");
   const { code, message, data } = error;
   return new RpcError(typeof code === "number" ? code : 0, typeof message === "string" ? message : "", data);
 }
 
-/** What became of each call, by the identifiers of the responses. The first response to a call counts. */
+/** The outcome of each call, matched by id. The first response to a call counts. */
 function collate(entries: readonly BatchEntry[], ids: readonly number[], answer: unknown): PromiseSettledResult<unknown>[] {
   if (!Array.isArray(answer)) {
     outcome(answer);
-    throw new TransportError("the answer to a batch is no list");
+    throw new TransportError("the response to the batch is not an array");
   }
   const responses = new Map<unknown, unknown>();
   for (const response of answer as unknown[]) {
@@ -102,7 +102,7 @@ function collate(entries: readonly BatchEntry[], ids: readonly number[], answer:
     try {
       if (isNotification) return { status: "fulfilled", value: undefined };
       const response = responses.get(ids[at]);
-      if (response === undefined) throw new TransportError("the server left this call of the batch unanswered");
+      if (response === undefined) throw new TransportError("the batch response does not include this call");
       return { status: "fulfilled", value: outcome(response) };
     } catch (reason) {
       return { status: "rejected", reason };
@@ -110,7 +110,7 @@ function collate(entries: readonly BatchEntry[], ids: readonly number[], answer:
   });
 }
 
-/** The requests of a batch; identifiers are counted from the first on. */
+/** The requests of a batch, with consecutive ids. */
 function requests(entries: readonly BatchEntry[], ids: readonly number[]): Message[] {
   return entries.map(({ method, params, isNotification }, at) => {
     const request = { jsonrpc: "2.0", method, params };
@@ -118,7 +118,7 @@ function requests(entries: readonly BatchEntry[], ids: readonly number[]): Messa
   });
 }
 
-/** Makes calls over a transport that collects them, sends them as one batch, and waits for what becomes of each. */
+/** Collects the calls, sends them as one batch, and waits for the outcome of each. */
 async function together<T extends readonly Promise<unknown>[]>(
   transport: Transport,
   make: (transport: Transport) => readonly [...T],
@@ -130,7 +130,7 @@ async function together<T extends readonly Promise<unknown>[]>(
   return (await Promise.allSettled(made)) as Outcomes<T>;
 }
 
-/** Calls that wait to be sent as one batch. */
+/** Calls waiting to be sent as one batch. */
 class Collected implements Transport {
   readonly #entries: BatchEntry[] = [];
   readonly #waiting: Pending[] = [];
@@ -145,16 +145,16 @@ class Collected implements Transport {
   }
 
   stream(method: string): AsyncIterable<unknown> {
-    throw new Error(`${method} answers with a stream, which cannot be part of a batch`);
+    throw new Error(`${method} returns a stream, which cannot be part of a batch`);
   }
 
   batch(): Promise<never> {
-    throw new Error("a batch cannot be part of another");
+    throw new Error("a batch cannot contain another batch");
   }
 
   async send(transport: Transport, options: CallOptions | undefined): Promise<void> {
     this.#isSent = true;
-    if (this.#entries.length === 0) throw new Error("the batch is empty, and nothing was sent");
+    if (this.#entries.length === 0) throw new Error("the batch is empty; nothing was sent");
     try {
       const outcomes = await transport.batch(this.#entries, options);
       outcomes.forEach((one, at) => {
@@ -168,22 +168,22 @@ class Collected implements Transport {
   }
 
   #add(entry: BatchEntry): Promise<unknown> {
-    if (this.#isSent) throw new Error("the batch was sent already");
+    if (this.#isSent) throw new Error("the batch was already sent");
     this.#entries.push(entry);
     const answer = new Promise<unknown>((resolve, reject) => this.#waiting.push({ resolve, reject }));
-    // Whoever made the call may not look at it.
+    // The caller may ignore the promise.
     answer.catch(() => undefined);
     return answer;
   }
 }
 
-/** Whoever waits for an answer. */
+/** A caller waiting for a response. */
 interface Pending {
   resolve(answer: unknown): void;
   reject(reason: unknown): void;
 }
 
-/** What ends a request before its time: its caller, or the clock. */
+/** Ends a request early: by its signal or its timeout. */
 class Patience {
   readonly #where: string;
   readonly #caller: AbortSignal | undefined;
@@ -198,7 +198,7 @@ class Patience {
     this.#caller?.addEventListener("abort", this.#abort);
     const limit = options.timeoutMs ?? otherwise ?? 30_000;
     const expire = (): void => this.#controller.abort(new TransportError(`${where} did not answer within ${limit} ms`));
-    // A timer counts no further than 31 bits.
+    // Timers are limited to 31 bits.
     if (limit < 2 ** 31) this.#timer = setTimeout(expire, limit);
   }
 
@@ -206,7 +206,7 @@ class Patience {
     return this.#controller.signal;
   }
 
-  /** The answer has begun, and may take its time. */
+  /** The response has started, so the timeout no longer applies. */
   relax(): void {
     clearTimeout(this.#timer);
   }
@@ -216,7 +216,7 @@ class Patience {
     this.#caller?.removeEventListener("abort", this.#abort);
   }
 
-  /** Waits no longer than it may. Whatever a carrier throws becomes a `TransportError`. */
+  /** Waits within the timeout. Anything that a transport throws becomes a `TransportError`. */
   async with<T>(work: () => Promise<T>): Promise<T> {
     const { signal } = this;
     signal.throwIfAborted();
@@ -238,7 +238,7 @@ class Patience {
 
 function asTransportError(error: unknown, where: string): Error {
   if (error instanceof RpcError || error instanceof TransportError) return error;
-  // The outer error of `fetch` says nothing; what it is about stands in its cause.
+  // The outer error of `fetch` says nothing; the reason is in its cause.
   const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const said = inner instanceof Error ? inner.message || inner.name : String(inner);
   return new TransportError(`${where} cannot be called: ${said}`, { cause: error });
@@ -247,13 +247,13 @@ function asTransportError(error: unknown, where: string): Error {
 export interface HttpOptions {
   /** Headers to send with each request. */
   headers?: { [name: string]: string };
-  /** What to use in the place of the global `fetch`. */
+  /** Replaces the global `fetch`. */
   fetch?: typeof fetch;
-  /** How long calls wait that do not say so themselves. 30,000 if nothing is said. */
+  /** The timeout of calls that do not set their own. Default: 30,000. */
   timeoutMs?: number;
 }
 
-/** One POST a call. A stream is read as server-sent events. */
+/** Sends each call as one POST. Streams are read as server-sent events. */
 export class HttpTransport implements Transport {
   readonly #url: string;
   readonly #options: HttpOptions;
@@ -269,7 +269,7 @@ export class HttpTransport implements Transport {
     return this.#ask({ jsonrpc: "2.0", method, params, id }, options, async (response) => {
       const answer = await body(response);
       const result = outcome(answer);
-      if ((answer as Message).id !== id) throw new TransportError("the answer is that of another call");
+      if ((answer as Message).id !== id) throw new TransportError("the response has the id of another call");
       return result;
     });
   }
@@ -306,7 +306,7 @@ export class HttpTransport implements Transport {
     } finally {
       patience.end();
     }
-    throw new TransportError("the stream was cut off");
+    throw new TransportError("the stream ended early");
   }
 
   async #ask<T>(message: unknown, options: CallOptions, read: (response: Response) => Promise<T>): Promise<T> {
@@ -321,7 +321,7 @@ export class HttpTransport implements Transport {
   #post(message: unknown, accept: string, { signal }: Patience): Promise<Response> {
     const headers = { "content-type": "application/json", accept, ...this.#options.headers };
     const send = this.#options.fetch ?? fetch;
-    // What is sent, and the headers with it, is for one server alone: redirects are not followed.
+    // Requests and their headers are meant for one server only, so redirects are not followed.
     return send(this.#url, { method: "POST", headers, body: JSON.stringify(message), signal, redirect: "error" });
   }
 }
@@ -331,11 +331,11 @@ async function body(response: Response): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new TransportError(`the server answered with status ${response.status} and no JSON`, { cause });
+    throw new TransportError(`the server responded with status ${response.status} and no JSON`, { cause });
   }
 }
 
-/** Without an answer there is nothing to read, except where the server did not take what was sent. */
+/** A notification has no response body, unless the server rejected it. */
 async function nothing(response: Response): Promise<void> {
   if (!response.ok) outcome(await body(response));
   else await response.body?.cancel();
@@ -345,7 +345,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new TransportError("what the server sent is no JSON", { cause });
+    throw new TransportError("the server's message is not JSON", { cause });
   }
 }
 
@@ -375,7 +375,7 @@ async function* eventData(body: ReadableStream<Uint8Array>, patience: Patience):
   }
 }
 
-/** As much of a WebSocket as is used here. */
+/** The part of the WebSocket interface used here. */
 export interface Socket {
   send(data: string): void;
   close(): void;
@@ -383,23 +383,23 @@ export interface Socket {
 }
 
 export interface WebSocketOptions {
-  /** What to use in the place of the global `WebSocket`. */
+  /** Replaces the global `WebSocket`. */
   WebSocket?: new (url: string) => Socket;
-  /** Is told of the notifications that the server sends by itself. */
+  /** Called with the notifications that the server pushes. */
   onNotification?: (method: string, params: unknown) => void;
-  /** How many items of a stream may wait to be read, before it is ended. 10,000 if nothing is said. */
+  /** How many items of a stream may wait to be read before it is closed. Default: 10,000. */
   waiting?: number;
-  /** How long calls wait that do not say so themselves. 30,000 if nothing is said. */
+  /** The timeout of calls that do not set their own. Default: 30,000. */
   timeoutMs?: number;
 }
 
-/** What was asked on a connection in one message, by these identifiers. */
+/** The calls of one message, with these ids. */
 interface Asked extends Pending {
   ids: readonly number[];
   isBatch: boolean;
 }
 
-/** One connection for all calls. It is made with the first, and is not made again when it breaks. */
+/** One connection for all calls. It opens with the first call and does not reconnect. */
 export class WebSocketTransport implements Transport {
   readonly #url: string;
   readonly #options: WebSocketOptions;
@@ -430,7 +430,7 @@ export class WebSocketTransport implements Transport {
 
   async *stream(method: string, params: Params, options: CallOptions = {}, names?: StreamNames): AsyncIterable<unknown> {
     const inbox = new Inbox(this.#options.waiting ?? 10_000);
-    // Items may follow the answer at once, so the inbox is there before anything else happens.
+    // Items may follow the response at once, so the inbox must exist first.
     const open = (answer: Message): void => {
       if (answer.error == null && (answer.stream !== undefined || names !== undefined)) {
         this.#streams.set(JSON.stringify(answer.result), inbox);
@@ -443,7 +443,7 @@ export class WebSocketTransport implements Transport {
       yield* Array.isArray(result) ? result : [result];
       return;
     }
-    const abort = (): void => inbox.end(options.signal?.reason ?? new TransportError("the stream was given up"));
+    const abort = (): void => inbox.end(options.signal?.reason ?? new TransportError("the stream was cancelled"));
     options.signal?.addEventListener("abort", abort);
     try {
       for (;;) {
@@ -472,7 +472,7 @@ export class WebSocketTransport implements Transport {
     return this.#send([id], { jsonrpc: "2.0", ...request, id }, options, open);
   }
 
-  /** Sends a message, and waits for the answer to what it asks with these identifiers; for none, if there are none. */
+  /** Sends a message and waits for the responses with these ids, if there are any. */
   async #send(ids: readonly number[], message: unknown, options: CallOptions, open?: (answer: Message) => void): Promise<unknown> {
     const patience = new Patience(this.#url, options, this.#options.timeoutMs);
     try {
@@ -491,7 +491,7 @@ export class WebSocketTransport implements Transport {
       });
     } finally {
       patience.end();
-      // What still waits for its answer was given up.
+      // Calls still waiting for a response are cancelled.
       for (const id of ids) if (this.#asked.delete(id)) this.#cancel(id);
     }
   }
@@ -508,12 +508,12 @@ export class WebSocketTransport implements Transport {
     this.#socket ??= new Promise((resolve, reject) => {
       const Implementation = this.#options.WebSocket ?? (globalThis as { WebSocket?: new (url: string) => Socket }).WebSocket;
       if (Implementation === undefined) {
-        throw new TransportError("there is no WebSocket here; give one, such as that of the package ws: new WebSocketTransport(url, { WebSocket })");
+        throw new TransportError("no global WebSocket; pass one, such as that of the package ws: new WebSocketTransport(url, { WebSocket })");
       }
       const socket = new Implementation(this.#url);
       const lost = (event: object): void => {
         const cause = "error" in event ? event.error : undefined;
-        this.#lost ??= new TransportError(`the connection to ${this.#url} broke, or could not be made`, { cause });
+        this.#lost ??= new TransportError(`the connection to ${this.#url} was lost or could not be opened`, { cause });
         reject(this.#lost);
         for (const asked of this.#asked.values()) asked.reject(this.#lost);
         for (const inbox of this.#streams.values()) inbox.end(this.#lost);
@@ -540,7 +540,7 @@ export class WebSocketTransport implements Transport {
     } else if (isObject(parsed) && typeof parsed["method"] === "string") {
       this.#notified(parsed["method"], parsed["params"]);
     } else if (isObject(parsed) && parsed["id"] == null) {
-      // It can only be about a batch as a whole: a call would be told by its identifier.
+      // Without an id it can only be about a whole batch.
       for (const asked of this.#asked.values()) if (asked.isBatch) this.#answer(asked, parsed);
     } else if (isObject(parsed)) {
       this.#answer(this.#asked.get(parsed["id"]), parsed);
@@ -566,14 +566,14 @@ export class WebSocketTransport implements Transport {
   }
 }
 
-/** The items of a stream that were not read yet. */
+/** The unread items of a stream. */
 class Inbox {
   readonly #most: number;
   readonly #items: unknown[] = [];
   #error: unknown;
   #wake: (() => void) | undefined;
   #isDone = false;
-  /** Whether the server has ended it, so that nothing has to be told. */
+  /** Whether the server has ended it, so there is no need to unsubscribe. */
   isOver = false;
 
   constructor(most: number) {
@@ -583,7 +583,7 @@ class Inbox {
   push(item: unknown): void {
     if (this.#isDone) return;
     if (this.#items.length >= this.#most) {
-      this.end(new TransportError(`the stream was ended: ${this.#most} items waited to be read`));
+      this.end(new TransportError(`the stream was closed: ${this.#most} items were waiting to be read`));
       return;
     }
     this.#items.push(item);

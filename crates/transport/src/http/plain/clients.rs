@@ -5,7 +5,7 @@ use std::sync::Arc;
 use switchboard_core::{Router, Settings};
 
 use super::request::read;
-use crate::http::options::Options;
+use crate::http::options::EndpointOptions;
 use crate::http::rules::Rules;
 use crate::server::ServerOptions;
 
@@ -89,7 +89,7 @@ const HEADS: [(&str, &str); 13] = [
 fn requests_of_common_clients_and_proxies_are_plain() {
     let router = Arc::new(Router::builder().build().unwrap());
     let address = Some("127.0.0.1:8000".parse().unwrap());
-    let rules = Rules::new(router, Settings::default(), Options::default(), address);
+    let rules = Rules::new(router, Settings::default(), EndpointOptions::default(), address);
     for (name, head) in HEADS {
         let head = format!("POST / HTTP/1.1\n{head}\n").replace('\n', "\r\n");
         let plain = read(head.as_bytes(), &rules, ServerOptions::default().header_size);

@@ -65,9 +65,8 @@ impl Head<'_> {
         if status != StatusCode::NO_CONTENT {
             line(out, format_args!("content-length: {length}"));
         }
-        out.extend_from_slice(b"date: ");
-        DATE.with_borrow_mut(|date| out.extend_from_slice(date.now()));
-        out.extend_from_slice(b"\r\n\r\n");
+        DATE.with_borrow_mut(|date| date.write(now(), out));
+        out.extend_from_slice(b"\r\n");
     }
 }
 
@@ -75,8 +74,27 @@ fn line(out: &mut Vec<u8>, line: std::fmt::Arguments<'_>) {
     write!(out, "{line}\r\n").expect("a vector takes every write");
 }
 
+/// The first second without a date: HTTP writes years with four digits.
+const YEAR_10000: u64 = 253_402_300_800;
+
 thread_local! {
     static DATE: RefCell<Date> = const { RefCell::new(Date { second: u64::MAX, text: [0; 29] }) };
+}
+
+/// Whether the clock of this machine shows a time that HTTP has a date for. Without one, responses have no `Date` (RFC 9110,
+/// 6.6.1). hyper must not try, because it panics.
+pub(in crate::http) fn has_date() -> bool {
+    now().is_some()
+}
+
+/// The seconds since 1970, unless there is no date for them.
+fn now() -> Option<u64> {
+    writable(SystemTime::now())
+}
+
+fn writable(time: SystemTime) -> Option<u64> {
+    let second = time.duration_since(UNIX_EPOCH).ok()?.as_secs();
+    (second < YEAR_10000).then_some(second)
 }
 
 /// The value of `Date`, formatted once a second.
@@ -86,12 +104,14 @@ struct Date {
 }
 
 impl Date {
-    fn now(&mut self) -> &[u8] {
-        let second = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    fn write(&mut self, second: Option<u64>, out: &mut Vec<u8>) {
+        let Some(second) = second else { return };
         if second != self.second {
             self.set(second);
         }
-        &self.text
+        out.extend_from_slice(b"date: ");
+        out.extend_from_slice(&self.text);
+        out.extend_from_slice(b"\r\n");
     }
 
     fn set(&mut self, second: u64) {
@@ -110,5 +130,21 @@ mod tests {
         let mut date = Date { second: u64::MAX, text: [0; 29] };
         date.set(784_111_777);
         assert_eq!(&date.text, b"Sun, 06 Nov 1994 08:49:37 GMT");
+    }
+
+    #[test]
+    fn a_clock_that_shows_a_year_without_a_date_gives_no_date() {
+        let check = |time: SystemTime, expected: &str| {
+            let mut date = Date { second: u64::MAX, text: [0; 29] };
+            let mut out = Vec::new();
+            date.write(writable(time), &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), expected, "{time:?}");
+        };
+        let after = |second| UNIX_EPOCH + Duration::from_secs(second);
+        check(UNIX_EPOCH - Duration::from_secs(1), "");
+        check(UNIX_EPOCH, "date: Thu, 01 Jan 1970 00:00:00 GMT\r\n");
+        check(after(YEAR_10000 - 1), "date: Fri, 31 Dec 9999 23:59:59 GMT\r\n");
+        check(after(YEAR_10000), "");
+        check(after(u64::MAX >> 4), "");
     }
 }

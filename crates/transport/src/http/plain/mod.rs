@@ -19,6 +19,7 @@ use std::time::Duration;
 use bytes::{Buf, Bytes, BytesMut};
 use switchboard_core::{Answer, Arrival, Context};
 
+pub(super) use self::head::has_date;
 use self::request::{Plain, read};
 pub(super) use self::request::{header_size, paths};
 use super::answer::{outcome, refusal_answer};

@@ -9,7 +9,7 @@ use switchboard_core::Settings;
 use super::SIZE;
 use crate::http::head;
 use crate::http::media::{self, Format, Wanted};
-use crate::http::options::Options;
+use crate::http::options::EndpointOptions;
 use crate::http::rules::Rules;
 use crate::server::ServerOptions;
 
@@ -38,9 +38,9 @@ pub(super) struct Plain {
 }
 
 /// The paths that take plain requests: none if an option affects every request.
-pub(in crate::http) fn paths(options: &Options, settings: &Settings) -> Vec<String> {
+pub(in crate::http) fn paths(options: &EndpointOptions, settings: &Settings) -> Vec<String> {
     // Without `..`: a new option does not compile until its effect on plain requests is stated here.
-    let Options {
+    let EndpointOptions {
         paths,
         routes,
         // Applied to plain requests as well.
@@ -59,13 +59,12 @@ pub(in crate::http) fn paths(options: &Options, settings: &Settings) -> Vec<Stri
             websocket: _,
     } = options;
     // A tap sees what hyper reads and writes. The admission is asked here too; the rest is the engine's.
-    let Settings { limits: _, profile: _, tap, observer: _, admission: _, inherit: _ } = settings;
-    if tap.is_some() {
+    if settings.tap.is_some() {
         return Vec::new();
     }
     let is_plain = |path: &&String| {
         #[cfg(feature = "ws")]
-        let is_for_websockets = *path == crate::http::upgrade::PATH;
+        let is_for_websockets = crate::http::upgrade::PATHS.contains(&path.as_str());
         #[cfg(not(feature = "ws"))]
         let is_for_websockets = false;
         !routes.takes_post(path) && !is_for_websockets && !path.contains(['?', '#'])
@@ -83,7 +82,8 @@ pub(in crate::http) fn header_size(options: &ServerOptions) -> usize {
         header_time: _,
         idle_time: _,
         // These concern other requests and other connections.
-        stream_idle_time: _,
+        duplex_idle_time: _,
+        first_byte_time: _,
         buffers: _,
         streams: _,
     } = options;
@@ -194,13 +194,25 @@ mod tests {
     use super::*;
     use crate::http::StreamRoute;
 
-    fn rules(options: Options) -> Rules {
+    fn rules(options: EndpointOptions) -> Rules {
         let router = Arc::new(Router::builder().build().unwrap());
         Rules::new(router, Settings::default(), options, Some("127.0.0.1:8000".parse().unwrap()))
     }
 
+    /// A new setting fails here until its effect on plain requests is stated in `paths`.
+    #[test]
+    fn no_setting_is_forgotten() {
+        let shown = format!("{:#?}", Settings::default());
+        let fields = shown
+            .lines()
+            .filter_map(|line| line.strip_prefix("    "))
+            .filter(|line| !line.starts_with([' ', '}']));
+        let names: Vec<&str> = fields.filter_map(|line| Some(line.split_once(':')?.0)).collect();
+        assert_eq!(names, ["limits", "profile", "tap", "observer", "admission", "inherit"]);
+    }
+
     /// Checks what `read` makes of a request, written with `\n` for line breaks.
-    fn check(options: Options, request: &str, expected: Option<(&str, Format)>) {
+    fn check(options: EndpointOptions, request: &str, expected: Option<(&str, Format)>) {
         let request = request.replace('\n', "\r\n");
         let plain = read(request.as_bytes(), &rules(options), 1000);
         let found = plain.map(|plain| (&request[plain.body..plain.size.min(request.len())], plain.format));
@@ -211,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_post_with_a_length_is_plain_and_nothing_else_is() {
-        let check = |request: &str, expected| check(Options::default(), request, expected);
+        let check = |request: &str, expected| check(EndpointOptions::default(), request, expected);
         let json = Some(("{}", Format::Json));
         check(&format!("POST / HTTP/1.1\n{BASE}\n{{}}"), json);
         check(&format!("POST /rpc HTTP/1.1\n{BASE}\n{{}}and more"), json);
@@ -245,7 +257,11 @@ mod tests {
     fn only_headers_that_matter_make_a_request_more_than_plain() {
         let check = |header: &str, expected| {
             let request = format!("POST / HTTP/1.1\n{BASE}{header}\n\n{{}}");
-            check(Options::default(), &request, if expected { Some(("{}", Format::Json)) } else { None });
+            check(
+                EndpointOptions::default(),
+                &request,
+                if expected { Some(("{}", Format::Json)) } else { None },
+            );
         };
         for header in [
             "accept: application/json, text/plain, */*",
@@ -286,16 +302,16 @@ mod tests {
     fn an_origin_is_found_where_it_stands() {
         let request = format!("POST / HTTP/1.1\nOrigin:  http://localhost:8000 \n{BASE}\n{{}}");
         let request = request.replace('\n', "\r\n");
-        let plain = read(request.as_bytes(), &rules(Options::default()), 1000).unwrap();
+        let plain = read(request.as_bytes(), &rules(EndpointOptions::default()), 1000).unwrap();
         let (from, to) = plain.origin.unwrap();
         assert_eq!(&request[from..to], "http://localhost:8000");
     }
 
     #[test]
     fn where_more_is_done_with_a_head_no_path_is_plain() {
-        let paths = |options: Options| paths(&options, &Settings::default());
-        assert_eq!(paths(Options::default()), ["/", "/rpc", "/jsonrpc"]);
-        let streaming = Options::default().route("/rpc", StreamRoute);
+        let paths = |options: EndpointOptions| paths(&options, &Settings::default());
+        assert_eq!(paths(EndpointOptions::default()), ["/", "/rpc", "/jsonrpc"]);
+        let streaming = EndpointOptions::default().route("/rpc", StreamRoute);
         assert_eq!(paths(streaming), ["/", "/jsonrpc"]);
     }
 }

@@ -1,10 +1,10 @@
-//! The document of an API, fetched by GET (OR-33).
+//! The document of an API, for GET requests (OR-33).
 
 use bytes::Bytes;
 use http::header;
 use http::request::Parts;
 use http::{Method, Response};
-use switchboard_core::codec::{self, Incoming, Message, Outcome};
+use switchboard_core::codec::{self, Incoming, Message, ResponseOutcome};
 use switchboard_core::{Answer, Context, Json};
 
 use super::super::body::Body;
@@ -15,18 +15,18 @@ use super::{Guarded, Route, RouteFuture};
 
 const REQUEST: Bytes = Bytes::from_static(br#"{"jsonrpc":"2.0","id":0,"method":"rpc.discover"}"#);
 
-/// Answers a GET with the document of the API, by calling `rpc.discover` through all layers like any call. The usual path is
+/// Answers a GET with the document of the API, by calling `rpc.discover` through all layers like any call. The recommended path is
 /// `/openrpc.json`.
 ///
-/// A caller that `rpc.discover` refuses gets 404: whether there is a document may be a secret too. Pages of other sites can make
-/// browsers fetch it, but cannot read the answer.
+/// A caller that `rpc.discover` rejects gets 404: the existence of a document may be a secret too. Pages of other sites can make
+/// browsers fetch it, but cannot read the response.
 ///
 /// # Examples
 ///
 /// ```
-/// use switchboard_transport::http::{DocumentRoute, Options};
+/// use switchboard_transport::http::{DocumentRoute, EndpointOptions};
 ///
-/// let options = Options::default().route("/openrpc.json", DocumentRoute);
+/// let options = EndpointOptions::default().route("/openrpc.json", DocumentRoute);
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DocumentRoute;
@@ -58,7 +58,7 @@ async fn discover(rules: &Rules, cx: &Context) -> Option<Json> {
     };
     match codec::decode(&text, rules.settings()) {
         Ok(Incoming::Single(Message::Response(response))) => match response.outcome {
-            Outcome::Value(document) => Some(document),
+            ResponseOutcome::Value(document) => Some(document),
             _ => None,
         },
         _ => None,

@@ -1,86 +1,61 @@
-//! Which calls may be made by GET (JH-27).
+//! Calls with GET (JH-27).
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use http::HeaderMap;
-use switchboard_core::{Description, ResultDescription};
+use switchboard_core::Description;
 
 use super::super::fault::Fault;
 
-/// Which methods may be called by GET, on a stream path.
+/// The methods that can be called with GET, on a stream path: only safe ones, wherever the server listens. By default none.
 ///
-/// Any page can make a browser send a GET, with a link or an image, and it comes without `Origin`. So on a loopback
-/// address, where browsers say which site a request comes from (`Sec-Fetch-Site`), those from other sites are refused
-/// and everybody else may call anything. Elsewhere nothing is called by GET unless it is allowed here; allow what changes
-/// nothing:
+/// Any page can make a browser send a GET, with a link or an image, and without an `Origin`. So a GET must not change
+/// state. Methods declare this with the mark `safe`:
 ///
 /// ```
 /// # let router = switchboard_core::Router::builder().build().unwrap();
-/// use switchboard_transport::http::{Get, Options};
+/// use switchboard_transport::http::{Get, EndpointOptions};
 ///
-/// let options = Options { get: Get::described(&router.describe()), ..Options::default() };
+/// let options = EndpointOptions::default().with_get(Get::safe(&router.describe()));
 /// ```
 ///
-/// Whatever is chosen, `Host` and `Origin` are checked as for every request, requests from other sites need an `Origin`
-/// that passes, and answers are never cached.
+/// `Host` and `Origin` are checked as for every request. If a browser says that a request comes from another site
+/// (`Sec-Fetch-Site`), it needs an allowed `Origin`. Responses are never cached.
 #[derive(Clone, Debug, Default)]
-pub struct Get(Rule);
-
-#[derive(Clone, Debug, Default)]
-enum Rule {
-    /// Any method on a loopback address, none elsewhere.
-    #[default]
-    ByAddress,
-    Any,
-    Only(Arc<HashSet<String>>),
-}
+pub struct Get(Arc<HashSet<String>>);
 
 impl Get {
-    /// Any method, wherever the server listens.
+    /// The methods marked as safe.
     #[must_use]
-    pub fn any() -> Get {
-        Get(Rule::Any)
+    pub fn safe(description: &Description) -> Get {
+        let safe = description.methods.iter().filter(|method| method.marks.safe);
+        Get::only(safe.map(|method| method.name.clone()))
     }
 
-    /// These methods only; none if there are none.
+    /// These methods, for a service without a description. List only methods that change no state.
     #[must_use]
     pub fn only<T: Into<String>>(methods: impl IntoIterator<Item = T>) -> Get {
-        Get(Rule::Only(Arc::new(methods.into_iter().map(Into::into).collect())))
+        Get(Arc::new(methods.into_iter().map(Into::into).collect()))
     }
 
-    /// The methods that are marked safe or described as streams.
-    #[must_use]
-    pub fn described(description: &Description) -> Get {
-        let is_open = |result: &ResultDescription| {
-            matches!(result, ResultDescription::Stream(_) | ResultDescription::Either { .. })
-        };
-        let methods =
-            description.methods.iter().filter(|method| method.marks.safe || is_open(&method.result));
-        Get::only(methods.map(|method| method.name.clone()))
-    }
-
-    /// Whether nothing at all may be called where the server listens like this.
-    pub(in super::super) fn is_off(&self, is_loopback: bool) -> bool {
-        match &self.0 {
-            Rule::ByAddress => !is_loopback,
-            Rule::Any => false,
-            Rule::Only(methods) => methods.is_empty(),
-        }
+    /// Whether nothing at all may be called.
+    pub(in super::super) fn is_off(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Whether this method may be called by a request with these headers, whose `Origin` has passed if it has one.
-    pub(in super::super) fn check(&self, method: Option<&str>, headers: &HeaderMap) -> Result<(), Fault> {
+    pub(in super::super) fn check(&self, method: &str, headers: &HeaderMap) -> Result<(), Fault> {
         let mut sites = headers.get_all("sec-fetch-site").iter();
         let is_foreign = sites.any(|site| !matches!(site.as_bytes(), b"same-origin" | b"none"));
         if is_foreign && !headers.contains_key(http::header::ORIGIN) {
-            return Err(Fault::Forbidden("pages of other sites may not call by GET"));
+            return Err(Fault::Forbidden("pages of other sites may not call methods with GET"));
         }
-        match (&self.0, method) {
-            (Rule::Only(methods), Some(method)) if !methods.contains(method) => {
-                Err(Fault::Forbidden("this method may not be called by GET; send a POST"))
-            }
-            _ => Ok(()),
+        if !self.0.contains(method) {
+            return Err(Fault::Forbidden(
+                "this method is not marked safe, so it cannot be called with GET; use POST",
+            ));
         }
+        Ok(())
     }
 }

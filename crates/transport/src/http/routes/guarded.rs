@@ -1,9 +1,9 @@
-//! A request that has passed the guard, and its body.
+//! A request that has passed the checks of `Host` and `Origin`, and its body.
 
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context as Task, Poll};
 use std::time::Duration;
 
@@ -11,27 +11,26 @@ use bytes::{Buf, Bytes};
 use http::request::Parts;
 use http::{HeaderMap, Request, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use switchboard_core::Context;
+use switchboard_core::{Context, Share};
 use tokio::time::Sleep;
 
 use super::super::answer::RequestScope;
 use super::super::body::{self, Body};
 use super::super::fault::Fault;
 use super::super::server_tap;
-use crate::budget::Share;
 
-/// A request whose `Host` and `Origin` have passed, for a [`Route`](super::Route).
+/// A request that has passed the checks of `Host` and `Origin`, for a [`Route`](super::Route).
 pub struct Guarded {
     /// Its head.
     pub head: Parts,
-    /// The context of calls that are made for it: with the connection it came over, its timeout, and what middleware attached.
+    /// The context of calls made for it: with its connection, its timeout, and what middleware attached.
     pub cx: Context,
     body: RequestBody,
 }
 
-/// Why the body of a request was not read.
+/// Why the body of a request could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the body of the request was not read: {why}")]
+#[error("the request body could not be read: {why}")]
 pub struct Unread {
     why: body::Unread,
     limit: usize,
@@ -39,7 +38,7 @@ pub struct Unread {
 }
 
 impl Unread {
-    /// The response that says so: 413, 408, 503 or 400.
+    /// The matching response: 413, 408, 503 or 400.
     #[must_use]
     pub fn response(self) -> Response<Body> {
         self.fault().respond(HeaderMap::new(), self.closes)
@@ -64,24 +63,27 @@ impl Guarded {
     {
         let rules = scope.rules();
         let (limit, time) = (rules.settings().limits.frame, rules.options.body_time);
-        let share = Share::of(Some(scope.budget()));
+        let share = Share::of(scope.account());
         let stream = Box::pin(Adapted(body));
-        let body = RequestBody { stream, limit, time, share, read: 0, timer: None, scope, is_http1 };
+        let rest = Weak::new();
+        let timer = None;
+        let (read, is_read) = (0, false);
+        let body = RequestBody { stream, limit, time, share, read, is_read, timer, scope, is_http1, rest };
         Guarded { head, cx, body }
     }
 
-    /// Reads the body, of at most `limit` bytes, which [`limits.frame`](switchboard_core::Limits::frame) bounds too. It has to
-    /// arrive within [`body_time`](crate::http::Options::body_time), and counts towards the memory for long messages as long as
+    /// Reads the body, of at most `limit` bytes; [`limits.frame`](switchboard_core::Limits::frame) applies too. It must
+    /// arrive within [`body_time`](crate::http::EndpointOptions::body_time), and counts towards the memory for long messages as long as
     /// it is in use.
     ///
     /// # Errors
     ///
-    /// When it is too long, too slow, finds no room, or breaks off. [`Unread::response`] is the answer to that.
+    /// When it is too long, too slow, incomplete, or does not fit into memory. [`Unread::response`] is the matching response.
     pub async fn read(self, limit: usize) -> Result<Bytes, Unread> {
         self.body.read_all(limit).await
     }
 
-    /// The request with its body, which has the same limits.
+    /// The request with its body, to which the same limits apply.
     #[must_use]
     pub fn into_request(self) -> Request<RequestBody> {
         Request::from_parts(self.head, self.body)
@@ -92,14 +94,17 @@ impl Guarded {
         &self.body.scope
     }
 
-    /// Refuses the request. If its body is unread, the connection closes, for what follows is not known to be a request.
+    /// Refuses the request.
     pub(super) fn refuse(self, fault: Fault) -> Response<Body> {
-        let closes = self.body.is_http1 && !self.body.is_end_stream();
         fault.tell(self.body.scope.rules(), &self.cx);
-        if closes {
-            self.body.scope.note_closing();
-        }
-        fault.respond(HeaderMap::new(), closes)
+        fault.respond(HeaderMap::new(), false)
+    }
+
+    /// Where the body goes when it is dropped before its end.
+    pub(super) fn unread_body(&mut self) -> Arc<UnreadBody> {
+        let rest = Arc::default();
+        self.body.rest = Arc::downgrade(&rest);
+        rest
     }
 
     pub(super) fn into_parts(self) -> (Parts, Context, RequestBody) {
@@ -113,18 +118,50 @@ impl fmt::Debug for Guarded {
     }
 }
 
-/// The body of a request that has passed the guard. It fails when it exceeds a limit of size, time or memory.
+/// The body of a request that has passed the checks. It fails when it exceeds a limit of size, time or memory.
 pub struct RequestBody {
-    stream: Pin<Box<dyn HttpBody<Data = Bytes, Error = Broken> + Send>>,
+    stream: BodyStream,
     limit: usize,
     time: Duration,
-    /// Covers what was read.
+    /// Covers the bytes read.
     share: Share,
     read: usize,
-    /// Started when the body is waited for.
+    /// Whether the end was reached. With chunks, the stream itself does not tell.
+    is_read: bool,
+    /// Started when waiting for the body.
     timer: Option<Pin<Box<Sleep>>>,
     pub(super) scope: Arc<dyn RequestScope>,
     is_http1: bool,
+    /// Takes the stream when this is dropped, as long as there is no response.
+    rest: Weak<UnreadBody>,
+}
+
+type BodyStream = Pin<Box<dyn HttpBody<Data = Bytes, Error = Broken> + Send>>;
+
+/// The rest of a body that a route did not read.
+#[derive(Default)]
+pub(super) struct UnreadBody(Mutex<Option<BodyStream>>);
+
+impl UnreadBody {
+    pub(super) fn take(&self) -> Option<BodyStream> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Drop for RequestBody {
+    fn drop(&mut self) {
+        if self.is_end_stream() || !self.is_http1 {
+            return;
+        }
+        match self.rest.upgrade() {
+            Some(rest) => {
+                let stream = std::mem::replace(&mut self.stream, Box::pin(Adapted(Body::empty())));
+                *rest.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(stream);
+            }
+            // The response has begun, so that hyper decides whether the connection can be used again.
+            None => self.scope.note_closing(),
+        }
+    }
 }
 
 impl RequestBody {
@@ -133,6 +170,7 @@ impl RequestBody {
         let share = std::mem::take(&mut self.share);
         match body::read(&mut self.stream, limit, self.time, share).await {
             Ok(text) => {
+                self.is_read = true;
                 server_tap::received(self.scope.rules().settings(), &text);
                 Ok(text)
             }
@@ -140,10 +178,12 @@ impl RequestBody {
         }
     }
 
-    fn unread(&self, why: body::Unread, limit: usize) -> Unread {
+    fn unread(&mut self, why: body::Unread, limit: usize) -> Unread {
         if self.is_http1 {
             self.scope.note_closing();
         }
+        // It is not to be read any further.
+        self.rest = Weak::new();
         Unread { why, limit, closes: self.is_http1 }
     }
 
@@ -172,17 +212,21 @@ impl HttpBody for RequestBody {
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Task<'_>) -> Poll<Option<Result<Frame<Bytes>, Unread>>> {
         let frame = match self.stream.as_mut().poll_frame(cx) {
             Poll::Ready(Some(frame)) => frame.map_err(|Broken| body::Unread::Broken),
-            Poll::Ready(None) => return Poll::Ready(None),
+            Poll::Ready(None) => {
+                self.is_read = true;
+                return Poll::Ready(None);
+            }
             Poll::Pending if self.poll_time(cx).is_pending() => return Poll::Pending,
             Poll::Pending => Err(body::Unread::TooSlow),
         };
         let length = |frame: &Frame<Bytes>| frame.data_ref().map_or(0, Bytes::len);
         let frame = frame.and_then(|frame| self.count(length(&frame)).map(|()| frame));
-        Poll::Ready(Some(frame.map_err(|why| self.unread(why, self.limit))))
+        let limit = self.limit;
+        Poll::Ready(Some(frame.map_err(|why| self.unread(why, limit))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.stream.is_end_stream()
+        self.is_read || self.stream.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -198,7 +242,7 @@ impl fmt::Debug for RequestBody {
 
 /// The connection broke, or the body's framing is wrong.
 #[derive(Debug)]
-struct Broken;
+pub(super) struct Broken;
 
 /// Any body, as one of bytes.
 struct Adapted<B>(B);

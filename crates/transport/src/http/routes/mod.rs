@@ -1,12 +1,13 @@
-//! What an endpoint answers besides calls: event streams, documents, pages, and services of others, at paths of their own.
+//! Routes: what an endpoint serves besides calls, at other paths: event streams, documents, pages, and other services.
 //!
-//! Requests reach a route behind the same guard as calls: `Host` and `Origin` have passed. Bodies have the same limits of size,
+//! Requests to a route pass the same checks as calls, those of `Host` and `Origin`. Bodies have the same limits of size,
 //! time and memory, and the server waits for the response when it shuts down.
 
 mod document;
 mod get;
 mod guarded;
 mod page;
+mod proxy;
 mod stream;
 mod tower;
 
@@ -26,23 +27,24 @@ pub use self::document::DocumentRoute;
 pub use self::get::Get;
 pub use self::guarded::{Guarded, RequestBody, Unread};
 pub use self::page::Page;
+pub use self::proxy::ProxyRoute;
 pub(super) use self::stream::CallsInParts;
 pub use self::stream::StreamRoute;
 pub use self::tower::{Tower, tower};
-use super::answer::RequestScope;
+use super::answer::{RequestScope, end_body};
 use super::body::Body;
 use super::server_tap;
 
-/// Answers HTTP requests at a path, see [`Options::route`](super::Options::route).
+/// Answers HTTP requests at a path, see [`EndpointOptions::route`](super::EndpointOptions::route).
 ///
 /// Responses get the headers that every response of the endpoint has, unless the route has set them: `cache-control: no-store`,
-/// and what keeps browsers from using the content in other ways than intended.
+/// and those that keep browsers from misusing the content.
 ///
 /// # Examples
 ///
 /// ```
 /// use http::Response;
-/// use switchboard_transport::http::{Body, Guarded, Options, Route, RouteFuture};
+/// use switchboard_transport::http::{Body, Guarded, EndpointOptions, Route, RouteFuture};
 ///
 /// struct Health;
 ///
@@ -52,48 +54,48 @@ use super::server_tap;
 ///     }
 /// }
 ///
-/// let options = Options::default().route("/health", Health);
+/// let options = EndpointOptions::default().route("/health", Health);
 /// ```
 pub trait Route: Send + Sync + 'static {
-    /// Whether it answers a request with this head. Other requests are treated as if there were no such route.
+    /// Whether it answers a request with this head. Other requests are treated as if the route did not exist.
     fn takes(&self, head: &Parts) -> bool {
         let _ = head;
         true
     }
 
-    /// Whether it answers POST requests. If it does not, its path can be one of calls as well.
+    /// Whether it answers POST requests. If not, its path can also serve calls.
     fn takes_post(&self) -> bool {
         true
     }
 
-    /// Whether it decides about all headers of its responses, as an application does that brings its own pages.
+    /// Whether it sets all headers of its responses itself, as an application with its own pages does.
     fn sets_all_headers(&self) -> bool {
         false
     }
 
-    /// Answers a request that has passed the guard. Dropping the future cancels it.
+    /// Answers a request that has passed the checks. Dropping the future cancels it.
     fn answer(&self, request: Guarded) -> RouteFuture;
 }
 
-/// A response on its way: ready, or a future.
-pub struct RouteFuture(State);
+/// A response, ready or pending.
+pub struct RouteFuture(RouteFutureState);
 
-enum State {
+enum RouteFutureState {
     Ready(Option<Box<Response<Body>>>),
     Pending(Pin<Box<dyn Future<Output = Response<Body>> + Send>>),
 }
 
 impl RouteFuture {
-    /// A response that is there already.
+    /// A ready response.
     #[must_use]
     pub fn ready(response: Response<Body>) -> RouteFuture {
-        RouteFuture(State::Ready(Some(Box::new(response))))
+        RouteFuture(RouteFutureState::Ready(Some(Box::new(response))))
     }
 
-    /// A response that is to be awaited.
+    /// A pending response.
     #[must_use]
     pub fn new(response: impl Future<Output = Response<Body>> + Send + 'static) -> RouteFuture {
-        RouteFuture(State::Pending(Box::pin(response)))
+        RouteFuture(RouteFutureState::Pending(Box::pin(response)))
     }
 }
 
@@ -102,8 +104,10 @@ impl Future for RouteFuture {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Task<'_>) -> Poll<Response<Body>> {
         match &mut self.0 {
-            State::Ready(response) => Poll::Ready(*response.take().expect("it is polled until it is ready")),
-            State::Pending(response) => response.as_mut().poll(cx),
+            RouteFutureState::Ready(response) => {
+                Poll::Ready(*response.take().expect("it is polled until it is ready"))
+            }
+            RouteFutureState::Pending(response) => response.as_mut().poll(cx),
         }
     }
 }
@@ -186,10 +190,15 @@ where
     let RouteRequest { head, route } = request;
     // Kept until there is a response, whatever the route does with its request.
     let scope: Arc<dyn RequestScope> = Arc::new(scope);
-    let guarded = Guarded::new(head, cx, body, Arc::clone(&scope), is_http1);
+    let expects = head.headers.contains_key(header::EXPECT);
+    let mut guarded = Guarded::new(head, cx, body, Arc::clone(&scope), is_http1);
+    let unread = guarded.unread_body();
     let mut response = route.answer(guarded).await;
     let own = std::mem::replace(response.headers_mut(), headers);
     complete(response.headers_mut(), own);
+    if let Some(mut body) = unread.take() {
+        end_body(&*scope, &mut body, expects, is_http1, response.headers_mut()).await;
+    }
     response.body_mut().hold(|| scope.stream_guard());
     server_tap::response(scope.rules().settings(), &response);
     response

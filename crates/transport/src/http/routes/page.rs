@@ -1,4 +1,4 @@
-//! Pages for browsers, at a path where calls can be answered as well.
+//! Pages for browsers, at a path that can also serve calls.
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -7,32 +7,32 @@ use http::{Method, Response};
 
 use super::super::body::Body;
 use super::super::fault::Fault;
-use super::super::media;
+use super::super::media::{self, Coding};
 use super::{Guarded, Route, RouteFuture};
 
 /// An HTML page, as a [`Route`].
 ///
-/// It is sent for a GET whose `Accept` prefers `text/html`, as the address bar of a browser has it. Other requests for its path
-/// are treated as if there were no page.
+/// It is sent for a GET whose `Accept` prefers `text/html`, as browsers send from the address bar. Other requests for its path
+/// are treated as if the page did not exist.
 ///
-/// What the page may do is up to the headers it is given. Without any it may do nothing at all, because every response has a
-/// policy that says so.
+/// The headers decide what the page may do. By default it may do nothing, because every response has a
+/// restrictive policy.
 ///
 /// # Examples
 ///
 /// ```
 /// use http::header::{CONTENT_SECURITY_POLICY, HeaderValue};
-/// use switchboard_transport::http::{Options, Page};
+/// use switchboard_transport::http::{EndpointOptions, Page};
 ///
 /// let policy = HeaderValue::from_static("default-src 'none'; style-src 'self'");
 /// let page = Page::new("<!doctype html><title>Hello</title>").with_header(CONTENT_SECURITY_POLICY, policy);
-/// let options = Options::default().route("/", page);
+/// let options = EndpointOptions::default().route("/", page);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Page {
     headers: HeaderMap,
-    body: Bytes,
-    is_gzip: bool,
+    html: Bytes,
+    gzip: Option<Bytes>,
 }
 
 impl Page {
@@ -42,17 +42,14 @@ impl Page {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, const { HeaderValue::from_static("text/html; charset=utf-8") });
         headers.insert(header::VARY, const { HeaderValue::from_static("accept") });
-        Page { headers, body: html.into(), is_gzip: false }
+        Page { headers, html: html.into(), gzip: None }
     }
 
-    /// A page of HTML that was compressed with gzip. It is sent as it is: every browser reads it, and clients that say that they
-    /// do not get 406.
+    /// Adds the same HTML compressed with gzip, for clients whose `Accept-Encoding` accepts it.
     #[must_use]
-    pub fn gzip(compressed: impl Into<Bytes>) -> Page {
-        let mut page = Page::new(compressed);
-        page.headers.insert(header::CONTENT_ENCODING, const { HeaderValue::from_static("gzip") });
-        page.headers.insert(header::VARY, const { HeaderValue::from_static("accept, accept-encoding") });
-        Page { is_gzip: true, ..page }
+    pub fn with_gzip(mut self, compressed: impl Into<Bytes>) -> Page {
+        self.headers.insert(header::VARY, const { HeaderValue::from_static("accept, accept-encoding") });
+        Page { gzip: Some(compressed.into()), ..self }
     }
 
     /// Adds a header, or replaces its value.
@@ -60,12 +57,6 @@ impl Page {
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Page {
         self.headers.insert(name, value);
         self
-    }
-
-    /// What is sent, compressed if it was given so.
-    #[must_use]
-    pub fn body(&self) -> &Bytes {
-        &self.body
     }
 }
 
@@ -79,11 +70,17 @@ impl Route for Page {
     }
 
     fn answer(&self, request: Guarded) -> RouteFuture {
-        if self.is_gzip && !media::takes_gzip(lines(&request.head, &header::ACCEPT_ENCODING)) {
-            return RouteFuture::ready(request.refuse(Fault::NotGzip));
-        }
-        let mut response = Response::new(Body::new(self.body.clone()));
+        let accepted = lines(&request.head, &header::ACCEPT_ENCODING);
+        let Some(coding) = media::coding(accepted, self.gzip.is_some()) else {
+            return RouteFuture::ready(request.refuse(Fault::NoCoding));
+        };
+        let compressed = self.gzip.as_ref().filter(|_| coding == Coding::Gzip);
+        let mut response = Response::new(Body::new(compressed.unwrap_or(&self.html).clone()));
         *response.headers_mut() = self.headers.clone();
+        if compressed.is_some() {
+            let gzip = const { HeaderValue::from_static("gzip") };
+            response.headers_mut().insert(header::CONTENT_ENCODING, gzip);
+        }
         RouteFuture::ready(response)
     }
 }

@@ -1,4 +1,4 @@
-//! From a request that wants an event stream to its response.
+//! From a request for an event stream to its response.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use super::super::media::{self, Format, Wanted};
 use super::super::sse::{EventBody, query};
 use super::{Guarded, Route, RouteFuture};
 
-/// Answers calls with event streams, whatever `Accept` prefers: by POST, or by GET with the call in the query, see
-/// [`sse`](crate::http::sse). The usual path is `/rpc/stream`, where [`Options`](crate::http::Options) have it by default.
+/// Answers calls with event streams, whatever `Accept` prefers: with POST, or with GET and the call in the query, see
+/// [`sse`](crate::http::sse). The default path is `/rpc/stream`, see [`EndpointOptions`](crate::http::EndpointOptions).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StreamRoute;
 
@@ -41,7 +41,7 @@ impl Route for CallsInParts {
 /// How a request on a stream path asks, or why it is refused.
 fn judge(request: &Guarded) -> Result<Asked, Fault> {
     let (rules, parts) = (request.scope().rules(), &request.head);
-    let is_off = rules.options.get.is_off(rules.is_loopback);
+    let is_off = rules.options.get.is_off();
     let is_get = parts.method == Method::GET && !is_off;
     if !is_get && parts.method != Method::POST {
         return Err(Fault::Method(match (is_off, rules.options.cors.is_some()) {
@@ -64,8 +64,9 @@ fn judge(request: &Guarded) -> Result<Asked, Fault> {
     }
     let query = Some(parts.uri.query().unwrap_or_default().to_owned());
     let asked = Asked { query, is_in_query: is_get || is_json.is_none() };
-    if is_get {
-        rules.options.get.check(asked.method().as_deref(), &parts.headers)?;
+    // A query without a method is refused when it is read.
+    if is_get && let Some(method) = asked.method() {
+        rules.options.get.check(&method, &parts.headers)?;
     }
     Ok(asked)
 }
@@ -90,7 +91,7 @@ impl Asked {
         match (text.is_empty(), self.is_in_query) {
             (false, true) => Err(Fault::MediaType),
             (false, false) if query::method(query).is_some() => {
-                Err(Fault::BadRequest("a call stands in the query or in the body, and not in both"))
+                Err(Fault::BadRequest("put the call in the query or in the body, not in both"))
             }
             (false, false) => Ok((text, false)),
             (true, _) => query::request(query).map(|text| (text.into(), true)).map_err(Fault::BadRequest),

@@ -1,4 +1,4 @@
-//! Any tower service of HTTP as a route.
+//! Any tower HTTP service as a route.
 
 use std::error::Error;
 use std::fmt;
@@ -16,24 +16,24 @@ use super::super::media::Format;
 use super::guarded::{Guarded, RequestBody};
 use super::{Route, RouteFuture};
 
-/// A tower service of HTTP, such as an `axum::Router`, as a [`Route`].
+/// A tower HTTP service, such as an `axum::Router`, as a [`Route`].
 ///
-/// The service decides about all headers of its responses. It finds the [`Context`](switchboard_core::Context) of the request
+/// The service sets all headers of its responses. It finds the [`Context`](switchboard_core::Context) of the request
 /// among the request's extensions. It cannot upgrade connections.
 ///
 /// # Examples
 ///
 /// ```
-/// use switchboard_transport::http::{Options, tower};
+/// use switchboard_transport::http::{EndpointOptions, tower};
 ///
 /// let app: axum::Router = axum::Router::new().route("/app/health", axum::routing::get(|| async { "well" }));
-/// let options = Options::default().route("/app/*", tower(app));
+/// let options = EndpointOptions::default().route("/app/*", tower(app));
 /// ```
 pub fn tower<S>(service: S) -> Tower<S> {
     Tower(service)
 }
 
-/// A route that [`tower()`] has made.
+/// A route made by [`tower()`].
 #[derive(Clone)]
 pub struct Tower<S>(S);
 

@@ -1,7 +1,7 @@
-//! The body of an answer that is an event stream.
+//! The body of a response that is an event stream.
 
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -14,6 +14,7 @@ use tokio::time::{Instant, Sleep};
 use super::super::in_flight::InFlight;
 use super::super::pipe::Shared;
 use super::super::timeouts::after;
+use super::stopping::{Due, Stopping};
 use super::{DONE, STARTED, writer};
 use crate::server::Shutdown;
 
@@ -26,8 +27,8 @@ pub(in super::super) struct EventBody {
     /// Whether a stream is announced by an event, and not by a comment.
     has_start: bool,
     keep_alive: Option<(Duration, Pin<Box<Sleep>>)>,
-    /// Comes to its end when the stream has to.
-    closing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// Knows when the stream has to end.
+    stopping: Option<Stopping>,
     is_done: bool,
     /// Sees the data of each event.
     tap: Option<Tap>,
@@ -44,8 +45,9 @@ impl EventBody {
     ) -> EventBody {
         let keep_alive =
             keep_alive.map(|time| (time, Box::pin(tokio::time::sleep_until(after(Instant::now(), time)))));
-        let closing = guard.closing(session, drain_time);
-        EventBody { outputs, has_start, keep_alive, closing, is_done: false, tap: None, _guard: guard }
+        let shutdown = guard.shutdown.clone();
+        let stopping = shutdown.map(|shutdown| Stopping::new(shutdown, session, drain_time));
+        EventBody { outputs, has_start, keep_alive, stopping, is_done: false, tap: None, _guard: guard }
     }
 
     pub(in super::super) fn with_tap(mut self, tap: Option<Tap>) -> EventBody {
@@ -58,14 +60,12 @@ impl EventBody {
         if self.is_done {
             return Poll::Ready(None);
         }
-        if let Some(closing) = &mut self.closing
-            && closing.as_mut().poll(cx).is_ready()
-        {
-            self.closing = None;
-            self.outputs.interrupt(&ErrorObject::from_code(Code::SHUTTING_DOWN));
-        }
+        let due = self.stopping.as_mut().map_or(Due::Nothing, |stopping| stopping.poll(cx));
         let mut out = Vec::new();
         while out.len() < AT_ONCE && !self.is_done {
+            if due == Due::Everything || due == Due::Streams && self.outputs.is_streaming() {
+                self.outputs.interrupt(&ErrorObject::from_code(Code::SHUTTING_DOWN));
+            }
             match Pin::new(&mut self.outputs).poll_next(cx) {
                 Poll::Ready(Some(output)) => self.write(&mut out, output),
                 Poll::Ready(None) => {
@@ -117,8 +117,8 @@ impl std::fmt::Debug for EventBody {
     }
 }
 
-/// What a response holds on to while it is being sent as a stream: the connection is told that the answer has not ended, and the
-/// stream is told when the server shuts down.
+/// What a response holds on to while it is being sent as a stream: the connection knows that the response has not ended, and the
+/// stream learns when the server shuts down.
 #[derive(Default)]
 pub(in super::super) struct StreamGuard {
     socket: Option<Arc<Shared>>,
@@ -136,27 +136,6 @@ impl StreamGuard {
     /// For a stream of an endpoint that is mounted into another server.
     pub(in super::super) fn mounted(shutdown: Arc<Shutdown>, in_flight: InFlight) -> StreamGuard {
         StreamGuard { socket: None, shutdown: Some(shutdown), _in_flight: Some(in_flight) }
-    }
-
-    /// Waits until the server shuts down or closes the session, and then for most of the drain time: the stream's last event has to
-    /// be sent when that is over.
-    fn closing(
-        &self,
-        session: Session,
-        drain_time: Duration,
-    ) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
-        let shutdown = Arc::clone(self.shutdown.as_ref()?);
-        Some(Box::pin(async move {
-            {
-                let (mut stopped, mut closed) = (pin!(shutdown.wait()), pin!(session.closing()));
-                poll_fn(|cx| match stopped.as_mut().poll(cx) {
-                    Poll::Ready(()) => Poll::Ready(()),
-                    Poll::Pending => closed.as_mut().poll(cx).map(drop),
-                })
-                .await;
-            }
-            tokio::time::sleep_until(after(Instant::now(), drain_time - drain_time / 8)).await;
-        }))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a call gets from an answer that is an event stream: a stream of items, one value, or the answer to a batch.
+//! The outcome of a call whose response is an event stream: a stream of items, one value, or the responses to a batch.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use futures_core::Stream;
 use hyper::body::Incoming;
-use switchboard_core::codec::{Outcome, Response};
+use switchboard_core::codec::{ResponseObject, ResponseOutcome};
 use switchboard_core::{CallError, Code, ErrorObject, Extra, Gap, Items, Json, Reply};
 
 use super::messages::{Messages, Next, Reading, is_fault};
@@ -104,7 +104,7 @@ fn inside(list: &Bytes) -> Bytes {
 
 /// Why an answer of more bytes than this is not read.
 pub(in super::super) fn too_large(limit: usize) -> CallError {
-    CallError::Transport(format!("the answer has more than {limit} bytes (limits.reply)").into())
+    CallError::Transport(format!("the response exceeds {limit} bytes (limits.reply)").into())
 }
 
 /// A stream whose first items may be here already.
@@ -163,7 +163,7 @@ impl EventItems {
         EventItems { messages: Messages::new(body, reading), id, members: None, is_done: false }
     }
 
-    /// The reply that one response stands for, with what came beside it.
+    /// The reply in one response, with its other members.
     fn reply(&mut self, reply: Reply) -> Reply {
         let extra = self.members.take().map(|members| Box::new(Extra::from_members(*members)));
         Reply { extra, ..reply }
@@ -194,35 +194,37 @@ impl EventItems {
                     outcome(response.outcome)
                 }
                 Ok(Next::Response(response, _)) => {
-                    tracing::debug!(id = ?response.id, "a response to another call was dropped");
+                    tracing::debug!(id = ?response.id, "dropped a response to another call");
                     continue;
                 }
-                Ok(Next::Batch(_)) => failed(CallError::Protocol("a list answers a single call".into())),
+                Ok(Next::Batch(_)) => {
+                    failed(CallError::Protocol("it is an array, but the request was a single call".into()))
+                }
                 Err(error) => failed(error),
             });
         }
     }
 
-    fn is_for_call(&self, response: &Response) -> bool {
+    fn is_for_call(&self, response: &ResponseObject) -> bool {
         is_fault(response) || response.id.as_u64() == Some(self.id)
     }
 }
 
-fn outcome(outcome: Outcome) -> Step {
+fn outcome(outcome: ResponseOutcome) -> Step {
     match outcome {
-        Outcome::Value(json) => Step::Item(json),
-        Outcome::Error(error) => match read_gap(&error) {
+        ResponseOutcome::Value(json) => Step::Item(json),
+        ResponseOutcome::Error(error) => match read_gap(&error) {
             Some(gap) => Step::Gap(gap),
             None => Step::Failed(error),
         },
-        Outcome::Stream(..) => Step::Failed(
+        ResponseOutcome::Stream(..) => Step::Failed(
             CallError::Protocol("a stream of another connection cannot be read here".into()).into(),
         ),
-        Outcome::Broken(detail) => Step::Failed(CallError::Protocol(detail.into()).into()),
+        ResponseOutcome::Broken(detail) => Step::Failed(CallError::Protocol(detail.into()).into()),
     }
 }
 
-/// The gap that an error tells of among the items of a stream.
+/// The gap that an error reports among the items of a stream.
 fn read_gap(error: &ErrorObject) -> Option<Gap> {
     let data = error.data.as_ref().filter(|_| error.code == Code::ITEMS_LOST)?;
     data.decode().ok()

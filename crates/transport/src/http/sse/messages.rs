@@ -10,7 +10,9 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use http_body::Body as HttpBody;
 use hyper::body::Incoming;
-use switchboard_core::codec::{self, Incoming as Received, Message, Outcome, Request, Response};
+use switchboard_core::codec::{
+    self, Incoming as Received, Message, RequestObject, ResponseObject, ResponseOutcome,
+};
 use switchboard_core::{
     Call, CallError, Context, Direction, Id, Json, Reply, ReplyFuture, Service, Settings, Tap, Wire,
 };
@@ -39,7 +41,7 @@ pub(super) enum Next {
     /// A stream of items begins, which may be silent for now.
     Started,
     /// A response, and its text.
-    Response(Response, Bytes),
+    Response(ResponseObject, Bytes),
     /// The responses to a batch.
     Batch(Bytes),
     /// The stream is complete.
@@ -134,7 +136,7 @@ impl Messages {
         piece
     }
 
-    /// What an event's data says; nothing if it is no answer.
+    /// The response in an event's data; none if it is something else.
     fn read(&mut self, data: Bytes) -> Result<Option<Next>, CallError> {
         if data.is_empty() {
             return Ok(None);
@@ -142,7 +144,7 @@ impl Messages {
         match codec::decode(&data, &self.reading.settings) {
             Ok(Received::Single(Message::Response(response))) => {
                 let is_first = !std::mem::replace(&mut self.has_answered, true);
-                if is_first && matches!(response.outcome, Outcome::Value(_)) && is_start(&data) {
+                if is_first && matches!(response.outcome, ResponseOutcome::Value(_)) && is_start(&data) {
                     self.is_announced = true;
                     return Ok(Some(Next::Started));
                 }
@@ -156,15 +158,15 @@ impl Messages {
                 self.has_answered = true;
                 Ok(Some(Next::Batch(data)))
             }
-            Ok(_) => Err(CallError::Protocol("an event is no response and no notification".into())),
+            Ok(_) => Err(CallError::Protocol("an event is neither a response nor a notification".into())),
             Err(_) => {
-                Err(CallError::Protocol("an event is not JSON-RPC, or exceeds a limit of this side".into()))
+                Err(CallError::Protocol("an event is not JSON-RPC, or exceeds a limit of this client".into()))
             }
         }
     }
 
     /// Hands a notification over: progress of the call to its caller, anything else to the service.
-    fn handle(&self, request: Request) -> Option<ReplyFuture> {
+    fn handle(&self, request: RequestObject) -> Option<ReplyFuture> {
         if request.id.is_none() {
             if let Some((cx, value)) = self.progress(&request) {
                 let told = cx.progress(&value);
@@ -177,12 +179,12 @@ impl Messages {
                 return Some(service.call(&Call::notification(request.method, request.params)));
             }
         }
-        tracing::debug!(method = ?request.method, "a message in an event stream was dropped");
+        tracing::debug!(method = ?request.method, "dropped a message in an event stream");
         None
     }
 
     /// The progress that a notification tells, if it is about the call and its caller wants it.
-    fn progress(&self, request: &Request) -> Option<(&Context, Json)> {
+    fn progress(&self, request: &RequestObject) -> Option<(&Context, Json)> {
         let (id, cx) = self.reading.progress.as_ref()?;
         let progress = &self.reading.settings.profile.progress;
         let params = request.params.as_ref().filter(|_| request.method == progress.method)?;
@@ -201,9 +203,9 @@ impl Messages {
                 Poll::Ready(Ok(true))
             }
             Poll::Ready(None) => Poll::Ready(Ok(false)),
-            Poll::Ready(Some(Err(error))) => {
-                Poll::Ready(Err(CallError::Closed(format!("the event stream broke off: {error}").into())))
-            }
+            Poll::Ready(Some(Err(error))) => Poll::Ready(Err(CallError::Closed(
+                format!("the event stream was interrupted: {error}").into(),
+            ))),
         }
     }
 
@@ -221,13 +223,13 @@ impl Messages {
         Poll::Pending
     }
 
-    /// What the end of the body without `[DONE]` means (LLM-04). Servers of others end a stream like that when they have
+    /// What the end of the body without `[DONE]` means (LLM-04). Other servers end a stream like that when they have
     /// answered; ours never do.
     fn end(&self) -> Result<Next, CallError> {
         let why = if self.is_announced {
-            "the event stream was cut off: it ended without [DONE]"
+            "the event stream is incomplete: it ended without [DONE]"
         } else if self.parser.is_inside_event() {
-            "the event stream was cut off inside an event"
+            "the event stream ended in the middle of an event"
         } else if !self.has_answered {
             "the event stream ended without a response"
         } else {
@@ -238,8 +240,8 @@ impl Messages {
 }
 
 /// Whether a response is an error that answers whatever was sent, because its identifier could not be read (J2-68).
-pub(super) fn is_fault(response: &Response) -> bool {
-    response.id == Id::NULL && matches!(response.outcome, Outcome::Error(_))
+pub(super) fn is_fault(response: &ResponseObject) -> bool {
+    response.id == Id::NULL && matches!(response.outcome, ResponseOutcome::Error(_))
 }
 
 /// Whether a response only says that a stream begins.

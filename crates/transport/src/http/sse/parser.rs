@@ -1,16 +1,16 @@
-//! Reading an event stream, in whatever pieces it comes (SSE-02, SSE-03, SSE-05).
+//! Parsing an event stream, in pieces of any size (SSE-02, SSE-03, SSE-05).
 
 use std::time::Duration;
 
-/// Takes an event stream apart.
+/// Parses an event stream.
 ///
-/// Bytes are given in chunks of any size; how they are cut makes no difference. What is not UTF-8 is replaced, as the
-/// format has it.
+/// Bytes are passed in chunks of any size; how they are split makes no difference. Invalid UTF-8 is replaced, as the
+/// format requires.
 ///
 /// # Examples
 ///
 /// ```
-/// use switchboard_transport::http::sse::{Parser, Piece};
+/// use switchboard_transport::internals::sse::{Parser, Piece};
 ///
 /// let mut parser = Parser::new(1 << 20);
 /// let mut chunk = &b"data: 1\n\n: still here\n\ndata: 2\n\n"[..];
@@ -21,12 +21,12 @@ use std::time::Duration;
 ///     }
 /// }
 /// assert_eq!(found, ["1", "2"]);
-/// # Ok::<(), switchboard_transport::http::sse::TooLong>(())
+/// # Ok::<(), switchboard_transport::internals::sse::TooLong>(())
 /// ```
 #[derive(Debug)]
 pub struct Parser {
     limit: usize,
-    /// The line that has come in part.
+    /// The line received in part.
     line: Vec<u8>,
     is_first_line: bool,
     /// The last byte was a carriage return, whose line has been read; a line feed after it belongs to it.
@@ -44,7 +44,7 @@ pub struct Parser {
 pub enum Piece {
     /// An event.
     Event(Event),
-    /// A line that says nothing but that the far side is there.
+    /// A line that only keeps the connection alive.
     Comment(String),
 }
 
@@ -52,13 +52,13 @@ pub enum Piece {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Event {
-    /// Its name, `message` if it has none of its own.
+    /// Its name, `message` by default.
     pub name: String,
     /// Its data, with a line feed between the lines.
     pub data: String,
 }
 
-/// A line or an event has more bytes than it may have.
+/// A line or an event exceeds the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event has more than {limit} bytes")]
 pub struct TooLong {
@@ -83,11 +83,11 @@ impl Parser {
         }
     }
 
-    /// Reads on to the next piece, and takes what it has read off the chunk. None when the chunk is used up.
+    /// Reads up to the next piece, and removes what it has read from the chunk. None when the chunk is used up.
     ///
     /// # Errors
     ///
-    /// When a line or an event is too long. The stream cannot be read on then.
+    /// When a line or an event is too long. The stream cannot be read any further then.
     pub fn next(&mut self, chunk: &mut &[u8]) -> Result<Option<Piece>, TooLong> {
         loop {
             if self.is_after_return
@@ -121,13 +121,13 @@ impl Parser {
         self.has_data || !self.line.is_empty()
     }
 
-    /// The last identifier that an event of the stream had, empty if there was none.
+    /// The last event identifier of the stream, empty if there was none.
     #[must_use]
     pub fn last_event_id(&self) -> &str {
         &self.last_event_id
     }
 
-    /// How long the far side wants a reader to wait before it connects again.
+    /// How long the server wants a reader to wait before it reconnects.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         self.retry

@@ -1,8 +1,8 @@
-//! A call that is written as the query of a URL.
+//! A call in the query of a URL.
 
 use switchboard_core::{Id, Json};
 
-/// Makes a request object of a query. Its limits are those of any other request object: whoever reads it applies them.
+/// Makes a request object of a query. Its limits are those of any other request object: they are applied when it is read.
 ///
 /// # Errors
 ///
@@ -14,9 +14,9 @@ pub(in super::super) fn request(query: &str) -> Result<Vec<u8>, &'static str> {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (name, value) = (decode(name)?, decode(value)?);
         match &*name {
-            "method" if method.is_some() => return Err("the query names `method` more than once"),
+            "method" if method.is_some() => return Err("`method` appears more than once in the query"),
             "method" => method = Some(string(&value)),
-            "id" if id.is_some() => return Err("the query names `id` more than once"),
+            "id" if id.is_some() => return Err("`id` appears more than once in the query"),
             "id" => id = Some(identifier(&value)),
             _ => {
                 params.push(if params.is_empty() { b'{' } else { b',' });
@@ -26,7 +26,7 @@ pub(in super::super) fn request(query: &str) -> Result<Vec<u8>, &'static str> {
             }
         }
     }
-    let method = method.ok_or("the query must name a method, as in `?method=add&a=2&b=3`")?;
+    let method = method.ok_or("the query needs a method, as in `?method=add&a=2&b=3`")?;
     let mut text = br#"{"jsonrpc":"2.0","method":"#.to_vec();
     text.extend_from_slice(method.as_bytes());
     if !params.is_empty() {
@@ -42,7 +42,7 @@ pub(in super::super) fn request(query: &str) -> Result<Vec<u8>, &'static str> {
 
 /// The name of the method that a query calls, if it is well formed.
 pub(in super::super) fn method(query: &str) -> Option<String> {
-    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let mut pairs = query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
     pairs.find(|(name, _)| decode(name).as_deref() == Ok("method")).and_then(|(_, value)| decode(value).ok())
 }
 
@@ -132,5 +132,7 @@ mod tests {
         }
         assert_eq!(method("id=1&m%65thod=a+b").as_deref(), Some("a b"));
         assert_eq!(method("id=1"), None);
+        // As `request` has it: a name without a value is an empty one.
+        assert_eq!(method("id=1&method").as_deref(), Some(""));
     }
 }

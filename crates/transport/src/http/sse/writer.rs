@@ -1,6 +1,6 @@
 //! Writing an event stream (SSE-04).
 
-/// Writes an event with this data. Each of its lines has a line of its own; a carriage return becomes a line feed,
+/// Writes an event with this data. Each of its lines gets its own line; a carriage return becomes a line feed,
 /// which in JSON makes no difference.
 pub(crate) fn event(out: &mut Vec<u8>, data: &[u8]) {
     let mut rest = data;

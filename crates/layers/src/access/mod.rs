@@ -1,0 +1,225 @@
+//! Access control: who may call what.
+//!
+//! A [`Rule`] allows or denies methods to callers, with optional conditions on params. The order of rules does not matter: a deny that
+//! matches wins; otherwise an allow must match. `rpc.discover` is always allowed; filter it with [`Access::is_visible`].
+//!
+//! A value that is missing, or of another type than its condition, never satisfies an allow and always satisfies a deny.
+//! Positional params are found by name if their names are [known](Access::with_names).
+
+mod condition;
+mod decision;
+mod layer;
+mod pattern;
+mod pointer;
+mod who;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use switchboard_core::{Context, Description, FromContext as _, Json};
+
+pub use self::condition::{Condition, ConditionError};
+pub use self::decision::{Decision, RuleOutcome, RuleReport};
+pub use self::pattern::{Pattern, PatternError};
+pub use self::pointer::{Pointer, PointerError};
+pub use self::who::{CallerFacts, Who, WhoError};
+use crate::identity::Identity;
+
+/// Allows or denies methods to callers.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Rule {
+    /// Whether it allows or denies.
+    pub effect: Effect,
+    /// The methods it applies to.
+    pub methods: Vec<Pattern>,
+    /// The callers it applies to.
+    pub who: Vec<Who>,
+    /// The conditions on params, all of which must hold.
+    pub when: Vec<(Pointer, Condition)>,
+    /// Its name in logs and explanations.
+    pub name: Option<String>,
+}
+
+/// What a rule does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// It allows calls.
+    Allow,
+    /// It denies calls, whatever other rules allow.
+    Deny,
+}
+
+impl Rule {
+    /// Allows these methods to these callers.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use switchboard_layers::access::{Condition, Rule};
+    ///
+    /// let rule = Rule::allow(["transfer".parse()?], ["role:teller".parse()?])
+    ///     .when("/amount".parse()?, Condition::range(Some("1"), Some("100"))?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn allow(methods: impl IntoIterator<Item = Pattern>, who: impl IntoIterator<Item = Who>) -> Rule {
+        Rule::new(Effect::Allow, methods, who)
+    }
+
+    /// Denies these methods to these callers.
+    #[must_use]
+    pub fn deny(methods: impl IntoIterator<Item = Pattern>, who: impl IntoIterator<Item = Who>) -> Rule {
+        Rule::new(Effect::Deny, methods, who)
+    }
+
+    fn new(
+        effect: Effect,
+        methods: impl IntoIterator<Item = Pattern>,
+        who: impl IntoIterator<Item = Who>,
+    ) -> Rule {
+        let (methods, who) = (methods.into_iter().collect(), who.into_iter().collect());
+        Rule { effect, methods, who, when: Vec::new(), name: None }
+    }
+
+    /// The same rule, but only for calls whose params meet this condition at this place.
+    #[must_use]
+    pub fn when(mut self, place: Pointer, condition: Condition) -> Rule {
+        self.when.push((place, condition));
+        self
+    }
+
+    /// The same rule with a name for logs and explanations.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Rule {
+        self.name = Some(name.into());
+        self
+    }
+}
+
+/// Rules about who may call what. A [`Layer`](switchboard_core::Layer) that refuses all other calls. Cheap to clone.
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_core::{Context, Json};
+/// use switchboard_layers::access::{Access, Rule};
+/// use switchboard_layers::identity::{Identity, Proof};
+///
+/// let access = Access::new([
+///     Rule::allow(["math/*".parse()?], ["anyone".parse()?]),
+///     Rule::allow(["admin/**".parse()?], ["role:admin".parse()?]),
+/// ]);
+/// let mut cx = Context::default();
+/// assert!(access.decide(&cx, "math/add", None).is_allowed());
+/// assert!(!access.decide(&cx, "admin/restart", None).is_allowed());
+/// Identity::new("alice", Proof::Token).with_roles(["admin"]).attach(&mut cx);
+/// assert!(access.decide(&cx, "admin/restart", None).is_allowed());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Access(Arc<AccessInner>);
+
+#[derive(Clone, Debug, Default)]
+struct AccessInner {
+    rules: Vec<Rule>,
+    /// Which rules name a method literally.
+    by_method: HashMap<Box<str>, Vec<usize>>,
+    /// Which rules name methods by patterns.
+    by_pattern: Vec<usize>,
+    /// The names of the params of methods, by position.
+    names: HashMap<Box<str>, Vec<String>>,
+    /// Which callers have which role, beside those that credentials name.
+    roles: HashMap<Box<str>, Vec<String>>,
+}
+
+impl Access {
+    /// Allows only what these rules allow.
+    pub fn new(rules: impl IntoIterator<Item = Rule>) -> Access {
+        let mut inner = AccessInner { rules: rules.into_iter().collect(), ..AccessInner::default() };
+        for (index, rule) in inner.rules.iter().enumerate() {
+            if rule.methods.iter().any(|pattern| pattern.literal().is_none()) {
+                inner.by_pattern.push(index);
+                continue;
+            }
+            for method in rule.methods.iter().filter_map(Pattern::literal) {
+                let rules = inner.by_method.entry(method.into()).or_default();
+                if rules.last() != Some(&index) {
+                    rules.push(index);
+                }
+            }
+        }
+        Access(Arc::new(inner))
+    }
+
+    /// The same rules with the names of positional params, so that `/amount` finds them.
+    #[must_use]
+    pub fn with_names(self, description: &Description) -> Access {
+        let mut inner = Arc::unwrap_or_clone(self.0);
+        for method in &description.methods {
+            if let Some(params) = &method.params {
+                let names = params.iter().map(|param| param.name.clone()).collect();
+                inner.names.insert(method.name.as_str().into(), names);
+            }
+        }
+        Access(Arc::new(inner))
+    }
+
+    /// The same rules, with these additional roles for this caller.
+    #[must_use]
+    pub fn with_roles<R: Into<String>>(self, subject: &str, roles: impl IntoIterator<Item = R>) -> Access {
+        let mut inner = Arc::unwrap_or_clone(self.0);
+        inner.roles.entry(subject.into()).or_default().extend(roles.into_iter().map(Into::into));
+        Access(Arc::new(inner))
+    }
+
+    /// The rules.
+    #[must_use]
+    pub fn rules(&self) -> &[Rule] {
+        &self.0.rules
+    }
+
+    /// Decides whether a call is allowed.
+    #[must_use]
+    pub fn decide(&self, cx: &Context, method: &str, params: Option<&Json>) -> Decision {
+        self.decide_for(&self.facts(cx), method, params)
+    }
+
+    /// Whether a caller may call a method with at least some params. Use it to filter `rpc.discover`.
+    #[must_use]
+    pub fn is_visible(&self, cx: &Context, method: &str) -> bool {
+        let facts = self.facts(cx);
+        let mut is_allowed = false;
+        for rule in self.candidates(method).map(|index| &self.0.rules[index]) {
+            if !rule.is_about(method, &facts) {
+                continue;
+            }
+            match rule.effect {
+                Effect::Allow => is_allowed = true,
+                Effect::Deny if rule.when.is_empty() => return false,
+                Effect::Deny => {}
+            }
+        }
+        is_allowed
+    }
+
+    /// What rules ask about the caller of this context.
+    fn facts<'a>(&'a self, cx: &'a Context) -> CallerFacts<'a> {
+        let identity = Identity::from_context(cx);
+        let granted = identity.and_then(|identity| self.0.roles.get(identity.subject.as_str()));
+        CallerFacts::of(cx, identity, granted.map(Vec::as_slice).unwrap_or_default())
+    }
+
+    /// The rules that may be about a method.
+    fn candidates(&self, method: &str) -> impl Iterator<Item = usize> + '_ {
+        let exact = self.0.by_method.get(method).map(Vec::as_slice).unwrap_or_default();
+        exact.iter().chain(&self.0.by_pattern).copied()
+    }
+}
+
+impl Rule {
+    fn is_about(&self, method: &str, caller: &CallerFacts<'_>) -> bool {
+        self.methods.iter().any(|pattern| pattern.matches(method))
+            && self.who.iter().any(|who| who.matches(caller))
+    }
+}

@@ -1,0 +1,69 @@
+//! The admission that checks credentials before anything is read.
+
+use std::sync::Arc;
+
+use switchboard_core::{Admission, AdmitFuture, Arrival, Context, ErrorObject, Refusal};
+
+use super::credential::is_private;
+use super::layer::{Caller, too_many};
+use super::{Attached, Authentication, Credential, Identity};
+
+/// The prefix of a token in the subprotocols that a browser offers: it cannot set headers of a WebSocket.
+const SUBPROTOCOL: &str = "bearer.";
+
+impl Admission for Authentication {
+    /// A session is always admitted: its messages may bring credentials. A request must bring them itself.
+    fn admit(&self, arrival: &Arrival<'_>) -> AdmitFuture {
+        let Arrival::Request { cx, method, is_upgrade, .. } = arrival else {
+            return AdmitFuture::admitted(arrival.cx().clone());
+        };
+        let caller = match self.caller(cx) {
+            Caller::Anonymous if *is_upgrade => match offered_token(cx) {
+                Some(token) => self.check(&Credential::Bearer(token), cx),
+                None => Caller::Anonymous,
+            },
+            caller => caller,
+        };
+        let is_page = *method == "GET" && !is_upgrade && is_private(cx);
+        match caller {
+            Caller::Known(identity) => AdmitFuture::admitted(with(cx, identity)),
+            Caller::Anonymous if !self.is_required() => AdmitFuture::admitted((*cx).clone()),
+            Caller::Anonymous | Caller::Wrong => AdmitFuture::refused(unauthorized(is_page)),
+            Caller::Blocked(wait) => AdmitFuture::refused(
+                Refusal::new(too_many(wait))
+                    .with_status(429)
+                    .with_metadata("retry-after", (wait.as_secs() + 1).to_string()),
+            ),
+            Caller::Later(decision) => {
+                let (authentication, cx) = (self.clone(), (*cx).clone());
+                AdmitFuture::pending(async move {
+                    match decision.await.filter(|identity| !identity.is_expired()) {
+                        Some(identity) => Ok(with(&cx, identity)),
+                        None => {
+                            authentication.wrong(&cx);
+                            Err(unauthorized(is_page))
+                        }
+                    }
+                })
+            }
+        }
+    }
+}
+
+fn with(cx: &Context, identity: Arc<Identity>) -> Context {
+    let mut cx = cx.clone();
+    cx.insert(Attached(identity));
+    cx
+}
+
+/// The token among the subprotocols that a WebSocket offers: `new WebSocket(url, ["jsonrpc", "bearer.TOKEN"])`.
+fn offered_token(cx: &Context) -> Option<&str> {
+    let offered = cx.metadata().text("sec-websocket-protocol")?;
+    offered.split(',').find_map(|protocol| protocol.trim().strip_prefix(SUBPROTOCOL))
+}
+
+/// The answer to a request without valid credentials. A browser that opens a page asks its user for a name and a token.
+fn unauthorized(is_page: bool) -> Refusal {
+    let challenge = if is_page { "Bearer, Basic realm=\"switchboard\", charset=\"UTF-8\"" } else { "Bearer" };
+    Refusal::new(ErrorObject::unauthorized()).with_status(401).with_metadata("www-authenticate", challenge)
+}

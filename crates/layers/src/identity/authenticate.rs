@@ -1,0 +1,87 @@
+//! Finds the owner of a credential.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use switchboard_core::PeerCertificate;
+
+use super::{Credential, Identity, Proof};
+
+/// Finds the owner of a credential.
+///
+/// Implement it for credentials that Switchboard does not know: a database of sessions, an introspection endpoint. A credential of a
+/// kind that it does not handle is [`Verdict::Unknown`]. Every wrong credential must take the same time to check.
+pub trait Authenticate: Send + Sync + 'static {
+    /// Checks one credential.
+    fn authenticate(&self, credential: &Credential<'_>) -> Verdict;
+}
+
+/// The owner of a credential, if it has one.
+#[non_exhaustive]
+pub enum Verdict {
+    /// It belongs to this caller.
+    Known(Arc<Identity>),
+    /// It is wrong, or of another kind. The next authenticator is asked.
+    Unknown,
+    /// The decision takes time, for example for a request to another server. No other authenticator is asked.
+    Later(Pin<Box<dyn Future<Output = Option<Arc<Identity>>> + Send>>),
+}
+
+impl fmt::Debug for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Known(identity) => f.debug_tuple("Known").field(identity).finish(),
+            Verdict::Unknown => f.write_str("Unknown"),
+            Verdict::Later(_) => f.write_str("Later(..)"),
+        }
+    }
+}
+
+impl<F> Authenticate for F
+where
+    F: Fn(&Credential<'_>) -> Verdict + Send + Sync + 'static,
+{
+    fn authenticate(&self, credential: &Credential<'_>) -> Verdict {
+        self(credential)
+    }
+}
+
+/// Identifies callers by client certificate. The subject is the first name that the certificate has: a URI (as SPIFFE writes it), a DNS
+/// name, an email address, or else the distinguished name.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CertificateNames;
+
+impl Authenticate for CertificateNames {
+    fn authenticate(&self, credential: &Credential<'_>) -> Verdict {
+        match credential {
+            Credential::Certificate(certificate) => match subject(certificate) {
+                Some(subject) => Verdict::Known(Arc::new(Identity::new(subject, Proof::Certificate))),
+                None => Verdict::Unknown,
+            },
+            _ => Verdict::Unknown,
+        }
+    }
+}
+
+fn subject(certificate: &PeerCertificate) -> Option<&str> {
+    let names = [&certificate.uris, &certificate.dns_names, &certificate.emails];
+    let name = names.into_iter().find_map(|names| names.first()).unwrap_or(&certificate.subject);
+    Some(name.as_str()).filter(|name| !name.is_empty())
+}
+
+/// Identifies callers by the user of the process that connects over a Unix socket. The subject is `uid:1000`, for example.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UnixUsers;
+
+impl Authenticate for UnixUsers {
+    fn authenticate(&self, credential: &Credential<'_>) -> Verdict {
+        match credential {
+            Credential::Process(process) => {
+                Verdict::Known(Arc::new(Identity::new(format!("uid:{}", process.uid), Proof::UnixUser)))
+            }
+            _ => Verdict::Unknown,
+        }
+    }
+}

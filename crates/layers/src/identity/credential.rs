@@ -1,0 +1,113 @@
+//! What a caller presents to prove who it is.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use std::fmt;
+use switchboard_core::{Context, Metadata, PeerCertificate, PeerCredentials};
+
+/// What a caller presents to prove who it is.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum Credential<'a> {
+    /// A bearer token.
+    Bearer(&'a str),
+    /// A name and a password: what a browser asks its user for.
+    Basic {
+        /// The name.
+        name: String,
+        /// The password.
+        password: String,
+    },
+    /// A client certificate, which TLS has checked.
+    Certificate(&'a PeerCertificate),
+    /// The user of the process at the other end of a Unix socket.
+    Process(PeerCredentials),
+}
+
+/// A credential that cannot be read. It counts as a wrong one.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Unreadable;
+
+impl<'a> Credential<'a> {
+    /// The credential of this context: the one sent with the call or the handshake, else the one that the transport knows.
+    pub(crate) fn of(cx: &'a Context) -> Result<Option<Credential<'a>>, Unreadable> {
+        match Credential::of_metadata(cx.metadata())? {
+            Some(Credential::Basic { .. }) if !is_private(cx) => return Err(Unreadable),
+            Some(credential) => return Ok(Some(credential)),
+            None => {}
+        }
+        let certificate = cx.get::<PeerCertificate>().map(Credential::Certificate);
+        Ok(certificate.or_else(|| cx.get::<PeerCredentials>().copied().map(Credential::Process)))
+    }
+
+    fn of_metadata(metadata: &'a Metadata) -> Result<Option<Credential<'a>>, Unreadable> {
+        let Some(value) = metadata.get("authorization") else { return Ok(None) };
+        // Whoever reads the other of two would see another caller.
+        let count =
+            metadata.entries().iter().filter(|(name, _)| name.eq_ignore_ascii_case("authorization")).count();
+        let text = std::str::from_utf8(value).ok().filter(|_| count == 1).ok_or(Unreadable)?;
+        let (scheme, rest) = text.split_once(' ').ok_or(Unreadable)?;
+        let rest = rest.trim_matches(' ');
+        match scheme {
+            _ if scheme.eq_ignore_ascii_case("bearer") => Ok(Some(Credential::Bearer(rest))),
+            _ if scheme.eq_ignore_ascii_case("basic") => basic(rest).map(Some),
+            _ => Err(Unreadable),
+        }
+    }
+}
+
+/// Whether the connection is private: over TLS, or on this machine. A browser sends a password with every request
+/// to a server that asked for it, so it is asked for, and taken, only there (SEC-T-10).
+pub(super) fn is_private(cx: &Context) -> bool {
+    let origin = cx.origin();
+    origin.transport == "https"
+        || origin.address.is_none_or(|address| address.ip().to_canonical().is_loopback())
+}
+
+fn basic(text: &str) -> Result<Credential<'static>, Unreadable> {
+    let decoded = STANDARD.decode(text).map_err(|_| Unreadable)?;
+    let decoded = String::from_utf8(decoded).map_err(|_| Unreadable)?;
+    let (name, password) = decoded.split_once(':').ok_or(Unreadable)?;
+    Ok(Credential::Basic { name: name.to_owned(), password: password.to_owned() })
+}
+
+/// Shows the kind. The rest is a secret.
+impl fmt::Debug for Credential<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Credential::Bearer(_) => "Bearer(..)",
+            Credential::Basic { .. } => "Basic(..)",
+            Credential::Certificate(_) => "Certificate(..)",
+            Credential::Process(_) => "Process(..)",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_core::Origin;
+
+    use super::*;
+
+    fn read(transport: &'static str, address: &str, value: &'static str) -> Result<bool, Unreadable> {
+        let origin = Origin::new(transport).with_address(address.parse().expect("an address"));
+        let cx = Context::new(origin).with_metadata(Metadata::from_iter([("authorization", value)]));
+        Credential::of(&cx).map(|credential| credential.is_some())
+    }
+
+    #[test]
+    fn passwords_are_taken_over_tls_and_on_this_machine_only() {
+        let basic = "Basic YWxpY2U6c2VjcmV0";
+        assert_eq!(read("http", "127.0.0.1:1", basic), Ok(true));
+        assert_eq!(read("https", "192.0.2.1:1", basic), Ok(true));
+        assert_eq!(read("http", "192.0.2.1:1", basic), Err(Unreadable));
+        assert_eq!(read("http", "192.0.2.1:1", "Bearer secret"), Ok(true));
+    }
+
+    #[test]
+    fn other_credentials_cannot_be_read() {
+        for value in ["", "Bearer", "Digest x", "Basic !", "Basic YWxpY2U="] {
+            assert_eq!(read("http", "127.0.0.1:1", value), Err(Unreadable), "{value}");
+        }
+    }
+}

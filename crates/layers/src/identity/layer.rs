@@ -1,0 +1,353 @@
+//! The layer that authenticates callers.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as Task, Poll};
+use std::time::{Duration, SystemTime};
+
+use serde::Serialize;
+use switchboard_core::{
+    Arguments, Call, Code, Context, ErrorObject, FromContext as _, Items, Json, Layer, Reply, ReplyFuture,
+    Service, service_fn,
+};
+use tokio::time::{Sleep, sleep};
+
+use super::credential::Unreadable;
+use super::failures::Failures;
+use super::{Attached, Authenticate, Credential, Identity, Verdict};
+
+/// The method that authenticates a connection without headers, with the params `{"token": "…"}`.
+pub const LOGIN: &str = "rpc.login";
+
+/// The method that tells callers who they are.
+pub const WHO_AM_I: &str = "rpc.whoami";
+
+/// How many wrong credentials an address may present in a minute.
+const FAILURES: u32 = 10;
+
+/// Authenticates callers, and refuses calls without valid credentials. It is an admission and a layer; use it as both, so that HTTP requests
+/// are refused before their bodies are read.
+///
+/// A wrong credential is always refused with -32002 (401 over HTTP). After ten wrong ones in a minute, an address gets -32005 (429)
+/// without a check. Cheap to clone.
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_core::{ErrorObject, Layer, Router, Settings};
+/// use switchboard_layers::identity::{Authentication, Tokens};
+///
+/// let authentication = Authentication::new(Tokens::parse("alice:2f9c1b7e55a04d13")?);
+/// let router = Router::builder().method("ping", |(): (), _| Ok::<_, ErrorObject>("pong")).build()?;
+/// let service = router.layered(authentication.clone());
+/// let settings = Settings::default().with_admission(Some(authentication.into()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Authentication(Arc<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    authenticators: Vec<Arc<dyn Authenticate>>,
+    is_required: bool,
+    failures: Arc<Failures>,
+}
+
+/// Who makes a call, as far as it is known.
+pub(super) enum Caller {
+    Known(Arc<Identity>),
+    /// No credential was presented.
+    Anonymous,
+    /// The credential is wrong.
+    Wrong,
+    /// Too many wrong ones were presented: wait.
+    Blocked(Duration),
+    Later(Pin<Box<dyn Future<Output = Option<Arc<Identity>>> + Send>>),
+}
+
+impl Authentication {
+    /// Accepts the credentials that this authenticator knows.
+    pub fn new(authenticator: impl Authenticate) -> Authentication {
+        let failures = Arc::new(Failures::per_minute(FAILURES));
+        Authentication(Arc::new(Inner {
+            authenticators: vec![Arc::new(authenticator)],
+            is_required: true,
+            failures,
+        }))
+    }
+
+    /// Also accepts the credentials that this authenticator knows.
+    #[must_use]
+    pub fn or(self, authenticator: impl Authenticate) -> Authentication {
+        self.changed(|inner| inner.authenticators.push(Arc::new(authenticator)))
+    }
+
+    /// Allows calls without credentials; they have no [`Identity`]. Wrong credentials are still refused.
+    #[must_use]
+    pub fn optional(self) -> Authentication {
+        self.changed(|inner| inner.is_required = false)
+    }
+
+    fn changed(self, change: impl FnOnce(&mut Inner)) -> Authentication {
+        let mut inner = Arc::unwrap_or_clone(self.0);
+        change(&mut inner);
+        Authentication(Arc::new(inner))
+    }
+
+    /// Whether calls without credentials are refused.
+    pub(super) fn is_required(&self) -> bool {
+        self.0.is_required
+    }
+
+    /// Whose credential this context has.
+    pub(super) fn caller(&self, cx: &Context) -> Caller {
+        match Credential::of(cx) {
+            Ok(None) => Caller::Anonymous,
+            Ok(Some(credential)) => self.check(&credential, cx),
+            Err(Unreadable) => self.wrong(cx),
+        }
+    }
+
+    /// Whose this credential is.
+    pub(super) fn check(&self, credential: &Credential<'_>, cx: &Context) -> Caller {
+        // The transport vouches for these, so an unknown one is not an attempt to guess.
+        let is_ambient = matches!(credential, Credential::Certificate(_) | Credential::Process(_));
+        if !is_ambient && let Some(wait) = self.0.failures.wait(address(cx)) {
+            return Caller::Blocked(wait);
+        }
+        for authenticator in &self.0.authenticators {
+            match authenticator.authenticate(credential) {
+                Verdict::Known(identity) if identity.is_expired() => break,
+                Verdict::Known(identity) => return Caller::Known(identity),
+                Verdict::Unknown => {}
+                Verdict::Later(decision) => return Caller::Later(decision),
+            }
+        }
+        if is_ambient { Caller::Anonymous } else { self.wrong(cx) }
+    }
+
+    /// Counts a wrong credential.
+    pub(super) fn wrong(&self, cx: &Context) -> Caller {
+        self.0.failures.add(address(cx));
+        Caller::Wrong
+    }
+}
+
+fn address(cx: &Context) -> Option<std::net::IpAddr> {
+    cx.origin().address.map(|address| address.ip())
+}
+
+impl fmt::Debug for Authentication {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authentication").field("is_required", &self.0.is_required).finish_non_exhaustive()
+    }
+}
+
+impl Layer for Authentication {
+    fn layer(&self, inner: Arc<dyn Service>) -> Arc<dyn Service> {
+        let who_am_i = Arc::new(service_fn(who_am_i));
+        Arc::new(Authenticated { authentication: self.clone(), inner, who_am_i })
+    }
+}
+
+/// A service behind [`Authentication`].
+struct Authenticated {
+    authentication: Authentication,
+    inner: Arc<dyn Service>,
+    who_am_i: Arc<dyn Service>,
+}
+
+impl Service for Authenticated {
+    fn call(&self, call: &Call) -> ReplyFuture {
+        match call.method.as_str() {
+            LOGIN => self.login(call),
+            WHO_AM_I => self.identified(call, &self.who_am_i),
+            _ => self.identified(call, &self.inner),
+        }
+    }
+}
+
+impl Authenticated {
+    /// Who makes the call: by the credential sent with it, else by the login of its session.
+    fn caller(&self, cx: &Context) -> Caller {
+        let session = cx.session();
+        match self.authentication.caller(cx) {
+            // A session that is not exclusive carries the calls of many callers.
+            Caller::Anonymous if session.is_exclusive() => match session.get::<Attached>() {
+                Some(attached) if attached.0.is_expired() => Caller::Wrong,
+                Some(attached) => Caller::Known(Arc::clone(&attached.0)),
+                None => Caller::Anonymous,
+            },
+            other => other,
+        }
+    }
+
+    /// Passes a call on with the identity of its caller, or refuses it.
+    fn identified(&self, call: &Call, inner: &Arc<dyn Service>) -> ReplyFuture {
+        // The admission has looked already.
+        if let Some(identity) = Identity::from_context(&call.cx) {
+            return match identity.expires {
+                None => inner.call(call),
+                Some(expires) => until(expires, || inner.call(call)),
+            };
+        }
+        match self.caller(&call.cx) {
+            Caller::Known(identity) => pass(inner, call, identity),
+            Caller::Anonymous if !self.authentication.is_required() => inner.call(call),
+            Caller::Anonymous | Caller::Wrong => ReplyFuture::ready(refusal()),
+            Caller::Blocked(wait) => ReplyFuture::ready(blocked(wait)),
+            Caller::Later(decision) => {
+                let (authentication, inner) = (self.authentication.clone(), Arc::clone(inner));
+                let call = call.clone();
+                ReplyFuture::pending(async move {
+                    match decision.await.filter(|identity| !identity.is_expired()) {
+                        Some(identity) => pass(&inner, &call, identity).await,
+                        None => {
+                            authentication.wrong(&call.cx);
+                            refusal()
+                        }
+                    }
+                })
+            }
+        }
+    }
+
+    fn login(&self, call: &Call) -> ReplyFuture {
+        if !call.cx.session().is_exclusive() {
+            let text = "over HTTP, send the token with each request: Authorization: Bearer TOKEN";
+            return ReplyFuture::ready(ErrorObject::invalid_request(text));
+        }
+        let token = Arguments::read(call.params.as_ref(), &["token"])
+            .and_then(|arguments| arguments.required::<String>(0));
+        let token = match token {
+            Ok(token) => token,
+            Err(error) => return ReplyFuture::ready(error),
+        };
+        let cx = call.cx.clone();
+        match self.authentication.check(&Credential::Bearer(&token), &cx) {
+            Caller::Known(identity) => ReplyFuture::ready(logged_in(&cx, identity)),
+            Caller::Blocked(wait) => ReplyFuture::ready(blocked(wait)),
+            Caller::Anonymous | Caller::Wrong => ReplyFuture::ready(refusal()),
+            Caller::Later(decision) => {
+                let authentication = self.authentication.clone();
+                ReplyFuture::pending(async move {
+                    match decision.await.filter(|identity| !identity.is_expired()) {
+                        Some(identity) => logged_in(&cx, identity),
+                        None => {
+                            authentication.wrong(&cx);
+                            refusal()
+                        }
+                    }
+                })
+            }
+        }
+    }
+}
+
+/// Tells callers who they are; `null` to those without an identity.
+fn who_am_i(call: &Call) -> ReplyFuture {
+    ReplyFuture::ready(Identity::from_context(&call.cx).map_or(Reply::value(Json::NULL), described))
+}
+
+/// Passes a call on with its caller.
+fn pass(inner: &Arc<dyn Service>, call: &Call, identity: Arc<Identity>) -> ReplyFuture {
+    let mut call = call.clone();
+    let expires = identity.expires;
+    call.cx.insert(Attached(identity));
+    match expires {
+        None => inner.call(&call),
+        Some(expires) => until(expires, || inner.call(&call)),
+    }
+}
+
+fn logged_in(cx: &Context, identity: Arc<Identity>) -> Reply {
+    let reply = described(&identity);
+    cx.session().set(Attached(identity));
+    reply
+}
+
+/// What a caller learns about itself.
+fn described(identity: &Identity) -> Reply {
+    #[derive(Serialize)]
+    struct Described<'a> {
+        subject: &'a str,
+        proof: super::Proof,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        agent: Option<&'a str>,
+        roles: &'a [String],
+        scopes: &'a [String],
+        /// Seconds since 1970.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        expires: Option<u64>,
+    }
+    let expires = identity.expires.and_then(|expires| expires.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let described = Described {
+        subject: &identity.subject,
+        proof: identity.proof,
+        agent: identity.agent.as_deref(),
+        roles: &identity.roles,
+        scopes: &identity.scopes,
+        expires: expires.map(|expires| expires.as_secs()),
+    };
+    Json::encode_ref(&described).map_or_else(|error| ErrorObject::internal(&error).into(), Reply::value)
+}
+
+/// The answer to calls without valid credentials, whatever is wrong with them.
+pub(super) fn refusal() -> Reply {
+    Reply::error(ErrorObject::unauthorized()).with_status(401).with_metadata("www-authenticate", "Bearer")
+}
+
+/// The answer to an address with too many failures.
+pub(super) fn blocked(wait: Duration) -> Reply {
+    let seconds = wait.as_secs() + 1;
+    Reply::error(too_many(wait)).with_status(429).with_metadata("retry-after", seconds.to_string())
+}
+
+pub(super) fn too_many(wait: Duration) -> ErrorObject {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Data {
+        limit: &'static str,
+        details: &'static str,
+        retry_after_ms: u128,
+    }
+    let data = Data {
+        limit: "auth.failures",
+        details: "too many wrong credentials; try again later",
+        retry_after_ms: wait.as_millis(),
+    };
+    ErrorObject::from_code(Code::OVER_LIMIT).with_data(&data)
+}
+
+/// Runs a call until its credential expires: calls are refused after that, and streams end.
+fn until(expires: SystemTime, run: impl FnOnce() -> ReplyFuture) -> ReplyFuture {
+    let Ok(left) = expires.duration_since(SystemTime::now()) else {
+        return ReplyFuture::ready(refusal());
+    };
+    run().map(move |reply| {
+        reply.map_items(|items| {
+            items.through(|items| UntilExpiry { items: Some(items), expiry: Box::pin(sleep(left)) })
+        })
+    })
+}
+
+/// The items of a stream until the credential of its caller expires.
+struct UntilExpiry {
+    items: Option<Items>,
+    expiry: Pin<Box<Sleep>>,
+}
+
+impl futures_core::Stream for UntilExpiry {
+    type Item = Result<Json, ErrorObject>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Task<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        let Some(items) = &mut this.items else { return Poll::Ready(None) };
+        if this.expiry.as_mut().poll(cx).is_ready() {
+            this.items = None;
+            return Poll::Ready(Some(Err(ErrorObject::unauthorized())));
+        }
+        Pin::new(items).poll_next(cx)
+    }
+}

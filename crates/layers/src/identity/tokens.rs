@@ -1,0 +1,208 @@
+//! Tokens from a file: one `name:token` per line.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use aws_lc_rs::digest::{SHA256, digest};
+
+use super::{Authenticate, Credential, Identity, Proof, Verdict};
+
+/// A shorter token can be guessed.
+const SHORTEST: usize = 16;
+
+/// Tokens that the server knows, each with the name of its owner.
+///
+/// Only digests are kept. Tokens are looked up by digest, so the time of a lookup reveals nothing about them.
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_layers::identity::{Authenticate, Credential, Tokens, Verdict};
+///
+/// let tokens = Tokens::parse("# our people\nalice:2f9c1b7e55a04d13\n")?;
+/// let Verdict::Known(alice) = tokens.authenticate(&Credential::Bearer("2f9c1b7e55a04d13")) else { panic!() };
+/// assert_eq!(alice.subject, "alice");
+/// assert!(Tokens::parse("alice:short").is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Tokens {
+    by_digest: HashMap<[u8; 32], Arc<Identity>>,
+}
+
+/// Why a file of tokens cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TokenFileError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        error: std::io::Error,
+    },
+    /// Other users of the machine can read the file.
+    #[error("{} can be read by other users; run: chmod 600 {}", path.display(), path.display())]
+    Exposed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A line is wrong. The message does not quote it.
+    #[error("line {line}: {reason}")]
+    Line {
+        /// The number of the line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// There are no tokens.
+    #[error("the file has no tokens; write one `name:token` per line")]
+    Empty,
+}
+
+impl Tokens {
+    /// Reads a file that only its owner can read.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, other users can read it, or a line is wrong.
+    pub fn read(path: impl AsRef<Path>) -> Result<Tokens, TokenFileError> {
+        let path = path.as_ref();
+        let unreadable = |error| TokenFileError::Unreadable { path: path.to_owned(), error };
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = std::fs::metadata(path).map_err(unreadable)?.permissions().mode();
+            if mode & 0o077 != 0 {
+                return Err(TokenFileError::Exposed { path: path.to_owned() });
+            }
+        }
+        Tokens::parse(&std::fs::read_to_string(path).map_err(unreadable)?)
+    }
+
+    /// Reads lines of `name:token`. Blank lines, and lines that start with `#`, are ignored.
+    ///
+    /// # Errors
+    ///
+    /// If a line is wrong, a token is shorter than 16 characters or given twice, or there are none.
+    pub fn parse(text: &str) -> Result<Tokens, TokenFileError> {
+        let mut tokens = Tokens::default();
+        for (index, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let wrong = |reason| TokenFileError::Line { line: index + 1, reason };
+            let (name, token) = line.split_once(':').ok_or_else(|| wrong("write `name:token`"))?;
+            tokens.add(name.trim(), token.trim()).map_err(wrong)?;
+        }
+        if tokens.is_empty() { Err(TokenFileError::Empty) } else { Ok(tokens) }
+    }
+
+    fn add(&mut self, name: &str, token: &str) -> Result<(), &'static str> {
+        let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
+        if name.is_empty() || !is_plain(name) {
+            return Err("the name must be ASCII letters, digits and punctuation");
+        }
+        if token.len() < SHORTEST {
+            return Err("the token is shorter than 16 characters; make one with: openssl rand -hex 32");
+        }
+        if !is_plain(token) {
+            return Err("the token must be ASCII letters, digits and punctuation, without spaces");
+        }
+        let identity = Arc::new(Identity::new(name, Proof::Token));
+        match self.by_digest.insert(digest_of(token), identity) {
+            None => Ok(()),
+            Some(_) => Err("the same token is given on an earlier line; every caller needs a different one"),
+        }
+    }
+
+    /// How many tokens there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.by_digest.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_digest.is_empty()
+    }
+
+    fn find(&self, token: &str) -> Option<&Arc<Identity>> {
+        self.by_digest.get(&digest_of(token))
+    }
+}
+
+impl Authenticate for Tokens {
+    fn authenticate(&self, credential: &Credential<'_>) -> Verdict {
+        let found = match credential {
+            Credential::Bearer(token) => self.find(token),
+            Credential::Basic { name, password } => {
+                self.find(password).filter(|identity| identity.subject == *name)
+            }
+            _ => None,
+        };
+        found.map_or(Verdict::Unknown, |identity| Verdict::Known(Arc::clone(identity)))
+    }
+}
+
+fn digest_of(token: &str) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
+    bytes
+}
+
+/// Shows how many there are.
+impl fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tokens({})", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        Tokens::parse(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_wrong_line_is_named_and_never_quoted() {
+        assert_eq!(error("alice"), "line 1: write `name:token`");
+        assert!(error("\n# a\nalice:hunter2").starts_with("line 3: the token is shorter"));
+        assert!(error("alice:three words of it").starts_with("line 1: the token must be ASCII"));
+        assert!(error(":0123456789abcdef").starts_with("line 1: the name"));
+        assert!(error("a:0123456789abcdef\nb:0123456789abcdef").starts_with("line 2: the same token"));
+        assert!(error("# nothing").starts_with("the file has no tokens"));
+        assert!(!error("alice:hunter2").contains("hunter2"));
+    }
+
+    #[test]
+    fn a_password_is_good_with_its_own_name_only() {
+        let tokens = Tokens::parse("alice:0123456789abcdef\nbob:fedcba9876543210").unwrap();
+        let basic = |name: &str| Credential::Basic { name: name.into(), password: "0123456789abcdef".into() };
+        assert!(matches!(tokens.authenticate(&basic("alice")), Verdict::Known(_)));
+        assert!(matches!(tokens.authenticate(&basic("bob")), Verdict::Unknown));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_others_can_read_is_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = std::env::temp_dir().join(format!("switchboard-tokens-{}", std::process::id()));
+        std::fs::write(&path, "alice:0123456789abcdef\n").unwrap();
+        let read_with = |mode| {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            Tokens::read(&path)
+        };
+        assert!(matches!(read_with(0o640), Err(TokenFileError::Exposed { .. })));
+        assert_eq!(read_with(0o600).unwrap().len(), 1);
+        std::fs::remove_file(&path).unwrap();
+        assert!(matches!(Tokens::read(&path), Err(TokenFileError::Unreadable { .. })));
+    }
+}

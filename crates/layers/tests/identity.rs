@@ -1,0 +1,244 @@
+//! Who calls: by header and by login, alone, in a batch, as a notification and as a stream.
+#![cfg(feature = "identity")]
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use futures_util::StreamExt as _;
+use serde_json::{Value, json};
+use switchboard_core::{
+    CallError, Code, Context, ErrorObject, FromContext as _, Layer as _, Peer, Reply, ReplyFuture, Router,
+    Settings, service_fn,
+};
+use switchboard_layers::identity::{Authentication, Credential, Identity, Proof, Tokens, Verdict};
+use switchboard_transport::http::{self, Endpoint, EndpointOptions, HttpServer, Page};
+use switchboard_transport::memory;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+const ALICE: &str = "2f9c1b7e55a04d13";
+
+/// Methods that tell who calls, and count their calls.
+fn router(calls: &Arc<AtomicUsize>) -> Router {
+    let counted = Arc::clone(calls);
+    let who = move |(): (), cx: Context| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        Ok::<_, ErrorObject>(Identity::from_context(&cx).map(|identity| identity.subject.clone()))
+    };
+    Router::builder().method("who", who).build().unwrap()
+}
+
+fn tokens() -> Authentication {
+    Authentication::new(Tokens::parse(&format!("alice:{ALICE}")).unwrap())
+}
+
+/// A server over HTTP with the admission and the layer: its address, and how many calls reached a method.
+async fn serve(authentication: Authentication) -> (String, Arc<AtomicUsize>) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let settings = Settings::default().with_admission(Some(authentication.clone().into()));
+    let server = HttpServer::bind("127.0.0.1:0").await.unwrap();
+    let address = server.local_addr().to_string();
+    let endpoint = Endpoint::new(router(&calls).layered(authentication)).with_settings(settings);
+    tokio::spawn(server.serve_endpoint(endpoint));
+    (address, calls)
+}
+
+fn code<T: std::fmt::Debug>(result: Result<T, CallError>) -> Code {
+    match result {
+        Err(CallError::Rejected(error)) => error.code,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What a server answers to a request with these headers, as text.
+async fn ask(address: &str, first: &str, headers: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let length = body.len();
+    let request = format!(
+        "{first} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+         content-length: {length}\r\n{headers}\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+const WHO: &str = r#"{"jsonrpc":"2.0","method":"who","id":1}"#;
+
+#[tokio::test]
+async fn requests_without_a_valid_token_are_refused_alike_and_reach_no_method() {
+    let (address, calls) = serve(tokens()).await;
+    let without_date = |answer: String| {
+        answer.lines().filter(|line| !line.starts_with("date:")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let mut answers = Vec::new();
+    let twice = format!("authorization: Bearer {ALICE}\r\nauthorization: Bearer x\r\n");
+    for headers in ["", "authorization: Bearer wrong\r\n", "authorization: Digest x\r\n", &twice] {
+        for body in
+            [WHO, r#"{"jsonrpc":"2.0","method":"no/such","id":1}"#, r#"[{"jsonrpc":"2.0","method":"who"}]"#]
+        {
+            answers.push(without_date(ask(&address, "POST /", headers, body).await));
+        }
+    }
+    assert!(answers[0][0].starts_with("HTTP/1.1 401"), "{:?}", answers[0]);
+    assert!(answers[0].iter().any(|line| line == "www-authenticate: Bearer"), "{:?}", answers[0]);
+    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:#?}");
+    assert_eq!(calls.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn a_token_in_the_header_identifies_each_call_of_a_batch() {
+    let (address, calls) = serve(tokens()).await;
+    let batch = format!("[{WHO},{{\"jsonrpc\":\"2.0\",\"method\":\"who\"}}]");
+    let answer = ask(&address, "POST /", &format!("authorization: bearer {ALICE}\r\n"), &batch).await;
+    assert!(answer.ends_with(r#"[{"jsonrpc":"2.0","result":"alice","id":1}]"#), "{answer}");
+    assert_eq!(calls.load(Ordering::Relaxed), 2, "the notification ran too");
+}
+
+#[tokio::test]
+async fn after_too_many_wrong_tokens_even_the_right_one_has_to_wait() {
+    let (address, _) = serve(tokens()).await;
+    for _ in 0..10 {
+        let answer = ask(&address, "POST /", "authorization: Bearer wrong\r\n", WHO).await;
+        assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+    }
+    let answer = ask(&address, "POST /", &format!("authorization: Bearer {ALICE}\r\n"), WHO).await;
+    assert!(answer.starts_with("HTTP/1.1 429"), "{answer}");
+    assert!(answer.contains("\r\nretry-after: ") && answer.contains(r#""retryAfterMs":"#), "{answer}");
+}
+
+#[tokio::test]
+async fn a_browser_that_opens_a_page_is_asked_for_a_name_and_a_token() {
+    let authentication = tokens();
+    let settings = Settings::default().with_admission(Some(authentication.clone().into()));
+    let server = HttpServer::bind("127.0.0.1:0").await.unwrap();
+    let address = server.local_addr().to_string();
+    let options = EndpointOptions::default().route("/", Page::new("<p>the page</p>"));
+    let router = router(&Arc::default()).layered(authentication);
+    tokio::spawn(server.serve_endpoint(Endpoint::new(router).with_options(options).with_settings(settings)));
+    let page =
+        async |headers: &str| ask(&address, "GET /", &format!("accept: text/html\r\n{headers}"), "").await;
+    let refused = page("").await;
+    assert!(refused.starts_with("HTTP/1.1 401"), "{refused}");
+    assert!(refused.contains("www-authenticate: Bearer, Basic realm=\"switchboard\""), "{refused}");
+    // alice and her token, as a browser sends them.
+    let shown = page("authorization: Basic YWxpY2U6MmY5YzFiN2U1NWEwNGQxMw==\r\n").await;
+    assert!(shown.starts_with("HTTP/1.1 200") && shown.ends_with("<p>the page</p>"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_websocket_is_refused_before_it_opens_and_takes_a_token_as_a_subprotocol() {
+    let (address, _) = serve(tokens()).await;
+    let upgrade = |protocols: &str| {
+        format!(
+            "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\
+             sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-protocol: {protocols}\r\n\r\n"
+        )
+    };
+    for (protocols, status) in [("jsonrpc", "401"), ("jsonrpc, bearer.wrong", "401")] {
+        let mut stream = TcpStream::connect(&address).await.unwrap();
+        let request = format!("GET / HTTP/1.1\r\nhost: {address}\r\n{}", upgrade(protocols));
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut first = [0; 12];
+        stream.read_exact(&mut first).await.unwrap();
+        assert_eq!(first, format!("HTTP/1.1 {status}").as_bytes(), "{protocols}");
+    }
+    let mut stream = TcpStream::connect(&address).await.unwrap();
+    let protocols = format!("jsonrpc, bearer.{ALICE}");
+    let request = format!("GET / HTTP/1.1\r\nhost: {address}\r\n{}", upgrade(&protocols));
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.unwrap());
+    }
+    let head = String::from_utf8(head).unwrap();
+    assert!(
+        head.starts_with("HTTP/1.1 101") && head.contains("sec-websocket-protocol: jsonrpc\r\n"),
+        "{head}"
+    );
+    assert!(!head.contains(ALICE), "the token is not sent back");
+}
+
+#[tokio::test]
+async fn a_connection_without_headers_logs_in_or_sends_its_token_in_each_message() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let peer = memory::connect(router(&calls).layered(tokens()), Router::builder().build().unwrap());
+    assert_eq!(code(peer.call::<Value>("who", ()).await), Code::UNAUTHORIZED);
+    let request = peer.call::<Value>("who", ()).metadata("authorization", format!("Bearer {ALICE}"));
+    assert_eq!(request.await.unwrap(), json!("alice"));
+    assert_eq!(
+        code(peer.call::<Value>("who", ()).await),
+        Code::UNAUTHORIZED,
+        "it holds for that message only"
+    );
+    assert_eq!(code(peer.call::<Value>("rpc.login", ["wrong"]).await), Code::UNAUTHORIZED);
+    let login: Value = peer.call("rpc.login", json!({"token": ALICE})).await.unwrap();
+    assert_eq!(login, json!({"subject": "alice", "proof": "token", "roles": [], "scopes": []}));
+    assert_eq!(peer.call::<Value>("who", ()).await.unwrap(), json!("alice"));
+    assert_eq!(peer.call::<Value>("rpc.whoami", ()).await.unwrap(), login);
+}
+
+#[tokio::test]
+async fn a_login_over_http_is_refused_because_other_callers_share_the_connection() {
+    let (address, _) = serve(tokens().optional()).await;
+    let peer = http::connect(&format!("http://{address}")).unwrap();
+    assert_eq!(code(peer.call::<Value>("rpc.login", [ALICE]).await), Code::INVALID_REQUEST);
+    assert_eq!(peer.call::<Value>("rpc.whoami", ()).await.unwrap(), Value::Null);
+    assert_eq!(peer.call::<Value>("who", ()).await.unwrap(), Value::Null);
+}
+
+/// Takes any bearer token as a name, which expires.
+fn expiring(expires: SystemTime) -> Authentication {
+    Authentication::new(move |credential: &Credential<'_>| match credential {
+        Credential::Bearer(name) => {
+            Verdict::Known(Arc::new(Identity::new(*name, Proof::Token).with_expiry(expires)))
+        }
+        _ => Verdict::Unknown,
+    })
+}
+
+#[tokio::test]
+async fn an_expired_credential_is_refused() {
+    let expired = expiring(SystemTime::now() - Duration::from_secs(1));
+    let calls = Arc::new(AtomicUsize::new(0));
+    let peer = memory::connect(router(&calls).layered(expired), Router::builder().build().unwrap());
+    let request = peer.call::<Value>("who", ()).metadata("authorization", "Bearer bob");
+    assert_eq!(code(request.await), Code::UNAUTHORIZED);
+    assert_eq!(calls.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_ends_when_the_credential_of_its_caller_expires() {
+    let ticks = service_fn(|_| ReplyFuture::ready(Reply::stream(futures_util::stream::pending::<u64>())));
+    let service = expiring(SystemTime::now() + Duration::from_secs(60)).layer(Arc::new(ticks));
+    let peer = memory::connect(service, Router::builder().build().unwrap());
+    let mut items = peer.stream::<u64>("ticks", ()).metadata("authorization", "Bearer bob").await.unwrap();
+    let last = items.next().await.unwrap();
+    assert!(matches!(last, Err(CallError::Rejected(error)) if error.code == Code::UNAUTHORIZED));
+    assert!(items.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_decision_may_take_time() {
+    let slow = Authentication::new(|credential: &Credential<'_>| match credential {
+        Credential::Bearer(name) => {
+            let identity = (*name == "bob").then(|| Arc::new(Identity::new("bob", Proof::Token)));
+            Verdict::Later(Box::pin(async move {
+                tokio::task::yield_now().await;
+                identity
+            }))
+        }
+        _ => Verdict::Unknown,
+    });
+    let (address, _) = serve(slow).await;
+    let peer: Peer = http::connect(&format!("http://{address}")).unwrap();
+    for method in ["who", "rpc.whoami"] {
+        let call =
+            |name: &str| peer.call::<Value>(method, ()).metadata("authorization", format!("Bearer {name}"));
+        assert!(call("bob").await.unwrap().to_string().contains("\"bob\""), "{method}");
+        assert_eq!(code(call("eve").await), Code::UNAUTHORIZED, "{method}");
+    }
+}

@@ -1,0 +1,23 @@
+/** Offers to call the endpoint through the server of this page, where its own server does not allow the page. */
+
+import { discover } from '../state/catalog.js';
+import { proxy, setProxied } from '../state/proxy.js';
+
+export function ProxyOffer() {
+  if (proxy.value === undefined) return null;
+  const isUsed = proxy.value === 'used';
+  const change = () => {
+    setProxied(!isUsed);
+    void discover();
+  };
+  return (
+    <p class="proxy" role="status">
+      {isUsed
+        ? `Calls are forwarded by ${location.host}. `
+        : `The server does not allow calls from this page (CORS). ${location.host} can forward them. `}
+      <button type="button" class="small" onClick={change}>
+        {isUsed ? 'Call directly' : 'Forward calls'}
+      </button>
+    </p>
+  );
+}

@@ -1,0 +1,115 @@
+//! Work is bounded: what a parser does grows with the bytes it gets, and with nothing else.
+//!
+//! Each case reads inputs of three sizes under valgrind, which counts instructions exactly. Of `c = a + b·nᵏ` the exponent
+//! is `log((c₃ - c₂) / (c₂ - c₁))` to the base of the step between the sizes; it must not exceed 1.1. Only what runs inside
+//! [`measured_work`] counts, so that making an input does not.
+//!
+//! `cargo xtask test --thorough --only work` runs it.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod documents;
+mod drip;
+mod http;
+mod json;
+mod messages;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Makes an input of about this size, and gives what reads it.
+type Prepare = fn(usize) -> Box<dyn FnOnce()>;
+
+/// What is read, how, and from which size on: that, four times and sixteen times as much.
+type Case = (&'static str, usize, Prepare);
+
+/// The most that an exponent may be.
+const MOST: f64 = 1.1;
+const STEP: usize = 4;
+
+/// The variable that names a part of the cases' names, to run only those.
+const VARIABLE: &str = "SWITCHBOARD_WORK";
+
+fn cases() -> impl Iterator<Item = &'static Case> {
+    [json::CASES, messages::CASES, http::CASES, documents::CASES, CONTROL].into_iter().flatten()
+}
+
+/// Shows that the measure tells squares from lines.
+const CONTROL: &[Case] = &[("control: a square", 256, |size| {
+    Box::new(move || {
+        let sum: usize = (0..size).map(|_| std::hint::black_box(vec![1; size]).iter().sum::<usize>()).sum();
+        assert_eq!(sum, size * size);
+    })
+})];
+
+/// The argument that tells a process to do the work, and not to count it.
+const WORK: &str = "--work";
+
+fn main() {
+    match std::env::args().any(|argument| argument == WORK) {
+        true => do_the_work(),
+        false => no_parser_does_more_than_the_bytes_ask_for(),
+    }
+}
+
+fn no_parser_does_more_than_the_bytes_ask_for() {
+    let only = std::env::var(VARIABLE).unwrap_or_default();
+    let folder = std::env::temp_dir().join(format!("switchboard-work-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let counts = counts(&folder, &only);
+    fs::remove_dir_all(&folder).unwrap();
+    let cases: Vec<_> = cases().filter(|(name, ..)| name.contains(&only)).collect();
+    let (counts, rest) = counts.as_chunks::<3>();
+    assert_eq!((counts.len(), rest.len()), (cases.len(), 0));
+    let mut over = Vec::new();
+    for ((name, smallest, _), [small, middle, large]) in cases.into_iter().zip(counts) {
+        let exponent = ((large - middle) / (middle - small)).log(STEP as f64);
+        let each = large / (smallest * STEP * STEP) as f64;
+        println!("{exponent:5.2}  {each:8.1} instructions a byte  {name}");
+        if (exponent > MOST) != name.starts_with("control") {
+            over.push(format!("{name}: {exponent:.2}"));
+        }
+    }
+    assert!(over.is_empty(), "exponents over {MOST}: {over:?}");
+}
+
+/// The instructions of each piece of work, in their order. Valgrind writes a file for each.
+fn counts(folder: &Path, only: &str) -> Vec<f64> {
+    let file = |number: usize| folder.join(format!("counts.{number}"));
+    let output = Command::new("valgrind")
+        .args([
+            "--tool=callgrind",
+            "--toggle-collect=work::measured_work",
+            "--dump-after=work::measured_work",
+        ])
+        .arg(format!("--callgrind-out-file={}", folder.join("counts").display()))
+        .arg(std::env::current_exe().unwrap())
+        .arg(WORK)
+        .env(VARIABLE, only)
+        .output()
+        .unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+    let texts = (1..).map_while(|number| fs::read_to_string(file(number)).ok());
+    let totals = texts.filter(|text| text.contains("\ndesc: Trigger: --dump-after="));
+    totals
+        .map(|text| text.lines().find_map(|line| line.strip_prefix("summary: ")?.parse().ok()).unwrap())
+        .collect()
+}
+
+fn do_the_work() {
+    let only = std::env::var(VARIABLE).unwrap_or_default();
+    for (_, smallest, prepare) in cases().filter(|(name, ..)| name.contains(&only)) {
+        for factor in [1, STEP, STEP * STEP] {
+            measured_work(prepare(smallest * factor));
+        }
+    }
+}
+
+#[inline(never)]
+fn measured_work(work: Box<dyn FnOnce()>) {
+    work();
+    // So that this call does not become the end of the function.
+    std::hint::black_box(());
+}
