@@ -73,7 +73,7 @@ async fn a_layer_that_refuses_one_call_does_not_touch_the_rest_of_its_batch() {
         {"result":"one","error":null,"id":[1]},
         {"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":"<any>"},"id":null},
         {"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found","data":{"method":"nobody"}},"id":"x"},
-        {"jsonrpc":"2.0","error":{"code":-32002,"message":"Not authorised"},"id":null}
+        {"jsonrpc":"2.0","error":{"code":-32002,"message":"Unauthorized"},"id":null}
     ]"#;
     assert!(Tree::read(&answer).unwrap().matches(&Tree::read(expected).unwrap()), "{answer}");
     assert_eq!(recorder.seen().len(), 3, "what is refused outside is not seen inside");

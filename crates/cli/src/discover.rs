@@ -288,7 +288,7 @@ mod tests {
          "params":[{"name":"a","required":true,"schema":{"type":"number"}},
                    {"name":"b","schema":{"type":"number","description":"The other."}}],
          "result":{"name":"sum","schema":{"type":"number"}},
-         "errors":[{"code":-32001,"message":"Validation failed"}],
+         "errors":[{"code":-32001,"message":"Invalid user data"}],
          "examples":[{"name":"small","params":[{"name":"a","value":2},{"name":"b","value":3}],
                       "result":{"name":"sum","value":5}}]},
         {"name":"ticks","description":"Streams \u001b[2J.","deprecated":true,"x-stream":{"item":{}}}]}"#;
@@ -322,7 +322,7 @@ mod tests {
              b          number  optional; The other.\n\n\
              result  number\n\n\
              error   message\n\
-             -32001  Validation failed\n\n\
+             -32001  Invalid user data\n\n\
              example  small\n  \
              switchboard call http://h:1 math/add a=2 b=3\n  5\n";
         assert_eq!(shown, expected);

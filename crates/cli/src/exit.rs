@@ -28,6 +28,8 @@ pub(crate) enum Exit {
     Faulty = 8,
     /// A document has breaking changes compared with an older one.
     Breaking = 9,
+    /// The configuration has errors.
+    Configuration = 10,
     /// A signal interrupted a call, or a second signal a server; numbered as shells do.
     Interrupted = 130,
 }
@@ -45,6 +47,7 @@ Exit codes:
   7    the result could not be written, or was read too slowly
   8    `check` found faults
   9    `discover --diff` found a breaking change
+  10   the configuration has errors
   130  interrupted by a signal; for `serve` and `watch`, by a second one";
 
 impl Exit {

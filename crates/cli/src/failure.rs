@@ -11,6 +11,8 @@ pub(crate) enum Failure {
     Rejected(ErrorObject, Option<String>),
     /// Anything else that went wrong.
     Trouble(Trouble),
+    /// A text of several lines that says everything, or nothing where stdout has said it.
+    Shown(Exit, String),
 }
 
 /// What went wrong on this side, or with the connection.
@@ -39,6 +41,7 @@ impl Failure {
         match &mut self {
             Failure::Rejected(_, given) => *given = Some(advice.into()),
             Failure::Trouble(trouble) => trouble.advice = Some(advice.into()),
+            Failure::Shown(..) => {}
         }
         self
     }
@@ -66,6 +69,7 @@ impl Failure {
         match self {
             Failure::Rejected(..) => Exit::Rejected,
             Failure::Trouble(trouble) => trouble.exit,
+            Failure::Shown(exit, _) => *exit,
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod address;
 mod allowance;
+mod assembly;
 mod banner;
 mod batch;
 mod bench;
@@ -13,6 +14,7 @@ mod call_options;
 mod changes;
 mod check;
 mod completions;
+mod config;
 mod demo;
 mod discover;
 mod discovery;
@@ -51,7 +53,7 @@ mod written;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -73,6 +75,8 @@ one line of JSON.
 Environment:
   NO_COLOR           if set and not empty, turns colours off
   SWITCHBOARD_TOKEN  token to send, as with `--token`
+  SWITCHBOARD_CONFIG configuration file, as with `--config`
+  SWITCHBOARD__KEY   value of a key of the configuration, such as SWITCHBOARD__LIMITS__BODY=8MB
   RUST_LOG           log filter, such as `debug` or `switchboard_transport=trace`";
 
 /// Serves, calls and tests JSON-RPC over any transport.
@@ -90,11 +94,13 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Acl(config::command::Acl),
     Batch(batch::Batch),
     Bench(bench::Bench),
     Call(call::Call),
     Check(check::Check),
     Completions(completions::Completions),
+    Config(config::command::ConfigCommand),
     Discover(discover::Discover),
     Generate(generate::Generate),
     Man(man::Man),
@@ -105,7 +111,12 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::try_parse().unwrap_or_else(|error| {
+    let parsed = Arguments::command().try_get_matches().and_then(|matches| {
+        let arguments =
+            Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut Arguments::command()))?;
+        Ok((arguments, matches))
+    });
+    let (arguments, matches) = parsed.unwrap_or_else(|error| {
         let given: Vec<String> =
             std::env::args_os().map(|text| text.to_string_lossy().into_owned()).collect();
         let all = Arguments::command();
@@ -113,17 +124,19 @@ fn main() -> ExitCode {
         usage::explain(error, &given, &commands).exit()
     });
     let outcome = match arguments.command {
+        Command::Acl(acl) => acl.run(),
         Command::Batch(batch) => batch.run(),
         Command::Bench(bench) => bench.run(),
         Command::Call(call) => call.run(),
         Command::Check(check) => check.run(),
         Command::Completions(completions) => completions.run(Arguments::command()),
+        Command::Config(config) => config.run(),
         Command::Discover(discover) => discover.run(),
         Command::Generate(generate) => generate.run(),
         Command::Man(man) => man.run(Arguments::command()),
         Command::Notify(notify) => notify.run(),
         Command::Repl(repl) => repl.run(),
-        Command::Serve(serve) => serve.run(),
+        Command::Serve(serve) => serve.run(matches.subcommand_matches("serve").unwrap_or(&matches)),
         Command::Watch(watch) => watch.run(),
     };
     let exit = match outcome {
@@ -144,6 +157,22 @@ mod tests {
     #[test]
     fn the_command_line_is_well_defined() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_option_of_a_server_has_a_key() {
+        // What these say is not a part of the configuration.
+        const OTHERS: &[&str] = &["addresses", "stdio", "config", "set", "verbose", "client_cert_optional"];
+        let all = Arguments::command();
+        let serve = all.find_subcommand("serve").unwrap();
+        let options: Vec<String> = serve.get_arguments().map(|option| option.get_id().to_string()).collect();
+        let flags: Vec<String> = config::flags().map(|flag| flag[2..].replace('-', "_")).collect();
+        for option in options.iter().filter(|option| !OTHERS.contains(&&***option)) {
+            assert!(flags.contains(option), "--{option} has no key");
+        }
+        for flag in flags {
+            assert!(options.contains(&flag), "--{flag} does not exist");
+        }
     }
 
     #[test]

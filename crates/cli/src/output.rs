@@ -150,6 +150,7 @@ pub(crate) fn described(failure: &Failure) -> String {
             text.push('\n');
             text
         }
+        Failure::Shown(_, text) => text.clone(),
     }
 }
 

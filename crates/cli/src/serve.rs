@@ -2,19 +2,16 @@
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgMatches, Args};
 use listenfd::ListenFd;
 use switchboard::carrier::Url;
-use switchboard::http::{Cors, DocumentRoute, EndpointOptions, Get, Hosts, Origins};
-use switchboard::identity::{Authentication, Tokens};
-use switchboard::openrpc::{SpecVersion, Validation};
-use switchboard::server::{ListenError, Server, ServerOptions, raise_file_limit};
-use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
-use switchboard::{Layer, Limits, Service, Settings, playground};
+use switchboard::openrpc::SpecVersion;
+use switchboard::server::{ListenError, Server, raise_file_limit};
 
+use crate::assembly::Assembly;
+use crate::config::{self, Config, Origin};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::shell::quoted;
@@ -31,6 +28,7 @@ Examples:
   switchboard serve 8000 'tcp://127.0.0.1:4000?framing=lsp' unix:/run/rpc.sock
   switchboard serve https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
   switchboard serve --tokens tokens.txt
+  switchboard serve --config switchboard.toml
   switchboard serve --stdio
   switchboard serve --allow-origin https://app.example.com --cors
   switchboard serve --proxy-for http://127.0.0.1:9000/rpc";
@@ -50,6 +48,15 @@ pub(crate) struct Serve {
     /// default is http://127.0.0.1:8000, unless --stdio is given or a supervisor passes sockets (LISTEN_FDS).
     #[arg(value_name = "PORT|URL", value_parser = address::listening)]
     addresses: Vec<String>,
+    /// Read this configuration file. Flags win over the file. `switchboard config example` prints one to start from.
+    #[arg(long, value_name = "FILE", env = "SWITCHBOARD_CONFIG")]
+    config: Option<PathBuf>,
+    /// Set any key of the configuration, such as limits.batch=50. Can be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Do not reload the configuration, tokens and rules when their files change. SIGHUP still does.
+    #[arg(long)]
+    no_watch: bool,
     /// Also listen here; the same as an argument. Can be repeated.
     #[arg(long, value_name = "PORT|URL", value_parser = address::listening)]
     listen: Vec<String>,
@@ -131,56 +138,41 @@ pub(crate) struct Serve {
 }
 
 impl Serve {
-    /// Runs the command.
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    /// Runs the command with these arguments.
+    pub(crate) fn run(self, arguments: &ArgMatches) -> Result<(), Failure> {
         log::never_wait().map_err(|error| cannot_start(&error))?;
         log::start(self.verbose);
-        raise_file_limit(self.max_connections);
+        let origin = Origin::new(self.config.clone(), arguments)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        runtime.map_err(|error| cannot_start(&error))?.block_on(self.serve())
+        runtime.map_err(|error| cannot_start(&error))?.block_on(self.serve(origin))
     }
 
-    async fn serve(self) -> Result<(), Failure> {
-        let router = demo::router().map_err(|error| Failure::usage(error.to_string()))?;
-        let description = router.describe();
-        let get = Get::safe(&description);
-        let methods = description.methods;
+    async fn serve(self, origin: Origin) -> Result<(), Failure> {
+        let methods = demo::router().map_err(|error| Failure::usage(error.to_string()))?.describe();
+        let config = origin.load(&methods)?;
+        output::note(&config.shown_warnings());
+        raise_file_limit(config.connections);
+        let mut assembly = Assembly::new(&config, self.verbose > 0)?;
         let written = Written::default();
-        let authentication = self.authentication()?;
-        let mut server = Server::new(router)
-            .with_http(self.options()?.with_get(get))
-            .with_settings(self.settings().with_admission(authentication.clone().map(Into::into)))
-            .with_options(
-                ServerOptions::default()
-                    .with_connections(self.max_connections)
-                    .with_connections_per_address(self.max_connections_per_address)
-                    .with_duplex_idle_time(Some(self.idle_time).filter(|time| *time < units::LONGEST))
-                    .with_buffers(self.max_buffers),
-            );
-        server = written.watch(server);
-        if let Some(tls) = self.tls()? {
-            server = server.with_tls(tls);
-        }
-        if self.public {
-            server = server.public();
-        }
-        let urls = self.listen(&mut server).await?;
-        if !self.proxy_for.is_empty() {
+        let mut server = written.watch(assembly.server(&config, &methods)?);
+        let urls = listen(&mut server, &config).await?;
+        if !config.proxy_for.is_empty() {
             proxy::check_listeners(&urls)?;
         }
         // The description names the URLs, which are known only now.
-        let mut service = self.service(&urls)?;
-        if let Some(authentication) = authentication {
-            service = authentication.layer(service);
-        }
-        let server = server.with_service(service);
+        assembly.describe(&urls)?;
+        let server = server.with_service(assembly.service(&config)?);
         let mut signals = Signals::listen().map_err(|error| cannot_start(&error))?;
         let handle = server.handle();
-        output::note(&match self.is_background(&urls) {
+        output::note(&match is_background(&urls) {
             true => banner::brief(&urls),
-            false => banner::banner(&urls, &methods, !self.no_playground),
+            false => banner::banner(&urls, &methods.methods, config.playground),
         });
         tokio::spawn(memory::give_back());
+        if let Some(live) = assembly.live() {
+            let build = Box::new(move |config: &Config| assembly.stack(config));
+            tokio::spawn(config::reload(origin, config, methods, live, build));
+        }
         let mut serving = tokio::spawn(server.serve());
         tokio::select! {
             // With --stdio it may end by itself.
@@ -193,88 +185,21 @@ impl Serve {
         let _ = serving.await;
         written.judge()
     }
+}
 
-    /// Whether another program started this one to talk to it, without a person who reads stderr.
-    fn is_background(&self, urls: &[String]) -> bool {
-        urls.iter().all(|url| url.starts_with("stdio")) && !io::stderr().is_terminal()
-    }
+/// Whether another program started this one to talk to it, without a person who reads stderr.
+fn is_background(urls: &[String]) -> bool {
+    urls.iter().all(|url| url.starts_with("stdio")) && !io::stderr().is_terminal()
+}
 
-    /// The methods, with a description that names these URLs, and the middleware in front of them.
-    fn service(&self, urls: &[String]) -> Result<Arc<dyn Service>, Failure> {
-        let generator = demo::servers(urls)
-            .into_iter()
-            .fold(demo::generator().version(self.openrpc), switchboard::openrpc::Generator::server);
-        let router = demo::described(generator.clone()).map_err(|error| Failure::usage(error.to_string()))?;
-        let validation = self.validate.then(|| Validation::new(&generator.document(&router)));
-        let mut service: Arc<dyn Service> = Arc::new(router);
-        if let Some(validation) = validation {
-            service = validation.map_err(|error| Failure::usage(error.to_string()))?.layer(service);
-        }
-        // Failures are logged at level info only, so without `-v` the layer would be wasted time.
-        Ok(if self.verbose > 0 { Arc::new(log::failures(service)) } else { service })
-    }
-
-    /// Listens at all addresses, or fails; returns their URLs.
-    async fn listen(&self, server: &mut Server) -> Result<Vec<String>, Failure> {
-        let mut listen = [&self.addresses[..], &self.listen].concat();
-        if listen.is_empty() && !self.stdio && !adopt(server)? {
-            listen.push("http://127.0.0.1:8000".to_owned());
-        }
-        if self.stdio {
-            listen.push("stdio".to_owned());
-        }
-        for url in &listen {
+/// Listens at all addresses, or fails; returns their URLs.
+async fn listen(server: &mut Server, config: &Config) -> Result<Vec<String>, Failure> {
+    if config.is_listen_set || !adopt(server)? {
+        for url in &config.listen {
             server.listen(url).await.map_err(|error| explain(error, url))?;
         }
-        Ok(server.urls().collect())
     }
-
-    /// What callers have to prove, if anything.
-    fn authentication(&self) -> Result<Option<Authentication>, Failure> {
-        let Some(path) = &self.tokens else { return Ok(None) };
-        let tokens = Tokens::read(path).map_err(|error| Failure::usage(format!("--tokens: {error}")))?;
-        Ok(Some(Authentication::new(tokens)))
-    }
-
-    fn tls(&self) -> Result<Option<ServerTls>, Failure> {
-        let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) else { return Ok(None) };
-        let proof = if self.client_cert_optional { CallerProof::Optional } else { CallerProof::Required };
-        let files =
-            ServerFiles::new(certificate, key).with_client_ca(self.client_ca.clone()).with_proof(proof);
-        ServerTls::load(files).map(Some).map_err(|error| Failure::usage(error.to_string()))
-    }
-
-    fn options(&self) -> Result<EndpointOptions, Failure> {
-        let wrong = |error: switchboard::http::GuardError| Failure::usage(error.to_string());
-        let has_any = |values: &[String]| values.iter().any(|value| value == "*");
-        let hosts = match &self.allow_host[..] {
-            [] => Hosts::default(),
-            hosts if has_any(hosts) => Hosts::any(),
-            hosts => Hosts::only(hosts).map_err(wrong)?,
-        };
-        let origins = match &self.allow_origin[..] {
-            [] => Origins::default(),
-            origins if has_any(origins) => Origins::any(),
-            origins => Origins::only(origins).map_err(wrong)?,
-        };
-        let cors = self.cors.then(Cors::default);
-        let options = EndpointOptions::default().with_hosts(hosts).with_origins(origins).with_cors(cors);
-        let options = options.route("/openrpc.json", DocumentRoute);
-        let options = match self.proxy_for.is_empty() {
-            true => options,
-            false => options.route(proxy::PATH, proxy::route(&self.proxy_for, &self.allow_host)?),
-        };
-        Ok(if self.no_playground { options } else { options.route("/", playground::page()) })
-    }
-
-    fn settings(&self) -> Settings {
-        let limits = Limits::default()
-            .with_frame(self.max_body)
-            .with_batch(self.max_batch)
-            .with_call_time(self.timeout)
-            .with_drain_time(self.drain_time);
-        Settings::default().with_limits(limits)
-    }
+    Ok(server.urls().collect())
 }
 
 /// Serves the sockets that a supervisor passed; false if there are none.

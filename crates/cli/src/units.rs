@@ -40,6 +40,12 @@ pub(crate) fn bytes(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "not a size above 0; use a number of bytes, such as 65536, 64k or 4M".to_owned())
 }
 
+/// Reads a size with its unit, such as `4MB`, `64K` or `512B`; `4M`, `4MB` and `4MiB` are the same.
+pub(crate) fn size(text: &str) -> Result<usize, String> {
+    let short = text.strip_suffix("iB").or_else(|| text.strip_suffix('B')).unwrap_or(text);
+    bytes(short).map_err(|_| "not a size above 0; use 512B, 64KB or 4MB".to_owned())
+}
+
 /// Reads a number of things, at least one.
 pub(crate) fn count(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "use a whole number, 1 or more".to_owned())
@@ -66,6 +72,9 @@ mod tests {
         assert_eq!(bytes("4M"), Ok(4 << 20));
         assert_eq!(bytes("64k"), Ok(64 << 10));
         assert_eq!(bytes("17"), Ok(17));
+        for text in ["4M", "4MB", "4MiB", "4096K", "4194304B", "4194304"] {
+            assert_eq!(size(text), Ok(4 << 20), "{text}");
+        }
         assert_eq!(count("3"), Ok(3));
         assert_eq!(attempts("0"), Ok(0));
     }

@@ -33,7 +33,7 @@ done
 check "paritosh/echo" "$(post /rpc '{"jsonrpc":"2.0","method":"paritosh/echo","params":{"message":"hi"},"id":1}')" \
   '{"jsonrpc":"2.0","result":"[Paritosh] hi","id":1} 200'
 check "math/sqrt of a negative number" "$(post /rpc '{"jsonrpc":"2.0","method":"math/sqrt","params":[-1],"id":1}')" \
-  '{"jsonrpc":"2.0","error":{"code":-32001,"message":"Validation failed","data":{"details":"x must not be negative"}},"id":1} 200'
+  '{"jsonrpc":"2.0","error":{"code":-32001,"message":"Invalid user data","data":{"details":"x must not be negative"}},"id":1} 200'
 check "logEvent" "$(post /rpc '{"jsonrpc":"2.0","method":"logEvent","params":{"event":"login"}}')" ' 204'
 
 start='data: {"jsonrpc":"2.0","result":"","id":1,"event":"start"}'

@@ -193,7 +193,7 @@ mod tests {
         };
         check(
             rejected(Code::UPSTREAM_FAILED),
-            r#"{"jsonrpc":"2.0","error":{"code":-32004,"message":"Upstream failed"},"id":1}"#,
+            r#"{"jsonrpc":"2.0","error":{"code":-32004,"message":"Upstream service failed"},"id":1}"#,
         );
         check(
             CallError::Protocol("odd".into()),

@@ -200,6 +200,8 @@ mod tests {
         }
         let expected = [
             "count(to)",
+            "getUser(id)",
+            "getUserProfile(id)",
             "math/add_stream(a)",
             "math/add_stream(b)",
             "math/sqrt(x)",

@@ -15,7 +15,9 @@ const LONGEST: usize = 1000;
 /// All of them. Their calls are counted.
 pub(super) fn notices(status: &Arc<Status>) -> Vec<Method> {
     let mut methods = Arc::new(Notices(Arc::clone(status))).methods();
-    methods.push(log_event(Arc::clone(status)));
+    for name in ["logEvent", "log_event"] {
+        methods.push(log_event(name, Arc::clone(status)));
+    }
     methods
 }
 
@@ -50,6 +52,12 @@ impl Notices {
         self.write(&message, None);
     }
 
+    /// Writes a message to the log of the server, which shows it with `-v`.
+    #[method(tag = "notifications", notification)]
+    fn log_message(&self, message: String) {
+        self.write(&message, None);
+    }
+
     /// Writes a message and its source to the log of the server, which shows it with `-v`.
     #[method(tag = "notifications", notification)]
     fn notify_log(
@@ -76,15 +84,15 @@ Writes an event to the log of the server, which shows it with `-v`.
 
 It accepts any parameters, by name or by position.";
 
-/// `logEvent`: by hand, because it accepts parameters of any names.
-fn log_event(status: Arc<Status>) -> Method {
+/// By hand, because it accepts parameters of any names.
+fn log_event(name: &'static str, status: Arc<Status>) -> Method {
     let take = move |event: Json, _| {
         // Escaped, so that a line break in it cannot pass for another line of the log.
         tracing::info!("received the event {}", visible(shortened(event.as_str())));
         status.noticed();
         Ok::<_, switchboard::ErrorObject>(())
     };
-    Method::sync("logEvent", take).described(|_| {
+    Method::sync(name, take).described(|_| {
         MethodDescription::documented(LOG_EVENT).result(ResultDescription::Nothing).tag("notifications")
     })
 }

@@ -57,7 +57,7 @@ fn an_error_of_the_server_is_one_line_of_json_on_stderr() {
     );
     check(
         &["math/sqrt", "-1"],
-        "{\"code\":-32001,\"message\":\"Validation failed\",\"data\":{\"details\":\"x must not be negative\"}}\n",
+        "{\"code\":-32001,\"message\":\"Invalid user data\",\"data\":{\"details\":\"x must not be negative\"}}\n",
     );
 }
 

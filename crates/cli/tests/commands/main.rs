@@ -10,6 +10,8 @@ mod call;
 mod carriers;
 #[cfg(unix)]
 mod check;
+#[cfg(unix)]
+mod config;
 mod connecting;
 mod describing;
 mod diff;

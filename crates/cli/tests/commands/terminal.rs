@@ -86,7 +86,7 @@ fn answers_to_a_batch_are_a_table() {
     std::fs::remove_file(file).unwrap();
     let expected = "id  method     answer\n\
          1   math/add   5\n\
-         2   math/sqrt  error -32001 Validation failed {\"details\":\"x must not be\n               \
+         2   math/sqrt  error -32001 Invalid user data {\"details\":\"x must not be\n               \
          negative\"}\n\
          3   echo       [1,2]\n\
          error: 1 of 3 calls failed\n";

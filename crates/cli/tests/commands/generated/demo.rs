@@ -102,7 +102,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// - -32001: Validation failed
+    /// - -32001: Invalid user data
     pub fn sum(&self, numbers: Option<&[f64]>) -> Request<f64> {
         #[derive(Serialize)]
         struct Params<'a> {
@@ -188,10 +188,10 @@ impl DemoMethods {
     ///
     /// # Errors
     ///
-    /// - -32001: Validation failed
-    /// - -32002: Not authorised
-    /// - -32003: Timed out
-    /// - -32004: Upstream failed
+    /// - -32001: Invalid user data
+    /// - -32002: Unauthorized
+    /// - -32003: Request timeout
+    /// - -32004: Upstream service failed
     pub fn error(&self, kind: &DemoErrorKind) -> Request<()> {
         #[derive(Serialize)]
         struct Params<'a> {
@@ -212,7 +212,7 @@ impl MathMethods {
     ///
     /// # Errors
     ///
-    /// - -32001: Validation failed
+    /// - -32001: Invalid user data
     pub fn add(&self, a: f64, b: f64) -> Request<f64> {
         #[derive(Serialize)]
         struct Params {
@@ -230,7 +230,7 @@ impl MathMethods {
     ///
     /// # Errors
     ///
-    /// - -32001: Validation failed
+    /// - -32001: Invalid user data
     pub fn add_stream(&self, a: i64, b: i64) -> StreamRequest<i64> {
         #[derive(Serialize)]
         struct Params {

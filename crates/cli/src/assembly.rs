@@ -1,0 +1,168 @@
+//! Builds a server from its configuration: HTTP options, limits, TLS, and the stack of middleware.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use switchboard::access::Access;
+use switchboard::http::{Cors, DocumentRoute, EndpointOptions, Get, Hosts, Origins};
+use switchboard::openrpc::{Generator, SpecVersion, Validation};
+use switchboard::server::{Server, ServerOptions};
+use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
+use switchboard::{Description, Layer, Limits, Router, Service, Settings, playground};
+
+use crate::config::{Config, Live, Stack};
+use crate::failure::Failure;
+use crate::{demo, log, proxy};
+
+/// The parts of a server that outlive its configuration.
+pub(crate) struct Assembly {
+    generator: Generator,
+    router: Arc<Router>,
+    /// The rules in use, for what `rpc.discover` shows; none if they cannot change.
+    visible: Option<Arc<ArcSwapOption<Access>>>,
+    live: Option<Live>,
+    logs_failures: bool,
+}
+
+impl Assembly {
+    /// The parts for this configuration.
+    pub(crate) fn new(config: &Config, logs_failures: bool) -> Result<Assembly, Failure> {
+        let version =
+            config.openrpc.parse::<SpecVersion>().map_err(|error| Failure::usage(error.to_string()))?;
+        // Without files nothing can change, and calls go straight to the methods.
+        let can_change = !config.files.is_empty();
+        let visible = can_change.then(|| Arc::new(ArcSwapOption::new(config.access.clone().map(Arc::new))));
+        let generator = demo::generator().version(version);
+        let router = described(&generator, visible.as_ref())?;
+        let mut assembly = Assembly { generator, router, visible, live: None, logs_failures };
+        if can_change {
+            assembly.live = Some(Live::new(assembly.stack(config)?));
+        }
+        Ok(assembly)
+    }
+
+    /// Names these URLs in the description.
+    pub(crate) fn describe(&mut self, urls: &[String]) -> Result<(), Failure> {
+        self.generator = demo::servers(urls).into_iter().fold(self.generator.clone(), Generator::server);
+        self.router = described(&self.generator, self.visible.as_ref())?;
+        Ok(())
+    }
+
+    /// The stack in use, if it can be replaced.
+    pub(crate) fn live(&self) -> Option<Live> {
+        self.live.clone()
+    }
+
+    /// What answers calls.
+    pub(crate) fn service(&self, config: &Config) -> Result<Arc<dyn Service>, Failure> {
+        let stack = self.stack(config)?;
+        match &self.live {
+            None => Ok(stack.service),
+            Some(live) => {
+                live.replace(stack);
+                Ok(Arc::new(live.clone()))
+            }
+        }
+    }
+
+    /// The methods with the middleware of this configuration in front of them; outermost last.
+    pub(crate) fn stack(&self, config: &Config) -> Result<Stack, Failure> {
+        let wrong = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
+        let mut service: Arc<dyn Service> = Arc::clone(&self.router) as Arc<dyn Service>;
+        if config.validate {
+            let validation = Validation::new(&self.generator.document(&self.router));
+            service = validation.map_err(|error| wrong(&error))?.layer(service);
+        }
+        if let Some(access) = &config.access {
+            service = access.layer(service);
+        }
+        if let Some(authentication) = &config.authentication {
+            service = authentication.layer(service);
+        }
+        if let Some(visible) = &self.visible {
+            visible.store(config.access.clone().map(Arc::new));
+        }
+        // Failures are logged at level info only, so without `-v` the layer would be wasted time.
+        if self.logs_failures {
+            service = Arc::new(log::failures(service));
+        }
+        Ok(Stack { service, authentication: config.authentication.clone() })
+    }
+
+    /// The server, which listens nowhere yet.
+    pub(crate) fn server(&self, config: &Config, methods: &Description) -> Result<Server, Failure> {
+        let admission = match &self.live {
+            Some(live) => Some(live.clone().into()),
+            None => config.authentication.clone().map(Into::into),
+        };
+        let server = Server::new(Arc::clone(&self.router))
+            .with_http(endpoint(config)?.with_get(Get::safe(methods)))
+            .with_settings(settings(config).with_admission(admission))
+            .with_options(
+                ServerOptions::default()
+                    .with_connections(config.connections)
+                    .with_connections_per_address(config.connections_per_address)
+                    .with_duplex_idle_time(config.idle)
+                    .with_buffers(config.buffers),
+            );
+        let server = match tls(config)? {
+            Some(tls) => server.with_tls(tls),
+            None => server,
+        };
+        Ok(if config.public || config.authentication.is_some() { server.public() } else { server })
+    }
+}
+
+/// The methods, with a description that shows each caller what it may call.
+fn described(
+    generator: &Generator,
+    visible: Option<&Arc<ArcSwapOption<Access>>>,
+) -> Result<Arc<Router>, Failure> {
+    let mut discovery = switchboard::openrpc::Discovery::new(generator.clone());
+    if let Some(visible) = visible {
+        let visible = Arc::clone(visible);
+        discovery = discovery.visible(move |cx, method| {
+            visible.load().as_ref().is_none_or(|access| access.is_visible(cx, method))
+        });
+    }
+    demo::discovered(discovery).map(Arc::new).map_err(|error| Failure::usage(error.to_string()))
+}
+
+fn tls(config: &Config) -> Result<Option<ServerTls>, Failure> {
+    let (Some(certificate), Some(key)) = (&config.tls_cert, &config.tls_key) else { return Ok(None) };
+    let proof = if config.is_client_cert_optional { CallerProof::Optional } else { CallerProof::Required };
+    let files = ServerFiles::new(certificate, key).with_client_ca(config.client_ca.clone()).with_proof(proof);
+    ServerTls::load(files).map(Some).map_err(|error| Failure::usage(error.to_string()))
+}
+
+fn endpoint(config: &Config) -> Result<EndpointOptions, Failure> {
+    let wrong = |error: switchboard::http::GuardError| Failure::usage(error.to_string());
+    let has_any = |values: &[String]| values.iter().any(|value| value == "*");
+    let hosts = match &config.allow_host[..] {
+        [] => Hosts::default(),
+        hosts if has_any(hosts) => Hosts::any(),
+        hosts => Hosts::only(hosts).map_err(wrong)?,
+    };
+    let origins = match &config.allow_origin[..] {
+        [] => Origins::default(),
+        origins if has_any(origins) => Origins::any(),
+        origins => Origins::only(origins).map_err(wrong)?,
+    };
+    let cors = config.cors.then(Cors::default);
+    let options = EndpointOptions::default().with_hosts(hosts).with_origins(origins).with_cors(cors);
+    let options = options.route("/openrpc.json", DocumentRoute);
+    let options = match config.proxy_for.is_empty() {
+        true => options,
+        false => options.route(proxy::PATH, proxy::route(&config.proxy_for, &config.allow_host)?),
+    };
+    Ok(if config.playground { options.route("/", playground::page()) } else { options })
+}
+
+fn settings(config: &Config) -> Settings {
+    let limits = Limits::default()
+        .with_frame(config.body)
+        .with_batch(config.batch)
+        .with_call_time(config.timeout)
+        .with_drain_time(config.drain_time);
+    Settings::default().with_limits(limits)
+}

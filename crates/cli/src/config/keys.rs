@@ -1,0 +1,234 @@
+//! Every key of the configuration, as data: the reader, the schema, `config show`, `--set` and the flags follow this table.
+
+/// A key.
+#[derive(Debug)]
+pub(crate) struct Key {
+    /// Its dotted path; within a list of tables, its name.
+    pub(crate) path: &'static str,
+    pub(crate) kind: Kind,
+    /// As TOML writes it; empty if there is none.
+    pub(crate) default: &'static str,
+    pub(crate) about: &'static str,
+    /// The option of `switchboard serve` that sets it; empty if there is none.
+    pub(crate) flag: &'static str,
+    /// Whether a running server takes a new value.
+    pub(crate) is_live: bool,
+}
+
+/// What a value may be.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    Flag,
+    Count,
+    Duration,
+    /// A duration, or `never`.
+    DurationOrNever,
+    Size,
+    Text,
+    Path,
+    /// One of these texts.
+    Choice(&'static [&'static str]),
+    /// One or many texts.
+    Texts,
+    /// One or many of these tables.
+    Tables(&'static [Key]),
+    /// A table with names of the user's choice, and one or many texts for each.
+    Named,
+    /// Conditions by JSON pointer.
+    Conditions,
+}
+
+const fn key(
+    path: &'static str,
+    kind: Kind,
+    default: &'static str,
+    flag: &'static str,
+    about: &'static str,
+) -> Key {
+    Key { path, kind, default, about, flag, is_live: false }
+}
+
+const fn live(
+    path: &'static str,
+    kind: Kind,
+    default: &'static str,
+    flag: &'static str,
+    about: &'static str,
+) -> Key {
+    Key { path, kind, default, about, flag, is_live: true }
+}
+
+/// The keys of an access rule.
+pub(crate) const RULE: &[Key] = &[
+    live(
+        "allow",
+        Kind::Texts,
+        "",
+        "",
+        "methods that the rule allows; `*` is any text within a segment, `**` any number of segments",
+    ),
+    live("deny", Kind::Texts, "", "", "methods that the rule denies, whatever other rules allow"),
+    live(
+        "who",
+        Kind::Texts,
+        "",
+        "",
+        "callers: anyone, authenticated, local, remote, user:NAME, role:NAME, scope:NAME, agent:NAME",
+    ),
+    live(
+        "when",
+        Kind::Conditions,
+        "",
+        "",
+        "conditions on params by JSON pointer, such as { \"/amount\" = { max = 100 } }",
+    ),
+    live(
+        "name",
+        Kind::Text,
+        "",
+        "",
+        "name of the rule in logs and explanations; by default its place in the file",
+    ),
+];
+
+/// All keys, in the order in which `config show` prints them.
+pub(crate) const KEYS: &[Key] = &[
+    key(
+        "listen",
+        Kind::Texts,
+        "\"http://127.0.0.1:8000\"",
+        "--listen",
+        "addresses to listen on: a port, or a URL with the scheme http, https, ws, wss, tcp, tls, unix or stdio",
+    ),
+    key(
+        "public",
+        Kind::Flag,
+        "false",
+        "--public",
+        "allow addresses that other machines can reach without authentication",
+    ),
+    key("timeout", Kind::Duration, "\"30s\"", "--timeout", "maximum time a call may take"),
+    key("drain_time", Kind::Duration, "\"10s\"", "--drain-time", "time to finish calls on shutdown"),
+    key("watch", Kind::Flag, "true", "--no-watch", "reload when the file, or a file that it names, changes"),
+    live("validate", Kind::Flag, "false", "--validate", "validate params against the schemas of the methods"),
+    key(
+        "tls.cert",
+        Kind::Path,
+        "",
+        "--tls-cert",
+        "certificate chain in PEM format, reloaded when it changes",
+    ),
+    key("tls.key", Kind::Path, "", "--tls-key", "private key of the certificate, in PEM format"),
+    key(
+        "tls.client_ca",
+        Kind::Path,
+        "",
+        "--client-ca",
+        "authorities of client certificates, in PEM format; makes them required",
+    ),
+    key(
+        "tls.client_cert",
+        Kind::Choice(&["required", "optional"]),
+        "\"required\"",
+        "",
+        "whether clients need a certificate, if tls.client_ca is set",
+    ),
+    key(
+        "http.allow_host",
+        Kind::Texts,
+        "[]",
+        "--allow-host",
+        "accepted host names; by default localhost and IP addresses",
+    ),
+    key(
+        "http.allow_origin",
+        Kind::Texts,
+        "[]",
+        "--allow-origin",
+        "accepted origins of web pages; by default the server's own",
+    ),
+    key("http.cors", Kind::Flag, "false", "--cors", "send CORS headers to the allowed origins"),
+    key("http.playground", Kind::Flag, "true", "--no-playground", "serve the playground page at `/`"),
+    key(
+        "http.proxy_for",
+        Kind::Texts,
+        "[]",
+        "--proxy-for",
+        "servers that the playground may call through this one",
+    ),
+    key(
+        "http.openrpc",
+        Kind::Choice(&["1.2", "1.3", "1.4"]),
+        "\"1.3\"",
+        "--openrpc",
+        "OpenRPC version of the description that rpc.discover returns",
+    ),
+    key("limits.body", Kind::Size, "\"4MB\"", "--max-body", "maximum size of a request or message"),
+    key("limits.batch", Kind::Count, "100", "--max-batch", "maximum number of calls in a batch"),
+    key(
+        "limits.buffers",
+        Kind::Size,
+        "\"256MB\"",
+        "--max-buffers",
+        "maximum memory for messages above 64 KiB, over all connections",
+    ),
+    key("limits.connections", Kind::Count, "1024", "--max-connections", "maximum number of open connections"),
+    key(
+        "limits.connections_per_address",
+        Kind::Count,
+        "",
+        "--max-connections-per-address",
+        "maximum number of open connections from one address",
+    ),
+    key(
+        "limits.idle",
+        Kind::DurationOrNever,
+        "\"1h\"",
+        "--idle-time",
+        "close WebSocket, TCP, TLS and Unix socket connections that are idle for this long",
+    ),
+    live(
+        "auth.tokens",
+        Kind::Path,
+        "",
+        "--tokens",
+        "file with one `name:token` per line, readable only by its owner",
+    ),
+    live("roles", Kind::Named, "", "", "members of each role, such as admin = [\"alice\"]"),
+    live(
+        "access.rules",
+        Kind::Tables(RULE),
+        "",
+        "",
+        "who may call what: a deny that matches wins, otherwise an allow must match",
+    ),
+    live(
+        "access.tests",
+        Kind::Texts,
+        "",
+        "",
+        "claims that must hold, such as \"bob may not transfer amount=101\"",
+    ),
+];
+
+/// The key with this path.
+pub(crate) fn find(path: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.path == path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_unique_and_none_is_inside_another() {
+        for (index, key) in KEYS.iter().enumerate() {
+            for other in &KEYS[index + 1..] {
+                assert_ne!(key.path, other.path);
+                let is_inside = other.path.strip_prefix(key.path).is_some_and(|rest| rest.starts_with('.'));
+                assert!(!is_inside, "{} {}", key.path, other.path);
+            }
+            assert!(!key.about.is_empty() && !key.about.ends_with('.'), "{}", key.path);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The configuration of a server: defaults, a file, the environment and flags, later ones winning.
+//!
+//! [`keys`] is the table of all keys. A file is read into a [`tree`] of values with their places, the environment and the flags are
+//! laid over it, and [`Config`] is read from the result. All faults are reported at once, each with its line.
+
+pub(crate) mod command;
+mod expand;
+mod faults;
+mod keys;
+mod live;
+mod overlay;
+mod reader;
+mod rules;
+mod schema;
+mod show;
+mod tree;
+mod watching;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::ArgMatches;
+use switchboard::Description;
+use switchboard::access::Access;
+use switchboard::identity::{Authentication, Tokens};
+
+use crate::address;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+pub(crate) use self::live::{Live, Stack};
+pub(crate) use self::rules::{Roles, Subject};
+pub(crate) use self::watching::reload;
+
+use self::faults::Fault;
+use self::reader::Reader;
+use self::tree::{Source, Table};
+
+/// The options of `switchboard serve` that set keys.
+#[cfg(test)]
+pub(crate) fn flags() -> impl Iterator<Item = &'static str> {
+    keys::KEYS.iter().map(|key| key.flag).filter(|flag| !flag.is_empty())
+}
+
+/// Where a configuration comes from, so that it can be read again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Origin {
+    /// The file, if there is one.
+    pub(crate) file: Option<PathBuf>,
+    /// What flags and the environment set.
+    overlay: overlay::Overlay,
+}
+
+/// What a server is to do.
+#[derive(Debug)]
+pub(crate) struct Config {
+    pub(crate) listen: Vec<String>,
+    pub(crate) is_listen_set: bool,
+    pub(crate) public: bool,
+    pub(crate) timeout: Duration,
+    pub(crate) drain_time: Duration,
+    pub(crate) watch: bool,
+    pub(crate) validate: bool,
+    pub(crate) tls_cert: Option<PathBuf>,
+    pub(crate) tls_key: Option<PathBuf>,
+    pub(crate) client_ca: Option<PathBuf>,
+    pub(crate) is_client_cert_optional: bool,
+    pub(crate) allow_host: Vec<String>,
+    pub(crate) allow_origin: Vec<String>,
+    pub(crate) cors: bool,
+    pub(crate) playground: bool,
+    pub(crate) proxy_for: Vec<String>,
+    pub(crate) openrpc: String,
+    pub(crate) body: usize,
+    pub(crate) batch: usize,
+    pub(crate) buffers: usize,
+    pub(crate) connections: usize,
+    pub(crate) connections_per_address: Option<usize>,
+    /// None keeps idle connections open.
+    pub(crate) idle: Option<Duration>,
+    pub(crate) authentication: Option<Authentication>,
+    pub(crate) roles: Roles,
+    pub(crate) access: Option<Access>,
+    /// The files to watch for changes.
+    pub(crate) files: Vec<PathBuf>,
+    /// The values and the file that they came from.
+    pub(crate) table: Table,
+    pub(crate) source: Source,
+    /// What is odd, for the operator.
+    pub(crate) warnings: Vec<Fault>,
+}
+
+impl Origin {
+    /// The configuration of a command with these arguments.
+    pub(crate) fn new(file: Option<PathBuf>, arguments: &ArgMatches) -> Result<Origin, Failure> {
+        Ok(Origin { file, overlay: overlay::Overlay::of(arguments)? })
+    }
+
+    /// A file alone.
+    pub(crate) fn file(path: &Path) -> Origin {
+        Origin { file: Some(path.to_owned()), ..Origin::default() }
+    }
+
+    /// Reads the configuration, for a server with these methods.
+    pub(crate) fn load(&self, methods: &Description) -> Result<Config, Failure> {
+        let source = match &self.file {
+            None => Source::default(),
+            Some(path) => Source::read(path).map_err(|error| {
+                let what = format!("cannot read {}: {error}", path.display());
+                Failure::new(Exit::Configuration, what)
+            })?,
+        };
+        let mut faults = Vec::new();
+        let mut table = source.parse(&mut faults);
+        if faults.is_empty() {
+            self.overlay.apply(&mut table, &mut faults);
+        }
+        if !faults.is_empty() {
+            return Err(faults::failure(&faults, &source));
+        }
+        Config::read(table, source, methods)
+    }
+}
+
+impl Config {
+    fn read(table: Table, source: Source, methods: &Description) -> Result<Config, Failure> {
+        let mut reader = Reader::new(&table, &source);
+        let reader = &mut reader;
+        let roles = rules::roles(reader);
+        let access = rules::access(reader, &roles, methods);
+        let authentication = authentication(reader, access.is_some());
+        let mut config = Config {
+            listen: listen(reader),
+            is_listen_set: reader.is_set("listen"),
+            public: reader.flag("public"),
+            timeout: reader.duration("timeout"),
+            drain_time: reader.duration("drain_time"),
+            watch: reader.flag("watch"),
+            validate: reader.flag("validate"),
+            tls_cert: reader.path("tls.cert"),
+            tls_key: reader.path("tls.key"),
+            client_ca: reader.path("tls.client_ca"),
+            is_client_cert_optional: reader.choice("tls.client_cert") == "optional",
+            allow_host: reader.texts("http.allow_host"),
+            allow_origin: reader.texts("http.allow_origin"),
+            cors: reader.flag("http.cors"),
+            playground: reader.flag("http.playground"),
+            proxy_for: reader.texts("http.proxy_for"),
+            openrpc: reader.choice("http.openrpc"),
+            body: reader.size("limits.body"),
+            batch: reader.count("limits.batch").unwrap_or(1),
+            buffers: reader.size("limits.buffers"),
+            connections: reader.count("limits.connections").unwrap_or(1),
+            connections_per_address: reader.count("limits.connections_per_address"),
+            idle: reader.duration_or_never("limits.idle"),
+            authentication,
+            roles,
+            access,
+            files: files(reader),
+            table: Table::default(),
+            source: Source::default(),
+            warnings: Vec::new(),
+        };
+        let faults = std::mem::take(&mut reader.faults);
+        if faults.iter().any(|fault| !fault.is_warning) {
+            return Err(faults::failure(&faults, &source));
+        }
+        (config.table, config.source, config.warnings) = (table, source, faults);
+        Ok(config)
+    }
+
+    /// What is odd, for a person; empty if nothing is.
+    pub(crate) fn shown_warnings(&self) -> String {
+        match self.warnings.is_empty() {
+            true => String::new(),
+            false => faults::render(&self.warnings, &self.source),
+        }
+    }
+}
+
+fn listen(reader: &mut Reader<'_>) -> Vec<String> {
+    let texts = reader.texts("listen");
+    let urls = texts.into_iter().map(|text| match text.as_str() {
+        "stdio:" => "stdio".to_owned(),
+        text => address::listening(text).unwrap_or_else(|_| text.to_owned()),
+    });
+    urls.collect()
+}
+
+/// What callers have to prove, if anything. If there are access rules, they decide what strangers may call.
+fn authentication(reader: &mut Reader<'_>, has_rules: bool) -> Option<Authentication> {
+    let path = reader.path("auth.tokens")?;
+    let tokens = match Tokens::read(&path) {
+        Ok(tokens) => tokens,
+        Err(error) => {
+            let fault =
+                Fault::new(reader.place("auth.tokens"), "the tokens cannot be used", error.to_string());
+            reader.faults.push(fault);
+            return None;
+        }
+    };
+    let authentication = Authentication::new(tokens);
+    Some(if has_rules { authentication.optional() } else { authentication })
+}
+
+fn files(reader: &mut Reader<'_>) -> Vec<PathBuf> {
+    let main = Some(reader.source.path.clone()).filter(|path| !path.as_os_str().is_empty());
+    main.into_iter().chain(reader.path("auth.tokens")).collect()
+}

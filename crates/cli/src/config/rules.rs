@@ -1,0 +1,266 @@
+//! Roles and access rules, and the claims about them that must hold.
+
+use switchboard::access::{Access, CallerFacts, Condition, Pattern, Pointer, Rule, Who};
+use switchboard::identity::{Identity, Proof};
+use switchboard::{Description, Json};
+
+use super::faults::Fault;
+use super::reader::{Reader, text};
+use super::tree::{Node, Place, Table, Value};
+use crate::params;
+use crate::suggest::did_you_mean;
+
+/// The members of each role.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Roles(Vec<(String, Vec<String>)>);
+
+/// A caller to decide about, as people write it: `bob`, `role:teller`, `anonymous`, `anonymous@local`.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    identity: Option<Identity>,
+    is_local: bool,
+}
+
+impl Roles {
+    /// The roles of this user.
+    pub(crate) fn of(&self, user: &str) -> Vec<String> {
+        let has = |members: &[String]| members.iter().any(|member| member == user);
+        self.0.iter().filter(|(_, members)| has(members)).map(|(role, _)| role.clone()).collect()
+    }
+
+    fn users(&self) -> impl Iterator<Item = &String> {
+        self.0.iter().flat_map(|(_, members)| members)
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(role, _)| role.as_str())
+    }
+}
+
+impl Subject {
+    /// Reads a caller.
+    pub(crate) fn parse(text: &str, roles: &Roles) -> Result<Subject, String> {
+        let (name, is_local) = match text.strip_suffix("@local") {
+            Some(name) => (name, true),
+            None => (text, false),
+        };
+        let someone = || Identity::new("someone", Proof::Token);
+        let identity = match name.split_once(':') {
+            _ if name.is_empty() => return Err("the caller is missing".to_owned()),
+            None if name == "anonymous" => None,
+            None | Some(("user", _)) => {
+                let user = name.strip_prefix("user:").unwrap_or(name);
+                Some(Identity::new(user, Proof::Token).with_roles(roles.of(user)))
+            }
+            Some(("role", role)) => Some(someone().with_roles([role])),
+            Some(("scope", scope)) => Some(someone().with_scopes([scope])),
+            Some(("agent", agent)) => Some(someone().with_agent(agent)),
+            Some(_) => {
+                return Err("write a user, role:NAME, scope:NAME, agent:NAME or anonymous".to_owned());
+            }
+        };
+        Ok(Subject { identity, is_local })
+    }
+
+    /// What rules ask about the caller.
+    pub(crate) fn facts(&self) -> CallerFacts<'_> {
+        CallerFacts::new(self.identity.as_ref(), &[], self.is_local)
+    }
+
+    /// Whether it has credentials.
+    pub(crate) fn is_anonymous(&self) -> bool {
+        self.identity.is_none()
+    }
+
+    /// The roles of the caller.
+    pub(crate) fn roles(&self) -> &[String] {
+        self.identity.as_ref().map(|identity| identity.roles.as_slice()).unwrap_or_default()
+    }
+}
+
+/// Reads the members of each role.
+pub(crate) fn roles(reader: &mut Reader<'_>) -> Roles {
+    let Some(node) = reader.table.get("roles") else { return Roles::default() };
+    let Value::Table(table) = &node.value else {
+        reader.wrong(node, "roles", "write the members of each role: admin = [\"alice\"]");
+        return Roles::default();
+    };
+    let mut roles = Roles::default();
+    for entry in &table.0 {
+        let members = reader.many::<String>(table, "roles", &entry.name).unwrap_or_default();
+        roles.0.push((entry.name.clone(), members));
+    }
+    roles
+}
+
+/// Reads the rules; none if there are none.
+pub(crate) fn access(reader: &mut Reader<'_>, roles: &Roles, methods: &Description) -> Option<Access> {
+    let items = reader.table.get("access.rules")?.each().to_vec();
+    let rules: Vec<Rule> = items.iter().filter_map(|item| rule(reader, item, roles)).collect();
+    if !rules.is_empty() && rules.iter().all(|rule| rule.effect == switchboard::access::Effect::Deny) {
+        let place = reader.place("access.rules");
+        let advice = "add a rule such as { allow = \"**\", who = \"authenticated\" }";
+        reader.faults.push(Fault::warning(place, "no rule allows anything, so every call is denied", advice));
+    }
+    let mut access = Access::new(rules).with_names(methods);
+    let mut users: Vec<&String> = roles.users().collect();
+    users.sort_unstable();
+    users.dedup();
+    for user in users {
+        access = access.with_roles(user, roles.of(user));
+    }
+    claims(reader, &access, roles);
+    Some(access)
+}
+
+fn rule(reader: &mut Reader<'_>, item: &Node, roles: &Roles) -> Option<Rule> {
+    const PATH: &str = "access.rules";
+    let Value::Table(table) = &item.value else { return None };
+    let allow = reader.many::<Pattern>(table, PATH, "allow");
+    let deny = reader.many::<Pattern>(table, PATH, "deny");
+    let who = reader.many::<Who>(table, PATH, "who");
+    let Some(who) = who else {
+        reader.wrong(item, PATH, "add `who`, such as who = \"authenticated\"");
+        return None;
+    };
+    check_roles(reader, table, &who, roles);
+    let rule = match (allow, deny) {
+        (Some(methods), None) => Rule::allow(methods, who),
+        (None, Some(methods)) => Rule::deny(methods, who),
+        _ => {
+            reader.wrong(item, PATH, "a rule has either `allow` or `deny`");
+            return None;
+        }
+    };
+    let name = match table.get("name").map(text) {
+        Some(Ok(name)) => name,
+        _ => Fault::origin(&item.place, reader.source),
+    };
+    Some(conditions(reader, table, rule)?.named(name))
+}
+
+/// Reports roles without members: with a misspelt role, a rule never matches.
+fn check_roles(reader: &mut Reader<'_>, table: &Table, who: &[Who], roles: &Roles) {
+    // A token may name any role.
+    if reader.is_set("auth.jwt.issuer") || reader.is_set("auth.keys") {
+        return;
+    }
+    let places: Vec<Place> = table
+        .get("who")
+        .map(|node| node.each().iter().map(|item| item.place.clone()).collect())
+        .unwrap_or_default();
+    for (who, place) in who.iter().zip(places) {
+        let Who::Role(role) = who else { continue };
+        if roles.names().any(|name| name == role) {
+            continue;
+        }
+        let advice = did_you_mean(role, roles.names())
+            .unwrap_or_else(|| format!("add {role} = [\"USER\"] under [roles]"));
+        reader.faults.push(Fault::new(place, format!("no user has the role `{role}`"), advice));
+    }
+}
+
+fn conditions(reader: &mut Reader<'_>, table: &Table, mut rule: Rule) -> Option<Rule> {
+    const PATH: &str = "access.rules.when";
+    let Some(node) = table.get("when") else { return Some(rule) };
+    let Value::Table(when) = &node.value else {
+        reader.wrong(node, PATH, "write { \"/amount\" = { max = 100 } }");
+        return None;
+    };
+    for entry in &when.0 {
+        let pointer = match entry.name.parse::<Pointer>() {
+            Ok(pointer) => pointer,
+            Err(error) => {
+                let fault = Fault::new(entry.name_place.clone(), "invalid JSON pointer", error.to_string());
+                reader.faults.push(fault);
+                return None;
+            }
+        };
+        match condition(&entry.node) {
+            Ok(condition) => rule = rule.when(pointer, condition),
+            Err(advice) => {
+                reader.wrong(&entry.node, PATH, &advice);
+                return None;
+            }
+        }
+    }
+    Some(rule)
+}
+
+/// A scalar must be equal, a list must contain the value, and a table says the rest.
+fn condition(node: &Node) -> Result<Condition, String> {
+    let Value::Table(table) = &node.value else {
+        let values = node.each().iter().map(json).collect::<Result<Vec<_>, _>>()?;
+        return Condition::one_of(values).map_err(|error| error.to_string());
+    };
+    let number = |name: &str| match table.get(name).map(|node| &node.value) {
+        None => Ok(None),
+        Some(Value::Number(number)) => Ok(Some(number.clone())),
+        Some(_) => Err(format!("`{name}` must be a number")),
+    };
+    let names: Vec<&str> = table.0.iter().map(|entry| entry.name.as_str()).collect();
+    match names[..] {
+        ["min" | "max"] | ["min", "max"] | ["max", "min"] => {
+            Condition::range(number("min")?.as_deref(), number("max")?.as_deref())
+                .map_err(|error| error.to_string())
+        }
+        ["matches"] => {
+            let regex = table.get("matches").map_or(Ok(String::new()), text)?;
+            Condition::matches(&regex).map_err(|error| error.to_string())
+        }
+        ["absent"] if matches!(table.get("absent").map(|node| &node.value), Some(Value::Flag(true))) => {
+            Ok(Condition::absent())
+        }
+        _ => Err("use { min = …, max = … }, { matches = \"…\" } or { absent = true }".to_owned()),
+    }
+}
+
+fn json(node: &Node) -> Result<Json, String> {
+    match &node.value {
+        Value::Text(text) => Json::encode_ref(&text.text).map_err(|error| error.to_string()),
+        Value::Number(number) => {
+            Json::parse(number.clone()).map_err(|_| format!("`{number}` is not a JSON number"))
+        }
+        Value::Flag(flag) => Ok(if *flag { Json::TRUE } else { Json::FALSE }),
+        _ => Err(format!("{} cannot be compared; use a text, a number, true or false", node.kind())),
+    }
+}
+
+/// Checks each claim: `WHO may [not] METHOD [PARAMS]`.
+fn claims(reader: &mut Reader<'_>, access: &Access, roles: &Roles) {
+    let Some(node) = reader.table.get("access.tests") else { return };
+    for item in node.each() {
+        let verdict = text(item).and_then(|text| claim(&text, access, roles));
+        match verdict {
+            Ok(None) => {}
+            Ok(Some((title, advice))) => reader.faults.push(Fault::new(item.place.clone(), title, advice)),
+            Err(advice) => reader.wrong(item, "access.tests", &advice),
+        }
+    }
+}
+
+/// What is wrong with a claim, if it does not hold.
+fn claim(text: &str, access: &Access, roles: &Roles) -> Result<Option<(String, String)>, String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (who, is_allowed, rest) = match words[..] {
+        [who, "may", "not", ref rest @ ..] => (who, false, rest),
+        [who, "may", ref rest @ ..] => (who, true, rest),
+        _ => return Err("write: WHO may [not] METHOD [PARAMS]".to_owned()),
+    };
+    let [method, params @ ..] = rest else {
+        return Err("the method is missing: WHO may [not] METHOD [PARAMS]".to_owned());
+    };
+    let subject = Subject::parse(who, roles)?;
+    let words: Vec<String> = params.iter().map(|word| (*word).to_owned()).collect();
+    let params = params::of_words(&words).map_err(|failure| crate::output::described(&failure))?;
+    let decision = access.decide_for(&subject.facts(), method, params.as_ref());
+    if decision.is_allowed() == is_allowed {
+        return Ok(None);
+    }
+    let what = match is_allowed {
+        true => "the call is denied",
+        false => "the call is allowed",
+    };
+    let command = format!("switchboard acl explain --as {who} {}", rest.join(" "));
+    Ok(Some((format!("access test failed: {what}"), format!("see: {command}"))))
+}

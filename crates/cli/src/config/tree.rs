@@ -1,0 +1,222 @@
+//! A configuration as a tree of values, each with the place where it was set.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::expand::{Expanded, expand};
+use super::faults::Fault;
+
+/// The file that a configuration was read from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Source {
+    pub(crate) path: PathBuf,
+    pub(crate) text: String,
+}
+
+/// A value and the place where it was set.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) value: Value,
+    pub(crate) place: Place,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Text(Text),
+    /// As it is written, so that none is rounded.
+    Number(String),
+    Flag(bool),
+    List(Vec<Node>),
+    Table(Table),
+}
+
+/// A text, and whether a part of it came from a secret.
+#[derive(Clone, Debug)]
+pub(crate) struct Text {
+    pub(crate) text: String,
+    pub(crate) is_secret: bool,
+}
+
+/// Values by name, in the order of the file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table(pub(crate) Vec<Entry>);
+
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) name_place: Place,
+    pub(crate) node: Node,
+}
+
+/// Where a value was set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the file, at these bytes.
+    File(Range<usize>),
+    /// By this option of the command line.
+    Flag(String),
+    /// By this environment variable.
+    Environment(String),
+    /// Nowhere: it is the default.
+    Default,
+}
+
+impl Source {
+    /// Reads a file.
+    pub(crate) fn read(path: &Path) -> Result<Source, std::io::Error> {
+        Ok(Source { path: path.to_owned(), text: std::fs::read_to_string(path)? })
+    }
+
+    /// Parses the file. Every syntax error is reported.
+    pub(crate) fn parse(&self, faults: &mut Vec<Fault>) -> Table {
+        let (table, errors) = DeTable::parse_recoverable(&self.text);
+        for error in &errors {
+            let place = error.span().map_or(Place::Default, Place::File);
+            faults.push(Fault::new(place, "invalid TOML", error.message()));
+        }
+        if !errors.is_empty() {
+            return Table::default();
+        }
+        let base = self.folder();
+        read_table(table.get_ref(), &base, faults)
+    }
+
+    /// The folder that relative paths in the file start from.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.path.parent().map(Path::to_path_buf).unwrap_or_default()
+    }
+
+    /// The number of the line that has this byte, from 1.
+    pub(crate) fn line(&self, at: usize) -> usize {
+        self.text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
+    }
+}
+
+fn read_table(table: &DeTable<'_>, base: &Path, faults: &mut Vec<Fault>) -> Table {
+    let entries = table.iter().map(|(name, value)| Entry {
+        name: name.get_ref().to_string(),
+        name_place: Place::File(name.span()),
+        node: read_node(value, base, faults),
+    });
+    let mut entries: Vec<Entry> = entries.collect();
+    // The parser sorts by name; people read from the top.
+    entries.sort_by_key(|entry| match &entry.name_place {
+        Place::File(span) => span.start,
+        _ => 0,
+    });
+    Table(entries)
+}
+
+fn read_node(value: &Spanned<DeValue<'_>>, base: &Path, faults: &mut Vec<Fault>) -> Node {
+    let place = Place::File(value.span());
+    let value = match value.get_ref() {
+        DeValue::String(text) => match expand(text, base) {
+            Ok(Expanded { text, is_secret }) => Value::Text(Text { text, is_secret }),
+            Err(fault) => {
+                faults.push(Fault::new(place.clone(), fault.title, fault.advice));
+                // Nothing else is reported about it.
+                Value::Text(Text { text: String::new(), is_secret: true })
+            }
+        },
+        DeValue::Integer(number) => Value::Number(number.to_string()),
+        DeValue::Float(number) => Value::Number(number.to_string()),
+        DeValue::Boolean(flag) => Value::Flag(*flag),
+        DeValue::Datetime(time) => Value::Text(Text::plain(time.to_string())),
+        DeValue::Array(items) => {
+            Value::List(items.iter().map(|item| read_node(item, base, faults)).collect())
+        }
+        DeValue::Table(table) => Value::Table(read_table(table, base, faults)),
+    };
+    Node { value, place }
+}
+
+impl Text {
+    /// A text that is not a secret.
+    pub(crate) fn plain(text: impl Into<String>) -> Text {
+        Text { text: text.into(), is_secret: false }
+    }
+}
+
+impl Node {
+    /// A text that was set here.
+    pub(crate) fn text(text: impl Into<String>, place: Place) -> Node {
+        Node { value: Value::Text(Text::plain(text)), place }
+    }
+
+    /// Reads a value as TOML writes it; anything else is a text.
+    pub(crate) fn literal(text: &str, place: Place) -> Node {
+        let mut faults = Vec::new();
+        let node = DeValue::parse(text).ok().map(|value| read_node(&value, Path::new(""), &mut faults));
+        match node {
+            Some(node) if faults.is_empty() => node.placed(&place),
+            _ => Node::text(text, place),
+        }
+    }
+
+    /// The same value as if it was set here.
+    fn placed(mut self, place: &Place) -> Node {
+        self.place = place.clone();
+        self.value = match self.value {
+            Value::List(items) => Value::List(items.into_iter().map(|item| item.placed(place)).collect()),
+            other => other,
+        };
+        self
+    }
+
+    /// One or many: a single value is a list of one.
+    pub(crate) fn each(&self) -> &[Node] {
+        match &self.value {
+            Value::List(items) => items,
+            _ => std::slice::from_ref(self),
+        }
+    }
+
+    /// What kind of value it is, for messages.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self.value {
+            Value::Text(_) => "a text",
+            Value::Number(_) => "a number",
+            Value::Flag(_) => "true or false",
+            Value::List(_) => "a list",
+            Value::Table(_) => "a table",
+        }
+    }
+}
+
+impl Table {
+    /// The value at a dotted path.
+    pub(crate) fn get(&self, path: &str) -> Option<&Node> {
+        let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+        let node = &self.0.iter().find(|entry| entry.name == first)?.node;
+        match (rest, &node.value) {
+            (None, _) => Some(node),
+            (Some(rest), Value::Table(table)) => table.get(rest),
+            _ => None,
+        }
+    }
+
+    /// Sets the value at a dotted path, in place of what is there.
+    pub(crate) fn set(&mut self, path: &str, node: Node) {
+        let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+        let index = self.0.iter().position(|entry| entry.name == first).unwrap_or_else(|| {
+            let place = node.place.clone();
+            let empty = Node { value: Value::Table(Table::default()), place: place.clone() };
+            self.0.push(Entry { name: first.to_owned(), name_place: place, node: empty });
+            self.0.len() - 1
+        });
+        let entry = &mut self.0[index];
+        let Some(rest) = rest else {
+            entry.node = node;
+            return;
+        };
+        if !matches!(entry.node.value, Value::Table(_)) {
+            entry.node.value = Value::Table(Table::default());
+        }
+        if let Value::Table(table) = &mut entry.node.value {
+            table.set(rest, node);
+        }
+    }
+}

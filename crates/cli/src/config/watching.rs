@@ -1,0 +1,113 @@
+//! Reloads the configuration when a file changes, or on SIGHUP.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use switchboard::Description;
+
+use super::keys::KEYS;
+use super::{Config, Live, Origin, Stack, show};
+use crate::failure::Failure;
+use crate::output;
+
+/// How often the files are looked at. Their contents are compared, so that links and mounts that are exchanged are seen too.
+const PERIOD: Duration = Duration::from_secs(2);
+
+/// Builds the stack of a configuration.
+pub(crate) type Build = Box<dyn Fn(&Config) -> Result<Stack, Failure> + Send>;
+
+/// Reloads the configuration when it changes, until this is dropped. A configuration with errors is reported, and the one in use
+/// stays.
+pub(crate) async fn reload(
+    origin: Origin,
+    mut config: Config,
+    methods: Description,
+    live: Live,
+    build: Build,
+) {
+    let mut signal = Hangups::new();
+    let mut seen = fingerprint(&config.files);
+    loop {
+        let is_asked = tokio::select! {
+            () = signal.next() => true,
+            () = tokio::time::sleep(PERIOD), if config.watch => false,
+        };
+        let now = fingerprint(&config.files);
+        if now == seen && !is_asked {
+            continue;
+        }
+        seen = now;
+        match renew(&origin, &config, &methods, &build) {
+            Ok((next, stack, changes)) => {
+                live.replace(stack);
+                seen = fingerprint(&next.files);
+                config = next;
+                output::note(&format!("Configuration reloaded: {changes}.\n{}", config.shown_warnings()));
+            }
+            Err(failure) => {
+                let shown = output::described(&failure);
+                output::note(&format!("{}\nThe configuration in use stays.\n", shown.trim_end()));
+            }
+        }
+    }
+}
+
+/// The new configuration with its stack, and what changed in words.
+fn renew(
+    origin: &Origin,
+    old: &Config,
+    methods: &Description,
+    build: &Build,
+) -> Result<(Config, Stack, String), Failure> {
+    let next = origin.load(methods)?;
+    let value = |config: &Config, path: &str| config.table.get(path).map(show::plain);
+    let changed = KEYS.iter().filter(|key| value(old, key.path) != value(&next, key.path));
+    let (live, fixed): (Vec<_>, Vec<_>) = changed.partition(|key| key.is_live);
+    if !fixed.is_empty() {
+        let names: Vec<String> = fixed.iter().map(|key| format!("`{}`", key.path)).collect();
+        let what = format!("{} changed, which a running server cannot apply", names.join(", "));
+        return Err(Failure::new(crate::exit::Exit::Configuration, what).advise("restart the server"));
+    }
+    let stack = build(&next)?;
+    let changes = match live.is_empty() {
+        true => "the files that it names".to_owned(),
+        false => live.iter().map(|key| key.path).collect::<Vec<_>>().join(", "),
+    };
+    Ok((next, stack, changes))
+}
+
+/// Tells whether contents changed. A file that cannot be read has a fingerprint too.
+fn fingerprint(files: &[PathBuf]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for file in files {
+        std::fs::read(file).ok().hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// SIGHUP, where there are signals.
+struct Hangups(#[cfg(unix)] Option<tokio::signal::unix::Signal>);
+
+impl Hangups {
+    #[cfg(unix)]
+    fn new() -> Hangups {
+        Hangups(tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()).ok())
+    }
+
+    #[cfg(not(unix))]
+    fn new() -> Hangups {
+        Hangups()
+    }
+
+    async fn next(&mut self) {
+        #[cfg(unix)]
+        if let Some(signal) = &mut self.0
+            && signal.recv().await.is_some()
+        {
+            return;
+        }
+        std::future::pending::<()>().await;
+    }
+}

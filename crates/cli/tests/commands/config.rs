@@ -1,0 +1,272 @@
+//! Configuration files: read, checked, shown, reloaded.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use crate::program::{Serving, parts, program, run};
+
+/// A folder with files, which is gone when it is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("switchboard-config-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    /// Writes a file that only we can read, and tells its path.
+    fn write(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Starts a server with this file. It listens where the file says.
+fn serve(file: &str, more: &[&str]) -> Serving {
+    Serving::spawn(program(&[&["serve", "--config", file][..], more].concat()))
+}
+
+fn call(url: &str, words: &[&str]) -> (Option<i32>, String, String) {
+    parts(run(&[&["call", url][..], words].concat()))
+}
+
+const RULES: &str = r#"
+listen = "http://127.0.0.1:0"
+[auth]
+tokens = "tokens.txt"
+[roles]
+teller = "bob"
+[access]
+rules = [
+  { allow = ["math/*", "rpc.*"], who = "anyone" },
+  { allow = "getUser", who = "role:teller", when = { "/id" = { max = 2 } } },
+]
+tests = ["bob may getUser 2", "bob may not getUser 3", "anonymous may not getUser 1"]
+"#;
+const TOKENS: &str = "alice:2f9c1b7e55a04d13\nbob:9b1f0e6c2d7a4853\n";
+const ALICE: &str = "2f9c1b7e55a04d13";
+const BOB: &str = "9b1f0e6c2d7a4853";
+
+#[test]
+fn the_example_is_valid_and_shown_whole() {
+    let folder = Folder::new("example");
+    let (_, example, _) = parts(run(&["config", "example"]));
+    let file = folder.write("switchboard.toml", &example);
+    let (code, stdout, stderr) = parts(run(&["config", "check", &file]));
+    assert_eq!((code, &*stderr), (Some(0), ""), "{stdout}");
+    assert!(stdout.contains("3 access rules, 3 access tests"), "{stdout}");
+    let (code, shown, _) = parts(run(&["config", "show", &file]));
+    assert_eq!(code, Some(0));
+    assert!(shown.contains("drain_time = \"10s\"  # default"), "{shown}");
+    assert!(shown.contains(&format!("batch = 100  # {file}:12")), "{shown}");
+    // What is shown says the same.
+    let again = folder.write("again.toml", &shown);
+    let (code, shown_again, stderr) = parts(run(&["config", "show", &again]));
+    assert_eq!(code, Some(0), "{stderr}");
+    let values = |text: &str| {
+        text.lines().filter_map(|line| Some(line.rsplit_once("  #")?.0.to_owned())).collect::<Vec<_>>()
+    };
+    assert_eq!(values(&shown), values(&shown_again));
+    let (code, schema, _) = parts(run(&["config", "schema"]));
+    let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+    assert_eq!(
+        (code, &schema["properties"]["limits"]["properties"]["batch"]["default"]),
+        (Some(0), &100.into())
+    );
+}
+
+#[test]
+fn every_fault_is_shown_with_its_line_and_what_to_write() {
+    let folder = Folder::new("faults");
+    let text = "time_out = \"10s\"\ntimeout = 5\n[auth]\nvalidate = true\ntokens = \"missing.txt\"\n[roles]\nteller = \"bob\"\n\
+                [access]\nrules = [\n  { allow = \"math/*\", who = \"role:tellers\" },\n  { allow = \"x\" },\n]\n\
+                tests = [\"bob may math/add\", \"bob might\"]\n";
+    let file = folder.write("switchboard.toml", text);
+    for arguments in [&["config", "check", &file][..], &["serve", "--config", &file]] {
+        let (code, _, stderr) = parts(run(arguments));
+        assert_eq!(code, Some(10), "{stderr}");
+        for expected in [
+            "unknown key `time_out`",
+            "switchboard.toml:1:1",
+            "did you mean `timeout`?",
+            "write \"5s\", \"5ms\" or \"5m\"",
+            "`validate` is a top-level key; move this line above the first `[…]`",
+            "no user has the role `tellers`",
+            "did you mean `teller`?",
+            "add `who`",
+            "missing.txt",
+            "access test failed: the call is denied",
+            "switchboard acl explain --as bob math/add",
+            "WHO may [not] METHOD",
+        ] {
+            assert!(stderr.contains(expected), "{expected}: {stderr}");
+        }
+    }
+    let broken = folder.write("broken.toml", "a = \nb = [1,\n");
+    let (code, _, stderr) = parts(run(&["config", "check", &broken]));
+    assert_eq!((code, stderr.matches("error: invalid TOML").count()), (Some(10), 2), "{stderr}");
+}
+
+#[test]
+fn secrets_are_filled_in_and_never_shown() {
+    let folder = Folder::new("secrets");
+    folder.write("host", "secret.example.com\n");
+    let file = folder.write(
+        "switchboard.toml",
+        "[http]\nallow_host = [\"${SB_TEST_HOST}\", \"${file:host}\", \"plain.example.com\"]\n",
+    );
+    let (code, shown, stderr) = parts(
+        program(&["config", "show", &file]).env("SB_TEST_HOST", "hidden.example.com").output().unwrap(),
+    );
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(shown.contains("allow_host = [\"***\", \"***\", \"plain.example.com\"]"), "{shown}");
+    let (code, _, stderr) = parts(run(&["config", "show", &file]));
+    assert_eq!(code, Some(10));
+    assert!(stderr.contains("environment variable `SB_TEST_HOST` is not set"), "{stderr}");
+}
+
+#[test]
+fn rules_decide_who_calls_what_and_discovery_shows_no_more() {
+    let folder = Folder::new("rules");
+    folder.write("tokens.txt", TOKENS);
+    let file = folder.write("switchboard.toml", RULES);
+    let serving = serve(&file, &[]);
+    let url = serving.url();
+    let ws = url.replace("http:", "ws:");
+    assert_eq!(call(&url, &["math/add", "2", "3"]).1, "5\n");
+    for url in [&url, &ws] {
+        let check = |words: &[&str], expected: Option<i32>| {
+            let (code, stdout, stderr) = call(url, words);
+            assert_eq!(code, expected, "{url} {words:?}: {stdout}{stderr}");
+        };
+        check(&["getUser", "1", "--token", BOB], Some(0));
+        check(&["getUser", "id=2", "--token", BOB], Some(0));
+        check(&["getUser", "3", "--token", BOB], Some(1));
+        check(&["getUser", "1", "--token", ALICE], Some(1));
+    }
+    // Strangers cannot tell what exists.
+    let strip = |text: String| text.replace("no/such", "M").replace("getUser", "M");
+    assert_eq!(strip(call(&url, &["getUser", "1"]).2), strip(call(&url, &["no/such", "1"]).2));
+    let methods = |token: &[&str]| {
+        let (_, document, _) = parts(run(&[&["discover", &url, "--json"][..], token].concat()));
+        let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+        let names = document["methods"].as_array().unwrap().iter();
+        names.map(|method| method["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let (open, bobs) = (methods(&[]), methods(&["--token", BOB]));
+    assert!(open.contains(&"math/add".to_owned()) && !open.contains(&"getUser".to_owned()), "{open:?}");
+    assert!(bobs.contains(&"getUser".to_owned()) && !bobs.contains(&"echo".to_owned()), "{bobs:?}");
+}
+
+#[test]
+fn an_explanation_names_the_rule_that_decides() {
+    let folder = Folder::new("explain");
+    folder.write("tokens.txt", TOKENS);
+    let file = folder.write("switchboard.toml", RULES);
+    let explain = |who: &str, words: &[&str]| {
+        parts(run(&[&["acl", "explain", "--config", &file, "--as", who][..], words].concat()))
+    };
+    let (code, stdout, _) = explain("bob", &["getUser", "5"]);
+    assert_eq!(code, Some(1));
+    assert!(stdout.starts_with("DENY  getUser as bob (roles: teller)\n"), "{stdout}");
+    assert!(stdout.contains("/id is 5; this rule allows 2 or less"), "{stdout}");
+    let (code, stdout, _) = explain("bob", &["getUser", "id=1"]);
+    assert_eq!(code, Some(0));
+    assert!(stdout.contains(&format!("Allowed by {file}:10.")), "{stdout}");
+    let (code, stdout, _) = explain("anonymous", &["getUser", "1"]);
+    assert!(code == Some(1) && stdout.contains("HTTP 401"), "{stdout}");
+}
+
+#[test]
+fn flags_win_over_the_environment_and_that_over_the_file() {
+    let folder = Folder::new("precedence");
+    let file = folder.write("switchboard.toml", "listen = \"http://127.0.0.1:0\"\n[limits]\nbatch = 1\n");
+    let batch = r#"[{"jsonrpc":"2.0","method":"sum","id":1},{"jsonrpc":"2.0","method":"sum","id":2}]"#;
+    let answers = |more: &[&str], variable: Option<&str>| {
+        let mut command = program(&[&["serve", "--config", &file][..], more].concat());
+        command.envs(variable.map(|value| ("SWITCHBOARD__LIMITS__BATCH", value)));
+        let serving = Serving::spawn(command);
+        let output = std::process::Command::new("curl")
+            .args(["-s", "-H", "content-type: application/json", "-d", batch, &serving.url()])
+            .output();
+        String::from_utf8(output.unwrap().stdout).unwrap().matches("\"result\"").count()
+    };
+    assert_eq!(answers(&[], None), 0);
+    assert_eq!(answers(&[], Some("2")), 2);
+    assert_eq!(answers(&["--max-batch", "1"], Some("2")), 0);
+    assert_eq!(answers(&["--set", "limits.batch=2"], Some("1")), 2);
+}
+
+#[test]
+fn changes_apply_to_open_connections_and_a_bad_file_changes_nothing() {
+    let folder = Folder::new("reload");
+    folder.write("tokens.txt", TOKENS);
+    let file = folder.write("switchboard.toml", RULES);
+    let mut serving = serve(&file, &["--no-watch"]);
+    let url = serving.url();
+    let may_echo = || call(&url, &["echo", "hi"]).0 == Some(0);
+    assert!(!may_echo());
+    // A connection that lasts.
+    let mut repl = program(&["repl", &url.replace("http:", "ws:")])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let (mut input, output) = (repl.stdin.take().unwrap(), repl.stdout.take().unwrap());
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(output));
+    let mut ask = |line: &str| {
+        std::io::Write::write_all(&mut input, format!("{line}\n").as_bytes()).unwrap();
+        lines.next().unwrap().unwrap()
+    };
+    assert_eq!(ask("math/add 1 1"), "2");
+
+    folder.write("switchboard.toml", &RULES.replace("\"math/*\"", "\"echo\", \"math/add\""));
+    serving.signal("HUP");
+    let said = serving.read_until("Configuration reloaded");
+    assert!(said.contains("Configuration reloaded"), "{said}");
+    assert!(may_echo());
+    assert_eq!(ask("echo hi"), "\"hi\"");
+
+    folder.write("switchboard.toml", &RULES.replace("tests = [", "tests = [\"bob may not math/add\", "));
+    serving.signal("HUP");
+    let said = serving.read_until("The configuration in use stays.");
+    assert!(said.contains("access test failed: the call is allowed"), "{said}");
+    assert!(may_echo());
+
+    folder.write("switchboard.toml", &RULES.replace(":0\"", ":1\""));
+    serving.signal("HUP");
+    let said = serving.read_until("The configuration in use stays.");
+    assert!(said.contains("`listen` changed") && said.contains("restart the server"), "{said}");
+    assert!(may_echo());
+    drop(input);
+    repl.wait().unwrap();
+}
+
+#[test]
+fn a_file_that_changes_is_read_again() {
+    let folder = Folder::new("watch");
+    folder.write("tokens.txt", TOKENS);
+    let file = folder.write("switchboard.toml", RULES);
+    let mut serving = serve(&file, &[]);
+    let url = serving.url();
+    assert_eq!(call(&url, &["echo", "hi"]).0, Some(1));
+    folder.write("switchboard.toml", &RULES.replace("\"math/*\"", "\"**\""));
+    // The access test no longer holds, so a second change is needed.
+    let said = serving.read_until("The configuration in use stays.");
+    assert!(said.contains("access test failed"), "{said}");
+    folder.write("switchboard.toml", &RULES.replace("\"math/*\"", "\"echo\""));
+    let said = serving.read_until("Configuration reloaded");
+    assert!(said.contains("access.rules") || said.contains("Configuration reloaded"), "{said}");
+    assert_eq!(call(&url, &["echo", "hi"]).0, Some(0));
+}
