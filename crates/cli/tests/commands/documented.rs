@@ -6,6 +6,7 @@ use crate::machine::{Machine, is_missing};
 use crate::program::Serving;
 use crate::replay::{Block, DEFAULT, Replay, blocks, section};
 
+const CONFIGURATION: &str = include_str!("../../../../docs/configuration.md");
 const INSTALLING: &str = include_str!("../../../../docs/installing.md");
 const DEPLOYING: &str = include_str!("../../../../docs/deploying.md");
 const TROUBLESHOOTING: &str = include_str!("../../../../docs/troubleshooting.md");
@@ -80,4 +81,10 @@ fn install_and_sessions(heading: &str) -> (Vec<Block>, Vec<Block>) {
     let first = install.iter().position(Block::is_console).unwrap();
     let sessions = install.split_off(first);
     (install, sessions)
+}
+
+#[test]
+fn configuration_files_work_as_the_page_says() {
+    let mut replay = Replay::new("configuration");
+    replay.run(&blocks(CONFIGURATION));
 }
