@@ -13,6 +13,7 @@ mod call_options;
 mod changes;
 mod check;
 mod completions;
+mod credentials;
 mod demo;
 mod discover;
 mod discovery;
@@ -20,6 +21,7 @@ mod exit;
 mod explain;
 mod failure;
 mod generate;
+mod key;
 mod layout;
 mod log;
 mod man;
@@ -97,6 +99,7 @@ enum Command {
     Completions(completions::Completions),
     Discover(discover::Discover),
     Generate(generate::Generate),
+    Key(key::Key),
     Man(man::Man),
     Notify(notify::Notify),
     Repl(repl::Repl),
@@ -120,6 +123,7 @@ fn main() -> ExitCode {
         Command::Completions(completions) => completions.run(Arguments::command()),
         Command::Discover(discover) => discover.run(),
         Command::Generate(generate) => generate.run(),
+        Command::Key(key) => key.run(),
         Command::Man(man) => man.run(Arguments::command()),
         Command::Notify(notify) => notify.run(),
         Command::Repl(repl) => repl.run(),

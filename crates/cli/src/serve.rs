@@ -9,12 +9,12 @@ use clap::Args;
 use listenfd::ListenFd;
 use switchboard::carrier::Url;
 use switchboard::http::{Cors, DocumentRoute, EndpointOptions, Get, Hosts, Origins};
-use switchboard::identity::{Authentication, Tokens};
 use switchboard::openrpc::{SpecVersion, Validation};
 use switchboard::server::{ListenError, Server, ServerOptions, raise_file_limit};
 use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
 use switchboard::{Layer, Limits, Service, Settings, playground};
 
+use crate::credentials::{Certificates, Credentials};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::shell::quoted;
@@ -31,6 +31,7 @@ Examples:
   switchboard serve 8000 'tcp://127.0.0.1:4000?framing=lsp' unix:/run/rpc.sock
   switchboard serve https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
   switchboard serve --tokens tokens.txt
+  switchboard serve --keys keys.txt                  # made with `switchboard key new`
   switchboard serve --stdio
   switchboard serve --allow-origin https://app.example.com --cors
   switchboard serve --proxy-for http://127.0.0.1:9000/rpc";
@@ -68,11 +69,8 @@ pub(crate) struct Serve {
     /// Also accept clients without a certificate.
     #[arg(long, requires = "client_ca")]
     client_cert_optional: bool,
-    /// Require a token for every call and page. The file has one `name:token` per line, and must be readable only by its owner.
-    /// Clients send theirs with --token over HTTP and WebSocket, and call `rpc.login` over other transports. Browsers ask for the
-    /// name and the token.
-    #[arg(long, value_name = "FILE")]
-    tokens: Option<PathBuf>,
+    #[command(flatten)]
+    credentials: Credentials,
     /// Allow listening on addresses that other machines can reach.
     #[arg(long)]
     public: bool,
@@ -146,7 +144,7 @@ impl Serve {
         let get = Get::safe(&description);
         let methods = description.methods;
         let written = Written::default();
-        let authentication = self.authentication()?;
+        let authentication = self.credentials.authentication(self.certificates())?;
         let mut server = Server::new(router)
             .with_http(self.options()?.with_get(get))
             .with_settings(self.settings().with_admission(authentication.clone().map(Into::into)))
@@ -229,11 +227,13 @@ impl Serve {
         Ok(server.urls().collect())
     }
 
-    /// What callers have to prove, if anything.
-    fn authentication(&self) -> Result<Option<Authentication>, Failure> {
-        let Some(path) = &self.tokens else { return Ok(None) };
-        let tokens = Tokens::read(path).map_err(|error| Failure::usage(format!("--tokens: {error}")))?;
-        Ok(Some(Authentication::new(tokens)))
+    /// The client certificates that callers are asked for.
+    fn certificates(&self) -> Certificates {
+        match (&self.client_ca, self.client_cert_optional) {
+            (None, _) => Certificates::Unused,
+            (Some(_), false) => Certificates::Required,
+            (Some(_), true) => Certificates::Optional,
+        }
     }
 
     fn tls(&self) -> Result<Option<ServerTls>, Failure> {

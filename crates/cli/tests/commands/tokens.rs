@@ -8,22 +8,22 @@ use crate::program::{Serving, parts, run};
 const ALICE: &str = "2f9c1b7e55a04d13";
 
 /// A file with these lines and this mode, which is gone when it is dropped.
-struct TokenFile(std::path::PathBuf);
+pub(crate) struct CredentialFile(std::path::PathBuf);
 
-impl TokenFile {
-    fn new(name: &str, text: &str, mode: u32) -> TokenFile {
+impl CredentialFile {
+    pub(crate) fn new(name: &str, text: &str, mode: u32) -> CredentialFile {
         let path = std::env::temp_dir().join(format!("switchboard-{name}-{}", std::process::id()));
         fs::write(&path, text).expect("the temporary folder is writable");
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("it is our file");
-        TokenFile(path)
+        CredentialFile(path)
     }
 
-    fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         self.0.to_str().expect("the temporary folder has a plain name")
     }
 }
 
-impl Drop for TokenFile {
+impl Drop for CredentialFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
     }
@@ -31,7 +31,7 @@ impl Drop for TokenFile {
 
 #[test]
 fn calls_need_a_token_over_http_and_websocket_and_so_does_discovery() {
-    let file = TokenFile::new("tokens", &format!("alice:{ALICE}\n"), 0o600);
+    let file = CredentialFile::new("tokens", &format!("alice:{ALICE}\n"), 0o600);
     let serving = Serving::start(&["--tokens", file.path()]);
     let http = serving.urls()[0].clone();
     for url in [http.clone(), http.replace("http:", "ws:")] {
@@ -54,7 +54,7 @@ fn a_file_that_cannot_be_used_is_explained_and_never_quoted() {
         ("alice:hunter2\n", 0o600, "line 1: the token is shorter than 16 characters"),
         ("", 0o600, "the file has no tokens"),
     ] {
-        let file = TokenFile::new("bad-tokens", text, mode);
+        let file = CredentialFile::new("bad-tokens", text, mode);
         let (code, _, stderr) = parts(run(&["serve", "0", "--tokens", file.path()]));
         assert_eq!(code, Some(2), "{stderr}");
         assert!(stderr.contains(expected) && !stderr.contains("hunter2"), "{stderr}");

@@ -11,6 +11,8 @@ use switchboard_core::{Context, Metadata, PeerCertificate, PeerCredentials};
 pub enum Credential<'a> {
     /// A bearer token.
     Bearer(&'a str),
+    /// The value of the header `x-api-key`. It is read only without an `authorization` header.
+    ApiKey(&'a str),
     /// A name and a password: what a browser asks its user for.
     Basic {
         /// The name.
@@ -41,11 +43,9 @@ impl<'a> Credential<'a> {
     }
 
     fn of_metadata(metadata: &'a Metadata) -> Result<Option<Credential<'a>>, Unreadable> {
-        let Some(value) = metadata.get("authorization") else { return Ok(None) };
-        // Whoever reads the other of two would see another caller.
-        let count =
-            metadata.entries().iter().filter(|(name, _)| name.eq_ignore_ascii_case("authorization")).count();
-        let text = std::str::from_utf8(value).ok().filter(|_| count == 1).ok_or(Unreadable)?;
+        let Some(text) = single(metadata, "authorization")? else {
+            return Ok(single(metadata, "x-api-key")?.map(|key| Credential::ApiKey(key.trim_matches(' '))));
+        };
         let (scheme, rest) = text.split_once(' ').ok_or(Unreadable)?;
         let rest = rest.trim_matches(' ');
         match scheme {
@@ -54,6 +54,13 @@ impl<'a> Credential<'a> {
             _ => Err(Unreadable),
         }
     }
+}
+
+/// The text of an entry, if there is one. Two are refused: whoever reads the other one would see another caller.
+fn single<'a>(metadata: &'a Metadata, name: &str) -> Result<Option<&'a str>, Unreadable> {
+    let Some(value) = metadata.get(name) else { return Ok(None) };
+    let count = metadata.entries().iter().filter(|(other, _)| other.eq_ignore_ascii_case(name)).count();
+    std::str::from_utf8(value).ok().filter(|_| count == 1).map(Some).ok_or(Unreadable)
 }
 
 /// Whether the connection is private: over TLS, or on this machine. A browser sends a password with every request
@@ -76,6 +83,7 @@ impl fmt::Debug for Credential<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Credential::Bearer(_) => "Bearer(..)",
+            Credential::ApiKey(_) => "ApiKey(..)",
             Credential::Basic { .. } => "Basic(..)",
             Credential::Certificate(_) => "Certificate(..)",
             Credential::Process(_) => "Process(..)",
@@ -102,6 +110,18 @@ mod tests {
         assert_eq!(read("https", "192.0.2.1:1", basic), Ok(true));
         assert_eq!(read("http", "192.0.2.1:1", basic), Err(Unreadable));
         assert_eq!(read("http", "192.0.2.1:1", "Bearer secret"), Ok(true));
+    }
+
+    #[test]
+    fn the_header_of_a_key_is_read_only_without_another_credential() {
+        let kind = |entries: &[(&'static str, &'static str)]| {
+            let cx = Context::new(Origin::new("http")).with_metadata(entries.iter().copied().collect());
+            Credential::of(&cx).map(|credential| format!("{credential:?}"))
+        };
+        assert_eq!(kind(&[("X-Api-Key", "k")]), Ok("Some(ApiKey(..))".to_owned()));
+        let both = [("x-api-key", "k"), ("authorization", "Bearer t")];
+        assert_eq!(kind(&both), Ok("Some(Bearer(..))".to_owned()));
+        assert_eq!(kind(&[("x-api-key", "k"), ("x-api-key", "k")]), Err(Unreadable));
     }
 
     #[test]

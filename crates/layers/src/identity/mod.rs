@@ -17,7 +17,10 @@
 mod admission;
 mod authenticate;
 mod credential;
+mod date;
 mod failures;
+mod file;
+mod keys;
 mod layer;
 mod tokens;
 
@@ -29,8 +32,10 @@ use switchboard_core::{Context, ErrorObject, FromContext, Json};
 
 pub use self::authenticate::{Authenticate, CertificateNames, UnixUsers, Verdict};
 pub use self::credential::Credential;
+pub use self::file::{CredentialFileError, Watched};
+pub use self::keys::{ApiKeys, NewApiKey};
 pub use self::layer::{Authentication, LOGIN, WHO_AM_I};
-pub use self::tokens::{TokenFileError, Tokens};
+pub use self::tokens::Tokens;
 
 /// Who is calling, and how that was proven.
 ///
@@ -70,6 +75,8 @@ pub struct Identity {
 pub enum Proof {
     /// A token that the server knows.
     Token,
+    /// An API key.
+    ApiKey,
     /// A client certificate, checked by TLS.
     Certificate,
     /// The user of the process at the other end of a Unix socket.
