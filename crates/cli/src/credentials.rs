@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use switchboard::http::Resource;
+use switchboard::identity::jwt::{Jwt, Keys};
 use switchboard::identity::{ApiKeys, Authentication, CertificateNames, CredentialFileError, Tokens};
 
 use crate::failure::Failure;
@@ -18,6 +20,16 @@ pub(crate) struct Credentials {
     /// only by its owner. Changes are picked up within 5 seconds. Clients send theirs with --token, or in the header x-api-key.
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
+    /// Accept the tokens (JWT) of this issuer, as their claim `iss` names it.
+    #[arg(long, value_name = "ISSUER", requires = "jwt_audience", requires = "jwt_keys")]
+    jwt_issuer: Option<String>,
+    /// Accept only tokens for this audience: their claim `aud` names it. Can be repeated.
+    #[arg(long, value_name = "AUDIENCE", requires = "jwt_issuer")]
+    jwt_audience: Vec<String>,
+    /// Keys of the issuer: a file or an https URL with a JWKS document, or a file with public keys in PEM format. Changes of the file are
+    /// picked up within 5 seconds, those at a URL within 10 minutes, or when a token names a new key.
+    #[arg(long, value_name = "FILE|URL", requires = "jwt_issuer")]
+    jwt_keys: Option<String>,
 }
 
 /// The client certificates that a server asks for.
@@ -44,6 +56,9 @@ impl Credentials {
         if let Some(path) = &self.keys {
             accepted.add(ApiKeys::watch(path).map_err(wrong("--keys"))?);
         }
+        if let (Some(issuer), Some(keys)) = (&self.jwt_issuer, &self.jwt_keys) {
+            accepted.add(Jwt::new(issuer, self.jwt_audience.iter(), issuer_keys(keys)?));
+        }
         Ok(match (accepted.0, certificates) {
             (Some(authentication), Certificates::Optional) => Some(authentication.or(CertificateNames)),
             (Some(authentication), _) => Some(authentication),
@@ -65,6 +80,15 @@ impl Accepted {
             None => Authentication::new(authenticator),
         });
     }
+}
+
+/// The keys of a token issuer, from a file or a URL.
+fn issuer_keys(place: &str) -> Result<Keys, Failure> {
+    if !place.contains("://") {
+        return Keys::file(place).map_err(wrong("--jwt-keys"));
+    }
+    let document = Resource::new(place).map_err(|error| Failure::usage(format!("--jwt-keys: {error}")))?;
+    Ok(Keys::fetched(move || document.get()))
 }
 
 fn wrong(option: &'static str) -> impl Fn(CredentialFileError) -> Failure {

@@ -20,6 +20,9 @@ mod credential;
 mod date;
 mod failures;
 mod file;
+#[cfg(feature = "jwt")]
+#[cfg_attr(docsrs, doc(cfg(feature = "jwt")))]
+pub mod jwt;
 mod keys;
 mod layer;
 mod tokens;
@@ -77,6 +80,8 @@ pub enum Proof {
     Token,
     /// An API key.
     ApiKey,
+    /// A token that an issuer signed.
+    Jwt,
     /// A client certificate, checked by TLS.
     Certificate,
     /// The user of the process at the other end of a Unix socket.
