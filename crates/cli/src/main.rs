@@ -24,6 +24,7 @@ mod generate;
 mod key;
 mod layout;
 mod log;
+mod login;
 mod man;
 mod memory;
 mod notify;

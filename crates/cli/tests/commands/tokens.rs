@@ -3,7 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::program::{Serving, parts, run};
+use crate::carriers::Folder;
+use crate::program::{Serving, parts, program, run};
 
 const ALICE: &str = "2f9c1b7e55a04d13";
 
@@ -45,6 +46,62 @@ fn calls_need_a_token_over_http_and_websocket_and_so_does_discovery() {
     assert_ne!(code, Some(0));
     let (_, stdout, _) = parts(run(&["call", &http, "rpc.whoami", "--token", ALICE]));
     assert!(stdout.contains("\"subject\":\"alice\""), "{stdout}");
+}
+
+#[test]
+fn a_token_is_sent_over_every_transport_and_never_shown() {
+    let file = CredentialFile::new("every-tokens", &format!("alice:{ALICE}\n"), 0o600);
+    let folder = Folder::new("every-token");
+    let (certificate, key) = folder.certificate();
+    let unix = format!("unix:{}", folder.file("rpc.sock"));
+    let serving = Serving::start(&[
+        "--listen",
+        "tcp://127.0.0.1:0?framing=lsp",
+        "--listen",
+        "tls://127.0.0.1:0",
+        "--listen",
+        &unix,
+        "--tls-cert",
+        &certificate,
+        "--tls-key",
+        &key,
+        "--tokens",
+        file.path(),
+    ]);
+    let exec = format!("exec:{} serve --stdio --tokens {}", env!("CARGO_BIN_EXE_switchboard"), file.path());
+    let urls: Vec<String> = serving.urls().into_iter().chain([exec]).collect();
+    assert_eq!(urls.len(), 5, "{urls:?}");
+    for url in &urls {
+        let call = |more: &[&str]| {
+            let call = ["call", url, "rpc.whoami", "--cacert", &certificate];
+            parts(run(&[&call, more].concat()))
+        };
+        let (code, _, stderr) = call(&[]);
+        assert_eq!(code, Some(1), "{url}: {stderr}");
+        assert!(stderr.contains("--token"), "{url}: {stderr}");
+        for more in [&[][..], &["--retry", "1"], &["-v"], &["--v1"]] {
+            let (code, stdout, stderr) = call(&[&["--token", ALICE], more].concat());
+            assert_eq!(code, Some(0), "{url} {more:?}: {stderr}");
+            assert!(stdout.contains("\"subject\":\"alice\""), "{url} {more:?}: {stdout}");
+            assert!(!stderr.contains(ALICE), "{url}: {stderr}");
+        }
+        for (more, expected) in
+            [(&[][..], 1), (&["--retry", "1"][..], if url.starts_with("http") { 1 } else { 3 })]
+        {
+            let (code, _, stderr) = call(&[&["--token", "sekret-sekret-sekret"], more].concat());
+            assert_eq!(code, Some(expected), "{url} {more:?}: {stderr}");
+            assert!(stderr.contains("--token") && !stderr.contains("sekret"), "{url}: {stderr}");
+        }
+    }
+    for command in [
+        &["watch", &urls[1], "ticks", "--count", "1"][..],
+        &["discover", &urls[1]],
+        &["notify", &urls[1], "sum"],
+    ] {
+        let mut command = program(command);
+        let (code, _, stderr) = parts(command.env("SWITCHBOARD_TOKEN", ALICE).output().expect("it runs"));
+        assert_eq!(code, Some(0), "{stderr}");
+    }
 }
 
 #[test]
