@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use switchboard::http::Resource;
 use switchboard::identity::jwt::{Jwt, Keys};
-use switchboard::identity::{ApiKeys, Authentication, CertificateNames, CredentialFileError, Tokens};
+use switchboard::identity::{
+    ApiKeys, Authentication, CertificateNames, CredentialFileError, StdioUser, Tokens,
+};
 
 use crate::failure::Failure;
 
@@ -30,6 +32,9 @@ pub(crate) struct Credentials {
     /// picked up within 5 seconds, those at a URL within 10 minutes, or when a token names a new key.
     #[arg(long, value_name = "FILE|URL", requires = "jwt_issuer")]
     jwt_keys: Option<String>,
+    /// Trust the process at standard input and output: it is this caller, without a token.
+    #[arg(long, value_name = "NAME", requires = "stdio")]
+    stdio_user: Option<String>,
 }
 
 /// The client certificates that a server asks for.
@@ -59,13 +64,18 @@ impl Credentials {
         if let (Some(issuer), Some(keys)) = (&self.jwt_issuer, &self.jwt_keys) {
             accepted.add(Jwt::new(issuer, self.jwt_audience.iter(), issuer_keys(keys)?));
         }
-        Ok(match (accepted.0, certificates) {
-            (Some(authentication), Certificates::Optional) => Some(authentication.or(CertificateNames)),
-            (Some(authentication), _) => Some(authentication),
-            (None, Certificates::Unused) => None,
-            // TLS refuses those without one where it must. Other listeners stay open.
-            (None, _) => Some(Authentication::new(CertificateNames).optional()),
-        })
+        let is_required = accepted.0.is_some();
+        if certificates == Certificates::Optional || (certificates == Certificates::Required && !is_required)
+        {
+            accepted.add(CertificateNames);
+        }
+        if let Some(name) = &self.stdio_user {
+            accepted.add(StdioUser::new(name));
+        }
+        // Otherwise nothing but the transport proves who calls. TLS refuses callers where it must, and other listeners stay open.
+        Ok(accepted
+            .0
+            .map(|authentication| if is_required { authentication } else { authentication.optional() }))
     }
 }
 

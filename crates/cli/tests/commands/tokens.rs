@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Stdio;
 
 use crate::carriers::Folder;
 use crate::program::{Serving, parts, program, run};
@@ -102,6 +103,28 @@ fn a_token_is_sent_over_every_transport_and_never_shown() {
         let (code, _, stderr) = parts(command.env("SWITCHBOARD_TOKEN", ALICE).output().expect("it runs"));
         assert_eq!(code, Some(0), "{stderr}");
     }
+}
+
+#[test]
+fn the_process_at_stdio_may_be_trusted_and_no_other_caller() {
+    let file = CredentialFile::new("stdio-tokens", &format!("bob:{ALICE}\n"), 0o600);
+    let path = env!("CARGO_BIN_EXE_switchboard");
+    let who = |url: &str, more: &[&str]| parts(run(&[&["call", url, "rpc.whoami"], more].concat()));
+    for more in [String::new(), format!("--tokens {}", file.path())] {
+        let url = format!("exec:{path} serve --stdio --stdio-user alice {more}");
+        let (_, stdout, stderr) = who(&url, &[]);
+        assert!(stdout.contains(r#""subject":"alice","proof":"stdio""#), "{stdout} {stderr}");
+    }
+    let url = format!("exec:{path} serve --stdio --stdio-user alice --tokens {}", file.path());
+    let (_, stdout, _) = who(&url, &["--token", ALICE]);
+    assert!(stdout.contains("\"subject\":\"bob\""), "a login counts more: {stdout}");
+    let options = ["serve", "0", "--stdio", "--stdio-user", "alice", "--tokens", file.path()];
+    let mut command = program(&options);
+    // It serves as long as its input is open.
+    command.stdin(Stdio::piped());
+    let serving = Serving::spawn(command);
+    let (code, ..) = who(&serving.url(), &[]);
+    assert_eq!(code, Some(1));
 }
 
 #[test]

@@ -24,6 +24,33 @@ pub enum Credential<'a> {
     Certificate(&'a PeerCertificate),
     /// The user of the process at the other end of a Unix socket.
     Process(PeerCredentials),
+    /// The process at the other end of standard input and output.
+    Stdio,
+}
+
+/// A credential that outlives its call, for decisions that take time.
+pub(super) enum OwnedCredential {
+    Bearer(String),
+    ApiKey(String),
+    Basic { name: String, password: String },
+    Certificate(PeerCertificate),
+    Process(PeerCredentials),
+    Stdio,
+}
+
+impl OwnedCredential {
+    pub(super) fn borrowed(&self) -> Credential<'_> {
+        match self {
+            OwnedCredential::Bearer(token) => Credential::Bearer(token),
+            OwnedCredential::ApiKey(key) => Credential::ApiKey(key),
+            OwnedCredential::Basic { name, password } => {
+                Credential::Basic { name: name.clone(), password: password.clone() }
+            }
+            OwnedCredential::Certificate(certificate) => Credential::Certificate(certificate),
+            OwnedCredential::Process(process) => Credential::Process(*process),
+            OwnedCredential::Stdio => Credential::Stdio,
+        }
+    }
 }
 
 /// A credential that cannot be read. It counts as a wrong one.
@@ -39,7 +66,33 @@ impl<'a> Credential<'a> {
             None => {}
         }
         let certificate = cx.get::<PeerCertificate>().map(Credential::Certificate);
-        Ok(certificate.or_else(|| cx.get::<PeerCredentials>().copied().map(Credential::Process)))
+        let process = || cx.get::<PeerCredentials>().copied().map(Credential::Process);
+        Ok(certificate
+            .or_else(process)
+            .or_else(|| (cx.origin().transport == "stdio").then_some(Credential::Stdio)))
+    }
+
+    /// Whether a credential was sent with the call or the handshake, readable or not.
+    pub(super) fn is_sent(cx: &Context) -> bool {
+        !matches!(Credential::of_metadata(cx.metadata()), Ok(None))
+    }
+
+    /// Whether the transport vouches for it, so that an unknown one is not an attempt to guess.
+    pub(super) fn is_ambient(&self) -> bool {
+        matches!(self, Credential::Certificate(_) | Credential::Process(_) | Credential::Stdio)
+    }
+
+    pub(super) fn owned(&self) -> OwnedCredential {
+        match self {
+            Credential::Bearer(token) => OwnedCredential::Bearer((*token).to_owned()),
+            Credential::ApiKey(key) => OwnedCredential::ApiKey((*key).to_owned()),
+            Credential::Basic { name, password } => {
+                OwnedCredential::Basic { name: name.clone(), password: password.clone() }
+            }
+            Credential::Certificate(certificate) => OwnedCredential::Certificate((*certificate).clone()),
+            Credential::Process(process) => OwnedCredential::Process(*process),
+            Credential::Stdio => OwnedCredential::Stdio,
+        }
     }
 
     fn of_metadata(metadata: &'a Metadata) -> Result<Option<Credential<'a>>, Unreadable> {
@@ -87,6 +140,7 @@ impl fmt::Debug for Credential<'_> {
             Credential::Basic { .. } => "Basic(..)",
             Credential::Certificate(_) => "Certificate(..)",
             Credential::Process(_) => "Process(..)",
+            Credential::Stdio => "Stdio",
         })
     }
 }

@@ -6,11 +6,19 @@
 //!
 //! | transport | credentials |
 //! |---|---|
-//! | HTTP, event streams | `Authorization: Bearer TOKEN` |
-//! | WebSocket | the same header or the subprotocol `bearer.TOKEN` at the handshake, or `rpc.login` |
+//! | HTTP, event streams | `Authorization: Bearer TOKEN`, or an API key in `X-API-Key` |
+//! | WebSocket | the same headers or the subprotocol `bearer.TOKEN` at the handshake, or `rpc.login` |
 //! | TCP, TLS, Unix sockets, stdio | `rpc.login`, or `"metadata": {"authorization": "Bearer TOKEN"}` in each message |
 //! | TLS with a client certificate | the certificate, if nothing else is presented |
 //! | Unix sockets | the user of the connecting process, if nothing else is presented |
+//! | stdio | being the process at the other end, if nothing else is presented |
+//!
+//! An [`Authenticate`] finds the owner of a credential: [`Tokens`] and [`ApiKeys`] from files, which are read again when they change,
+//! `jwt::Jwt` (feature `jwt`), [`CertificateNames`], [`UnixUsers`], [`StdioUser`], or your own. They are asked in their order, and the first
+//! that knows the credential decides.
+//!
+//! When a credential expires, calls get -32002 and streams end. A connection whose caller logged in with it, or opened a WebSocket with it,
+//! is closed, unless the caller has called `rpc.login` with a newer one.
 //!
 //! Methods of a `#[service]` can take the caller as an argument: `identity: &Identity`, or `Option<&Identity>`.
 
@@ -18,6 +26,7 @@ mod admission;
 mod authenticate;
 mod credential;
 mod date;
+mod expiry;
 mod failures;
 mod file;
 #[cfg(feature = "jwt")]
@@ -33,7 +42,7 @@ use std::time::SystemTime;
 use serde::Serialize;
 use switchboard_core::{Context, ErrorObject, FromContext, Json};
 
-pub use self::authenticate::{Authenticate, CertificateNames, UnixUsers, Verdict};
+pub use self::authenticate::{Authenticate, CertificateNames, StdioUser, UnixUsers, Verdict};
 pub use self::credential::Credential;
 pub use self::file::{CredentialFileError, Watched};
 pub use self::keys::{ApiKeys, NewApiKey};
@@ -86,6 +95,8 @@ pub enum Proof {
     Certificate,
     /// The user of the process at the other end of a Unix socket.
     UnixUser,
+    /// Being the process at the other end of standard input and output.
+    Stdio,
 }
 
 impl Identity {
