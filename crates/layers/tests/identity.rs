@@ -19,7 +19,7 @@ use switchboard_transport::http::{self, Endpoint, EndpointOptions, HttpServer, P
 use switchboard_transport::memory;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::time::sleep;
+use tokio::time::advance;
 
 const ALICE: &str = "2f9c1b7e55a04d13";
 
@@ -256,7 +256,7 @@ async fn a_connection_is_closed_when_its_credential_expires_so_that_nothing_is_p
     assert_eq!(peer.call::<Value>("show", ()).await.unwrap(), json!("bob"));
     let session = session.lock().unwrap().take().unwrap();
     session.peer().notify("news", [1]).await.unwrap();
-    sleep(Duration::from_secs(59)).await;
+    advance(Duration::from_secs(59)).await;
     assert!(session.close_reason().is_none());
     peer.closed().await;
     assert_eq!(session.close_reason().unwrap().code, Some(3000));
@@ -269,9 +269,9 @@ async fn a_caller_that_logs_in_again_in_time_stays_connected() {
     let (peer, session) = watched(timed());
     for token in ["bob:60", "bob:60", "bob:60", "bob"] {
         peer.call::<Value>("rpc.login", [token]).await.unwrap();
-        sleep(Duration::from_secs(50)).await;
+        advance(Duration::from_secs(50)).await;
     }
-    sleep(Duration::from_secs(3600)).await;
+    advance(Duration::from_secs(3600)).await;
     assert_eq!(peer.call::<Value>("show", ()).await.unwrap(), json!("bob"));
     assert!(session.lock().unwrap().take().unwrap().close_reason().is_none());
 }

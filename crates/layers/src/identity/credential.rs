@@ -109,7 +109,7 @@ impl<'a> Credential<'a> {
     }
 }
 
-/// The text of an entry, if there is one. Two are refused: whoever reads the other one would see another caller.
+/// The text of an entry, if there is one. Two are refused: a proxy that reads the other one would see another caller.
 fn single<'a>(metadata: &'a Metadata, name: &str) -> Result<Option<&'a str>, Unreadable> {
     let Some(value) = metadata.get(name) else { return Ok(None) };
     let count = metadata.entries().iter().filter(|(other, _)| other.eq_ignore_ascii_case(name)).count();

@@ -234,7 +234,7 @@ fn entry(line: &str) -> Result<(&str, Known), &'static str> {
     Ok((prefix, Known { digest, identity: Arc::new(identity) }))
 }
 
-/// Letters and digits that nobody can guess.
+/// Random letters and digits, all equally likely.
 fn random_text(length: usize) -> String {
     let mut text = String::with_capacity(length);
     while text.len() < length {

@@ -15,7 +15,7 @@ use super::url::{self, HttpUrlError};
 
 /// A document at a URL that an operator configured. Cheap to clone.
 ///
-/// The URL is `https`, or `http` on a loopback address: nobody on the way can change the document. Redirects are refused, no credentials
+/// The URL is `https`, or `http` on a loopback address, so that the document cannot be changed on its way. Redirects are refused, no credentials
 /// are sent, and time and length are limited. Addresses of private networks are allowed, since an issuer may be there; do not use this for
 /// URLs that callers choose.
 ///
