@@ -12,6 +12,9 @@ use bytes::Bytes;
 use serde_json::json;
 use switchboard_layers::identity::jwt::{Jwt, Keys, Refresh};
 use switchboard_layers::identity::{Authenticate as _, Credential, Verdict};
+use switchboard_transport::http::Resource;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
 use tokio::task::yield_now;
 use tokio::time::advance;
 
@@ -175,4 +178,26 @@ async fn a_source_that_hangs_or_panics_holds_nobody_up_for_long() {
     assert_eq!(decide(&Jwt::new(ISSUER, [AUDIENCE], hanging), &token).await, (false, true));
     let panicking = Keys::fetched(|| async { panic!("on purpose") as Result<Bytes, String> });
     assert_eq!(decide(&Jwt::new(ISSUER, [AUDIENCE], panicking), &token).await, (false, true));
+}
+
+// SEC-T-03
+#[tokio::test]
+async fn keys_are_fetched_over_http_from_this_machine() {
+    let signer = Signer::ed25519("a");
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/jwks.json", listener.local_addr().unwrap());
+    let document = set(&[&signer]);
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = Vec::new();
+        while !request.ends_with(b"\r\n\r\n") {
+            request.push(stream.read_u8().await.unwrap());
+        }
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", document.len());
+        stream.write_all((head + &document).as_bytes()).await.unwrap();
+    });
+    let resource = Resource::new(&url).unwrap();
+    let jwt = Jwt::new(ISSUER, [AUDIENCE], Keys::fetched(move || resource.get()));
+    assert_eq!(decide(&jwt, &signer.sign(&claims())).await, (true, true));
+    assert_eq!(decide(&jwt, &signer.sign(&claims())).await, (true, false));
 }
