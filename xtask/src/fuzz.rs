@@ -42,6 +42,7 @@ const WEIGHTS: &[(&str, u64)] = &[
     ("exchange", 12),
     ("framing", 60),
     ("http_plain", 1),
+    ("jwt", 20),
     ("metadata", 40),
     ("openrpc", 20),
     ("sse", 50),

@@ -6,6 +6,7 @@ use switchboard::{CallError, Code, ErrorObject};
 
 use crate::exit::is_too_long;
 use crate::failure::Failure;
+use crate::login;
 use crate::shell::quoted;
 use crate::target::{Target, is_http, is_secure, is_websocket};
 
@@ -46,7 +47,7 @@ impl Target {
             Some("wss") if has(NO_TLS) => format!("call `{}`", self.with("ws")),
             Some("tls") if has(NO_TLS) => format!("call `{}`", self.with("tcp")),
             _ if has("ertificate") || has("TLS") => return None,
-            _ if has("status 401") => self.token_advice(),
+            _ if has("status 401") || has(login::REFUSED) => self.token_advice(),
             Some("ws" | "wss") if has("status 404") || has("status 405") => {
                 self.other_paths("WebSockets are usually", ["/", "/ws", "/rpc/ws"])
             }
@@ -142,9 +143,7 @@ impl Target {
     fn token_advice(&self) -> String {
         match self.scheme().as_deref() {
             Some("http" | "https" | "ws" | "wss") | None => TOKEN.to_owned(),
-            Some(scheme) => {
-                format!("{scheme} URLs cannot carry a token; use http or ws if the server supports it")
-            }
+            Some(_) => "send a token with `--token` or SWITCHBOARD_TOKEN".to_owned(),
         }
     }
 
@@ -337,7 +336,7 @@ mod tests {
     fn missing_credentials_are_explained_with_the_option_for_them() {
         let rejected = || CallError::Rejected(ErrorObject::from_code(Code::UNAUTHORIZED));
         check("http://h:1", &rejected(), "--token");
-        check("tcp://h:1", &rejected(), "tcp URLs cannot carry a token");
+        check("tcp://h:1", &rejected(), "send a token with `--token`");
         let closed = CallError::Closed("the connection failed: h requires a client certificate".into());
         check("tls://h:1", &closed, "--cert FILE --key FILE");
     }

@@ -15,6 +15,7 @@ mod changes;
 mod check;
 mod completions;
 mod config;
+mod credentials;
 mod demo;
 mod discover;
 mod discovery;
@@ -22,8 +23,10 @@ mod exit;
 mod explain;
 mod failure;
 mod generate;
+mod key;
 mod layout;
 mod log;
+mod login;
 mod man;
 mod memory;
 mod notify;
@@ -103,6 +106,7 @@ enum Command {
     Config(config::command::ConfigCommand),
     Discover(discover::Discover),
     Generate(generate::Generate),
+    Key(key::Key),
     Man(man::Man),
     Notify(notify::Notify),
     Repl(repl::Repl),
@@ -133,6 +137,7 @@ fn main() -> ExitCode {
         Command::Config(config) => config.run(),
         Command::Discover(discover) => discover.run(),
         Command::Generate(generate) => generate.run(),
+        Command::Key(key) => key.run(),
         Command::Man(man) => man.run(Arguments::command()),
         Command::Notify(notify) => notify.run(),
         Command::Repl(repl) => repl.run(),

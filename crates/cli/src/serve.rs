@@ -12,6 +12,7 @@ use switchboard::server::{ListenError, Server, raise_file_limit};
 
 use crate::assembly::Assembly;
 use crate::config::{self, Config, Origin};
+use crate::credentials::Credentials;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::shell::quoted;
@@ -29,6 +30,7 @@ Examples:
   switchboard serve https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
   switchboard serve --tokens tokens.txt
   switchboard serve --config switchboard.toml
+  switchboard serve --keys keys.txt                  # made with `switchboard key new`
   switchboard serve --stdio
   switchboard serve --allow-origin https://app.example.com --cors
   switchboard serve --proxy-for http://127.0.0.1:9000/rpc";
@@ -75,11 +77,8 @@ pub(crate) struct Serve {
     /// Also accept clients without a certificate.
     #[arg(long, requires = "client_ca")]
     client_cert_optional: bool,
-    /// Require a token for every call and page. The file has one `name:token` per line, and must be readable only by its owner.
-    /// Clients send theirs with --token over HTTP and WebSocket, and call `rpc.login` over other transports. Browsers ask for the
-    /// name and the token.
-    #[arg(long, value_name = "FILE")]
-    tokens: Option<PathBuf>,
+    #[command(flatten)]
+    credentials: Credentials,
     /// Allow listening on addresses that other machines can reach.
     #[arg(long)]
     public: bool,

@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::allowance::Allowance;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::login::{self, Login};
 use crate::signals::Signals;
 use crate::target::{Target, is_http, port};
 use crate::{log, retry, units};
@@ -20,6 +21,8 @@ use crate::{log, retry, units};
 pub(crate) struct Session<'a> {
     pub(crate) target: &'a Target,
     dial: Dial,
+    /// For transports without headers.
+    login: Option<Login>,
     /// Every connection holds a clone until it has ended.
     end: mpsc::Sender<()>,
 }
@@ -68,12 +71,12 @@ impl Target {
     ) -> Result<(), Failure> {
         log::start(self.log_level());
         self.format.for_errors();
-        let dial = self.dial()?;
+        let (dial, login) = (self.dial()?, self.login()?);
         // Another thread sees signals even while this one is blocked writing its output.
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         runtime.map_err(|error| cannot_start(&error))?.block_on(async {
             let (end, mut ended) = mpsc::channel(1);
-            let session = Session { target: self, dial, end };
+            let session = Session { target: self, dial, login, end };
             let outcome = Box::pin(work(&session)).await;
             drop(session);
             // Connections send what is queued, such as the cancellation of a call, and close.
@@ -103,7 +106,13 @@ impl Session<'_> {
         };
         let peer = match self.target.backoff() {
             Some(backoff) => self.retrying(dial, backoff),
-            None => dial.connect().await.map_err(wrong)?,
+            None => {
+                let peer = dial.connect().await.map_err(wrong)?;
+                if let Some(login) = &self.login {
+                    login.send(&peer).await.map_err(|error| self.target.explain(error))?;
+                }
+                peer
+            }
         };
         Ok(Line::new(peer, self.target.timeout))
     }
@@ -120,7 +129,9 @@ impl Session<'_> {
             .with_resubscribe(false)
             .with_on_demand(true)
             .with_repeat(retry::policy(self.target.repeatable));
-        let client = dial.reconnect(options);
+        let login = self.login.clone();
+        let connect = move || login::connect(dial.clone(), login.clone());
+        let client = ReconnectingPeer::with_options(connect, options);
         tokio::spawn(retry::announce(client.watch(), backoff));
         client.peer()
     }
@@ -141,12 +152,12 @@ impl Session<'_> {
         service: impl Service,
         options: reconnect::ReconnectOptions,
     ) -> ReconnectingPeer {
-        let dial = self.dial_for(service);
+        let (dial, login) = (self.dial_for(service), self.login.clone());
         let connect = move || {
-            let dial = dial.clone();
+            let (dial, login) = (dial.clone(), login.clone());
             async move {
                 reach(&dial).await?;
-                dial.connect().await
+                login::connect(dial, login).await
             }
         };
         ReconnectingPeer::with_options(connect, options)

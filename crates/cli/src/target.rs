@@ -14,6 +14,7 @@ use switchboard::tls::{ClientFiles, ClientTls, Trust};
 use switchboard::{Dial, DialError, Limits, Profile, Settings, Tap, Version, Versions};
 
 use crate::failure::Failure;
+use crate::login::Login;
 use crate::output::Format;
 use crate::visible::visible;
 use crate::{output, source, units, usage, wire};
@@ -38,7 +39,7 @@ pub(crate) struct Target {
     /// Send this header, written as `Name: value`. For http, https, ws and wss. Can be repeated.
     #[arg(long = "header", short = 'H', value_name = "HEADER", help_heading = HEADING)]
     headers: Vec<Secret>,
-    /// Send this token as `Authorization: Bearer TOKEN`. For http, https, ws and wss.
+    /// Send this token: as `Authorization: Bearer TOKEN` over HTTP and WebSocket, else in a call of `rpc.login`.
     #[arg(long, env = TOKEN, hide_env_values = true, help_heading = HEADING)]
     token: Option<Secret>,
     /// Trust only certificates issued by the authorities in this PEM file.
@@ -120,6 +121,32 @@ impl Target {
         Ok(dial.with_settings(self.settings()).with_headers(self.headers()?).with_version(version))
     }
 
+    /// The same for commands that speak for themselves over the connection, and so cannot log in.
+    pub(crate) fn dial_raw(&self) -> Result<Dial, Failure> {
+        let dial = self.dial()?;
+        self.check_token(dial.url().scheme())?;
+        Ok(dial)
+    }
+
+    /// The token as a login, for transports without headers.
+    pub(crate) fn login(&self) -> Result<Option<Login>, Failure> {
+        let is_web = |url: &Url| is_http(url.scheme()) || is_websocket(url.scheme());
+        if self.url.parse::<Url>().is_ok_and(|url| is_web(&url)) {
+            return Ok(None);
+        }
+        let token = self.token.as_ref().map(token).transpose()?.flatten();
+        Ok(token.map(|token| Login {
+            token: token.to_owned(),
+            is_ambient: self.is_token_ambient(),
+            timeout: self.timeout,
+        }))
+    }
+
+    /// Whether the token is from the environment, and may be meant for other calls.
+    fn is_token_ambient(&self) -> bool {
+        std::env::var(TOKEN).ok().as_ref() == self.token.as_ref().map(|Secret(token)| token)
+    }
+
     /// What is wrong with the URL. The first argument may be the method, followed by the URL.
     fn wrong_url(&self, error: &DialError) -> Failure {
         match (error, usage::url_first(&self.url)) {
@@ -163,20 +190,26 @@ impl Target {
             return Err(Failure::usage(format!("{name} URLs do not support headers"))
                 .advise(format!("remove `--header`, or use {HEADED}")));
         }
-        if !is_web && let Some(Secret(token)) = &self.token {
-            // A variable of the environment may be meant for other calls.
-            if std::env::var(TOKEN).ok().as_ref() != Some(token) {
-                return Err(Failure::usage(format!("{name} URLs cannot carry a token"))
-                    .advise(format!("remove `--token`, or use {HEADED}")));
-            }
-            static TOLD: Once = Once::new();
-            let warning = format!("warning: {name} URLs do not support headers, so {TOKEN} is not sent\n");
-            TOLD.call_once(|| output::note(&warning));
-        }
         if self.cert.is_some() && !is_secure(name) {
             return Err(Failure::usage(format!("{name} URLs do not use TLS or client certificates"))
                 .advise("remove `--cert` and `--key`, or use an https, wss or tls URL"));
         }
+        Ok(())
+    }
+
+    /// A token that cannot be sent is refused, unless it is from the environment.
+    fn check_token(&self, name: &str) -> Result<(), Failure> {
+        if is_http(name) || is_websocket(name) || self.token.is_none() {
+            return Ok(());
+        }
+        if !self.is_token_ambient() {
+            return Err(Failure::usage(format!("this command cannot send a token over {name} URLs"))
+                .advise(format!("remove `--token`, or use {HEADED}")));
+        }
+        static TOLD: Once = Once::new();
+        let warning =
+            format!("warning: this command cannot log in over {name} URLs, so {TOKEN} is not sent\n");
+        TOLD.call_once(|| output::note(&warning));
         Ok(())
     }
 
@@ -222,8 +255,10 @@ impl Target {
             headers.append(name, value);
         }
         if let Some(token) = self.token.as_ref().map(token).transpose()?.flatten() {
+            let mut value = HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| wrong_token())?;
+            value.set_sensitive(true);
             // An explicit header takes precedence over a token, which may come from the environment.
-            headers.entry(AUTHORIZATION).or_insert(token);
+            headers.entry(AUTHORIZATION).or_insert(value);
         }
         Ok(headers)
     }
@@ -290,22 +325,19 @@ fn header(Secret(text): &Secret) -> Result<(HeaderName, HeaderValue), Failure> {
     }
 }
 
-/// Parses a token as the value of its header; an empty one is ignored. Errors do not show it.
-fn token(Secret(text): &Secret) -> Result<Option<HeaderValue>, Failure> {
+/// Reads a token; an empty one is ignored. Errors do not show it.
+fn token(Secret(text): &Secret) -> Result<Option<&str>, Failure> {
     // A token that was read from a file often ends with a line break.
     let text = text.trim_end_matches(['\r', '\n']);
-    if text.is_empty() {
-        return Ok(None);
+    match text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        true => Ok(Some(text).filter(|text| !text.is_empty())),
+        false => Err(wrong_token()),
     }
-    let is_token = text.bytes().all(|byte| byte.is_ascii_graphic());
-    match HeaderValue::try_from(format!("Bearer {text}")) {
-        Ok(mut value) if is_token => {
-            value.set_sensitive(true);
-            Ok(Some(value))
-        }
-        _ => Err(Failure::usage("the token contains spaces or invalid characters")
-            .advise("check `--token` or SWITCHBOARD_TOKEN")),
-    }
+}
+
+fn wrong_token() -> Failure {
+    Failure::usage("the token contains spaces or invalid characters")
+        .advise("check `--token` or SWITCHBOARD_TOKEN")
 }
 
 #[cfg(test)]

@@ -23,6 +23,15 @@ pub(crate) fn duration_or_never(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Reads how long something is valid: days, such as `90d`, or a duration.
+pub(crate) fn lifetime(text: &str) -> Result<Duration, String> {
+    match text.strip_suffix('d') {
+        Some(days) => duration(&format!("{}h", days.parse::<f64>().unwrap_or_default() * 24.0)),
+        None => duration(text),
+    }
+    .map_err(|_| "not a duration above 0; use 90d, 12h or 30m".to_owned())
+}
+
 /// Reads a number of bytes, such as `65536`, `64k` or `4M`.
 pub(crate) fn bytes(text: &str) -> Result<usize, String> {
     let (digits, unit) = match text.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']) {

@@ -3,7 +3,8 @@
 //! Each layer works alone in a few lines. Combined, they go in this order, outermost first: [`identity`], then [`access`], then the
 //! router. A layer sees every call, including batch entries, notifications, `rpc.discover` and unknown methods.
 //!
-//! - [`identity`] (feature `identity`) authenticates callers by bearer tokens, certificates or Unix credentials.
+//! - [`identity`] (feature `identity`) authenticates callers by bearer tokens, API keys, certificates or Unix credentials; with the feature
+//!   `jwt` also by signed tokens.
 //! - [`access`] (feature `access`) decides what a caller may call, by rules about callers, methods and params.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]

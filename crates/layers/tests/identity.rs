@@ -2,21 +2,24 @@
 #![cfg(feature = "identity")]
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use switchboard_core::{
     CallError, Code, Context, ErrorObject, FromContext as _, Layer as _, Peer, Reply, ReplyFuture, Router,
-    Settings, service_fn,
+    Session, Settings, service_fn,
 };
-use switchboard_layers::identity::{Authentication, Credential, Identity, Proof, Tokens, Verdict};
+use switchboard_layers::identity::{
+    Authenticate as _, Authentication, Credential, Identity, Proof, StdioUser, Tokens, Verdict,
+};
 use switchboard_transport::http::{self, Endpoint, EndpointOptions, HttpServer, Page};
 use switchboard_transport::memory;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::time::advance;
 
 const ALICE: &str = "2f9c1b7e55a04d13";
 
@@ -219,6 +222,117 @@ async fn a_stream_ends_when_the_credential_of_its_caller_expires() {
     let last = items.next().await.unwrap();
     assert!(matches!(last, Err(CallError::Rejected(error)) if error.code == Code::UNAUTHORIZED));
     assert!(items.next().await.is_none());
+}
+
+/// Takes `name:seconds` as a token of this name, which is good for so long; without seconds it does not expire.
+fn timed() -> Authentication {
+    Authentication::new(|credential: &Credential<'_>| {
+        let Credential::Bearer(token) = credential else { return Verdict::Unknown };
+        let (name, seconds) = token.split_once(':').unwrap_or((token, ""));
+        let mut identity = Identity::new(name, Proof::Token);
+        identity.expires =
+            seconds.parse().ok().map(|seconds| SystemTime::now() + Duration::from_secs(seconds));
+        Verdict::Known(Arc::new(identity))
+    })
+}
+
+/// A server that shows its sessions, and a client of it.
+fn watched(authentication: Authentication) -> (Peer, Arc<Mutex<Option<Session>>>) {
+    let seen = Arc::new(Mutex::new(None));
+    let seeing = Arc::clone(&seen);
+    let show = move |(): (), cx: Context| {
+        *seeing.lock().unwrap() = Some(cx.session().clone());
+        Ok::<_, ErrorObject>(Identity::from_context(&cx).map(|identity| identity.subject.clone()))
+    };
+    let router = Router::builder().method("show", show).build().unwrap();
+    (memory::connect(router.layered(authentication), Router::builder().build().unwrap()), seen)
+}
+
+// SEC-T-06
+#[tokio::test(start_paused = true)]
+async fn a_connection_is_closed_when_its_credential_expires_so_that_nothing_is_pushed_any_more() {
+    let (peer, session) = watched(timed());
+    peer.call::<Value>("rpc.login", ["bob:60"]).await.unwrap();
+    assert_eq!(peer.call::<Value>("show", ()).await.unwrap(), json!("bob"));
+    let session = session.lock().unwrap().take().unwrap();
+    session.peer().notify("news", [1]).await.unwrap();
+    advance(Duration::from_secs(59)).await;
+    assert!(session.close_reason().is_none());
+    peer.closed().await;
+    assert_eq!(session.close_reason().unwrap().code, Some(3000));
+    assert!(session.peer().notify("news", [2]).await.is_err());
+}
+
+// SEC-T-06
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_logs_in_again_in_time_stays_connected() {
+    let (peer, session) = watched(timed());
+    for token in ["bob:60", "bob:60", "bob:60", "bob"] {
+        peer.call::<Value>("rpc.login", [token]).await.unwrap();
+        advance(Duration::from_secs(50)).await;
+    }
+    advance(Duration::from_secs(3600)).await;
+    assert_eq!(peer.call::<Value>("show", ()).await.unwrap(), json!("bob"));
+    assert!(session.lock().unwrap().take().unwrap().close_reason().is_none());
+}
+
+// SEC-T-06
+#[tokio::test]
+async fn a_websocket_is_closed_when_the_token_of_its_handshake_expires_unless_it_logs_in() {
+    let (address, _) = serve(timed()).await;
+    let connect = async |token: &str| {
+        let headers = [("authorization".parse().unwrap(), format!("Bearer {token}").parse().unwrap())];
+        let dial = switchboard_transport::Dial::new(&format!("ws://{address}")).unwrap();
+        dial.with_headers(headers.into_iter().collect()).connect().await.unwrap()
+    };
+    // It need not make a call for that.
+    connect("bob:1").await.closed().await;
+    let peer = connect("bob:2").await;
+    let login: Value = peer.call("rpc.login", ["carol"]).await.unwrap();
+    assert_eq!(login["subject"], "carol");
+    assert_eq!(peer.call::<Value>("who", ()).await.unwrap(), json!("carol"), "the login counts more");
+    let (closed, other) = (peer.closed(), connect("bob:2").await);
+    tokio::select! {
+        biased;
+        _ = closed => panic!("the login does not expire"),
+        _ = other.closed() => {}
+    }
+    assert_eq!(peer.call::<Value>("who", ()).await.unwrap(), json!("carol"));
+}
+
+#[tokio::test]
+async fn several_authenticators_are_asked_in_their_order() {
+    let named = |name: &'static str, token: &'static str, is_slow: bool| {
+        move |credential: &Credential<'_>| {
+            let is_right = matches!(credential, Credential::Bearer(given) if *given == token);
+            let found = is_right.then(|| Arc::new(Identity::new(name, Proof::Token)));
+            match (is_slow, found) {
+                (true, found) => Verdict::Later(Box::pin(async move { found })),
+                (false, Some(found)) => Verdict::Known(found),
+                (false, None) => Verdict::Unknown,
+            }
+        }
+    };
+    let all = Authentication::new(named("first", "a", false))
+        .or(named("second", "b", true))
+        .or(named("third", "a", false))
+        .or(named("fourth", "c", true))
+        .or(named("fifth", "d", false));
+    let peer = memory::connect(router(&Arc::default()).layered(all), Router::builder().build().unwrap());
+    for (token, name) in [("a", "first"), ("b", "second"), ("c", "fourth"), ("d", "fifth")] {
+        let call = peer.call::<Value>("who", ()).metadata("authorization", format!("Bearer {token}"));
+        assert_eq!(call.await.unwrap(), json!(name));
+    }
+    let call = peer.call::<Value>("who", ()).metadata("authorization", "Bearer e");
+    assert_eq!(code(call.await), Code::UNAUTHORIZED);
+}
+
+#[test]
+fn only_the_process_at_stdio_is_trusted_by_choice() {
+    let alice = StdioUser::new("alice");
+    let Verdict::Known(identity) = alice.authenticate(&Credential::Stdio) else { panic!() };
+    assert_eq!((identity.subject.as_str(), identity.proof), ("alice", Proof::Stdio));
+    assert!(matches!(alice.authenticate(&Credential::Bearer("alice")), Verdict::Unknown));
 }
 
 #[tokio::test]

@@ -45,6 +45,9 @@ pub use switchboard_transport::{framing, stream};
 /// The examples of the pages in `docs/`, tested like those of the documentation.
 #[cfg(all(doctest, feature = "macros", feature = "http"))]
 mod pages {
+    #[cfg(all(feature = "jwt", feature = "tls"))]
+    #[doc = include_str!("../../../docs/authentication.md")]
+    struct Authentication;
     #[doc = include_str!("../../../docs/batches.md")]
     struct Batches;
     #[doc = include_str!("../../../docs/calling.md")]

@@ -138,7 +138,7 @@ impl Bench {
         let version = if self.target.v1 { Version::V1 } else { Version::V2 };
         let work = Work { method: self.method.clone(), params: params::read(&self.params)?, version };
         let before = self.baseline.as_deref().map(baseline::read).transpose()?;
-        let dial = self.target.dial()?;
+        let dial = self.target.dial_raw()?;
         let is_http = is_http(dial.url().scheme());
         let plan = self.plan(is_http)?;
         let connect = connecting::connect(dial, self.target.headers()?, self.http2, self.connect_time());

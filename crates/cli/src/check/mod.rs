@@ -156,7 +156,7 @@ impl Check {
     }
 
     fn bench(&self) -> Result<Bench, Failure> {
-        let dial = self.target.dial()?.with_connect_time(self.case_time);
+        let dial = self.target.dial_raw()?.with_connect_time(self.case_time);
         let limit = self.max_bytes.saturating_mul(2).max(16 << 20);
         let mut endpoint = Endpoint::new(dial, self.target.headers()?, limit);
         endpoint.tap = self.target.tap();

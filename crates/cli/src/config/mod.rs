@@ -4,6 +4,7 @@
 //! laid over it, and [`Config`] is read from the result. All faults are reported at once, each with its line.
 
 pub(crate) mod command;
+mod credentials;
 mod expand;
 mod faults;
 mod keys;
@@ -22,7 +23,7 @@ use std::time::Duration;
 use clap::ArgMatches;
 use switchboard::Description;
 use switchboard::access::Access;
-use switchboard::identity::{Authentication, Tokens};
+use switchboard::identity::Authentication;
 
 use crate::address;
 use crate::exit::Exit;
@@ -81,7 +82,7 @@ pub(crate) struct Config {
     pub(crate) authentication: Option<Authentication>,
     pub(crate) roles: Roles,
     pub(crate) access: Option<Access>,
-    /// The files to watch for changes.
+    /// The files to watch for changes; without any, nothing can change.
     pub(crate) files: Vec<PathBuf>,
     /// The values and the file that they came from.
     pub(crate) table: Table,
@@ -128,7 +129,7 @@ impl Config {
         let reader = &mut reader;
         let roles = rules::roles(reader);
         let access = rules::access(reader, &roles, methods);
-        let authentication = authentication(reader, access.is_some());
+        let authentication = credentials::authentication(reader, access.is_some());
         let mut config = Config {
             listen: listen(reader),
             is_listen_set: reader.is_set("listen"),
@@ -187,23 +188,8 @@ fn listen(reader: &mut Reader<'_>) -> Vec<String> {
     urls.collect()
 }
 
-/// What callers have to prove, if anything. If there are access rules, they decide what strangers may call.
-fn authentication(reader: &mut Reader<'_>, has_rules: bool) -> Option<Authentication> {
-    let path = reader.path("auth.tokens")?;
-    let tokens = match Tokens::read(&path) {
-        Ok(tokens) => tokens,
-        Err(error) => {
-            let fault =
-                Fault::new(reader.place("auth.tokens"), "the tokens cannot be used", error.to_string());
-            reader.faults.push(fault);
-            return None;
-        }
-    };
-    let authentication = Authentication::new(tokens);
-    Some(if has_rules { authentication.optional() } else { authentication })
-}
-
-fn files(reader: &mut Reader<'_>) -> Vec<PathBuf> {
+/// The files to watch. Credentials watch theirs themselves.
+fn files(reader: &Reader<'_>) -> Vec<PathBuf> {
     let main = Some(reader.source.path.clone()).filter(|path| !path.as_os_str().is_empty());
-    main.into_iter().chain(reader.path("auth.tokens")).collect()
+    main.into_iter().collect()
 }

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Sends a text, and shows the answer.
 pub(crate) async fn send(target: &Target, voice: &Voice, text: &str) -> Result<(), Failure> {
-    let endpoint = Endpoint::new(target.dial()?, target.headers()?, LIMIT);
+    let endpoint = Endpoint::new(target.dial_raw()?, target.headers()?, LIMIT);
     let show = |direction, text: &[u8]| {
         if let Some(tap) = target.tap() {
             tap.show(direction, Wire::Message(text));

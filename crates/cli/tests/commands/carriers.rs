@@ -8,21 +8,21 @@ use std::process::{Command, Stdio};
 use crate::program::{Serving, parts, program, run, run_with};
 
 /// A folder that goes with its test.
-struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
+    pub(crate) fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("switchboard-cli-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
 
-    fn file(&self, name: &str) -> String {
+    pub(crate) fn file(&self, name: &str) -> String {
         self.0.join(name).display().to_string()
     }
 
     /// Writes a certificate for this machine, which is its own authority, and its key.
-    fn certificate(&self) -> (String, String) {
+    pub(crate) fn certificate(&self) -> (String, String) {
         let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
         std::fs::write(self.file("cert.pem"), made.cert.pem()).unwrap();
         std::fs::write(self.file("key.pem"), made.signing_key.serialize_pem()).unwrap();

@@ -6,6 +6,7 @@ use crate::machine::{Machine, is_missing};
 use crate::program::Serving;
 use crate::replay::{Block, DEFAULT, Replay, blocks, section};
 
+const AUTHENTICATION: &str = include_str!("../../../../docs/authentication.md");
 const CONFIGURATION: &str = include_str!("../../../../docs/configuration.md");
 const INSTALLING: &str = include_str!("../../../../docs/installing.md");
 const DEPLOYING: &str = include_str!("../../../../docs/deploying.md");
@@ -73,6 +74,17 @@ fn a_server_is_deployed_as_the_page_says() {
     let (install, sessions) = install_and_sessions("nginx");
     let _nginx = machine.start_nginx(&mut replay, |replay| replay.run(&install));
     replay.run(&sessions);
+}
+
+#[test]
+fn callers_prove_who_they_are_as_the_page_says() {
+    if is_missing(&["openssl"]) {
+        return;
+    }
+    for heading in ["Tokens", "API keys", "JWT", "Certificates"] {
+        let mut replay = Replay::new(&format!("authentication-{}", heading.replace(' ', "-")));
+        replay.run(&blocks(section(AUTHENTICATION, heading)));
+    }
 }
 
 /// The scripts of a section on deploying, and the sessions that follow them.

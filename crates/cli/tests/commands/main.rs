@@ -30,6 +30,8 @@ mod hostile;
 #[cfg(unix)]
 mod keyboard;
 #[cfg(unix)]
+mod keys;
+#[cfg(unix)]
 mod machine;
 mod manual;
 #[cfg(target_os = "linux")]

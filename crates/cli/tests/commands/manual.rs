@@ -2,7 +2,7 @@
 
 use crate::program::{parts, run};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "batch",
     "bench",
     "call",
@@ -10,6 +10,7 @@ const COMMANDS: [&str; 12] = [
     "completions",
     "discover",
     "generate",
+    "key",
     "man",
     "notify",
     "repl",

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use switchboard_core::{Admission, AdmitFuture, Arrival, Context, ErrorObject, Refusal};
+use switchboard_core::{Admission, AdmitFuture, Arrival, Context, ErrorObject, FromContext as _, Refusal};
 
 use super::credential::is_private;
+use super::expiry::close_at_expiry;
 use super::layer::{Caller, too_many};
 use super::{Attached, Authentication, Credential, Identity};
 
@@ -15,7 +16,12 @@ impl Admission for Authentication {
     /// A session is always admitted: its messages may bring credentials. A request must bring them itself.
     fn admit(&self, arrival: &Arrival<'_>) -> AdmitFuture {
         let Arrival::Request { cx, method, is_upgrade, .. } = arrival else {
-            return AdmitFuture::admitted(arrival.cx().clone());
+            let cx = arrival.cx();
+            // A WebSocket, whose request had a credential.
+            if let Some(identity) = Identity::from_context(cx) {
+                close_at_expiry(cx.session(), identity);
+            }
+            return AdmitFuture::admitted(cx.clone());
         };
         let caller = match self.caller(cx) {
             Caller::Anonymous if *is_upgrade => match offered_token(cx) {

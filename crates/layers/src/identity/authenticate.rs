@@ -25,7 +25,7 @@ pub enum Verdict {
     Known(Arc<Identity>),
     /// It is wrong, or of another kind. The next authenticator is asked.
     Unknown,
-    /// The decision takes time, for example for a request to another server. No other authenticator is asked.
+    /// The decision takes time, for example for a request to another server. If it is `None`, the next authenticator is asked.
     Later(Pin<Box<dyn Future<Output = Option<Arc<Identity>>> + Send>>),
 }
 
@@ -81,6 +81,27 @@ impl Authenticate for UnixUsers {
             Credential::Process(process) => {
                 Verdict::Known(Arc::new(Identity::new(format!("uid:{}", process.uid), Proof::UnixUser)))
             }
+            _ => Verdict::Unknown,
+        }
+    }
+}
+
+/// Trusts the process that talks over standard input and output: it is this caller. That process started the server, or was started with
+/// it, so it can do whatever the server can.
+#[derive(Clone, Debug)]
+pub struct StdioUser(Arc<Identity>);
+
+impl StdioUser {
+    /// The caller over standard input and output is this one.
+    pub fn new(name: impl Into<String>) -> StdioUser {
+        StdioUser(Arc::new(Identity::new(name, Proof::Stdio)))
+    }
+}
+
+impl Authenticate for StdioUser {
+    fn authenticate(&self, credential: &Credential<'_>) -> Verdict {
+        match credential {
+            Credential::Stdio => Verdict::Known(Arc::clone(&self.0)),
             _ => Verdict::Unknown,
         }
     }

@@ -11,6 +11,8 @@ use switchboard_core::{Context, Metadata, PeerCertificate, PeerCredentials};
 pub enum Credential<'a> {
     /// A bearer token.
     Bearer(&'a str),
+    /// The value of the header `x-api-key`. It is read only without an `authorization` header.
+    ApiKey(&'a str),
     /// A name and a password: what a browser asks its user for.
     Basic {
         /// The name.
@@ -22,6 +24,33 @@ pub enum Credential<'a> {
     Certificate(&'a PeerCertificate),
     /// The user of the process at the other end of a Unix socket.
     Process(PeerCredentials),
+    /// The process at the other end of standard input and output.
+    Stdio,
+}
+
+/// A credential that outlives its call, for decisions that take time.
+pub(super) enum OwnedCredential {
+    Bearer(String),
+    ApiKey(String),
+    Basic { name: String, password: String },
+    Certificate(PeerCertificate),
+    Process(PeerCredentials),
+    Stdio,
+}
+
+impl OwnedCredential {
+    pub(super) fn borrowed(&self) -> Credential<'_> {
+        match self {
+            OwnedCredential::Bearer(token) => Credential::Bearer(token),
+            OwnedCredential::ApiKey(key) => Credential::ApiKey(key),
+            OwnedCredential::Basic { name, password } => {
+                Credential::Basic { name: name.clone(), password: password.clone() }
+            }
+            OwnedCredential::Certificate(certificate) => Credential::Certificate(certificate),
+            OwnedCredential::Process(process) => Credential::Process(*process),
+            OwnedCredential::Stdio => Credential::Stdio,
+        }
+    }
 }
 
 /// A credential that cannot be read. It counts as a wrong one.
@@ -37,15 +66,39 @@ impl<'a> Credential<'a> {
             None => {}
         }
         let certificate = cx.get::<PeerCertificate>().map(Credential::Certificate);
-        Ok(certificate.or_else(|| cx.get::<PeerCredentials>().copied().map(Credential::Process)))
+        let process = || cx.get::<PeerCredentials>().copied().map(Credential::Process);
+        Ok(certificate
+            .or_else(process)
+            .or_else(|| (cx.origin().transport == "stdio").then_some(Credential::Stdio)))
+    }
+
+    /// Whether a credential was sent with the call or the handshake, readable or not.
+    pub(super) fn is_sent(cx: &Context) -> bool {
+        !matches!(Credential::of_metadata(cx.metadata()), Ok(None))
+    }
+
+    /// Whether the transport vouches for it, so that an unknown one is not an attempt to guess.
+    pub(super) fn is_ambient(&self) -> bool {
+        matches!(self, Credential::Certificate(_) | Credential::Process(_) | Credential::Stdio)
+    }
+
+    pub(super) fn owned(&self) -> OwnedCredential {
+        match self {
+            Credential::Bearer(token) => OwnedCredential::Bearer((*token).to_owned()),
+            Credential::ApiKey(key) => OwnedCredential::ApiKey((*key).to_owned()),
+            Credential::Basic { name, password } => {
+                OwnedCredential::Basic { name: name.clone(), password: password.clone() }
+            }
+            Credential::Certificate(certificate) => OwnedCredential::Certificate((*certificate).clone()),
+            Credential::Process(process) => OwnedCredential::Process(*process),
+            Credential::Stdio => OwnedCredential::Stdio,
+        }
     }
 
     fn of_metadata(metadata: &'a Metadata) -> Result<Option<Credential<'a>>, Unreadable> {
-        let Some(value) = metadata.get("authorization") else { return Ok(None) };
-        // Whoever reads the other of two would see another caller.
-        let count =
-            metadata.entries().iter().filter(|(name, _)| name.eq_ignore_ascii_case("authorization")).count();
-        let text = std::str::from_utf8(value).ok().filter(|_| count == 1).ok_or(Unreadable)?;
+        let Some(text) = single(metadata, "authorization")? else {
+            return Ok(single(metadata, "x-api-key")?.map(|key| Credential::ApiKey(key.trim_matches(' '))));
+        };
         let (scheme, rest) = text.split_once(' ').ok_or(Unreadable)?;
         let rest = rest.trim_matches(' ');
         match scheme {
@@ -54,6 +107,13 @@ impl<'a> Credential<'a> {
             _ => Err(Unreadable),
         }
     }
+}
+
+/// The text of an entry, if there is one. Two are refused: a proxy that reads the other one would see another caller.
+fn single<'a>(metadata: &'a Metadata, name: &str) -> Result<Option<&'a str>, Unreadable> {
+    let Some(value) = metadata.get(name) else { return Ok(None) };
+    let count = metadata.entries().iter().filter(|(other, _)| other.eq_ignore_ascii_case(name)).count();
+    std::str::from_utf8(value).ok().filter(|_| count == 1).map(Some).ok_or(Unreadable)
 }
 
 /// Whether the connection is private: over TLS, or on this machine. A browser sends a password with every request
@@ -76,9 +136,11 @@ impl fmt::Debug for Credential<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Credential::Bearer(_) => "Bearer(..)",
+            Credential::ApiKey(_) => "ApiKey(..)",
             Credential::Basic { .. } => "Basic(..)",
             Credential::Certificate(_) => "Certificate(..)",
             Credential::Process(_) => "Process(..)",
+            Credential::Stdio => "Stdio",
         })
     }
 }
@@ -102,6 +164,18 @@ mod tests {
         assert_eq!(read("https", "192.0.2.1:1", basic), Ok(true));
         assert_eq!(read("http", "192.0.2.1:1", basic), Err(Unreadable));
         assert_eq!(read("http", "192.0.2.1:1", "Bearer secret"), Ok(true));
+    }
+
+    #[test]
+    fn the_header_of_a_key_is_read_only_without_another_credential() {
+        let kind = |entries: &[(&'static str, &'static str)]| {
+            let cx = Context::new(Origin::new("http")).with_metadata(entries.iter().copied().collect());
+            Credential::of(&cx).map(|credential| format!("{credential:?}"))
+        };
+        assert_eq!(kind(&[("X-Api-Key", "k")]), Ok("Some(ApiKey(..))".to_owned()));
+        let both = [("x-api-key", "k"), ("authorization", "Bearer t")];
+        assert_eq!(kind(&both), Ok("Some(Bearer(..))".to_owned()));
+        assert_eq!(kind(&[("x-api-key", "k"), ("x-api-key", "k")]), Err(Unreadable));
     }
 
     #[test]

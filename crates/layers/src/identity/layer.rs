@@ -3,17 +3,16 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as Task, Poll};
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 use switchboard_core::{
-    Arguments, Call, Code, Context, ErrorObject, FromContext as _, Items, Json, Layer, Reply, ReplyFuture,
-    Service, service_fn,
+    Arguments, Call, Code, Context, ErrorObject, FromContext as _, Json, Layer, Reply, ReplyFuture, Service,
+    Session, service_fn,
 };
-use tokio::time::{Sleep, sleep};
 
 use super::credential::Unreadable;
+use super::expiry::{close_at_expiry, until};
 use super::failures::Failures;
 use super::{Attached, Authenticate, Credential, Identity, Verdict};
 
@@ -63,8 +62,11 @@ pub(super) enum Caller {
     Wrong,
     /// Too many wrong ones were presented: wait.
     Blocked(Duration),
-    Later(Pin<Box<dyn Future<Output = Option<Arc<Identity>>> + Send>>),
+    Later(Decision),
 }
+
+/// A decision that takes time.
+type Decision = Pin<Box<dyn Future<Output = Option<Arc<Identity>>> + Send>>;
 
 impl Authentication {
     /// Accepts the credentials that this authenticator knows.
@@ -111,20 +113,45 @@ impl Authentication {
 
     /// Whose this credential is.
     pub(super) fn check(&self, credential: &Credential<'_>, cx: &Context) -> Caller {
-        // The transport vouches for these, so an unknown one is not an attempt to guess.
-        let is_ambient = matches!(credential, Credential::Certificate(_) | Credential::Process(_));
+        let is_ambient = credential.is_ambient();
         if !is_ambient && let Some(wait) = self.0.failures.wait(address(cx)) {
             return Caller::Blocked(wait);
         }
-        for authenticator in &self.0.authenticators {
+        for (index, authenticator) in self.0.authenticators.iter().enumerate() {
             match authenticator.authenticate(credential) {
                 Verdict::Known(identity) if identity.is_expired() => break,
                 Verdict::Known(identity) => return Caller::Known(identity),
                 Verdict::Unknown => {}
-                Verdict::Later(decision) => return Caller::Later(decision),
+                Verdict::Later(decision) => {
+                    return Caller::Later(self.later(decision, credential, index + 1));
+                }
             }
         }
         if is_ambient { Caller::Anonymous } else { self.wrong(cx) }
+    }
+
+    /// A decision that takes time, and then that of the other authenticators, from this one on.
+    fn later(&self, decision: Decision, credential: &Credential<'_>, next: usize) -> Decision {
+        if next == self.0.authenticators.len() {
+            return decision;
+        }
+        let (this, credential) = (self.clone(), credential.owned());
+        Box::pin(async move {
+            if let Some(identity) = decision.await {
+                return Some(identity);
+            }
+            for authenticator in &this.0.authenticators[next..] {
+                let found = match authenticator.authenticate(&credential.borrowed()) {
+                    Verdict::Known(identity) => Some(identity),
+                    Verdict::Unknown => None,
+                    Verdict::Later(decision) => decision.await,
+                };
+                if found.is_some() {
+                    return found;
+                }
+            }
+            None
+        })
     }
 
     /// Counts a wrong credential.
@@ -169,27 +196,26 @@ impl Service for Authenticated {
 }
 
 impl Authenticated {
-    /// Who makes the call: by the credential sent with it, else by the login of its session.
+    /// Who makes the call: by the credential sent with it, else by the login of its session, else by what the transport knows.
     fn caller(&self, cx: &Context) -> Caller {
-        let session = cx.session();
-        match self.authentication.caller(cx) {
-            // A session that is not exclusive carries the calls of many callers.
-            Caller::Anonymous if session.is_exclusive() => match session.get::<Attached>() {
-                Some(attached) if attached.0.is_expired() => Caller::Wrong,
-                Some(attached) => Caller::Known(Arc::clone(&attached.0)),
-                None => Caller::Anonymous,
-            },
-            other => other,
+        // A session that is not exclusive carries the calls of many callers.
+        let session = Some(cx.session()).filter(|session| session.is_exclusive());
+        match session.and_then(Session::get::<Attached>) {
+            Some(login) if !Credential::is_sent(cx) && login.0.is_expired() => Caller::Wrong,
+            Some(login) if !Credential::is_sent(cx) => Caller::Known(Arc::clone(&login.0)),
+            _ => self.authentication.caller(cx),
         }
     }
 
     /// Passes a call on with the identity of its caller, or refuses it.
     fn identified(&self, call: &Call, inner: &Arc<dyn Service>) -> ReplyFuture {
-        // The admission has looked already.
+        // The admission has looked already. A login after that counts more: it may renew an identity that has expired.
         if let Some(identity) = Identity::from_context(&call.cx) {
-            return match identity.expires {
-                None => inner.call(call),
-                Some(expires) => until(expires, || inner.call(call)),
+            let login = Some(call.cx.session()).filter(|session| session.is_exclusive());
+            return match (login.and_then(Session::get::<Attached>), identity.expires) {
+                (Some(login), _) => pass(inner, call, Arc::clone(&login.0)),
+                (None, None) => inner.call(call),
+                (None, Some(expires)) => until(expires, || inner.call(call)),
             };
         }
         match self.caller(&call.cx) {
@@ -263,6 +289,7 @@ fn pass(inner: &Arc<dyn Service>, call: &Call, identity: Arc<Identity>) -> Reply
 
 fn logged_in(cx: &Context, identity: Arc<Identity>) -> Reply {
     let reply = described(&identity);
+    close_at_expiry(cx.session(), &identity);
     cx.session().set(Attached(identity));
     reply
 }
@@ -318,36 +345,4 @@ pub(super) fn too_many(wait: Duration) -> ErrorObject {
         retry_after_ms: wait.as_millis(),
     };
     ErrorObject::from_code(Code::OVER_LIMIT).with_data(&data)
-}
-
-/// Runs a call until its credential expires: calls are refused after that, and streams end.
-fn until(expires: SystemTime, run: impl FnOnce() -> ReplyFuture) -> ReplyFuture {
-    let Ok(left) = expires.duration_since(SystemTime::now()) else {
-        return ReplyFuture::ready(refusal());
-    };
-    run().map(move |reply| {
-        reply.map_items(|items| {
-            items.through(|items| UntilExpiry { items: Some(items), expiry: Box::pin(sleep(left)) })
-        })
-    })
-}
-
-/// The items of a stream until the credential of its caller expires.
-struct UntilExpiry {
-    items: Option<Items>,
-    expiry: Pin<Box<Sleep>>,
-}
-
-impl futures_core::Stream for UntilExpiry {
-    type Item = Result<Json, ErrorObject>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Task<'_>) -> Poll<Option<Self::Item>> {
-        let this = &mut *self;
-        let Some(items) = &mut this.items else { return Poll::Ready(None) };
-        if this.expiry.as_mut().poll(cx).is_ready() {
-            this.items = None;
-            return Poll::Ready(Some(Err(ErrorObject::unauthorized())));
-        }
-        Pin::new(items).poll_next(cx)
-    }
 }

@@ -6,18 +6,33 @@
 //!
 //! | transport | credentials |
 //! |---|---|
-//! | HTTP, event streams | `Authorization: Bearer TOKEN` |
-//! | WebSocket | the same header or the subprotocol `bearer.TOKEN` at the handshake, or `rpc.login` |
+//! | HTTP, event streams | `Authorization: Bearer TOKEN`, or an API key in `X-API-Key` |
+//! | WebSocket | the same headers or the subprotocol `bearer.TOKEN` at the handshake, or `rpc.login` |
 //! | TCP, TLS, Unix sockets, stdio | `rpc.login`, or `"metadata": {"authorization": "Bearer TOKEN"}` in each message |
 //! | TLS with a client certificate | the certificate, if nothing else is presented |
 //! | Unix sockets | the user of the connecting process, if nothing else is presented |
+//! | stdio | being the process at the other end, if nothing else is presented |
+//!
+//! An [`Authenticate`] finds the owner of a credential: [`Tokens`] and [`ApiKeys`] from files, which are read again when they change,
+//! `jwt::Jwt` (feature `jwt`), [`CertificateNames`], [`UnixUsers`], [`StdioUser`], or your own. They are asked in their order, and the first
+//! that knows the credential decides.
+//!
+//! When a credential expires, calls get -32002 and streams end. A connection whose caller logged in with it, or opened a WebSocket with it,
+//! is closed, unless the caller has called `rpc.login` with a newer one.
 //!
 //! Methods of a `#[service]` can take the caller as an argument: `identity: &Identity`, or `Option<&Identity>`.
 
 mod admission;
 mod authenticate;
 mod credential;
+mod date;
+mod expiry;
 mod failures;
+mod file;
+#[cfg(feature = "jwt")]
+#[cfg_attr(docsrs, doc(cfg(feature = "jwt")))]
+pub mod jwt;
+mod keys;
 mod layer;
 mod tokens;
 
@@ -27,10 +42,12 @@ use std::time::SystemTime;
 use serde::Serialize;
 use switchboard_core::{Context, ErrorObject, FromContext, Json};
 
-pub use self::authenticate::{Authenticate, CertificateNames, UnixUsers, Verdict};
+pub use self::authenticate::{Authenticate, CertificateNames, StdioUser, UnixUsers, Verdict};
 pub use self::credential::Credential;
+pub use self::file::{CredentialFileError, Watched};
+pub use self::keys::{ApiKeys, NewApiKey};
 pub use self::layer::{Authentication, LOGIN, WHO_AM_I};
-pub use self::tokens::{TokenFileError, Tokens};
+pub use self::tokens::Tokens;
 
 /// Who is calling, and how that was proven.
 ///
@@ -70,10 +87,16 @@ pub struct Identity {
 pub enum Proof {
     /// A token that the server knows.
     Token,
+    /// An API key.
+    ApiKey,
+    /// A token that an issuer signed.
+    Jwt,
     /// A client certificate, checked by TLS.
     Certificate,
     /// The user of the process at the other end of a Unix socket.
     UnixUser,
+    /// Being the process at the other end of standard input and output.
+    Stdio,
 }
 
 impl Identity {

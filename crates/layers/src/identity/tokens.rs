@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA256, digest};
 
+use super::file::{CredentialFileError, Watched, lines, read_secret};
 use super::{Authenticate, Credential, Identity, Proof, Verdict};
 
 /// A shorter token can be guessed.
@@ -32,55 +33,23 @@ pub struct Tokens {
     by_digest: HashMap<[u8; 32], Arc<Identity>>,
 }
 
-/// Why a file of tokens cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TokenFileError {
-    /// The file cannot be read.
-    #[error("cannot read {}: {error}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What went wrong.
-        error: std::io::Error,
-    },
-    /// Other users of the machine can read the file.
-    #[error("{} can be read by other users; run: chmod 600 {}", path.display(), path.display())]
-    Exposed {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A line is wrong. The message does not quote it.
-    #[error("line {line}: {reason}")]
-    Line {
-        /// The number of the line, from 1.
-        line: usize,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
-    /// There are no tokens.
-    #[error("the file has no tokens; write one `name:token` per line")]
-    Empty,
-}
-
 impl Tokens {
     /// Reads a file that only its owner can read.
     ///
     /// # Errors
     ///
     /// If the file cannot be read, other users can read it, or a line is wrong.
-    pub fn read(path: impl AsRef<Path>) -> Result<Tokens, TokenFileError> {
-        let path = path.as_ref();
-        let unreadable = |error| TokenFileError::Unreadable { path: path.to_owned(), error };
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            let mode = std::fs::metadata(path).map_err(unreadable)?.permissions().mode();
-            if mode & 0o077 != 0 {
-                return Err(TokenFileError::Exposed { path: path.to_owned() });
-            }
-        }
-        Tokens::parse(&std::fs::read_to_string(path).map_err(unreadable)?)
+    pub fn read(path: impl AsRef<Path>) -> Result<Tokens, CredentialFileError> {
+        Tokens::parse(&read_secret(path.as_ref())?)
+    }
+
+    /// Reads a file, and reads it again when it changes.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`Tokens::read`].
+    pub fn watch(path: impl AsRef<Path>) -> Result<Watched<Tokens>, CredentialFileError> {
+        Watched::open(path.as_ref(), |path| Tokens::read(path))
     }
 
     /// Reads lines of `name:token`. Blank lines, and lines that start with `#`, are ignored.
@@ -88,18 +57,17 @@ impl Tokens {
     /// # Errors
     ///
     /// If a line is wrong, a token is shorter than 16 characters or given twice, or there are none.
-    pub fn parse(text: &str) -> Result<Tokens, TokenFileError> {
+    pub fn parse(text: &str) -> Result<Tokens, CredentialFileError> {
         let mut tokens = Tokens::default();
-        for (index, line) in text.lines().enumerate() {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            let wrong = |reason| TokenFileError::Line { line: index + 1, reason };
+        for (number, line) in lines(text) {
+            let wrong = |reason| CredentialFileError::Line { line: number, reason };
             let (name, token) = line.split_once(':').ok_or_else(|| wrong("write `name:token`"))?;
             tokens.add(name.trim(), token.trim()).map_err(wrong)?;
         }
-        if tokens.is_empty() { Err(TokenFileError::Empty) } else { Ok(tokens) }
+        if tokens.is_empty() {
+            return Err(CredentialFileError::Empty("tokens; write one `name:token` per line"));
+        }
+        Ok(tokens)
     }
 
     fn add(&mut self, name: &str, token: &str) -> Result<(), &'static str> {
@@ -200,9 +168,9 @@ mod tests {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
             Tokens::read(&path)
         };
-        assert!(matches!(read_with(0o640), Err(TokenFileError::Exposed { .. })));
+        assert!(matches!(read_with(0o640), Err(CredentialFileError::Exposed { .. })));
         assert_eq!(read_with(0o600).unwrap().len(), 1);
         std::fs::remove_file(&path).unwrap();
-        assert!(matches!(Tokens::read(&path), Err(TokenFileError::Unreadable { .. })));
+        assert!(matches!(Tokens::read(&path), Err(CredentialFileError::Unreadable { .. })));
     }
 }

@@ -158,6 +158,14 @@ impl Client {
         *request.headers_mut() = headers;
         self.inner.post(request).await
     }
+
+    /// Asks for what is at the URL, and gives the response as soon as its head is there. The caller limits the time.
+    pub(super) async fn get(&self) -> Result<Response<Incoming>, CallError> {
+        let mut request = self.inner.request(Bytes::new(), None);
+        *request.method_mut() = Method::GET;
+        request.headers_mut().remove(header::CONTENT_TYPE);
+        self.inner.post(request).await
+    }
 }
 
 fn connector(uri: &Uri, options: &HttpClientOptions) -> Result<Connector, HttpUrlError> {

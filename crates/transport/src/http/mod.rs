@@ -63,6 +63,7 @@ mod pipe;
 mod plain;
 pub(crate) mod redact;
 mod refusal;
+mod resource;
 mod routes;
 mod rules;
 mod sending;
@@ -87,6 +88,7 @@ pub use head::TIMEOUT;
 #[cfg(feature = "ws")]
 pub(crate) use head::write_line;
 pub use options::{EndpointOptions, StatusMapping};
+pub use resource::{Resource, ResourceError, ResourceOptions};
 pub use routes::{
     DocumentRoute, Get, Guarded, Page, ProxyRoute, RequestBody, Route, RouteFuture, Routes, StreamRoute,
     Tower, Unread, tower,
