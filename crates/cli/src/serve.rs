@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use listenfd::ListenFd;
+use switchboard::audit::Audit;
 use switchboard::carrier::Url;
 use switchboard::http::{Cors, DocumentRoute, EndpointOptions, Get, Hosts, Origins};
 use switchboard::identity::{Authentication, Tokens};
@@ -30,7 +31,7 @@ Examples:
   switchboard serve http://0.0.0.0:8000 --public
   switchboard serve 8000 'tcp://127.0.0.1:4000?framing=lsp' unix:/run/rpc.sock
   switchboard serve https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
-  switchboard serve --tokens tokens.txt
+  switchboard serve --tokens tokens.txt --audit audit.log
   switchboard serve --stdio
   switchboard serve --allow-origin https://app.example.com --cors
   switchboard serve --proxy-for http://127.0.0.1:9000/rpc";
@@ -38,6 +39,9 @@ Examples:
 const LONG: &str = "\
 Ctrl-C or SIGTERM shuts the server down: it finishes the calls in progress, for up to --drain-time. A second signal stops it \
 immediately.";
+
+/// How long the end of the program waits for the last security events to be written.
+const AUDIT_LINGER: Duration = Duration::from_secs(2);
 
 /// Serves demo methods, including those of popular JSON-RPC tutorials, until you stop it.
 #[derive(Debug, Args)]
@@ -73,6 +77,10 @@ pub(crate) struct Serve {
     /// name and the token.
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
+    /// Append security events to this file, one JSON line each: wrong credentials, blocked addresses and the like. It is rotated at 16
+    /// MiB; eight old files are kept. `-` writes to stderr.
+    #[arg(long, value_name = "FILE")]
+    audit: Option<PathBuf>,
     /// Allow listening on addresses that other machines can reach.
     #[arg(long)]
     public: bool,
@@ -146,7 +154,8 @@ impl Serve {
         let get = Get::safe(&description);
         let methods = description.methods;
         let written = Written::default();
-        let authentication = self.authentication()?;
+        let audit = self.audit()?;
+        let authentication = self.authentication()?.map(|checks| checks.with_audit(audit.clone()));
         let mut server = Server::new(router)
             .with_http(self.options()?.with_get(get))
             .with_settings(self.settings().with_admission(authentication.clone().map(Into::into)))
@@ -184,13 +193,17 @@ impl Serve {
         let mut serving = tokio::spawn(server.serve());
         tokio::select! {
             // With --stdio it may end by itself.
-            _ = &mut serving => return written.judge(),
+            _ = &mut serving => {
+                audit.flush(AUDIT_LINGER);
+                return written.judge();
+            }
             () = signals.next() => {}
         }
         output::note("Stopping after the calls in progress; a second Ctrl-C or SIGTERM stops immediately.\n");
         tokio::spawn(signals.end_at_next());
         handle.shutdown();
         let _ = serving.await;
+        audit.flush(AUDIT_LINGER);
         written.judge()
     }
 
@@ -234,6 +247,17 @@ impl Serve {
         let Some(path) = &self.tokens else { return Ok(None) };
         let tokens = Tokens::read(path).map_err(|error| Failure::usage(format!("--tokens: {error}")))?;
         Ok(Some(Authentication::new(tokens)))
+    }
+
+    /// Where security events go.
+    fn audit(&self) -> Result<Audit, Failure> {
+        let Some(path) = &self.audit else { return Ok(Audit::default()) };
+        let audit = match path.as_os_str() == "-" {
+            // The log writes to stderr too; its queue keeps their lines apart.
+            true => Audit::to_fn(|line| output::note(&format!("{line}\n"))),
+            false => Audit::to_file(path),
+        };
+        audit.map_err(|error| Failure::usage(format!("--audit: cannot write {}: {error}", path.display())))
     }
 
     fn tls(&self) -> Result<Option<ServerTls>, Failure> {

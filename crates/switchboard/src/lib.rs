@@ -14,6 +14,8 @@ pub mod __private;
 
 #[cfg(feature = "access")]
 pub use switchboard_layers::access;
+#[cfg(feature = "audit")]
+pub use switchboard_layers::audit;
 #[cfg(feature = "identity")]
 pub use switchboard_layers::identity;
 #[cfg(feature = "openrpc")]

@@ -16,6 +16,7 @@ use tokio::time::{Sleep, sleep};
 use super::credential::Unreadable;
 use super::failures::Failures;
 use super::{Attached, Authenticate, Credential, Identity, Verdict};
+use crate::audit::{Audit, Event, EventKind};
 
 /// The method that authenticates a connection without headers, with the params `{"token": "…"}`.
 pub const LOGIN: &str = "rpc.login";
@@ -52,6 +53,7 @@ struct Inner {
     authenticators: Vec<Arc<dyn Authenticate>>,
     is_required: bool,
     failures: Arc<Failures>,
+    audit: Audit,
 }
 
 /// Who makes a call, as far as it is known.
@@ -74,6 +76,7 @@ impl Authentication {
             authenticators: vec![Arc::new(authenticator)],
             is_required: true,
             failures,
+            audit: Audit::default(),
         }))
     }
 
@@ -87,6 +90,12 @@ impl Authentication {
     #[must_use]
     pub fn optional(self) -> Authentication {
         self.changed(|inner| inner.is_required = false)
+    }
+
+    /// Records wrong credentials, and addresses that presented too many of them.
+    #[must_use]
+    pub fn with_audit(self, audit: Audit) -> Authentication {
+        self.changed(|inner| inner.audit = audit)
     }
 
     fn changed(self, change: impl FnOnce(&mut Inner)) -> Authentication {
@@ -114,6 +123,7 @@ impl Authentication {
         // The transport vouches for these, so an unknown one is not an attempt to guess.
         let is_ambient = matches!(credential, Credential::Certificate(_) | Credential::Process(_));
         if !is_ambient && let Some(wait) = self.0.failures.wait(address(cx)) {
+            self.0.audit.record(&Event::new(EventKind::BLOCKED).by(cx).reason("too many wrong credentials"));
             return Caller::Blocked(wait);
         }
         for authenticator in &self.0.authenticators {
@@ -130,6 +140,7 @@ impl Authentication {
     /// Counts a wrong credential.
     pub(super) fn wrong(&self, cx: &Context) -> Caller {
         self.0.failures.add(address(cx));
+        self.0.audit.record(&Event::new(EventKind::AUTHENTICATION_FAILED).by(cx).reason("wrong credentials"));
         Caller::Wrong
     }
 }
