@@ -18,6 +18,10 @@ pub use switchboard_layers::access;
 pub use switchboard_layers::audit;
 #[cfg(feature = "identity")]
 pub use switchboard_layers::identity;
+#[cfg(feature = "rate")]
+pub use switchboard_layers::rate;
+#[cfg(feature = "shed")]
+pub use switchboard_layers::shed;
 #[cfg(feature = "openrpc")]
 pub use switchboard_openrpc as openrpc;
 #[cfg(feature = "playground")]
