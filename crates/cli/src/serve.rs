@@ -12,7 +12,7 @@ use switchboard::carrier::Url;
 use switchboard::http::{Cors, DocumentRoute, EndpointOptions, Get, Hosts, Origins};
 use switchboard::identity::{Authentication, Tokens};
 use switchboard::openrpc::{SpecVersion, Validation};
-use switchboard::server::{ListenError, Server, ServerOptions, raise_file_limit};
+use switchboard::server::{Cidr, ListenError, Server, ServerOptions, raise_file_limit};
 use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
 use switchboard::{Layer, Limits, Service, Settings, playground};
 
@@ -113,6 +113,14 @@ pub(crate) struct Serve {
     /// Maximum number of open connections from one address.
     #[arg(long, value_name = "COUNT", value_parser = units::count)]
     max_connections_per_address: Option<usize>,
+    /// Believe proxies of this network, such as 10.0.0.0/8 or 127.0.0.1, when they name the client of a request in `X-Forwarded-For` or
+    /// `Forwarded`. Limits and logs then use the address of the client. Can be repeated.
+    #[arg(long, value_name = "CIDR")]
+    trust_proxy: Vec<Cidr>,
+    /// Expect a header of the PROXY protocol (version 1 or 2) from a trusted proxy at the start of each TCP connection. All other
+    /// connections are closed.
+    #[arg(long, requires = "trust_proxy")]
+    proxy_protocol: bool,
     /// Close WebSocket, TCP, TLS and Unix socket connections that are idle for this long, such as 30s or 10m; `never` keeps them
     /// open. A connection is idle when neither side sends anything and no call or stream is in progress.
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = units::duration_or_never)]
@@ -164,8 +172,10 @@ impl Serve {
                     .with_connections(self.max_connections)
                     .with_connections_per_address(self.max_connections_per_address)
                     .with_duplex_idle_time(Some(self.idle_time).filter(|time| *time < units::LONGEST))
-                    .with_buffers(self.max_buffers),
-            );
+                    .with_buffers(self.max_buffers)
+                    .with_trust_proxies(self.trust_proxy.iter().copied()),
+            )
+            .with_proxy_protocol(self.proxy_protocol);
         server = written.watch(server);
         if let Some(tls) = self.tls()? {
             server = server.with_tls(tls);

@@ -68,6 +68,9 @@ mod pages {
     struct Errors;
     #[doc = include_str!("../../../docs/getting-started.md")]
     struct GettingStarted;
+    #[cfg(all(feature = "rate", feature = "shed"))]
+    #[doc = include_str!("../../../docs/limiting.md")]
+    struct Limiting;
     #[cfg(all(feature = "openrpc", feature = "playground"))]
     #[doc = include_str!("../../../docs/playground.md")]
     struct Playground;

@@ -9,9 +9,9 @@
 //! first, so many addresses cannot help a caller that is at its limit.
 
 mod buckets;
+mod frequency;
 mod gcra;
 mod layer;
-mod rate;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use switchboard_core::{Context, FromContext as _};
 
-pub use self::rate::{Rate, RateError};
+pub use self::frequency::{Rate, RateError};
 
 use self::buckets::Buckets;
 use self::gcra::Gcra;

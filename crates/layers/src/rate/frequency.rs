@@ -76,7 +76,8 @@ impl FromStr for Rate {
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.seconds.get();
-        let (unit, length) = UNITS.into_iter().find(|(_, length)| seconds % length == 0).unwrap_or(("s", 1));
+        let (unit, length) =
+            UNITS.into_iter().find(|(_, length)| seconds.is_multiple_of(*length)).unwrap_or(("s", 1));
         match seconds / length {
             1 => write!(f, "{}/{unit}", self.count),
             number => write!(f, "{}/{number}{unit}", self.count),
