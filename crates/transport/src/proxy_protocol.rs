@@ -214,7 +214,9 @@ mod tests {
         check(&binary(0x21, 0x11, &four), Ok(Some("192.0.2.7:50123")));
         check(&binary(0x21, 0x11, &[&four[..], &[4, 0, 1, 9]].concat()), Ok(Some("192.0.2.7:50123")));
         let mut six = [0; 36];
-        (six[..2].copy_from_slice(&[0x20, 1]), six[15] = 7, six[33] = 5);
+        six[..2].copy_from_slice(&[0x20, 1]);
+        six[15] = 7;
+        six[33] = 5;
         check(&binary(0x21, 0x21, &six), Ok(Some("[2001::7]:5")));
         check(&binary(0x20, 0x00, &[]), Ok(None));
         check(&binary(0x20, 0x11, &four), Ok(None));

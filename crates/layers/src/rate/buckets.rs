@@ -45,6 +45,11 @@ impl Buckets {
         }
     }
 
+    /// How many buckets there are.
+    pub(super) fn len(&self) -> usize {
+        self.sets.len() * WAYS
+    }
+
     /// Nanoseconds since the start.
     pub(super) fn now(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
@@ -164,7 +169,7 @@ mod tests {
         for other in 2..1_000_000 {
             assert_eq!(buckets.charge(0, Some(other), gcra, 2, cost), None);
         }
-        assert_eq!(buckets.sets.len() * WAYS, 64);
+        assert_eq!(buckets.len(), 64);
         assert!(buckets.charge(0, one, gcra, 3, cost).is_some());
     }
 

@@ -238,7 +238,7 @@ impl RateLimits {
     fn changed(self, change: impl FnOnce(&mut Limits)) -> RateLimits {
         let mut limits = Arc::try_unwrap(self.0).unwrap_or_else(|shared| Limits {
             rules: shared.rules.clone(),
-            buckets: Buckets::new(BUCKETS, shared.rules.len()),
+            buckets: Buckets::new(shared.buckets.len(), shared.rules.len()),
             roles: shared.roles.clone(),
             audit: shared.audit.clone(),
         });
