@@ -24,5 +24,6 @@ fuzz_target!(|bytes: &[u8]| {
             }
             assert_eq!(read, size);
         }
+        Ok(_) => unreachable!(),
     }
 });

@@ -5,7 +5,7 @@
 pub mod proxy {
     #[cfg(feature = "http")]
     pub use crate::http::forwarded::ForwardedHeaders;
-    pub use crate::proxy_protocol::{Invalid, Parsed, parse};
+    pub use crate::proxy_protocol::{InvalidProxyHeader, Parsed, parse};
 }
 
 /// Event streams over HTTP.

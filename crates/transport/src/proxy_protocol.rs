@@ -24,6 +24,7 @@ const VARIABLE: usize = 2048;
 
 /// What the bytes so far amount to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Parsed {
     /// At least so many bytes of the header are missing. Never more than that may be read.
     Incomplete(usize),
@@ -34,14 +35,14 @@ pub enum Parsed {
 /// Bytes that are not a header, or a header that is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a valid header of the PROXY protocol")]
-pub struct Invalid;
+pub struct InvalidProxyHeader;
 
 /// Reads a header at the start of these bytes.
 ///
 /// # Errors
 ///
 /// If they are not the start of a header.
-pub fn parse(bytes: &[u8]) -> Result<Parsed, Invalid> {
+pub fn parse(bytes: &[u8]) -> Result<Parsed, InvalidProxyHeader> {
     let Some(start) = bytes.get(..SIGNATURE.len()) else {
         return Ok(Parsed::Incomplete(SIGNATURE.len() - bytes.len()));
     };
@@ -50,44 +51,47 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, Invalid> {
     } else if start.starts_with(b"PROXY ") {
         parse_line(bytes)
     } else {
-        Err(Invalid)
+        Err(InvalidProxyHeader)
     }
 }
 
 /// Version 1: a line such as `PROXY TCP4 192.0.2.7 192.0.2.1 50123 443`.
-fn parse_line(bytes: &[u8]) -> Result<Parsed, Invalid> {
+fn parse_line(bytes: &[u8]) -> Result<Parsed, InvalidProxyHeader> {
     let head = &bytes[..bytes.len().min(LINE)];
     let Some(end) = head.iter().position(|byte| *byte == b'\n') else {
-        return if head.len() < LINE { Ok(Parsed::Incomplete(1)) } else { Err(Invalid) };
+        return if head.len() < LINE { Ok(Parsed::Incomplete(1)) } else { Err(InvalidProxyHeader) };
     };
-    let line =
-        head[..end].strip_suffix(b"\r").and_then(|line| std::str::from_utf8(line).ok()).ok_or(Invalid)?;
+    let line = head[..end]
+        .strip_suffix(b"\r")
+        .and_then(|line| std::str::from_utf8(line).ok())
+        .ok_or(InvalidProxyHeader)?;
     let mut words = line.split(' ').skip(1);
-    let family = words.next().ok_or(Invalid)?;
+    let family = words.next().ok_or(InvalidProxyHeader)?;
     if family == "UNKNOWN" {
         return Ok(Parsed::Complete(end + 1, None));
     }
     let [Some(source), Some(_), Some(port), Some(_), None] = std::array::from_fn(|_| words.next()) else {
-        return Err(Invalid);
+        return Err(InvalidProxyHeader);
     };
     let source: IpAddr = match family {
-        "TCP4" => source.parse::<Ipv4Addr>().map_err(|_| Invalid)?.into(),
-        "TCP6" => source.parse::<Ipv6Addr>().map_err(|_| Invalid)?.into(),
-        _ => return Err(Invalid),
+        "TCP4" => source.parse::<Ipv4Addr>().map_err(|_| InvalidProxyHeader)?.into(),
+        "TCP6" => source.parse::<Ipv6Addr>().map_err(|_| InvalidProxyHeader)?.into(),
+        _ => return Err(InvalidProxyHeader),
     };
     let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-    let port: u16 = Some(port).filter(|_| is_number).and_then(|port| port.parse().ok()).ok_or(Invalid)?;
+    let port: u16 =
+        Some(port).filter(|_| is_number).and_then(|port| port.parse().ok()).ok_or(InvalidProxyHeader)?;
     Ok(Parsed::Complete(end + 1, Some(SocketAddr::new(source.to_canonical(), port))))
 }
 
 /// Version 2: a fixed part, addresses, and descriptions that are skipped.
-fn parse_binary(bytes: &[u8]) -> Result<Parsed, Invalid> {
+fn parse_binary(bytes: &[u8]) -> Result<Parsed, InvalidProxyHeader> {
     let Some(&[command, family, high, low]) = bytes.get(SIGNATURE.len()..FIXED) else {
         return Ok(Parsed::Incomplete(FIXED - bytes.len()));
     };
     let length = usize::from(u16::from_be_bytes([high, low]));
     if length > VARIABLE || command >> 4 != 2 {
-        return Err(Invalid);
+        return Err(InvalidProxyHeader);
     }
     let size = FIXED + length;
     let Some(addresses) = bytes.get(FIXED..size) else {
@@ -97,18 +101,21 @@ fn parse_binary(bytes: &[u8]) -> Result<Parsed, Invalid> {
         // A check by the proxy itself, a Unix socket, or something it does not tell.
         (0, _) | (1, 0x00 | 0x31) => None,
         (1, 0x11) => {
-            let &[a, b, c, d, _, _, _, _, high, low, _, _] = addresses.get(..12).ok_or(Invalid)? else {
-                return Err(Invalid);
+            let &[a, b, c, d, _, _, _, _, high, low, _, _] = addresses.get(..12).ok_or(InvalidProxyHeader)?
+            else {
+                return Err(InvalidProxyHeader);
             };
             Some(SocketAddr::new([a, b, c, d].into(), u16::from_be_bytes([high, low])))
         }
         (1, 0x21) => {
             let source: [u8; 16] =
-                addresses.get(..16).and_then(|bytes| bytes.try_into().ok()).ok_or(Invalid)?;
-            let &[high, low, _, _] = addresses.get(32..36).ok_or(Invalid)? else { return Err(Invalid) };
+                addresses.get(..16).and_then(|bytes| bytes.try_into().ok()).ok_or(InvalidProxyHeader)?;
+            let &[high, low, _, _] = addresses.get(32..36).ok_or(InvalidProxyHeader)? else {
+                return Err(InvalidProxyHeader);
+            };
             Some(SocketAddr::new(IpAddr::from(source).to_canonical(), u16::from_be_bytes([high, low])))
         }
-        _ => return Err(Invalid),
+        _ => return Err(InvalidProxyHeader),
     };
     Ok(Parsed::Complete(size, source))
 }
@@ -170,7 +177,7 @@ mod tests {
         [&SIGNATURE[..], &[command, family], &length, addresses].concat()
     }
 
-    fn check(bytes: &[u8], expected: Result<Option<&str>, Invalid>) {
+    fn check(bytes: &[u8], expected: Result<Option<&str>, InvalidProxyHeader>) {
         let expected =
             expected.map(|address| Parsed::Complete(bytes.len(), address.map(|text| text.parse().unwrap())));
         assert_eq!(parse(bytes), expected, "{bytes:?}");
@@ -204,7 +211,7 @@ mod tests {
             "GET / HTTP/1.1\r\n",
             "proxy TCP4 192.0.2.7 192.0.2.1 5 443\r\n",
         ] {
-            check(wrong.as_bytes(), Err(Invalid));
+            check(wrong.as_bytes(), Err(InvalidProxyHeader));
         }
     }
 
@@ -230,7 +237,7 @@ mod tests {
             binary(0x11, 0x11, &four),
             binary(0x21, 0x11, &[0; VARIABLE + 1]),
         ] {
-            check(&wrong, Err(Invalid));
+            check(&wrong, Err(InvalidProxyHeader));
         }
     }
 
@@ -241,6 +248,6 @@ mod tests {
         while let Ok(Parsed::Incomplete(missing)) = parse(&bytes) {
             bytes.resize(bytes.len() + missing, b'1');
         }
-        assert_eq!((parse(&bytes), bytes.len()), (Err(Invalid), LINE));
+        assert_eq!((parse(&bytes), bytes.len()), (Err(InvalidProxyHeader), LINE));
     }
 }

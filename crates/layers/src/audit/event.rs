@@ -12,7 +12,7 @@ use switchboard_core::{Context, Json};
 use super::time::rfc3339;
 use crate::network::network;
 
-/// The most characters of a text that somebody else chose.
+/// The most characters of a text that a caller may have chosen.
 const TEXT: usize = 128;
 
 /// How much of a session's identifier is written: enough to connect lines, and not enough to take over a session.

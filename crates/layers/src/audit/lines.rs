@@ -1,4 +1,4 @@
-//! Lines that a thread writes, so that nobody who logs has to wait.
+//! Lines that a thread writes, so that logging never waits.
 
 use std::fmt;
 use std::io::{self, Write};

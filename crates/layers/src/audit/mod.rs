@@ -1,7 +1,7 @@
 //! The audit log: security events, one JSON line each.
 //!
 //! [`Audit`] is a handle that layers record [`Event`]s with. The default one records nothing. Lines are queued and written by a thread, so
-//! a slow disk or a pipe that nobody reads never delays a call. Lines that find the queue full are dropped, and a later line says how
+//! a slow disk or a pipe that is not read never delays a call. Lines that find the queue full are dropped, and a later line says how
 //! many.
 //!
 //! ```json

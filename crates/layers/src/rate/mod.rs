@@ -324,7 +324,7 @@ impl<'a> Caller<'a> {
         })
     }
 
-    /// What stands for the caller among those that share the kind of limit; `None` if all do. It is a secret hash, so that no caller
+    /// The caller's key among those that share the kind of limit; `None` if all callers do. It is a secret hash, so that no caller
     /// can choose a name or an address that counts as another's.
     fn key(&mut self, by: RateBy) -> Option<u64> {
         let hashing = self.limits.buckets.hashing();

@@ -5,7 +5,7 @@
 //!
 //! How long a call may wait depends on the queue (the idea of CoDel). A queue that becomes empty now and then only evens out a burst, so calls
 //! may wait for [`queue_time`](ShedOptions::queue_time). A queue that has not been empty for that long is standing: waiting
-//! longer helps nobody, so calls wait for [`standing_time`](ShedOptions::standing_time) only. Then those that are answered are answered fast.
+//! longer only makes answers late, so calls wait for [`standing_time`](ShedOptions::standing_time) only. Then those that are answered are answered fast.
 //!
 //! Messages that cancel calls, and responses to calls of the server, are not calls. They never wait here. A call that is cancelled while
 //! it waits leaves the queue.
@@ -38,7 +38,7 @@ pub struct ShedOptions {
     pub queue_time: Duration,
     /// How long it waits when the queue was not empty for `queue_time`: 20 ms.
     pub standing_time: Duration,
-    /// What callers are told to wait before they try again: 1 s.
+    /// How long callers should wait before they try again: 1 s.
     pub retry_after: Duration,
     /// Whether a stream counts as running until it ends, rather than until it begins: false.
     pub holds_streams: bool,
