@@ -6,6 +6,9 @@
 //! 4. Every dependency comes from a registry and carries a licence we allow.
 //! 5. No package needs a newer Rust, through what it uses, than it states.
 //! 6. What is published says where it comes from, and contains its licences.
+//!
+//! These are the checks of cargo-deny for licences, bans and sources, without its four minutes to compile; the rules about our own crates
+//! are beyond it. Advisories are not checked: they come from a database on the internet, and CI runs without it.
 
 mod graph;
 mod licences;

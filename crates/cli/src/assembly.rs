@@ -73,10 +73,18 @@ impl Assembly {
             let validation = Validation::new(&self.generator.document(&self.router));
             service = validation.map_err(|error| wrong(&error))?.layer(service);
         }
-        if let Some(access) = &config.access {
-            service = access.layer(service);
+        let audit = &config.audit;
+        if let Some(shedding) = &config.shedding {
+            service = shedding.clone().with_audit(audit.clone()).layer(service);
         }
-        if let Some(authentication) = &config.authentication {
+        if let Some(access) = &config.access {
+            service = access.clone().with_audit(audit.clone()).layer(service);
+        }
+        if let Some(rate) = &config.rate {
+            service = rate.clone().with_audit(audit.clone()).layer(service);
+        }
+        let authentication = config.authentication.clone().map(|checks| checks.with_audit(audit.clone()));
+        if let Some(authentication) = &authentication {
             service = authentication.layer(service);
         }
         if let Some(visible) = &self.visible {
@@ -86,14 +94,17 @@ impl Assembly {
         if self.logs_failures {
             service = Arc::new(log::failures(service));
         }
-        Ok(Stack { service, authentication: config.authentication.clone() })
+        Ok(Stack { service, authentication })
     }
 
     /// The server, which listens nowhere yet.
     pub(crate) fn server(&self, config: &Config, methods: &Description) -> Result<Server, Failure> {
         let admission = match &self.live {
             Some(live) => Some(live.clone().into()),
-            None => config.authentication.clone().map(Into::into),
+            None => {
+                let checks = config.authentication.clone();
+                checks.map(|checks| checks.with_audit(config.audit.clone()).into())
+            }
         };
         let server = Server::new(Arc::clone(&self.router))
             .with_http(endpoint(config)?.with_get(Get::safe(methods)))
@@ -103,8 +114,10 @@ impl Assembly {
                     .with_connections(config.connections)
                     .with_connections_per_address(config.connections_per_address)
                     .with_duplex_idle_time(config.idle)
-                    .with_buffers(config.buffers),
-            );
+                    .with_buffers(config.buffers)
+                    .with_trust_proxies(config.trust_proxies.iter().copied()),
+            )
+            .with_proxy_protocol(config.proxy_protocol);
         let server = match tls(config)? {
             Some(tls) => server.with_tls(tls),
             None => server,

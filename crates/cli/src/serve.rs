@@ -8,7 +8,7 @@ use clap::{ArgMatches, Args};
 use listenfd::ListenFd;
 use switchboard::carrier::Url;
 use switchboard::openrpc::SpecVersion;
-use switchboard::server::{ListenError, Server, raise_file_limit};
+use switchboard::server::{Cidr, ListenError, Server, raise_file_limit};
 
 use crate::assembly::Assembly;
 use crate::config::{self, Config, Origin};
@@ -28,7 +28,7 @@ Examples:
   switchboard serve http://0.0.0.0:8000 --public
   switchboard serve 8000 'tcp://127.0.0.1:4000?framing=lsp' unix:/run/rpc.sock
   switchboard serve https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
-  switchboard serve --tokens tokens.txt
+  switchboard serve --tokens tokens.txt --audit audit.log
   switchboard serve --config switchboard.toml
   switchboard serve --keys keys.txt                  # made with `switchboard key new`
   switchboard serve --stdio
@@ -38,6 +38,9 @@ Examples:
 const LONG: &str = "\
 Ctrl-C or SIGTERM shuts the server down: it finishes the calls in progress, for up to --drain-time. A second signal stops it \
 immediately.";
+
+/// How long the end of the program waits for the last security events to be written.
+const AUDIT_LINGER: Duration = Duration::from_secs(2);
 
 /// Serves demo methods, including those of popular JSON-RPC tutorials, until you stop it.
 #[derive(Debug, Args)]
@@ -79,6 +82,10 @@ pub(crate) struct Serve {
     client_cert_optional: bool,
     #[command(flatten)]
     credentials: Credentials,
+    /// Append security events to this file, one JSON line each: wrong credentials, blocked addresses and the like. It is rotated at 16
+    /// MiB; eight old files are kept. `-` writes to stderr.
+    #[arg(long, value_name = "FILE")]
+    audit: Option<PathBuf>,
     /// Allow listening on addresses that other machines can reach.
     #[arg(long)]
     public: bool,
@@ -111,6 +118,14 @@ pub(crate) struct Serve {
     /// Maximum number of open connections from one address.
     #[arg(long, value_name = "COUNT", value_parser = units::count)]
     max_connections_per_address: Option<usize>,
+    /// Believe proxies of this network, such as 10.0.0.0/8 or 127.0.0.1, when they name the client of a request in `X-Forwarded-For` or
+    /// `Forwarded`. Limits and logs then use the address of the client. Can be repeated.
+    #[arg(long, value_name = "CIDR")]
+    trust_proxy: Vec<Cidr>,
+    /// Expect a header of the PROXY protocol (version 1 or 2) from a trusted proxy at the start of each TCP connection. All other
+    /// connections are closed.
+    #[arg(long, requires = "trust_proxy")]
+    proxy_protocol: bool,
     /// Close WebSocket, TCP, TLS and Unix socket connections that are idle for this long, such as 30s or 10m; `never` keeps them
     /// open. A connection is idle when neither side sends anything and no call or stream is in progress.
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = units::duration_or_never)]
@@ -152,6 +167,7 @@ impl Serve {
         output::note(&config.shown_warnings());
         raise_file_limit(config.connections);
         let mut assembly = Assembly::new(&config, self.verbose > 0)?;
+        let audit = config.audit.clone();
         let written = Written::default();
         let mut server = written.watch(assembly.server(&config, &methods)?);
         let urls = listen(&mut server, &config).await?;
@@ -175,13 +191,17 @@ impl Serve {
         let mut serving = tokio::spawn(server.serve());
         tokio::select! {
             // With --stdio it may end by itself.
-            _ = &mut serving => return written.judge(),
+            _ = &mut serving => {
+                audit.flush(AUDIT_LINGER);
+                return written.judge();
+            }
             () = signals.next() => {}
         }
         output::note("Stopping after the calls in progress; a second Ctrl-C or SIGTERM stops immediately.\n");
         tokio::spawn(signals.end_at_next());
         handle.shutdown();
         let _ = serving.await;
+        audit.flush(AUDIT_LINGER);
         written.judge()
     }
 }

@@ -1,17 +1,33 @@
-//! Middleware for Switchboard services: authentication and access control.
+//! Middleware for Switchboard services: authentication, access control, limits and an audit log.
 //!
-//! Each layer works alone in a few lines. Combined, they go in this order, outermost first: [`identity`], then [`access`], then the
+//! Each layer works alone in a few lines. Combined, they go in this order, outermost first: [`identity`], [`rate`], [`access`], [`shed`], then the
 //! router. A layer sees every call, including batch entries, notifications, `rpc.discover` and unknown methods.
 //!
 //! - [`identity`] (feature `identity`) authenticates callers by bearer tokens, API keys, certificates or Unix credentials; with the feature
 //!   `jwt` also by signed tokens.
+//! - [`audit`] (feature `audit`) records security events.
 //! - [`access`] (feature `access`) decides what a caller may call, by rules about callers, methods and params.
+//! - [`rate`] (feature `rate`) limits how often callers may call.
+//! - [`shed`] (feature `shed`) limits how many calls run and wait at once.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "access")]
 #[cfg_attr(docsrs, doc(cfg(feature = "access")))]
 pub mod access;
+#[cfg(feature = "audit")]
+#[cfg_attr(docsrs, doc(cfg(feature = "audit")))]
+pub mod audit;
 #[cfg(feature = "identity")]
 #[cfg_attr(docsrs, doc(cfg(feature = "identity")))]
 pub mod identity;
+#[cfg(feature = "audit")]
+mod network;
+#[cfg(any(feature = "rate", feature = "shed"))]
+mod over_limit;
+#[cfg(feature = "rate")]
+#[cfg_attr(docsrs, doc(cfg(feature = "rate")))]
+pub mod rate;
+#[cfg(feature = "shed")]
+#[cfg_attr(docsrs, doc(cfg(feature = "shed")))]
+pub mod shed;

@@ -14,8 +14,14 @@ pub mod __private;
 
 #[cfg(feature = "access")]
 pub use switchboard_layers::access;
+#[cfg(feature = "audit")]
+pub use switchboard_layers::audit;
 #[cfg(feature = "identity")]
 pub use switchboard_layers::identity;
+#[cfg(feature = "rate")]
+pub use switchboard_layers::rate;
+#[cfg(feature = "shed")]
+pub use switchboard_layers::shed;
 #[cfg(feature = "openrpc")]
 pub use switchboard_openrpc as openrpc;
 #[cfg(feature = "playground")]
@@ -65,6 +71,9 @@ mod pages {
     struct Errors;
     #[doc = include_str!("../../../docs/getting-started.md")]
     struct GettingStarted;
+    #[cfg(all(feature = "rate", feature = "shed"))]
+    #[doc = include_str!("../../../docs/limiting.md")]
+    struct Limiting;
     #[cfg(all(feature = "openrpc", feature = "playground"))]
     #[doc = include_str!("../../../docs/playground.md")]
     struct Playground;

@@ -25,6 +25,8 @@ mod keep_alive;
 pub mod memory;
 #[cfg(any(feature = "http", feature = "tcp"))]
 mod net;
+#[cfg(any(feature = "http", feature = "tcp"))]
+mod proxy_protocol;
 mod raw;
 pub mod running;
 pub mod server;

@@ -10,7 +10,8 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::carrier::{ConnectSetup, HostPort, ListenSetup, Url};
 use crate::dial::DialError;
 use crate::keep_alive;
-use crate::server::{BoxFuture, ListenError};
+use crate::proxy_protocol;
+use crate::server::{BoxFuture, ConnectionPermit, ListenError};
 #[cfg(feature = "tls")]
 use crate::tls::{self, ServerTls};
 
@@ -19,6 +20,7 @@ use crate::tls::{self, ServerTls};
 pub(crate) struct Port {
     listener: TcpListener,
     pub(crate) address: SocketAddr,
+    has_proxy_protocol: bool,
     #[cfg(feature = "tls")]
     tls: Option<ServerTls>,
 }
@@ -28,6 +30,8 @@ pub(crate) struct Port {
 pub(crate) struct Incoming {
     pub(crate) tcp: TcpStream,
     pub(crate) address: SocketAddr,
+    /// Whether a header of the PROXY protocol comes first.
+    pub(crate) has_proxy_protocol: bool,
     #[cfg(feature = "tls")]
     pub(crate) tls: Option<ServerTls>,
 }
@@ -45,7 +49,7 @@ impl Port {
         let addresses = resolve(url, setup.is_public).await?;
         let listener = TcpListener::bind(&addresses[..]).await;
         let listener = listener.map_err(|error| ListenError::Bind { address: addresses[0], error })?;
-        let port = Port::new(listener).map_err(ListenError::Listener)?;
+        let port = Port::new(listener).map_err(ListenError::Listener)?.with_proxy_protocol(setup);
         #[cfg(feature = "tls")]
         let port = Port { tls: setup.tls.clone().filter(|_| is_secure), ..port };
         Ok(port)
@@ -62,9 +66,16 @@ impl Port {
         Ok(Port {
             listener,
             address,
+            has_proxy_protocol: false,
             #[cfg(feature = "tls")]
             tls: None,
         })
+    }
+
+    /// The same port, with the PROXY protocol if the setup says so.
+    pub(crate) fn with_proxy_protocol(mut self, setup: &ListenSetup) -> Port {
+        self.has_proxy_protocol = setup.has_proxy_protocol;
+        self
     }
 
     /// The same port with TLS, if there is a certificate.
@@ -81,6 +92,7 @@ impl Port {
             Incoming {
                 tcp,
                 address,
+                has_proxy_protocol: self.has_proxy_protocol,
                 #[cfg(feature = "tls")]
                 tls: self.tls.clone(),
             }
@@ -97,6 +109,18 @@ impl Port {
         return self.tls.clone().map(|tls| Box::pin(tls.watch()) as BoxFuture<'static, ()>);
         #[cfg(not(feature = "tls"))]
         None
+    }
+}
+
+impl Incoming {
+    /// Reads the header of the PROXY protocol, where one is expected, which changes the address. False if the connection is to be closed.
+    pub(crate) async fn read_proxy_header(&mut self, permit: &mut ConnectionPermit) -> bool {
+        if !self.has_proxy_protocol {
+            return true;
+        }
+        let client = proxy_protocol::accept(&mut self.tcp, self.address, permit).await;
+        self.address = client.unwrap_or(self.address);
+        client.is_some()
     }
 }
 

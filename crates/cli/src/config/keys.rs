@@ -36,6 +36,8 @@ pub(crate) enum Kind {
     Named,
     /// Conditions by JSON pointer.
     Conditions,
+    /// Whole numbers by method pattern.
+    Weights,
 }
 
 const fn key(
@@ -91,6 +93,34 @@ pub(crate) const RULE: &[Key] = &[
     ),
 ];
 
+/// The keys of a rate limit.
+pub(crate) const RATE: &[Key] = &[
+    live(
+        "limit",
+        Kind::Text,
+        "",
+        "",
+        "sustained rate, such as \"25/s\" or \"100/m\"; each call of a batch counts",
+    ),
+    live("burst", Kind::Count, "", "", "calls that may come at once; by default the count of `limit`"),
+    live("methods", Kind::Texts, "\"**\"", "", "methods that the limit applies to"),
+    live("who", Kind::Texts, "\"anyone\"", "", "callers that the limit applies to, as in access rules"),
+    live(
+        "per",
+        Kind::Choice(&["caller", "address", "all"]),
+        "\"caller\"",
+        "",
+        "who shares one limit: the calls of a caller, of an address, or all",
+    ),
+    live(
+        "weights",
+        Kind::Weights,
+        "",
+        "",
+        "cost of a call by method, such as { \"report/*\" = 5 }; 1 by default",
+    ),
+];
+
 /// All keys, in the order in which `config show` prints them.
 pub(crate) const KEYS: &[Key] = &[
     key(
@@ -111,6 +141,27 @@ pub(crate) const KEYS: &[Key] = &[
     key("drain_time", Kind::Duration, "\"10s\"", "--drain-time", "time to finish calls on shutdown"),
     key("watch", Kind::Flag, "true", "--no-watch", "reload when the file, or a file that it names, changes"),
     live("validate", Kind::Flag, "false", "--validate", "validate params against the schemas of the methods"),
+    key(
+        "trust_proxies",
+        Kind::Texts,
+        "[]",
+        "--trust-proxy",
+        "proxies whose forwarding headers are believed, as addresses or CIDR ranges",
+    ),
+    key(
+        "proxy_protocol",
+        Kind::Flag,
+        "false",
+        "--proxy-protocol",
+        "expect the PROXY protocol on TCP connections from trusted proxies",
+    ),
+    live(
+        "rate",
+        Kind::Tables(RATE),
+        "",
+        "",
+        "limits on how often callers may call; all that match a call count",
+    ),
     key(
         "tls.cert",
         Kind::Path,
@@ -188,6 +239,20 @@ pub(crate) const KEYS: &[Key] = &[
         "close WebSocket, TCP, TLS and Unix socket connections that are idle for this long",
     ),
     live(
+        "limits.running",
+        Kind::Count,
+        "",
+        "",
+        "maximum number of calls that run at once; others wait or are refused",
+    ),
+    live(
+        "limits.queue_time",
+        Kind::Duration,
+        "\"100ms\"",
+        "",
+        "calls that would wait longer than this are refused, if limits.running is set",
+    ),
+    live(
         "auth.tokens",
         Kind::Path,
         "",
@@ -259,6 +324,13 @@ pub(crate) const KEYS: &[Key] = &[
         "",
         "",
         "claims that must hold, such as \"bob may not transfer amount=101\"",
+    ),
+    key(
+        "log.audit",
+        Kind::Path,
+        "",
+        "--audit",
+        "file for security events, one JSON line each; `-` is stderr",
     ),
 ];
 

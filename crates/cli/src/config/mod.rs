@@ -8,6 +8,7 @@ mod credentials;
 mod expand;
 mod faults;
 mod keys;
+mod limits;
 mod live;
 mod overlay;
 mod reader;
@@ -23,7 +24,11 @@ use std::time::Duration;
 use clap::ArgMatches;
 use switchboard::Description;
 use switchboard::access::Access;
+use switchboard::audit::Audit;
 use switchboard::identity::Authentication;
+use switchboard::rate::RateLimits;
+use switchboard::server::Cidr;
+use switchboard::shed::Shedding;
 
 use crate::address;
 use crate::exit::Exit;
@@ -82,6 +87,11 @@ pub(crate) struct Config {
     pub(crate) authentication: Option<Authentication>,
     pub(crate) roles: Roles,
     pub(crate) access: Option<Access>,
+    pub(crate) rate: Option<RateLimits>,
+    pub(crate) shedding: Option<Shedding>,
+    pub(crate) trust_proxies: Vec<Cidr>,
+    pub(crate) proxy_protocol: bool,
+    pub(crate) audit: Audit,
     /// The files to watch for changes; without any, nothing can change.
     pub(crate) files: Vec<PathBuf>,
     /// The values and the file that they came from.
@@ -130,6 +140,7 @@ impl Config {
         let roles = rules::roles(reader);
         let access = rules::access(reader, &roles, methods);
         let authentication = credentials::authentication(reader, access.is_some());
+        let rate = limits::rate(reader, &roles);
         let mut config = Config {
             listen: listen(reader),
             is_listen_set: reader.is_set("listen"),
@@ -157,17 +168,46 @@ impl Config {
             authentication,
             roles,
             access,
+            rate,
+            shedding: limits::shedding(reader),
+            trust_proxies: limits::proxies(reader),
+            proxy_protocol: reader.flag("proxy_protocol"),
+            audit: Audit::default(),
             files: files(reader),
             table: Table::default(),
             source: Source::default(),
             warnings: Vec::new(),
         };
+        // The file is opened only for a configuration that is used.
+        if reader.faults.iter().all(|fault| fault.is_warning) {
+            config.audit = limits::audit(reader);
+        }
         let faults = std::mem::take(&mut reader.faults);
         if faults.iter().any(|fault| !fault.is_warning) {
             return Err(faults::failure(&faults, &source));
         }
         (config.table, config.source, config.warnings) = (table, source, faults);
         Ok(config)
+    }
+
+    /// Keeps the state of what did not change: counts of rate limits, credentials that were fetched, the audit log.
+    pub(crate) fn keep_from(&mut self, old: &Config) {
+        let is_same = |prefix: &str| {
+            let keys = keys::KEYS.iter().filter(|key| key.path.starts_with(prefix));
+            let value = |config: &Config, path: &str| config.table.get(path).map(show::plain);
+            keys.map(|key| key.path).all(|path| value(self, path) == value(old, path))
+        };
+        let (rate, shed, auth) = (is_same("rate") && is_same("roles"), is_same("limits."), is_same("auth."));
+        if rate {
+            self.rate.clone_from(&old.rate);
+        }
+        if shed {
+            self.shedding.clone_from(&old.shedding);
+        }
+        if auth && self.access.is_some() == old.access.is_some() {
+            self.authentication.clone_from(&old.authentication);
+        }
+        self.audit = old.audit.clone();
     }
 
     /// What is odd, for a person; empty if nothing is.

@@ -28,8 +28,12 @@ impl Roles {
         self.0.iter().filter(|(_, members)| has(members)).map(|(role, _)| role.clone()).collect()
     }
 
-    fn users(&self) -> impl Iterator<Item = &String> {
-        self.0.iter().flat_map(|(_, members)| members)
+    /// All users with roles, each once.
+    pub(crate) fn users(&self) -> Vec<String> {
+        let mut users: Vec<String> = self.0.iter().flat_map(|(_, members)| members.clone()).collect();
+        users.sort_unstable();
+        users.dedup();
+        users
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {
@@ -103,11 +107,8 @@ pub(crate) fn access(reader: &mut Reader<'_>, roles: &Roles, methods: &Descripti
         reader.faults.push(Fault::warning(place, "no rule allows anything, so every call is denied", advice));
     }
     let mut access = Access::new(rules).with_names(methods);
-    let mut users: Vec<&String> = roles.users().collect();
-    users.sort_unstable();
-    users.dedup();
-    for user in users {
-        access = access.with_roles(user, roles.of(user));
+    for user in roles.users() {
+        access = access.with_roles(&user, roles.of(&user));
     }
     claims(reader, &access, roles);
     Some(access)

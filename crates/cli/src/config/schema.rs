@@ -59,6 +59,7 @@ fn of_kind(kind: &Kind) -> Value {
             "type": "object",
             "additionalProperties": one_or_many(json!({"type": "string"})),
         }),
+        Kind::Weights => json!({"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}}),
         Kind::Conditions => json!({"type": "object", "propertyNames": {"pattern": "^/"}}),
         Kind::Tables(keys) => {
             let properties: Map<String, Value> =

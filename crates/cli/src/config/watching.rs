@@ -61,7 +61,7 @@ fn renew(
     methods: &Description,
     build: &Build,
 ) -> Result<(Config, Stack, String), Failure> {
-    let next = origin.load(methods)?;
+    let mut next = origin.load(methods)?;
     let value = |config: &Config, path: &str| config.table.get(path).map(show::plain);
     let changed = KEYS.iter().filter(|key| value(old, key.path) != value(&next, key.path));
     let (live, fixed): (Vec<_>, Vec<_>) = changed.partition(|key| key.is_live);
@@ -70,6 +70,7 @@ fn renew(
         let what = format!("{} changed, which a running server cannot apply", names.join(", "));
         return Err(Failure::new(crate::exit::Exit::Configuration, what).advise("restart the server"));
     }
+    next.keep_from(old);
     let stack = build(&next)?;
     let changes = match live.is_empty() {
         true => "the files that it names".to_owned(),

@@ -1,10 +1,8 @@
 //! Logs, on stderr.
 //!
 //! Each event is one line, in which nothing commands a terminal, whatever a peer made it say. A line goes where notes go: for
-//! most commands straight to stderr, or above a prompt; for a server into a [`sink::Sink`], so that calls are answered even if nothing reads
+//! most commands straight to stderr, or above a prompt; for a server into a [`LineQueue`], so that calls are answered even if nothing reads
 //! stderr.
-
-mod sink;
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -12,13 +10,13 @@ use std::panic::PanicHookInfo;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use switchboard::audit::LineQueue;
 use switchboard::{Outcome, Service, service_fn};
 use tracing::field::Field;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::fmt::format;
 
-use self::sink::Sink;
 use crate::output;
 use crate::visible::{harmless_line, visible};
 
@@ -92,7 +90,7 @@ fn line(event: &str, is_coloured: bool) -> String {
     line
 }
 
-static SINK: OnceLock<Sink> = OnceLock::new();
+static SINK: OnceLock<LineQueue> = OnceLock::new();
 
 /// How long the end of the program waits for its last lines to be written.
 const LINGER: Duration = Duration::from_millis(500);
@@ -100,11 +98,16 @@ const LINGER: Duration = Duration::from_millis(500);
 /// Writes to stderr from now on without waiting for its reader: notes, logs and panics. Lines that are not read in time are
 /// dropped, and the log says how many.
 pub(crate) fn never_wait() -> io::Result<()> {
-    let sink = Sink::start(stderr()?)?;
+    let sink = LineQueue::builder("log", gap).start(stderr()?)?;
     let _ = SINK.set(sink.clone());
     output::note_elsewhere(move |text| sink.push(&output::for_stderr(text)));
     std::panic::set_hook(Box::new(|panic| output::note(&told(panic))));
     Ok(())
+}
+
+/// The line in the place of dropped ones.
+fn gap(dropped: u64) -> String {
+    format!("warning: {dropped} log lines were dropped: stderr was not read in time\n")
 }
 
 /// Writes the last lines, as far as they are read.

@@ -140,3 +140,20 @@ fn a_file_that_cannot_be_used_is_explained_and_never_quoted() {
         assert!(stderr.contains(expected) && !stderr.contains("hunter2"), "{stderr}");
     }
 }
+
+#[test]
+fn wrong_tokens_are_recorded_in_the_audit_log_without_their_text() {
+    let file = CredentialFile::new("audited-tokens", &format!("alice:{ALICE}\n"), 0o600);
+    let audit = CredentialFile::new("audit", "", 0o600);
+    let serving = Serving::start(&["--tokens", file.path(), "--audit", audit.path()]);
+    let url = serving.urls()[0].clone();
+    let (code, ..) = parts(run(&["call", &url, "math/add", "2", "3", "--token", "a-wrong-token-123"]));
+    assert_ne!(code, Some(0));
+    // A server that ends has written its last lines.
+    serving.signal("TERM");
+    let (status, _) = serving.wait();
+    assert!(status.success());
+    let text = fs::read_to_string(audit.path()).expect("the server wrote it");
+    assert!(text.contains(r#""event":"authentication-failed""#), "{text}");
+    assert!(text.contains(r#""peer":"127.0.0.1:"#) && !text.contains("a-wrong-token"), "{text}");
+}

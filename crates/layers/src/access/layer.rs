@@ -6,6 +6,7 @@ use serde::Serialize;
 use switchboard_core::{Call, ErrorObject, FromContext as _, Layer, Reply, ReplyFuture, Service};
 
 use super::{Access, Decision};
+use crate::audit::{Event, EventKind};
 use crate::identity::Identity;
 
 /// The method that tells what may be called. It shows each caller what it may call, so it needs no rule.
@@ -45,15 +46,18 @@ impl Guarded {
             method: &'a str,
             incident: &'a str,
         }
+        let rule = match decision {
+            Decision::Denied { rule } => self.access.rules()[rule].name.as_deref().unwrap_or("unnamed"),
+            _ => "none",
+        };
+        let incident = incident();
+        let reason = if rule == "none" { "no rule allows it" } else { rule };
+        let event = Event::new(EventKind::DENIED).by(&call.cx).method(call.method.as_str());
+        self.access.0.audit.record(&event.reason(reason).incident(&incident));
         let Some(identity) = Identity::from_context(&call.cx) else {
             return Reply::error(ErrorObject::unauthorized())
                 .with_status(401)
                 .with_metadata("www-authenticate", "Bearer");
-        };
-        let incident = incident();
-        let rule = match decision {
-            Decision::Denied { rule } => self.access.rules()[rule].name.as_deref().unwrap_or("unnamed"),
-            _ => "none",
         };
         let method = call.method.as_str();
         tracing::warn!(

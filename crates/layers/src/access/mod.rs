@@ -23,6 +23,7 @@ pub use self::decision::{Decision, RuleOutcome, RuleReport};
 pub use self::pattern::{Pattern, PatternError};
 pub use self::pointer::{Pointer, PointerError};
 pub use self::who::{CallerFacts, Who, WhoError};
+use crate::audit::Audit;
 use crate::identity::Identity;
 
 /// Allows or denies methods to callers.
@@ -131,6 +132,7 @@ struct AccessInner {
     names: HashMap<Box<str>, Vec<String>>,
     /// Which callers have which role, beside those that credentials name.
     roles: HashMap<Box<str>, Vec<String>>,
+    audit: Audit,
 }
 
 impl Access {
@@ -170,6 +172,14 @@ impl Access {
     pub fn with_roles<R: Into<String>>(self, subject: &str, roles: impl IntoIterator<Item = R>) -> Access {
         let mut inner = Arc::unwrap_or_clone(self.0);
         inner.roles.entry(subject.into()).or_default().extend(roles.into_iter().map(Into::into));
+        Access(Arc::new(inner))
+    }
+
+    /// The same rules, with a record of the calls that they deny.
+    #[must_use]
+    pub fn with_audit(self, audit: Audit) -> Access {
+        let mut inner = Arc::unwrap_or_clone(self.0);
+        inner.audit = audit;
         Access(Arc::new(inner))
     }
 

@@ -29,7 +29,10 @@ enum PatternKind {
     Literal,
     /// `**`.
     Anything,
+    /// Stars within segments only, so both have as many.
     Segments,
+    /// With a `**` among the segments.
+    AnyDepth,
 }
 
 /// Why a text is not a pattern.
@@ -51,7 +54,8 @@ impl Pattern {
         match self.kind {
             PatternKind::Literal => *self.text == *method,
             PatternKind::Anything => true,
-            PatternKind::Segments => matches_segments(&self.text, method),
+            PatternKind::Segments => matches_each(&self.text, method),
+            PatternKind::AnyDepth => matches_segments(&self.text, method),
         }
     }
 
@@ -74,6 +78,7 @@ impl FromStr for Pattern {
         }
         let kind = match text {
             "**" => PatternKind::Anything,
+            _ if text.contains("**") => PatternKind::AnyDepth,
             _ if text.contains('*') => PatternKind::Segments,
             _ => PatternKind::Literal,
         };
@@ -84,6 +89,18 @@ impl FromStr for Pattern {
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+/// Matches segment by segment.
+fn matches_each(pattern: &str, method: &str) -> bool {
+    let (mut patterns, mut segments) = (pattern.split('/'), method.split('/'));
+    loop {
+        match (patterns.next(), segments.next()) {
+            (None, None) => return true,
+            (Some(pattern), Some(segment)) if matches_text(pattern, segment) => {}
+            _ => return false,
+        }
     }
 }
 
@@ -112,12 +129,10 @@ fn matches_segments(pattern: &str, method: &str) -> bool {
 
 /// The same within a segment, where `*` stands for any text.
 fn matches_text(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
+    let Some((first, pattern)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut rest) = text.strip_prefix(first) else { return false };
-    let mut parts: Vec<_> = parts.collect();
-    let Some(last) = parts.pop() else { return rest.is_empty() };
-    for part in parts {
+    let (middle, last) = pattern.rsplit_once('*').unwrap_or(("", pattern));
+    for part in middle.split('*') {
         match rest.find(part) {
             Some(found) => rest = &rest[found + part.len()..],
             None => return false,

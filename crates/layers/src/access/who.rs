@@ -59,7 +59,7 @@ impl<'a> CallerFacts<'a> {
         CallerFacts { identity, roles, is_local }
     }
 
-    pub(super) fn of(cx: &Context, identity: Option<&'a Identity>, roles: &'a [String]) -> CallerFacts<'a> {
+    pub(crate) fn of(cx: &Context, identity: Option<&'a Identity>, roles: &'a [String]) -> CallerFacts<'a> {
         let is_near = cx.origin().address.is_none_or(|address| address.ip().to_canonical().is_loopback());
         let is_forwarded = || FORWARDING.iter().any(|name| cx.metadata().get(name).is_some());
         CallerFacts::new(identity, roles, is_near && !is_forwarded())

@@ -1,11 +1,13 @@
 //! How often an address may present wrong credentials.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+use crate::network::network;
 
 /// How many addresses are remembered. Beyond that, new ones are not.
 const ADDRESSES: usize = 10_000;
@@ -30,7 +32,7 @@ impl Failures {
     /// How long an address has to wait before its next attempt, if it has to.
     pub(super) fn wait(&self, address: Option<IpAddr>) -> Option<Duration> {
         let empty_at = self.empty_at.lock().unwrap_or_else(PoisonError::into_inner);
-        let full_until = *empty_at.get(&network(address))? - self.period * (self.burst - 1);
+        let full_until = *empty_at.get(&address.map(network))? - self.period * (self.burst - 1);
         full_until.checked_duration_since(Instant::now()).filter(|wait| !wait.is_zero())
     }
 
@@ -38,7 +40,7 @@ impl Failures {
     pub(super) fn add(&self, address: Option<IpAddr>) {
         let now = Instant::now();
         let mut empty_at = self.empty_at.lock().unwrap_or_else(PoisonError::into_inner);
-        let address = network(address);
+        let address = address.map(network);
         if empty_at.len() >= ADDRESSES && !empty_at.contains_key(&address) {
             empty_at.retain(|_, at| *at > now);
             if empty_at.len() >= ADDRESSES {
@@ -48,17 +50,6 @@ impl Failures {
         let at = empty_at.entry(address).or_insert(now);
         *at = (*at).max(now) + self.period;
     }
-}
-
-/// One subscriber has a whole network of 64 bits in IPv6, so those count as one.
-fn network(address: Option<IpAddr>) -> Option<IpAddr> {
-    Some(match address? {
-        IpAddr::V6(address) => match address.to_ipv4_mapped() {
-            Some(address) => IpAddr::V4(address),
-            None => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
-        },
-        address => address,
-    })
 }
 
 #[cfg(test)]

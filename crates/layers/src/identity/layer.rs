@@ -15,6 +15,7 @@ use super::credential::Unreadable;
 use super::expiry::{close_at_expiry, until};
 use super::failures::Failures;
 use super::{Attached, Authenticate, Credential, Identity, Verdict};
+use crate::audit::{Audit, Event, EventKind};
 
 /// The method that authenticates a connection without headers, with the params `{"token": "…"}`.
 pub const LOGIN: &str = "rpc.login";
@@ -51,6 +52,7 @@ struct Inner {
     authenticators: Vec<Arc<dyn Authenticate>>,
     is_required: bool,
     failures: Arc<Failures>,
+    audit: Audit,
 }
 
 /// Who makes a call, as far as it is known.
@@ -76,6 +78,7 @@ impl Authentication {
             authenticators: vec![Arc::new(authenticator)],
             is_required: true,
             failures,
+            audit: Audit::default(),
         }))
     }
 
@@ -89,6 +92,12 @@ impl Authentication {
     #[must_use]
     pub fn optional(self) -> Authentication {
         self.changed(|inner| inner.is_required = false)
+    }
+
+    /// Records wrong credentials, and addresses that presented too many of them.
+    #[must_use]
+    pub fn with_audit(self, audit: Audit) -> Authentication {
+        self.changed(|inner| inner.audit = audit)
     }
 
     fn changed(self, change: impl FnOnce(&mut Inner)) -> Authentication {
@@ -115,6 +124,7 @@ impl Authentication {
     pub(super) fn check(&self, credential: &Credential<'_>, cx: &Context) -> Caller {
         let is_ambient = credential.is_ambient();
         if !is_ambient && let Some(wait) = self.0.failures.wait(address(cx)) {
+            self.0.audit.record(&Event::new(EventKind::BLOCKED).by(cx).reason("too many wrong credentials"));
             return Caller::Blocked(wait);
         }
         for (index, authenticator) in self.0.authenticators.iter().enumerate() {
@@ -157,6 +167,7 @@ impl Authentication {
     /// Counts a wrong credential.
     pub(super) fn wrong(&self, cx: &Context) -> Caller {
         self.0.failures.add(address(cx));
+        self.0.audit.record(&Event::new(EventKind::AUTHENTICATION_FAILED).by(cx).reason("wrong credentials"));
         Caller::Wrong
     }
 }

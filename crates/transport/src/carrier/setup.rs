@@ -16,6 +16,9 @@ use crate::tls::{ClientTls, ServerTls};
 pub struct ListenSetup {
     /// Whether other machines may reach the listener: no.
     pub is_public: bool,
+    /// Whether connections over TCP begin with a header of the PROXY protocol: no. See
+    /// [`Server::with_proxy_protocol`](crate::server::Server::with_proxy_protocol).
+    pub has_proxy_protocol: bool,
     /// The certificate for URLs whose scheme uses TLS.
     #[cfg(feature = "tls")]
     pub tls: Option<ServerTls>,

@@ -141,13 +141,11 @@ impl HttpListener {
     ) -> Result<HttpListener, ListenError> {
         listener.set_nonblocking(true).map_err(ListenError::Listener)?;
         let listener = TcpListener::from_std(listener).map_err(ListenError::Listener)?;
-        let port = Port::new(listener).map_err(ListenError::Listener)?;
+        let port = Port::new(listener).map_err(ListenError::Listener)?.with_proxy_protocol(setup);
         #[cfg(feature = "tls")]
         if let Some(tls) = &setup.tls {
             return Ok(HttpListener::new("https", port.with_tls(Some(tls.clone()))));
         }
-        #[cfg(not(feature = "tls"))]
-        let _ = setup;
         Ok(HttpListener::new("http", port))
     }
 
@@ -185,7 +183,15 @@ impl Accepted for HttpAccepted {
         Some(self.incoming.address)
     }
 
-    fn serve(self: Box<Self>, permit: ConnectionPermit) -> BoxFuture<'static, ()> {
+    fn serve(mut self: Box<Self>, mut permit: ConnectionPermit) -> BoxFuture<'static, ()> {
+        if self.incoming.has_proxy_protocol {
+            return Box::pin(async move {
+                if self.incoming.read_proxy_header(&mut permit).await {
+                    self.incoming.has_proxy_protocol = false;
+                    self.serve(permit).await;
+                }
+            });
+        }
         let make = || {
             let options = permit.extension().cloned().unwrap_or_default();
             let (service, settings) = (Arc::clone(permit.service()), Arc::clone(permit.settings()));

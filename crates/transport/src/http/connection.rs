@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use super::answer::{RequestScope, answer, outcome, refusal_answer};
 use super::body::Body;
 use super::fault::Fault;
+use super::forwarding::Forwarding;
 use super::pipe::{Pipe, Shared};
 use super::plain::{self, PlainRequests};
 use super::refusal;
@@ -66,8 +67,10 @@ pub(crate) async fn serve(mut socket: Socket, origin: Origin, rules: Arc<Rules>,
             socket.close_soon();
         }
     });
+    let forwarding = Forwarding::over(&cx, options, &account);
     let caller = Arc::new(Caller {
         rules,
+        forwarding,
         socket: Arc::clone(&socket),
         stop: Arc::clone(stop),
         account,
@@ -138,7 +141,8 @@ impl Caller {
             return None;
         }
         let header_size = plain::header_size(options);
-        let work = pin!(plain::answer(socket, &self.rules, header_size, &self.cx, read));
+        let work =
+            pin!(plain::answer(socket, &self.rules, header_size, &self.cx, self.forwarding.as_ref(), read));
         let end = drive(pin!(PlainRequests::new(work, &socket.activity)), socket, clock, &self.stop).await;
         // The answered requests are over, so the next head has its own time limit.
         let _ = clock.notice(&socket.activity);
@@ -386,6 +390,8 @@ struct Caller {
     stop: Arc<Shutdown>,
     account: Arc<Account>,
     cx: Context,
+    /// Set if a trusted proxy is on the other end.
+    forwarding: Option<Forwarding>,
     /// Set when the connection is to go on as a WebSocket.
     #[cfg(feature = "ws")]
     upgrade: Mutex<Option<Upgrade>>,
@@ -397,7 +403,13 @@ impl Caller {
         request: Request<Incoming>,
     ) -> impl Future<Output = Result<Response<Body>, Infallible>> + Send + use<> {
         self.socket.activity.begin();
-        let admitted = self.rules.admit(WithoutTrailers::of(request), &self.cx);
+        let admitted = match &self.forwarding {
+            None => self.rules.admit(WithoutTrailers::of(request), &self.cx),
+            Some(forwarding) => {
+                let cx = forwarding.of_headers(self.cx.clone(), request.headers());
+                self.rules.admit(WithoutTrailers::of(request), &cx)
+            }
+        };
         answer(Running(Arc::clone(self)), admitted)
     }
 
@@ -534,6 +546,7 @@ mod tests {
                 stop: Arc::default(),
                 account: Account::of_one(&Budget::new(1 << 20)),
                 cx: Context::new(Origin::new("http")),
+                forwarding: None,
                 #[cfg(feature = "ws")]
                 upgrade: Mutex::default(),
             });

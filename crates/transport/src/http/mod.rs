@@ -51,6 +51,8 @@ mod connector;
 mod cors;
 mod endpoint;
 mod fault;
+pub(crate) mod forwarded;
+mod forwarding;
 mod guard;
 mod head;
 mod in_flight;

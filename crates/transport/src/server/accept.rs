@@ -112,7 +112,9 @@ fn poll_listeners(
 }
 
 fn admit(listener: usize, accepted: Box<dyn Accepted>, state: &Arc<ServerState>) {
-    match state.admit(listener, accepted.address().map(|address| address.ip())) {
+    // A trusted proxy has the connections of many clients.
+    let address = accepted.address().map(|address| address.ip()).filter(|ip| !state.options.trusts(*ip));
+    match state.admit(listener, address) {
         Some(permit) => permit.spawn(|permit| accepted.serve(permit)),
         None => {
             let Some(turn) = state.refusal() else { return };

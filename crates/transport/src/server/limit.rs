@@ -54,12 +54,10 @@ impl ConnectionLimit {
         if is_common && taken.common >= self.common {
             return None;
         }
-        if let (Some(limit), Some(address)) = (self.per_address, address) {
-            let count = taken.by_address.entry(address).or_default();
-            if *count >= limit {
-                return None;
-            }
-            *count += 1;
+        if let Some(address) = address
+            && !self.add_address(&mut taken, address)
+        {
+            return None;
         }
         taken.by_listener[listener] += 1;
         if is_common {
@@ -68,8 +66,32 @@ impl ConnectionLimit {
         Some(ConnectionSlot { limit: Arc::clone(self), listener, address })
     }
 
+    /// Whether there was room for one more connection from this address.
+    fn add_address(&self, taken: &mut Taken, address: IpAddr) -> bool {
+        let Some(limit) = self.per_address else { return true };
+        let count = taken.by_address.entry(address).or_default();
+        if *count >= limit {
+            return false;
+        }
+        *count += 1;
+        true
+    }
+
     fn lock(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ConnectionSlot {
+    /// Counts a connection without an address for this one. False if that has too many.
+    #[cfg(any(feature = "http", feature = "tcp", test))]
+    pub(super) fn count_for(&mut self, address: IpAddr) -> bool {
+        let mut taken = self.limit.lock();
+        let is_counted = self.address.is_none() && self.limit.add_address(&mut taken, address);
+        if is_counted {
+            self.address = Some(address);
+        }
+        is_counted
     }
 }
 
@@ -121,6 +143,18 @@ mod tests {
         assert!(slots.take(0, A).is_some());
         assert!(slots.take(0, None).is_some());
         assert!(slots.lock().by_address.is_empty(), "addresses without connections are forgotten");
+    }
+
+    #[test]
+    fn a_connection_of_a_proxy_counts_for_its_client() {
+        let slots = ConnectionLimit::new(9, Some(1), 1);
+        let mut first = slots.take(0, None).unwrap();
+        let mut second = slots.take(0, None).unwrap();
+        assert!(first.count_for(A.unwrap()) && !second.count_for(A.unwrap()));
+        drop(first);
+        assert!(second.count_for(A.unwrap()));
+        drop(second);
+        assert!(slots.lock().by_address.is_empty());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! to [shut down](Shutdown), and runs in a task that the server owns. The transport defines the protocol of a connection.
 
 mod accept;
+mod cidr;
 mod error;
 mod file_limit;
 mod idle;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "http")]
 pub(crate) use self::accept::{CANCEL_TIME, run};
+pub use self::cidr::{Cidr, CidrError};
 pub use self::error::ListenError;
 pub use self::file_limit::raise_file_limit;
 #[cfg(feature = "ws")]

@@ -1,6 +1,9 @@
 //! The options of a server for its connections.
 
+use std::net::IpAddr;
 use std::time::Duration;
+
+use super::cidr::Cidr;
 
 /// The options for connections, for all listeners of a server together.
 #[derive(Clone, Debug)]
@@ -11,7 +14,8 @@ pub struct ServerOptions {
     /// Half of them are divided evenly among the listeners and reserved for them, so that a full listener leaves room for the others.
     /// No more are accepted than fit under the process's limit on open files, see [`raise_file_limit`](super::raise_file_limit).
     pub connections: usize,
-    /// Concurrent connections from one address: no separate limit. Behind a proxy all come from one address.
+    /// Concurrent connections from one address: no separate limit. Connections of [trusted proxies](ServerOptions::trust_proxies) count for
+    /// their clients if the proxy speaks the PROXY protocol, and for no address otherwise.
     pub connections_per_address: Option<usize>,
     /// How long the head of an HTTP request may take to arrive, and the first head of a connection from its opening: 10 s.
     pub header_time: Duration,
@@ -32,6 +36,10 @@ pub struct ServerOptions {
     pub buffers: usize,
     /// Concurrent requests on one HTTP/2 connection: 100.
     pub streams: u32,
+    /// The proxies that are believed when they name the client of a request or a connection: none. Their `Forwarded` and `X-Forwarded-For`
+    /// headers set the [address](switchboard_core::Origin::address) that layers and logs see; from all others the headers are ignored
+    /// (SEC-O-09).
+    pub trust_proxies: Vec<Cidr>,
 }
 
 impl Default for ServerOptions {
@@ -46,6 +54,7 @@ impl Default for ServerOptions {
             header_size: 16 << 10,
             buffers: 256 << 20,
             streams: 100,
+            trust_proxies: Vec::new(),
         }
     }
 }
@@ -112,5 +121,17 @@ impl ServerOptions {
     pub fn with_streams(mut self, streams: u32) -> ServerOptions {
         self.streams = streams;
         self
+    }
+
+    /// Sets [`trust_proxies`](ServerOptions::trust_proxies).
+    #[must_use]
+    pub fn with_trust_proxies(mut self, trust_proxies: impl IntoIterator<Item = Cidr>) -> ServerOptions {
+        self.trust_proxies = trust_proxies.into_iter().collect();
+        self
+    }
+
+    /// Whether this address is a trusted proxy.
+    pub(crate) fn trusts(&self, address: IpAddr) -> bool {
+        self.trust_proxies.iter().any(|network| network.contains(address))
     }
 }

@@ -49,7 +49,7 @@ pub(crate) struct ServerState {
 pub struct ConnectionPermit {
     state: Arc<ServerState>,
     account: Arc<Account>,
-    _slot: ConnectionSlot,
+    slot: ConnectionSlot,
 }
 
 impl ServerState {
@@ -111,7 +111,7 @@ impl ServerState {
     ) -> Option<ConnectionPermit> {
         let slot = self.limit.take(listener, address)?;
         let account = Account::of_many(&self.budget);
-        Some(ConnectionPermit { state: Arc::clone(self), account, _slot: slot })
+        Some(ConnectionPermit { state: Arc::clone(self), account, slot })
     }
 
     /// Permission to refuse a connection with a message, unless too many are being refused.
@@ -146,6 +146,12 @@ impl ConnectionPermit {
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.state.engine
+    }
+
+    /// Counts the connection of a proxy for this client. False if that has too many.
+    #[cfg(any(feature = "http", feature = "tcp"))]
+    pub(crate) fn count_for(&mut self, client: IpAddr) -> bool {
+        self.slot.count_for(client)
     }
 
     /// The service that answers calls.

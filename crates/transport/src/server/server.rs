@@ -172,6 +172,15 @@ impl Server {
         self
     }
 
+    /// Expects a header of the PROXY protocol (version 1 or 2) at the start of each TCP connection, or not: for listeners that are added
+    /// after this call. The header names the client. Connections from addresses that are not in
+    /// [`trust_proxies`](ServerOptions::trust_proxies), or without a valid header, are closed.
+    #[must_use]
+    pub fn with_proxy_protocol(mut self, is_expected: bool) -> Server {
+        self.setup.has_proxy_protocol = is_expected;
+        self
+    }
+
     /// Listens on this URL too. Port 0 picks a free one. With `stdio`, the server ends when its input does.
     ///
     /// # Errors

@@ -123,9 +123,12 @@ impl Accepted for TcpAccepted {
         Some(self.incoming.address)
     }
 
-    fn serve(self: Box<Self>, permit: ConnectionPermit) -> BoxFuture<'static, ()> {
+    fn serve(self: Box<Self>, mut permit: ConnectionPermit) -> BoxFuture<'static, ()> {
         Box::pin(async move {
-            let TcpAccepted { incoming, framing } = *self;
+            let TcpAccepted { mut incoming, framing } = *self;
+            if !incoming.read_proxy_header(&mut permit).await {
+                return;
+            }
             let (address, service) = (incoming.address, Arc::clone(permit.service()));
             let options = StreamOptions::new(framing).within(&permit);
             #[cfg(feature = "tls")]

@@ -23,6 +23,7 @@ pub(super) use self::head::has_date;
 use self::request::{Plain, read};
 pub(super) use self::request::{header_size, paths};
 use super::answer::{outcome, refusal_answer};
+use super::forwarding::Forwarding;
 use super::pipe::Shared;
 use super::rules::Rules;
 use super::timeouts::Activity;
@@ -67,6 +68,7 @@ pub(super) async fn answer(
     rules: &Rules,
     header_size: usize,
     cx: &Context,
+    forwarding: Option<&Forwarding>,
     mut bytes: BytesMut,
 ) -> io::Result<()> {
     let activity = &socket.activity;
@@ -83,6 +85,9 @@ pub(super) async fn answer(
             let request = bytes.split_to(plain.size).freeze();
             let text = request.slice(plain.body..);
             cx.metadata_mut().set_head(request.slice(plain.headers..plain.body));
+            if let Some(forwarding) = forwarding {
+                cx = forwarding.of_metadata(cx);
+            }
             let Some(answer) = call(socket, rules, &cx, &plain, text, &mut bytes).await? else {
                 return Ok(());
             };

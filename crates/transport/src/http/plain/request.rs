@@ -86,6 +86,8 @@ pub(in crate::http) fn header_size(options: &ServerOptions) -> usize {
         first_byte_time: _,
         buffers: _,
         streams: _,
+        // The caller gives the headers to it.
+        trust_proxies: _,
     } = options;
     *header_size
 }

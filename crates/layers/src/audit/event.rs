@@ -1,0 +1,228 @@
+//! One event, and its line.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::hash::{Hash, Hasher};
+use std::net::SocketAddr;
+use std::time::SystemTime;
+
+use serde::Serialize;
+use switchboard_core::{Context, Json};
+
+use super::time::rfc3339;
+use crate::network::network;
+
+/// The most characters of a text that a caller may have chosen.
+const TEXT: usize = 128;
+
+/// How much of a session's identifier is written: enough to connect lines, and not enough to take over a session.
+const SESSION: usize = 8;
+
+/// A kind of event. Define others as you need them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EventKind(pub &'static str);
+
+impl EventKind {
+    /// A caller presented wrong credentials.
+    pub const AUTHENTICATION_FAILED: EventKind = EventKind("authentication-failed");
+    /// A caller was refused without a check, after too many wrong credentials.
+    pub const BLOCKED: EventKind = EventKind("address-blocked");
+    /// An access rule denied a call, or none allowed it.
+    pub const DENIED: EventKind = EventKind("access-denied");
+    /// The signature of a call was missing or wrong.
+    pub const SIGNATURE_FAILED: EventKind = EventKind("signature-failed");
+    /// A signed call arrived twice.
+    pub const REPLAYED: EventKind = EventKind("replayed");
+    /// A caller exceeded a rate limit.
+    pub const RATE_LIMITED: EventKind = EventKind("rate-limited");
+    /// The server was too busy for a call.
+    pub const SHED: EventKind = EventKind("shed");
+    /// A new configuration is in use.
+    pub const CONFIG_RELOADED: EventKind = EventKind("config-reloaded");
+    /// A new configuration was wrong, so the previous one stays in use.
+    pub const CONFIG_REJECTED: EventKind = EventKind("config-rejected");
+}
+
+/// A security event.
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_core::Context;
+/// use switchboard_layers::audit::{Event, EventKind};
+///
+/// let cx = Context::default();
+/// let event = Event::new(EventKind::REPLAYED).by(&cx).method("transfer").reason("the nonce was used before");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Event<'a> {
+    pub(super) kind: EventKind,
+    cx: Option<&'a Context>,
+    who: Option<&'a str>,
+    method: Option<&'a str>,
+    reason: Option<&'a str>,
+    incident: Option<&'a str>,
+}
+
+/// An event as it is written.
+#[derive(Serialize)]
+struct Line<'a> {
+    time: String,
+    event: &'static str,
+    who: Option<Cow<'a, str>>,
+    peer: Option<SocketAddr>,
+    transport: Option<&'static str>,
+    session: Option<&'a str>,
+    method: Option<Cow<'a, str>>,
+    reason: Option<Cow<'a, str>>,
+    incident: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeated: Option<u64>,
+}
+
+impl<'a> Event<'a> {
+    /// An event of this kind.
+    #[must_use]
+    pub fn new(kind: EventKind) -> Event<'a> {
+        Event { kind, cx: None, who: None, method: None, reason: None, incident: None }
+    }
+
+    /// Takes the caller, its address, its transport and its session from this context.
+    #[must_use]
+    pub fn by(mut self, cx: &'a Context) -> Event<'a> {
+        self.cx = Some(cx);
+        #[cfg(feature = "identity")]
+        {
+            use switchboard_core::FromContext as _;
+            self.who = crate::identity::Identity::from_context(cx).map(|identity| identity.subject.as_str());
+        }
+        self
+    }
+
+    /// Names the caller.
+    #[must_use]
+    pub fn who(mut self, subject: &'a str) -> Event<'a> {
+        self.who = Some(subject);
+        self
+    }
+
+    /// Names the method.
+    #[must_use]
+    pub fn method(mut self, method: &'a str) -> Event<'a> {
+        self.method = Some(method);
+        self
+    }
+
+    /// Says why, or by which rule. Never pass a secret, or what a caller sent.
+    #[must_use]
+    pub fn reason(mut self, reason: &'a str) -> Event<'a> {
+        self.reason = Some(reason);
+        self
+    }
+
+    /// Adds the number that the caller was given.
+    #[must_use]
+    pub fn incident(mut self, incident: &'a str) -> Event<'a> {
+        self.incident = Some(incident);
+        self
+    }
+
+    /// What makes events equal. Callers choose methods and sessions, so those do not count.
+    pub(super) fn hash_into(&self, hasher: &mut impl Hasher) {
+        let address = self.cx.and_then(|cx| cx.origin().address).map(|address| network(address.ip()));
+        (self.kind, address, self.who, self.reason).hash(hasher);
+    }
+
+    /// The event as a line, standing for so many others if there are any.
+    pub(super) fn line(&self, time: SystemTime, repeated: Option<u64>) -> String {
+        let origin = self.cx.map(Context::origin);
+        let session = self.cx.map(|cx| cx.session().id());
+        to_line(&Line {
+            time: rfc3339(time),
+            event: self.kind.0,
+            who: self.who.map(shortened),
+            peer: origin.and_then(|origin| origin.address),
+            transport: origin.map(|origin| origin.transport),
+            session: session.map(|id| id.get(..SESSION).unwrap_or(id)),
+            method: self.method.map(shortened),
+            reason: self.reason.map(shortened),
+            incident: self.incident.map(shortened),
+            repeated,
+        })
+    }
+}
+
+/// The line that says how many others are missing.
+pub(super) fn lost_line(time: SystemTime, lost: u64) -> String {
+    #[derive(Serialize)]
+    struct Lost {
+        time: String,
+        event: &'static str,
+        lost: u64,
+    }
+    to_line(&Lost { time: rfc3339(time), event: "lines-lost", lost })
+}
+
+/// The line for further events of a kind, by too many different callers to name them.
+pub(super) fn sum_line(time: SystemTime, kind: EventKind, repeated: u64) -> String {
+    Event::new(kind).reason("by too many callers to name them").line(time, Some(repeated))
+}
+
+/// The beginning of a text that may be long.
+fn shortened(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(TEXT) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => Cow::Owned(format!("{}...", &text[..end])),
+    }
+}
+
+/// A value as one line of ASCII. JSON escapes only the ASCII controls; other characters can control a terminal, or turn a line around.
+fn to_line(value: &impl Serialize) -> String {
+    let Ok(json) = Json::encode_ref(value) else { return String::new() };
+    let mut line = String::with_capacity(json.as_str().len() + 1);
+    for character in json.as_str().chars() {
+        match character {
+            ' '..='~' => line.push(character),
+            _ => character.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
+                let _ = write!(line, "\\u{unit:04x}");
+            }),
+        }
+    }
+    line.push('\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_core::Origin;
+
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_line_of_ascii_and_short() {
+        // SEC-E-05: no text of a caller can pass for another line, or control a terminal.
+        let method = format!("a\nb\u{202e}\u{9b}2J\u{7f}\"\u{1f600}{}", "x".repeat(10_000));
+        let origin = Origin::new("http").with_address("192.0.2.7:5".parse().unwrap());
+        let cx = Context::new(origin);
+        let event = Event::new(EventKind::DENIED).by(&cx).who(&method).method(&method).reason(&method);
+        let line = event.line(SystemTime::UNIX_EPOCH, None);
+        assert!(line.is_ascii() && line.ends_with('\n') && line.len() < 1000, "{line}");
+        assert_eq!(line.bytes().filter(u8::is_ascii_control).count(), 1);
+        let read: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(read["method"], format!("{}...", method.chars().take(TEXT).collect::<String>()));
+        assert_eq!(read["peer"], "192.0.2.7:5");
+        assert_eq!(read["session"], cx.session().id()[..8]);
+    }
+
+    #[test]
+    fn every_member_is_there_even_if_nothing_is_known() {
+        assert_eq!(
+            Event::new(EventKind::SHED).line(SystemTime::UNIX_EPOCH, Some(3)),
+            concat!(
+                r#"{"time":"1970-01-01T00:00:00.000Z","event":"shed","who":null,"peer":null,"transport":null,"#,
+                r#""session":null,"method":null,"reason":null,"incident":null,"repeated":3}"#,
+                "\n"
+            )
+        );
+    }
+}

@@ -1,0 +1,331 @@
+//! Lines that a thread writes, so that logging never waits.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The most bytes that wait to be written.
+const ROOM: usize = 1 << 20;
+/// How long a descriptor that does not block is left alone when it is full.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Lines that a thread writes. Pushing one never blocks: lines that find the queue full are dropped, and a line in their place says how
+/// many. Cheap to clone; when the last clone is dropped, the thread writes the rest and ends.
+#[derive(Clone)]
+pub struct LineQueue(Arc<Owner>);
+
+/// How a [`LineQueue`] is started.
+pub struct LineQueueBuilder {
+    name: &'static str,
+    gap: fn(u64) -> String,
+    timer: Option<Timer>,
+}
+
+/// Returns lines that are due, and when to ask again.
+type Timer = Box<dyn FnMut() -> (String, Option<Duration>) + Send>;
+
+/// Ends the thread when the last handle is dropped.
+struct Owner(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// Lines that wait, one after the other.
+    text: Vec<u8>,
+    /// How many were dropped after them.
+    dropped: u64,
+    /// How many were lost since the start.
+    lost: u64,
+    is_writing: bool,
+    is_closed: bool,
+}
+
+impl LineQueue {
+    /// A queue whose thread has this name, and that writes `gap(count)` in the place of dropped lines.
+    #[must_use]
+    pub fn builder(name: &'static str, gap: fn(u64) -> String) -> LineQueueBuilder {
+        LineQueueBuilder { name, gap, timer: None }
+    }
+
+    /// Queues whole lines, or drops them if there is no room.
+    pub fn push(&self, lines: &str) {
+        let shared = &self.0.0;
+        let mut queue = shared.lock();
+        // Once a line is missing, all are until the gap can be told in its place.
+        if queue.dropped > 0 || queue.text.len() + lines.len() > ROOM {
+            queue.dropped += 1;
+            queue.lost += 1;
+        } else {
+            queue.text.extend_from_slice(lines.as_bytes());
+        }
+        drop(queue);
+        shared.changed.notify_all();
+    }
+
+    /// Waits until everything is written, but no longer than this.
+    pub fn flush(&self, patience: Duration) {
+        let shared = &self.0.0;
+        let is_busy = |queue: &mut Queue| queue.is_writing || queue.has_any();
+        let written = shared.changed.wait_timeout_while(shared.lock(), patience, is_busy);
+        drop(written.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// How many lines were lost so far.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.0.0.lock().lost
+    }
+}
+
+impl LineQueueBuilder {
+    /// Also writes the lines that this function returns. It is asked when other lines were written, and after the time that it returns.
+    #[must_use]
+    pub fn with_timer(
+        mut self,
+        timer: impl FnMut() -> (String, Option<Duration>) + Send + 'static,
+    ) -> LineQueueBuilder {
+        self.timer = Some(Box::new(timer));
+        self
+    }
+
+    /// Starts a thread that writes there.
+    ///
+    /// # Errors
+    ///
+    /// If the system cannot start a thread.
+    pub fn start(self, to: impl Write + Send + 'static) -> io::Result<LineQueue> {
+        let shared = Arc::<Shared>::default();
+        let owner = Owner(Arc::clone(&shared));
+        let thread = std::thread::Builder::new().name(self.name.to_owned());
+        thread.spawn(move || shared.write(to, self))?;
+        Ok(LineQueue(Arc::new(owner)))
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.0.lock().is_closed = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Queue {
+    fn has_any(&self) -> bool {
+        !self.text.is_empty() || self.dropped > 0
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, mut to: impl Write, mut how: LineQueueBuilder) {
+        // How many lines could not be written and are not told of yet.
+        let mut unwritten = 0;
+        loop {
+            let (due, next) = how.timer.as_mut().map(|timer| timer()).unwrap_or_default();
+            if due.is_empty() {
+                self.wait(next);
+            }
+            let mut queue = self.lock();
+            let is_last = queue.is_closed;
+            queue.is_writing = true;
+            let mut text = std::mem::take(&mut queue.text);
+            let dropped = std::mem::take(&mut queue.dropped);
+            drop(queue);
+            text.extend_from_slice(due.as_bytes());
+            if dropped + unwritten > 0 {
+                text.extend_from_slice((how.gap)(dropped + unwritten).as_bytes());
+            }
+            unwritten = match write_all(&mut to, &text) {
+                Ok(()) => 0,
+                Err(error) => self.note_failure(&text, dropped + unwritten, &error),
+            };
+            self.lock().is_writing = false;
+            self.changed.notify_all();
+            if is_last {
+                return;
+            }
+        }
+    }
+
+    /// Waits for lines, for the end, or for this time.
+    fn wait(&self, time: Option<Duration>) {
+        let is_idle = |queue: &mut Queue| !queue.has_any() && !queue.is_closed;
+        match time {
+            None => drop(self.changed.wait_while(self.lock(), is_idle)),
+            Some(time) => drop(self.changed.wait_timeout_while(self.lock(), time, is_idle)),
+        }
+    }
+
+    /// Counts lines that could not be written; returns how many the next line has to tell of.
+    fn note_failure(&self, text: &[u8], before: u64, error: &io::Error) -> u64 {
+        let gaps = u64::from(before > 0);
+        let lines = text.iter().filter(|byte| **byte == b'\n').count() as u64 - gaps;
+        if before == 0 {
+            tracing::error!(%error, "cannot write a log; its lines are lost until that works again");
+        }
+        self.lock().lost += lines;
+        before + lines
+    }
+}
+
+/// Writes all, also to a descriptor that does not block.
+fn write_all(to: &mut impl Write, mut text: &[u8]) -> io::Result<()> {
+    while !text.is_empty() {
+        match to.write(text) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => text = &text[count..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(PAUSE),
+            Err(error) => return Err(error),
+        }
+    }
+    to.flush()
+}
+
+/// A descriptor for the thread alone: while it waits to write, it must not hold the lock that all who write to stderr share.
+#[cfg(unix)]
+pub(super) fn stderr() -> io::Result<impl Write + Send + 'static> {
+    use std::os::fd::AsFd;
+    Ok(std::fs::File::from(io::stderr().as_fd().try_clone_to_owned()?))
+}
+
+#[cfg(not(unix))]
+pub(super) fn stderr() -> io::Result<impl Write + Send + 'static> {
+    Ok(io::stderr())
+}
+
+impl fmt::Debug for LineQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LineQueue(..)")
+    }
+}
+
+impl fmt::Debug for LineQueueBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LineQueueBuilder").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    /// Hands each write to its reader, and waits for it.
+    struct Reader(SyncSender<String>);
+
+    impl Write for Reader {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let sent = self.0.send(String::from_utf8_lossy(bytes).into_owned());
+            sent.map_err(|_| io::ErrorKind::BrokenPipe)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn gap(count: u64) -> String {
+        format!("{count} dropped\n")
+    }
+
+    fn queue() -> (LineQueue, Receiver<String>) {
+        let (sender, receiver) = sync_channel(0);
+        (LineQueue::builder("test", gap).start(Reader(sender)).unwrap(), receiver)
+    }
+
+    #[test]
+    fn lines_that_are_not_read_are_dropped_and_counted_in_their_place() {
+        let (queue, read) = queue();
+        let line = format!("{}\n", "x".repeat(1023));
+        // The thread takes the first line, and then waits for its reader while the queue fills.
+        queue.push("first\n");
+        while queue.0.0.lock().has_any() {
+            std::thread::yield_now();
+        }
+        let (fitting, all) = (ROOM >> 10, 3 * (ROOM >> 10));
+        (0..all).for_each(|_| queue.push(&line));
+        assert_eq!(read.recv_timeout(LONG).unwrap(), "first\n");
+        let dropped = all - fitting;
+        assert_eq!(read.recv_timeout(LONG).unwrap(), line.repeat(fitting) + &gap(dropped as u64));
+        assert_eq!(queue.lost(), dropped as u64);
+        // Afterwards there is room again.
+        queue.push("later\n");
+        assert_eq!(read.recv_timeout(LONG).unwrap(), "later\n");
+    }
+
+    #[test]
+    fn flushing_waits_for_the_reader_and_not_without_end() {
+        let (queue, read) = queue();
+        queue.push("last\n");
+        queue.flush(Duration::ZERO);
+        let reader = std::thread::spawn(move || read.recv_timeout(LONG));
+        queue.flush(LONG);
+        assert_eq!(reader.join().unwrap().unwrap(), "last\n");
+    }
+
+    #[test]
+    fn the_thread_writes_the_rest_and_ends_with_the_last_handle() {
+        let (queue, read) = queue();
+        queue.clone().push("last\n");
+        drop(queue);
+        assert_eq!(read.recv_timeout(LONG).unwrap(), "last\n");
+        assert!(read.recv_timeout(LONG).is_err(), "the thread has dropped its writer");
+    }
+
+    #[test]
+    fn lines_of_a_timer_are_written_when_they_are_due() {
+        let (sender, read) = sync_channel(0);
+        let mut due = vec!["second\n", "first\n"];
+        let timer = move || (due.pop().unwrap_or_default().to_owned(), None);
+        let queue = LineQueue::builder("test", gap).with_timer(timer).start(Reader(sender)).unwrap();
+        assert_eq!(read.recv_timeout(LONG).unwrap(), "first\n");
+        assert_eq!(read.recv_timeout(LONG).unwrap(), "second\n");
+        drop(queue);
+    }
+
+    #[test]
+    fn lines_that_cannot_be_written_are_counted() {
+        let (queue, read) = queue();
+        drop(read);
+        queue.push("one\ntwo\n");
+        queue.flush(LONG);
+        queue.push("three\n");
+        queue.flush(LONG);
+        assert_eq!(queue.lost(), 3);
+    }
+
+    #[test]
+    fn a_descriptor_that_does_not_block_gets_all() {
+        struct Full(bool, Vec<u8>);
+        impl Write for Full {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0 = !self.0;
+                if self.0 {
+                    return Err(io::ErrorKind::WouldBlock.into());
+                }
+                self.1.push(bytes[0]);
+                Ok(1)
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut full = Full(false, Vec::new());
+        write_all(&mut full, b"abc").unwrap();
+        assert_eq!(full.1, b"abc");
+    }
+}

@@ -1,0 +1,155 @@
+//! The audit log: security events, one JSON line each.
+//!
+//! [`Audit`] is a handle that layers record [`Event`]s with. The default one records nothing. Lines are queued and written by a thread, so
+//! a slow disk or a pipe that is not read never delays a call. Lines that find the queue full are dropped, and a later line says how
+//! many.
+//!
+//! ```json
+//! {"time":"2026-11-17T10:43:02.117Z","event":"access-denied","who":"bob","peer":"192.0.2.7:50123","transport":"https",
+//!  "session":"5c9e01ab","method":"admin/restart","reason":"no rule allows it","incident":"8d5c2f0e6a1b4c3d"}
+//! ```
+//!
+//! - A line never has credentials or params. Texts that callers choose are truncated, and a line is ASCII, so nothing in it can pass for
+//!   another line or control a terminal.
+//! - Equal events (the same event, address, caller and reason) are written five times in ten seconds. Then one line has the number of
+//!   further ones as `repeated`. So a flood writes a bounded number of bytes.
+
+mod event;
+mod file;
+mod flood;
+mod lines;
+mod time;
+
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+pub use self::event::{Event, EventKind};
+pub use self::file::AuditFile;
+pub use self::lines::{LineQueue, LineQueueBuilder};
+
+use self::flood::{Flood, Verdict};
+
+/// Records security events. Cheap to clone; the default records nothing.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::mpsc;
+/// use std::time::Duration;
+/// use switchboard_layers::audit::{Audit, Event, EventKind};
+///
+/// let (lines, received) = mpsc::channel();
+/// let audit = Audit::to_fn(move |line| lines.send(line.to_owned()).unwrap())?;
+/// audit.record(&Event::new(EventKind::CONFIG_RELOADED).reason("SIGHUP"));
+/// audit.flush(Duration::from_secs(10));
+/// assert!(received.try_recv()?.contains(r#""event":"config-reloaded""#));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Audit(Option<Arc<Recorder>>);
+
+struct Recorder {
+    lines: LineQueue,
+    flood: Arc<Mutex<Flood>>,
+}
+
+impl Audit {
+    /// Writes to stderr.
+    ///
+    /// # Errors
+    ///
+    /// If the thread that writes cannot be started.
+    pub fn to_stderr() -> io::Result<Audit> {
+        Audit::start(lines::stderr()?)
+    }
+
+    /// Appends to a file, which is replaced when it is full: see [`AuditFile`].
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be opened, or the thread that writes cannot be started.
+    pub fn to_file(file: impl Into<AuditFile>) -> io::Result<Audit> {
+        Audit::start(file.into().open()?)
+    }
+
+    /// Passes each line, without its line break, to a function. It is called by one thread, and may block.
+    ///
+    /// # Errors
+    ///
+    /// If the thread that calls it cannot be started.
+    pub fn to_fn(take: impl FnMut(&str) + Send + 'static) -> io::Result<Audit> {
+        Audit::start(Takes(take))
+    }
+
+    fn start(to: impl Write + Send + 'static) -> io::Result<Audit> {
+        let flood = Arc::new(Mutex::new(Flood::default()));
+        let summed = Arc::clone(&flood);
+        let lines = LineQueue::builder("audit", gap)
+            .with_timer(move || lock(&summed).end_window(Instant::now()))
+            .start(to)?;
+        Ok(Audit(Some(Arc::new(Recorder { lines, flood }))))
+    }
+
+    /// Whether events are recorded.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Records an event. It never blocks.
+    pub fn record(&self, event: &Event<'_>) {
+        let Some(recorder) = &self.0 else { return };
+        let verdict = lock(&recorder.flood).add(event, Instant::now());
+        if verdict == Verdict::Write {
+            recorder.lines.push(&event.line(SystemTime::now(), None));
+        }
+    }
+
+    /// Writes what is queued, and the sums of repeated events, but waits no longer than this.
+    pub fn flush(&self, patience: Duration) {
+        let Some(recorder) = &self.0 else { return };
+        let sums = lock(&recorder.flood).take_sums();
+        if !sums.is_empty() {
+            recorder.lines.push(&sums);
+        }
+        recorder.lines.flush(patience);
+    }
+
+    /// How many lines were lost because they could not be written in time, or at all.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.0.as_ref().map_or(0, |recorder| recorder.lines.lost())
+    }
+}
+
+impl fmt::Debug for Audit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_on() { "Audit(on)" } else { "Audit(off)" })
+    }
+}
+
+/// The line in the place of lost ones.
+fn gap(lost: u64) -> String {
+    event::lost_line(SystemTime::now(), lost)
+}
+
+fn lock(flood: &Mutex<Flood>) -> MutexGuard<'_, Flood> {
+    flood.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A function that takes lines, as a writer. It is given whole lines only.
+struct Takes<F>(F);
+
+impl<F: FnMut(&str)> Write for Takes<F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // Lines are ASCII.
+        String::from_utf8_lossy(bytes).lines().for_each(&mut self.0);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

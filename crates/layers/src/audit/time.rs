@@ -1,0 +1,45 @@
+//! Times as text.
+
+use std::time::SystemTime;
+
+/// A time as `2026-11-17T10:43:02.117Z`. Times before 1970 become its beginning.
+pub(super) fn rfc3339(time: SystemTime) -> String {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let (seconds, milliseconds) = (since.as_secs(), since.subsec_millis());
+    let (year, month, day) = date(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z")
+}
+
+/// The date so many days after 1 January 1970. It counts from 1 March, so that a leap day is the last of its year; then a period of 400
+/// years always has as many days.
+fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn times_are_written_in_utc() {
+        let check = |milliseconds, expected: &str| {
+            let time = SystemTime::UNIX_EPOCH + Duration::from_millis(milliseconds);
+            assert_eq!(rfc3339(time), expected);
+        };
+        check(0, "1970-01-01T00:00:00.000Z");
+        check(951_782_400_000, "2000-02-29T00:00:00.000Z");
+        check(1_794_912_182_117, "2026-11-17T10:43:02.117Z");
+        check(4_107_542_399_999, "2100-02-28T23:59:59.999Z");
+        check(4_107_542_400_000, "2100-03-01T00:00:00.000Z");
+    }
+}

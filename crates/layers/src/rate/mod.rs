@@ -1,0 +1,352 @@
+//! Rate limits: how often callers may call.
+//!
+//! A [`RateRule`] allows a number of calls in a time, to each caller, to each address or to all together. Every rule that matches a call
+//! counts, in any order: a call passes if all of them have room, and is charged to none if one has not. It then gets -32005 with
+//! `data.retryAfterMs`, and over HTTP 429 with `Retry-After`. Each entry of a batch is charged.
+//!
+//! Limits are smooth (GCRA, a form of the token bucket): a caller can use up its burst at once, and regains one call after the other.
+//! The number of callers that are remembered is bounded. When there are more, those that come closest to a full burst are forgotten
+//! first, so many addresses cannot help a caller that is at its limit.
+
+mod buckets;
+mod frequency;
+mod gcra;
+mod layer;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::BuildHasher as _;
+use std::net::IpAddr;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use switchboard_core::{Context, FromContext as _};
+
+pub use self::frequency::{Rate, RateError};
+
+use self::buckets::Buckets;
+use self::gcra::Gcra;
+use crate::access::{CallerFacts, Pattern, Who};
+use crate::audit::Audit;
+use crate::identity::Identity;
+use crate::network::network;
+
+/// How many buckets are remembered.
+const BUCKETS: usize = 65_536;
+
+/// Limits how often callers may call methods.
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_layers::rate::{RateBy, RateLimits, RateRule};
+///
+/// let limits = RateLimits::new([
+///     RateRule::new("25/s".parse()?).with_burst(50).with_weight("search/*".parse()?, 10),
+///     RateRule::new("1000/m".parse()?).by(RateBy::Address),
+///     RateRule::new("5/m".parse()?).for_methods(["report".parse()?]).named("reports"),
+/// ]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RateRule {
+    /// How many calls are allowed in which time.
+    pub rate: Rate,
+    /// Who shares a limit.
+    pub by: RateBy,
+    /// How many calls are possible at once: as many as the rate allows in its time.
+    pub burst: Option<u32>,
+    /// The methods it applies to: all.
+    pub methods: Vec<Pattern>,
+    /// The callers it applies to: all.
+    pub who: Vec<Who>,
+    /// How many calls a call of a method counts as: 1. If several match, the highest counts. A weight above the burst uses up the burst.
+    pub weights: Vec<(Pattern, u32)>,
+    /// Its name in the audit log.
+    pub name: Option<String>,
+}
+
+/// Who shares a limit. Written as `caller`, `address` or `all`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RateBy {
+    /// Each caller has a limit: those with an identity by their name, others by their address.
+    Caller,
+    /// Each address has a limit. In IPv6 each network of 64 bits has one. Callers without an address, such as those over Unix sockets,
+    /// share one.
+    Address,
+    /// All callers share one.
+    All,
+}
+
+/// A text that is not a [`RateBy`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown kind of limit `{0}`; use caller, address or all")]
+pub struct RateByError(String);
+
+impl FromStr for RateBy {
+    type Err = RateByError;
+
+    fn from_str(text: &str) -> Result<RateBy, RateByError> {
+        match text {
+            "caller" => Ok(RateBy::Caller),
+            "address" => Ok(RateBy::Address),
+            "all" => Ok(RateBy::All),
+            _ => Err(RateByError(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for RateBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            RateBy::Caller => "caller",
+            RateBy::Address => "address",
+            RateBy::All => "all",
+        })
+    }
+}
+
+impl RateRule {
+    /// Allows each caller this rate, over all methods together.
+    #[must_use]
+    pub fn new(rate: Rate) -> RateRule {
+        let (methods, who, weights) = (Vec::new(), Vec::new(), Vec::new());
+        RateRule { rate, by: RateBy::Caller, burst: None, methods, who, weights, name: None }
+    }
+
+    /// Sets [`by`](RateRule::by).
+    #[must_use]
+    pub fn by(mut self, by: RateBy) -> RateRule {
+        self.by = by;
+        self
+    }
+
+    /// Sets [`burst`](RateRule::burst).
+    #[must_use]
+    pub fn with_burst(mut self, burst: u32) -> RateRule {
+        self.burst = Some(burst);
+        self
+    }
+
+    /// Applies the rule to these methods only.
+    #[must_use]
+    pub fn for_methods(mut self, methods: impl IntoIterator<Item = Pattern>) -> RateRule {
+        self.methods = methods.into_iter().collect();
+        self
+    }
+
+    /// Applies the rule to these callers only.
+    #[must_use]
+    pub fn for_callers(mut self, who: impl IntoIterator<Item = Who>) -> RateRule {
+        self.who = who.into_iter().collect();
+        self
+    }
+
+    /// Counts a call of these methods as so many.
+    #[must_use]
+    pub fn with_weight(mut self, methods: Pattern, weight: u32) -> RateRule {
+        self.weights.push((methods, weight));
+        self
+    }
+
+    /// Sets the name for the audit log.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> RateRule {
+        self.name = Some(name.into());
+        self
+    }
+
+    fn weight(&self, method: &str) -> u32 {
+        let matching = self.weights.iter().filter(|(pattern, _)| pattern.matches(method));
+        matching.map(|(_, weight)| *weight).max().unwrap_or(1)
+    }
+}
+
+/// The rule in words, for the audit log.
+impl fmt::Display for RateRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => f.write_str(name),
+            None => write!(f, "{} by {}", self.rate, self.by),
+        }
+    }
+}
+
+/// Rate limits. A [`Layer`](switchboard_core::Layer) that refuses calls beyond them; put it inside
+/// [`Authentication`](crate::identity::Authentication), which finds out who calls. Cheap to clone; clones share their counters.
+#[derive(Clone)]
+pub struct RateLimits(Arc<Limits>);
+
+struct Limits {
+    rules: Vec<(RateRule, Gcra)>,
+    buckets: Buckets,
+    /// Which callers have which role, beside those that credentials name.
+    roles: HashMap<Box<str>, Vec<String>>,
+    audit: Audit,
+}
+
+/// Why a call is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RateExceeded {
+    /// The number of the rule that has room last.
+    pub rule: usize,
+    /// When it has.
+    pub wait: Duration,
+}
+
+impl RateLimits {
+    /// Limits calls by these rules.
+    pub fn new(rules: impl IntoIterator<Item = RateRule>) -> RateLimits {
+        let with_state = |rule: RateRule| {
+            let state = Gcra::new(rule.rate, rule.burst);
+            (rule, state)
+        };
+        let rules: Vec<_> = rules.into_iter().map(with_state).collect();
+        let buckets = Buckets::new(BUCKETS, rules.len());
+        let (roles, audit) = (HashMap::new(), Audit::default());
+        RateLimits(Arc::new(Limits { rules, buckets, roles, audit }))
+    }
+
+    /// Remembers about so many callers and addresses at once, over all rules: 65,536 unless set, which takes a megabyte. Forgets
+    /// those that it has.
+    #[must_use]
+    pub fn with_buckets(self, count: usize) -> RateLimits {
+        self.changed(|limits| limits.buckets = Buckets::new(count, limits.rules.len()))
+    }
+
+    /// The same limits, with these additional roles for this caller.
+    #[must_use]
+    pub fn with_roles<R: Into<String>>(
+        self,
+        subject: &str,
+        roles: impl IntoIterator<Item = R>,
+    ) -> RateLimits {
+        let roles = roles.into_iter().map(Into::into);
+        self.changed(|limits| limits.roles.entry(subject.into()).or_default().extend(roles))
+    }
+
+    /// Records the calls that are refused.
+    #[must_use]
+    pub fn with_audit(self, audit: Audit) -> RateLimits {
+        self.changed(|limits| limits.audit = audit)
+    }
+
+    fn changed(self, change: impl FnOnce(&mut Limits)) -> RateLimits {
+        let mut limits = Arc::try_unwrap(self.0).unwrap_or_else(|shared| Limits {
+            rules: shared.rules.clone(),
+            buckets: Buckets::new(shared.buckets.len(), shared.rules.len()),
+            roles: shared.roles.clone(),
+            audit: shared.audit.clone(),
+        });
+        change(&mut limits);
+        RateLimits(Arc::new(limits))
+    }
+
+    /// The rules.
+    pub fn rules(&self) -> impl Iterator<Item = &RateRule> {
+        self.0.rules.iter().map(|(rule, _)| rule)
+    }
+
+    /// Charges a call to every rule that matches.
+    ///
+    /// # Errors
+    ///
+    /// If one of them has no room. The call is then charged to none.
+    pub fn charge(&self, cx: &Context, method: &str) -> Result<(), RateExceeded> {
+        let limits = &*self.0;
+        let mut caller = Caller::new(limits, cx);
+        let now = limits.buckets.now();
+        let mut exceeded: Option<RateExceeded> = None;
+        // Up to here the call was charged to every rule that matches.
+        let mut charged = limits.rules.len();
+        for (index, (rule, gcra)) in limits.rules.iter().enumerate() {
+            if !caller.is_matched_by(rule, method) {
+                continue;
+            }
+            let (key, cost) = (caller.key(rule.by), gcra.cost(rule.weight(method)));
+            // After one refusal the others are only asked how long they would take.
+            let wait = match exceeded {
+                None => limits.buckets.charge(index, key, *gcra, now, cost),
+                Some(_) => limits.buckets.wait(index, key, *gcra, now, cost),
+            };
+            if let Some(wait) = wait {
+                charged = charged.min(index);
+                if exceeded.is_none_or(|exceeded| exceeded.wait < wait) {
+                    exceeded = Some(RateExceeded { rule: index, wait });
+                }
+            }
+        }
+        let Some(exceeded) = exceeded else { return Ok(()) };
+        for (index, (rule, gcra)) in limits.rules.iter().enumerate().take(charged) {
+            if caller.is_matched_by(rule, method) {
+                limits.buckets.refund(index, caller.key(rule.by), gcra.cost(rule.weight(method)));
+            }
+        }
+        Err(exceeded)
+    }
+}
+
+impl fmt::Debug for RateLimits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RateLimits").field("rules", &self.0.rules.len()).finish_non_exhaustive()
+    }
+}
+
+/// What rules ask about the caller of one call; found out when it is asked.
+struct Caller<'a> {
+    limits: &'a Limits,
+    cx: &'a Context,
+    facts: Option<CallerFacts<'a>>,
+    by_caller: Option<u64>,
+    by_address: Option<u64>,
+}
+
+impl<'a> Caller<'a> {
+    fn new(limits: &'a Limits, cx: &'a Context) -> Caller<'a> {
+        Caller { limits, cx, facts: None, by_caller: None, by_address: None }
+    }
+
+    fn is_matched_by(&mut self, rule: &RateRule, method: &str) -> bool {
+        let is_about = rule.methods.is_empty() || rule.methods.iter().any(|pattern| pattern.matches(method));
+        is_about && (rule.who.is_empty() || rule.who.iter().any(|who| who.matches(self.facts())))
+    }
+
+    fn facts(&mut self) -> &CallerFacts<'a> {
+        let (limits, cx) = (self.limits, self.cx);
+        self.facts.get_or_insert_with(|| {
+            let identity = Identity::from_context(cx);
+            let granted = identity.and_then(|identity| limits.roles.get(identity.subject.as_str()));
+            CallerFacts::of(cx, identity, granted.map(Vec::as_slice).unwrap_or_default())
+        })
+    }
+
+    /// The caller's key among those that share the kind of limit; `None` if all callers do. It is a secret hash, so that no caller
+    /// can choose a name or an address that counts as another's.
+    fn key(&mut self, by: RateBy) -> Option<u64> {
+        let hashing = self.limits.buckets.hashing();
+        match by {
+            RateBy::All => None,
+            RateBy::Address => {
+                let address = || address(self.cx);
+                Some(*self.by_address.get_or_insert_with(|| hashing.hash_one(address())))
+            }
+            RateBy::Caller => {
+                if self.by_caller.is_none() {
+                    self.by_caller = match Identity::from_context(self.cx) {
+                        Some(identity) => Some(hashing.hash_one(identity.subject.as_str())),
+                        None => self.key(RateBy::Address),
+                    };
+                }
+                self.by_caller
+            }
+        }
+    }
+}
+
+fn address(cx: &Context) -> Option<IpAddr> {
+    cx.origin().address.map(|address| network(address.ip()))
+}
