@@ -46,7 +46,7 @@ fn other_argument(error: &clap::Error, arguments: &[String]) -> Option<String> {
             let port = value?.parse::<u16>().ok()?;
             Some(format!("to listen on this port, write 'switchboard serve {port}'"))
         }
-        "bench" | "call" | "notify" | "watch" => {
+        "bench" | "call" | "notify" | "watch" if follows_method(wrong, arguments) => {
             Some(format!("a parameter of the method is written as '{name}={}'", value?))
         }
         _ => None,
@@ -69,7 +69,7 @@ fn is_slip(error: &clap::Error) -> bool {
 
 /// The value of an option that follows a URL and a method, as parameters do.
 fn value<'a>(option: &str, arguments: &'a [String]) -> Option<&'a str> {
-    let at = arguments.iter().position(|argument| argument.split('=').next() == Some(option))?;
+    let at = position(option, arguments)?;
     match arguments[at].split_once('=') {
         Some((_, value)) => Some(value),
         None => arguments
@@ -77,6 +77,17 @@ fn value<'a>(option: &str, arguments: &'a [String]) -> Option<&'a str> {
             .map(String::as_str)
             .filter(|value| !value.starts_with("--") && !is_url(value)),
     }
+}
+
+/// Whether a method is named before an option: what follows an option in the place of the method is not its value.
+fn follows_method(option: &str, arguments: &[String]) -> bool {
+    let before = &arguments[..position(option, arguments).unwrap_or(0)];
+    let mut words = before.iter().skip_while(|word| !is_url(word)).skip(1);
+    words.any(|word| !word.starts_with('-'))
+}
+
+fn position(option: &str, arguments: &[String]) -> Option<usize> {
+    arguments.iter().position(|argument| argument.split('=').next() == Some(option))
 }
 
 /// What to write if a command was given something else in the place of its URL.
@@ -151,6 +162,7 @@ mod tests {
         for line in [
             "call http://h echo --pretty",
             "call --pretty http://h echo",
+            "call http://h --pretty echo 1",
             "call http://h echo --pretty --json",
             "discover http://h --pretty",
             "--pretty",

@@ -126,7 +126,8 @@ async fn a_browser_that_opens_a_page_is_asked_for_a_name_and_a_token() {
         async |headers: &str| ask(&address, "GET /", &format!("accept: text/html\r\n{headers}"), "").await;
     let refused = page("").await;
     assert!(refused.starts_with("HTTP/1.1 401"), "{refused}");
-    assert!(refused.contains("www-authenticate: Bearer, Basic realm=\"switchboard\""), "{refused}");
+    assert!(refused.contains("\r\nwww-authenticate: Basic realm=\"switchboard\""), "{refused}");
+    assert!(refused.contains("\r\nwww-authenticate: Bearer\r\n"), "{refused}");
     // alice and her token, as a browser sends them.
     let shown = page("authorization: Basic YWxpY2U6MmY5YzFiN2U1NWEwNGQxMw==\r\n").await;
     assert!(shown.starts_with("HTTP/1.1 200") && shown.ends_with("<p>the page</p>"), "{shown}");

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use support::{ADD, Raw, SUM, ask, post, router, serve, serve_with};
 use switchboard_transport::http::{Endpoint, HttpServer};
-use switchboard_transport::server::ServerOptions;
+use switchboard_transport::server::{ListenError, Server, ServerOptions};
 
 fn soon() -> ServerOptions {
     ServerOptions::default().with_header_time(Duration::from_millis(100))
@@ -153,4 +153,17 @@ async fn an_address_that_other_machines_reach_must_be_asked_for() {
     }
     let public = HttpServer::bind_public("0.0.0.0:0").await.unwrap();
     assert!(public.local_addr().ip().is_unspecified());
+}
+
+// SEC-O-05
+#[tokio::test]
+async fn a_listener_that_other_machines_reach_is_adopted_only_if_asked_for() {
+    let bind = |address: &str| std::net::TcpListener::bind(address).unwrap();
+    let server = || Server::new(router());
+    for address in ["0.0.0.0:0", "[::]:0"] {
+        let error = server().adopt(bind(address)).unwrap_err();
+        assert!(matches!(error, ListenError::Public(ip) if ip.is_unspecified()), "{error}");
+        server().public().adopt(bind(address)).unwrap();
+    }
+    server().adopt(bind("127.0.0.1:0")).unwrap();
 }

@@ -260,6 +260,36 @@ async fn a_page_of_a_listed_origin_is_told_what_it_may_do() {
     server.stop().await;
 }
 
+// SEC-O-03: without these headers, a page sees a mistake in its request as an unreachable server.
+#[tokio::test]
+async fn a_page_of_a_listed_origin_can_read_why_its_request_is_refused() {
+    let options = EndpointOptions::default()
+        .with_paths(vec!["/rpc".to_owned()])
+        .with_origins(Origins::only(["https://app.example"]).unwrap())
+        .with_cors(Some(Cors::default()));
+    let server = serve_options(options).await;
+    let of = |line: &str, origin: &str| {
+        format!(
+            "{line} HTTP/1.1\r\nhost: localhost\r\norigin: {origin}\r\ncontent-length: 2\r\n\
+             content-type: text/plain\r\nconnection: close\r\n\r\n{{}}"
+        )
+    };
+    for (line, status) in [("POST /nope", 404), ("PUT /rpc", 405), ("POST /rpc", 415)] {
+        let received = ask(server.address, of(line, "https://app.example")).await;
+        assert_eq!(received.status, status, "{line}");
+        assert_eq!(received.header("access-control-allow-origin"), Some("https://app.example"), "{line}");
+        let received = ask(server.address, of(line, "https://evil.example")).await;
+        assert_eq!((received.status, received.header("access-control-allow-origin")), (403, None), "{line}");
+    }
+
+    let preflight = "OPTIONS /nope HTTP/1.1\r\nhost: localhost\r\norigin: https://app.example\r\n\
+                     access-control-request-method: POST\r\n\r\n";
+    assert_eq!(ask(server.address, preflight).await.status, 204, "the POST itself gets 404");
+    let options = "OPTIONS /nope HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    assert_eq!(ask(server.address, options).await.status, 404);
+    server.stop().await;
+}
+
 #[tokio::test]
 async fn with_any_origin_the_answer_is_a_star() {
     let server = serve_options(

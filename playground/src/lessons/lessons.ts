@@ -200,7 +200,7 @@ export const LESSONS: readonly Lesson[] = [
             { id: 'null', error: -32600 },
           ],
         },
-        notice: 'Each entry stands alone. The good call was answered, and the bad entry got its own error.',
+        notice: 'Each entry stands alone. The valid call was answered, and the invalid entry got its own error.',
       },
       {
         title: 'Only notifications',

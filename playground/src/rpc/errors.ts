@@ -16,9 +16,13 @@ const MEANINGS: Readonly<Record<number, string>> = {
   [-32800]: 'The call was cancelled.',
 };
 
+/** What to do about a server that refuses callers it does not know. */
+export const LOCKED = 'The server requires credentials. Set a valid token under “Headers and token”.';
+
 /** The meaning of a code, and of the HTTP status that it came with. */
 export function meaning(code: number | undefined, status?: number): string {
   if (code === -32600 && status === 404) return 'The server serves nothing at this path. Check the path of the endpoint.';
+  if (status === 401) return LOCKED;
   if (code === undefined) return 'The error has no code, although 2.0 requires one.';
   const known = MEANINGS[code];
   if (known !== undefined) return known;

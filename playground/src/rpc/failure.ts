@@ -8,15 +8,15 @@ export interface Attempt {
   /** The origin of this page. */
   readonly origin: string;
   /**
-   * What other requests found: nothing; a server, which may hide its answers from this page; or a server that this page may
-   * call at another path.
+   * What other requests found: nothing; a server, which may hide its answers from this page; a server that requires
+   * credentials; or a server that this page may call at another path.
    */
   readonly probe: Probe;
   /** Headers beyond those that every page may send. */
   readonly headers: readonly string[];
 }
 
-export type Probe = 'nothing' | 'a server' | 'another path';
+export type Probe = 'nothing' | 'a server' | 'a locked server' | 'another path';
 
 /** Explains a request that failed without a response. */
 export function explain({ url, origin, probe, headers }: Attempt): Failure {
@@ -46,6 +46,10 @@ export function explain({ url, origin, probe, headers }: Attempt): Failure {
 /** Explains a WebSocket that did not open. Browsers do not tell a page why. */
 export function explainSocket(url: string, origin: string, probe: Probe): Failure {
   if (probe === 'another path') return nothingAt(url);
+  if (probe === 'a locked server') {
+    const why = 'The page sends tokens with HTTP and SSE only. Choose one of them, and set a token under “Headers and token”.';
+    return { title: 'The server requires credentials', advice: [why] };
+  }
   const target = new URL(url);
   const advice = [`Check that a server listens at ${target.host} and accepts WebSocket connections at ${target.pathname}.`];
   if (target.host !== new URL(origin).host) {

@@ -25,7 +25,8 @@ export async function post({ url, headers, body }: Post, exchange: Exchange): Pr
       headers: headers.map(({ name, value }): [string, string] => [name, value]),
       body,
       signal: abort.signal,
-      credentials: 'omit',
+      // The server of this page may have asked its reader to log in.
+      credentials: 'same-origin',
       cache: 'no-store',
       redirect: 'error',
       referrerPolicy: 'no-referrer',

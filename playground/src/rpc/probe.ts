@@ -16,6 +16,7 @@ export async function probe(url: string): Promise<Probe> {
   const { origin, pathname } = new URL(here);
   const status = await statusOf(here);
   if (status === 404) return 'another path';
+  if (status === 401) return 'a locked server';
   if (status !== undefined) return 'a server';
   // A server that allows this page may still hide that it has nothing at a path.
   if (pathname !== '/' && (await statusOf(`${origin}/`)) !== undefined) return 'another path';
@@ -43,5 +44,5 @@ async function answers(url: string): Promise<boolean> {
 }
 
 function ask(url: string, options: RequestInit): Promise<Response> {
-  return fetch(url, { ...options, credentials: 'omit', cache: 'no-store', signal: AbortSignal.timeout(PATIENCE) });
+  return fetch(url, { ...options, credentials: 'same-origin', cache: 'no-store', signal: AbortSignal.timeout(PATIENCE) });
 }

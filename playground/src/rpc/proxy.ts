@@ -7,7 +7,7 @@ const PATH = '/proxy';
 /** The URLs that the server of this page forwards to: none, unless it was started with `--proxy-for`. */
 export async function proxyTargets(origin: string): Promise<readonly string[]> {
   try {
-    const response = await fetch(origin + PATH, { credentials: 'omit', cache: 'no-store', redirect: 'error' });
+    const response = await fetch(origin + PATH, { credentials: 'same-origin', cache: 'no-store', redirect: 'error' });
     if (!response.ok) return [];
     const { targets } = (await response.json()) as { targets?: unknown };
     return Array.isArray(targets) ? targets.map((target) => new URL(String(target)).href) : [];

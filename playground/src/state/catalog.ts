@@ -17,6 +17,8 @@ export type Discovery =
   | { readonly state: 'ready'; readonly catalog: Catalog }
   /** The server answers JSON-RPC, and does not list its methods. */
   | { readonly state: 'silent'; readonly reason: string }
+  /** The server answers callers with credentials only. */
+  | { readonly state: 'locked' }
   | { readonly state: 'failed'; readonly failure: Failure };
 
 export const discovery = signal<Discovery>({ state: 'loading' });
@@ -60,6 +62,7 @@ function read(exchange: Exchange): Discovery {
     return { state: 'ready', catalog: readDocument(JSON.parse(message.result)) };
   }
   const error = message?.kind === 'response' ? message.error : undefined;
+  if (status === 401) return { state: 'locked' };
   if (error?.code === -32601) return { state: 'silent', reason: 'It has no method rpc.discover.' };
   if (status === 404) return { state: 'failed', failure: nothingAt(exchange.sent.url) };
   if (error) return { state: 'silent', reason: `rpc.discover failed: ${error.message} (${error.code ?? 'no code'}).` };

@@ -40,7 +40,15 @@ export function AnswerPane() {
         ) : exchange === undefined ? (
           <Empty title="No request sent yet">
             <p>
-              The answer appears here. Press <kbd>Ctrl</kbd> <kbd>Enter</kbd> anywhere to send.
+              The answer appears here.
+              <span class="hint-keys">
+                {' '}
+                Press{' '}
+                <span class="keys">
+                  <kbd>Ctrl</kbd> <kbd>Enter</kbd>
+                </span>{' '}
+                anywhere to send.
+              </span>
             </p>
           </Empty>
         ) : tab.value === 'result' ? (
@@ -72,7 +80,7 @@ function Past() {
     >
       {log.value.map((exchange) => (
         <option key={exchange.key} value={String(exchange.key)}>
-          {`${exchange.clock.toLocaleTimeString()} ${exchange.sent.title}`}
+          {`${exchange.sent.title}, ${exchange.clock.toLocaleTimeString()}`}
         </option>
       ))}
     </select>
@@ -88,7 +96,7 @@ function Status({ exchange }: { exchange: Exchange }) {
     <div class="status">
       <span class={`chip ${isOpen || exchange.sent.isBroken ? 'open' : isFailure ? 'bad' : 'good'}`}>
         {http && <span class="mono">{http.status} </span>}
-        {outcome}
+        {exchange.failure ? 'failed' : outcome}
       </span>
       <span class="mono muted" data-testid="timing">
         {endedAt === undefined ? '…' : time(endedAt)}

@@ -4,6 +4,7 @@ import type { Method } from '../rpc/document.js';
 import { discover, discovery, found, methods, search } from '../state/catalog.js';
 import { choose, method as chosen, view } from '../state/draft.js';
 import { Empty } from './controls.js';
+import { openHeaders } from './headers.js';
 import { SearchIcon } from './icons.js';
 import { showPane } from './panes.js';
 import { enterList, option, rove } from './roving.js';
@@ -55,6 +56,16 @@ function Found() {
         ))}
         <button type="button" onClick={() => void discover()}>
           Try again
+        </button>
+      </Empty>
+    );
+  }
+  if (discovery.value.state === 'locked') {
+    return (
+      <Empty title="This server requires credentials">
+        <p>With a valid token, its methods are listed here.</p>
+        <button type="button" onClick={openHeaders}>
+          Set a token
         </button>
       </Empty>
     );

@@ -14,7 +14,7 @@ export function ProxyOffer() {
     <p class="proxy" role="status">
       {isUsed
         ? `Calls are forwarded by ${location.host}. `
-        : `The server does not allow calls from this page (CORS). ${location.host} can forward them. `}
+        : `${location.host} can forward calls to this server. `}
       <button type="button" class="small" onClick={change}>
         {isUsed ? 'Call directly' : 'Forward calls'}
       </button>

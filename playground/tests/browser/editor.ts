@@ -93,7 +93,7 @@ visit('params that the server refuses are marked at their field until they chang
 visit('a value that is one of a few is chosen from a list, with what each means', async ({ page }) => {
   await choose(page, 'demo/error');
   const kind = page.getByLabel('kind one of 4');
-  assert.match((await kind.getByRole('option').allInnerTexts()).join('\n'), /^timeout – -32003: .+$/m);
+  assert.match((await kind.getByRole('option').allInnerTexts()).join('\n'), /^timeout – The call timed out \(-32003\)\.$/m);
   await kind.selectOption('"timeout"');
   assert.match(await editor(page).innerText(), /"kind": "timeout"/);
   await write(page, '{"kind": "no"}');

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { choose, ended, sees, serve, shared, visit } from './serving.js';
 
@@ -149,4 +152,52 @@ visit(
       .waitFor();
   },
   { hosts: 'any', complaints: /CORS|Failed to load/ },
+);
+
+const TOKEN = '2f9c1b7e55a04d13';
+
+/** A file with the token of alice. */
+async function tokens(): Promise<string> {
+  const path = join(await mkdtemp(join(tmpdir(), 'switchboard-')), 'tokens.txt');
+  await writeFile(path, `alice:${TOKEN}\n`, { mode: 0o600 });
+  return path;
+}
+
+visit(
+  'a server that requires a token says so over each transport, and is called with one',
+  async ({ page }) => {
+    const origin = new URL(await shared()).origin;
+    await goTo(page, await serve('--tokens', await tokens(), '--allow-origin', origin, '--cors'));
+    await sees(page, 'This server requires credentials');
+    await page.getByLabel('Method', { exact: true }).fill('math/add');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await sees(page, 'The server requires credentials. Set a valid token under “Headers and token”.');
+    await page.getByLabel('WebSocket', { exact: true }).check();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('alert', { name: 'Failure' }).getByText('The server requires credentials').waitFor();
+    await page.getByLabel('HTTP', { exact: true }).check();
+    await page.getByRole('button', { name: 'Set a token' }).click();
+    await page.getByLabel('Bearer token').fill(TOKEN);
+    await page.getByRole('button', { name: 'Done' }).click();
+    await choose(page, 'math/add');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await ended(page);
+    assert.equal(await page.getByRole('region', { name: 'Result as JSON' }).innerText(), '5');
+  },
+  { hosts: 'any', complaints: /401|WebSocket connection/ },
+);
+
+visit(
+  'a reader who logs in to open the page calls its server with the same credentials',
+  async ({ page }) => {
+    await page.goto(await serve('--tokens', await tokens()));
+    for (const transport of ['HTTP', 'SSE', 'WebSocket']) {
+      await page.getByLabel(transport, { exact: true }).check();
+      await choose(page, 'math/add');
+      await page.getByRole('button', { name: 'Send' }).click();
+      await ended(page);
+      assert.equal(await page.getByRole('region', { name: 'Result as JSON' }).innerText(), '5', transport);
+    }
+  },
+  { hosts: 'any', complaints: /401/, httpCredentials: { username: 'alice', password: TOKEN } },
 );

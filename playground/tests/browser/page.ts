@@ -157,6 +157,36 @@ visit(
   { viewport: { width: 1024, height: 700 } },
 );
 
+visit(
+  'on a tablet the whole request is seen at once',
+  async ({ page }) => {
+    for (const method of ['math/add', 'ticks', 'demo/error']) {
+      await choose(page, method);
+      const box = await page.locator('.editor-box').boundingBox();
+      const button = await page.getByRole('button', { name: 'Send' }).boundingBox();
+      assert.ok(box && button && box.y + box.height <= button.y, `${method}: ${JSON.stringify({ box, button })}`);
+    }
+    await page.getByRole('button', { name: 'Add to batch' }).click();
+    const tray = await page.getByRole('region', { name: 'Batch' }).boundingBox();
+    const button = await page.getByRole('button', { name: 'Send', exact: true }).boundingBox();
+    assert.ok(tray && button && tray.y + tray.height <= button.y, JSON.stringify({ tray, button }));
+  },
+  { viewport: { width: 768, height: 1024 } },
+);
+
+visit(
+  'long advice about an endpoint can be read to its end',
+  async ({ page }) => {
+    await page.getByLabel('Endpoint').fill('http://127.0.0.1:9/');
+    await page.keyboard.press('Enter');
+    const again = page.getByRole('button', { name: 'Try again' });
+    await again.scrollIntoViewIfNeeded();
+    const [button, list] = [await again.boundingBox(), await page.locator('.sidebar-panel').boundingBox()];
+    assert.ok(button && list && button.y + button.height <= list.y + list.height, JSON.stringify({ button, list }));
+  },
+  { viewport: { width: 1024, height: 600 }, hosts: 'any', complaints: /ERR_|Failed to load/ },
+);
+
 visit('a server that does not describe itself can still be called', async ({ page, url }) => {
   await page.route(url, (route) => {
     const isAsked = route.request().postData()?.includes('rpc.discover') === true;

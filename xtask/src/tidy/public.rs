@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::{Finding, Source, mask};
 
 /// The crates whose types users name.
-const LIBRARIES: &[&str] = &["crates/core/", "crates/openrpc/", "crates/playground/", "crates/transport/"];
+const LIBRARIES: &[&str] =
+    &["crates/core/", "crates/layers/", "crates/openrpc/", "crates/playground/", "crates/transport/"];
 
 /// Types that are complete by nature, each with the reason.
 const COMPLETE: &[(&str, &str)] = &[
@@ -15,6 +16,7 @@ const COMPLETE: &[(&str, &str)] = &[
     ("Context", "private fields keep others from making one"),
     ("Decoded", "what a frame can be, by the protocol"),
     ("Direction", "sent or received"),
+    ("Effect", "a rule allows or denies"),
     ("FeedClosed", "gives back the value"),
     ("Guarded", "private fields keep others from making one"),
     ("Incoming", "a message or a batch, by the protocol"),

@@ -1,6 +1,6 @@
 //! The bench that cases run on: it sends one case at a time and collects the answer.
 //!
-//! On connections that stay open, a good call follows every case. Its answer shows that the case gets no further answer, so that
+//! On connections that stay open, a valid call follows every case. Its answer shows that the case gets no further answer, so that
 //! silence is detected without a long wait, and that the server still answers.
 
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::profile::Profile;
 use super::wire::{Carrier, Endpoint, Line, Received, Request, http};
 use crate::responses::Head;
 
-/// How much later than the answer to the good call an answer may come.
+/// How much later than the answer to the valid call an answer may come.
 const LATE: Duration = Duration::from_millis(300);
 /// How many cases may go unanswered before the waits become shorter.
 const USED_TO: u32 = 4;
@@ -40,11 +40,11 @@ pub(crate) struct Bench {
     /// The size of the largest message to send.
     pub(crate) max_bytes: usize,
     line: Option<Line>,
-    /// The identifier of the last good call.
+    /// The identifier of the last valid call.
     last: u32,
-    /// Cases without any answer, not even to the good call.
+    /// Cases without any answer, not even to the valid call.
     silences: u32,
-    /// Cases without an answer, although the good call was answered.
+    /// Cases without an answer, although the valid call was answered.
     vain: u32,
 }
 
@@ -68,7 +68,7 @@ impl Bench {
         self.endpoint.carrier()
     }
 
-    /// Whether good calls are made in 1.0.
+    /// Whether valid calls are made in 1.0.
     pub(crate) fn is_old(&self) -> bool {
         self.profile == Profile::V1
     }
@@ -155,7 +155,7 @@ impl Bench {
         }
     }
 
-    /// Sends bytes and then a good call, and collects answers until that call is answered.
+    /// Sends bytes and then a valid call, and collects answers until that call is answered.
     pub(crate) async fn ask_on(&mut self, line: &mut Line, bytes: &[u8], expected: usize) -> Came {
         self.last += 1;
         let id = self.last.to_string();
@@ -253,17 +253,17 @@ impl Bench {
         matches!(came.messages.as_slice(), [Message::One(response)] if !response.is_error())
     }
 
-    /// Whether a good call on a new connection is answered as this server usually does.
+    /// Whether a valid call on a new connection is answered as this server usually does.
     pub(crate) async fn is_well(&mut self) -> Result<(), String> {
         let came = self.greet().await;
         if self.found.manner.is_answer(&came) {
             Ok(())
         } else {
-            Err(format!("the answer to a good call was {came}"))
+            Err(format!("the answer to a valid call was {came}"))
         }
     }
 
-    /// Makes a good call on a new connection.
+    /// Makes a valid call on a new connection.
     pub(crate) async fn greet(&mut self) -> Came {
         self.line = None;
         let good = self.good(1);
@@ -304,7 +304,7 @@ fn in_version_1(template: &[u8]) -> Option<Vec<u8>> {
     Some(text.replace("\"jsonrpc\":\"2.0\",", "\"params\":[],").into_bytes())
 }
 
-/// Reads until the good call is answered, and a little longer.
+/// Reads until the valid call is answered, and a little longer.
 pub(crate) async fn collect(line: &mut Line, good: &str, expected: usize, deadline: Instant) -> Came {
     collect_within(line, good, expected, deadline, LATE).await
 }
@@ -351,7 +351,7 @@ async fn collect_within(
     }
 }
 
-/// Whether this is the answer to the good call, even if it is not quite correct: only cases about identifiers and responses
+/// Whether this is the answer to the valid call, even if it is not quite correct: only cases about identifiers and responses
 /// should notice that.
 fn answers(message: &Message, good: &str) -> bool {
     match message {

@@ -24,7 +24,7 @@ pub(crate) struct Case {
     pub(crate) rests_on: Option<&'static str>,
     /// The case that tests the same behaviour with plainer input. If both fail for the same reason, that is one fault.
     pub(crate) like: Option<&'static str>,
-    /// Whether the server has to answer a good call on a new connection afterwards.
+    /// Whether the server has to answer a valid call on a new connection afterwards.
     pub(crate) is_hostile: bool,
     /// Whether it takes long or sends much; `--quick` skips it.
     pub(crate) is_slow: bool,

@@ -48,11 +48,11 @@ pub(crate) struct Found {
     pub(crate) unknown: Option<i64>,
     /// What the server does about invalid requests, if that is wrong.
     pub(crate) invalid: Option<Invalid>,
-    /// How good calls are answered.
+    /// How valid calls are answered.
     pub(crate) manner: Manner,
 }
 
-/// How good calls are answered. A server that always does it wrongly is checked nevertheless.
+/// How valid calls are answered. A server that always does it wrongly is checked nevertheless.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Manner {
     /// Correctly.
@@ -65,7 +65,7 @@ pub(crate) enum Manner {
 }
 
 impl Manner {
-    /// What this answer to a good call with the identifier 1 shows, if it is meant to be JSON-RPC.
+    /// What this answer to a valid call with the identifier 1 shows, if it is meant to be JSON-RPC.
     pub(crate) fn of(came: &Came) -> Option<Manner> {
         let manners = [Manner::Straight, Manner::TextIds];
         if let Some(manner) = manners.into_iter().find(|manner| manner.is_answer(came)) {
@@ -86,7 +86,7 @@ impl Manner {
         came.messages.iter().any(means_it).then_some(Manner::Crooked)
     }
 
-    /// Whether this is how a good call with the identifier 1 is answered.
+    /// Whether this is how a valid call with the identifier 1 is answered.
     pub(crate) fn is_answer(self, came: &Came) -> bool {
         match (self, came.messages.as_slice()) {
             (Manner::Straight, [Message::One(response)]) => response.has_id("1"),

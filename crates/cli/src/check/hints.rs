@@ -4,7 +4,7 @@ use super::message::Message;
 use super::outcome::{Came, End, shortened};
 use super::wire::{Carrier, Endpoint};
 
-/// What to do, judged by the answer to a good call.
+/// What to do, judged by the answer to a valid call.
 pub(crate) fn hint(endpoint: &Endpoint, came: &Came) -> String {
     let status = came.head.as_ref().map(|head| head.status);
     let location = came.head.as_ref().and_then(|head| head.header("location"));

@@ -56,7 +56,7 @@ pub(crate) enum End {
     Open,
     /// The server closed the connection.
     Closed,
-    /// Nothing arrived in time, not even the answer to the good call that followed.
+    /// Nothing arrived in time, not even the answer to the valid call that followed.
     Silent,
     /// It could not be sent.
     Unsent(String),
@@ -301,7 +301,7 @@ impl fmt::Display for Came {
             End::Open if self.messages.is_empty() => "no answer",
             End::Open => "",
             End::Closed => " the connection was closed",
-            End::Silent => " no further answer in time, not even to a good call",
+            End::Silent => " no further answer in time, not even to a valid call",
             End::Unsent(why) => why,
         };
         f.write_str(if self.messages.is_empty() { end.trim_start() } else { end })

@@ -181,7 +181,7 @@ async fn try_it(bench: &mut Bench, case: &Case, watch: &mut Watch) -> (Verdict, 
     (verdict, came.to_string(), note)
 }
 
-/// The answer to the good call, without what else came on its new connection. Other cases judge that.
+/// The answer to the valid call, without what else came on its new connection. Other cases judge that.
 fn answer_alone(mut came: Came) -> Came {
     let is_answer = |message: &Message| matches!(message, Message::One(response) if response.has_id("1"));
     if came.messages.iter().any(is_answer) {

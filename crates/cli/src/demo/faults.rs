@@ -92,13 +92,13 @@ impl IntoError for Triggered {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 enum Shown {
-    /// -32001: the data is well-formed but not acceptable.
+    /// The data is well-formed but not acceptable (-32001).
     InvalidData,
-    /// -32002: the caller is not allowed to do this.
+    /// The caller is not allowed to do this (-32002).
     Unauthorized,
-    /// -32003: the call timed out.
+    /// The call timed out (-32003).
     Timeout,
-    /// -32004: another service that this one depends on failed.
+    /// Another service that this one depends on failed (-32004).
     Upstream,
 }
 

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use crate::program::{Serving, parts, program, run, run_with};
 
@@ -181,25 +181,42 @@ fn a_program_is_started_called_and_ended() {
     assert!(stderr.contains("no-such-program-anywhere"), "{stderr}");
 }
 
+/// Starts a server with a socket that a supervisor passes.
+fn supervised(listener: TcpListener, options: &[&str]) -> Child {
+    // A shell moves the socket to where a supervisor puts it, and says so.
+    let script = "exec 3<&0 0</dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" serve \"$@\"";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).arg(program(&[]).get_program()).args(options);
+    shell.stdin(Stdio::from(std::os::fd::OwnedFd::from(listener))).stderr(Stdio::piped()).spawn().unwrap()
+}
+
 #[test]
 fn sockets_that_a_supervisor_passes_on_are_served() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    // A shell moves the socket to where a supervisor puts it, and says so.
-    let script = "exec 3<&0 0</dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" serve";
-    let mut child = Command::new("sh")
-        .args(["-c", script])
-        .arg(program(&[]).get_program())
-        .stdin(Stdio::from(std::os::fd::OwnedFd::from(listener)))
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = supervised(listener, &[]);
     let (code, stdout, stderr) = parts(run(&["call", &format!("http://{address}"), "sum"]));
     assert_eq!((code, stdout.as_str()), (Some(0), "0\n"), "{stderr}");
     assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert!(said.contains(&format!("Listening on http://{address}\n")), "{said}");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+// SEC-O-05
+#[test]
+fn a_public_socket_that_a_supervisor_passes_on_needs_the_option() {
+    let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+    let address = format!("127.0.0.1:{}", listener.local_addr().unwrap().port());
+    let refused = supervised(listener.try_clone().unwrap(), &[]).wait_with_output().unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("other machines could reach 0.0.0.0; add `--public`"), "{said}");
+    let mut child = supervised(listener, &["--public"]);
+    let (code, stdout, stderr) = parts(run(&["call", &format!("http://{address}"), "sum"]));
+    assert_eq!((code, stdout.as_str()), (Some(0), "0\n"), "{stderr}");
+    assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 

@@ -70,6 +70,11 @@ fn offered_token(cx: &Context) -> Option<&str> {
 
 /// The answer to a request without valid credentials. A browser that opens a page asks its user for a name and a token.
 fn unauthorized(is_page: bool) -> Refusal {
-    let challenge = if is_page { "Bearer, Basic realm=\"switchboard\", charset=\"UTF-8\"" } else { "Bearer" };
-    Refusal::new(ErrorObject::unauthorized()).with_status(401).with_metadata("www-authenticate", challenge)
+    let refusal = Refusal::new(ErrorObject::unauthorized()).with_status(401);
+    // One header for each scheme: Chromium reads only the first scheme of a header.
+    let refusal = match is_page {
+        true => refusal.with_metadata("www-authenticate", "Basic realm=\"switchboard\", charset=\"UTF-8\""),
+        false => refusal,
+    };
+    refusal.with_metadata("www-authenticate", "Bearer")
 }

@@ -284,18 +284,24 @@ fn announced_rest(body: &impl HttpBody) -> usize {
 ///
 /// The first part makes room for all that was announced and covered, so that a long body is not copied from one buffer to the
 /// next larger one. The buffer of a body of unknown length is covered before it grows, and grows in few steps: an allocator
-/// holds the smaller ones for a while, but not what was never written.
+/// holds the smaller ones for a while, but not what was never written. Where the budget is too short for such a step, smaller
+/// ones do, so that a body that fits is not refused.
 fn make_room(text: &mut BytesMut, more: usize, follows: usize, limit: usize, share: &mut Share) -> bool {
     let needed = text.len() + more;
-    if needed <= text.capacity() {
+    let now = text.capacity();
+    if needed <= now {
         return share.cover(needed);
     }
     let announced = needed.saturating_add(follows).min(share.taken().max(TRUSTED));
-    let capacity = text.capacity().saturating_mul(4).min(limit).max(announced).max(needed);
-    if !share.cover(capacity) {
+    let steps = [now.saturating_mul(4), now.saturating_mul(2), now.saturating_add(now / 4), needed];
+    let Some(capacity) =
+        steps.into_iter().map(|step| step.min(limit).max(announced)).find(|capacity| share.cover(*capacity))
+    else {
         return false;
-    }
-    text.reserve(capacity - text.len());
+    };
+    // `reserve` would at least double the buffer, which is not covered.
+    let begun = std::mem::replace(text, BytesMut::with_capacity(capacity));
+    text.extend_from_slice(&begun);
     true
 }
 
@@ -383,5 +389,18 @@ mod tests {
         assert!(read(60 << 10).await.is_ok(), "short ones are not counted");
         drop(held);
         assert!(read(80 << 10).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_body_of_unknown_length_is_read_if_it_fits() {
+        let account = Account::of_one(&Budget::new(36 << 10));
+        let read = async |kilobytes: usize| {
+            let part: &'static str = "x".repeat(1 << 10).leak();
+            let script = Script { frames: vec![part; kilobytes].into(), ends: true };
+            read(script, 1 << 20, Duration::from_secs(30), Share::of(&account)).await.map(|text| text.len())
+        };
+        assert_eq!(read(99).await, Ok(99 << 10));
+        assert_eq!(read(101).await, Err(Unread::NoRoom));
+        assert_eq!(read(99).await, Ok(99 << 10), "the room is free again");
     }
 }

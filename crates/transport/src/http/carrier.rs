@@ -142,6 +142,9 @@ impl HttpListener {
         listener.set_nonblocking(true).map_err(ListenError::Listener)?;
         let listener = TcpListener::from_std(listener).map_err(ListenError::Listener)?;
         let port = Port::new(listener).map_err(ListenError::Listener)?.with_proxy_protocol(setup);
+        if let Some(public) = net::public(&[port.address]).filter(|_| !setup.is_public) {
+            return Err(ListenError::Public(public));
+        }
         #[cfg(feature = "tls")]
         if let Some(tls) = &setup.tls {
             return Ok(HttpListener::new("https", port.with_tls(Some(tls.clone()))));

@@ -114,8 +114,14 @@ impl Rules {
         }
         let has_origin = head.origin.is_some();
         let asks_for_options = self.cors.is_some() && parts.method == Method::OPTIONS;
-        let decision = match self.judge(&parts, &head) {
+        let is_preflight =
+            asks_for_options && parts.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+        let caller = self.check_caller(&head, &parts.uri, parts.version);
+        let is_allowed = caller.is_ok();
+        let decision = match caller.and_then(|()| self.judge(&parts, &head)) {
             Ok(Target::Route(_)) | Err(Fault::Method(_)) if asks_for_options => Decision::Preflight,
+            // Without this permission a page could not read that its path is wrong.
+            Err(Fault::NotFound) if is_preflight => Decision::Preflight,
             Ok(Target::Calls(format)) => Decision::Calls(format),
             Ok(Target::Route(route)) => return self.admit_route(route, parts, body, cx, has_origin),
             Err(fault) => Decision::Refused(fault),
@@ -123,14 +129,11 @@ impl Rules {
         let is_call = matches!(decision, Decision::Calls(_));
         let is_for_browser = has_origin || !is_call || parts.method != Method::POST;
         let origin = self.cors.as_ref().and_then(|_| parts.headers.get(header::ORIGIN).cloned());
-        let is_preflight = matches!(decision, Decision::Preflight)
-            && parts.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
         *cx.metadata_mut() = metadata::of(std::mem::take(&mut parts.headers));
         let admission = if is_call { self.ask(&parts, &cx, false) } else { None };
         let mut headers = first_headers(is_for_browser);
-        match (&self.cors, decision) {
-            (None, _) | (Some(_), Decision::Refused(_)) => {}
-            (Some(cors), _) => cors.add(&mut headers, origin, is_preflight),
+        if let Some(cors) = self.cors.as_ref().filter(|_| is_allowed) {
+            cors.add(&mut headers, origin, is_preflight);
         }
         let is_http1 = parts.version <= Version::HTTP_11;
         Admitted { body, decision, cx, admission, headers, route: None, is_http1 }
@@ -174,9 +177,8 @@ impl Rules {
         if self.cors.is_some() { "POST, OPTIONS" } else { "POST" }
     }
 
-    /// What a request wants, or why it is refused.
+    /// What a request of an allowed caller wants, or why it is refused.
     fn judge(&self, parts: &Parts, head: &Head<'_>) -> Result<Target, Fault> {
-        self.check_caller(head, &parts.uri, parts.version)?;
         if parts.method == Method::CONNECT {
             return Err(Fault::Connect);
         }

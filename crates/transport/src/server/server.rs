@@ -165,7 +165,8 @@ impl Server {
         self
     }
 
-    /// Allows the server to listen where other machines can reach it. It must be called before [`listen`](Server::listen).
+    /// Allows the server to listen where other machines can reach it. It must be called before [`listen`](Server::listen) and
+    /// [`adopt`](Server::adopt).
     #[must_use]
     pub fn public(mut self) -> Server {
         self.setup.is_public = true;
@@ -200,11 +201,11 @@ impl Server {
     }
 
     /// Adds an existing listener, from a supervisor for instance: for `https` if there is a
-    /// certificate, for `http` otherwise. The caller is responsible for who can reach it.
+    /// certificate, for `http` otherwise.
     ///
     /// # Errors
     ///
-    /// When it cannot be used.
+    /// When it cannot be used, or when other machines can reach it and [`public`](Server::public) was not called.
     #[cfg(feature = "http")]
     pub fn adopt(&mut self, listener: std::net::TcpListener) -> Result<(), ListenError> {
         self.listeners.push(Box::new(crate::http::HttpListener::adopt(listener, &self.setup)?));

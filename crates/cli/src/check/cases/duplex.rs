@@ -45,8 +45,8 @@ pub(super) fn cases() -> Vec<Case> {
             "a message that is not JSON does not close the connection",
             &["J2-32"],
             (
-                "a message that is not JSON, then a good call",
-                "the answer to the good call on the same connection",
+                "a message that is not JSON, then a valid call",
+                "the answer to the valid call on the same connection",
             ),
             |bench| Box::pin(goes_on(bench, b"{\"jsonrpc\":}")),
         )
@@ -55,7 +55,7 @@ pub(super) fn cases() -> Vec<Case> {
             "goes-on-after-stray",
             "an unexpected response does not close the connection",
             &["J2-67"],
-            ("a response, then a good call", "the answer to the good call on the same connection"),
+            ("a response, then a valid call", "the answer to the valid call on the same connection"),
             |bench| Box::pin(goes_on(bench, br#"{"jsonrpc":"2.0","result":1,"id":990002}"#)),
         ),
         script(
@@ -63,8 +63,8 @@ pub(super) fn cases() -> Vec<Case> {
             "a client that does not read does not affect others",
             &["SEC-L-14"],
             (
-                "2000 calls on a connection that is not read, a good call on another",
-                "the answer to the good call",
+                "2000 calls on a connection that is not read, a valid call on another",
+                "the answer to the valid call",
             ),
             |bench| Box::pin(unread(bench)),
         )
@@ -79,7 +79,7 @@ fn call(id: impl std::fmt::Display) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"{UNKNOWN}","id":{id}}}"#)
 }
 
-/// Sends messages at once, and reads that many answers besides that of a last good call.
+/// Sends messages at once, and reads that many answers besides that of a last valid call.
 async fn send(bench: &mut Bench, messages: &[String], expected: usize) -> Result<Came, String> {
     let mut line = bench.open().await?;
     let bytes: Vec<u8> = messages.iter().flat_map(|message| line.framed(message.as_bytes())).collect();
@@ -130,7 +130,7 @@ async fn goes_on(bench: &mut Bench, message: &[u8]) -> Result<String, String> {
     line.send(message).await.map_err(|error| error.to_string())?;
     line.send(bench.good(1).as_bytes()).await.map_err(|error| error.to_string())?;
     let came = collect(&mut line, "1", 0, Instant::now() + bench.timeout).await;
-    if came.end == End::Open { Ok("the answer to the good call".to_owned()) } else { Err(came.to_string()) }
+    if came.end == End::Open { Ok("the answer to the valid call".to_owned()) } else { Err(came.to_string()) }
 }
 
 async fn unread(bench: &mut Bench) -> Result<String, String> {
@@ -140,5 +140,5 @@ async fn unread(bench: &mut Bench) -> Result<String, String> {
     let _ = tokio::time::timeout(bench.timeout / 2, line.send_raw(&calls)).await;
     let answered = bench.is_well().await;
     drop(line);
-    answered.map(|()| "a good call is answered".to_owned())
+    answered.map(|()| "a valid call is answered".to_owned())
 }

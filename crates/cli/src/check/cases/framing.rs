@@ -34,7 +34,7 @@ fn any() -> Vec<Case> {
             "byte-by-byte",
             "a message that arrives byte by byte is answered",
             &["LSP-F-09", "JT-02"],
-            ("a good call in parts of one byte", "its answer"),
+            ("a valid call in parts of one byte", "its answer"),
             |bench| Box::pin(in_parts(bench, 1)),
         )
         .needs(Need::Duplex),
@@ -42,7 +42,7 @@ fn any() -> Vec<Case> {
             "several-at-once",
             "messages that arrive together are each answered",
             &["LSP-F-09", "JT-02"],
-            ("ten good calls in one write", "ten answers"),
+            ("ten valid calls in one write", "ten answers"),
             |bench| Box::pin(at_once(bench, 10)),
         )
         .needs(Need::Duplex),
@@ -99,7 +99,7 @@ fn lines() -> Vec<Case> {
             "lines-no-end",
             "the last line can lack its line break",
             &["JT-02"],
-            ("a good call without a line break, then the end of input", "its answer"),
+            ("a valid call without a line break, then the end of input", "its answer"),
             |bench| Box::pin(unended(bench)),
         )
         .needs(Need::Framing("lines"))

@@ -43,7 +43,7 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// A good call as an HTTP/1.1 request.
+/// A valid call as an HTTP/1.1 request.
 fn request(bench: &Bench) -> Vec<u8> {
     crate::check::wire::Request::post(bench.good(1)).bytes(&bench.endpoint)
 }

@@ -99,7 +99,7 @@ fn others() -> Vec<Case> {
             .common(Point::NullId, error(&[-32600, -32700], "null")),
         case(
             "id-null-result",
-            "a good call with the identifier null gets a response",
+            "a valid call with the identifier null gets a response",
             &["J2-15"],
             r#"{"jsonrpc":"2.0",@good,"id":null}"#,
         )

@@ -16,7 +16,7 @@ fn good() -> Vec<Case> {
     vec![
         case(
             "good-call",
-            "a good call gets a result",
+            "a valid call gets a result",
             &["J2-24", "J2-25"],
             r#"{"jsonrpc":"2.0",@good,"id":1}"#,
         )

@@ -29,7 +29,7 @@ pub(super) fn cases() -> Vec<Case> {
             "slow",
             "a message that arrives slowly is answered",
             &["SEC-L-01"],
-            ("a good call in ten parts, 30 ms apart", "its answer"),
+            ("a valid call in ten parts, 30 ms apart", "its answer"),
             |bench| Box::pin(slow(bench)),
         )
         .slow(),
@@ -37,7 +37,7 @@ pub(super) fn cases() -> Vec<Case> {
             "cut-short",
             "a client that disconnects in the middle of a message does no harm",
             &["LSP-F-12"],
-            ("half a call, then the end of the connection", "a good call is answered afterwards"),
+            ("half a call, then the end of the connection", "a valid call is answered afterwards"),
             |bench| Box::pin(cut_short(bench)),
         )
         .hostile(),
@@ -45,7 +45,7 @@ pub(super) fn cases() -> Vec<Case> {
             "stalled",
             "a client that stops in the middle of a message does not block others",
             &["J2-75"],
-            ("half a call on one connection, a good call on another", "the answer to the good call"),
+            ("half a call on one connection, a valid call on another", "the answer to the valid call"),
             |bench| Box::pin(stalled(bench)),
         )
         .needs(Need::Shared)
@@ -54,7 +54,7 @@ pub(super) fn cases() -> Vec<Case> {
             "many-connections",
             "forty clients at once are each answered",
             &["SEC-L-11"],
-            ("40 connections, a good call on each", "40 answers"),
+            ("40 connections, a valid call on each", "40 answers"),
             |bench| Box::pin(many(bench)),
         )
         .needs(Need::Shared)
@@ -63,7 +63,7 @@ pub(super) fn cases() -> Vec<Case> {
             "silent-connections",
             "idle connections do not block others",
             &["SEC-L-11"],
-            ("40 idle connections, a good call on another", "its answer"),
+            ("40 idle connections, a valid call on another", "its answer"),
             |bench| Box::pin(silent(bench)),
         )
         .needs(Need::Shared)
@@ -72,7 +72,7 @@ pub(super) fn cases() -> Vec<Case> {
             "noise",
             "random bytes close at most their own connection",
             &["SEC-L-20"],
-            ("4 KiB of random bytes", "a good call is answered afterwards"),
+            ("4 KiB of random bytes", "a valid call is answered afterwards"),
             |bench| Box::pin(noise(bench)),
         )
         .hostile(),
@@ -95,7 +95,7 @@ async fn oversized(bench: &mut Bench) -> Result<String, String> {
     }
 }
 
-/// A good call as an HTTP request.
+/// A valid call as an HTTP request.
 fn good(bench: &Bench) -> Vec<u8> {
     Request::post(bench.good(1)).bytes(&bench.endpoint)
 }
@@ -152,7 +152,7 @@ async fn cut_short(bench: &mut Bench) -> Result<String, String> {
         let _ = line.finish().await;
         until_ended(&mut line).await;
     }
-    bench.is_well().await.map(|()| "a good call is answered".to_owned())
+    bench.is_well().await.map(|()| "a valid call is answered".to_owned())
 }
 
 /// Gives a program time to end; dropping its connection would kill it.
@@ -165,7 +165,7 @@ async fn stalled(bench: &mut Bench) -> Result<String, String> {
     let held = half(bench).await?;
     let answered = bench.is_well().await;
     drop(held);
-    answered.map(|()| "a good call is answered".to_owned())
+    answered.map(|()| "a valid call is answered".to_owned())
 }
 
 async fn many(bench: &mut Bench) -> Result<String, String> {
@@ -208,7 +208,7 @@ async fn silent(bench: &mut Bench) -> Result<String, String> {
     }
     let answered = bench.is_well().await;
     drop(held);
-    answered.map(|()| "a good call is answered".to_owned())
+    answered.map(|()| "a valid call is answered".to_owned())
 }
 
 async fn noise(bench: &mut Bench) -> Result<String, String> {
@@ -223,5 +223,5 @@ async fn noise(bench: &mut Bench) -> Result<String, String> {
         let _ = timeout(bench.timeout, line.send_raw(&noise)).await;
         until_ended(&mut line).await;
     }
-    bench.is_well().await.map(|()| "a good call is answered".to_owned())
+    bench.is_well().await.map(|()| "a valid call is answered".to_owned())
 }

@@ -26,7 +26,7 @@ fn calls() -> Vec<Case> {
         )
         .needs(Need::Good)
         .right(old_result("1"))
-        // The good call may use named parameters, or none.
+        // The valid call may use named parameters, or none.
         .allowed(old_error("1"))
         .allowed(error(&[-32600], "1").or_null()),
         case(

@@ -1,4 +1,4 @@
-//! Servers that do not even answer a good call correctly are checked, and each fault is reported once.
+//! Servers that do not even answer a valid call correctly are checked, and each fault is reported once.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::check::progress::Progress;
 use crate::check::report::Finding;
 use crate::check::run::run;
 
-/// The cases of these areas that a server fails that changes its answers like that, and how it answers good calls.
+/// The cases of these areas that a server fails that changes its answers like that, and how it answers valid calls.
 async fn failed(
     carrier: &'static str,
     areas: &[&str],

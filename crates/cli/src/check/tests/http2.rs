@@ -32,7 +32,7 @@ enum Manners {
     Wait,
 }
 
-/// The URL of a server with these manners, which speaks HTTP/2, and answers good calls in HTTP/1.1.
+/// The URL of a server with these manners, which speaks HTTP/2, and answers valid calls in HTTP/1.1.
 async fn server(manners: Manners) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

@@ -81,7 +81,7 @@ impl Rogue {
     }
 }
 
-/// Whether the identifier is one of the good calls behind cases.
+/// Whether the identifier is one of the valid calls behind cases.
 pub(super) fn has_high_id(message: &[u8]) -> bool {
     let value: Option<serde_json::Value> = serde_json::from_slice(message).ok();
     value.is_some_and(|value| value["id"].as_u64().is_some_and(|id| (7_000_000..8_000_000).contains(&id)))

@@ -17,16 +17,16 @@ pub enum AiGeneratePrompt {
 /// The errors that `demo/error` returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DemoErrorKind {
-    /// -32001: the data is well-formed but not acceptable.
+    /// The data is well-formed but not acceptable (-32001).
     #[serde(rename = "invalid_data")]
     InvalidData,
-    /// -32002: the caller is not allowed to do this.
+    /// The caller is not allowed to do this (-32002).
     #[serde(rename = "unauthorized")]
     Unauthorized,
-    /// -32003: the call timed out.
+    /// The call timed out (-32003).
     #[serde(rename = "timeout")]
     Timeout,
-    /// -32004: another service that this one depends on failed.
+    /// Another service that this one depends on failed (-32004).
     #[serde(rename = "upstream")]
     Upstream,
 }
