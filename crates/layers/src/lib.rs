@@ -5,12 +5,22 @@
 //!
 //! - [`identity`] (feature `identity`) authenticates callers by bearer tokens, certificates or Unix credentials.
 //! - [`access`] (feature `access`) decides what a caller may call, by rules about callers, methods and params.
+//! - [`store`] (feature `store`) keeps what layers have to remember, in memory or in a file.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "access")]
 #[cfg_attr(docsrs, doc(cfg(feature = "access")))]
 pub mod access;
+#[cfg(feature = "store")]
+mod clock;
 #[cfg(feature = "identity")]
 #[cfg_attr(docsrs, doc(cfg(feature = "identity")))]
 pub mod identity;
+#[cfg(feature = "store")]
+#[cfg_attr(docsrs, doc(cfg(feature = "store")))]
+pub mod store;
+
+#[cfg(feature = "store")]
+#[cfg_attr(docsrs, doc(cfg(feature = "store")))]
+pub use self::clock::Clock;
