@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 /// A clock that never runs backwards: its time is the latest that it has ever told. Cheap to clone; clones share it.
 ///
-/// If somebody sets the machine's clock back, messages that have expired stay expired.
+/// If the machine's clock is set back, messages that have expired stay expired.
 ///
 /// # Examples
 ///

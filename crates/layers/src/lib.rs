@@ -5,6 +5,7 @@
 //!
 //! - [`identity`] (feature `identity`) authenticates callers by bearer tokens, certificates or Unix credentials.
 //! - [`access`] (feature `access`) decides what a caller may call, by rules about callers, methods and params.
+//! - [`signing`] (feature `signing`) verifies signed messages, refuses replays, and signs the calls of a client.
 //! - [`store`] (feature `store`) keeps what layers have to remember, in memory or in a file.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -17,6 +18,9 @@ mod clock;
 #[cfg(feature = "identity")]
 #[cfg_attr(docsrs, doc(cfg(feature = "identity")))]
 pub mod identity;
+#[cfg(feature = "signing")]
+#[cfg_attr(docsrs, doc(cfg(feature = "signing")))]
+pub mod signing;
 #[cfg(feature = "store")]
 #[cfg_attr(docsrs, doc(cfg(feature = "store")))]
 pub mod store;

@@ -74,6 +74,8 @@ pub enum Proof {
     Certificate,
     /// The user of the process at the other end of a Unix socket.
     UnixUser,
+    /// A signature of the message.
+    Signature,
 }
 
 impl Identity {

@@ -40,7 +40,7 @@ impl Worker {
         }
     }
 
-    /// Does these in one transaction. None happened if it fails, and all are told so.
+    /// Does these in one transaction. If it fails, none happened, and all return the error.
     fn work(&mut self, jobs: Vec<Job>) {
         let mut answers = Vec::with_capacity(jobs.len());
         let result = self.transact(jobs, &mut answers);
