@@ -6,6 +6,7 @@
 //! - [`identity`] (feature `identity`) authenticates callers by bearer tokens, certificates or Unix credentials.
 //! - [`access`] (feature `access`) decides what a caller may call, by rules about callers, methods and params.
 //! - [`signing`] (feature `signing`) verifies signed messages, refuses replays, and signs the calls of a client.
+//! - [`idempotency`] (feature `idempotency`) runs calls with the same key once.
 //! - [`store`] (feature `store`) keeps what layers have to remember, in memory or in a file.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -15,6 +16,9 @@
 pub mod access;
 #[cfg(feature = "store")]
 mod clock;
+#[cfg(feature = "idempotency")]
+#[cfg_attr(docsrs, doc(cfg(feature = "idempotency")))]
+pub mod idempotency;
 #[cfg(feature = "identity")]
 #[cfg_attr(docsrs, doc(cfg(feature = "identity")))]
 pub mod identity;

@@ -33,5 +33,7 @@ pub use self::message::{MessageError, SignedMessage};
 pub use self::params_form::ParamsForm;
 pub use self::replay::Window;
 pub use self::sign::{Sign, audience_of};
+#[cfg(feature = "idempotency")]
+pub(crate) use self::text::idempotency_key;
 pub use self::text::{Covered, SignedText};
 pub use self::verifier::{Accepted, Reason, Verifier};
