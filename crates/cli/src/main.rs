@@ -35,6 +35,7 @@ mod serve;
 mod session;
 mod shell;
 mod signals;
+mod signing;
 mod source;
 mod spec;
 mod suggest;
@@ -101,6 +102,8 @@ enum Command {
     Notify(notify::Notify),
     Repl(repl::Repl),
     Serve(serve::Serve),
+    Sign(signing::SignMessage),
+    Verify(signing::VerifyMessage),
     Watch(watch::Watch),
 }
 
@@ -124,6 +127,8 @@ fn main() -> ExitCode {
         Command::Notify(notify) => notify.run(),
         Command::Repl(repl) => repl.run(),
         Command::Serve(serve) => serve.run(),
+        Command::Sign(sign) => sign.run(),
+        Command::Verify(verify) => verify.run(),
         Command::Watch(watch) => watch.run(),
     };
     let exit = match outcome {

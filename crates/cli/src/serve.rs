@@ -19,6 +19,7 @@ use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::shell::quoted;
 use crate::signals::Signals;
+use crate::signing::VerifyOptions;
 use crate::written::Written;
 use crate::{address, banner, demo, log, memory, output, proxy, spec, units};
 
@@ -73,6 +74,8 @@ pub(crate) struct Serve {
     /// name and the token.
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
+    #[command(flatten)]
+    signing: VerifyOptions,
     /// Allow listening on addresses that other machines can reach.
     #[arg(long)]
     public: bool,
@@ -172,6 +175,9 @@ impl Serve {
         let mut service = self.service(&urls)?;
         if let Some(authentication) = authentication {
             service = authentication.layer(service);
+        }
+        if let Some(verify) = self.signing.verify(&urls)? {
+            service = verify.layer(service);
         }
         let server = server.with_service(service);
         let mut signals = Signals::listen().map_err(|error| cannot_start(&error))?;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use switchboard::reconnect::{self, Backoff, ReconnectingPeer};
+use switchboard::signing::Sign;
 use switchboard::{
     Call, CallError, Dial, DialError, ErrorObject, Outcome, Peer, Reply, ReplyFuture, Service, service_fn,
 };
@@ -20,6 +21,7 @@ use crate::{log, retry, units};
 pub(crate) struct Session<'a> {
     pub(crate) target: &'a Target,
     dial: Dial,
+    sign: Option<Sign>,
     /// Every connection holds a clone until it has ended.
     end: mpsc::Sender<()>,
 }
@@ -69,11 +71,12 @@ impl Target {
         log::start(self.log_level());
         self.format.for_errors();
         let dial = self.dial()?;
+        let sign = self.signing.signer(&self.url)?;
         // Another thread sees signals even while this one is blocked writing its output.
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         runtime.map_err(|error| cannot_start(&error))?.block_on(async {
             let (end, mut ended) = mpsc::channel(1);
-            let session = Session { target: self, dial, end };
+            let session = Session { target: self, dial, sign, end };
             let outcome = Box::pin(work(&session)).await;
             drop(session);
             // Connections send what is queued, such as the cancellation of a call, and close.
@@ -105,7 +108,7 @@ impl Session<'_> {
             Some(backoff) => self.retrying(dial, backoff),
             None => dial.connect().await.map_err(wrong)?,
         };
-        Ok(Line::new(peer, self.target.timeout))
+        Ok(Line::new(signing(self.sign.as_ref(), peer), self.target.timeout))
     }
 
     /// The server, which is connected to when something is called, and again if that fails.
@@ -142,11 +145,12 @@ impl Session<'_> {
         options: reconnect::ReconnectOptions,
     ) -> ReconnectingPeer {
         let dial = self.dial_for(service);
+        let sign = self.sign.clone();
         let connect = move || {
-            let dial = dial.clone();
+            let (dial, sign) = (dial.clone(), sign.clone());
             async move {
                 reach(&dial).await?;
-                dial.connect().await
+                dial.connect().await.map(|peer| signing(sign.as_ref(), peer))
             }
         };
         ReconnectingPeer::with_options(connect, options)
@@ -154,6 +158,14 @@ impl Session<'_> {
 
     fn dial_for(&self, service: impl Service) -> Dial {
         self.dial.clone().with_service(Held { service, _end: self.end.clone() })
+    }
+}
+
+/// The server, with calls that are signed if they are to be.
+fn signing(sign: Option<&Sign>, peer: Peer) -> Peer {
+    match sign {
+        Some(sign) => sign.clone().peer(peer),
+        None => peer,
     }
 }
 

@@ -16,6 +16,8 @@ pub mod __private;
 pub use switchboard_layers::access;
 #[cfg(feature = "identity")]
 pub use switchboard_layers::identity;
+#[cfg(feature = "signing")]
+pub use switchboard_layers::{Clock, idempotency, signing, store};
 #[cfg(feature = "openrpc")]
 pub use switchboard_openrpc as openrpc;
 #[cfg(feature = "playground")]

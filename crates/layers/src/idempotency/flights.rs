@@ -9,7 +9,9 @@ use super::answer::Record;
 
 /// The keys of running calls, each with those that wait for its answer.
 #[derive(Clone, Default)]
-pub(super) struct Flights(Arc<Mutex<HashMap<[u8; 32], watch::Receiver<Option<Record>>>>>);
+pub(super) struct Flights(Arc<Mutex<Running>>);
+
+type Running = HashMap<[u8; 32], watch::Receiver<Option<Record>>>;
 
 /// How a call with a key begins.
 pub(super) enum Boarding {

@@ -211,15 +211,15 @@ impl Remote for SigningPeer {
 /// use switchboard_layers::signing::audience_of;
 ///
 /// assert_eq!(audience_of("https://me:secret@bank.example/rpc?x=1#top"), "https://bank.example/rpc");
-/// assert_eq!(audience_of("stdio:bank --serve"), "stdio:");
+/// assert_eq!(audience_of("exec:bank --serve"), "stdio:");
 /// ```
 #[must_use]
 pub fn audience_of(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or(url);
     let Some((scheme, rest)) = url.split_once("://") else {
         return match url.split_once(':') {
-            Some((scheme, _)) => format!("{scheme}:"),
-            None => "stdio:".to_owned(),
+            Some(("exec" | "stdio", _)) | None => "stdio:".to_owned(),
+            Some(_) => url.to_owned(),
         };
     };
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
