@@ -44,6 +44,7 @@ const WEIGHTS: &[(&str, u64)] = &[
     ("http_plain", 1),
     ("metadata", 40),
     ("openrpc", 20),
+    ("signing", 10),
     ("sse", 50),
     ("url", 80),
     ("ws", 60),

@@ -49,6 +49,7 @@ fn calls_must_be_signed_and_answers_are_over_every_transport() {
     for url in &all {
         let (code, _, stderr) = parts(run(&["call", url, "math/add", "2", "3"]));
         assert_eq!(code, Some(1), "{url}: {stderr}");
+        assert!(stderr.contains("-32002"), "{url}: {stderr}");
         let signed =
             run(&["call", url, "math/add", "2", "3", "--sign", keys.path(), "--require-signed-answers"]);
         let (code, stdout, stderr) = parts(signed);

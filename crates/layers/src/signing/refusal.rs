@@ -49,7 +49,7 @@ impl Refused<'_> {
             age = age.map(|age| age.to_string()).unwrap_or_default(),
             nonce,
             peer = %call.cx.origin().address.map(|address| address.to_string()).unwrap_or_default(),
-            "refused a signed call"
+            "refused a call"
         );
     }
 }
