@@ -47,6 +47,7 @@ const WEIGHTS: &[(&str, u64)] = &[
     ("metadata", 40),
     ("openrpc", 20),
     ("proxy", 80),
+    ("signing", 10),
     ("sse", 50),
     ("url", 80),
     ("ws", 60),

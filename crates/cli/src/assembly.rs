@@ -7,6 +7,7 @@ use switchboard::access::Access;
 use switchboard::http::{Cors, DocumentRoute, EndpointOptions, Get, Hosts, Origins};
 use switchboard::openrpc::{Generator, SpecVersion, Validation};
 use switchboard::server::{Server, ServerOptions};
+use switchboard::signing::Verify;
 use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
 use switchboard::{Description, Layer, Limits, Router, Service, Settings, playground};
 
@@ -21,6 +22,7 @@ pub(crate) struct Assembly {
     /// The rules in use, for what `rpc.discover` shows; none if they cannot change.
     visible: Option<Arc<ArcSwapOption<Access>>>,
     live: Option<Live>,
+    verify: Option<Verify>,
     logs_failures: bool,
 }
 
@@ -34,15 +36,16 @@ impl Assembly {
         let visible = can_change.then(|| Arc::new(ArcSwapOption::new(config.access.clone().map(Arc::new))));
         let generator = demo::generator().version(version);
         let router = described(&generator, visible.as_ref())?;
-        let mut assembly = Assembly { generator, router, visible, live: None, logs_failures };
+        let mut assembly = Assembly { generator, router, visible, live: None, verify: None, logs_failures };
         if can_change {
             assembly.live = Some(Live::new(assembly.stack(config)?));
         }
         Ok(assembly)
     }
 
-    /// Names these URLs in the description.
-    pub(crate) fn describe(&mut self, urls: &[String]) -> Result<(), Failure> {
+    /// Names these URLs in the description. Calls are signed for one of them.
+    pub(crate) fn describe(&mut self, urls: &[String], config: &Config) -> Result<(), Failure> {
+        self.verify = config.signing.as_ref().map(|signing| signing.verify(urls)).transpose()?;
         self.generator = demo::servers(urls).into_iter().fold(self.generator.clone(), Generator::server);
         self.router = described(&self.generator, self.visible.as_ref())?;
         Ok(())
@@ -86,6 +89,9 @@ impl Assembly {
         let authentication = config.authentication.clone().map(|checks| checks.with_audit(audit.clone()));
         if let Some(authentication) = &authentication {
             service = authentication.layer(service);
+        }
+        if let Some(verify) = &self.verify {
+            service = verify.layer(service);
         }
         if let Some(visible) = &self.visible {
             visible.store(config.access.clone().map(Arc::new));

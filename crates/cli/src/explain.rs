@@ -128,6 +128,7 @@ impl Target {
     fn rejected(&self, error: &ErrorObject) -> Option<String> {
         let says = |text: &str| error.data.as_ref().is_some_and(|data| data.as_str().contains(text));
         match error.code {
+            Code::UNAUTHORIZED if says(r#""reason":"signature""#) => Some(SIGNATURE.to_owned()),
             Code::UNAUTHORIZED => Some(self.token_advice()),
             Code::INVALID_REQUEST if says("nothing is served at this path") => {
                 Some(self.other_paths("calls are usually accepted", ["/", "/rpc", "/jsonrpc"]))
@@ -225,6 +226,8 @@ const TOO_LARGE: &str =
 /// How the library ends its message about a server without TLS. The advice here has the whole URL.
 const NO_TLS: &str = "; check the port, or use the scheme without TLS";
 const TOKEN: &str = "send a token with `--token` or SWITCHBOARD_TOKEN, or other credentials with `--header`";
+const SIGNATURE: &str =
+    "sign calls with `--sign FILE`; check the key, the audience (`--audience URL`) and your clock";
 const CERTIFICATE_WANTED: &str = "requires a client certificate";
 const CERTIFICATE: &str = "use `--cert FILE --key FILE`";
 const AUTHORITY: &str = "then trust it with `--cacert FILE`, or use `--insecure` for a test";

@@ -40,6 +40,7 @@ mod serve;
 mod session;
 mod shell;
 mod signals;
+mod signing;
 mod source;
 mod spec;
 mod suggest;
@@ -111,6 +112,8 @@ enum Command {
     Notify(notify::Notify),
     Repl(repl::Repl),
     Serve(serve::Serve),
+    Sign(signing::SignMessage),
+    Verify(signing::VerifyMessage),
     Watch(watch::Watch),
 }
 
@@ -142,6 +145,8 @@ fn main() -> ExitCode {
         Command::Notify(notify) => notify.run(),
         Command::Repl(repl) => repl.run(),
         Command::Serve(serve) => serve.run(matches.subcommand_matches("serve").unwrap_or(&matches)),
+        Command::Sign(sign) => sign.run(),
+        Command::Verify(verify) => verify.run(),
         Command::Watch(watch) => watch.run(),
     };
     let exit = match outcome {

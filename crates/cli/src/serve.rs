@@ -17,6 +17,7 @@ use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::shell::quoted;
 use crate::signals::Signals;
+use crate::signing::VerifyOptions;
 use crate::written::Written;
 use crate::{address, banner, demo, log, memory, output, proxy, spec, units};
 
@@ -86,6 +87,8 @@ pub(crate) struct Serve {
     /// MiB; eight old files are kept. `-` writes to stderr.
     #[arg(long, value_name = "FILE")]
     audit: Option<PathBuf>,
+    #[command(flatten)]
+    signing: VerifyOptions,
     /// Allow listening on addresses that other machines can reach.
     #[arg(long)]
     public: bool,
@@ -175,7 +178,7 @@ impl Serve {
             proxy::check_listeners(&urls)?;
         }
         // The description names the URLs, which are known only now.
-        assembly.describe(&urls)?;
+        assembly.describe(&urls, &config)?;
         let server = server.with_service(assembly.service(&config)?);
         let mut signals = Signals::listen().map_err(|error| cannot_start(&error))?;
         let handle = server.handle();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use switchboard::reconnect::{self, Backoff, ReconnectingPeer};
+use switchboard::signing::Sign;
 use switchboard::{
     Call, CallError, Dial, DialError, ErrorObject, Outcome, Peer, Reply, ReplyFuture, Service, service_fn,
 };
@@ -23,6 +24,7 @@ pub(crate) struct Session<'a> {
     dial: Dial,
     /// For transports without headers.
     login: Option<Login>,
+    sign: Option<Sign>,
     /// Every connection holds a clone until it has ended.
     end: mpsc::Sender<()>,
 }
@@ -72,11 +74,12 @@ impl Target {
         log::start(self.log_level());
         self.format.for_errors();
         let (dial, login) = (self.dial()?, self.login()?);
+        let sign = self.signing.signer(&self.url)?;
         // Another thread sees signals even while this one is blocked writing its output.
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         runtime.map_err(|error| cannot_start(&error))?.block_on(async {
             let (end, mut ended) = mpsc::channel(1);
-            let session = Session { target: self, dial, login, end };
+            let session = Session { target: self, dial, login, sign, end };
             let outcome = Box::pin(work(&session)).await;
             drop(session);
             // Connections send what is queued, such as the cancellation of a call, and close.
@@ -114,7 +117,7 @@ impl Session<'_> {
                 peer
             }
         };
-        Ok(Line::new(peer, self.target.timeout))
+        Ok(Line::new(signing(self.sign.as_ref(), peer), self.target.timeout))
     }
 
     /// The server, which is connected to when something is called, and again if that fails.
@@ -152,12 +155,12 @@ impl Session<'_> {
         service: impl Service,
         options: reconnect::ReconnectOptions,
     ) -> ReconnectingPeer {
-        let (dial, login) = (self.dial_for(service), self.login.clone());
+        let (dial, login, sign) = (self.dial_for(service), self.login.clone(), self.sign.clone());
         let connect = move || {
-            let (dial, login) = (dial.clone(), login.clone());
+            let (dial, login, sign) = (dial.clone(), login.clone(), sign.clone());
             async move {
                 reach(&dial).await?;
-                login::connect(dial, login).await
+                login::connect(dial, login).await.map(|peer| signing(sign.as_ref(), peer))
             }
         };
         ReconnectingPeer::with_options(connect, options)
@@ -165,6 +168,14 @@ impl Session<'_> {
 
     fn dial_for(&self, service: impl Service) -> Dial {
         self.dial.clone().with_service(Held { service, _end: self.end.clone() })
+    }
+}
+
+/// The server, with calls that are signed if they are to be.
+fn signing(sign: Option<&Sign>, peer: Peer) -> Peer {
+    match sign {
+        Some(sign) => sign.clone().peer(peer),
+        None => peer,
     }
 }
 

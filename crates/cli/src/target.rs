@@ -16,6 +16,7 @@ use switchboard::{Dial, DialError, Limits, Profile, Settings, Tap, Version, Vers
 use crate::failure::Failure;
 use crate::login::Login;
 use crate::output::Format;
+use crate::signing::SignOptions;
 use crate::visible::visible;
 use crate::{output, source, units, usage, wire};
 
@@ -42,6 +43,8 @@ pub(crate) struct Target {
     /// Send this token: as `Authorization: Bearer TOKEN` over HTTP and WebSocket, else in a call of `rpc.login`.
     #[arg(long, env = TOKEN, hide_env_values = true, help_heading = HEADING)]
     token: Option<Secret>,
+    #[command(flatten)]
+    pub(crate) signing: SignOptions,
     /// Trust only certificates issued by the authorities in this PEM file.
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     cacert: Option<PathBuf>,
@@ -219,12 +222,14 @@ impl Target {
         if !source::is_far(&self.url) || is_same_origin(&self.url, url) {
             return target;
         }
-        let had_any = !self.headers.is_empty() || self.token.is_some() || self.cert.is_some();
+        let had_any =
+            !self.headers.is_empty() || self.token.is_some() || self.cert.is_some() || self.signing.is_on();
         if had_any {
             output::note(&format!("warning: {} is another server; no credentials are sent\n", visible(url)));
         }
         target.headers.clear();
         (target.token, target.cert, target.key) = (None, None, None);
+        target.signing = SignOptions::default();
         target
     }
 

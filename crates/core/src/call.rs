@@ -1,14 +1,17 @@
 //! A call on its way to a service.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Serialize;
 
 use crate::call_error::CallError;
-use crate::context::Context;
+use crate::context::{Context, Version};
 use crate::id::Id;
 use crate::json::{Json, Kind};
 use crate::name::Name;
+use crate::text::Text;
 
 /// One call: a method, its parameters, and its caller.
 ///
@@ -114,6 +117,79 @@ struct Repeatable;
 /// A driver attaches them to the call's [`Context`]; a proxy forwards them.
 #[derive(Clone, Debug)]
 pub struct Members(pub Json);
+
+impl Members {
+    /// The members of a request that is about to be written: those of the context, and those that its [`MembersOnSend`] adds.
+    #[must_use]
+    pub fn to_send<'a>(cx: &'a Context, outgoing: &Outgoing<'_>) -> Option<Cow<'a, Json>> {
+        let given = cx.get::<Members>().map(|members| &members.0);
+        match cx.get::<MembersOnSend>().and_then(|add| (add.0)(outgoing)) {
+            None => given.map(Cow::Borrowed),
+            Some(added) => Some(Cow::Owned(match given {
+                Some(given) => joined(given, &added),
+                None => added,
+            })),
+        }
+    }
+}
+
+/// The members of two objects as one object.
+fn joined(one: &Json, two: &Json) -> Json {
+    let ([b'{', one @ .., b'}'], [b'{', two @ .., b'}']) = (one.as_bytes(), two.as_bytes()) else {
+        return one.clone();
+    };
+    let is_empty = one.trim_ascii().is_empty() || two.trim_ascii().is_empty();
+    let separator = if is_empty { &b""[..] } else { b"," };
+    Json::from_text(Text::from_vec([b"{", one, separator, two, b"}"].concat()))
+}
+
+/// Adds members to a request when it is written, because only then its identifier and its params are final. In the
+/// [`Context`] of a call, it is asked each time that the call is sent.
+#[derive(Clone)]
+pub struct MembersOnSend(Arc<AddMembers>);
+
+/// Gives members to add to a request; none if there is nothing to add.
+type AddMembers = dyn Fn(&Outgoing<'_>) -> Option<Json> + Send + Sync;
+
+impl MembersOnSend {
+    /// Adds the members of the object that this function returns for a request, if it returns one.
+    pub fn new(add: impl Fn(&Outgoing<'_>) -> Option<Json> + Send + Sync + 'static) -> MembersOnSend {
+        MembersOnSend(Arc::new(add))
+    }
+}
+
+impl fmt::Debug for MembersOnSend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MembersOnSend(..)")
+    }
+}
+
+/// A request that is about to be written.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Outgoing<'a> {
+    /// The version that it is written in.
+    pub version: Version,
+    /// Its identifier; none for a notification.
+    pub id: Option<&'a Id>,
+    /// The method.
+    pub method: &'a Name,
+    /// The parameters.
+    pub params: Option<&'a Json>,
+}
+
+impl<'a> Outgoing<'a> {
+    /// A request to be written.
+    #[must_use]
+    pub fn new(
+        version: Version,
+        id: Option<&'a Id>,
+        method: &'a Name,
+        params: Option<&'a Json>,
+    ) -> Outgoing<'a> {
+        Outgoing { version, id, method, params }
+    }
+}
 
 /// Marks a caller that reads a stream: for methods that can also return one value, see
 /// [`Context::wants_stream`], and for transports that must ask for a stream, because they answer a plain call with its

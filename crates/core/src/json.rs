@@ -1,6 +1,7 @@
 //! One well-formed JSON text, kept as it is written.
 
 use std::any::{Any, TypeId};
+use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
@@ -159,6 +160,12 @@ impl Json {
         }
     }
 
+    /// The members of an object: their names without escapes, and the texts of their values, which are slices of this
+    /// text. Anything but an object has none.
+    pub fn members(&self) -> impl Iterator<Item = (Cow<'_, [u8]>, &[u8])> {
+        codec::members(self.as_bytes())
+    }
+
     /// The element of an array at this index.
     #[must_use]
     pub fn element(&self, index: usize) -> Option<Json> {
@@ -284,7 +291,7 @@ impl JsonSchema for Json {
         true
     }
 
-    fn schema_name() -> std::borrow::Cow<'static, str> {
+    fn schema_name() -> Cow<'static, str> {
         "AnyJson".into()
     }
 

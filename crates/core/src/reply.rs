@@ -51,6 +51,8 @@ pub struct Extra {
     /// Members of the response that the protocol does not define, as one JSON object. They are kept when a reply is
     /// forwarded.
     pub members: Option<Json>,
+    /// The text of the error as it was received, if there are members beside it. It is not sent.
+    pub error: Option<Json>,
 }
 
 impl Extra {
@@ -75,7 +77,7 @@ impl Extra {
             rest.push(b'}');
         }
         let rest = (!rest.is_empty()).then(|| Json::from_text(Text::from_vec(rest)));
-        Extra { status: None, metadata, members: rest }
+        Extra { metadata, members: rest, ..Extra::default() }
     }
 
     /// All of it as members of a message; none if there is nothing. Values that are not text are left out.

@@ -9,6 +9,9 @@
 //! - [`access`] (feature `access`) decides what a caller may call, by rules about callers, methods and params.
 //! - [`rate`] (feature `rate`) limits how often callers may call.
 //! - [`shed`] (feature `shed`) limits how many calls run and wait at once.
+//! - [`signing`] (feature `signing`) verifies signed messages, refuses replays, and signs the calls of a client.
+//! - [`idempotency`] (feature `idempotency`) runs calls with the same key once.
+//! - [`store`] (feature `store`) keeps what layers have to remember, in memory or in a file.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -18,6 +21,11 @@ pub mod access;
 #[cfg(feature = "audit")]
 #[cfg_attr(docsrs, doc(cfg(feature = "audit")))]
 pub mod audit;
+#[cfg(feature = "store")]
+mod clock;
+#[cfg(feature = "idempotency")]
+#[cfg_attr(docsrs, doc(cfg(feature = "idempotency")))]
+pub mod idempotency;
 #[cfg(feature = "identity")]
 #[cfg_attr(docsrs, doc(cfg(feature = "identity")))]
 pub mod identity;
@@ -31,3 +39,13 @@ pub mod rate;
 #[cfg(feature = "shed")]
 #[cfg_attr(docsrs, doc(cfg(feature = "shed")))]
 pub mod shed;
+#[cfg(feature = "signing")]
+#[cfg_attr(docsrs, doc(cfg(feature = "signing")))]
+pub mod signing;
+#[cfg(feature = "store")]
+#[cfg_attr(docsrs, doc(cfg(feature = "store")))]
+pub mod store;
+
+#[cfg(feature = "store")]
+#[cfg_attr(docsrs, doc(cfg(feature = "store")))]
+pub use self::clock::Clock;

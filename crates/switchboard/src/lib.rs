@@ -22,6 +22,8 @@ pub use switchboard_layers::identity;
 pub use switchboard_layers::rate;
 #[cfg(feature = "shed")]
 pub use switchboard_layers::shed;
+#[cfg(feature = "signing")]
+pub use switchboard_layers::{Clock, idempotency, signing, store};
 #[cfg(feature = "openrpc")]
 pub use switchboard_openrpc as openrpc;
 #[cfg(feature = "playground")]

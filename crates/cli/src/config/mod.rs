@@ -15,6 +15,7 @@ mod reader;
 mod rules;
 mod schema;
 mod show;
+mod signing;
 mod tree;
 mod watching;
 
@@ -91,6 +92,7 @@ pub(crate) struct Config {
     pub(crate) shedding: Option<Shedding>,
     pub(crate) trust_proxies: Vec<Cidr>,
     pub(crate) proxy_protocol: bool,
+    pub(crate) signing: Option<signing::Signing>,
     pub(crate) audit: Audit,
     /// The files to watch for changes; without any, nothing can change.
     pub(crate) files: Vec<PathBuf>,
@@ -172,6 +174,7 @@ impl Config {
             shedding: limits::shedding(reader),
             trust_proxies: limits::proxies(reader),
             proxy_protocol: reader.flag("proxy_protocol"),
+            signing: signing::signing(reader),
             audit: Audit::default(),
             files: files(reader),
             table: Table::default(),

@@ -45,6 +45,8 @@ mod repl;
 mod replay;
 mod serve;
 #[cfg(unix)]
+mod signing;
+#[cfg(unix)]
 mod streams;
 #[cfg(unix)]
 mod strict;

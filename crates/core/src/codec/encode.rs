@@ -187,7 +187,8 @@ fn after_method(out: &mut Vec<u8>, version: Version, params: Option<&Json>, memb
     }
 }
 
-fn error(out: &mut Vec<u8>, error: &ErrorObject) {
+/// Appends an error as responses have it.
+pub fn error(out: &mut Vec<u8>, error: &ErrorObject) {
     out.extend_from_slice(b"{\"code\":");
     serde_json::to_writer(&mut *out, &error.code.0).expect("a number can be written");
     out.extend_from_slice(b",\"message\":");

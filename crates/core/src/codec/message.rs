@@ -7,6 +7,7 @@ use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::Json;
 use crate::name::Name;
+use crate::reply::Extra;
 
 /// The content of one frame.
 #[derive(Debug)]
@@ -65,6 +66,17 @@ pub struct ResponseObject {
     /// Members that the protocol does not define, as one object, except the one that announces a stream; boxed
     /// because they are rare.
     pub members: Option<Box<Json>>,
+    /// The text of its error, if there are such members: one of them may be about it.
+    pub error: Option<Box<Json>>,
+}
+
+impl ResponseObject {
+    /// What travels beside the outcome, if anything.
+    pub fn take_extra(&mut self) -> Option<Box<Extra>> {
+        let mut extra = Extra::from_members(*self.members.take()?);
+        extra.error = self.error.take().map(|error| *error);
+        Some(Box::new(extra))
+    }
 }
 
 /// The outcome in a response.

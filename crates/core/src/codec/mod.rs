@@ -21,7 +21,7 @@ pub(crate) use decode::{Found, decode_into};
 pub(crate) use encode::{
     append_members, item, lone_gap, notification, request, response, result_len, stream_end, stream_start,
 };
-pub use encode::{notification as encode_notification, request as encode_request};
+pub use encode::{error as encode_error, notification as encode_notification, request as encode_request};
 pub use entries::Entries;
 pub(crate) use entries::Loaded;
 pub use message::{Incoming, Invalid, Message, RequestObject, ResponseObject, ResponseOutcome};

@@ -244,7 +244,9 @@ impl Reading<'_> {
             ResponseOutcome::Stream(..) => without_stream(&members).map(Box::new),
             _ => Some(members),
         });
-        Message::Response(ResponseObject { version: shape, id, outcome, members })
+        let is_error = members.is_some() && matches!(outcome, ResponseOutcome::Error(_));
+        let error = is_error.then(|| Box::new(Json::from_text(self.text(self.envelope.error))));
+        Message::Response(ResponseObject { version: shape, id, outcome, members, error })
     }
 
     /// What a response says (J2-66, J1-08, J1-10).

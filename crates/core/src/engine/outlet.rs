@@ -11,7 +11,7 @@ use futures_util::future::join_all;
 use futures_util::task::AtomicWaker;
 use tokio::sync::Notify;
 
-use crate::call::{Call, Members};
+use crate::call::{Call, Members, Outgoing};
 use crate::call_error::CallError;
 use crate::codec;
 use crate::context::Version;
@@ -132,8 +132,10 @@ impl Outlet {
             Ok(false) => None,
             Ok(true) => {
                 let mut text = Vec::with_capacity(64);
-                let members = call.cx.get::<Members>().map(|members| &members.0);
-                codec::notification(&mut text, self.version, &call.method, call.params.as_ref(), members);
+                let (method, params) = (&call.method, call.params.as_ref());
+                let outgoing = Outgoing::new(self.version, None, method, params);
+                let members = Members::to_send(&call.cx, &outgoing);
+                codec::notification(&mut text, self.version, method, params, members.as_deref());
                 Some(if self.push(Bytes::from(text)) { Ok(()) } else { Err(ended()) })
             }
         }

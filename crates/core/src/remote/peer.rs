@@ -11,7 +11,7 @@ use futures_core::Stream;
 use futures_util::future::join_all;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::call::{Call, Members};
+use crate::call::{Call, Members, Outgoing};
 use crate::call_error::CallError;
 use crate::call_options::{self, CallOptions, PROGRESS_WAITING, ProgressSender, ProgressTo};
 use crate::codec::{self, members};
@@ -156,12 +156,13 @@ impl RemotePeer {
     ) -> ReplyFuture {
         let (remote, version) = (&self.remote, self.remote.version());
         let profile = &remote.settings.profile;
-        let members = call.cx.get::<Members>().map(|members| &members.0);
         let metadata = || call.cx.outgoing_metadata(&remote.settings.inherit).to_json();
         let metadata = profile.call_options.then(metadata).flatten();
         if call.is_notification() {
+            let outgoing = Outgoing::new(version, None, &call.method, call.params.as_ref());
+            let members = Members::to_send(&call.cx, &outgoing);
             let with_options =
-                call_options::add(members, &CallOptions { metadata, ..CallOptions::default() });
+                call_options::add(members.as_deref(), &CallOptions { metadata, ..CallOptions::default() });
             codec::notification(out, version, &call.method, call.params.as_ref(), with_options.as_ref());
             return ReplyFuture::ready(Reply::value(Json::NULL));
         }
@@ -180,14 +181,17 @@ impl RemotePeer {
             },
             false => CallOptions::default(),
         };
-        let with_options = call_options::add(members, &options);
         let member = profile.progress.param.filter(|_| wants_progress);
         let with_token = member.and_then(|member| add_token(call.params.as_ref(), member, "call", id));
         let params = with_token.as_ref().or(call.params.as_ref());
         let member = profile.streams.partial.filter(|_| wants_stream);
         let in_parts = member.and_then(|member| add_token(params, member, partial::PREFIX, id));
         let params = in_parts.as_ref().or(params);
-        codec::request(out, version, &Id::from(id), &call.method, params, with_options.as_ref());
+        let sent_id = Id::from(id);
+        let outgoing = Outgoing::new(version, Some(&sent_id), &call.method, params);
+        let members = Members::to_send(&call.cx, &outgoing);
+        let with_options = call_options::add(members.as_deref(), &options);
+        codec::request(out, version, &sent_id, &call.method, params, with_options.as_ref());
         let outlet = match way {
             Way::Queue => None,
             Way::Outlet(outlet) => Some(Arc::downgrade(outlet)),

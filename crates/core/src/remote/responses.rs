@@ -14,14 +14,15 @@ use crate::id::Id;
 use crate::json::{Json, Kind};
 use crate::remote::early_items::EarlyItems;
 use crate::remote::{Answer, RemoteShared, RemoteState, Waiter};
-use crate::reply::{Extra, Reply};
+use crate::reply::Reply;
 use crate::subscription::Subscription;
 use crate::text::Text;
 
 impl RemoteShared {
     /// Settles the call that a response answers.
-    pub(crate) fn complete(self: &Arc<RemoteShared>, response: ResponseObject) {
-        let ResponseObject { id, outcome, members, .. } = response;
+    pub(crate) fn complete(self: &Arc<RemoteShared>, mut response: ResponseObject) {
+        let extra = response.take_extra();
+        let ResponseObject { id, outcome, .. } = response;
         let Some(Waiter { answer, names, .. }) = self.locked(|state| state.pending.complete(&id)) else {
             return self.complete_unknown(&id, outcome);
         };
@@ -37,7 +38,7 @@ impl RemoteShared {
             }
             (outcome, _) => reply_of(outcome),
         };
-        reply.extra = members.map(|members| Box::new(Extra::from_members(*members)));
+        reply.extra = extra;
         self.forget_expected(&id);
         // A caller that no longer waits drops the stream, which ends it.
         answer.send(reply);

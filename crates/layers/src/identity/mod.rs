@@ -97,6 +97,8 @@ pub enum Proof {
     UnixUser,
     /// Being the process at the other end of standard input and output.
     Stdio,
+    /// A signature of the message.
+    Signature,
 }
 
 impl Identity {

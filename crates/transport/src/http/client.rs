@@ -20,8 +20,8 @@ use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use switchboard_core::codec::{encode_notification, encode_request};
 use switchboard_core::{
-    Call, CallError, Direction, Id, Json, Members, Metadata, Peer, Remote, Reply, ReplyFuture, Service,
-    Settings, Share, Version, Wire,
+    Call, CallError, Direction, Id, Json, Members, Metadata, Outgoing, Peer, Remote, Reply, ReplyFuture,
+    Service, Settings, Share, Version, Wire,
 };
 use tokio::time::Instant;
 
@@ -313,13 +313,16 @@ impl Inner {
 
     fn encode(&self, out: &mut Vec<u8>, call: &Call, id: u64) {
         let version = self.options.version;
-        let members = call.cx.get::<Members>().map(|members| &members.0);
+        let (id, method, params) = (Id::from(id), &call.method, call.params.as_ref());
+        let sent_id = (!call.is_notification()).then_some(&id);
+        let members = Members::to_send(&call.cx, &Outgoing::new(version, sent_id, method, params));
+        let members = members.as_deref();
         if call.is_notification() {
-            return encode_notification(out, version, &call.method, call.params.as_ref(), members);
+            return encode_notification(out, version, method, params, members);
         }
         let with_progress = self.asks_for_progress(call).then(|| asking_for_progress(members, call));
         let members = with_progress.as_ref().or(members);
-        encode_request(out, version, &Id::from(id), &call.method, call.params.as_ref(), members);
+        encode_request(out, version, &id, method, params, members);
     }
 
     /// Whether to ask for progress. Not in 1.0, whose params are arrays.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::StatusCode;
 use switchboard_core::codec::{self, Entries, Incoming, Message, ResponseObject, ResponseOutcome};
-use switchboard_core::{self as core, CallError, Code, ErrorObject, Extra, Json, Metadata, Reply, Settings};
+use switchboard_core::{self as core, CallError, Code, ErrorObject, Json, Metadata, Reply, Settings};
 
 /// A response of the peer, read to its end.
 pub(super) struct Received {
@@ -96,7 +96,8 @@ impl Received {
         replies.into_iter().map(|reply| reply.unwrap_or_else(missing)).collect()
     }
 
-    fn reply(&self, response: ResponseObject) -> Result<Reply, CallError> {
+    fn reply(&self, mut response: ResponseObject) -> Result<Reply, CallError> {
+        let extra = response.take_extra();
         let mut reply = match response.outcome {
             ResponseOutcome::Error(error) => Reply::error(error),
             ResponseOutcome::Value(json) if self.status.is_success() => Reply::value(json),
@@ -106,7 +107,7 @@ impl Received {
             }
             ResponseOutcome::Broken(detail) => return self.broken(detail),
         };
-        reply.extra = response.members.map(|members| Box::new(Extra::from_members(*members)));
+        reply.extra = extra;
         if !self.metadata.is_empty() {
             let extra = reply.extra.get_or_insert_default();
             extra.metadata = extra.metadata.and(&self.metadata);

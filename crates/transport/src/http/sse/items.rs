@@ -153,19 +153,19 @@ enum Step {
 struct EventItems {
     messages: Messages,
     id: u64,
-    /// Members of the last response that the protocol does not define.
-    members: Option<Box<Json>>,
+    /// The members beside the outcome of the last response.
+    extra: Option<Box<Extra>>,
     is_done: bool,
 }
 
 impl EventItems {
     fn new(body: Incoming, id: u64, reading: Reading) -> EventItems {
-        EventItems { messages: Messages::new(body, reading), id, members: None, is_done: false }
+        EventItems { messages: Messages::new(body, reading), id, extra: None, is_done: false }
     }
 
     /// The reply in one response, with its other members.
     fn reply(&mut self, reply: Reply) -> Reply {
-        let extra = self.members.take().map(|members| Box::new(Extra::from_members(*members)));
+        let extra = self.extra.take();
         Reply { extra, ..reply }
     }
 
@@ -189,8 +189,8 @@ impl EventItems {
             return Poll::Ready(match ready!(self.messages.poll_next(cx)) {
                 Ok(Next::Started) => Step::Started,
                 Ok(Next::Ended) => Step::Ended,
-                Ok(Next::Response(response, _)) if self.is_for_call(&response) => {
-                    self.members = response.members;
+                Ok(Next::Response(mut response, _)) if self.is_for_call(&response) => {
+                    self.extra = response.take_extra();
                     outcome(response.outcome)
                 }
                 Ok(Next::Response(response, _)) => {

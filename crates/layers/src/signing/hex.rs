@@ -1,0 +1,45 @@
+//! Lower-case hexadecimal.
+
+use aws_lc_rs::digest::{SHA256, digest};
+
+/// These bytes in lower-case hexadecimal.
+pub(crate) fn encode(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits =
+        bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+    digits.map(char::from).collect()
+}
+
+/// The bytes that lower-case hexadecimal stands for.
+pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
+    let value = |digit: u8| match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    };
+    if !text.len().is_multiple_of(2) {
+        return None;
+    }
+    text.as_bytes().chunks(2).map(|pair| Some(value(pair[0])? << 4 | value(pair[1])?)).collect()
+}
+
+/// The SHA-256 of these bytes, in lower-case hexadecimal.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    encode(digest(&SHA256, bytes).as_ref())
+}
+
+/// So many random bytes, in lower-case hexadecimal.
+///
+/// # Errors
+///
+/// If the system has no random numbers.
+pub(crate) fn random<const BYTES: usize>() -> Result<String, NoRandomness> {
+    let mut bytes = [0; BYTES];
+    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| NoRandomness)?;
+    Ok(encode(&bytes))
+}
+
+/// The system has no random numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the system has no random numbers")]
+pub struct NoRandomness;

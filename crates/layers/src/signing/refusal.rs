@@ -1,0 +1,112 @@
+//! The answers to calls that are not accepted. They look alike, whatever failed (SEC-S-06).
+
+use std::time::Duration;
+
+use serde::Serialize;
+use switchboard_core::{Call, Code, ErrorObject, Reply};
+
+use super::hex;
+use super::member::{Malformed, Member};
+use super::verifier::Reason;
+
+/// What the log says about a message that was refused.
+pub(super) struct Refused<'a> {
+    pub(super) reason: Reason,
+    pub(super) call: &'a Call,
+    pub(super) member: Option<&'a Member>,
+    /// Seconds since 1970.
+    pub(super) now: u64,
+    /// How long to wait, if the store is full.
+    pub(super) wait: Duration,
+}
+
+impl Refused<'_> {
+    /// Logs the refusal and answers it.
+    pub(super) fn reply(&self) -> Reply {
+        let reference = hex::random::<8>().unwrap_or_default();
+        self.log(&reference);
+        match self.reason {
+            Reason::Malformed(malformed) => invalid(malformed),
+            Reason::OutOfScope => forbidden(self.call.method.as_str(), &reference),
+            Reason::StoreFull | Reason::StoreDown => unavailable(self.wait),
+            _ => unauthorized(self.now, &reference),
+        }
+    }
+
+    /// Never the key, the signature, the params or the text.
+    fn log(&self, reference: &str) {
+        let Refused { reason, call, member, now, .. } = self;
+        let age = member.and_then(|member| member.ts).map(|ts| i128::from(*now) - i128::from(ts));
+        let nonce = member.map_or("", |member| member.nonce.get(..8).unwrap_or(&member.nonce));
+        tracing::warn!(
+            target: "switchboard::signing",
+            reason = reason.name(),
+            reference,
+            kid = member.map_or("", |member| &member.kid),
+            method = %shortened(call.method.as_str()),
+            id = %call.id().map(|id| shortened(id.as_str())).unwrap_or_default(),
+            aud = %member.map(|member| shortened(&member.aud)).unwrap_or_default(),
+            age = age.map(|age| age.to_string()).unwrap_or_default(),
+            nonce,
+            peer = %call.cx.origin().address.map(|address| address.to_string()).unwrap_or_default(),
+            "refused a call"
+        );
+    }
+}
+
+/// Text of a caller, safe for a log.
+fn shortened(text: &str) -> String {
+    text.chars().take(128).flat_map(char::escape_debug).collect()
+}
+
+fn unauthorized(now: u64, reference: &str) -> Reply {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Data<'a> {
+        reason: &'static str,
+        server_time: u64,
+        #[serde(rename = "ref")]
+        reference: &'a str,
+    }
+    let data = Data { reason: "signature", server_time: now, reference };
+    let mut error = ErrorObject::unauthorized();
+    error.data = switchboard_core::Json::encode_ref(&data).ok();
+    Reply::error(error).with_status(401).with_metadata("www-authenticate", "Signature")
+}
+
+fn forbidden(method: &str, incident: &str) -> Reply {
+    #[derive(Serialize)]
+    struct Data<'a> {
+        method: &'a str,
+        incident: &'a str,
+    }
+    let mut error = ErrorObject::unauthorized();
+    error.data = switchboard_core::Json::encode_ref(&Data { method, incident }).ok();
+    Reply::error(error).with_status(403)
+}
+
+fn invalid(malformed: Malformed) -> Reply {
+    #[derive(Serialize)]
+    struct Data {
+        details: &'static str,
+        at: &'static str,
+    }
+    let data = Data { details: "the signature is malformed", at: malformed.at };
+    Reply::error(ErrorObject::from_code(Code::INVALID_REQUEST).with_data(&data)).with_status(400)
+}
+
+fn unavailable(wait: Duration) -> Reply {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Data {
+        limit: &'static str,
+        details: &'static str,
+        retry_after_ms: u128,
+    }
+    let details = "signed calls cannot be accepted now; sign again and retry later";
+    let data = Data { limit: "signing.nonces", details, retry_after_ms: wait.as_millis() };
+    let seconds = wait.as_millis().div_ceil(1000).max(1);
+    Reply::error(ErrorObject::from_code(Code::OVER_LIMIT).with_data(&data))
+        .with_status(503)
+        .with_metadata("retry-after", seconds.to_string())
+}

@@ -1,0 +1,280 @@
+//! The text that is signed.
+
+use std::borrow::Cow;
+
+use switchboard_core::{Call, Members, Metadata, Outgoing, Version};
+
+use super::hex;
+use super::key::Algorithm;
+use super::member::{Malformed, Member, is_visible};
+
+/// The first line: domain and version.
+const LABEL: &str = "switchboard-signature-v1";
+
+/// The name of the metadata that holds the idempotency key.
+pub(crate) const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
+/// What the signature of a request covers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Covered<'a> {
+    version: Version,
+    id: Option<Cow<'a, str>>,
+    method: Cow<'a, str>,
+    /// The digest of the params, in hexadecimal.
+    params: Option<String>,
+    idempotency: Option<Cow<'a, str>>,
+}
+
+impl<'a> Covered<'a> {
+    /// What the signature of this call covers.
+    ///
+    /// # Errors
+    ///
+    /// If the call has something that cannot be a line of the text.
+    pub fn of_call(call: &'a Call) -> Result<Covered<'a>, Malformed> {
+        let idempotency = idempotency_key(call.cx.metadata())?;
+        let params = call.params.as_ref().map(switchboard_core::Json::as_bytes);
+        let id = call.id().map(switchboard_core::Id::as_str);
+        Covered::new(call.cx.version, id, call.method.as_str(), params, idempotency)
+    }
+
+    /// What the signature of a request covers that is about to be sent.
+    ///
+    /// # Errors
+    ///
+    /// If the request has something that cannot be a line of the text.
+    pub fn of_outgoing(outgoing: &Outgoing<'a>, metadata: &'a Metadata) -> Result<Covered<'a>, Malformed> {
+        let idempotency = idempotency_key(metadata)?;
+        let params = match (outgoing.params, outgoing.version) {
+            (Some(params), _) => Some(params.as_bytes()),
+            // It is written like this.
+            (None, Version::V1) => Some(&b"[]"[..]),
+            (None, Version::V2) => None,
+        };
+        let id = outgoing.id.map(switchboard_core::Id::as_str);
+        Covered::new(outgoing.version, id, outgoing.method.as_str(), params, idempotency)
+    }
+
+    pub(super) fn new(
+        version: Version,
+        id: Option<&'a str>,
+        method: &'a str,
+        params: Option<&[u8]>,
+        idempotency: Option<&'a str>,
+    ) -> Result<Covered<'a>, Malformed> {
+        let id = match (version, id) {
+            // A notification of 1.0.
+            (Version::V1, None) => Some("null"),
+            (_, id) => id,
+        };
+        if id.is_some_and(|id| id.starts_with(['[', '{'])) {
+            return Err(Malformed { at: "/id" });
+        }
+        check_method(method)?;
+        Ok(Covered {
+            version,
+            id: id.map(Cow::Borrowed),
+            method: Cow::Borrowed(method),
+            params: params.map(hex::sha256),
+            idempotency: idempotency.map(Cow::Borrowed),
+        })
+    }
+
+    /// The same with the digest of other params.
+    pub(super) fn with_params(mut self, params: &[u8]) -> Covered<'a> {
+        self.params = Some(hex::sha256(params));
+        self
+    }
+
+    /// The same, sharing nothing.
+    pub(super) fn into_owned(self) -> Covered<'static> {
+        let owned = |text: Cow<'a, str>| Cow::Owned(text.into_owned());
+        Covered {
+            version: self.version,
+            id: self.id.map(owned),
+            method: owned(self.method),
+            params: self.params,
+            idempotency: self.idempotency.map(owned),
+        }
+    }
+
+    /// The version.
+    pub(super) fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The identifier as it is written; none if there is none.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// The method.
+    pub(super) fn method(&self) -> &str {
+        &self.method
+    }
+
+    /// The text of a request with this member.
+    #[must_use]
+    pub fn request_text(&self, member: &Member, algorithm: Algorithm) -> SignedText {
+        SignedText::head("request", member, algorithm).request(self)
+    }
+
+    /// The text of a call in the tutorials' form.
+    pub(super) fn params_text(&self, member: &Member, algorithm: Algorithm) -> SignedText {
+        SignedText::head("params", member, algorithm).request(self)
+    }
+
+    /// The text of a batch of these.
+    #[must_use]
+    pub fn batch_text(entries: &[Covered<'_>], member: &Member, algorithm: Algorithm) -> SignedText {
+        let head = SignedText::head("batch", member, algorithm).line("entries", &entries.len().to_string());
+        entries.iter().fold(head, SignedText::request)
+    }
+}
+
+/// What the signature of a response covers, and which request it answers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CoveredResponse<'a> {
+    pub(super) version: Version,
+    /// As the client signed it.
+    pub(super) id: &'a str,
+    /// The digest of the request's text.
+    pub(super) request: &'a str,
+    pub(super) outcome: Result<&'a [u8], &'a [u8]>,
+}
+
+impl CoveredResponse<'_> {
+    pub(super) fn text(&self, member: &Member, algorithm: Algorithm) -> SignedText {
+        let (result, error) = match self.outcome {
+            Ok(result) => (hex::sha256(result), String::new()),
+            Err(error) => (String::new(), hex::sha256(error)),
+        };
+        SignedText::head("response", member, algorithm)
+            .line("version", version_name(self.version))
+            .line("id", self.id)
+            .line("request", self.request)
+            .line("items", &number(member.items))
+            .line("result", &result)
+            .line("error", &error)
+    }
+}
+
+/// What the signature of a stream's item covers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CoveredItem<'a> {
+    pub(super) version: Version,
+    pub(super) request: &'a str,
+    /// Of the notification; empty if items travel as responses.
+    pub(super) method: &'a str,
+    pub(super) item: &'a [u8],
+}
+
+impl CoveredItem<'_> {
+    pub(super) fn text(&self, member: &Member, algorithm: Algorithm) -> Result<SignedText, Malformed> {
+        check_method(self.method)?;
+        Ok(SignedText::head("item", member, algorithm)
+            .line("version", version_name(self.version))
+            .line("request", self.request)
+            .line("seq", &number(member.seq))
+            .line("method", self.method)
+            .line("item", &hex::sha256(self.item)))
+    }
+}
+
+/// A text to sign or to verify.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SignedText(String);
+
+impl SignedText {
+    fn head(kind: &str, member: &Member, algorithm: Algorithm) -> SignedText {
+        SignedText(LABEL.to_owned())
+            .line("kind", kind)
+            .line("alg", algorithm.name())
+            .line("kid", &member.kid)
+            .line("aud", &member.aud)
+            .line("ts", &number(member.ts))
+            .line("exp", &number(member.exp))
+            .line("nonce", &member.nonce)
+            .line("session", member.session.as_deref().unwrap_or(""))
+    }
+
+    /// Adds the five lines of a request.
+    fn request(self, covered: &Covered<'_>) -> SignedText {
+        self.line("version", version_name(covered.version))
+            .line("id", covered.id.as_deref().unwrap_or(""))
+            .line("method", &covered.method)
+            .line("params", covered.params.as_deref().unwrap_or(""))
+            .line("idempotency", covered.idempotency.as_deref().unwrap_or(""))
+    }
+
+    /// Adds a line. The values have no line breaks: their forms were checked.
+    fn line(mut self, name: &str, value: &str) -> SignedText {
+        self.0.push('\n');
+        self.0.push_str(name);
+        self.0.push('=');
+        self.0.push_str(value);
+        self
+    }
+
+    /// The text as bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Its SHA-256, in lower-case hexadecimal.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        hex::sha256(self.as_bytes())
+    }
+}
+
+/// Shows the digest: the text tells what was called.
+impl std::fmt::Debug for SignedText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SignedText({})", &self.digest()[..8])
+    }
+}
+
+/// The idempotency key of a call with this metadata.
+pub(crate) fn idempotency_key(metadata: &Metadata) -> Result<Option<&str>, Malformed> {
+    let wrong = Malformed { at: "/metadata/idempotency-key" };
+    let entries = metadata.entries();
+    let mut keys = entries.iter().filter(|(name, _)| name.eq_ignore_ascii_case(IDEMPOTENCY_KEY));
+    match (keys.next(), keys.next()) {
+        (None, _) => Ok(None),
+        (Some((_, value)), None) => {
+            let text = std::str::from_utf8(value).ok().filter(|text| is_visible(text));
+            text.map(Some).ok_or(wrong)
+        }
+        // Different readers might choose different ones.
+        (Some(_), Some(_)) => Err(wrong),
+    }
+}
+
+/// The member `signature` of a call.
+pub(super) fn member_of(call: &Call) -> Option<switchboard_core::Json> {
+    call.cx.get::<Members>()?.0.get("signature")
+}
+
+fn check_method(method: &str) -> Result<(), Malformed> {
+    let is_control = |byte: u8| byte < b' ' || byte == 0x7f;
+    if method.bytes().any(is_control) { Err(Malformed { at: "/method" }) } else { Ok(()) }
+}
+
+fn version_name(version: Version) -> &'static str {
+    match version {
+        Version::V1 => "1.0",
+        Version::V2 => "2.0",
+    }
+}
+
+fn number(value: Option<u64>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}

@@ -1,0 +1,9 @@
+//! Signed messages: the vectors, every transport, replays, idempotency, and what happens when one byte changes.
+#![cfg(feature = "signing")]
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test may fail")]
+
+mod changes;
+mod replays;
+mod rig;
+mod vectors;
+mod wire;
