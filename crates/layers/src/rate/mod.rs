@@ -347,6 +347,12 @@ impl<'a> Caller<'a> {
     }
 }
 
-fn address(cx: &Context) -> Option<IpAddr> {
-    cx.origin().address.map(|address| network(address.ip()))
+/// The network of a caller as one number, which is hashed much faster than an address. The networks of IPv6 end in 64 zeros, so no two kinds
+/// are equal.
+fn address(cx: &Context) -> u128 {
+    match cx.origin().address.map(|address| network(address.ip())) {
+        Some(IpAddr::V4(address)) => 1 << 63 | u128::from(address.to_bits()),
+        Some(IpAddr::V6(address)) => address.to_bits(),
+        None => u128::MAX,
+    }
 }
