@@ -43,7 +43,7 @@ fn required(reader: &mut Reader<'_>) -> Vec<Pattern> {
     let texts = reader.texts(PATH);
     let patterns =
         texts.iter().flat_map(|text| text.split(',')).map(str::trim).filter(|text| *text != "none");
-    let (good, bad): (Vec<_>, Vec<_>) = patterns.map(|text| text.parse::<Pattern>()).partition(Result::is_ok);
+    let (good, bad): (Vec<_>, Vec<_>) = patterns.map(str::parse::<Pattern>).partition(Result::is_ok);
     for error in bad.into_iter().filter_map(Result::err) {
         let fault = Fault::new(reader.place(PATH), format!("invalid value for `{PATH}`"), error.to_string());
         reader.faults.push(fault);

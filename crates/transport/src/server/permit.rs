@@ -49,6 +49,10 @@ pub(crate) struct ServerState {
 pub struct ConnectionPermit {
     state: Arc<ServerState>,
     account: Arc<Account>,
+    #[cfg_attr(
+        not(any(feature = "http", feature = "tcp")),
+        expect(dead_code, reason = "held until it is dropped")
+    )]
     slot: ConnectionSlot,
 }
 
