@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use switchboard_layers::Clock;
-use switchboard_layers::signing::{Keys, SignedMessage, Verifier};
+use switchboard_layers::signing::{SigningKeys, SignedMessage, Verifier};
 
 static VECTORS: LazyLock<Vec<(String, Verifier, Option<String>)>> = LazyLock::new(|| {
     let text = include_str!("../../crates/layers/tests/vectors/signing.json");
@@ -19,7 +19,7 @@ static VECTORS: LazyLock<Vec<(String, Verifier, Option<String>)>> = LazyLock::ne
         let hex = key["public"].as_str().or(key["secret"].as_str()).expect("a key has a text");
         lines.push_str(&format!("{kid} {} {hex}\n", key["alg"].as_str().expect("a key has an algorithm")));
     }
-    let keys = Keys::parse(&lines).expect("the keys are valid");
+    let keys = SigningKeys::parse(&lines).expect("the keys are valid");
     let vectors = file["vectors"].as_array().expect("there are vectors").iter();
     let accepted = vectors.filter(|vector| {
         vector["expect"] == "ok" && ["request", "batch"].contains(&vector["form"].as_str().unwrap_or(""))

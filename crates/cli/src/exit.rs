@@ -98,6 +98,7 @@ mod tests {
             CannotWrite,
             Faulty,
             Breaking,
+            Configuration,
             Interrupted,
         ];
         let listed: Vec<u8> =

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use switchboard::signing::{Key, Keys, Sign, SignedMessage, Verifier, audience_of};
+use switchboard::signing::{Key, Sign, SignedMessage, SigningKeys, Verifier, audience_of};
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -42,12 +42,12 @@ impl SignOptions {
 }
 
 /// The keys of a file, and the one to sign with: `FILE#KID`, or `FILE` for the first that can sign.
-fn read_key(place: &str) -> Result<(Keys, Arc<Key>), Failure> {
+fn read_key(place: &str) -> Result<(SigningKeys, Arc<Key>), Failure> {
     let (path, kid) = match place.rsplit_once('#') {
         Some((path, kid)) => (path, Some(kid)),
         None => (place, None),
     };
-    let keys = Keys::read(path).map_err(|error| Failure::usage(format!("{path}: {error}")))?;
+    let keys = SigningKeys::read(path).map_err(|error| Failure::usage(format!("{path}: {error}")))?;
     let key = match kid {
         Some(kid) => keys.get(kid).filter(|key| key.can_sign()),
         None => keys.first_signer(),
@@ -78,7 +78,7 @@ pub(crate) struct VerifyOptions {
 
 const SIGN_EXAMPLES: &str = "\
 Examples:
-  echo '{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":1}' | switchboard sign bob.key https://bank.example/rpc
+  switchboard sign bob.key https://bank.example/rpc < message.json
   switchboard sign bob.key#bob-2 https://bank.example/rpc < message.json";
 
 /// Signs a message from stdin and prints it.
@@ -127,7 +127,7 @@ pub(crate) struct VerifyMessage {
 impl VerifyMessage {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let keys = Keys::read(&self.keys).map_err(|error| Failure::usage(error.to_string()))?;
+        let keys = SigningKeys::read(&self.keys).map_err(|error| Failure::usage(error.to_string()))?;
         let message = read_message()?;
         let message =
             SignedMessage::parse(message.as_bytes()).map_err(|error| Failure::usage(error.to_string()))?;

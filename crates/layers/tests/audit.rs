@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use switchboard_core::{CallError, ErrorObject, Peer, Router};
 use switchboard_layers::access::{Access, Rule};
-use switchboard_layers::audit::{Audit, Event, EventKind};
+use switchboard_layers::audit::{Audit, AuditEvent, AuditKind};
 use switchboard_layers::identity::{Authentication, Tokens};
 use switchboard_transport::memory;
 
@@ -110,7 +110,7 @@ fn a_sink_that_blocks_holds_up_nobody() {
     // Different events, so that none are summed up. Nothing is read, and nothing waits.
     let reasons: Vec<String> = (0..100_000).map(|number| format!("{number}")).collect();
     for reason in &reasons {
-        audit.record(&Event::new(EventKind("test")).reason(reason));
+        audit.record(&AuditEvent::new(AuditKind("test")).reason(reason));
     }
     drop(received);
 }
@@ -118,7 +118,7 @@ fn a_sink_that_blocks_holds_up_nobody() {
 #[test]
 fn the_default_records_nothing() {
     let audit = Audit::default();
-    audit.record(&Event::new(EventKind::SHED));
+    audit.record(&AuditEvent::new(AuditKind::SHED));
     audit.flush(LONG);
     assert!(!audit.is_on() && audit.lost() == 0);
 }

@@ -2,7 +2,7 @@
 #![cfg(feature = "jwt")]
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-mod signing;
+mod issuer;
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use switchboard_layers::identity::jwt::{Algorithm, Jwt, JwtOptions, KeySet, KeyS
 use switchboard_layers::identity::{Authenticate as _, Authentication, Credential, Identity, Proof, Verdict};
 use switchboard_transport::memory;
 
-use self::signing::{AUDIENCE, ISSUER, Signer, claims, forged, now, set};
+use self::issuer::{AUDIENCE, ISSUER, Signer, claims, forged, now, set};
 
 fn jwt(signer: &Signer) -> Jwt {
     Jwt::new(ISSUER, [AUDIENCE, "other"], KeySet::parse(set(&[signer])).unwrap())

@@ -2,7 +2,7 @@
 #![cfg(feature = "jwt")]
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-mod signing;
+mod issuer;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 use tokio::task::yield_now;
 use tokio::time::advance;
 
-use self::signing::{AUDIENCE, ISSUER, Signer, claims, set};
+use self::issuer::{AUDIENCE, ISSUER, Signer, claims, set};
 
 /// An issuer that publishes its keys.
 #[derive(Clone, Default)]

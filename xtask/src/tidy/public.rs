@@ -10,6 +10,7 @@ const LIBRARIES: &[&str] =
 
 /// Types that are complete by nature, each with the reason.
 const COMPLETE: &[(&str, &str)] = &[
+    ("AuditKind", "a text with a name"),
     ("BatchId", "a number with a name"),
     ("CloseCode", "a number with a name"),
     ("Code", "a number with a name"),

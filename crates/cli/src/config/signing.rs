@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use switchboard::Clock;
 use switchboard::access::Pattern;
-use switchboard::signing::{Keys, Verify, audience_of};
+use switchboard::signing::{SigningKeys, Verify, audience_of};
 use switchboard::store::{FileStore, MemoryStore, Store, StoreLimits};
 
 use super::faults::Fault;
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 /// The keys of signed calls, and which calls must be signed.
 #[derive(Debug)]
 pub(crate) struct Signing {
-    keys: Keys,
+    keys: SigningKeys,
     required: Vec<Pattern>,
     audience: Vec<String>,
     /// The file that keeps used nonces; memory if there is none.
@@ -27,7 +27,7 @@ pub(crate) fn signing(reader: &mut Reader<'_>) -> Option<Signing> {
     let path = reader.path("signing.keys")?;
     let (required, audience) = (required(reader), reader.texts("signing.audience"));
     let store = reader.path("signing.store");
-    match Keys::read(path) {
+    match SigningKeys::read(path) {
         Ok(keys) => Some(Signing { keys, required, audience, store }),
         Err(error) => {
             let place = reader.place("signing.keys");
@@ -37,7 +37,7 @@ pub(crate) fn signing(reader: &mut Reader<'_>) -> Option<Signing> {
     }
 }
 
-/// The methods whose calls must be signed. The command line separates patterns by commas, and `none` is no method.
+/// The methods whose calls must be signed. The command line separates patterns by commas; `none` selects no methods.
 fn required(reader: &mut Reader<'_>) -> Vec<Pattern> {
     const PATH: &str = "signing.required";
     let texts = reader.texts(PATH);

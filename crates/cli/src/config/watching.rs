@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use switchboard::Description;
+use switchboard::audit::{AuditEvent, AuditKind};
 
 use super::keys::KEYS;
 use super::{Config, Live, Origin, Stack, show};
@@ -42,12 +43,14 @@ pub(crate) async fn reload(
         match renew(&origin, &config, &methods, &build) {
             Ok((next, stack, changes)) => {
                 live.replace(stack);
+                config.audit.record(&AuditEvent::new(AuditKind::CONFIG_RELOADED).reason(&changes));
                 seen = fingerprint(&next.files);
                 config = next;
                 output::note(&format!("Configuration reloaded: {changes}.\n{}", config.shown_warnings()));
             }
             Err(failure) => {
                 let shown = output::described(&failure);
+                config.audit.record(&AuditEvent::new(AuditKind::CONFIG_REJECTED).reason("it has errors"));
                 output::note(&format!("{}\nThe configuration in use stays.\n", shown.trim_end()));
             }
         }

@@ -8,6 +8,7 @@ use crate::replay::{Block, DEFAULT, Replay, blocks, section};
 
 const AUTHENTICATION: &str = include_str!("../../../../docs/authentication.md");
 const CONFIGURATION: &str = include_str!("../../../../docs/configuration.md");
+const SECURING: &str = include_str!("../../../../docs/securing.md");
 const INSTALLING: &str = include_str!("../../../../docs/installing.md");
 const DEPLOYING: &str = include_str!("../../../../docs/deploying.md");
 const TROUBLESHOOTING: &str = include_str!("../../../../docs/troubleshooting.md");
@@ -99,4 +100,13 @@ fn install_and_sessions(heading: &str) -> (Vec<Block>, Vec<Block>) {
 fn configuration_files_work_as_the_page_says() {
     let mut replay = Replay::new("configuration");
     replay.run(&blocks(CONFIGURATION));
+}
+
+#[test]
+fn a_server_is_secured_as_the_page_says() {
+    if is_missing(&["openssl"]) {
+        return;
+    }
+    let mut replay = Replay::new("securing");
+    replay.run(&blocks(SECURING));
 }

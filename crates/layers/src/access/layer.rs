@@ -6,7 +6,7 @@ use serde::Serialize;
 use switchboard_core::{Call, ErrorObject, FromContext as _, Layer, Reply, ReplyFuture, Service};
 
 use super::{Access, Decision};
-use crate::audit::{Event, EventKind};
+use crate::audit::{AuditEvent, AuditKind};
 use crate::identity::Identity;
 
 /// The method that tells what may be called. It shows each caller what it may call, so it needs no rule.
@@ -52,7 +52,7 @@ impl Guarded {
         };
         let incident = incident();
         let reason = if rule == "none" { "no rule allows it" } else { rule };
-        let event = Event::new(EventKind::DENIED).by(&call.cx).method(call.method.as_str());
+        let event = AuditEvent::new(AuditKind::DENIED).by(&call.cx).method(call.method.as_str());
         self.access.0.audit.record(&event.reason(reason).incident(&incident));
         let Some(identity) = Identity::from_context(&call.cx) else {
             return Reply::error(ErrorObject::unauthorized())

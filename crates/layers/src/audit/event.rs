@@ -20,27 +20,27 @@ const SESSION: usize = 8;
 
 /// A kind of event. Define others as you need them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct EventKind(pub &'static str);
+pub struct AuditKind(pub &'static str);
 
-impl EventKind {
+impl AuditKind {
     /// A caller presented wrong credentials.
-    pub const AUTHENTICATION_FAILED: EventKind = EventKind("authentication-failed");
+    pub const AUTHENTICATION_FAILED: AuditKind = AuditKind("authentication-failed");
     /// A caller was refused without a check, after too many wrong credentials.
-    pub const BLOCKED: EventKind = EventKind("address-blocked");
+    pub const BLOCKED: AuditKind = AuditKind("address-blocked");
     /// An access rule denied a call, or none allowed it.
-    pub const DENIED: EventKind = EventKind("access-denied");
+    pub const DENIED: AuditKind = AuditKind("access-denied");
     /// The signature of a call was missing or wrong.
-    pub const SIGNATURE_FAILED: EventKind = EventKind("signature-failed");
+    pub const SIGNATURE_FAILED: AuditKind = AuditKind("signature-failed");
     /// A signed call arrived twice.
-    pub const REPLAYED: EventKind = EventKind("replayed");
+    pub const REPLAYED: AuditKind = AuditKind("replayed");
     /// A caller exceeded a rate limit.
-    pub const RATE_LIMITED: EventKind = EventKind("rate-limited");
+    pub const RATE_LIMITED: AuditKind = AuditKind("rate-limited");
     /// The server was too busy for a call.
-    pub const SHED: EventKind = EventKind("shed");
+    pub const SHED: AuditKind = AuditKind("shed");
     /// A new configuration is in use.
-    pub const CONFIG_RELOADED: EventKind = EventKind("config-reloaded");
+    pub const CONFIG_RELOADED: AuditKind = AuditKind("config-reloaded");
     /// A new configuration was wrong, so the previous one stays in use.
-    pub const CONFIG_REJECTED: EventKind = EventKind("config-rejected");
+    pub const CONFIG_REJECTED: AuditKind = AuditKind("config-rejected");
 }
 
 /// A security event.
@@ -49,14 +49,14 @@ impl EventKind {
 ///
 /// ```
 /// use switchboard_core::Context;
-/// use switchboard_layers::audit::{Event, EventKind};
+/// use switchboard_layers::audit::{AuditEvent, AuditKind};
 ///
 /// let cx = Context::default();
-/// let event = Event::new(EventKind::REPLAYED).by(&cx).method("transfer").reason("the nonce was used before");
+/// let event = AuditEvent::new(AuditKind::REPLAYED).by(&cx).method("transfer").reason("the nonce was used before");
 /// ```
 #[derive(Clone, Debug)]
-pub struct Event<'a> {
-    pub(super) kind: EventKind,
+pub struct AuditEvent<'a> {
+    pub(super) kind: AuditKind,
     cx: Option<&'a Context>,
     who: Option<&'a str>,
     method: Option<&'a str>,
@@ -80,16 +80,16 @@ struct Line<'a> {
     repeated: Option<u64>,
 }
 
-impl<'a> Event<'a> {
+impl<'a> AuditEvent<'a> {
     /// An event of this kind.
     #[must_use]
-    pub fn new(kind: EventKind) -> Event<'a> {
-        Event { kind, cx: None, who: None, method: None, reason: None, incident: None }
+    pub fn new(kind: AuditKind) -> AuditEvent<'a> {
+        AuditEvent { kind, cx: None, who: None, method: None, reason: None, incident: None }
     }
 
     /// Takes the caller, its address, its transport and its session from this context.
     #[must_use]
-    pub fn by(mut self, cx: &'a Context) -> Event<'a> {
+    pub fn by(mut self, cx: &'a Context) -> AuditEvent<'a> {
         self.cx = Some(cx);
         #[cfg(feature = "identity")]
         {
@@ -101,28 +101,28 @@ impl<'a> Event<'a> {
 
     /// Names the caller.
     #[must_use]
-    pub fn who(mut self, subject: &'a str) -> Event<'a> {
+    pub fn who(mut self, subject: &'a str) -> AuditEvent<'a> {
         self.who = Some(subject);
         self
     }
 
     /// Names the method.
     #[must_use]
-    pub fn method(mut self, method: &'a str) -> Event<'a> {
+    pub fn method(mut self, method: &'a str) -> AuditEvent<'a> {
         self.method = Some(method);
         self
     }
 
     /// Says why, or by which rule. Never pass a secret, or what a caller sent.
     #[must_use]
-    pub fn reason(mut self, reason: &'a str) -> Event<'a> {
+    pub fn reason(mut self, reason: &'a str) -> AuditEvent<'a> {
         self.reason = Some(reason);
         self
     }
 
     /// Adds the number that the caller was given.
     #[must_use]
-    pub fn incident(mut self, incident: &'a str) -> Event<'a> {
+    pub fn incident(mut self, incident: &'a str) -> AuditEvent<'a> {
         self.incident = Some(incident);
         self
     }
@@ -164,8 +164,8 @@ pub(super) fn lost_line(time: SystemTime, lost: u64) -> String {
 }
 
 /// The line for further events of a kind, by too many different callers to name them.
-pub(super) fn sum_line(time: SystemTime, kind: EventKind, repeated: u64) -> String {
-    Event::new(kind).reason("by too many callers to name them").line(time, Some(repeated))
+pub(super) fn sum_line(time: SystemTime, kind: AuditKind, repeated: u64) -> String {
+    AuditEvent::new(kind).reason("by too many callers to name them").line(time, Some(repeated))
 }
 
 /// The beginning of a text that may be long.
@@ -204,7 +204,7 @@ mod tests {
         let method = format!("a\nb\u{202e}\u{9b}2J\u{7f}\"\u{1f600}{}", "x".repeat(10_000));
         let origin = Origin::new("http").with_address("192.0.2.7:5".parse().unwrap());
         let cx = Context::new(origin);
-        let event = Event::new(EventKind::DENIED).by(&cx).who(&method).method(&method).reason(&method);
+        let event = AuditEvent::new(AuditKind::DENIED).by(&cx).who(&method).method(&method).reason(&method);
         let line = event.line(SystemTime::UNIX_EPOCH, None);
         assert!(line.is_ascii() && line.ends_with('\n') && line.len() < 1000, "{line}");
         assert_eq!(line.bytes().filter(u8::is_ascii_control).count(), 1);
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn every_member_is_there_even_if_nothing_is_known() {
         assert_eq!(
-            Event::new(EventKind::SHED).line(SystemTime::UNIX_EPOCH, Some(3)),
+            AuditEvent::new(AuditKind::SHED).line(SystemTime::UNIX_EPOCH, Some(3)),
             concat!(
                 r#"{"time":"1970-01-01T00:00:00.000Z","event":"shed","who":null,"peer":null,"transport":null,"#,
                 r#""session":null,"method":null,"reason":null,"incident":null,"repeated":3}"#,

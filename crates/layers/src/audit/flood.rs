@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher as _, RandomState};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::event::{Event, EventKind, sum_line};
+use super::event::{AuditEvent, AuditKind, sum_line};
 
 /// How long equal events are counted together.
 pub(super) const WINDOW: Duration = Duration::from_secs(10);
@@ -22,7 +22,7 @@ pub(super) struct Flood {
     hashing: RandomState,
     ends_at: Option<Instant>,
     counts: HashMap<u64, Count>,
-    others: HashMap<EventKind, u64>,
+    others: HashMap<AuditKind, u64>,
 }
 
 struct Count {
@@ -43,7 +43,7 @@ const NUMBER: &str = "\"repeated\":0}";
 
 impl Flood {
     /// Counts an event.
-    pub(super) fn add(&mut self, event: &Event<'_>, now: Instant) -> Verdict {
+    pub(super) fn add(&mut self, event: &AuditEvent<'_>, now: Instant) -> Verdict {
         self.ends_at.get_or_insert(now + WINDOW);
         let mut hasher = self.hashing.build_hasher();
         event.hash_into(&mut hasher);
@@ -111,7 +111,7 @@ mod tests {
     fn equal_events_are_written_a_few_times_and_then_counted() {
         let (mut flood, now) = (Flood::default(), Instant::now());
         let (one, other) = (cx(1), cx(2));
-        let mut add = |cx, reason| flood.add(&Event::new(EventKind::DENIED).by(cx).reason(reason), now);
+        let mut add = |cx, reason| flood.add(&AuditEvent::new(AuditKind::DENIED).by(cx).reason(reason), now);
         let written = (0..1000).filter(|_| add(&one, "a") == Verdict::Write).count();
         assert_eq!(written, 5);
         assert_eq!((add(&other, "a"), add(&one, "b")), (Verdict::Write, Verdict::Write));
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!((sums.len(), left), (1, None));
         assert_eq!((&sums[0]["repeated"], &sums[0]["reason"]), (&995.into(), &"a".into()));
         // The next window begins with the next event.
-        assert_eq!(flood.add(&Event::new(EventKind::DENIED).by(&one), now + 2 * WINDOW), Verdict::Write);
+        assert_eq!(flood.add(&AuditEvent::new(AuditKind::DENIED).by(&one), now + 2 * WINDOW), Verdict::Write);
         assert_eq!(flood.end_window(now + 2 * WINDOW).1, Some(WINDOW));
     }
 
@@ -133,7 +133,7 @@ mod tests {
         for round in 0..10 {
             for number in 0..10_000 {
                 let (cx, method) = (cx(number), format!("{round}{}", "m".repeat(1000)));
-                let event = Event::new(EventKind::DENIED).by(&cx).method(&method);
+                let event = AuditEvent::new(AuditKind::DENIED).by(&cx).method(&method);
                 if flood.add(&event, now) == Verdict::Write {
                     bytes += event.line(SystemTime::now(), None).len();
                 }

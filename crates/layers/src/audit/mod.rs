@@ -1,6 +1,6 @@
 //! The audit log: security events, one JSON line each.
 //!
-//! [`Audit`] is a handle that layers record [`Event`]s with. The default one records nothing. Lines are queued and written by a thread, so
+//! [`Audit`] is a handle that layers record [`AuditEvent`]s with. The default one records nothing. Lines are queued and written by a thread, so
 //! a slow disk or a pipe that is not read never delays a call. Lines that find the queue full are dropped, and a later line says how
 //! many.
 //!
@@ -25,7 +25,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-pub use self::event::{Event, EventKind};
+pub use self::event::{AuditEvent, AuditKind};
 pub use self::file::AuditFile;
 pub use self::lines::{LineQueue, LineQueueBuilder};
 
@@ -38,11 +38,11 @@ use self::flood::{Flood, Verdict};
 /// ```
 /// use std::sync::mpsc;
 /// use std::time::Duration;
-/// use switchboard_layers::audit::{Audit, Event, EventKind};
+/// use switchboard_layers::audit::{Audit, AuditEvent, AuditKind};
 ///
 /// let (lines, received) = mpsc::channel();
 /// let audit = Audit::to_fn(move |line| lines.send(line.to_owned()).unwrap())?;
-/// audit.record(&Event::new(EventKind::CONFIG_RELOADED).reason("SIGHUP"));
+/// audit.record(&AuditEvent::new(AuditKind::CONFIG_RELOADED).reason("SIGHUP"));
 /// audit.flush(Duration::from_secs(10));
 /// assert!(received.try_recv()?.contains(r#""event":"config-reloaded""#));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -99,7 +99,7 @@ impl Audit {
     }
 
     /// Records an event. It never blocks.
-    pub fn record(&self, event: &Event<'_>) {
+    pub fn record(&self, event: &AuditEvent<'_>) {
         let Some(recorder) = &self.0 else { return };
         let verdict = lock(&recorder.flood).add(event, Instant::now());
         if verdict == Verdict::Write {

@@ -15,7 +15,7 @@ use super::credential::Unreadable;
 use super::expiry::{close_at_expiry, until};
 use super::failures::Failures;
 use super::{Attached, Authenticate, Credential, Identity, Verdict};
-use crate::audit::{Audit, Event, EventKind};
+use crate::audit::{Audit, AuditEvent, AuditKind};
 
 /// The method that authenticates a connection without headers, with the params `{"token": "…"}`.
 pub const LOGIN: &str = "rpc.login";
@@ -124,7 +124,9 @@ impl Authentication {
     pub(super) fn check(&self, credential: &Credential<'_>, cx: &Context) -> Caller {
         let is_ambient = credential.is_ambient();
         if !is_ambient && let Some(wait) = self.0.failures.wait(address(cx)) {
-            self.0.audit.record(&Event::new(EventKind::BLOCKED).by(cx).reason("too many wrong credentials"));
+            self.0
+                .audit
+                .record(&AuditEvent::new(AuditKind::BLOCKED).by(cx).reason("too many wrong credentials"));
             return Caller::Blocked(wait);
         }
         for (index, authenticator) in self.0.authenticators.iter().enumerate() {
@@ -167,7 +169,9 @@ impl Authentication {
     /// Counts a wrong credential.
     pub(super) fn wrong(&self, cx: &Context) -> Caller {
         self.0.failures.add(address(cx));
-        self.0.audit.record(&Event::new(EventKind::AUTHENTICATION_FAILED).by(cx).reason("wrong credentials"));
+        self.0
+            .audit
+            .record(&AuditEvent::new(AuditKind::AUTHENTICATION_FAILED).by(cx).reason("wrong credentials"));
         Caller::Wrong
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use switchboard_core::{Call, Layer, Reply, ReplyFuture, Service};
 
 use super::{RateExceeded, RateLimits};
-use crate::audit::{Event, EventKind};
+use crate::audit::{AuditEvent, AuditKind};
 use crate::over_limit;
 
 impl Layer for RateLimits {
@@ -36,7 +36,7 @@ impl Limited {
         let limits = &self.limits.0;
         if limits.audit.is_on() {
             let rule = limits.rules[exceeded.rule].0.to_string();
-            let event = Event::new(EventKind::RATE_LIMITED).by(&call.cx);
+            let event = AuditEvent::new(AuditKind::RATE_LIMITED).by(&call.cx);
             limits.audit.record(&event.method(call.method.as_str()).reason(&rule));
         }
         over_limit::reply("rate", "too many calls; try again later", 429, exceeded.wait)

@@ -10,7 +10,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::gate::{Gate, Shed};
 use super::{Shedding, State};
-use crate::audit::{Event, EventKind};
+use crate::audit::{AuditEvent, AuditKind};
 use crate::over_limit;
 
 impl Layer for Shedding {
@@ -80,7 +80,7 @@ impl State {
     }
 
     fn shed(&self, call: &Call, shed: Shed) -> Reply {
-        let event = Event::new(EventKind::SHED).by(&call.cx).method(call.method.as_str());
+        let event = AuditEvent::new(AuditKind::SHED).by(&call.cx).method(call.method.as_str());
         self.audit.record(&event.reason(shed.reason()));
         over_limit::reply("load", "the server is busy; try again later", 503, self.options.retry_after)
     }

@@ -16,28 +16,28 @@ use crate::identity::{Identity, Proof};
 /// How a key signs. It is a property of the key; messages do not name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Algorithm {
+pub enum SigningAlgorithm {
     /// HMAC with SHA-256. Both ends hold the same secret.
     HmacSha256,
     /// Ed25519. Only the signer holds the private key.
     Ed25519,
 }
 
-impl Algorithm {
+impl SigningAlgorithm {
     /// Its name in key files and in the signed text.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Algorithm::HmacSha256 => "hmac-sha256",
-            Algorithm::Ed25519 => "ed25519",
+            SigningAlgorithm::HmacSha256 => "hmac-sha256",
+            SigningAlgorithm::Ed25519 => "ed25519",
         }
     }
 
     /// The length of its signatures, in bytes.
     pub(super) fn signature_len(self) -> usize {
         match self {
-            Algorithm::HmacSha256 => 32,
-            Algorithm::Ed25519 => 64,
+            SigningAlgorithm::HmacSha256 => 32,
+            SigningAlgorithm::Ed25519 => 64,
         }
     }
 }
@@ -52,10 +52,10 @@ impl Algorithm {
 /// # Examples
 ///
 /// ```
-/// use switchboard_layers::signing::{Algorithm, Key};
+/// use switchboard_layers::signing::{SigningAlgorithm, Key};
 ///
 /// let key: Key = "bob-1 hmac-sha256 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f subject=bob".parse()?;
-/// assert_eq!((key.kid(), key.algorithm(), key.subject()), ("bob-1", Algorithm::HmacSha256, "bob"));
+/// assert_eq!((key.kid(), key.algorithm(), key.subject()), ("bob-1", SigningAlgorithm::HmacSha256, "bob"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Key {
@@ -88,10 +88,10 @@ impl Key {
 
     /// How it signs.
     #[must_use]
-    pub fn algorithm(&self) -> Algorithm {
+    pub fn algorithm(&self) -> SigningAlgorithm {
         match self.material {
-            Material::Hmac(_) => Algorithm::HmacSha256,
-            Material::Public(_) | Material::Private(_) => Algorithm::Ed25519,
+            Material::Hmac(_) => SigningAlgorithm::HmacSha256,
+            Material::Public(_) | Material::Private(_) => SigningAlgorithm::Ed25519,
         }
     }
 
@@ -153,11 +153,11 @@ impl Key {
     /// # Errors
     ///
     /// If the name or the owner is not valid, or the system has no random numbers.
-    pub fn generate(kid: &str, algorithm: Algorithm, subject: &str) -> Result<NewKey, GenerateError> {
+    pub fn generate(kid: &str, algorithm: SigningAlgorithm, subject: &str) -> Result<NewKey, GenerateError> {
         let secret = hex::random::<32>()?;
         let private = match algorithm {
-            Algorithm::HmacSha256 => algorithm.name(),
-            Algorithm::Ed25519 => PRIVATE,
+            SigningAlgorithm::HmacSha256 => algorithm.name(),
+            SigningAlgorithm::Ed25519 => PRIVATE,
         };
         let signer = format!("{kid} {private} {secret} subject={subject}");
         let key: Key = signer.parse()?;
@@ -172,15 +172,17 @@ impl Key {
     }
 
     /// A key without an owner, to spend the same time on unknown keys as on others.
-    pub(super) fn dummy(algorithm: Algorithm) -> Key {
+    pub(super) fn dummy(algorithm: SigningAlgorithm) -> Key {
         // The public key of RFC 8032, section 7.1, test 1: any point on the curve will do.
         const POINT: [u8; 32] = [
             0xd7, 0x5a, 0x98, 0x01, 0x82, 0xb1, 0x0a, 0xb7, 0xd5, 0x4b, 0xfe, 0xd3, 0xc9, 0x64, 0x07, 0x3a,
             0x0e, 0xe1, 0x72, 0xf3, 0xda, 0xa6, 0x23, 0x25, 0xaf, 0x02, 0x1a, 0x68, 0xf7, 0x07, 0x51, 0x1a,
         ];
         let material = match algorithm {
-            Algorithm::HmacSha256 => Material::Hmac(Box::new(hmac::Key::new(hmac::HMAC_SHA256, &POINT))),
-            Algorithm::Ed25519 => Material::Public(POINT),
+            SigningAlgorithm::HmacSha256 => {
+                Material::Hmac(Box::new(hmac::Key::new(hmac::HMAC_SHA256, &POINT)))
+            }
+            SigningAlgorithm::Ed25519 => Material::Public(POINT),
         };
         let identity = Arc::new(Identity::new("", Proof::Signature));
         Key { kid: "".into(), material, scopes: Vec::new(), from: None, until: None, identity }
@@ -338,15 +340,15 @@ mod tests {
 
     #[test]
     fn a_new_key_signs_and_its_verifier_verifies() {
-        for algorithm in [Algorithm::HmacSha256, Algorithm::Ed25519] {
+        for algorithm in [SigningAlgorithm::HmacSha256, SigningAlgorithm::Ed25519] {
             let new = Key::generate("a-1", algorithm, "ann").unwrap();
             let signer: Key = new.signer.parse().unwrap();
             let verifier: Key = new.verifier.parse().unwrap();
             let signature = signer.sign(b"text").unwrap();
             assert!(verifier.verifies(b"text", &signature) && signer.verifies(b"text", &signature));
             assert!(!verifier.verifies(b"Text", &signature) && !verifier.verifies(b"text", &signature[1..]));
-            assert_eq!(verifier.can_sign(), algorithm == Algorithm::HmacSha256);
+            assert_eq!(verifier.can_sign(), algorithm == SigningAlgorithm::HmacSha256);
         }
-        assert!(Key::generate("a b", Algorithm::Ed25519, "ann").is_err());
+        assert!(Key::generate("a b", SigningAlgorithm::Ed25519, "ann").is_err());
     }
 }

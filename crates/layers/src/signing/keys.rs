@@ -8,14 +8,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 use super::Key;
 use super::key::KeyError;
 
-/// Keys by their names. Cheap to clone; clones share them, so that [`replace`](Keys::replace) revokes a key everywhere at once.
+/// Keys by their names. Cheap to clone; clones share them, so that [`replace`](SigningKeys::replace) revokes a key everywhere at once.
 ///
 /// # Rotation
 ///
 /// Add the new key to all verifiers, switch the signers, set `until` of the old key to seven minutes from now, and remove it later. Never
 /// use a name again for another key.
 #[derive(Clone, Default)]
-pub struct Keys(Arc<RwLock<Arc<ByName>>>);
+pub struct SigningKeys(Arc<RwLock<Arc<ByName>>>);
 
 type ByName = HashMap<Box<str>, Arc<Key>>;
 
@@ -50,13 +50,13 @@ pub enum KeyFileError {
     Empty,
 }
 
-impl Keys {
+impl SigningKeys {
     /// Reads a file that only its owner can read.
     ///
     /// # Errors
     ///
     /// If the file cannot be read, other users can read it, or a line is wrong.
-    pub fn read(path: impl AsRef<Path>) -> Result<Keys, KeyFileError> {
+    pub fn read(path: impl AsRef<Path>) -> Result<SigningKeys, KeyFileError> {
         let path = path.as_ref();
         let unreadable = |error| KeyFileError::Unreadable { path: path.to_owned(), error };
         #[cfg(unix)]
@@ -67,7 +67,7 @@ impl Keys {
                 return Err(KeyFileError::Exposed { path: path.to_owned() });
             }
         }
-        Keys::parse(&std::fs::read_to_string(path).map_err(unreadable)?)
+        SigningKeys::parse(&std::fs::read_to_string(path).map_err(unreadable)?)
     }
 
     /// Reads one [key](Key) per line. Blank lines, and lines that start with `#`, are ignored.
@@ -75,7 +75,7 @@ impl Keys {
     /// # Errors
     ///
     /// If a line is wrong, two keys have the same name, or there are none.
-    pub fn parse(text: &str) -> Result<Keys, KeyFileError> {
+    pub fn parse(text: &str) -> Result<SigningKeys, KeyFileError> {
         let mut keys = ByName::new();
         for (index, line) in text.lines().enumerate() {
             let line = line.trim();
@@ -88,7 +88,7 @@ impl Keys {
                 return Err(wrong(KeyError("an earlier line has the same key id")));
             }
         }
-        if keys.is_empty() { Err(KeyFileError::Empty) } else { Ok(Keys::of(keys)) }
+        if keys.is_empty() { Err(KeyFileError::Empty) } else { Ok(SigningKeys::of(keys)) }
     }
 
     /// The key with this name.
@@ -105,7 +105,7 @@ impl Keys {
     }
 
     /// Uses other keys from now on, in all clones.
-    pub fn replace(&self, other: &Keys) {
+    pub fn replace(&self, other: &SigningKeys) {
         let new = Arc::clone(&other.0.read().unwrap_or_else(PoisonError::into_inner));
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = new;
     }
@@ -122,20 +122,20 @@ impl Keys {
         self.len() == 0
     }
 
-    fn of(keys: ByName) -> Keys {
-        Keys(Arc::new(RwLock::new(Arc::new(keys))))
+    fn of(keys: ByName) -> SigningKeys {
+        SigningKeys(Arc::new(RwLock::new(Arc::new(keys))))
     }
 }
 
-impl FromIterator<Key> for Keys {
-    fn from_iter<I: IntoIterator<Item = Key>>(keys: I) -> Keys {
-        Keys::of(keys.into_iter().map(|key| (key.kid().into(), Arc::new(key))).collect())
+impl FromIterator<Key> for SigningKeys {
+    fn from_iter<I: IntoIterator<Item = Key>>(keys: I) -> SigningKeys {
+        SigningKeys::of(keys.into_iter().map(|key| (key.kid().into(), Arc::new(key))).collect())
     }
 }
 
 /// Shows how many there are.
-impl fmt::Debug for Keys {
+impl fmt::Debug for SigningKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Keys({})", self.len())
+        write!(f, "SigningKeys({})", self.len())
     }
 }

@@ -12,8 +12,8 @@ use super::refusal::Refused;
 use super::replay::{Nonces, Window};
 use super::replies::ReplySigner;
 use super::text::{Covered, member_of};
-use super::verifier::{Accepted, Reason, Verifier};
-use super::{Key, Keys};
+use super::verifier::{AcceptedSignature, Reason, Verifier};
+use super::{Key, SigningKeys};
 use crate::access::Pattern;
 use crate::clock::Clock;
 use crate::identity::{Attached, Identity};
@@ -29,10 +29,10 @@ use crate::store::{Store, StoreError};
 /// ```
 /// use std::sync::Arc;
 /// use switchboard_core::{ErrorObject, Layer, Router};
-/// use switchboard_layers::signing::{Keys, Verify};
+/// use switchboard_layers::signing::{SigningKeys, Verify};
 /// use switchboard_layers::store::MemoryStore;
 ///
-/// let keys = Keys::parse("bob-1 hmac-sha256 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f subject=bob")?;
+/// let keys = SigningKeys::parse("bob-1 hmac-sha256 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f subject=bob")?;
 /// let verify = Verify::new(keys, ["https://bank.example/rpc"], Arc::new(MemoryStore::default()));
 /// let router = Router::builder().method("transfer", |_: (u64,), _| Ok::<_, ErrorObject>("done")).build()?;
 /// let service = router.layered(verify.required_for(["transfer".parse()?]));
@@ -58,7 +58,7 @@ impl Verify {
     ///
     /// An audience is what clients call this server: its address, such as `https://bank.example/rpc`. Audiences are compared byte for byte.
     pub fn new<A: Into<String>>(
-        keys: Keys,
+        keys: SigningKeys,
         audiences: impl IntoIterator<Item = A>,
         store: Arc<dyn Store>,
     ) -> Verify {
@@ -146,7 +146,7 @@ struct Fresh {
     name: String,
     member: Member,
     /// None in the form without signatures.
-    accepted: Option<Accepted>,
+    accepted: Option<AcceptedSignature>,
     /// Who signs the reply, if it is signed.
     replies: Option<ReplySigner>,
 }
@@ -192,7 +192,7 @@ impl Inner {
         Ok(Some(Fresh { name: member.kid.clone(), member, accepted: Some(accepted), replies }))
     }
 
-    fn checked(&self, call: &Call, member: &Member) -> Result<Accepted, Reason> {
+    fn checked(&self, call: &Call, member: &Member) -> Result<AcceptedSignature, Reason> {
         let covered = Covered::of_call(call)?;
         let session = member.session.as_ref().map(|_| call.cx.session().id());
         let accepted =
@@ -246,7 +246,12 @@ impl Inner {
         }
     }
 
-    fn reply_signer(&self, call: &Call, member: &Member, accepted: &Accepted) -> Option<ReplySigner> {
+    fn reply_signer(
+        &self,
+        call: &Call,
+        member: &Member,
+        accepted: &AcceptedSignature,
+    ) -> Option<ReplySigner> {
         let key = match &self.reply_key {
             Some(key) => key,
             None => &accepted.key,

@@ -3,7 +3,7 @@
 use switchboard_core::{Json, Kind};
 
 use super::hex;
-use super::key::{Algorithm, is_kid};
+use super::key::{SigningAlgorithm, is_kid};
 
 /// What is not as it has to be, as a JSON pointer. It depends on the bytes of the message only, so callers may learn it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -137,10 +137,10 @@ impl Member {
     }
 
     /// The algorithm that makes signatures of this length.
-    pub(super) fn implied_algorithm(&self) -> Algorithm {
+    pub(super) fn implied_algorithm(&self) -> SigningAlgorithm {
         match self.sig.len() {
-            32 => Algorithm::HmacSha256,
-            _ => Algorithm::Ed25519,
+            32 => SigningAlgorithm::HmacSha256,
+            _ => SigningAlgorithm::Ed25519,
         }
     }
 }

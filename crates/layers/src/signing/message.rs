@@ -8,8 +8,8 @@ use switchboard_core::{Json, Settings, Version};
 
 use super::member::{Form, Malformed, Member, is_visible};
 use super::text::{Covered, CoveredItem, CoveredResponse, IDEMPOTENCY_KEY, SignedText};
-use super::verifier::{Accepted, Reason, Verifier};
-use super::{Algorithm, Keys, Sign};
+use super::verifier::{AcceptedSignature, Reason, Verifier};
+use super::{Sign, SigningAlgorithm, SigningKeys};
 
 /// The method of the element that signs a whole batch.
 const BATCH_METHOD: &str = "rpc.signature";
@@ -20,12 +20,12 @@ const BATCH_METHOD: &str = "rpc.signature";
 ///
 /// ```
 /// use std::sync::Arc;
-/// use switchboard_layers::signing::{Key, Keys, Sign, SignedMessage, Verifier};
+/// use switchboard_layers::signing::{Key, SigningKeys, Sign, SignedMessage, Verifier};
 ///
 /// let line = "bob-1 hmac-sha256 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 /// let sign = Sign::new(Arc::new(line.parse::<Key>()?), "https://bank.example/rpc");
 /// let signed = SignedMessage::sign(r#"{"jsonrpc":"2.0","method":"transfer","params":[1],"id":1}"#, &sign)?;
-/// let verifier = Verifier::new(Keys::parse(line)?, ["https://bank.example/rpc"]);
+/// let verifier = Verifier::new(SigningKeys::parse(line)?, ["https://bank.example/rpc"]);
 /// assert!(SignedMessage::parse(signed.as_bytes())?.verify(&verifier, None).is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -133,7 +133,7 @@ impl SignedMessage {
 
     /// The text that the signature of a request or a batch covers. `None` for responses, whose text depends on their request.
     #[must_use]
-    pub fn text(&self, member: &Member, algorithm: Algorithm) -> Option<SignedText> {
+    pub fn text(&self, member: &Member, algorithm: SigningAlgorithm) -> Option<SignedText> {
         match &self.content {
             Content::Request(request) => Some(request.0.request_text(member, algorithm)),
             Content::Batch(entries) => Some(Covered::batch_text(entries, member, algorithm)),
@@ -146,7 +146,7 @@ impl SignedMessage {
     /// # Errors
     ///
     /// Why it is refused.
-    pub fn verify(&self, verifier: &Verifier, session: Option<&str>) -> Result<Accepted, Reason> {
+    pub fn verify(&self, verifier: &Verifier, session: Option<&str>) -> Result<AcceptedSignature, Reason> {
         let member = self.member()?.ok_or(Reason::Missing)?;
         let methods: Vec<&str> = match &self.content {
             Content::Request(request) => vec![request.0.method()],
@@ -174,11 +174,11 @@ impl SignedMessage {
     /// Why it is refused.
     pub fn verify_reply(
         &self,
-        keys: &Keys,
+        keys: &SigningKeys,
         kid: &str,
         nonce: &str,
         request: &str,
-    ) -> Result<Accepted, Reason> {
+    ) -> Result<AcceptedSignature, Reason> {
         let json = self.signature.as_ref().ok_or(Reason::Missing)?;
         let form = if matches!(self.content, Content::Response { .. }) { Form::Response } else { Form::Item };
         let member = Member::parse(json, form)?;
@@ -201,7 +201,7 @@ impl SignedMessage {
         if !key.verifies(text.as_bytes(), &member.sig) || member.nonce != nonce {
             return Err(Reason::BadSignature);
         }
-        if member.aud == kid { Ok(Accepted { key, text }) } else { Err(Reason::WrongAudience) }
+        if member.aud == kid { Ok(AcceptedSignature { key, text }) } else { Err(Reason::WrongAudience) }
     }
 
     /// Adds a signature to the text of a request or a batch. Nothing else of the text changes.
@@ -215,7 +215,7 @@ impl SignedMessage {
             return Err(MessageError::Signed);
         }
         let text = text.trim();
-        let member = |covered: &dyn Fn(&Member, Algorithm) -> SignedText| {
+        let member = |covered: &dyn Fn(&Member, SigningAlgorithm) -> SignedText| {
             sign.signed(covered).map(|member| member.to_json()).ok_or(MessageError::CannotSign)
         };
         match &message.content {

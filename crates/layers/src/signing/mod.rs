@@ -25,8 +25,8 @@ mod time;
 mod verifier;
 
 pub use self::hex::NoRandomness;
-pub use self::key::{Algorithm, GenerateError, Key, KeyError, NewKey};
-pub use self::keys::{KeyFileError, Keys};
+pub use self::key::{GenerateError, Key, KeyError, NewKey, SigningAlgorithm};
+pub use self::keys::{KeyFileError, SigningKeys};
 pub use self::layer::Verify;
 pub use self::member::{Malformed, Member};
 pub use self::message::{MessageError, SignedMessage};
@@ -36,4 +36,4 @@ pub use self::sign::{Sign, audience_of};
 #[cfg(feature = "idempotency")]
 pub(crate) use self::text::idempotency_key;
 pub use self::text::{Covered, SignedText};
-pub use self::verifier::{Accepted, Reason, Verifier};
+pub use self::verifier::{AcceptedSignature, Reason, Verifier};

@@ -7,7 +7,7 @@ use switchboard_core::{Json, Outcome, Reply, Version};
 
 use super::member::{Form, Member};
 use super::text::CoveredResponse;
-use super::{Key, Keys};
+use super::{Key, SigningKeys};
 use crate::clock::Clock;
 
 /// What is needed to sign the reply to a call.
@@ -90,7 +90,7 @@ pub(super) enum ReplyVerdict {
 }
 
 /// Whether a reply was signed by the server that a call was sent to.
-pub(super) fn verify_reply(reply: &Reply, sent: &SentCall, own: &Key, servers: &Keys) -> ReplyVerdict {
+pub(super) fn verify_reply(reply: &Reply, sent: &SentCall, own: &Key, servers: &SigningKeys) -> ReplyVerdict {
     let Some(json) = signature_of(reply) else { return ReplyVerdict::Unsigned };
     let Ok(member) = Member::parse(&json, Form::Response) else { return ReplyVerdict::Wrong };
     if member.nonce != sent.nonce || member.aud != own.kid() {
@@ -112,7 +112,7 @@ pub(super) fn verify_reply(reply: &Reply, sent: &SentCall, own: &Key, servers: &
     let is_signed_by =
         |key: &Key| key.verifies(covered.text(&member, key.algorithm()).as_bytes(), &member.sig);
     // The own key signs replies only if both ends hold it.
-    let is_shared = member.kid == own.kid() && own.algorithm() == super::Algorithm::HmacSha256;
+    let is_shared = member.kid == own.kid() && own.algorithm() == super::SigningAlgorithm::HmacSha256;
     let is_signed = match servers.get(&member.kid) {
         Some(key) => is_signed_by(&key),
         None => is_shared && is_signed_by(own),

@@ -13,7 +13,7 @@ use super::hex;
 use super::member::{Member, is_visible};
 use super::replies::{ReplyVerdict, SentCall, verify_reply, with_signature};
 use super::text::{Covered, member_of};
-use super::{Key, Keys};
+use super::{Key, SigningKeys};
 use crate::clock::Clock;
 
 /// Signs the calls of a client, and verifies the signatures of replies. Cheap to clone.
@@ -36,7 +36,7 @@ use crate::clock::Clock;
 pub struct Sign {
     key: Arc<Key>,
     audience: Arc<str>,
-    servers: Keys,
+    servers: SigningKeys,
     requires_replies: bool,
     clock: Clock,
 }
@@ -45,13 +45,13 @@ impl Sign {
     /// Signs with this key for this audience: the address of the server, see [`audience_of`].
     #[must_use]
     pub fn new(key: Arc<Key>, audience: &str) -> Sign {
-        let (servers, clock) = (Keys::default(), Clock::system());
+        let (servers, clock) = (SigningKeys::default(), Clock::system());
         Sign { key, audience: audience.into(), servers, requires_replies: false, clock }
     }
 
     /// Knows these keys of servers, which sign replies.
     #[must_use]
-    pub fn with_server_keys(self, servers: Keys) -> Sign {
+    pub fn with_server_keys(self, servers: SigningKeys) -> Sign {
         Sign { servers, ..self }
     }
 
@@ -86,7 +86,7 @@ impl Sign {
     /// Makes a member with a new nonce for a text. `None` if the key cannot sign, the audience cannot be written or there are no random numbers.
     pub(super) fn signed(
         &self,
-        text: impl FnOnce(&Member, super::Algorithm) -> super::SignedText,
+        text: impl FnOnce(&Member, super::SigningAlgorithm) -> super::SignedText,
     ) -> Option<Member> {
         let mut member = Member {
             kid: self.key.kid().to_owned(),

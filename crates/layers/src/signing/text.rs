@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use switchboard_core::{Call, Members, Metadata, Outgoing, Version};
 
 use super::hex;
-use super::key::Algorithm;
+use super::key::SigningAlgorithm;
 use super::member::{Malformed, Member, is_visible};
 
 /// The first line: domain and version.
@@ -115,18 +115,18 @@ impl<'a> Covered<'a> {
 
     /// The text of a request with this member.
     #[must_use]
-    pub fn request_text(&self, member: &Member, algorithm: Algorithm) -> SignedText {
+    pub fn request_text(&self, member: &Member, algorithm: SigningAlgorithm) -> SignedText {
         SignedText::head("request", member, algorithm).request(self)
     }
 
     /// The text of a call in the tutorials' form.
-    pub(super) fn params_text(&self, member: &Member, algorithm: Algorithm) -> SignedText {
+    pub(super) fn params_text(&self, member: &Member, algorithm: SigningAlgorithm) -> SignedText {
         SignedText::head("params", member, algorithm).request(self)
     }
 
     /// The text of a batch of these.
     #[must_use]
-    pub fn batch_text(entries: &[Covered<'_>], member: &Member, algorithm: Algorithm) -> SignedText {
+    pub fn batch_text(entries: &[Covered<'_>], member: &Member, algorithm: SigningAlgorithm) -> SignedText {
         let head = SignedText::head("batch", member, algorithm).line("entries", &entries.len().to_string());
         entries.iter().fold(head, SignedText::request)
     }
@@ -144,7 +144,7 @@ pub(super) struct CoveredResponse<'a> {
 }
 
 impl CoveredResponse<'_> {
-    pub(super) fn text(&self, member: &Member, algorithm: Algorithm) -> SignedText {
+    pub(super) fn text(&self, member: &Member, algorithm: SigningAlgorithm) -> SignedText {
         let (result, error) = match self.outcome {
             Ok(result) => (hex::sha256(result), String::new()),
             Err(error) => (String::new(), hex::sha256(error)),
@@ -170,7 +170,7 @@ pub(super) struct CoveredItem<'a> {
 }
 
 impl CoveredItem<'_> {
-    pub(super) fn text(&self, member: &Member, algorithm: Algorithm) -> Result<SignedText, Malformed> {
+    pub(super) fn text(&self, member: &Member, algorithm: SigningAlgorithm) -> Result<SignedText, Malformed> {
         check_method(self.method)?;
         Ok(SignedText::head("item", member, algorithm)
             .line("version", version_name(self.version))
@@ -186,7 +186,7 @@ impl CoveredItem<'_> {
 pub struct SignedText(String);
 
 impl SignedText {
-    fn head(kind: &str, member: &Member, algorithm: Algorithm) -> SignedText {
+    fn head(kind: &str, member: &Member, algorithm: SigningAlgorithm) -> SignedText {
         SignedText(LABEL.to_owned())
             .line("kind", kind)
             .line("alg", algorithm.name())

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::key::Algorithm;
+use super::key::SigningAlgorithm;
 use super::member::{Malformed, Member};
 use super::replay::Window;
 use super::text::SignedText;
-use super::{Key, Keys};
+use super::{Key, SigningKeys};
 use crate::clock::Clock;
 
 /// Why a message was refused. Callers do not learn it, except that a message is malformed; the log does.
@@ -79,7 +79,7 @@ impl From<Malformed> for Reason {
 /// Decides about signatures: key, signature, audience, session and time, in this order. It does not remember nonces.
 #[derive(Clone)]
 pub struct Verifier {
-    pub(super) keys: Keys,
+    pub(super) keys: SigningKeys,
     pub(super) audiences: Vec<String>,
     pub(super) window: Window,
     pub(super) clock: Clock,
@@ -90,7 +90,7 @@ pub struct Verifier {
 /// A signature that is accepted.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Accepted {
+pub struct AcceptedSignature {
     /// The key that signed.
     pub key: Arc<Key>,
     /// The text that was signed.
@@ -99,8 +99,8 @@ pub struct Accepted {
 
 impl Verifier {
     /// Accepts signatures by these keys for these audiences.
-    pub fn new<A: Into<String>>(keys: Keys, audiences: impl IntoIterator<Item = A>) -> Verifier {
-        let dummies = [Algorithm::HmacSha256, Algorithm::Ed25519].map(Key::dummy);
+    pub fn new<A: Into<String>>(keys: SigningKeys, audiences: impl IntoIterator<Item = A>) -> Verifier {
+        let dummies = [SigningAlgorithm::HmacSha256, SigningAlgorithm::Ed25519].map(Key::dummy);
         Verifier {
             keys,
             audiences: audiences.into_iter().map(Into::into).collect(),
@@ -133,8 +133,8 @@ impl Verifier {
         &self,
         member: &Member,
         session: Option<&str>,
-        text: impl FnOnce(Algorithm) -> SignedText,
-    ) -> Result<Accepted, Reason> {
+        text: impl FnOnce(SigningAlgorithm) -> SignedText,
+    ) -> Result<AcceptedSignature, Reason> {
         let (key, text) = self.authenticate(member, text)?;
         if !self.audiences.contains(&member.aud) {
             return Err(Reason::WrongAudience);
@@ -145,14 +145,14 @@ impl Verifier {
         if let Some(ts) = member.ts {
             self.window.check(ts, member.exp, self.clock.seconds())?;
         }
-        Ok(Accepted { key, text })
+        Ok(AcceptedSignature { key, text })
     }
 
     /// Finds the key and verifies the signature.
     pub(super) fn authenticate(
         &self,
         member: &Member,
-        text: impl FnOnce(Algorithm) -> SignedText,
+        text: impl FnOnce(SigningAlgorithm) -> SignedText,
     ) -> Result<(Arc<Key>, SignedText), Reason> {
         let now = self.clock.seconds();
         let key = self.keys.get(&member.kid).filter(|key| key.is_valid_at(now));
@@ -163,8 +163,8 @@ impl Verifier {
             Some(key) => key.verifies(text.as_bytes(), &member.sig),
             None => {
                 let dummy = match member.implied_algorithm() {
-                    Algorithm::HmacSha256 => &self.dummies[0],
-                    Algorithm::Ed25519 => &self.dummies[1],
+                    SigningAlgorithm::HmacSha256 => &self.dummies[0],
+                    SigningAlgorithm::Ed25519 => &self.dummies[1],
                 };
                 // The result does not count; the time does.
                 std::hint::black_box(dummy.verifies(text.as_bytes(), &member.sig));

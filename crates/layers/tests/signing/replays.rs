@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::json;
 use switchboard_layers::Clock;
-use switchboard_layers::signing::{Key, Keys, ParamsForm, Sign, SignedMessage, Verify};
+use switchboard_layers::signing::{Key, ParamsForm, Sign, SignedMessage, SigningKeys, Verify};
 use switchboard_layers::store::{Store, StoreError, StoreFuture, StoreLimits};
 
 use crate::rig::{AUDIENCE, BOB, NOW, Server, code, sign, store, verify};
@@ -38,7 +38,8 @@ async fn a_message_is_refused_as_a_replay_for_as_long_as_it_would_be_accepted() 
         StoreLimits::default(),
         store_clock.clone(),
     ));
-    let verify = Verify::new(Keys::parse(BOB).unwrap(), [AUDIENCE], Arc::clone(&store) as Arc<dyn Store>);
+    let verify =
+        Verify::new(SigningKeys::parse(BOB).unwrap(), [AUDIENCE], Arc::clone(&store) as Arc<dyn Store>);
     let server = Server::new(&verify.with_clock(clock.clone()));
     let message = signed(&sign(&Clock::manual(NOW + 60)));
     assert_eq!(server.ask(&message).await["result"], "bob");
@@ -82,7 +83,7 @@ async fn of_concurrent_duplicates_one_runs() {
 async fn the_same_nonce_of_another_key_or_another_realm_is_another_nonce() {
     let clock = Clock::manual(NOW);
     let carol = BOB.replace("bob", "carol").replace("0001", "ffff");
-    let keys = Keys::parse(&format!("{BOB}\n{carol}")).unwrap();
+    let keys = SigningKeys::parse(&format!("{BOB}\n{carol}")).unwrap();
     let shared = store(&clock, StoreLimits::default());
     let server = |realm: &str| {
         let verify = Verify::new(keys.clone(), [AUDIENCE], Arc::clone(&shared) as Arc<dyn Store>);
@@ -102,7 +103,7 @@ async fn the_same_nonce_of_another_key_or_another_realm_is_another_nonce() {
 async fn a_full_store_refuses_signed_calls_and_says_for_how_long() {
     let clock = Clock::manual(NOW);
     let store = store(&clock, StoreLimits::default().with_entries(2));
-    let verify = Verify::new(Keys::parse(BOB).unwrap(), [AUDIENCE], store).with_clock(clock.clone());
+    let verify = Verify::new(SigningKeys::parse(BOB).unwrap(), [AUDIENCE], store).with_clock(clock.clone());
     let server = Server::new(&verify);
     for _ in 0..2 {
         assert_eq!(server.ask(&signed(&sign(&clock))).await["result"], "bob");
@@ -150,7 +151,7 @@ impl Store for Broken {
 async fn a_store_that_cannot_be_reached_refuses_signed_calls() {
     let clock = Clock::manual(NOW);
     let verify =
-        Verify::new(Keys::parse(BOB).unwrap(), [AUDIENCE], Arc::new(Broken)).with_clock(clock.clone());
+        Verify::new(SigningKeys::parse(BOB).unwrap(), [AUDIENCE], Arc::new(Broken)).with_clock(clock.clone());
     let server = Server::new(&verify);
     let answer = server.ask(&signed(&sign(&clock))).await;
     assert_eq!((code(&answer), server.count()), (Some(-32005), 0));
@@ -162,7 +163,7 @@ async fn messages_from_before_the_store_began_are_refused() {
     let clock = Clock::manual(NOW);
     let fresh = switchboard_layers::store::MemoryStore::with_clock(StoreLimits::default(), clock.clone());
     let verify =
-        Verify::new(Keys::parse(BOB).unwrap(), [AUDIENCE], Arc::new(fresh)).with_clock(clock.clone());
+        Verify::new(SigningKeys::parse(BOB).unwrap(), [AUDIENCE], Arc::new(fresh)).with_clock(clock.clone());
     let server = Server::new(&verify);
     assert_eq!(code(&server.ask(&signed(&sign(&Clock::manual(NOW - 1)))).await), Some(-32002));
     assert_eq!(server.ask(&signed(&sign(&clock))).await["result"], "bob");
@@ -185,7 +186,7 @@ async fn a_restart_forgets_no_nonces_in_a_file() {
                 Err(_) => tokio::task::yield_now().await,
             }
         };
-        let verify = Verify::new(Keys::parse(BOB).unwrap(), [AUDIENCE], Arc::new(store));
+        let verify = Verify::new(SigningKeys::parse(BOB).unwrap(), [AUDIENCE], Arc::new(store));
         let server = Server::new(&verify.with_clock(clock.clone()));
         answers.push(code(&server.ask(&message).await));
     }

@@ -11,7 +11,7 @@ use switchboard_core::{
 };
 use switchboard_layers::Clock;
 use switchboard_layers::identity::Identity;
-use switchboard_layers::signing::{Key, Keys, Sign, Verify};
+use switchboard_layers::signing::{Key, Sign, SigningKeys, Verify};
 use switchboard_layers::store::{MemoryStore, StoreLimits};
 
 pub(crate) const NOW: u64 = 1_728_623_456;
@@ -22,7 +22,7 @@ pub(crate) const BOB: &str =
 /// The vectors, and the keys that they use.
 pub(crate) struct Vectors {
     pub(crate) all: Vec<Value>,
-    pub(crate) keys: Keys,
+    pub(crate) keys: SigningKeys,
 }
 
 pub(crate) fn vectors() -> Vectors {
@@ -33,7 +33,7 @@ pub(crate) fn vectors() -> Vectors {
         let hex = key["public"].as_str().or(key["secret"].as_str()).unwrap();
         lines.push_str(&format!("{kid} {algorithm} {hex}\n"));
     }
-    Vectors { all: file["vectors"].as_array().unwrap().clone(), keys: Keys::parse(&lines).unwrap() }
+    Vectors { all: file["vectors"].as_array().unwrap().clone(), keys: SigningKeys::parse(&lines).unwrap() }
 }
 
 pub(crate) fn bob() -> Arc<Key> {
@@ -51,7 +51,7 @@ pub(crate) fn store(clock: &Clock, limits: StoreLimits) -> Arc<MemoryStore> {
 /// Accepts Bob's signatures.
 pub(crate) fn verify(clock: &Clock) -> Verify {
     let store = store(clock, StoreLimits::default());
-    Verify::new(Keys::parse(BOB).unwrap(), [AUDIENCE], store).with_clock(clock.clone())
+    Verify::new(SigningKeys::parse(BOB).unwrap(), [AUDIENCE], store).with_clock(clock.clone())
 }
 
 /// Signs as Bob.

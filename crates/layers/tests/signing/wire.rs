@@ -10,7 +10,7 @@ use switchboard_core::{
     Settings, Version, Versions, service_fn,
 };
 use switchboard_layers::Clock;
-use switchboard_layers::signing::{Algorithm, Key, Keys, Sign, Verify};
+use switchboard_layers::signing::{Key, Sign, SigningAlgorithm, SigningKeys, Verify};
 use switchboard_layers::store::StoreLimits;
 use switchboard_transport::Dial;
 use switchboard_transport::http::{Endpoint, HttpServer};
@@ -107,7 +107,7 @@ async fn every_failure_gets_the_same_answer() {
         let mut answer = server.ask(message).await;
         answer["error"]["data"]["ref"] = json!("");
         answer["id"] = json!(1);
-        let error = json!({"code": -32002, "message": "Not authorised",
+        let error = json!({"code": -32002, "message": "Unauthorized",
             "data": {"reason": "signature", "serverTime": NOW, "ref": ""}});
         assert_eq!(answer, json!({"jsonrpc": "2.0", "error": error, "id": 1}), "{message}");
     }
@@ -120,13 +120,13 @@ async fn every_failure_gets_the_same_answer() {
 #[tokio::test]
 async fn a_key_is_refused_outside_of_its_scopes_and_once_it_is_revoked() {
     let clock = Clock::manual(NOW);
-    let keys = Keys::parse(&format!("{BOB} scopes=read,math/*")).unwrap();
+    let keys = SigningKeys::parse(&format!("{BOB} scopes=read,math/*")).unwrap();
     let store = store(&clock, StoreLimits::default());
     let verify = Verify::new(keys.clone(), [AUDIENCE], store).with_clock(clock.clone());
     let (_, signed) = connected(service(&verify).0, sign(&clock));
     assert_eq!(signed.call::<Value>("math/add", ()).await.unwrap(), "bob");
     assert_eq!(code_of(signed.call::<Value>("transfer", ()).await), Code::UNAUTHORIZED);
-    keys.replace(&Keys::parse(&BOB.replace("bob-1", "bob-2")).unwrap());
+    keys.replace(&SigningKeys::parse(&BOB.replace("bob-1", "bob-2")).unwrap());
     assert_eq!(code_of(signed.call::<Value>("read", ()).await), Code::UNAUTHORIZED);
 }
 
@@ -207,12 +207,12 @@ async fn where_signed_replies_are_required_unsigned_ones_are_no_results() {
 #[tokio::test]
 async fn a_server_signs_replies_with_its_own_key_which_clients_know() {
     let clock = Clock::manual(NOW);
-    let new = Key::generate("server-1", Algorithm::Ed25519, "bank").unwrap();
+    let new = Key::generate("server-1", SigningAlgorithm::Ed25519, "bank").unwrap();
     let own = Arc::new(new.signer.parse::<Key>().unwrap());
     let service = tampered(&clock, Some(own), |reply| reply);
     let (_, stranger) = connected(Arc::clone(&service), sign(&clock));
     assert!(stranger.call::<bool>("ok", ()).await.is_err());
-    let sign = sign(&clock).with_server_keys(Keys::parse(&new.verifier).unwrap());
+    let sign = sign(&clock).with_server_keys(SigningKeys::parse(&new.verifier).unwrap());
     let (_, signed) = connected(service, sign.requiring_signed_replies());
     assert!(signed.call::<bool>("ok", ()).await.unwrap());
 }
