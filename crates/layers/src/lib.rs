@@ -1,7 +1,7 @@
-//! Middleware for Switchboard services: authentication, access control, limits and an audit log.
+//! Middleware for Switchboard services: authentication, access control, signatures, limits and an audit log.
 //!
-//! Each layer works alone in a few lines. Combined, they go in this order, outermost first: [`identity`], [`rate`], [`access`], [`shed`], then the
-//! router. A layer sees every call, including batch entries, notifications, `rpc.discover` and unknown methods.
+//! Each layer works alone in a few lines. Combined, they go in this order, outermost first: [`signing`], [`identity`], [`rate`],
+//! [`access`], [`shed`], [`idempotency`], then the router. A layer sees every call, including batch entries, notifications, `rpc.discover` and unknown methods.
 //!
 //! - [`identity`] (feature `identity`) authenticates callers by bearer tokens, API keys, certificates or Unix credentials; with the feature
 //!   `jwt` also by signed tokens.

@@ -141,9 +141,10 @@ impl Explain {
         let params = params::of_words(&self.params)?;
         let Some(access) = &config.access else {
             let is_open = config.authentication.is_none() || !subject.is_anonymous();
-            let why = match is_open {
-                true => "there are no access rules: every caller with valid credentials may call everything",
-                false => "credentials are required",
+            let why = match (&config.authentication, is_open) {
+                (None, _) => "no credentials or access rules are configured, so everyone may call everything",
+                (Some(_), true) => "without access rules, callers with valid credentials may call everything",
+                (Some(_), false) => "credentials are required",
             };
             return Ok((format!("{}  {} as {}: {why}\n", verdict(is_open), self.method, self.who), is_open));
         };
