@@ -129,6 +129,7 @@ impl Target {
         let says = |text: &str| error.data.as_ref().is_some_and(|data| data.as_str().contains(text));
         match error.code {
             Code::UNAUTHORIZED if says(r#""reason":"signature""#) => Some(SIGNATURE.to_owned()),
+            Code::UNAUTHORIZED if says(r#""incident":"#) => Some(FORBIDDEN.to_owned()),
             Code::UNAUTHORIZED => Some(self.token_advice()),
             Code::INVALID_REQUEST if says("nothing is served at this path") => {
                 Some(self.other_paths("calls are usually accepted", ["/", "/rpc", "/jsonrpc"]))
@@ -225,6 +226,8 @@ const TOO_LARGE: &str =
     "send less, or raise the limit of the server, such as `switchboard serve --max-body 16M`";
 /// How the library ends its message about a server without TLS. The advice here has the whole URL.
 const NO_TLS: &str = "; check the port, or use the scheme without TLS";
+const FORBIDDEN: &str =
+    "this caller may not make this call; the server's log has the reason under the incident number";
 const TOKEN: &str = "send a token with `--token` or SWITCHBOARD_TOKEN, or other credentials with `--header`";
 const SIGNATURE: &str =
     "sign calls with `--sign FILE`; check the key, the audience (`--audience URL`) and your clock";
@@ -239,6 +242,7 @@ mod tests {
     use super::*;
     use crate::exit::Exit;
     use clap::Parser;
+    use switchboard::Json;
 
     #[derive(Parser)]
     struct Line {
@@ -340,6 +344,9 @@ mod tests {
         let rejected = || CallError::Rejected(ErrorObject::from_code(Code::UNAUTHORIZED));
         check("http://h:1", &rejected(), "--token");
         check("tcp://h:1", &rejected(), "send a token with `--token`");
+        let mut denied = ErrorObject::from_code(Code::UNAUTHORIZED);
+        denied.data = Some(Json::parse(r#"{"method":"m","incident":"1"}"#.to_owned()).unwrap());
+        check("http://h:1", &CallError::Rejected(denied), "under the incident number");
         let closed = CallError::Closed("the connection failed: h requires a client certificate".into());
         check("tls://h:1", &closed, "--cert FILE --key FILE");
     }
