@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use switchboard_layers::Clock;
-use switchboard_layers::signing::{SigningKeys, SignedMessage, Verifier};
+use switchboard_layers::signing::{SignedMessage, SigningKeys, Verifier};
 
 static VECTORS: LazyLock<Vec<(String, Verifier, Option<String>)>> = LazyLock::new(|| {
     let text = include_str!("../../crates/layers/tests/vectors/signing.json");
@@ -45,7 +45,8 @@ fuzz_target!(|bytes: &[u8]| {
     let end = (start + usize::from(length % 32)).min(message.len());
     let changed = [&message.as_bytes()[..start], new, &message.as_bytes()[end..]].concat();
     if is_accepted(&changed, verifier, session.as_deref()) {
-        let meaning = |text: &[u8]| serde_json::from_slice::<Value>(text).expect("an accepted message is JSON");
+        let meaning =
+            |text: &[u8]| serde_json::from_slice::<Value>(text).expect("an accepted message is JSON");
         // Members that the signature does not cover may have been added.
         let (old, new) = (meaning(message.as_bytes()), meaning(&changed));
         let entries = |message: &Value| message.as_array().cloned().unwrap_or_else(|| vec![message.clone()]);

@@ -26,6 +26,10 @@ pub mod memory;
 #[cfg(any(feature = "http", feature = "tcp"))]
 mod net;
 #[cfg(any(feature = "http", feature = "tcp"))]
+#[cfg_attr(
+    not(feature = "__internals"),
+    allow(dead_code, unreachable_pub, reason = "public for our own tools")
+)]
 mod proxy_protocol;
 mod raw;
 pub mod running;

@@ -51,6 +51,10 @@ mod connector;
 mod cors;
 mod endpoint;
 mod fault;
+#[cfg_attr(
+    not(feature = "__internals"),
+    allow(dead_code, unreachable_pub, reason = "public for our own tools")
+)]
 pub(crate) mod forwarded;
 mod forwarding;
 mod guard;
