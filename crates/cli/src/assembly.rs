@@ -91,7 +91,7 @@ impl Assembly {
             service = authentication.layer(service);
         }
         if let Some(verify) = &self.verify {
-            service = verify.layer(service);
+            service = verify.clone().with_audit(audit.clone()).layer(service);
         }
         if let Some(visible) = &self.visible {
             visible.store(config.access.clone().map(Arc::new));

@@ -61,6 +61,7 @@ pub struct AuditEvent<'a> {
     who: Option<&'a str>,
     method: Option<&'a str>,
     reason: Option<&'a str>,
+    key: Option<&'a str>,
     incident: Option<&'a str>,
 }
 
@@ -75,6 +76,8 @@ struct Line<'a> {
     session: Option<&'a str>,
     method: Option<Cow<'a, str>>,
     reason: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<Cow<'a, str>>,
     incident: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     repeated: Option<u64>,
@@ -84,7 +87,7 @@ impl<'a> AuditEvent<'a> {
     /// An event of this kind.
     #[must_use]
     pub fn new(kind: AuditKind) -> AuditEvent<'a> {
-        AuditEvent { kind, cx: None, who: None, method: None, reason: None, incident: None }
+        AuditEvent { kind, cx: None, who: None, method: None, reason: None, key: None, incident: None }
     }
 
     /// Takes the caller, its address, its transport and its session from this context.
@@ -120,6 +123,13 @@ impl<'a> AuditEvent<'a> {
         self
     }
 
+    /// Adds the identifier of the key that a call names. It may be one that does not exist. Never pass the key itself.
+    #[must_use]
+    pub fn key(mut self, id: &'a str) -> AuditEvent<'a> {
+        self.key = Some(id);
+        self
+    }
+
     /// Adds the number that the caller was given.
     #[must_use]
     pub fn incident(mut self, incident: &'a str) -> AuditEvent<'a> {
@@ -146,6 +156,7 @@ impl<'a> AuditEvent<'a> {
             session: session.map(|id| id.get(..SESSION).unwrap_or(id)),
             method: self.method.map(shortened),
             reason: self.reason.map(shortened),
+            key: self.key.map(shortened),
             incident: self.incident.map(shortened),
             repeated,
         })

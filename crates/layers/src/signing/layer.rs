@@ -15,6 +15,7 @@ use super::text::{Covered, member_of};
 use super::verifier::{AcceptedSignature, Reason, Verifier};
 use super::{Key, SigningKeys};
 use crate::access::Pattern;
+use crate::audit::Audit;
 use crate::clock::Clock;
 use crate::identity::{Attached, Identity};
 use crate::store::{Store, StoreError};
@@ -51,6 +52,7 @@ struct Inner {
     forms: Vec<ParamsForm>,
     signs_replies: bool,
     reply_key: Option<Arc<Key>>,
+    audit: Audit,
 }
 
 impl Verify {
@@ -70,6 +72,7 @@ impl Verify {
             forms: Vec::new(),
             signs_replies: true,
             reply_key: None,
+            audit: Audit::default(),
         }))
     }
 
@@ -113,6 +116,12 @@ impl Verify {
     #[must_use]
     pub fn without_signed_replies(self) -> Verify {
         self.changed(|inner| inner.signs_replies = false)
+    }
+
+    /// Records refused calls in this audit log.
+    #[must_use]
+    pub fn with_audit(self, audit: Audit) -> Verify {
+        self.changed(|inner| inner.audit = audit)
     }
 
     fn changed(self, change: impl FnOnce(&mut Inner)) -> Verify {
@@ -269,7 +278,12 @@ impl Inner {
     }
 
     fn refuse(&self, call: &Call, reason: Reason, member: Option<&Member>, wait: Duration) -> Reply {
-        Refused { reason, call, member, now: self.verifier.clock.seconds(), wait }.reply()
+        // Until the signature is verified, anyone can name any key.
+        let signer = member.filter(|_| reason.is_after_signature());
+        let key = signer.and_then(|member| self.verifier.keys.get(&member.kid));
+        let who = key.as_ref().map(|key| key.identity().subject.as_str());
+        Refused { reason, call, member, now: self.verifier.clock.seconds(), wait, who, audit: &self.audit }
+            .reply()
     }
 
     fn refuse_store(&self, call: &Call, member: &Member, error: &StoreError) -> Reply {

@@ -8,6 +8,7 @@ use switchboard_core::{Call, Code, ErrorObject, Reply};
 use super::hex;
 use super::member::{Malformed, Member};
 use super::verifier::Reason;
+use crate::audit::{Audit, AuditEvent, AuditKind};
 
 /// What the log says about a message that was refused.
 pub(super) struct Refused<'a> {
@@ -18,6 +19,9 @@ pub(super) struct Refused<'a> {
     pub(super) now: u64,
     /// How long to wait, if the store is full.
     pub(super) wait: Duration,
+    /// The subject of the key, if the signature was right.
+    pub(super) who: Option<&'a str>,
+    pub(super) audit: &'a Audit,
 }
 
 impl Refused<'_> {
@@ -25,6 +29,7 @@ impl Refused<'_> {
     pub(super) fn reply(&self) -> Reply {
         let reference = hex::random::<8>().unwrap_or_default();
         self.log(&reference);
+        self.record(&reference);
         match self.reason {
             Reason::Malformed(malformed) => invalid(malformed),
             Reason::OutOfScope => forbidden(self.call.method.as_str(), &reference),
@@ -51,6 +56,24 @@ impl Refused<'_> {
             peer = %call.cx.origin().address.map(|address| address.to_string()).unwrap_or_default(),
             "refused a call"
         );
+    }
+
+    /// Records the refusal in the audit log (SEC-E-06).
+    fn record(&self, reference: &str) {
+        let kind = match self.reason {
+            Reason::Replay => AuditKind::REPLAYED,
+            Reason::OutOfScope => AuditKind::DENIED,
+            Reason::StoreFull | Reason::StoreDown => AuditKind::SHED,
+            _ => AuditKind::SIGNATURE_FAILED,
+        };
+        let mut event = AuditEvent::new(kind).by(&self.call.cx).method(self.call.method.as_str());
+        if let Some(who) = self.who {
+            event = event.who(who);
+        }
+        if let Some(member) = self.member.filter(|member| !member.kid.is_empty()) {
+            event = event.key(&member.kid);
+        }
+        self.audit.record(&event.reason(self.reason.name()).incident(reference));
     }
 }
 

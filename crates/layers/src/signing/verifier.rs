@@ -59,6 +59,11 @@ impl Reason {
             Reason::StoreDown => "store_down",
         }
     }
+
+    /// Whether the signature was verified before, and was right.
+    pub(super) fn is_after_signature(self) -> bool {
+        !matches!(self, Reason::Missing | Reason::Malformed(_) | Reason::UnknownKey | Reason::BadSignature)
+    }
 }
 
 impl fmt::Display for Reason {

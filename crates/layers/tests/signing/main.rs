@@ -1,7 +1,8 @@
-//! Signed messages: the vectors, every transport, replays, idempotency, and what happens when one byte changes.
+//! Signed messages: the vectors, every transport, replays, idempotency, the audit log, and what happens when one byte changes.
 #![cfg(feature = "signing")]
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test may fail")]
 
+mod audited;
 mod changes;
 mod replays;
 mod rig;
