@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use switchboard::reconnect::{self, Backoff, ReconnectingPeer};
-use switchboard::signing::Sign;
 use switchboard::{
     Call, CallError, Dial, DialError, ErrorObject, Outcome, Peer, Reply, ReplyFuture, Service, service_fn,
 };
@@ -15,6 +14,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::login::{self, Login};
 use crate::signals::Signals;
+use crate::signing::Signer;
 use crate::target::{Target, is_http, port};
 use crate::{log, retry, units};
 
@@ -24,7 +24,7 @@ pub(crate) struct Session<'a> {
     dial: Dial,
     /// For transports without headers.
     login: Option<Login>,
-    sign: Option<Sign>,
+    sign: Option<Signer>,
     /// Every connection holds a clone until it has ended.
     end: mpsc::Sender<()>,
 }
@@ -75,6 +75,10 @@ impl Target {
         self.format.for_errors();
         let (dial, login) = (self.dial()?, self.login()?);
         let sign = self.signing.signer(&self.url)?;
+        let dial = match &sign {
+            Some(sign) => sign.dial(dial),
+            None => dial,
+        };
         // Another thread sees signals even while this one is blocked writing its output.
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         runtime.map_err(|error| cannot_start(&error))?.block_on(async {
@@ -172,9 +176,9 @@ impl Session<'_> {
 }
 
 /// The server, with calls that are signed if they are to be.
-fn signing(sign: Option<&Sign>, peer: Peer) -> Peer {
+fn signing(sign: Option<&Signer>, peer: Peer) -> Peer {
     match sign {
-        Some(sign) => sign.clone().peer(peer),
+        Some(sign) => sign.peer(peer),
         None => peer,
     }
 }

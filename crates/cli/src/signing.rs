@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use switchboard::signing::{Key, Sign, SignedMessage, SigningKeys, Verifier, audience_of};
+use switchboard::{Dial, Peer};
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -23,6 +24,9 @@ pub(crate) struct SignOptions {
     /// Accept only signed answers.
     #[arg(long, requires = "sign", help_heading = "Connection")]
     require_signed_answers: bool,
+    /// Sign whole HTTP requests with the header fields of RFC 9421, instead of each call.
+    #[arg(long, requires = "sign", help_heading = "Connection")]
+    sign_http: bool,
 }
 
 impl SignOptions {
@@ -32,12 +36,42 @@ impl SignOptions {
     }
 
     /// What signs the calls to this URL, if calls are signed.
-    pub(crate) fn signer(&self, url: &str) -> Result<Option<Sign>, Failure> {
+    pub(crate) fn signer(&self, url: &str) -> Result<Option<Signer>, Failure> {
         let Some(place) = &self.sign else { return Ok(None) };
+        let is_http = url.starts_with("http://") || url.starts_with("https://");
+        if self.sign_http && !is_http {
+            return Err(Failure::usage(
+                "--sign-http needs an http or https URL; --sign alone works everywhere",
+            ));
+        }
         let (keys, key) = read_key(place)?;
         let audience = self.audience.clone().unwrap_or_else(|| audience_of(url));
         let sign = Sign::new(key, &audience).with_server_keys(keys);
-        Ok(Some(if self.require_signed_answers { sign.requiring_signed_replies() } else { sign }))
+        let sign = if self.require_signed_answers { sign.requiring_signed_replies() } else { sign };
+        Ok(Some(Signer { sign, is_over_http: self.sign_http }))
+    }
+}
+
+/// What signs calls.
+#[derive(Clone)]
+pub(crate) struct Signer {
+    sign: Sign,
+    /// Whether whole requests are signed.
+    is_over_http: bool,
+}
+
+impl Signer {
+    /// What connects to the server.
+    pub(crate) fn dial(&self, dial: Dial) -> Dial {
+        if self.is_over_http { dial.with_seal(self.sign.seal()) } else { dial }
+    }
+
+    /// The server, with calls that are signed.
+    pub(crate) fn peer(&self, peer: Peer) -> Peer {
+        match self.is_over_http {
+            true => self.sign.clone().peer_over_http(peer),
+            false => self.sign.clone().peer(peer),
+        }
     }
 }
 

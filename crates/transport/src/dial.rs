@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "http")]
+use switchboard_core::SharedSeal;
 use switchboard_core::reconnect::{self, ReconnectingPeer};
 use switchboard_core::{CallError, Peer, Service, Settings, Version};
 
@@ -155,6 +157,14 @@ impl Dial {
     #[must_use]
     pub fn with_headers(mut self, headers: http::HeaderMap) -> Dial {
         self.setup.headers = headers;
+        self
+    }
+
+    /// Adds headers to each request that depend on the whole request, and checks the responses; for HTTP.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn with_seal(mut self, seal: SharedSeal) -> Dial {
+        self.setup.seal = Some(seal);
         self
     }
 

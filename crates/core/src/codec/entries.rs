@@ -37,6 +37,14 @@ impl Entries {
         self.found.len()
     }
 
+    /// The whole text, if the first entry is a call of this method.
+    pub(crate) fn text_if_first(&self, method: &str) -> Option<&Bytes> {
+        let first = self.found.first()?.method.span();
+        // A name with escapes is not recognised, and then means nothing.
+        let [b'"', written @ .., b'"'] = self.frame.get(first.start..first.end)? else { return None };
+        (written == method.as_bytes()).then_some(&self.frame)
+    }
+
     /// The messages, in order.
     pub fn iter(&self) -> impl Iterator<Item = Message> + '_ {
         self.found.iter().map(|envelope| self.reading(envelope).message())

@@ -1,6 +1,7 @@
 //! The entries of a batch: started in order and answered in order, whatever runs those that take time.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use crate::call::Call;
 use crate::codec::{Entries, Message};
@@ -13,6 +14,7 @@ use crate::engine::outcome::{end_of_notification, refusal_of};
 use crate::engine::running::crash_error;
 use crate::error::ErrorObject;
 use crate::id::Id;
+use crate::input::Input;
 use crate::json::Json;
 use crate::memory::Share;
 use crate::observer::{BatchId, Position};
@@ -44,6 +46,8 @@ pub(crate) struct Batch {
     /// The entries that had their outcome before their turn, if there are any.
     early: Option<Box<[bool]>>,
     assembly: Assembly,
+    /// What the entries see of the batch, if it is signed as a whole.
+    _input: Option<Arc<Input>>,
 }
 
 /// Why no more entries are answered at once.
@@ -61,8 +65,9 @@ pub(crate) enum Stop {
 }
 
 impl Batch {
-    pub(crate) fn new(engine: Engine, entries: Entries, cx: Context, id: BatchId) -> Batch {
+    pub(crate) fn new(engine: Engine, entries: Entries, mut cx: Context, id: BatchId) -> Batch {
         let count = entries.len();
+        let input = entries.text_if_first(Input::BATCH_SIGNATURE).map(|text| Input::of_batch(text, &mut cx));
         let assembly = Assembly::new(count, cx.session().share(), &engine.settings.limits);
         Batch {
             engine,
@@ -76,6 +81,7 @@ impl Batch {
             starting: None,
             early: None,
             assembly,
+            _input: input,
         }
     }
 

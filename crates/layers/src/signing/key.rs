@@ -9,6 +9,7 @@ use aws_lc_rs::hmac;
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 
 use super::hex::{self, NoRandomness};
+use super::member::is_visible;
 use super::time;
 use crate::access::Pattern;
 use crate::identity::{Identity, Proof};
@@ -43,7 +44,7 @@ impl SigningAlgorithm {
 }
 
 /// A key with its name, its owner and what it is good for. It is written as one line: `kid alg hex subject=bob scopes=transfer,math/*
-/// from=… until=…`.
+/// from=… until=…`. The key of a gateway has the scope `forward`, and `prefix=bank/` if it removes that from the names of methods.
 ///
 /// `alg` is `hmac-sha256`, `ed25519` with the public key, or `ed25519-private` with the private key, which belongs in the
 /// signer's file only. All but the first three fields are optional. `from` and `until` are seconds since 1970 or times such as
@@ -62,6 +63,8 @@ pub struct Key {
     kid: Box<str>,
     material: Material,
     scopes: Vec<Pattern>,
+    /// What a gateway removes from the names of methods.
+    prefix: Box<str>,
     /// Seconds since 1970.
     from: Option<u64>,
     until: Option<u64>,
@@ -117,6 +120,18 @@ impl Key {
     #[must_use]
     pub fn allows(&self, method: &str) -> bool {
         self.scopes.is_empty() || self.scopes.iter().any(|scope| scope.matches(method))
+    }
+
+    /// Whether the key is good for forwarding calls of others: it has the scope `forward`.
+    #[must_use]
+    pub fn forwards(&self) -> bool {
+        self.scopes.iter().any(|scope| scope.to_string() == "forward")
+    }
+
+    /// What the gateway with this key removes from the names of methods.
+    #[must_use]
+    pub fn prefix(&self) -> &str {
+        &self.prefix
     }
 
     /// Whether the key is good at this time, in seconds since 1970.
@@ -185,7 +200,15 @@ impl Key {
             SigningAlgorithm::Ed25519 => Material::Public(POINT),
         };
         let identity = Arc::new(Identity::new("", Proof::Signature));
-        Key { kid: "".into(), material, scopes: Vec::new(), from: None, until: None, identity }
+        Key {
+            kid: "".into(),
+            material,
+            scopes: Vec::new(),
+            prefix: "".into(),
+            from: None,
+            until: None,
+            identity,
+        }
     }
 }
 
@@ -231,7 +254,7 @@ impl FromStr for Key {
             return Err(KeyError("the key id must be 1 to 64 of A-Z a-z 0-9 . _ -"));
         }
         let material = material(algorithm, hex)?;
-        let (mut subject, mut scopes, mut from, mut until) = (kid, Vec::new(), None, None);
+        let (mut subject, mut prefix, mut scopes, mut from, mut until) = (kid, "", Vec::new(), None, None);
         for field in fields {
             match field.split_once('=') {
                 Some(("subject", value)) if is_subject(value) => subject = value,
@@ -244,15 +267,21 @@ impl FromStr for Key {
                         KeyError("the scopes must be method patterns separated by commas, such as `transfer,math/*`")
                     })?;
                 }
+                Some(("prefix", value)) if is_visible(value) => prefix = value,
                 Some(("from", value)) => from = Some(moment(value)?),
                 Some(("until", value)) => until = Some(moment(value)?),
-                _ => return Err(KeyError("expected subject=, scopes=, from= or until= after the key")),
+                _ => {
+                    return Err(KeyError(
+                        "expected subject=, scopes=, prefix=, from= or until= after the key",
+                    ));
+                }
             }
         }
         let mut identity =
             Identity::new(subject, Proof::Signature).with_scopes(scopes.iter().map(ToString::to_string));
         identity.expires = until.map(|until| SystemTime::UNIX_EPOCH + Duration::from_secs(until));
-        Ok(Key { kid: kid.into(), material, scopes, from, until, identity: Arc::new(identity) })
+        let (prefix, identity) = (prefix.into(), Arc::new(identity));
+        Ok(Key { kid: kid.into(), material, scopes, prefix, from, until, identity })
     }
 }
 

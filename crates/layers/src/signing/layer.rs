@@ -2,23 +2,20 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
-use switchboard_core::{Call, FromContext as _, Layer, Reply, ReplyFuture, Service};
+use switchboard_core::{Call, Input, Layer, Reply, ReplyFuture, RequestHead, Service};
 
-use super::member::Member;
+use super::checks::Failure;
 use super::params_form::ParamsForm;
 use super::refusal::Refused;
 use super::replay::{Nonces, Window};
-use super::replies::ReplySigner;
-use super::text::{Covered, member_of};
-use super::verifier::{AcceptedSignature, Reason, Verifier};
+use super::verifier::Verifier;
+use super::whole::Whole;
 use super::{Key, SigningKeys};
 use crate::access::Pattern;
 use crate::audit::Audit;
 use crate::clock::Clock;
-use crate::identity::{Attached, Identity};
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 
 /// Verifies signed calls, and refuses replays. A signed call has the [`Identity`] of its key.
 ///
@@ -43,15 +40,17 @@ use crate::store::{Store, StoreError};
 pub struct Verify(Arc<Inner>);
 
 #[derive(Clone)]
-struct Inner {
-    verifier: Verifier,
+pub(super) struct Inner {
+    pub(super) verifier: Verifier,
     store: Arc<dyn Store>,
-    nonces: Nonces,
+    pub(super) nonces: Nonces,
     /// The methods that must be signed.
-    required: Vec<Pattern>,
-    forms: Vec<ParamsForm>,
+    pub(super) required: Vec<Pattern>,
+    pub(super) forms: Vec<ParamsForm>,
     signs_replies: bool,
     reply_key: Option<Arc<Key>>,
+    /// What clients call the server over HTTP, if a proxy changes it.
+    authority: Option<String>,
     audit: Audit,
 }
 
@@ -72,6 +71,7 @@ impl Verify {
             forms: Vec::new(),
             signs_replies: true,
             reply_key: None,
+            authority: None,
             audit: Audit::default(),
         }))
     }
@@ -118,6 +118,12 @@ impl Verify {
         self.changed(|inner| inner.signs_replies = false)
     }
 
+    /// Takes this host, and port if there is one, for the host in signed HTTP requests: a proxy replaces the one that clients write.
+    #[must_use]
+    pub fn with_authority(self, authority: impl Into<String>) -> Verify {
+        self.changed(|inner| inner.authority = Some(authority.into()))
+    }
+
     /// Records refused calls in this audit log.
     #[must_use]
     pub fn with_audit(self, audit: Audit) -> Verify {
@@ -149,221 +155,47 @@ struct Verified {
     inner: Arc<dyn Service>,
 }
 
-/// A call that may run if its nonce is new.
-struct Fresh {
-    /// The name under which nonces are remembered: that of the key, or of the caller in the form without signatures.
-    name: String,
-    member: Member,
-    /// None in the form without signatures.
-    accepted: Option<AcceptedSignature>,
-    /// Who signs the reply, if it is signed.
-    replies: Option<ReplySigner>,
-}
-
 impl Service for Verified {
     fn call(&self, call: &Call) -> ReplyFuture {
-        let found = match member_of(call) {
-            Some(json) => self.verify.check_member(call, &json),
-            None => self.verify.check_params(call),
-        };
-        match found {
-            Ok(None) => self.inner.call(call),
-            Ok(Some(fresh)) => self.admit(call, fresh),
-            Err(Failure { reason, member }) => {
-                ReplyFuture::ready(self.verify.refuse(call, reason, member.as_deref(), Duration::ZERO))
-            }
+        let verify = &self.verify;
+        let whole = Whole::of(&call.cx, verify);
+        if let Some(whole) = &whole
+            && call.is_notification()
+            && call.method.as_str() == Input::BATCH_SIGNATURE
+        {
+            return verify.take_batch_signature(call, Arc::clone(whole));
         }
-    }
-}
-
-/// A refusal with what is known of the signature.
-struct Failure {
-    reason: Reason,
-    member: Option<Box<Member>>,
-}
-
-impl From<Reason> for Failure {
-    fn from(reason: Reason) -> Failure {
-        Failure { reason, member: None }
+        match verify.check(call, whole.as_deref()) {
+            Ok(None) => self.inner.call(call),
+            Ok(Some(fresh)) => verify.admit(&self.inner, call, fresh, whole),
+            Err(failure) => ReplyFuture::ready(verify.refuse(call, &failure)),
+        }
     }
 }
 
 impl Inner {
-    /// Checks the member beside the params: steps 3 to 8.
-    fn check_member(&self, call: &Call, json: &switchboard_core::Json) -> Result<Option<Fresh>, Failure> {
-        let member = Member::of_request(json).map_err(Reason::from)?;
-        let checked = self.checked(call, &member);
-        let accepted = match checked {
-            Ok(accepted) => accepted,
-            Err(reason) => return Err(Failure { reason, member: Some(Box::new(member)) }),
-        };
-        let replies = self.reply_signer(call, &member, &accepted);
-        Ok(Some(Fresh { name: member.kid.clone(), member, accepted: Some(accepted), replies }))
+    /// The key that signs replies to calls by this key, if they are signed.
+    pub(super) fn reply_key(&self, caller: &Arc<Key>) -> Option<Arc<Key>> {
+        let key = self.reply_key.as_ref().unwrap_or(caller);
+        (self.signs_replies && key.can_sign()).then(|| Arc::clone(key))
     }
 
-    fn checked(&self, call: &Call, member: &Member) -> Result<AcceptedSignature, Reason> {
-        let covered = Covered::of_call(call)?;
-        let session = member.session.as_ref().map(|_| call.cx.session().id());
-        let accepted =
-            self.verifier.verify(member, session, |algorithm| covered.request_text(member, algorithm))?;
-        self.check_scope(member, &accepted.key, call)?;
-        Ok(accepted)
-    }
-
-    /// What is checked after the signature: whether nonces of that time are remembered, and what the key is good for.
-    fn check_scope(&self, member: &Member, key: &Key, call: &Call) -> Result<(), Reason> {
-        if member.ts.is_some_and(|ts| !self.nonces.covers(ts)) {
-            return Err(Reason::Expired);
+    /// The head of a request as its client wrote it, if a proxy changed its host.
+    pub(super) fn seen_head(&self, head: &RequestHead) -> RequestHead {
+        let mut head = head.clone();
+        if let Some(authority) = &self.authority {
+            (head.scheme, head.authority) = ("https".to_owned(), authority.clone());
         }
-        if key.allows(call.method.as_str()) { Ok(()) } else { Err(Reason::OutOfScope) }
+        head
     }
 
-    /// Checks a call without the member: it may have a signature in its params.
-    fn check_params(&self, call: &Call) -> Result<Option<Fresh>, Failure> {
-        let method = call.method.as_str();
-        if let Some(form) = self.forms.iter().find(|form| form.applies_to(method)) {
-            return self.checked_params(call, form).map(Some);
-        }
-        let is_required = self.required.iter().any(|pattern| pattern.matches(method));
-        if is_required { Err(Reason::Missing.into()) } else { Ok(None) }
-    }
-
-    fn checked_params(&self, call: &Call, form: &ParamsForm) -> Result<Fresh, Failure> {
-        let aud = self.verifier.audiences.first().map_or("", String::as_str);
-        let found = form.read(call, aud)?;
-        let member = found.member;
-        let checked = match &found.covered {
-            Some(covered) => {
-                let text = |algorithm| covered.params_text(&member, algorithm);
-                let verified = self.verifier.verify(&member, None, text);
-                verified.and_then(|accepted| {
-                    self.check_scope(&member, &accepted.key, call).map(|()| Some(accepted))
-                })
-            }
-            None => {
-                let ts = member.ts.unwrap_or(0);
-                let in_time = self.verifier.window.check(ts, None, self.verifier.clock.seconds());
-                in_time.map(|()| None)
-            }
-        };
-        match checked {
-            Ok(accepted) => {
-                let name = if accepted.is_some() { member.kid.clone() } else { caller_name(call) };
-                Ok(Fresh { name, member, accepted, replies: None })
-            }
-            Err(reason) => Err(Failure { reason, member: Some(Box::new(member)) }),
-        }
-    }
-
-    fn reply_signer(
-        &self,
-        call: &Call,
-        member: &Member,
-        accepted: &AcceptedSignature,
-    ) -> Option<ReplySigner> {
-        let key = match &self.reply_key {
-            Some(key) => key,
-            None => &accepted.key,
-        };
-        let id = call.id().filter(|_| self.signs_replies && key.can_sign())?;
-        Some(ReplySigner {
-            key: Arc::clone(key),
-            clock: self.verifier.clock.clone(),
-            version: call.cx.version,
-            id: id.as_str().to_owned(),
-            kid: member.kid.clone(),
-            nonce: member.nonce.clone(),
-            request: accepted.text.digest(),
-        })
-    }
-
-    fn refuse(&self, call: &Call, reason: Reason, member: Option<&Member>, wait: Duration) -> Reply {
+    pub(super) fn refuse(&self, call: &Call, failure: &Failure) -> Reply {
+        let Failure { reason, member, wait } = failure;
         // Until the signature is verified, anyone can name any key.
-        let signer = member.filter(|_| reason.is_after_signature());
+        let signer = member.as_deref().filter(|_| reason.is_after_signature());
         let key = signer.and_then(|member| self.verifier.keys.get(&member.kid));
         let who = key.as_ref().map(|key| key.identity().subject.as_str());
-        Refused { reason, call, member, now: self.verifier.clock.seconds(), wait, who, audit: &self.audit }
-            .reply()
-    }
-
-    fn refuse_store(&self, call: &Call, member: &Member, error: &StoreError) -> Reply {
-        let (reason, wait) = match error {
-            StoreError::Full { wait } => (Reason::StoreFull, *wait),
-            error => {
-                tracing::error!(target: "switchboard::signing", %error, "cannot remember a nonce");
-                (Reason::StoreDown, Duration::from_secs(1))
-            }
-        };
-        self.refuse(call, reason, Some(member), wait)
-    }
-}
-
-impl Verified {
-    /// Lets a call run if its nonce is new: step 9. The nonce stays used, whatever becomes of the call.
-    fn admit(&self, call: &Call, fresh: Fresh) -> ReplyFuture {
-        let verify = &self.verify;
-        let Some(ts) = fresh.member.ts.filter(|_| !fresh.member.nonce.is_empty()) else {
-            return run(&self.inner, call, fresh);
-        };
-        let (now, until) = (verify.verifier.clock.seconds(), verify.verifier.window.remembered_until(ts));
-        let is_shared = verify.verifier.keys.len() > 1;
-        if is_shared && let Err(wait) = verify.nonces.check_share(&fresh.name, now) {
-            let full = StoreError::Full { wait };
-            return ReplyFuture::ready(verify.refuse_store(call, &fresh.member, &full));
-        }
-        let inserted = verify.nonces.insert(&fresh.name, &fresh.member.nonce, until, now);
-        match inserted.into_ready() {
-            Ok(inserted) => conclude(verify, &self.inner, call, fresh, inserted, until),
-            Err(inserted) => {
-                let (verify, inner, call) = (Arc::clone(verify), Arc::clone(&self.inner), call.clone());
-                ReplyFuture::pending(async move {
-                    let inserted = inserted.await;
-                    conclude(&verify, &inner, &call, fresh, inserted, until).await
-                })
-            }
-        }
-    }
-}
-
-fn conclude(
-    verify: &Inner,
-    inner: &Arc<dyn Service>,
-    call: &Call,
-    fresh: Fresh,
-    inserted: Result<bool, StoreError>,
-    until: u64,
-) -> ReplyFuture {
-    match inserted {
-        Ok(true) => {
-            if fresh.accepted.is_some() {
-                verify.nonces.count(&fresh.name, until);
-            }
-            run(inner, call, fresh)
-        }
-        Ok(false) => {
-            ReplyFuture::ready(verify.refuse(call, Reason::Replay, Some(&fresh.member), Duration::ZERO))
-        }
-        Err(error) => ReplyFuture::ready(verify.refuse_store(call, &fresh.member, &error)),
-    }
-}
-
-/// Passes a call on with the identity of its key, and signs the reply.
-fn run(inner: &Arc<dyn Service>, call: &Call, fresh: Fresh) -> ReplyFuture {
-    let Some(accepted) = fresh.accepted else { return inner.call(call) };
-    let mut call = call.clone();
-    call.cx.insert(Attached(Arc::clone(accepted.key.identity())));
-    let reply = inner.call(&call);
-    match fresh.replies {
-        Some(signer) => reply.map(move |reply| signer.sign(reply)),
-        None => reply,
-    }
-}
-
-/// Under which name nonces without a signature are remembered: the caller's, else its address.
-fn caller_name(call: &Call) -> String {
-    match (Identity::from_context(&call.cx), call.cx.origin().address) {
-        (Some(identity), _) => format!("subject {}", identity.subject),
-        (None, Some(address)) => format!("address {}", address.ip()),
-        (None, None) => "address".to_owned(),
+        let (member, now) = (member.as_deref(), self.verifier.clock.seconds());
+        Refused { reason: *reason, call, member, now, wait: *wait, who, audit: &self.audit }.reply()
     }
 }

@@ -146,7 +146,7 @@ impl Member {
 }
 
 /// The content of a string without escapes.
-fn string(value: &[u8]) -> Option<&str> {
+pub(super) fn string(value: &[u8]) -> Option<&str> {
     let [b'"', inside @ .., b'"'] = value else { return None };
     std::str::from_utf8(inside).ok().filter(|inside| !inside.contains('\\'))
 }
@@ -170,18 +170,13 @@ pub(super) fn is_visible(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\')
 }
 
-fn is_nonce(text: &str) -> bool {
+pub(super) fn is_nonce(text: &str) -> bool {
     (16..=64).contains(&text.len()) && is_token(text)
 }
 
 /// Whether these are the characters of a nonce.
 pub(super) fn is_token(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
-}
-
-/// The content of a string without escapes, for the tutorials' form.
-pub(super) fn plain_string(value: &[u8]) -> Option<&str> {
-    string(value)
 }
 
 #[cfg(test)]

@@ -148,22 +148,31 @@ impl SignedMessage {
     /// Why it is refused.
     pub fn verify(&self, verifier: &Verifier, session: Option<&str>) -> Result<AcceptedSignature, Reason> {
         let member = self.member()?.ok_or(Reason::Missing)?;
-        let methods: Vec<&str> = match &self.content {
-            Content::Request(request) => vec![request.0.method()],
-            Content::Batch(entries) => entries.iter().map(Covered::method).collect(),
-            Content::Response { .. } => return Err(Reason::Missing),
+        let accepted = self.authenticate(&member, verifier, session)?;
+        let is_allowed = match &self.content {
+            Content::Request(request) => accepted.key.allows(request.0.method()),
+            Content::Batch(entries) => entries.iter().all(|entry| accepted.key.allows(entry.method())),
+            Content::Response { .. } => false,
         };
+        if is_allowed { Ok(accepted) } else { Err(Reason::OutOfScope) }
+    }
+
+    /// The same without a look at what the key is good for.
+    pub(super) fn authenticate(
+        &self,
+        member: &Member,
+        verifier: &Verifier,
+        session: Option<&str>,
+    ) -> Result<AcceptedSignature, Reason> {
         let text = |algorithm| match &self.content {
-            Content::Batch(entries) => Covered::batch_text(entries, &member, algorithm),
-            Content::Request(request) => request.0.request_text(&member, algorithm),
+            Content::Batch(entries) => Covered::batch_text(entries, member, algorithm),
+            Content::Request(request) => request.0.request_text(member, algorithm),
             Content::Response { .. } => unreachable!("responses have returned"),
         };
-        let accepted = verifier.verify(&member, session, text)?;
-        if methods.iter().all(|method| accepted.key.allows(method)) {
-            Ok(accepted)
-        } else {
-            Err(Reason::OutOfScope)
+        if matches!(self.content, Content::Response { .. }) {
+            return Err(Reason::Missing);
         }
+        verifier.verify(member, session, text)
     }
 
     /// Verifies a response, or an item of a stream, to a request whose text has this [digest](SignedText::digest) and which had this nonce and

@@ -9,7 +9,11 @@
 //!
 //! What is not covered: streams (their calls are, their items are not), and metadata other than the idempotency key.
 
+mod admit;
+mod checks;
 pub(crate) mod hex;
+mod hop;
+mod http;
 mod key;
 mod keys;
 mod layer;
@@ -23,6 +27,7 @@ mod sign;
 mod text;
 mod time;
 mod verifier;
+mod whole;
 
 pub use self::hex::NoRandomness;
 pub use self::key::{GenerateError, Key, KeyError, NewKey, SigningAlgorithm};

@@ -2,7 +2,7 @@
 
 use switchboard_core::Call;
 
-use super::member::{Malformed, Member, is_token, plain_string, seconds, signature};
+use super::member::{Malformed, Member, is_token, seconds, signature, string};
 use super::text::Covered;
 use super::verifier::Reason;
 use crate::access::Pattern;
@@ -58,7 +58,7 @@ impl ParamsForm {
                 b"timestamp" => ts = Some(seconds(value).ok_or_else(|| wrong("/params/timestamp"))?),
                 b"nonce" => {
                     let is_nonce = |text: &&str| (1..=64).contains(&text.len()) && is_token(text);
-                    let text = plain_string(value).filter(is_nonce);
+                    let text = string(value).filter(is_nonce);
                     nonce = Some(text.ok_or_else(|| wrong("/params/nonce"))?);
                 }
                 b"signature" => sig = Some(value),
@@ -72,7 +72,7 @@ impl ParamsForm {
             None => (Vec::new(), None),
             Some(_) => {
                 let written = sig.ok_or(Reason::Missing)?;
-                let bytes = plain_string(written).and_then(signature);
+                let bytes = string(written).and_then(signature);
                 let bytes = bytes.ok_or_else(|| wrong("/params/signature"))?;
                 let covered = Covered::of_call(call)?.with_params(&without(params.as_bytes(), written));
                 (bytes, Some(covered))

@@ -6,6 +6,7 @@ use serde::Serialize;
 use switchboard_core::{Call, Code, ErrorObject, Reply};
 
 use super::hex;
+use super::http::ACCEPT_SIGNATURE;
 use super::member::{Malformed, Member};
 use super::verifier::Reason;
 use crate::audit::{Audit, AuditEvent, AuditKind};
@@ -34,7 +35,7 @@ impl Refused<'_> {
             Reason::Malformed(malformed) => invalid(malformed),
             Reason::OutOfScope => forbidden(self.call.method.as_str(), &reference),
             Reason::StoreFull | Reason::StoreDown => unavailable(self.wait),
-            _ => unauthorized(self.now, &reference),
+            _ => unauthorized(self.call, self.now, &reference),
         }
     }
 
@@ -82,7 +83,7 @@ fn shortened(text: &str) -> String {
     text.chars().take(128).flat_map(char::escape_debug).collect()
 }
 
-fn unauthorized(now: u64, reference: &str) -> Reply {
+fn unauthorized(call: &Call, now: u64, reference: &str) -> Reply {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Data<'a> {
@@ -94,7 +95,11 @@ fn unauthorized(now: u64, reference: &str) -> Reply {
     let data = Data { reason: "signature", server_time: now, reference };
     let mut error = ErrorObject::unauthorized();
     error.data = switchboard_core::Json::encode_ref(&data).ok();
-    Reply::error(error).with_status(401).with_metadata("www-authenticate", "Signature")
+    let reply = Reply::error(error).with_status(401).with_metadata("www-authenticate", "Signature");
+    match call.cx.origin().transport {
+        "http" | "https" => reply.with_metadata("accept-signature", ACCEPT_SIGNATURE),
+        _ => reply,
+    }
 }
 
 fn forbidden(method: &str, incident: &str) -> Reply {

@@ -11,6 +11,7 @@ use super::{Key, SigningKeys};
 use crate::clock::Clock;
 
 /// What is needed to sign the reply to a call.
+#[derive(Clone)]
 pub(super) struct ReplySigner {
     pub(super) key: Arc<Key>,
     pub(super) clock: Clock,

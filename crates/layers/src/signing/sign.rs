@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use switchboard_core::{
     AllowedNames, Call, CallError, MembersOnSend, Metadata, Outcome, Outgoing, Peer, Remote, Reply,
-    ReplyFuture, Service,
+    ReplyFuture, Service, SharedSeal,
 };
 
 use super::hex;
+use super::http::HttpSeal;
 use super::member::{Member, is_visible};
 use super::replies::{ReplyVerdict, SentCall, verify_reply, with_signature};
 use super::text::{Covered, member_of};
@@ -34,11 +35,11 @@ use crate::clock::Clock;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Sign {
-    key: Arc<Key>,
+    pub(super) key: Arc<Key>,
     audience: Arc<str>,
-    servers: SigningKeys,
-    requires_replies: bool,
-    clock: Clock,
+    pub(super) servers: SigningKeys,
+    pub(super) requires_replies: bool,
+    pub(super) clock: Clock,
 }
 
 impl Sign {
@@ -70,7 +71,21 @@ impl Sign {
     /// A peer whose calls are signed.
     #[must_use]
     pub fn peer(self, peer: Peer) -> Peer {
-        Peer::new(SigningPeer { sign: self, peer })
+        Peer::new(SigningPeer { sign: self, peer, signs_streams_only: false })
+    }
+
+    /// Signs whole HTTP requests, with the header fields of RFC 9421: for the options of an HTTP client. Wrap its peer with
+    /// [`peer_over_http`](Sign::peer_over_http).
+    #[must_use]
+    pub fn seal(&self) -> SharedSeal {
+        HttpSeal(self.clone()).into()
+    }
+
+    /// A peer over HTTP whose requests are signed as a whole by [`seal`](Sign::seal). Here only calls are signed whose answers are event streams,
+    /// because the header fields of a response cannot cover those.
+    #[must_use]
+    pub fn peer_over_http(self, peer: Peer) -> Peer {
+        Peer::new(SigningPeer { sign: self, peer, signs_streams_only: true })
     }
 
     /// The member for a request that is about to be sent, and what is needed to verify its reply. `None` if it cannot be signed.
@@ -158,11 +173,24 @@ type Pending = Arc<Mutex<Option<SentCall>>>;
 struct SigningPeer {
     sign: Sign,
     peer: Peer,
+    /// Whether other calls are signed with their whole request.
+    signs_streams_only: bool,
+}
+
+impl SigningPeer {
+    /// The call with what signs it when it is written; `None` if it is not signed here.
+    fn prepared(&self, call: &Call) -> Option<(Call, Pending)> {
+        let comes_in_parts = call.cx.wants_stream() || call.cx.wants_progress();
+        if self.signs_streams_only && !comes_in_parts {
+            return None;
+        }
+        self.sign.prepared(call)
+    }
 }
 
 impl Service for SigningPeer {
     fn call(&self, call: &Call) -> ReplyFuture {
-        let Some((call, pending)) = self.sign.prepared(call) else { return Service::call(&self.peer, call) };
+        let Some((call, pending)) = self.prepared(call) else { return Service::call(&self.peer, call) };
         let reply = Service::call(&self.peer, &call);
         if call.is_notification() {
             return reply;
@@ -176,7 +204,7 @@ impl Remote for SigningPeer {
     fn batch(&self, calls: Vec<Call>) -> Pin<Box<dyn Future<Output = Vec<Reply>> + Send>> {
         let (mut signed, mut pending) = (Vec::new(), Vec::new());
         for call in calls {
-            match self.sign.prepared(&call) {
+            match self.prepared(&call).filter(|_| !self.signs_streams_only) {
                 Some((call, sent)) => {
                     pending.push((!call.is_notification()).then_some(sent));
                     signed.push(call);

@@ -124,6 +124,28 @@ impl<'a> Covered<'a> {
         SignedText::head("params", member, algorithm).request(self)
     }
 
+    /// The same for a call that had another identifier and another method before it was forwarded.
+    pub(super) fn with_originals(
+        mut self,
+        id: Option<&'a str>,
+        method: &'a str,
+    ) -> Result<Covered<'a>, Malformed> {
+        check_method(method)?;
+        (self.id, self.method) = (id.map(Cow::Borrowed), Cow::Borrowed(method));
+        Ok(self)
+    }
+
+    /// The text of a call that a gateway forwards.
+    pub(super) fn hop_text(
+        &self,
+        member: &Member,
+        algorithm: SigningAlgorithm,
+        inner: &str,
+        sub: &str,
+    ) -> SignedText {
+        SignedText::head("hop", member, algorithm).request(self).line("inner", inner).line("sub", sub)
+    }
+
     /// The text of a batch of these.
     #[must_use]
     pub fn batch_text(entries: &[Covered<'_>], member: &Member, algorithm: SigningAlgorithm) -> SignedText {
@@ -186,6 +208,11 @@ impl CoveredItem<'_> {
 pub struct SignedText(String);
 
 impl SignedText {
+    /// A text of another format.
+    pub(super) fn of(text: String) -> SignedText {
+        SignedText(text)
+    }
+
     fn head(kind: &str, member: &Member, algorithm: SigningAlgorithm) -> SignedText {
         SignedText(LABEL.to_owned())
             .line("kind", kind)
@@ -214,6 +241,11 @@ impl SignedText {
         self.0.push('=');
         self.0.push_str(value);
         self
+    }
+
+    /// The value of a line.
+    pub(super) fn line_of(&self, name: &str) -> Option<&str> {
+        self.0.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
     }
 
     /// The text as bytes.

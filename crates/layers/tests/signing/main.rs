@@ -7,4 +7,5 @@ mod changes;
 mod replays;
 mod rig;
 mod vectors;
+mod whole;
 mod wire;

@@ -31,7 +31,12 @@ pub(crate) fn vectors() -> Vectors {
     for (kid, key) in file["keys"].as_object().unwrap() {
         let algorithm = key["alg"].as_str().unwrap();
         let hex = key["public"].as_str().or(key["secret"].as_str()).unwrap();
-        lines.push_str(&format!("{kid} {algorithm} {hex}\n"));
+        let list = |name: &str| {
+            key[name].as_array().map(|all| all.iter().filter_map(Value::as_str).collect::<Vec<_>>())
+        };
+        let scopes = list("scopes").map(|scopes| format!("scopes={}", scopes.join(","))).unwrap_or_default();
+        let prefix = key["prefix"].as_str().map(|prefix| format!("prefix={prefix}")).unwrap_or_default();
+        lines.push_str(&format!("{kid} {algorithm} {hex} {scopes} {prefix}\n"));
     }
     Vectors { all: file["vectors"].as_array().unwrap().clone(), keys: SigningKeys::parse(&lines).unwrap() }
 }

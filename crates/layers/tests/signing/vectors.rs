@@ -1,8 +1,10 @@
-//! The vectors of the format. Those for HTTP signatures and for gateways that rewrite calls are of parts that are not built.
+//! The vectors of the format.
+
+use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use serde_json::Value;
-use switchboard_core::{Context, Origin};
+use switchboard_core::{Context, Input, Origin, RequestHead};
 use switchboard_layers::Clock;
 use switchboard_layers::signing::{MessageError, ParamsForm, Reason, SignedMessage, Verifier, Verify};
 use switchboard_layers::store::{Store as _, StoreLimits};
@@ -82,7 +84,8 @@ fn responses_and_items_are_accepted_or_refused_for_the_stated_reason() {
 async fn a_server_accepts_and_refuses_the_same_messages() {
     let vectors = vectors();
     let mut count = 0;
-    for vector in vectors.all.iter().filter(|vector| ["request", "params"].contains(&text(vector, "form"))) {
+    let forms = ["request", "params", "hop", "batch", "http"];
+    for vector in vectors.all.iter().filter(|vector| forms.contains(&text(vector, "form"))) {
         let clock = Clock::manual(vector["now"].as_u64().unwrap());
         let store = store(&clock, StoreLimits::default());
         for seen in vector["seen"].as_array().into_iter().flatten() {
@@ -97,22 +100,50 @@ async fn a_server_accepts_and_refuses_the_same_messages() {
             verify = verify.with_params_form(if is_required { form } else { form.without_nonce() });
         }
         let server = Server::new(&verify);
-        let cx = Context::new(Origin::default());
+        let mut cx = Context::new(Origin::default());
         if let Some(session) = vector["session"].as_str() {
             cx.session().set_id(session);
         }
-        let answer = server.ask_in(text(vector, "raw"), &cx).await;
+        let input = vector.get("request").map(|request| attach(request, &mut cx));
+        let message = vector["request"]["body"].as_str().unwrap_or(text(vector, "raw"));
+        let answers = match server.ask_in(message, &cx).await {
+            Value::Array(answers) => answers,
+            answer => vec![answer],
+        };
         let name = text(vector, "name");
         match text(vector, "expect") {
-            "ok" => assert_eq!((code(&answer), server.count()), (None, 1), "{name}: {answer}"),
+            "ok" => {
+                assert!(server.count() >= answers.len(), "{name}: {answers:?}");
+                assert!(answers.iter().all(|answer| code(answer).is_none()), "{name}: {answers:?}");
+            }
             expect => {
-                assert_eq!(server.count(), 0, "{name}: {answer}");
-                let is_notification = answer.is_null();
+                assert_eq!(server.count(), 0, "{name}: {answers:?}");
                 let codes: &[i64] = if expect == "malformed" { &[-32600, -32602] } else { &[-32002] };
-                assert!(is_notification || codes.contains(&code(&answer).unwrap()), "{name}: {answer}");
+                let is_refusal = |answer: &Value| answer.is_null() || codes.contains(&code(answer).unwrap());
+                assert!(answers.iter().all(is_refusal), "{name}: {answers:?}");
             }
         }
+        drop(input);
         count += 1;
     }
-    assert_eq!(count, 34);
+    assert_eq!(count, 46);
+}
+
+/// Lets calls see the HTTP request of a vector.
+fn attach(request: &Value, cx: &mut Context) -> Arc<Input> {
+    let target = text(request, "target");
+    let (path, query) = target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
+    let head = RequestHead {
+        method: text(request, "method").to_owned(),
+        scheme: "https".to_owned(),
+        authority: text(request, "authority").to_owned(),
+        path: path.to_owned(),
+        query: query.map(str::to_owned),
+    };
+    let headers = request["headers"].as_object().unwrap();
+    let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str().unwrap().to_owned()));
+    *cx.metadata_mut() = headers.collect();
+    let input = Input::new(text(request, "body").to_owned().into(), Some(head));
+    input.attach(cx);
+    input
 }

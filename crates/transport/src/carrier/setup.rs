@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "http")]
+use switchboard_core::SharedSeal;
 use switchboard_core::{Call, ErrorObject, ReplyFuture, Service, Settings, Version, service_fn};
 
 #[cfg(feature = "tls")]
@@ -39,6 +41,9 @@ pub struct ConnectSetup {
     /// The headers of every request or handshake, if the transport has headers.
     #[cfg(feature = "http")]
     pub headers: http::HeaderMap,
+    /// Adds headers that depend on a whole request, and checks the responses, for HTTP.
+    #[cfg(feature = "http")]
+    pub seal: Option<SharedSeal>,
     /// The TLS configuration, for URLs whose scheme uses TLS; by default, this machine's trusted certificates are used.
     #[cfg(feature = "tls")]
     pub tls: Option<ClientTls>,
@@ -54,6 +59,8 @@ impl Default for ConnectSetup {
             version: Version::V2,
             #[cfg(feature = "http")]
             headers: http::HeaderMap::new(),
+            #[cfg(feature = "http")]
+            seal: None,
             #[cfg(feature = "tls")]
             tls: None,
         }

@@ -19,6 +19,7 @@ use super::plain;
 use super::routes;
 use super::rules::{Admitted, Decision, Rules};
 use super::server_tap;
+use super::signed;
 use super::sse::StreamGuard;
 
 /// What a request in flight holds on to: the rules it follows, its context, and its share of what the server bounds.
@@ -50,7 +51,7 @@ where
     B: HttpBody + Unpin + Send + 'static,
     B::Data: Send,
 {
-    let Admitted { mut body, decision, mut cx, admission, headers, route, is_http1 } = admitted;
+    let Admitted { mut body, decision, mut cx, admission, headers, route, signed, is_http1 } = admitted;
     async move {
         let rules = scope.rules();
         if let Some(admission) = admission {
@@ -103,6 +104,10 @@ where
             Err(unread) => return Ok(refuse(&scope, &cx, Fault::unread(unread, limit), headers, is_http1)),
         };
         server_tap::received(rules.settings(), &text);
+        if let Some(head) = signed {
+            let response = Box::pin(signed::exchange(rules, text, *head, cx, format, headers)).await;
+            return Ok(shown(rules, response));
+        }
         let answer = rules.engine.exchange(text, &cx).await;
         Ok(shown(rules, respond(rules, answer, format, headers)))
     }

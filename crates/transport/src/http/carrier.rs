@@ -36,6 +36,7 @@ impl HttpCarrier {
         }
         let options = HttpClientOptions {
             headers: setup.headers,
+            seal: setup.seal,
             connect_time: setup.connect_time,
             version: setup.version,
             limits: setup.settings.limits.clone(),

@@ -20,8 +20,8 @@ use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use switchboard_core::codec::{encode_notification, encode_request};
 use switchboard_core::{
-    Call, CallError, Direction, Id, Json, Members, Metadata, Outgoing, Peer, Remote, Reply, ReplyFuture,
-    Service, Settings, Share, Version, Wire,
+    AnswerHead, Call, CallError, Direction, Id, Json, Members, Metadata, Outgoing, OutgoingRequest, Peer,
+    Remote, Reply, ReplyFuture, RequestHead, SealedRequest, Service, Settings, Share, Version, Wire,
 };
 use tokio::time::Instant;
 
@@ -36,6 +36,7 @@ use super::media;
 use super::metadata;
 use super::outcome::{Received, failure};
 use super::redact;
+use super::signed;
 use super::sse::{self, Reading};
 use super::tapped_body::Sent;
 use super::timeouts::after;
@@ -233,14 +234,15 @@ impl Inner {
         if wants_stream || wants_progress {
             request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static(sse::ACCEPT));
         }
+        let check = if wants_stream || wants_progress { None } else { self.seal(&mut request)? };
         let limit = self.options.limits.reply;
         let exchange = async {
             let response = self.post(request).await?;
             match (is_notification, is_events(&response)) {
                 // It says nothing, and may say so for long.
                 (true, true) => Ok(Reply::value(Json::NULL)),
-                (true, false) => self.receive(response, limit).await?.notified(&self.settings),
-                (false, false) => self.receive(response, limit).await?.single(id, &self.settings),
+                (true, false) => self.receive(response, limit, check).await?.notified(&self.settings),
+                (false, false) => self.receive(response, limit, check).await?.single(id, &self.settings),
                 (false, true) => {
                     let mut reading = self.reading(limit, service);
                     reading.progress = wants_progress.then(|| (id, call.cx.clone()));
@@ -275,11 +277,15 @@ impl Inner {
         let deadline = calls.iter().filter_map(|call| call.cx.deadline).min();
         let mut request = self.request(text.into(), deadline);
         metadata::add(request.headers_mut(), &self.common_metadata(calls));
+        let check = match self.seal(&mut request) {
+            Ok(check) => check,
+            Err(error) => return calls.iter().map(|_| failure(error.clone())).collect(),
+        };
         let limit = self.options.limits.batch_reply;
         let exchange = async {
             let response = self.post(request).await?;
             if !is_events(&response) {
-                return self.receive(response, limit).await;
+                return self.receive(response, limit, check).await;
             }
             let status = response.status();
             let body = sse::gather(response.into_body(), self.reading(limit, service)).await?;
@@ -393,9 +399,34 @@ impl Inner {
         headers.entry(header::CONTENT_LENGTH).or_insert(length.into());
     }
 
-    /// Reads a response to its end. The caller limits the time.
-    async fn receive(&self, response: Response<Incoming>, limit: usize) -> Result<Received, CallError> {
+    /// Adds the headers that depend on the whole request. Gives what checks the response, if something does.
+    fn seal(&self, request: &mut Request<Sent>) -> Result<Option<SealedRequest>, CallError> {
+        let Some(seal) = &self.options.seal else { return Ok(None) };
+        let head = RequestHead {
+            method: request.method().as_str().to_owned(),
+            scheme: self.uri.scheme_str().unwrap_or("http").to_owned(),
+            authority: self.uri.authority().map_or("", |authority| authority.as_str()).to_owned(),
+            path: self.uri.path().to_owned(),
+            query: self.uri.query().map(str::to_owned),
+        };
+        let headers = metadata::of(request.headers().clone());
+        let body = request.body().bytes();
+        let sealed = seal.seal(&OutgoingRequest { head: &head, headers: &headers, body })?;
+        if let Some(sealed) = &sealed {
+            signed::add(request.headers_mut(), &sealed.headers);
+        }
+        Ok(sealed)
+    }
+
+    /// Reads a response to its end, and checks it. The caller limits the time.
+    async fn receive(
+        &self,
+        response: Response<Incoming>,
+        limit: usize,
+        check: Option<SealedRequest>,
+    ) -> Result<Received, CallError> {
         let status = response.status();
+        let headers = check.as_ref().map(|_| response.headers().clone());
         let location = response.headers().get(header::LOCATION).filter(|_| status.is_redirection());
         let location = location.and_then(|to| to.to_str().ok()).map(str::to_owned);
         let metadata = metadata::select(response.headers(), &self.options.reply_metadata);
@@ -410,6 +441,13 @@ impl Inner {
         })?;
         if let Some(tap) = self.options.tap.as_ref().filter(|_| !body.is_empty()) {
             tap.show(Direction::Received, Wire::Message(&body));
+        }
+        if let (Some(check), Some(headers)) = (check, headers) {
+            let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+            let content_type = content_type.map(str::to_owned);
+            let answer =
+                AnswerHead { status: status.as_u16(), content_type: content_type.as_deref(), body: &body };
+            (check.check)(&answer, &metadata::of(headers))?;
         }
         Ok(Received { status, body, location, metadata })
     }

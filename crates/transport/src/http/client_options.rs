@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::header::HeaderMap;
-use switchboard_core::{AllowedNames, Limits, Tap, Version};
+use switchboard_core::{AllowedNames, Limits, SharedSeal, Tap, Version};
 
 #[cfg(feature = "tls")]
 use crate::tls::ClientTls;
@@ -33,6 +33,9 @@ pub struct HttpClientOptions {
     /// Limits on responses: a body has at most [`reply`](Limits::reply) bytes and 64 KiB for the
     /// envelope, that of a batch [`batch_reply`](Limits::batch_reply).
     pub limits: Limits,
+    /// Adds headers that depend on a whole request, such as its signature, and checks the responses: none by default. Calls that
+    /// ask for event streams are sent without.
+    pub seal: Option<SharedSeal>,
     /// Sees each request and response, heads and bodies: none by default.
     pub tap: Option<Tap>,
     /// Which metadata of a call is sent with the calls made for it, see
@@ -55,6 +58,7 @@ impl Default for HttpClientOptions {
             #[cfg(feature = "tls")]
             tls: None,
             limits: Limits::default(),
+            seal: None,
             tap: None,
             inherit: AllowedNames::default(),
             reply_metadata: AllowedNames::from_iter(["retry-after", "www-authenticate"]),
@@ -124,6 +128,13 @@ impl HttpClientOptions {
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> HttpClientOptions {
         self.limits = limits;
+        self
+    }
+
+    /// Sets [`seal`](HttpClientOptions::seal).
+    #[must_use]
+    pub fn with_seal(mut self, seal: Option<SharedSeal>) -> HttpClientOptions {
+        self.seal = seal;
         self
     }
 

@@ -75,6 +75,7 @@ mod rules;
 mod sending;
 mod server;
 mod server_tap;
+mod signed;
 pub mod sse;
 mod tapped_body;
 mod timeouts;

@@ -95,7 +95,11 @@ impl Default for EndpointOptions {
             keep_alive: Some(Duration::from_secs(15)),
             nothing_status: StatusCode::NO_CONTENT,
             status: StatusMapping::default(),
-            reply_headers: vec![header::RETRY_AFTER, header::WWW_AUTHENTICATE],
+            reply_headers: vec![
+                header::RETRY_AFTER,
+                header::WWW_AUTHENTICATE,
+                HeaderName::from_static("accept-signature"),
+            ],
             hosts: Hosts::default(),
             origins: Origins::default(),
             cors: None,

@@ -8,7 +8,7 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request, Uri, Version};
 use http_body::Body as HttpBody;
-use switchboard_core::{AdmitFuture, Arrival, Context, Engine, Service, Settings};
+use switchboard_core::{AdmitFuture, Arrival, Context, Engine, RequestHead, Service, Settings};
 
 use super::cors::CorsHeaders;
 use super::fault::Fault;
@@ -20,6 +20,7 @@ use super::options::EndpointOptions;
 use super::plain;
 use super::routes::{CallsInParts, Route, RouteRequest};
 use super::server_tap;
+use super::signed::{self, SIGNATURE_INPUT};
 
 /// All that decides how a request is answered.
 pub(crate) struct Rules {
@@ -45,6 +46,8 @@ pub(super) struct Admitted<B> {
     pub(super) headers: HeaderMap,
     /// What answers it other than with calls, if something does.
     pub(super) route: Option<Box<RouteRequest>>,
+    /// What a signature of the request covers besides headers and body, if it has one.
+    pub(super) signed: Option<Box<RequestHead>>,
     pub(super) is_http1: bool,
 }
 
@@ -129,6 +132,8 @@ impl Rules {
         let is_call = matches!(decision, Decision::Calls(_));
         let is_for_browser = has_origin || !is_call || parts.method != Method::POST;
         let origin = self.cors.as_ref().and_then(|_| parts.headers.get(header::ORIGIN).cloned());
+        let signed = (is_call && parts.headers.contains_key(SIGNATURE_INPUT))
+            .then(|| Box::new(signed::head(&parts.method, &parts.uri, &parts.headers, &cx)));
         *cx.metadata_mut() = metadata::of(std::mem::take(&mut parts.headers));
         let admission = if is_call { self.ask(&parts, &cx, false) } else { None };
         let mut headers = first_headers(is_for_browser);
@@ -136,7 +141,7 @@ impl Rules {
             cors.add(&mut headers, origin, is_preflight);
         }
         let is_http1 = parts.version <= Version::HTTP_11;
-        Admitted { body, decision, cx, admission, headers, route: None, is_http1 }
+        Admitted { body, decision, cx, admission, headers, route: None, signed, is_http1 }
     }
 
     /// A request for a route, which gets its head as it is.
@@ -162,7 +167,7 @@ impl Rules {
         *cx.metadata_mut() = metadata::of(head.headers.clone());
         let admission = self.ask(&head, &cx, false);
         let route = Some(Box::new(RouteRequest { head, route }));
-        Admitted { body, decision: Decision::Route, cx, admission, headers, route, is_http1 }
+        Admitted { body, decision: Decision::Route, cx, admission, headers, route, signed: None, is_http1 }
     }
 
     /// Asks the admission about a request that is not refused otherwise.

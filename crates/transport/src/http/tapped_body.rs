@@ -21,6 +21,11 @@ impl Sent {
         Sent { text, shown: None }
     }
 
+    /// All of it, before it is sent.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.text
+    }
+
     /// The same body, shown behind this head when it is sent.
     pub(super) fn show(&mut self, tap: &Tap, head: String) {
         self.shown = Some(Box::new((tap.clone(), head)));

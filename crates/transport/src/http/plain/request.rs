@@ -160,6 +160,7 @@ impl<'a> Head<'a> {
                 22 if is(head::TIMEOUT.as_str()) => &mut head.timeout,
                 6 if is("expect") => return None,
                 7 if is("upgrade") => return None,
+                15 if is("signature-input") => return None,
                 16 if is("content-encoding") => return None,
                 17 if is("transfer-encoding") => return None,
                 _ => continue,
@@ -293,6 +294,7 @@ mod tests {
             "host: localhost:8000",
             "origin: http://evil.com",
             "origin: http://localhost:8000\norigin: http://localhost:8000",
+            "Signature-Input: sb=()",
             "Transfer-Encoding: chunked",
             "Upgrade: h2c",
         ] {

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Response, StatusCode};
-use switchboard_core::{Delivery, First};
+use switchboard_core::{Delivery, First, Input};
 
 use super::super::body::Body;
 use super::super::fault::Fault;
 use super::super::head::Head;
 use super::super::media::{self, Format, Wanted};
+use super::super::signed::{self, SIGNATURE_INPUT};
 use super::super::sse::{EventBody, query};
 use super::{Guarded, Route, RouteFuture};
 
@@ -103,7 +104,7 @@ impl Asked {
 async fn answer(request: Guarded, asked: Asked, wanted: Wanted) -> Response<Body> {
     let scope = Arc::clone(request.scope());
     let rules = scope.rules();
-    let (_, cx, body) = request.into_parts();
+    let (head, mut cx, body) = request.into_parts();
     let text = match body.read_all(rules.settings().limits.frame).await {
         Ok(text) => text,
         Err(unread) => {
@@ -124,8 +125,17 @@ async fn answer(request: Guarded, asked: Asked, wanted: Wanted) -> Response<Body
         }
         Wanted::Whole(_) | Wanted::Events => (Delivery::Parts, Format::Json),
     };
+    let input = head.headers.contains_key(SIGNATURE_INPUT).then(|| {
+        let head = signed::head(&head.method, &head.uri, &head.headers, &cx);
+        let input = Input::in_parts(text.clone(), head);
+        input.attach(&mut cx);
+        input
+    });
     let mut outputs = rules.engine.outputs(text, &cx, delivery);
     if let First::Whole(whole) = outputs.first().await {
+        if let Some(input) = &input {
+            return signed::respond_to(rules, input, whole, format, HeaderMap::new());
+        }
         return super::super::answer::respond(rules, whole, format, HeaderMap::new());
     }
     let settings = rules.settings();
