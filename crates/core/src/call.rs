@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::call_error::CallError;
 use crate::context::{Context, Version};
+use crate::error::ErrorObject;
 use crate::id::Id;
 use crate::json::{Json, Kind};
 use crate::name::Name;
@@ -161,6 +162,59 @@ impl MembersOnSend {
 impl fmt::Debug for MembersOnSend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("MembersOnSend(..)")
+    }
+}
+
+/// Checks the messages of a stream when they arrive. In the [`Context`] of the call that opens the stream.
+#[derive(Clone)]
+pub struct ItemCheck(Arc<CheckItem>);
+
+/// Checks a message of a stream.
+type CheckItem = dyn Fn(&ReceivedItem<'_>) -> Result<(), ErrorObject> + Send + Sync;
+
+/// A message of a stream: an item, a gap or the end.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ReceivedItem<'a> {
+    /// The method of the notification. Empty if it is a response.
+    pub method: &'a str,
+    /// The params of the notification, or the result of the response, as they were written.
+    pub content: &'a Json,
+    /// The members beside it that the protocol does not define.
+    pub members: Option<&'a Json>,
+    /// Whether the stream ends with it.
+    pub is_end: bool,
+}
+
+impl<'a> ReceivedItem<'a> {
+    /// An item that arrived as a response; for transports.
+    #[must_use]
+    pub fn response(result: &'a Json, members: Option<&'a Json>) -> ReceivedItem<'a> {
+        ReceivedItem { method: "", content: result, members, is_end: false }
+    }
+}
+
+impl ItemCheck {
+    /// Checks every message of the stream with this function. An error ends the stream.
+    pub fn new(
+        check: impl Fn(&ReceivedItem<'_>) -> Result<(), ErrorObject> + Send + Sync + 'static,
+    ) -> ItemCheck {
+        ItemCheck(Arc::new(check))
+    }
+
+    /// Checks a message; for transports.
+    ///
+    /// # Errors
+    ///
+    /// If the stream has to end.
+    pub fn check(&self, item: &ReceivedItem<'_>) -> Result<(), ErrorObject> {
+        (self.0)(item)
+    }
+}
+
+impl fmt::Debug for ItemCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ItemCheck(..)")
     }
 }
 

@@ -72,7 +72,9 @@ mod topics;
 pub use admission::{Admission, AdmitFuture, Arrival, Refusal, SharedAdmission};
 pub use arguments::Arguments;
 pub use batch_builder::{BatchBuilder, BatchResult};
-pub use call::{Call, Members, MembersOnSend, Outgoing, StreamWanted, encode_params};
+pub use call::{
+    Call, ItemCheck, Members, MembersOnSend, Outgoing, ReceivedItem, StreamWanted, encode_params,
+};
 pub use call_error::CallError;
 pub use code::Code;
 pub use connection::{Connection, ConnectionError, FrameSink, FrameSource};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -10,7 +11,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 use serde::Serialize;
 
-use crate::codec::{members, written_members};
+use crate::codec::{append_members, members, written_members};
 use crate::error::{ErrorObject, IntoError};
 use crate::json::Json;
 use crate::metadata::Metadata;
@@ -109,12 +110,30 @@ impl Extra {
 pub struct Items {
     stream: Pin<Box<dyn Stream<Item = Result<Json, ErrorObject>> + Send>>,
     subscription: Option<Arc<Subscription>>,
+    seal: Option<ItemSeal>,
+}
+
+/// Adds members to the messages of a stream when they are written.
+#[derive(Clone)]
+pub(crate) struct ItemSeal(Arc<SealItem>);
+
+/// Gives the members to add to a message of a stream: a notification of this method with these params, or, if the method is empty, a
+/// response with this result.
+type SealItem = dyn Fn(&str, &[u8]) -> Option<Json> + Send + Sync;
+
+impl ItemSeal {
+    /// Adds members to the message that ends `out` and whose content is this part of it.
+    pub(crate) fn apply(&self, out: &mut Vec<u8>, method: &str, content: Range<usize>) {
+        if let Some(members) = (self.0)(method, &out[content]) {
+            append_members(out, &members);
+        }
+    }
 }
 
 impl Items {
     /// The items of this stream.
     pub fn new(stream: impl Stream<Item = Result<Json, ErrorObject>> + Send + 'static) -> Items {
-        Items { stream: Box::pin(stream), subscription: None }
+        Items { stream: Box::pin(stream), subscription: None, seal: None }
     }
 
     /// Uses these method names on a connection.
@@ -130,8 +149,20 @@ impl Items {
     where
         S: Stream<Item = Result<Json, ErrorObject>> + Send + 'static,
     {
-        let subscription = self.subscription.clone();
-        Items { stream: Box::pin(wrap(self)), subscription }
+        let (subscription, seal) = (self.subscription.clone(), self.seal.clone());
+        Items { stream: Box::pin(wrap(self)), subscription, seal }
+    }
+
+    /// Adds members to each message of the stream when it is written, such as a signature. The function gets the method and the params of a
+    /// notification as they are written, or an empty method and the result of a response.
+    #[must_use]
+    pub fn sealed(mut self, seal: impl Fn(&str, &[u8]) -> Option<Json> + Send + Sync + 'static) -> Items {
+        self.seal = Some(ItemSeal(Arc::new(seal)));
+        self
+    }
+
+    pub(crate) fn seal(&self) -> Option<&ItemSeal> {
+        self.seal.as_ref()
     }
 
     /// Their method names on a connection, if not the default ones.

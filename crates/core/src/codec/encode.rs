@@ -2,6 +2,8 @@
 //!
 //! All input was checked or written by us, so nothing is checked again.
 
+use std::ops::Range;
+
 use crate::context::Version;
 use crate::error::ErrorObject;
 use crate::gap::Gap;
@@ -50,6 +52,14 @@ fn response_v1(out: &mut Vec<u8>, id: &Id, outcome: Result<&Json, &ErrorObject>)
         }
     }
     after_outcome(out, id);
+}
+
+/// Where the result of a response begins.
+pub(crate) fn result_start(version: Version) -> usize {
+    match version {
+        Version::V2 => b"{\"jsonrpc\":\"2.0\",\"result\":".len(),
+        Version::V1 => b"{\"result\":".len(),
+    }
 }
 
 /// How long a response with this result is.
@@ -117,18 +127,26 @@ pub fn notification(
     out.push(b'}');
 }
 
-/// Writes the notification that carries one item of a stream.
-pub(crate) fn item(out: &mut Vec<u8>, method: &Name, subscription: &Json, gap: Option<Gap>, item: &Json) {
-    about_stream(out, method, subscription, gap);
+/// Writes the notification that carries one item of a stream. Returns the place of its params.
+pub(crate) fn item(
+    out: &mut Vec<u8>,
+    method: &Name,
+    subscription: &Json,
+    gap: Option<Gap>,
+    item: &Json,
+) -> Range<usize> {
+    let start = about_stream(out, method, subscription, gap);
     out.extend_from_slice(b",\"result\":");
     out.extend_from_slice(item.as_bytes());
     out.extend_from_slice(b"}}");
+    start..out.len() - 1
 }
 
 /// Writes the notification that items of a stream are missing, where none follows now.
-pub(crate) fn lone_gap(out: &mut Vec<u8>, method: &Name, subscription: &Json, gap: Gap) {
-    about_stream(out, method, subscription, Some(gap));
+pub(crate) fn lone_gap(out: &mut Vec<u8>, method: &Name, subscription: &Json, gap: Gap) -> Range<usize> {
+    let start = about_stream(out, method, subscription, Some(gap));
     out.extend_from_slice(b"}}");
+    start..out.len() - 1
 }
 
 /// Writes the notification that ends a stream.
@@ -138,24 +156,29 @@ pub(crate) fn stream_end(
     subscription: &Json,
     gap: Option<Gap>,
     failure: Option<&ErrorObject>,
-) {
-    about_stream(out, method, subscription, gap);
+) -> Range<usize> {
+    let start = about_stream(out, method, subscription, gap);
     if let Some(failure) = failure {
         out.extend_from_slice(b",\"error\":");
         error(out, failure);
     }
     out.extend_from_slice(b"}}");
+    start..out.len() - 1
 }
 
-fn about_stream(out: &mut Vec<u8>, method: &Name, subscription: &Json, gap: Option<Gap>) {
+/// Returns the place where the params begin.
+fn about_stream(out: &mut Vec<u8>, method: &Name, subscription: &Json, gap: Option<Gap>) -> usize {
     before_method(out, Version::V2);
     string(out, method.as_str());
-    out.extend_from_slice(b",\"params\":{\"subscription\":");
+    out.extend_from_slice(b",\"params\":");
+    let start = out.len();
+    out.extend_from_slice(b"{\"subscription\":");
     out.extend_from_slice(subscription.as_bytes());
     if let Some(gap) = gap {
         out.extend_from_slice(b",\"gap\":");
         serde_json::to_writer(out, &gap).expect("a gap can be written");
     }
+    start
 }
 
 #[inline(always)]

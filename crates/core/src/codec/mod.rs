@@ -19,7 +19,8 @@ mod walk;
 pub use decode::decode;
 pub(crate) use decode::{Found, decode_into};
 pub(crate) use encode::{
-    append_members, item, lone_gap, notification, request, response, result_len, stream_end, stream_start,
+    append_members, item, lone_gap, notification, request, response, result_len, result_start, stream_end,
+    stream_start,
 };
 pub use encode::{error as encode_error, notification as encode_notification, request as encode_request};
 pub use entries::Entries;

@@ -1,6 +1,7 @@
 //! Outgoing streams: pulled when there is room, ended exactly once.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -17,10 +18,11 @@ use crate::error::ErrorObject;
 use crate::gap::Gap;
 use crate::id::Id;
 use crate::json::Json;
+use crate::name::Name;
 use crate::observer::End;
 use crate::profile::Streams;
 use crate::remote::subscription;
-use crate::reply::Items;
+use crate::reply::{ItemSeal, Items};
 use crate::session::Session;
 use crate::subscription::{Subscription, SubscriptionStyle};
 
@@ -52,6 +54,7 @@ struct Handle {
     items: SharedItems,
     /// The names it goes by, if not our own.
     names: Option<Arc<Subscription>>,
+    seal: Option<ItemSeal>,
     /// How many items were sent, and how many bytes they had.
     sent: u64,
     bytes: usize,
@@ -119,14 +122,14 @@ impl Outgoing {
     pub(super) fn open(&mut self, opening: OpeningStream, limit: usize, session: &Session) {
         let OpeningStream { subscription: id, call, items, watch } = opening;
         let (stop, registration) = AbortHandle::new_pair();
-        let names = items.subscription().cloned();
+        let (names, seal) = (items.subscription().cloned(), items.seal().cloned());
         let items = SharedItems(Arc::new(Mutex::new(Some(items))));
         let polled = Abortable::new(items.clone(), registration);
         let tells_gaps = names.is_none();
         let (session, gap, is_done) = (session.clone(), None, false);
         let sending = Sending { id: id.clone(), limit, session, items: polled, gap, tells_gaps, is_done };
         self.streams.push(sending);
-        self.open.insert(id, Handle { call, stop, items, names, sent: 0, bytes: 0, watch });
+        self.open.insert(id, Handle { call, stop, items, names, seal, sent: 0, bytes: 0, watch });
     }
 
     /// Keeps a stream until the answer to this batch, which names it, is written (ETH-07, ETH-10).
@@ -171,7 +174,7 @@ impl Outgoing {
     pub(super) fn end_all(&mut self, error: &ErrorObject, spelling: &Streams, sink: &mut dyn FrameSink) {
         for (id, mut handle) in std::mem::take(&mut self.open) {
             handle.note_end(Some(error.code));
-            self.send_end(&id, handle.names.as_deref(), None, Some(error), spelling, sink);
+            self.send_end(&id, Some(&handle), None, Some(error), spelling, sink);
         }
         self.streams.clear();
     }
@@ -197,12 +200,14 @@ impl Outgoing {
         let method = handle.names.as_ref().map_or(&spelling.item, |names| &names.item);
         for (gap, item) in &turn.items {
             self.scratch.clear();
-            codec::item(&mut self.scratch, method, &turn.id, *gap, item);
+            let params = codec::item(&mut self.scratch, method, &turn.id, *gap, item);
+            seal(handle.seal.as_ref(), &mut self.scratch, method, params);
             sink.push(&self.scratch);
         }
         if let Some(gap) = turn.gap {
             self.scratch.clear();
-            codec::lone_gap(&mut self.scratch, method, &turn.id, gap);
+            let params = codec::lone_gap(&mut self.scratch, method, &turn.id, gap);
+            seal(handle.seal.as_ref(), &mut self.scratch, method, params);
             sink.push(&self.scratch);
         }
         if self.scratch.capacity() > BYTES_AT_ONCE {
@@ -213,8 +218,7 @@ impl Outgoing {
             if let Some(handle) = &mut handle {
                 handle.note_end(error.as_ref().map(|error| error.code));
             }
-            let names = handle.and_then(|handle| handle.names);
-            self.send_end(&turn.id, names.as_deref(), gap, error.as_ref(), spelling, sink);
+            self.send_end(&turn.id, handle.as_ref(), gap, error.as_ref(), spelling, sink);
         }
         true
     }
@@ -223,20 +227,29 @@ impl Outgoing {
     fn send_end(
         &mut self,
         id: &Json,
-        names: Option<&Subscription>,
+        handle: Option<&Handle>,
         gap: Option<Gap>,
         error: Option<&ErrorObject>,
         spelling: &Streams,
         sink: &mut dyn FrameSink,
     ) {
+        let names = handle.and_then(|handle| handle.names.as_deref());
         let method = match (names.map(|names| names.style), error) {
             (None, _) => &spelling.end,
             (Some(SubscriptionStyle::Named), Some(_)) => names.map_or(&spelling.item, |names| &names.item),
             (Some(_), _) => return,
         };
         self.scratch.clear();
-        codec::stream_end(&mut self.scratch, method, id, gap, error);
+        let params = codec::stream_end(&mut self.scratch, method, id, gap, error);
+        seal(handle.and_then(|handle| handle.seal.as_ref()), &mut self.scratch, method, params);
         sink.push(&self.scratch);
+    }
+}
+
+/// Adds the members that a message of a stream gets when it is written, if it gets any.
+fn seal(seal: Option<&ItemSeal>, out: &mut Vec<u8>, method: &Name, params: Range<usize>) {
+    if let Some(seal) = seal {
+        seal.apply(out, method.as_str(), params);
     }
 }
 

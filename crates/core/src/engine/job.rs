@@ -8,6 +8,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 
 use crate::code::Code;
+use crate::codec;
 use crate::context::Version;
 use crate::engine::exchange::{Answer, conclude, sealed};
 use crate::engine::observed::ObservedCall;
@@ -57,11 +58,19 @@ impl Streamed {
         let mut out = Vec::with_capacity(size(self.version, &self.id, item));
         let limit = ReplyLimit::new(limit, session);
         let end = respond(&mut out, self.version, &self.id, item, limit);
+        self.seal(&mut out, item, end);
         self.bytes += out.len();
         // A gap is written like an error, and the stream goes on.
         let goes_on = end == End::Value || item.is_err_and(|error| error.gap().is_some());
         self.sent += u64::from(end == End::Value);
         (Some(Given::Item(sealed(out, session))), (!goes_on).then_some(end.code()))
+    }
+
+    /// Adds members to the response that carries an item, if the stream has some.
+    fn seal(&self, out: &mut Vec<u8>, item: Result<&Json, &ErrorObject>, end: End) {
+        let (Some(seal), Ok(item), End::Value) = (self.items.seal(), item, end) else { return };
+        let start = codec::result_start(self.version);
+        seal.apply(out, "", start..start + item.as_bytes().len());
     }
 
     fn end(self, code: Option<Code>) {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::call::{ItemCheck, ReceivedItem};
 use crate::call_error::CallError;
 use crate::codec;
 use crate::id::Id;
@@ -19,6 +20,7 @@ impl RemoteShared {
         self: &Arc<RemoteShared>,
         subscription: &Json,
         names: Option<Arc<Subscription>>,
+        check: Option<ItemCheck>,
     ) -> Reply {
         let remote = Arc::clone(self);
         let (of, spelled) = (subscription.detached(), names.clone());
@@ -35,8 +37,9 @@ impl RemoteShared {
             } else {
                 let names = names.clone();
                 self.has_named.fetch_or(names.is_some(), Ordering::AcqRel);
+                self.has_checks.fetch_or(check.is_some(), Ordering::AcqRel);
                 let early = state.early.take(subscription, names.as_deref());
-                state.streams.insert(subscription.detached(), Receiving { buffer, names });
+                state.streams.insert(subscription.detached(), Receiving { buffer, names, check });
                 for event in early {
                     self.pass_on(state, subscription, event);
                 }
@@ -58,6 +61,19 @@ impl RemoteShared {
             }
             Some(error) => Reply::error(error.into()),
         }
+    }
+
+    /// Ends a stream with an error if one of its messages is not what its reader accepts; false if so.
+    pub(crate) fn is_accepted(&self, subscription: &Json, item: &ReceivedItem<'_>) -> bool {
+        if !self.has_checks.load(Ordering::Acquire) {
+            return true;
+        }
+        let check = self.locked(|state| state.streams.get(subscription)?.check.clone());
+        let Some(Err(error)) = check.map(|check| check.check(item)) else { return true };
+        let names = self.locked(|state| state.streams.get(subscription)?.names.clone());
+        self.deliver(subscription, Event::End(None, Some(error)));
+        self.unsubscribe(subscription, names.as_deref());
+        false
     }
 
     /// Passes an event of a stream with our own names to its reader.

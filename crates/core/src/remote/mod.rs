@@ -28,6 +28,7 @@ pub(crate) use self::notifications::{argument, subscription};
 pub(crate) use self::peer::{RemotePeer, Route};
 use self::pending::Pending;
 pub(crate) use self::receive_buffer::ReceiveBuffer;
+use crate::call::ItemCheck;
 use crate::call_error::CallError;
 use crate::call_options::ProgressSender;
 use crate::connection::FrameSink;
@@ -61,6 +62,8 @@ pub(crate) struct RemoteShared {
     is_read: AtomicBool,
     /// Whether a stream with other names than ours is open or expected.
     pub(crate) has_named: AtomicBool,
+    /// Whether a stream was opened whose messages are checked.
+    pub(crate) has_checks: AtomicBool,
     /// Whether the peer said that it did not understand something, other than a call that waits.
     pub(crate) has_misunderstood: AtomicBool,
 }
@@ -92,6 +95,8 @@ pub(crate) struct Waiter {
     pub(crate) outlet: Option<Weak<Outlet>>,
     /// Where progress goes, if it was asked for.
     pub(crate) progress: Option<ProgressSender>,
+    /// Checks the messages of a stream, if the answer opens one.
+    pub(crate) check: Option<ItemCheck>,
 }
 
 /// Where an answer goes.
@@ -116,6 +121,7 @@ pub(crate) struct Receiving {
     pub(crate) buffer: ReceiveBuffer,
     /// The names it goes by, if not our own.
     pub(crate) names: Option<Arc<Subscription>>,
+    pub(crate) check: Option<ItemCheck>,
 }
 
 impl RemoteShared {
@@ -148,6 +154,7 @@ impl RemoteShared {
             drops_excess,
             is_read: AtomicBool::new(false),
             has_named: AtomicBool::new(false),
+            has_checks: AtomicBool::new(false),
             has_misunderstood: AtomicBool::new(false),
         })
     }

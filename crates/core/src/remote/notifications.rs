@@ -1,6 +1,6 @@
 //! Notifications about calls and streams from this side: items, ends, progress.
 
-use crate::call::Call;
+use crate::call::{Call, Members, ReceivedItem};
 use crate::codec::{self, elements, members};
 use crate::error::ErrorObject;
 use crate::gap::Gap;
@@ -27,6 +27,9 @@ impl RemoteShared {
     pub(crate) fn take_notification(&self, call: &Call) {
         let (streams, progress) = (&self.settings.profile.streams, &self.settings.profile.progress);
         let Some(params) = &call.params else { return };
+        if call.method != progress.method && !self.is_accepted_call(call, params) {
+            return;
+        }
         if call.method == streams.item {
             self.take_item(params);
         } else if call.method == streams.end {
@@ -40,6 +43,15 @@ impl RemoteShared {
         } else if let Some((id, event)) = event(params) {
             let _ = self.deliver_named(&call.method, &id, event);
         }
+    }
+
+    /// Whether a message of a stream is what its reader accepts. If not, the stream has ended with an error.
+    fn is_accepted_call(&self, call: &Call, params: &Json) -> bool {
+        let Some(subscription) = member(params, "subscription") else { return true };
+        let members = call.cx.get::<Members>().map(|members| &members.0);
+        let is_end = call.method == self.settings.profile.streams.end;
+        let item = ReceivedItem { method: call.method.as_str(), content: params, members, is_end };
+        self.is_accepted(&subscription, &item)
     }
 
     fn take_item(&self, params: &Json) {

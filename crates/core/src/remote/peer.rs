@@ -11,7 +11,7 @@ use futures_core::Stream;
 use futures_util::future::join_all;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::call::{Call, Members, Outgoing};
+use crate::call::{Call, ItemCheck, Members, Outgoing};
 use crate::call_error::CallError;
 use crate::call_options::{self, CallOptions, PROGRESS_WAITING, ProgressSender, ProgressTo};
 use crate::codec::{self, members};
@@ -197,7 +197,8 @@ impl RemotePeer {
             Way::Outlet(outlet) => Some(Arc::downgrade(outlet)),
         };
         let (answer, reply) = if in_parts.is_some() { self.parts(id) } else { self.whole(id) };
-        state.pending.insert(frame, Waiter { answer, names: names.clone(), outlet, progress });
+        let check = call.cx.get::<ItemCheck>().cloned();
+        state.pending.insert(frame, Waiter { answer, names: names.clone(), outlet, progress, check });
         if let Some(names) = names {
             remote.has_named.store(true, Ordering::Release);
             state.expected.push((id, names));

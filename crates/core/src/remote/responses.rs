@@ -23,18 +23,19 @@ impl RemoteShared {
     pub(crate) fn complete(self: &Arc<RemoteShared>, mut response: ResponseObject) {
         let extra = response.take_extra();
         let ResponseObject { id, outcome, .. } = response;
-        let Some(Waiter { answer, names, .. }) = self.locked(|state| state.pending.complete(&id)) else {
+        let Some(Waiter { answer, names, check, .. }) = self.locked(|state| state.pending.complete(&id))
+        else {
             return self.complete_unknown(&id, outcome);
         };
         let is_whole = matches!(answer, Answer::Whole(_));
         let mut reply = match (outcome, names) {
             (ResponseOutcome::Stream(subscription, flag), names) if is_whole => {
-                self.open(&subscription, Subscription::from_json(&flag).map(Arc::new).or(names))
+                self.open(&subscription, Subscription::from_json(&flag).map(Arc::new).or(names), check)
             }
             (ResponseOutcome::Value(subscription), Some(names))
                 if is_whole && matches!(subscription.kind(), Kind::String | Kind::Number) =>
             {
-                self.open(&subscription, Some(names))
+                self.open(&subscription, Some(names), check)
             }
             (outcome, _) => reply_of(outcome),
         };

@@ -7,13 +7,14 @@
 //! A server wraps its service in [`Verify`]. A client wraps its peer with [`Sign`]. [`SignedMessage`] signs and verifies texts without
 //! a connection. The page "Signed messages" in the documentation has the format, with examples in other languages.
 //!
-//! What is not covered: streams (their calls are, their items are not), and metadata other than the idempotency key.
+//! What is not covered: metadata other than the idempotency key, and the end of a stream that is sent as an event stream.
 
 mod admit;
 mod checks;
 pub(crate) mod hex;
 mod hop;
 mod http;
+mod items;
 mod key;
 mod keys;
 mod layer;

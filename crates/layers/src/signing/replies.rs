@@ -1,12 +1,13 @@
 //! Signed replies: how a server signs them, and how a client verifies them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use switchboard_core::codec::encode_error;
-use switchboard_core::{Json, Outcome, Reply, Version};
+use switchboard_core::{Items, Json, Outcome, Reply, Version};
 
 use super::member::{Form, Member};
-use super::text::CoveredResponse;
+use super::text::{CoveredItem, CoveredResponse};
 use super::{Key, SigningKeys};
 use crate::clock::Clock;
 
@@ -25,10 +26,14 @@ pub(super) struct ReplySigner {
 }
 
 impl ReplySigner {
-    /// Adds a signature, unless the reply has one or is a stream.
+    /// Adds a signature, unless the reply has one. The messages of a stream get theirs when they are written.
     pub(super) fn sign(&self, mut reply: Reply) -> Reply {
         if signature_of(&reply).is_some() {
             return reply;
+        }
+        if let Outcome::Stream(_) = &reply.outcome {
+            let signer = self.clone();
+            return reply.map_items(|items| signer.sign_items(items));
         }
         let mut error = Vec::new();
         let outcome = match &reply.outcome {
@@ -41,23 +46,40 @@ impl ReplySigner {
         };
         let covered =
             CoveredResponse { version: self.version, id: &self.id, request: &self.request, outcome };
-        let mut member = Member {
-            kid: self.key.kid().to_owned(),
-            aud: self.kid.clone(),
-            ts: Some(self.clock.seconds()),
-            exp: None,
-            nonce: self.nonce.clone(),
-            session: None,
-            seq: None,
-            items: None,
-            sig: Vec::new(),
-        };
+        let mut member = self.member(None);
         let text = covered.text(&member, self.key.algorithm());
         let Some(sig) = self.key.sign(text.as_bytes()) else { return reply };
         member.sig = sig;
         let extra = reply.extra_mut();
         extra.members = with_signature(extra.members.as_ref(), &member);
         reply
+    }
+
+    /// Signs each message of a stream: it has a number, so that a missing one is noticed.
+    fn sign_items(self, items: Items) -> Items {
+        let next = AtomicU64::new(0);
+        items.sealed(move |method, item| {
+            let mut member = self.member(Some(next.fetch_add(1, Ordering::Relaxed)));
+            let covered = CoveredItem { version: self.version, request: &self.request, method, item };
+            let text = covered.text(&member, self.key.algorithm()).ok()?;
+            member.sig = self.key.sign(text.as_bytes())?;
+            with_signature(None, &member)
+        })
+    }
+
+    /// A member without a signature.
+    fn member(&self, seq: Option<u64>) -> Member {
+        Member {
+            kid: self.key.kid().to_owned(),
+            aud: self.kid.clone(),
+            ts: Some(self.clock.seconds()),
+            exp: None,
+            nonce: self.nonce.clone(),
+            session: None,
+            seq,
+            items: None,
+            sig: Vec::new(),
+        }
     }
 }
 
@@ -91,7 +113,12 @@ pub(super) enum ReplyVerdict {
 }
 
 /// Whether a reply was signed by the server that a call was sent to.
-pub(super) fn verify_reply(reply: &Reply, sent: &SentCall, own: &Key, servers: &SigningKeys) -> ReplyVerdict {
+pub(super) fn verify_reply(
+    reply: &Reply,
+    sent: &SentCall,
+    own: &Arc<Key>,
+    servers: &SigningKeys,
+) -> ReplyVerdict {
     let Some(json) = signature_of(reply) else { return ReplyVerdict::Unsigned };
     let Ok(member) = Member::parse(&json, Form::Response) else { return ReplyVerdict::Wrong };
     if member.nonce != sent.nonce || member.aud != own.kid() {
@@ -107,16 +134,19 @@ pub(super) fn verify_reply(reply: &Reply, sent: &SentCall, own: &Key, servers: &
                 &written[..]
             }
         }),
+        // Its messages are signed.
         Outcome::Stream(_) => return ReplyVerdict::Wrong,
     };
     let covered = CoveredResponse { version: sent.version, id: &sent.id, request: &sent.request, outcome };
-    let is_signed_by =
-        |key: &Key| key.verifies(covered.text(&member, key.algorithm()).as_bytes(), &member.sig);
-    // The own key signs replies only if both ends hold it.
-    let is_shared = member.kid == own.kid() && own.algorithm() == super::SigningAlgorithm::HmacSha256;
-    let is_signed = match servers.get(&member.kid) {
-        Some(key) => is_signed_by(&key),
-        None => is_shared && is_signed_by(own),
-    };
-    if is_signed { ReplyVerdict::Signed } else { ReplyVerdict::Wrong }
+    let is_signed = |key: &Key| key.verifies(covered.text(&member, key.algorithm()).as_bytes(), &member.sig);
+    match server_key(&member.kid, own, servers).is_some_and(|key| is_signed(&key)) {
+        true => ReplyVerdict::Signed,
+        false => ReplyVerdict::Wrong,
+    }
+}
+
+/// The key with this name that signs what a server sends: one of its keys, or the own one if both ends hold it.
+pub(super) fn server_key(kid: &str, own: &Arc<Key>, servers: &SigningKeys) -> Option<Arc<Key>> {
+    let is_shared = kid == own.kid() && own.algorithm() == super::SigningAlgorithm::HmacSha256;
+    servers.get(kid).or_else(|| is_shared.then(|| Arc::clone(own)))
 }

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use switchboard_core::{
     AllowedNames, Call, CallError, MembersOnSend, Metadata, Outcome, Outgoing, Peer, Remote, Reply,
@@ -11,6 +11,7 @@ use switchboard_core::{
 
 use super::hex;
 use super::http::HttpSeal;
+use super::items::{self, Pending, Progress};
 use super::member::{Member, is_visible};
 use super::replies::{ReplyVerdict, SentCall, verify_reply, with_signature};
 use super::text::{Covered, member_of};
@@ -56,7 +57,7 @@ impl Sign {
         Sign { servers, ..self }
     }
 
-    /// Accepts only replies that are signed. Unsigned errors are reported as such; unsigned results and streams are errors.
+    /// Accepts only replies that are signed. Unsigned errors are reported as such; unsigned results and items of streams are errors.
     #[must_use]
     pub fn requiring_signed_replies(self) -> Sign {
         Sign { requires_replies: true, ..self }
@@ -119,11 +120,11 @@ impl Sign {
     }
 
     /// The call with what signs it when it is written; `None` if it has a signature.
-    fn prepared(&self, call: &Call) -> Option<(Call, Pending)> {
+    fn prepared(&self, call: &Call) -> Option<(Call, Sent)> {
         if member_of(call).is_some() {
             return None;
         }
-        let pending: Pending = Arc::default();
+        let (pending, progress) = (Pending::default(), Arc::<Progress>::default());
         let (sign, sent) = (self.clone(), Arc::clone(&pending));
         let metadata = call.cx.outgoing_metadata(&AllowedNames::none());
         let mut call = call.clone();
@@ -132,11 +133,19 @@ impl Sign {
             *sent.lock().unwrap_or_else(PoisonError::into_inner) = Some(call);
             with_signature(None, &member)
         }));
-        Some((call, pending))
+        call.cx.insert(items::check(self, &pending, &progress));
+        Some((call, Sent { pending, progress }))
     }
 
     /// The reply, if its signature is right or not required.
-    fn checked(&self, reply: Reply, pending: &Pending) -> Reply {
+    fn checked(&self, reply: Reply, Sent { pending, progress }: &Sent) -> Reply {
+        if let Outcome::Stream(_) = &reply.outcome {
+            let progress = Arc::clone(progress);
+            return match self.requires_replies {
+                true => reply.map_items(|items| items::required(items, progress)),
+                false => reply,
+            };
+        }
         let sent = pending.lock().unwrap_or_else(PoisonError::into_inner).take();
         // It was not sent, so nobody can have signed the reply.
         let Some(sent) = sent else { return reply };
@@ -166,8 +175,11 @@ fn broken(why: &'static str) -> Reply {
     Reply::error(CallError::Protocol(why.into()).into())
 }
 
-/// The call as it was sent, once it was.
-type Pending = Arc<Mutex<Option<SentCall>>>;
+/// What is needed to check the reply to a call.
+struct Sent {
+    pending: Pending,
+    progress: Arc<Progress>,
+}
 
 /// A peer whose calls are signed.
 struct SigningPeer {
@@ -179,7 +191,7 @@ struct SigningPeer {
 
 impl SigningPeer {
     /// The call with what signs it when it is written; `None` if it is not signed here.
-    fn prepared(&self, call: &Call) -> Option<(Call, Pending)> {
+    fn prepared(&self, call: &Call) -> Option<(Call, Sent)> {
         let comes_in_parts = call.cx.wants_stream() || call.cx.wants_progress();
         if self.signs_streams_only && !comes_in_parts {
             return None;

@@ -6,6 +6,7 @@ mod audited;
 mod changes;
 mod replays;
 mod rig;
+mod streams;
 mod vectors;
 mod whole;
 mod wire;

@@ -1,9 +1,8 @@
-//! Signed calls over transports, alone, in a batch, as notifications, in 1.0 and as streams.
+//! Signed calls over transports, alone, in a batch, as notifications and in 1.0.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use switchboard_core::{
     Call, CallError, Code, ErrorObject, Json, Layer as _, Outcome, Peer, Reply, ReplyFuture, Router, Service,
@@ -130,7 +129,7 @@ async fn a_key_is_refused_outside_of_its_scopes_and_once_it_is_revoked() {
     assert_eq!(code_of(signed.call::<Value>("read", ()).await), Code::UNAUTHORIZED);
 }
 
-/// A server that fails, answers or streams, behind someone on the way who changes its replies.
+/// A server that fails or answers, behind someone on the way who changes its replies.
 fn tampered(
     clock: &Clock,
     reply_key: Option<Arc<Key>>,
@@ -139,7 +138,6 @@ fn tampered(
     let inner = service_fn(|call: &Call| {
         ReplyFuture::ready(match call.method.as_str() {
             "fail" => Reply::error(ErrorObject::new(-31_000, "no \u{e4}").with_data(&"why")),
-            "stream" => Reply::stream(futures_util::stream::iter([1, 2])),
             _ => Reply::value(Json::TRUE),
         })
     });
@@ -200,8 +198,6 @@ async fn where_signed_replies_are_required_unsigned_ones_are_no_results() {
     let (_, signed) = connected(tampered(&clock, None, |reply| reply), required);
     let error = signed.call::<bool>("fail", ()).await.unwrap_err();
     assert!(matches!(error, CallError::Rejected(error) if error.message == "no \u{e4}"));
-    // The items of a stream are not signed.
-    assert!(signed.stream::<u8>("stream", ()).await.is_err());
 }
 
 #[tokio::test]
@@ -215,15 +211,6 @@ async fn a_server_signs_replies_with_its_own_key_which_clients_know() {
     let sign = sign(&clock).with_server_keys(SigningKeys::parse(&new.verifier).unwrap());
     let (_, signed) = connected(service, sign.requiring_signed_replies());
     assert!(signed.call::<bool>("ok", ()).await.unwrap());
-}
-
-#[tokio::test]
-async fn the_call_of_a_stream_is_verified() {
-    let clock = Clock::manual(NOW);
-    let (plain, signed) = connected(tampered(&clock, None, |reply| reply), sign(&clock));
-    let items: Vec<_> = signed.stream::<u8>("stream", ()).await.unwrap().collect().await;
-    assert_eq!(items.into_iter().map(Result::unwrap).collect::<Vec<_>>(), [1, 2]);
-    assert_eq!(code_of(plain.stream::<u8>("stream", ()).await.map(|_| ())), Code::UNAUTHORIZED);
 }
 
 #[tokio::test]

@@ -20,8 +20,9 @@ use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use switchboard_core::codec::{encode_notification, encode_request};
 use switchboard_core::{
-    AnswerHead, Call, CallError, Direction, Id, Json, Members, Metadata, Outgoing, OutgoingRequest, Peer,
-    Remote, Reply, ReplyFuture, RequestHead, SealedRequest, Service, Settings, Share, Version, Wire,
+    AnswerHead, Call, CallError, Direction, Id, ItemCheck, Json, Members, Metadata, Outgoing,
+    OutgoingRequest, Peer, Remote, Reply, ReplyFuture, RequestHead, SealedRequest, Service, Settings, Share,
+    Version, Wire,
 };
 use tokio::time::Instant;
 
@@ -248,6 +249,7 @@ impl Inner {
                     reading.progress = wants_progress.then(|| (id, call.cx.clone()));
                     if wants_stream {
                         reading.silence = self.options.silence;
+                        reading.check = call.cx.get::<ItemCheck>().cloned();
                         return Ok(sse::open(response.into_body(), id, reading).await);
                     }
                     Ok(sse::collect(response.into_body(), id, reading).await)
@@ -459,6 +461,7 @@ impl Inner {
             limit: limit.saturating_add(ENVELOPE),
             silence: Duration::MAX,
             progress: None,
+            check: None,
             service,
             tap: self.options.tap.clone(),
         }

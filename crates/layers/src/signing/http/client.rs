@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use switchboard_core::{CallError, Metadata, OutgoingRequest, Seal, SealedRequest};
 
+use super::super::replies::ReplyVerdict;
 use super::super::{Sign, hex};
 use super::base::{Seen, SeenRequest};
 use super::fields::{CONTENT_DIGEST, Component, content_digest};
-use super::response::{ResponseVerdict, SentRequest};
+use super::response::SentRequest;
 use super::{REQUEST_TAG, headers, params};
 
 /// Signs every HTTP request of a client, and verifies the responses.
@@ -25,14 +26,12 @@ impl Seal for HttpSeal {
         let check = Box::new(move |answer: &switchboard_core::AnswerHead<'_>, headers: &Metadata| match sent
             .verify(answer, headers, &sign.key, &sign.servers)
         {
-            ResponseVerdict::Signed => Ok(()),
-            ResponseVerdict::Unsigned if !sign.requires_replies => Ok(()),
-            ResponseVerdict::Unsigned => Err(CallError::Protocol(
+            ReplyVerdict::Signed => Ok(()),
+            ReplyVerdict::Unsigned if !sign.requires_replies => Ok(()),
+            ReplyVerdict::Unsigned => Err(CallError::Protocol(
                 format!("the response is not signed (HTTP status {})", answer.status).into(),
             )),
-            ResponseVerdict::Wrong => {
-                Err(CallError::Protocol("the signature of the response is wrong".into()))
-            }
+            ReplyVerdict::Wrong => Err(CallError::Protocol("the signature of the response is wrong".into())),
         });
         Ok(Some(SealedRequest { headers, check }))
     }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use switchboard_core::{AnswerHead, Metadata, RequestHead};
 
-use super::super::{Key, SigningAlgorithm, SigningKeys};
+use super::super::replies::{ReplyVerdict, server_key};
+use super::super::{Key, SigningKeys};
 use super::base::{Seen, SeenRequest, SeenResponse};
 use super::fields::{CONTENT_DIGEST, Component, HttpSignature, content_digest, field, is_digest_of};
 use super::{RESPONSE_TAG, SharedHead, headers, params};
@@ -70,51 +71,40 @@ pub(super) struct SentRequest {
     pub(super) nonce: String,
 }
 
-/// What the signature of a response comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ResponseVerdict {
-    Signed,
-    Unsigned,
-    Wrong,
-}
-
 impl SentRequest {
     /// Whether a response was signed by the server that the request was sent to.
     pub(super) fn verify(
         &self,
         answer: &AnswerHead<'_>,
         headers: &Metadata,
-        own: &Key,
+        own: &Arc<Key>,
         servers: &SigningKeys,
-    ) -> ResponseVerdict {
+    ) -> ReplyVerdict {
         let signature = match HttpSignature::find(headers, RESPONSE_TAG) {
             Ok(Some(signature)) => signature,
-            Ok(None) => return ResponseVerdict::Unsigned,
-            Err(_) => return ResponseVerdict::Wrong,
+            Ok(None) => return ReplyVerdict::Unsigned,
+            Err(_) => return ReplyVerdict::Wrong,
         };
         let is_covered =
             covered(answer.content_type.is_some()).all(|part| signature.components.contains(&part));
         let digest = field(headers, CONTENT_DIGEST).and_then(|field| is_digest_of(&field, answer.body).ok());
         if !is_covered || digest != Some(true) || signature.nonce != self.nonce {
-            return ResponseVerdict::Wrong;
+            return ReplyVerdict::Wrong;
         }
         let seen = Seen {
             request: SeenRequest { head: &self.head, headers: &self.headers },
             response: Some(SeenResponse { status: answer.status, headers }),
         };
         let Ok(text) = seen.text(&signature.components, &signature.params) else {
-            return ResponseVerdict::Wrong;
+            return ReplyVerdict::Wrong;
         };
         let is_signed_by = |key: &Key| {
             let is_algorithm = signature.alg.as_deref().is_none_or(|alg| alg == key.algorithm().name());
             is_algorithm && key.verifies(text.as_bytes(), &signature.bytes)
         };
-        // The own key signs responses only if both ends hold it.
-        let is_shared = signature.keyid == own.kid() && own.algorithm() == SigningAlgorithm::HmacSha256;
-        let is_signed = match servers.get(&signature.keyid) {
-            Some(key) => is_signed_by(&key),
-            None => is_shared && is_signed_by(own),
-        };
-        if is_signed { ResponseVerdict::Signed } else { ResponseVerdict::Wrong }
+        match server_key(&signature.keyid, own, servers).is_some_and(|key| is_signed_by(&key)) {
+            true => ReplyVerdict::Signed,
+            false => ReplyVerdict::Wrong,
+        }
     }
 }

@@ -9,7 +9,9 @@ use bytes::Bytes;
 use futures_core::Stream;
 use hyper::body::Incoming;
 use switchboard_core::codec::{ResponseObject, ResponseOutcome};
-use switchboard_core::{CallError, Code, ErrorObject, Extra, Gap, Items, Json, Reply};
+use switchboard_core::{
+    CallError, Code, ErrorObject, Extra, Gap, ItemCheck, Items, Json, ReceivedItem, Reply,
+};
 
 use super::messages::{Messages, Next, Reading, is_fault};
 
@@ -155,12 +157,15 @@ struct EventItems {
     id: u64,
     /// The members beside the outcome of the last response.
     extra: Option<Box<Extra>>,
+    /// Checks items, if something does.
+    check: Option<ItemCheck>,
     is_done: bool,
 }
 
 impl EventItems {
-    fn new(body: Incoming, id: u64, reading: Reading) -> EventItems {
-        EventItems { messages: Messages::new(body, reading), id, extra: None, is_done: false }
+    fn new(body: Incoming, id: u64, mut reading: Reading) -> EventItems {
+        let check = reading.check.take();
+        EventItems { messages: Messages::new(body, reading), id, extra: None, check, is_done: false }
     }
 
     /// The reply in one response, with its other members.
@@ -191,7 +196,10 @@ impl EventItems {
                 Ok(Next::Ended) => Step::Ended,
                 Ok(Next::Response(mut response, _)) if self.is_for_call(&response) => {
                     self.extra = response.take_extra();
-                    outcome(response.outcome)
+                    match outcome(response.outcome) {
+                        Step::Item(item) => self.checked(item),
+                        step => step,
+                    }
                 }
                 Ok(Next::Response(response, _)) => {
                     tracing::debug!(id = ?response.id, "dropped a response to another call");
@@ -202,6 +210,16 @@ impl EventItems {
                 }
                 Err(error) => failed(error),
             });
+        }
+    }
+
+    /// An item, if the caller accepts it.
+    fn checked(&self, item: Json) -> Step {
+        let Some(check) = &self.check else { return Step::Item(item) };
+        let members = self.extra.as_ref().and_then(|extra| extra.members.as_ref());
+        match check.check(&ReceivedItem::response(&item, members)) {
+            Ok(()) => Step::Item(item),
+            Err(error) => Step::Failed(error),
         }
     }
 

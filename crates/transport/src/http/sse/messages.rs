@@ -14,7 +14,8 @@ use switchboard_core::codec::{
     self, Incoming as Received, Message, RequestObject, ResponseObject, ResponseOutcome,
 };
 use switchboard_core::{
-    Call, CallError, Context, Direction, Id, Json, Reply, ReplyFuture, Service, Settings, Tap, Wire,
+    Call, CallError, Context, Direction, Id, ItemCheck, Json, Reply, ReplyFuture, Service, Settings, Tap,
+    Wire,
 };
 use tokio::time::{Instant, Sleep};
 
@@ -30,6 +31,8 @@ pub(in super::super) struct Reading {
     pub(in super::super) silence: Duration,
     /// Where the progress of the call with this identifier goes, if its caller wants it.
     pub(in super::super) progress: Option<(u64, Context)>,
+    /// Checks the items of a stream, if something does.
+    pub(in super::super) check: Option<ItemCheck>,
     /// Takes all other notifications.
     pub(in super::super) service: Option<Arc<dyn Service>>,
     /// Sees the data of each event.
