@@ -71,7 +71,7 @@ impl Assembly {
     /// The methods with the middleware of this configuration in front of them; outermost last.
     pub(crate) fn stack(&self, config: &Config) -> Result<Stack, Failure> {
         let wrong = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
-        let mut service: Arc<dyn Service> = Arc::clone(&self.router) as Arc<dyn Service>;
+        let mut service = demo::verified(Arc::clone(&self.router) as Arc<dyn Service>);
         if config.validate {
             let validation = Validation::new(&self.generator.document(&self.router));
             service = validation.map_err(|error| wrong(&error))?.layer(service);

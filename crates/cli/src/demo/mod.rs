@@ -4,6 +4,7 @@
 
 mod admin;
 mod ai;
+mod bank;
 mod basics;
 mod bounded;
 mod clock;
@@ -20,6 +21,8 @@ use std::sync::Arc;
 
 use switchboard::openrpc::{Discovery, Generator, Info, ServerEntry};
 use switchboard::{Router, RouterBuilder, RouterError};
+
+pub(crate) use self::bank::verified;
 
 /// The router of all demo methods, with their description.
 pub(crate) fn router() -> Result<Router, RouterError> {
@@ -62,6 +65,7 @@ fn methods() -> RouterBuilder {
         .add(status)
         .add(users::Users::default())
         .add(admin::Admin::default())
+        .add(bank::Bank)
         .add(faults::Faults)
 }
 
@@ -217,6 +221,7 @@ mod tests {
         let changing = [
             "admin/restartServer",
             "continueChat",
+            "executeTask",
             "getStatus",
             "log",
             "logEvent",
@@ -225,6 +230,7 @@ mod tests {
             "notify_hello",
             "notify_log",
             "notify_sum",
+            "transfer",
             "update",
             "watch",
         ];

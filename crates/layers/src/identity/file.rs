@@ -47,7 +47,7 @@ pub enum CredentialFileError {
 }
 
 /// The text of a file that only its owner can read.
-pub(super) fn read_secret(path: &Path) -> Result<String, CredentialFileError> {
+pub(crate) fn read_secret(path: &Path) -> Result<String, CredentialFileError> {
     let unreadable = |error| CredentialFileError::Unreadable { path: path.to_owned(), error };
     #[cfg(unix)]
     {
@@ -61,7 +61,7 @@ pub(super) fn read_secret(path: &Path) -> Result<String, CredentialFileError> {
 }
 
 /// The lines of a file with their numbers, without comments and blank lines.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
@@ -88,7 +88,7 @@ struct Loaded<T> {
 type Stamp = Option<(u64, Option<SystemTime>, u64)>;
 
 impl<T> Watched<T> {
-    pub(super) fn open(
+    pub(crate) fn open(
         path: &Path,
         read: fn(&Path) -> Result<T, CredentialFileError>,
     ) -> Result<Watched<T>, CredentialFileError> {

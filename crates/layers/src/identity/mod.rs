@@ -45,6 +45,8 @@ use switchboard_core::{Context, ErrorObject, FromContext, Json};
 pub use self::authenticate::{Authenticate, CertificateNames, StdioUser, UnixUsers, Verdict};
 pub use self::credential::Credential;
 pub use self::file::{CredentialFileError, Watched};
+#[cfg(feature = "signing")]
+pub(crate) use self::file::{lines, read_secret};
 pub use self::keys::{ApiKeys, NewApiKey};
 pub use self::layer::{Authentication, LOGIN, WHO_AM_I};
 pub use self::tokens::Tokens;

@@ -1,12 +1,12 @@
-//! A file of keys.
+//! The keys of signed messages, from a file or from elsewhere.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::Key;
-use super::key::KeyError;
+use crate::identity::{CredentialFileError, Watched, lines, read_secret};
 
 /// Keys by their names. Cheap to clone; clones share them, so that [`replace`](SigningKeys::replace) revokes a key everywhere at once.
 ///
@@ -14,41 +14,16 @@ use super::key::KeyError;
 ///
 /// Add the new key to all verifiers, switch the signers, set `until` of the old key to seven minutes from now, and remove it later. Never
 /// use a name again for another key.
-#[derive(Clone, Default)]
-pub struct SigningKeys(Arc<RwLock<Arc<ByName>>>);
+#[derive(Clone)]
+pub struct SigningKeys(Source);
+
+#[derive(Clone)]
+enum Source {
+    Shared(Arc<RwLock<Arc<ByName>>>),
+    File(Watched<ByName>),
+}
 
 type ByName = HashMap<Box<str>, Arc<Key>>;
-
-/// Why a file of keys cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum KeyFileError {
-    /// The file cannot be read.
-    #[error("cannot read {}: {error}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What went wrong.
-        error: std::io::Error,
-    },
-    /// Other users of the machine can read the file.
-    #[error("{} can be read by other users; run: chmod 600 {}", path.display(), path.display())]
-    Exposed {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A line is wrong. The message does not quote it.
-    #[error("line {line}: {error}")]
-    Line {
-        /// The number of the line, from 1.
-        line: usize,
-        /// What is wrong with it.
-        error: KeyError,
-    },
-    /// There are no keys.
-    #[error("the file has no keys; write one `kid algorithm hex` per line")]
-    Empty,
-}
 
 impl SigningKeys {
     /// Reads a file that only its owner can read.
@@ -56,18 +31,17 @@ impl SigningKeys {
     /// # Errors
     ///
     /// If the file cannot be read, other users can read it, or a line is wrong.
-    pub fn read(path: impl AsRef<Path>) -> Result<SigningKeys, KeyFileError> {
-        let path = path.as_ref();
-        let unreadable = |error| KeyFileError::Unreadable { path: path.to_owned(), error };
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            let mode = std::fs::metadata(path).map_err(unreadable)?.permissions().mode();
-            if mode & 0o077 != 0 {
-                return Err(KeyFileError::Exposed { path: path.to_owned() });
-            }
-        }
-        SigningKeys::parse(&std::fs::read_to_string(path).map_err(unreadable)?)
+    pub fn read(path: impl AsRef<Path>) -> Result<SigningKeys, CredentialFileError> {
+        read_file(path.as_ref()).map(SigningKeys::of)
+    }
+
+    /// The same, and reads it again when it changes, within five seconds. A key that is removed from the file is not accepted after that.
+    ///
+    /// # Errors
+    ///
+    /// As for [`read`](SigningKeys::read).
+    pub fn watch(path: impl AsRef<Path>) -> Result<SigningKeys, CredentialFileError> {
+        Watched::open(path.as_ref(), read_file).map(|keys| SigningKeys(Source::File(keys)))
     }
 
     /// Reads one [key](Key) per line. Blank lines, and lines that start with `#`, are ignored.
@@ -75,45 +49,35 @@ impl SigningKeys {
     /// # Errors
     ///
     /// If a line is wrong, two keys have the same name, or there are none.
-    pub fn parse(text: &str) -> Result<SigningKeys, KeyFileError> {
-        let mut keys = ByName::new();
-        for (index, line) in text.lines().enumerate() {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            let wrong = |error| KeyFileError::Line { line: index + 1, error };
-            let key: Key = line.parse().map_err(wrong)?;
-            if keys.insert(key.kid().into(), Arc::new(key)).is_some() {
-                return Err(wrong(KeyError("an earlier line has the same key id")));
-            }
-        }
-        if keys.is_empty() { Err(KeyFileError::Empty) } else { Ok(SigningKeys::of(keys)) }
+    pub fn parse(text: &str) -> Result<SigningKeys, CredentialFileError> {
+        parse(text).map(SigningKeys::of)
     }
 
     /// The key with this name.
     #[must_use]
     pub fn get(&self, kid: &str) -> Option<Arc<Key>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(kid).cloned()
+        self.current().get(kid).cloned()
     }
 
     /// The first key that can sign, by name: the key to sign with where none is chosen.
     #[must_use]
     pub fn first_signer(&self) -> Option<Arc<Key>> {
-        let keys = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let keys = self.current();
         keys.values().filter(|key| key.can_sign()).min_by_key(|key| key.kid().to_owned()).cloned()
     }
 
-    /// Uses other keys from now on, in all clones.
+    /// Uses other keys from now on, in all clones. Keys that are [watched](SigningKeys::watch) in a file stay those of the file.
     pub fn replace(&self, other: &SigningKeys) {
-        let new = Arc::clone(&other.0.read().unwrap_or_else(PoisonError::into_inner));
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = new;
+        if let Source::Shared(keys) = &self.0 {
+            let new = other.current();
+            *keys.write().unwrap_or_else(PoisonError::into_inner) = new;
+        }
     }
 
     /// How many keys there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).len()
+        self.current().len()
     }
 
     /// Whether there are none.
@@ -122,8 +86,41 @@ impl SigningKeys {
         self.len() == 0
     }
 
+    fn current(&self) -> Arc<ByName> {
+        match &self.0 {
+            Source::Shared(keys) => Arc::clone(&keys.read().unwrap_or_else(PoisonError::into_inner)),
+            Source::File(keys) => keys.current(),
+        }
+    }
+
     fn of(keys: ByName) -> SigningKeys {
-        SigningKeys(Arc::new(RwLock::new(Arc::new(keys))))
+        SigningKeys(Source::Shared(Arc::new(RwLock::new(Arc::new(keys)))))
+    }
+}
+
+fn read_file(path: &Path) -> Result<ByName, CredentialFileError> {
+    parse(&read_secret(path)?)
+}
+
+fn parse(text: &str) -> Result<ByName, CredentialFileError> {
+    let mut keys = ByName::new();
+    for (line, text) in lines(text) {
+        let key: Key = text
+            .parse()
+            .map_err(|error: super::KeyError| CredentialFileError::Line { line, reason: error.0 })?;
+        if keys.insert(key.kid().into(), Arc::new(key)).is_some() {
+            return Err(CredentialFileError::Line { line, reason: "an earlier line has the same key id" });
+        }
+    }
+    match keys.is_empty() {
+        true => Err(CredentialFileError::Empty("keys; write one `kid algorithm hex` per line")),
+        false => Ok(keys),
+    }
+}
+
+impl Default for SigningKeys {
+    fn default() -> SigningKeys {
+        SigningKeys::of(ByName::new())
     }
 }
 

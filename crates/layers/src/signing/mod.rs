@@ -32,7 +32,7 @@ mod whole;
 
 pub use self::hex::NoRandomness;
 pub use self::key::{GenerateError, Key, KeyError, NewKey, SigningAlgorithm};
-pub use self::keys::{KeyFileError, SigningKeys};
+pub use self::keys::SigningKeys;
 pub use self::layer::Verify;
 pub use self::member::{Malformed, Member};
 pub use self::message::{MessageError, SignedMessage};
