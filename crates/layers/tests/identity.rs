@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use switchboard_core::{
-    CallError, Code, Context, ErrorObject, FromContext as _, Layer as _, Peer, Reply, ReplyFuture, Router,
-    Session, Settings, service_fn,
+    CallError, Code, Context, Engine, ErrorObject, FromContext as _, Layer as _, Peer, PeerCertificate,
+    Reply, ReplyFuture, Router, Session, Settings, service_fn,
 };
 use switchboard_layers::identity::{
     Authenticate as _, Authentication, Credential, Identity, Proof, StdioUser, Tokens, Verdict,
@@ -308,9 +308,8 @@ async fn several_authenticators_are_asked_in_their_order() {
             let is_right = matches!(credential, Credential::Bearer(given) if *given == token);
             let found = is_right.then(|| Arc::new(Identity::new(name, Proof::Token)));
             match (is_slow, found) {
-                (true, found) => Verdict::Later(Box::pin(async move { found })),
-                (false, Some(found)) => Verdict::Known(found),
-                (false, None) => Verdict::Unknown,
+                (true, found) => Verdict::Later(Box::pin(async move { found.into() })),
+                (false, found) => found.into(),
             }
         }
     };
@@ -343,7 +342,7 @@ async fn a_decision_may_take_time() {
             let identity = (*name == "bob").then(|| Arc::new(Identity::new("bob", Proof::Token)));
             Verdict::Later(Box::pin(async move {
                 tokio::task::yield_now().await;
-                identity
+                identity.into()
             }))
         }
         _ => Verdict::Unknown,
@@ -355,5 +354,93 @@ async fn a_decision_may_take_time() {
             |name: &str| peer.call::<Value>(method, ()).metadata("authorization", format!("Bearer {name}"));
         assert!(call("bob").await.unwrap().to_string().contains("\"bob\""), "{method}");
         assert_eq!(code(call("eve").await), Code::UNAUTHORIZED, "{method}");
+    }
+}
+
+/// Knows `good`, and cannot check `later` and `unsure`.
+fn unsure(credential: &Credential<'_>) -> Verdict {
+    let wait = Duration::from_millis(12_500);
+    match credential {
+        Credential::Bearer("good") => Verdict::Known(Arc::new(Identity::new("alice", Proof::Token))),
+        Credential::Bearer("unsure") => Verdict::Unavailable(wait),
+        Credential::Bearer("later") => Verdict::Later(Box::pin(async move { Verdict::Unavailable(wait) })),
+        _ => Verdict::Unknown,
+    }
+}
+
+#[tokio::test]
+async fn a_credential_that_cannot_be_checked_gets_503_and_does_not_count_as_wrong() {
+    let (address, calls) = serve(Authentication::new(unsure)).await;
+    for token in ["unsure", "later"].repeat(20) {
+        let answer = ask(&address, "POST /", &format!("authorization: Bearer {token}\r\n"), WHO).await;
+        assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("\r\nretry-after: 13\r\n"), "{answer}");
+        assert!(answer.contains(r#""code":-32005"#) && answer.contains(r#""limit":"auth.keys""#), "{answer}");
+        assert!(answer.contains(r#""retryAfterMs":12500"#), "{answer}");
+    }
+    assert_eq!(calls.load(Ordering::Relaxed), 0);
+    let answer = ask(&address, "POST /", "authorization: Bearer good\r\n", WHO).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "nothing was counted: {answer}");
+    let peer = memory::connect(
+        router(&calls).layered(Authentication::new(unsure)),
+        Router::builder().build().unwrap(),
+    );
+    for token in ["unsure", "later"].repeat(20) {
+        assert_eq!(code(peer.call::<Value>("rpc.login", [token]).await), Code::OVER_LIMIT);
+        let call = peer.call::<Value>("who", ()).metadata("authorization", format!("Bearer {token}"));
+        assert_eq!(code(call.await), Code::OVER_LIMIT);
+    }
+    peer.call::<Value>("rpc.login", ["good"]).await.unwrap();
+}
+
+#[tokio::test]
+async fn another_authenticator_may_know_a_credential_that_one_cannot_check() {
+    let known = |credential: &Credential<'_>| match credential {
+        Credential::Bearer(token) if *token != "wrong" => {
+            Verdict::Known(Arc::new(Identity::new("bob", Proof::Token)))
+        }
+        _ => Verdict::Unknown,
+    };
+    let all = Authentication::new(unsure).or(known);
+    let peer = memory::connect(router(&Arc::default()).layered(all), Router::builder().build().unwrap());
+    let who = async |token: &str| {
+        peer.call::<Value>("who", ()).metadata("authorization", format!("Bearer {token}")).await
+    };
+    assert_eq!(who("good").await.unwrap(), json!("alice"));
+    assert_eq!(who("unsure").await.unwrap(), json!("bob"));
+    assert_eq!(who("later").await.unwrap(), json!("bob"));
+    assert_eq!(code(who("wrong").await), Code::UNAUTHORIZED);
+}
+
+// SEC-T-07
+#[tokio::test]
+async fn a_credential_that_is_bound_to_a_certificate_is_good_only_with_it() {
+    let bound = |credential: &Credential<'_>| match credential {
+        Credential::Bearer(name) => {
+            Verdict::Known(Arc::new(Identity::new(*name, Proof::Token).with_certificate("aa11")))
+        }
+        _ => Verdict::Unknown,
+    };
+    let slow = move |credential: &Credential<'_>| {
+        let verdict = bound(credential);
+        Verdict::Later(Box::pin(async move { verdict }))
+    };
+    for authentication in [Authentication::new(bound), Authentication::new(slow)] {
+        let engine =
+            Engine::new(authentication.layer(Arc::new(router(&Arc::default()))), Settings::default());
+        let ask = async |fingerprint: Option<&str>| {
+            let mut cx =
+                Context::default().with_metadata([("authorization", "Bearer bob")].into_iter().collect());
+            if let Some(fingerprint) = fingerprint {
+                let mut certificate = PeerCertificate::default();
+                certificate.fingerprint = fingerprint.to_owned();
+                cx.insert(certificate);
+            }
+            let answer = engine.exchange(WHO, &cx).await;
+            String::from_utf8(answer.body().unwrap().to_vec()).unwrap()
+        };
+        assert!(ask(Some("aa11")).await.contains(r#""result":"bob""#));
+        for other in [None, Some("aa12"), Some("")] {
+            assert!(ask(other).await.contains(r#""code":-32002"#), "{other:?}");
+        }
     }
 }

@@ -229,6 +229,33 @@ fn tokens_for_other_purposes_are_refused() {
     assert!(who(&strict, &typed("JWT")).is_none() && who(&strict, &signer.sign(&claims())).is_none());
 }
 
+// SEC-T-07
+#[test]
+fn a_token_is_bound_to_the_certificate_that_it_names_and_other_bindings_are_refused() {
+    let signer = Signer::p256("a");
+    let jwt = jwt(&signer);
+    let bound = |confirmation: Value| {
+        who(&jwt, &signer.sign(&changed("cnf", confirmation))).map(|identity| identity.bound_to)
+    };
+    let digest = "bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg0";
+    let fingerprint = "6f070ad1eb1cdc0082dc3076639fe5112b1713ca3d96d734e4ef3d8dd37e760d";
+    assert_eq!(bound(json!({"x5t#S256": digest})), Some(Some(fingerprint.to_owned())));
+    assert_eq!(who(&jwt, &signer.sign(&claims())).map(|identity| identity.bound_to), Some(None));
+    for other in [
+        json!({"jkt": "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"}),
+        json!({"x5t#S256": digest, "jkt": "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"}),
+        json!({"x5t#S256": &digest[1..]}),
+        json!({"x5t#S256": ""}),
+        json!({"x5t#S256": [digest]}),
+        json!({"x5t#s256": digest}),
+        json!({}),
+        json!(null),
+        json!(digest),
+    ] {
+        assert_eq!(bound(other.clone()), None, "{other}");
+    }
+}
+
 #[test]
 fn malformed_and_oversized_tokens_are_refused() {
     let signer = Signer::ed25519("a");

@@ -9,10 +9,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde_json::json;
+use serde_json::{Value, json};
+use switchboard_core::{CallError, Code, ErrorObject, Router};
 use switchboard_layers::identity::jwt::{Jwt, Keys, Refresh};
-use switchboard_layers::identity::{Authenticate as _, Credential, Verdict};
+use switchboard_layers::identity::{Authenticate as _, Authentication, Credential, Verdict};
 use switchboard_transport::http::Resource;
+use switchboard_transport::memory;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::task::yield_now;
@@ -56,7 +58,8 @@ async fn decide(jwt: &Jwt, token: &str) -> (bool, bool) {
     match jwt.authenticate(&Credential::Bearer(token)) {
         Verdict::Known(_) => (true, false),
         Verdict::Unknown => (false, false),
-        Verdict::Later(decision) => (decision.await.is_some(), true),
+        Verdict::Later(decision) => (matches!(decision.await, Verdict::Known(_)), true),
+        Verdict::Unavailable(_) => (false, false),
         other => panic!("{other:?}"),
     }
 }
@@ -168,6 +171,51 @@ async fn keys_work_for_an_hour_longer_while_the_issuer_is_away() {
     issuer.publish(set(&[&signer]));
     advance(MINUTE).await;
     assert_eq!(decide(&jwt, &token).await, (true, true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn callers_are_not_blamed_while_the_issuer_is_away() {
+    let (issuer, old, new) = (Issuer::default(), Signer::p256("old"), Signer::p256("new"));
+    let router = Router::builder().method("ping", |(): (), _| Ok::<_, ErrorObject>("pong")).build().unwrap();
+    let peer = memory::connect(
+        router.layered(Authentication::new(issuer.jwt())),
+        Router::builder().build().unwrap(),
+    );
+    let ping = async |token: &str| {
+        let call = peer.call::<Value>("ping", ()).metadata("authorization", format!("Bearer {token}"));
+        match call.await {
+            Ok(_) => None,
+            Err(CallError::Rejected(error)) => {
+                Some((error.code, error.data.as_ref().map(|data| data.decode::<Value>().unwrap())))
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let unavailable = |wait: u64| {
+        let details = "credentials of this kind cannot be checked now; try again later";
+        Some((
+            Code::OVER_LIMIT,
+            Some(json!({"limit": "auth.keys", "details": details, "retryAfterMs": wait})),
+        ))
+    };
+    let (valid, rotated) = (old.sign(&claims()), new.sign(&claims()));
+    for _ in 0..20 {
+        assert_eq!(ping(&valid).await, unavailable(30_000));
+    }
+    advance(Duration::from_secs(10)).await;
+    assert_eq!(ping(&valid).await, unavailable(20_000), "until the next refresh");
+    // Nothing was counted, so the first token after that is accepted.
+    issuer.publish(set(&[&old]));
+    advance(Duration::from_secs(20)).await;
+    assert_eq!(ping(&valid).await, None);
+    // Nobody knows whether an issuer that is away has another key by now.
+    issuer.publish(None);
+    advance(MINUTE).await;
+    assert_eq!(ping(&rotated).await, unavailable(30_000));
+    assert_eq!(ping(&valid).await, None);
+    issuer.publish(set(&[&old]));
+    advance(MINUTE).await;
+    assert_eq!(ping(&rotated).await, Some((Code::UNAUTHORIZED, None)), "it has no such key");
 }
 
 #[tokio::test(start_paused = true)]

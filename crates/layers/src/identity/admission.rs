@@ -6,7 +6,7 @@ use switchboard_core::{Admission, AdmitFuture, Arrival, Context, ErrorObject, Fr
 
 use super::credential::is_private;
 use super::expiry::close_at_expiry;
-use super::layer::{Caller, too_many};
+use super::layer::{Caller, retry_after, too_many, unavailable};
 use super::{Attached, Authentication, Credential, Identity};
 
 /// The prefix of a token in the subprotocols that a browser offers: it cannot set headers of a WebSocket.
@@ -31,29 +31,32 @@ impl Admission for Authentication {
             caller => caller,
         };
         let is_page = *method == "GET" && !is_upgrade && is_private(cx);
+        let is_required = self.is_required();
         match caller {
             Caller::Known(identity) => AdmitFuture::admitted(with(cx, identity)),
-            Caller::Anonymous if !self.is_required() => AdmitFuture::admitted((*cx).clone()),
-            Caller::Anonymous | Caller::Wrong => AdmitFuture::refused(unauthorized(is_page)),
-            Caller::Blocked(wait) => AdmitFuture::refused(
-                Refusal::new(too_many(wait))
-                    .with_status(429)
-                    .with_metadata("retry-after", (wait.as_secs() + 1).to_string()),
-            ),
+            Caller::Anonymous if !is_required => AdmitFuture::admitted((*cx).clone()),
             Caller::Later(decision) => {
-                let (authentication, cx) = (self.clone(), (*cx).clone());
+                let cx = (*cx).clone();
                 AdmitFuture::pending(async move {
-                    match decision.await.filter(|identity| !identity.is_expired()) {
-                        Some(identity) => Ok(with(&cx, identity)),
-                        None => {
-                            authentication.wrong(&cx);
-                            Err(unauthorized(is_page))
-                        }
+                    match decision.await {
+                        Caller::Known(identity) => Ok(with(&cx, identity)),
+                        Caller::Anonymous if !is_required => Ok(cx),
+                        other => Err(refused(&other, is_page)),
                     }
                 })
             }
+            other => AdmitFuture::refused(refused(&other, is_page)),
         }
     }
+}
+
+fn refused(caller: &Caller, is_page: bool) -> Refusal {
+    let (status, error, wait) = match caller {
+        Caller::Blocked(wait) => (429, too_many(*wait), *wait),
+        Caller::Unavailable(wait) => (503, unavailable(*wait), *wait),
+        _ => return unauthorized(is_page),
+    };
+    Refusal::new(error).with_status(status).with_metadata("retry-after", retry_after(wait))
 }
 
 fn with(cx: &Context, identity: Arc<Identity>) -> Context {

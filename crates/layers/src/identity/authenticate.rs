@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use switchboard_core::PeerCertificate;
 
@@ -25,8 +26,37 @@ pub enum Verdict {
     Known(Arc<Identity>),
     /// It is wrong, or of another kind. The next authenticator is asked.
     Unknown,
-    /// The decision takes time, for example for a request to another server. If it is `None`, the next authenticator is asked.
-    Later(Pin<Box<dyn Future<Output = Option<Arc<Identity>>> + Send>>),
+    /// It cannot be checked now, for example because the issuer's keys cannot be fetched. The next authenticator is asked. If none knows
+    /// the credential, the caller gets -32005 (503) and may try again after this time. That does not count as a wrong credential.
+    Unavailable(Duration),
+    /// The decision takes time, for example for a request to another server.
+    Later(Pin<Box<dyn Future<Output = Verdict> + Send>>),
+}
+
+impl Verdict {
+    /// Waits for a decision that takes time.
+    pub(super) async fn resolved(self) -> Verdict {
+        let mut verdict = self;
+        while let Verdict::Later(decision) = verdict {
+            verdict = decision.await;
+        }
+        verdict
+    }
+
+    /// What two authenticators say together: an owner counts more than a check that was not possible.
+    pub(super) fn or(self, other: Verdict) -> Verdict {
+        match (&self, &other) {
+            (Verdict::Known(_), _) | (_, Verdict::Unknown) => self,
+            (Verdict::Unavailable(_), Verdict::Unavailable(_)) => self,
+            _ => other,
+        }
+    }
+}
+
+impl From<Option<Arc<Identity>>> for Verdict {
+    fn from(owner: Option<Arc<Identity>>) -> Verdict {
+        owner.map_or(Verdict::Unknown, Verdict::Known)
+    }
 }
 
 impl fmt::Debug for Verdict {
@@ -34,6 +64,7 @@ impl fmt::Debug for Verdict {
         match self {
             Verdict::Known(identity) => f.debug_tuple("Known").field(identity).finish(),
             Verdict::Unknown => f.write_str("Unknown"),
+            Verdict::Unavailable(wait) => f.debug_tuple("Unavailable").field(wait).finish(),
             Verdict::Later(_) => f.write_str("Later(..)"),
         }
     }

@@ -11,7 +11,7 @@ use switchboard_core::{
     Session, service_fn,
 };
 
-use super::credential::Unreadable;
+use super::credential::{OwnedCredential, Unreadable};
 use super::expiry::{close_at_expiry, until};
 use super::failures::Failures;
 use super::{Attached, Authenticate, Credential, Identity, Verdict};
@@ -64,11 +64,11 @@ pub(super) enum Caller {
     Wrong,
     /// Too many wrong ones were presented: wait.
     Blocked(Duration),
-    Later(Decision),
+    /// The credential cannot be checked before this time has passed.
+    Unavailable(Duration),
+    /// The decision takes time. It is not this one again.
+    Later(Pin<Box<dyn Future<Output = Caller> + Send>>),
 }
-
-/// A decision that takes time.
-type Decision = Pin<Box<dyn Future<Output = Option<Arc<Identity>>> + Send>>;
 
 impl Authentication {
     /// Accepts the credentials that this authenticator knows.
@@ -129,41 +129,52 @@ impl Authentication {
                 .record(&AuditEvent::new(AuditKind::BLOCKED).by(cx).reason("too many wrong credentials"));
             return Caller::Blocked(wait);
         }
+        let mut found = Verdict::Unknown;
         for (index, authenticator) in self.0.authenticators.iter().enumerate() {
-            match authenticator.authenticate(credential) {
-                Verdict::Known(identity) if identity.is_expired() => break,
-                Verdict::Known(identity) => return Caller::Known(identity),
-                Verdict::Unknown => {}
+            found = match authenticator.authenticate(credential) {
                 Verdict::Later(decision) => {
-                    return Caller::Later(self.later(decision, credential, index + 1));
+                    let (this, credential, cx) = (self.clone(), credential.owned(), cx.clone());
+                    return Caller::Later(Box::pin(async move {
+                        let found = found.or(decision.await.resolved().await);
+                        this.check_later(found, credential, &cx, index + 1).await
+                    }));
                 }
+                verdict => found.or(verdict),
+            };
+            if let Verdict::Known(_) = found {
+                break;
             }
         }
-        if is_ambient { Caller::Anonymous } else { self.wrong(cx) }
+        self.conclude(found, credential, cx)
     }
 
-    /// A decision that takes time, and then that of the other authenticators, from this one on.
-    fn later(&self, decision: Decision, credential: &Credential<'_>, next: usize) -> Decision {
-        if next == self.0.authenticators.len() {
-            return decision;
+    /// Whose this credential is, by what was found so far and by the other authenticators, from this one on.
+    async fn check_later(
+        &self,
+        mut found: Verdict,
+        credential: OwnedCredential,
+        cx: &Context,
+        next: usize,
+    ) -> Caller {
+        for authenticator in &self.0.authenticators[next..] {
+            if let Verdict::Known(_) = found {
+                break;
+            }
+            let verdict = authenticator.authenticate(&credential.borrowed());
+            found = found.or(verdict.resolved().await);
         }
-        let (this, credential) = (self.clone(), credential.owned());
-        Box::pin(async move {
-            if let Some(identity) = decision.await {
-                return Some(identity);
+        self.conclude(found, &credential.borrowed(), cx)
+    }
+
+    fn conclude(&self, found: Verdict, credential: &Credential<'_>, cx: &Context) -> Caller {
+        match found {
+            Verdict::Known(identity) if !identity.is_expired() && identity.is_usable_over(cx) => {
+                Caller::Known(identity)
             }
-            for authenticator in &this.0.authenticators[next..] {
-                let found = match authenticator.authenticate(&credential.borrowed()) {
-                    Verdict::Known(identity) => Some(identity),
-                    Verdict::Unknown => None,
-                    Verdict::Later(decision) => decision.await,
-                };
-                if found.is_some() {
-                    return found;
-                }
-            }
-            None
-        })
+            Verdict::Unavailable(wait) => Caller::Unavailable(wait),
+            _ if credential.is_ambient() => Caller::Anonymous,
+            _ => self.wrong(cx),
+        }
     }
 
     /// Counts a wrong credential.
@@ -194,6 +205,7 @@ impl Layer for Authentication {
 }
 
 /// A service behind [`Authentication`].
+#[derive(Clone)]
 struct Authenticated {
     authentication: Authentication,
     inner: Arc<dyn Service>,
@@ -234,23 +246,19 @@ impl Authenticated {
             };
         }
         match self.caller(&call.cx) {
+            Caller::Later(decision) => {
+                let (this, call, inner) = (self.clone(), call.clone(), Arc::clone(inner));
+                ReplyFuture::pending(async move { this.decided(decision.await, &call, &inner).await })
+            }
+            caller => self.decided(caller, call, inner),
+        }
+    }
+
+    fn decided(&self, caller: Caller, call: &Call, inner: &Arc<dyn Service>) -> ReplyFuture {
+        match caller {
             Caller::Known(identity) => pass(inner, call, identity),
             Caller::Anonymous if !self.authentication.is_required() => inner.call(call),
-            Caller::Anonymous | Caller::Wrong => ReplyFuture::ready(refusal()),
-            Caller::Blocked(wait) => ReplyFuture::ready(blocked(wait)),
-            Caller::Later(decision) => {
-                let (authentication, inner) = (self.authentication.clone(), Arc::clone(inner));
-                let call = call.clone();
-                ReplyFuture::pending(async move {
-                    match decision.await.filter(|identity| !identity.is_expired()) {
-                        Some(identity) => pass(&inner, &call, identity).await,
-                        None => {
-                            authentication.wrong(&call.cx);
-                            refusal()
-                        }
-                    }
-                })
-            }
+            other => ReplyFuture::ready(refused(&other)),
         }
     }
 
@@ -266,22 +274,13 @@ impl Authenticated {
             Err(error) => return ReplyFuture::ready(error),
         };
         let cx = call.cx.clone();
+        let decided = |caller, cx: &Context| match caller {
+            Caller::Known(identity) => logged_in(cx, identity),
+            other => refused(&other),
+        };
         match self.authentication.check(&Credential::Bearer(&token), &cx) {
-            Caller::Known(identity) => ReplyFuture::ready(logged_in(&cx, identity)),
-            Caller::Blocked(wait) => ReplyFuture::ready(blocked(wait)),
-            Caller::Anonymous | Caller::Wrong => ReplyFuture::ready(refusal()),
-            Caller::Later(decision) => {
-                let authentication = self.authentication.clone();
-                ReplyFuture::pending(async move {
-                    match decision.await.filter(|identity| !identity.is_expired()) {
-                        Some(identity) => logged_in(&cx, identity),
-                        None => {
-                            authentication.wrong(&cx);
-                            refusal()
-                        }
-                    }
-                })
-            }
+            Caller::Later(decision) => ReplyFuture::pending(async move { decided(decision.await, &cx) }),
+            caller => ReplyFuture::ready(decided(caller, &cx)),
         }
     }
 }
@@ -340,13 +339,32 @@ pub(super) fn refusal() -> Reply {
     Reply::error(ErrorObject::unauthorized()).with_status(401).with_metadata("www-authenticate", "Bearer")
 }
 
-/// The answer to an address with too many failures.
-pub(super) fn blocked(wait: Duration) -> Reply {
-    let seconds = wait.as_secs() + 1;
-    Reply::error(too_many(wait)).with_status(429).with_metadata("retry-after", seconds.to_string())
+/// The answer to a caller that is not known.
+fn refused(caller: &Caller) -> Reply {
+    let (status, error, wait) = match caller {
+        Caller::Blocked(wait) => (429, too_many(*wait), *wait),
+        Caller::Unavailable(wait) => (503, unavailable(*wait), *wait),
+        _ => return refusal(),
+    };
+    Reply::error(error).with_status(status).with_metadata("retry-after", retry_after(wait))
 }
 
+/// The value of the header `retry-after`.
+pub(super) fn retry_after(wait: Duration) -> String {
+    (wait.as_secs() + 1).to_string()
+}
+
+/// The error for an address with too many failures.
 pub(super) fn too_many(wait: Duration) -> ErrorObject {
+    over_limit("auth.failures", "too many wrong credentials; try again later", wait)
+}
+
+/// The error for a credential that cannot be checked now.
+pub(super) fn unavailable(wait: Duration) -> ErrorObject {
+    over_limit("auth.keys", "credentials of this kind cannot be checked now; try again later", wait)
+}
+
+fn over_limit(limit: &'static str, details: &'static str, wait: Duration) -> ErrorObject {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Data {
@@ -354,10 +372,6 @@ pub(super) fn too_many(wait: Duration) -> ErrorObject {
         details: &'static str,
         retry_after_ms: u128,
     }
-    let data = Data {
-        limit: "auth.failures",
-        details: "too many wrong credentials; try again later",
-        retry_after_ms: wait.as_millis(),
-    };
+    let data = Data { limit, details, retry_after_ms: wait.as_millis() };
     ErrorObject::from_code(Code::OVER_LIMIT).with_data(&data)
 }

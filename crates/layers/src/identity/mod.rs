@@ -40,7 +40,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use serde::Serialize;
-use switchboard_core::{Context, ErrorObject, FromContext, Json};
+use switchboard_core::{Context, ErrorObject, FromContext, Json, PeerCertificate};
 
 pub use self::authenticate::{Authenticate, CertificateNames, StdioUser, UnixUsers, Verdict};
 pub use self::credential::Credential;
@@ -80,6 +80,9 @@ pub struct Identity {
     pub claims: Option<Json>,
     /// When the credential expires.
     pub expires: Option<SystemTime>,
+    /// The [fingerprint](switchboard_core::PeerCertificate::fingerprint) of the client certificate that the credential is bound to, if
+    /// it is: [`Authentication`] accepts it only over TLS connections with that certificate (RFC 8705).
+    pub bound_to: Option<String>,
 }
 
 /// How a caller proved who it is.
@@ -108,7 +111,16 @@ impl Identity {
     #[must_use]
     pub fn new(subject: impl Into<String>, proof: Proof) -> Identity {
         let (roles, scopes) = (Vec::new(), Vec::new());
-        Identity { subject: subject.into(), proof, agent: None, roles, scopes, claims: None, expires: None }
+        Identity {
+            subject: subject.into(),
+            proof,
+            agent: None,
+            roles,
+            scopes,
+            claims: None,
+            expires: None,
+            bound_to: None,
+        }
     }
 
     /// The same caller with these roles.
@@ -137,6 +149,19 @@ impl Identity {
     pub fn with_expiry(mut self, expires: SystemTime) -> Identity {
         self.expires = Some(expires);
         self
+    }
+
+    /// The same caller, with a credential that is good only over TLS connections with the client certificate of this fingerprint.
+    #[must_use]
+    pub fn with_certificate(mut self, fingerprint: impl Into<String>) -> Identity {
+        self.bound_to = Some(fingerprint.into());
+        self
+    }
+
+    /// Whether the credential may be used over the connection of this context.
+    pub(crate) fn is_usable_over(&self, cx: &Context) -> bool {
+        let certificate = || cx.get::<PeerCertificate>().map(|certificate| certificate.fingerprint.as_str());
+        self.bound_to.is_none() || self.bound_to.as_deref() == certificate()
     }
 
     /// Whether the credential has expired.

@@ -24,17 +24,32 @@ struct State {
     /// When the last refresh began.
     began_at: Option<Instant>,
     is_refreshing: bool,
-    /// Whether the last refresh failed, which was logged.
-    has_failed: bool,
+    /// Whether the last refresh failed, and if so, whether there were older keys to use. The log has it.
+    failed: Option<Fallback>,
+}
+
+/// What is used after a refresh that failed.
+#[derive(Clone, Copy, PartialEq)]
+enum Fallback {
+    OldKeys,
+    Nothing,
 }
 
 /// What a cache has.
 pub(super) enum Held {
     Keys(Arc<KeySet>),
     /// Not the right ones, and it may not ask again yet.
-    Nothing,
+    Missing(Missing),
     /// A refresh is in progress. Ask again with [`Cache::held`] when it has ended.
     Refreshing(watch::Receiver<()>),
+}
+
+/// Why there is no key for a token.
+pub(super) enum Missing {
+    /// The issuer has no such key.
+    Unknown,
+    /// The issuer's keys could not be fetched. The next attempt may begin after this time.
+    Unavailable(Duration),
 }
 
 /// How old keys are.
@@ -59,7 +74,7 @@ impl Cache {
         let mut state = self.lock();
         let (held, age) = self.usable(&state, &is_right);
         if held.is_some() && age == Age::Fresh {
-            return held.map_or(Held::Nothing, Held::Keys);
+            return held.map_or_else(|| Held::Missing(self.missing(&state)), Held::Keys);
         }
         // Subscribed before the refresh can end.
         let ended = self.ended.subscribe();
@@ -67,13 +82,24 @@ impl Cache {
         match held {
             Some(keys) if age == Age::Ageing || !state.is_refreshing => Held::Keys(keys),
             _ if state.is_refreshing => Held::Refreshing(ended),
-            _ => Held::Nothing,
+            _ => Held::Missing(self.missing(&state)),
         }
     }
 
     /// The keys, if the right one is among them, without a refresh.
-    pub(super) fn held(&self, is_right: impl Fn(&KeySet) -> bool) -> Option<Arc<KeySet>> {
-        self.usable(&self.lock(), &is_right).0
+    pub(super) fn held(&self, is_right: impl Fn(&KeySet) -> bool) -> Result<Arc<KeySet>, Missing> {
+        let state = self.lock();
+        self.usable(&state, &is_right).0.ok_or_else(|| self.missing(&state))
+    }
+
+    /// Why the right key is not there. Without a successful refresh nobody knows which keys the issuer has.
+    fn missing(&self, state: &State) -> Missing {
+        let has_any = self.usable(state, |_| true).0.is_some();
+        if has_any && state.failed.is_none() {
+            return Missing::Unknown;
+        }
+        let since = state.began_at.map_or(Duration::ZERO, |at| at.elapsed());
+        Missing::Unavailable(self.refresh.interval.saturating_sub(since))
     }
 
     fn usable(&self, state: &State, is_right: impl Fn(&KeySet) -> bool) -> (Option<Arc<KeySet>>, Age) {
@@ -111,17 +137,25 @@ impl Cache {
         match fetched {
             // The source is not trusted with secrets: whoever serves it could sign.
             Ok(keys) => {
-                if state.has_failed {
+                if state.failed.take().is_some() {
                     tracing::info!("the keys of the token issuer are available again");
                 }
                 state.keys = Some((Arc::new(keys), Instant::now()));
-                state.has_failed = false;
             }
             Err(error) => {
-                if !state.has_failed {
-                    tracing::error!(%error, "cannot fetch the keys of the token issuer; keeping the old ones for now");
+                let has_any = self.usable(&state, |_| true).0.is_some();
+                let fallback = if has_any { Fallback::OldKeys } else { Fallback::Nothing };
+                if state.failed.replace(fallback) == Some(fallback) {
+                    return;
                 }
-                state.has_failed = true;
+                match fallback {
+                    Fallback::OldKeys => {
+                        tracing::error!(%error, "cannot fetch the keys of the token issuer; keeping the old ones for now");
+                    }
+                    Fallback::Nothing => {
+                        tracing::error!(%error, "cannot fetch the keys of the token issuer; its tokens are refused until that works");
+                    }
+                }
             }
         }
     }

@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use self::cache::Held;
+use self::cache::{Held, Missing};
 use self::source::Kept;
 use self::token::{Rules, Unverified};
 use super::{Authenticate, Credential, Verdict};
@@ -31,6 +31,9 @@ const SKEW: Duration = Duration::from_secs(60);
 /// A token must name the issuer exactly (`iss`), one of the audiences (`aud`), a subject (`sub`) and an expiry (`exp`). Its algorithm must
 /// be allowed and fit the key. Extensions that are marked critical, tokens for other purposes and ID tokens are refused. Headers that name
 /// keys or places of keys are not read; `kid` selects one of the issuer's keys.
+///
+/// A token that is bound to a client certificate (`cnf` with `x5t#S256`, RFC 8705) is accepted only over TLS connections with that
+/// certificate. Other bindings, such as DPoP, cannot be checked, so those tokens are refused.
 ///
 /// The caller's [`Identity`](super::Identity) has the subject, the scopes (`scope` or `scp`), the roles, the agent and all claims. Servers
 /// with several issuers combine several `Jwt` with [`Authentication::or`](super::Authentication::or).
@@ -166,18 +169,29 @@ impl Authenticate for Jwt {
             Kept::Fetched(cache) => cache.find(|keys| token.has_key(keys)),
         };
         match (held, &self.keys.0) {
-            (Held::Keys(keys), _) => {
-                token.verify(&keys).map_or(Verdict::Unknown, |identity| Verdict::Known(Arc::new(identity)))
-            }
+            (Held::Keys(keys), _) => token.verdict(&keys),
+            (Held::Missing(missing), _) => missing.into(),
             (Held::Refreshing(mut ended), Kept::Fetched(cache)) => {
                 let cache = Arc::clone(cache);
                 Verdict::Later(Box::pin(async move {
-                    ended.changed().await.ok()?;
-                    let keys = cache.held(|keys| token.has_key(keys))?;
-                    token.verify(&keys).map(Arc::new)
+                    // It fails only if the cache is gone, which is held here.
+                    let _ = ended.changed().await;
+                    match cache.held(|keys| token.has_key(keys)) {
+                        Ok(keys) => token.verdict(&keys),
+                        Err(missing) => missing.into(),
+                    }
                 }))
             }
-            _ => Verdict::Unknown,
+            (Held::Refreshing(_), _) => Verdict::Unknown,
+        }
+    }
+}
+
+impl From<Missing> for Verdict {
+    fn from(missing: Missing) -> Verdict {
+        match missing {
+            Missing::Unknown => Verdict::Unknown,
+            Missing::Unavailable(wait) => Verdict::Unavailable(wait),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Checks one token. Nothing here waits or keeps anything.
 
+use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
@@ -9,7 +11,7 @@ use switchboard_core::{Json, Kind};
 use super::algorithm::Algorithm;
 use super::unique::Unique;
 use super::{JwtOptions, KeySet};
-use crate::identity::{Identity, Proof};
+use crate::identity::{Identity, Proof, Verdict};
 
 /// The longest key identifier that is looked up.
 const KEY_ID: usize = 256;
@@ -62,10 +64,10 @@ impl Unverified {
     }
 
     /// Whose it is, if one of the keys signed it.
-    pub(super) fn verify(self, keys: &KeySet) -> Option<Identity> {
+    pub(super) fn verdict(self, keys: &KeySet) -> Verdict {
         let mut candidates = keys.candidates(self.algorithm, self.key_id.as_deref());
         let is_signed = candidates.any(|key| key.verify(self.algorithm, &self.message, &self.signature));
-        is_signed.then_some(self.identity)
+        if is_signed { Verdict::Known(Arc::new(self.identity)) } else { Verdict::Unknown }
     }
 }
 
@@ -106,6 +108,10 @@ impl Rules {
         }
         let subject = text(&claims, "sub").filter(|subject| !subject.is_empty())?;
         let mut identity = Identity::new(subject, Proof::Jwt).with_expiry(expires);
+        identity.bound_to = match claims.get("cnf") {
+            None => None,
+            Some(confirmation) => Some(certificate(&confirmation)?),
+        };
         let scopes = claims.get("scope").or_else(|| claims.get("scp")).and_then(|scopes| texts(&scopes));
         let words = |text: String| text.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>();
         identity.scopes = scopes.unwrap_or_default().into_iter().flat_map(words).collect();
@@ -120,6 +126,20 @@ fn is_id_token(claims: &Json) -> bool {
     let says =
         |name: &str, value: &str| text(claims, name).is_some_and(|text| text.eq_ignore_ascii_case(value));
     OF_ID_TOKENS.iter().any(|name| claims.get(name).is_some()) || says("token_use", "id") || says("typ", "ID")
+}
+
+/// The fingerprint of the certificate that a token is bound to (RFC 8705, SEC-T-07). None if it is bound to anything else, too: we could not
+/// check that.
+fn certificate(confirmation: &Json) -> Option<String> {
+    if confirmation.members().count() != 1 {
+        return None;
+    }
+    let digest =
+        URL_SAFE_NO_PAD.decode(text(confirmation, "x5t#S256")?).ok().filter(|digest| digest.len() == 32)?;
+    Some(digest.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    }))
 }
 
 /// A part of a token: an object in base64url, without padding and without duplicate names.
