@@ -3,12 +3,15 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchboard_core::{CallError, Code, Context, ErrorObject, Origin, Router};
+use switchboard_layers::Clock;
 use switchboard_layers::identity::{Identity, Proof};
 use switchboard_layers::rate::{RateBy, RateExceeded, RateLimits, RateRule};
+use switchboard_layers::store::{MemoryStore, Store, StoreLimits};
 use switchboard_transport::http::HttpServer;
 use switchboard_transport::memory;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -154,4 +157,78 @@ async fn ask(address: &str, body: &str) -> String {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     answer
+}
+
+/// Two servers with the same limits that share a store: how many of twenty calls each of them answers.
+async fn answered(store: &Arc<dyn Store>, clock: &Clock, rules: &[RateRule]) -> [usize; 2] {
+    let mut counts = [0; 2];
+    for count in &mut counts {
+        let limits = RateLimits::new(rules.iter().cloned()).with_store(Arc::clone(store));
+        let peer = memory::connect(router().layered(limits.with_clock(clock.clone())), router());
+        for _ in 0..20 {
+            match peer.call::<Value>("ping", ()).await {
+                Ok(_) => *count += 1,
+                Err(CallError::Rejected(error)) => assert_eq!(error.code, Code::OVER_LIMIT),
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+    }
+    counts
+}
+
+/// What servers that share a store promise together.
+async fn check_sharing(store: Arc<dyn Store>, clock: Clock) {
+    let rules = [rule("5/m").by(RateBy::All)];
+    assert_eq!(answered(&store, &clock, &rules).await, [5, 0]);
+    // A window is over after as long as it takes to regain the burst.
+    clock.advance(Duration::from_secs(60));
+    assert_eq!(answered(&store, &clock, &rules).await, [5, 0]);
+    let other = [rule("7/m").by(RateBy::All)];
+    assert_eq!(answered(&store, &clock, &other).await, [7, 0], "another limit");
+    let heavy = [rule("7/h").with_weight("ping".parse().unwrap(), 3)];
+    assert_eq!(answered(&store, &clock, &heavy).await, [2, 0]);
+}
+
+#[tokio::test]
+async fn servers_that_share_a_store_in_memory_share_their_limits() {
+    let clock = Clock::manual(1_000_000);
+    check_sharing(Arc::new(MemoryStore::with_clock(StoreLimits::default(), clock.clone())), clock).await;
+}
+
+#[cfg(feature = "store-file")]
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_that_share_a_file_share_their_limits() {
+    use switchboard_layers::store::FileStore;
+    let path = std::env::temp_dir().join(format!("switchboard-rates-{}", std::process::id()));
+    let clock = Clock::manual(1_000_000);
+    let store = FileStore::open_with(&path, StoreLimits::default(), clock.clone()).unwrap();
+    check_sharing(Arc::new(store), clock).await;
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[tokio::test]
+async fn each_server_alone_keeps_its_limits_while_the_store_is_full() {
+    let clock = Clock::manual(1_000_000);
+    let full = StoreLimits::default().with_entries(0);
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::with_clock(full, clock.clone()));
+    let rules = [rule("5/m")];
+    assert_eq!(answered(&store, &clock, &rules).await, [5, 5]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_by_the_store_tells_the_wait_and_is_not_charged_here() {
+    let clock = Clock::manual(1_000_000);
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::with_clock(StoreLimits::default(), clock.clone()));
+    let rules = [rule("5/m").by(RateBy::All)];
+    assert_eq!(answered(&store, &clock, &rules).await, [5, 0]);
+    let limits = RateLimits::new(rules).with_store(store).with_clock(clock.clone());
+    let peer = memory::connect(router().layered(limits.clone()), router());
+    let Err(CallError::Rejected(error)) = peer.call::<Value>("ping", ()).await else { panic!() };
+    let data: Value = error.data.as_ref().unwrap().decode().unwrap();
+    let wait = data["retryAfterMs"].as_u64().unwrap();
+    assert!((1..=60_000).contains(&wait), "{wait}");
+    assert_eq!(passing(&limits, &Context::default(), "ping"), 5, "nothing was charged in memory");
+    clock.advance(Duration::from_millis(wait));
+    tokio::time::advance(Duration::from_secs(60)).await;
+    peer.call::<Value>("ping", ()).await.unwrap();
 }

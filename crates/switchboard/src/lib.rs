@@ -22,8 +22,10 @@ pub use switchboard_layers::identity;
 pub use switchboard_layers::rate;
 #[cfg(feature = "shed")]
 pub use switchboard_layers::shed;
+#[cfg(any(feature = "rate", feature = "signing"))]
+pub use switchboard_layers::{Clock, store};
 #[cfg(feature = "signing")]
-pub use switchboard_layers::{Clock, idempotency, signing, store};
+pub use switchboard_layers::{idempotency, signing};
 #[cfg(feature = "openrpc")]
 pub use switchboard_openrpc as openrpc;
 #[cfg(feature = "playground")]

@@ -28,6 +28,16 @@ impl Gcra {
         self.per_call.saturating_mul(weight.into()).min(self.capacity)
     }
 
+    /// How many calls pass at once.
+    pub(super) fn burst(self) -> u64 {
+        self.capacity / self.per_call
+    }
+
+    /// How long it takes to regain the whole burst, in nanoseconds.
+    pub(super) fn refill_time(self) -> u64 {
+        self.capacity
+    }
+
     /// The state after a call, or how long the call has to wait.
     pub(super) fn charge(self, full_at: u64, now: u64, cost: u64) -> Result<u64, u64> {
         let after = full_at.max(now).saturating_add(cost);

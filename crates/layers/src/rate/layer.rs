@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use switchboard_core::{Call, Layer, Reply, ReplyFuture, Service};
 
-use super::{RateExceeded, RateLimits};
+use super::shared::Shared;
+use super::{Caller, RateExceeded, RateLimits};
 use crate::audit::{AuditEvent, AuditKind};
 use crate::over_limit;
 
@@ -15,6 +16,7 @@ impl Layer for RateLimits {
 }
 
 /// A service behind [`RateLimits`].
+#[derive(Clone)]
 struct Limited {
     limits: RateLimits,
     inner: Arc<dyn Service>,
@@ -23,13 +25,48 @@ struct Limited {
 impl Service for Limited {
     fn call(&self, call: &Call) -> ReplyFuture {
         match self.limits.charge(&call.cx, call.method.as_str()) {
-            Ok(()) => self.inner.call(call),
+            Ok(()) => match &self.limits.0.shared {
+                None => self.inner.call(call),
+                Some(shared) => self.count(call, shared),
+            },
             Err(exceeded) => ReplyFuture::ready(self.refuse(call, exceeded)),
         }
     }
 }
 
 impl Limited {
+    /// Counts a call in the store, and passes it on if there is room.
+    fn count(&self, call: &Call, shared: &Shared) -> ReplyFuture {
+        let (mut counted, mut waiting) = (Vec::new(), Vec::new());
+        for counting in self.limits.0.count(shared, &call.cx, call.method.as_str()) {
+            match counting.into_ready() {
+                Ok(count) => counted.push(count),
+                Err(counting) => waiting.push(counting),
+            }
+        }
+        if waiting.is_empty() {
+            return self.conclude(call, shared.decide(&counted));
+        }
+        let (this, call, shared) = (self.clone(), call.clone(), shared.clone());
+        ReplyFuture::pending(async move {
+            for counting in waiting {
+                counted.push(counting.counted().await);
+            }
+            this.conclude(&call, shared.decide(&counted)).await
+        })
+    }
+
+    fn conclude(&self, call: &Call, decision: Result<(), RateExceeded>) -> ReplyFuture {
+        match decision {
+            Ok(()) => self.inner.call(call),
+            Err(exceeded) => {
+                let limits = &*self.limits.0;
+                limits.refund(&mut Caller::new(limits, &call.cx), call.method.as_str(), limits.rules.len());
+                ReplyFuture::ready(self.refuse(call, exceeded))
+            }
+        }
+    }
+
     /// Which rule refused stays in the log: its name may say more about the server than callers should know.
     #[inline(never)]
     fn refuse(&self, call: &Call, exceeded: RateExceeded) -> Reply {

@@ -7,11 +7,14 @@
 //! Limits are smooth (GCRA, a form of the token bucket): a caller can use up its burst at once, and regains one call after the other.
 //! The number of callers that are remembered is bounded. When there are more, those that come closest to a full burst are forgotten
 //! first, so many addresses cannot help a caller that is at its limit.
+//!
+//! Limits count in the memory of one process. With a [store](RateLimits::with_store) several servers share them.
 
 mod buckets;
 mod frequency;
 mod gcra;
 mod layer;
+mod shared;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -27,10 +30,13 @@ pub use self::frequency::{Rate, RateError};
 
 use self::buckets::Buckets;
 use self::gcra::Gcra;
+use self::shared::{Counting, Shared};
 use crate::access::{CallerFacts, Pattern, Who};
 use crate::audit::Audit;
+use crate::clock::Clock;
 use crate::identity::Identity;
 use crate::network::network;
+use crate::store::Store;
 
 /// How many buckets are remembered.
 const BUCKETS: usize = 65_536;
@@ -186,6 +192,8 @@ struct Limits {
     /// Which callers have which role, beside those that credentials name.
     roles: HashMap<Box<str>, Vec<String>>,
     audit: Audit,
+    /// Where calls are counted beside the buckets.
+    shared: Option<Shared>,
 }
 
 /// Why a call is refused.
@@ -208,7 +216,7 @@ impl RateLimits {
         let rules: Vec<_> = rules.into_iter().map(with_state).collect();
         let buckets = Buckets::new(BUCKETS, rules.len());
         let (roles, audit) = (HashMap::new(), Audit::default());
-        RateLimits(Arc::new(Limits { rules, buckets, roles, audit }))
+        RateLimits(Arc::new(Limits { rules, buckets, roles, audit, shared: None }))
     }
 
     /// Remembers about so many callers and addresses at once, over all rules: 65,536 unless set, which takes a megabyte. Forgets
@@ -235,12 +243,36 @@ impl RateLimits {
         self.changed(|limits| limits.audit = audit)
     }
 
+    /// Also counts calls in this store. Servers with the same rules that use the same store share their limits.
+    ///
+    /// A call has to pass the limits of this server first; only then it is counted in the store, in windows as long as it takes to
+    /// regain the burst. So a server alone never exceeds a limit, and several together exceed the burst at most by another one where two
+    /// windows meet. A call that one rule refuses because of the store stays counted by the others.
+    ///
+    /// If the store fails, is full or does not answer within a second, the limits of each server apply alone, and the log says so. Calls
+    /// wait for the store, so it should be fast. [`RateLimits::charge`] does not use it.
+    #[must_use]
+    pub fn with_store(self, store: Arc<dyn Store>) -> RateLimits {
+        self.changed(|limits| limits.shared = Some(Shared::new(store)))
+    }
+
+    /// Tells the windows of the [store](RateLimits::with_store) by this clock.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> RateLimits {
+        self.changed(|limits| {
+            if let Some(shared) = &mut limits.shared {
+                shared.clock = clock;
+            }
+        })
+    }
+
     fn changed(self, change: impl FnOnce(&mut Limits)) -> RateLimits {
         let mut limits = Arc::try_unwrap(self.0).unwrap_or_else(|shared| Limits {
             rules: shared.rules.clone(),
             buckets: Buckets::new(shared.buckets.len(), shared.rules.len()),
             roles: shared.roles.clone(),
             audit: shared.audit.clone(),
+            shared: shared.shared.clone(),
         });
         change(&mut limits);
         RateLimits(Arc::new(limits))
@@ -281,12 +313,32 @@ impl RateLimits {
             }
         }
         let Some(exceeded) = exceeded else { return Ok(()) };
-        for (index, (rule, gcra)) in limits.rules.iter().enumerate().take(charged) {
+        limits.refund(&mut caller, method, charged);
+        Err(exceeded)
+    }
+}
+
+impl Limits {
+    /// Puts a call back that was charged to the first rules.
+    fn refund(&self, caller: &mut Caller<'_>, method: &str, rules: usize) {
+        for (index, (rule, gcra)) in self.rules.iter().enumerate().take(rules) {
             if caller.is_matched_by(rule, method) {
-                limits.buckets.refund(index, caller.key(rule.by), gcra.cost(rule.weight(method)));
+                self.buckets.refund(index, caller.key(rule.by), gcra.cost(rule.weight(method)));
             }
         }
-        Err(exceeded)
+    }
+
+    /// Adds a call to the counters in the store.
+    fn count(&self, shared: &Shared, cx: &Context, method: &str) -> Vec<Counting> {
+        let mut caller = Caller::new(self, cx);
+        let mut all = Vec::new();
+        for (index, (rule, gcra)) in self.rules.iter().enumerate() {
+            let weight = rule.weight(method);
+            if weight > 0 && caller.is_matched_by(rule, method) {
+                all.push(shared.count(index, rule, *gcra, &caller.name(rule.by), weight));
+            }
+        }
+        all
     }
 }
 
@@ -343,6 +395,17 @@ impl<'a> Caller<'a> {
                 }
                 self.by_caller
             }
+        }
+    }
+}
+
+impl Caller<'_> {
+    /// The caller's name among those that share the kind of limit, the same on every server.
+    fn name(&self, by: RateBy) -> String {
+        match (by, Identity::from_context(self.cx)) {
+            (RateBy::All, _) => "all".to_owned(),
+            (RateBy::Caller, Some(identity)) => format!("caller {}", identity.subject),
+            (RateBy::Caller | RateBy::Address, _) => format!("address {:x}", address(self.cx)),
         }
     }
 }
