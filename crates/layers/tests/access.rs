@@ -2,13 +2,18 @@
 #![cfg(feature = "access")]
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+use std::sync::{Arc, Mutex};
+
 use serde_json::{Value, json};
 use switchboard_core::{
-    CallError, Code, Context, ErrorObject, Json, MethodDescription, ParamDescription, Peer, Router,
+    CallError, Code, Context, ErrorObject, Json, MethodDescription, ParamDescription, Peer, Router, Settings,
 };
 use switchboard_layers::access::{Access, CallerFacts, Condition, Decision, Effect, Rule, RuleOutcome};
-use switchboard_layers::identity::{Authentication, Identity, Proof, Tokens};
+use switchboard_layers::identity::{Authentication, Credential, Identity, Proof, Tokens, Verdict};
+use switchboard_transport::http::{Endpoint, HttpServer};
 use switchboard_transport::memory;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 fn rule(effect: Effect, methods: &str, who: &str) -> Rule {
     let methods = methods.split(' ').map(|pattern| pattern.parse().unwrap());
@@ -138,6 +143,7 @@ fn error(result: Result<Value, CallError>) -> ErrorObject {
     }
 }
 
+// SEC-E-04
 #[tokio::test]
 async fn strangers_cannot_tell_a_forbidden_method_from_one_that_does_not_exist() {
     let tokens = Authentication::new(Tokens::parse("alice:2f9c1b7e55a04d13").unwrap());
@@ -167,6 +173,7 @@ async fn each_entry_of_a_batch_is_judged_by_itself() {
     assert_eq!(error(restart.read(&outcomes)).code, Code::UNAUTHORIZED);
 }
 
+// SEC-E-04
 #[test]
 fn a_caller_sees_what_it_may_call_with_some_params() {
     let access = bank();
@@ -175,4 +182,51 @@ fn a_caller_sees_what_it_may_call_with_some_params() {
     assert!(visible(&cx, "math/add") && !visible(&cx, "transfer") && visible(&cx, "admin/restart"));
     Identity::new("bob", Proof::Token).attach(&mut cx);
     assert!(visible(&cx, "transfer") && visible(&cx, "files/write"));
+}
+
+// SEC-T-04
+#[tokio::test]
+async fn scopes_are_checked_for_single_calls_batches_and_notifications() {
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    let method = |name: &'static str| {
+        let calls = Arc::clone(&calls);
+        (name, move |(): (), _: Context| {
+            calls.lock().unwrap().push(name);
+            Ok::<_, ErrorObject>(name)
+        })
+    };
+    let ((read, reading), (write, writing)) = (method("files/read"), method("files/write"));
+    let router = Router::builder().method(read, reading).method(write, writing).build().unwrap();
+    let reader = Authentication::new(|_: &Credential<'_>| {
+        Verdict::Known(Arc::new(Identity::new("bob", Proof::Token).with_scopes(["files:read"])))
+    });
+    let rules = Access::new([allow("files/read", "scope:files:read"), allow("files/*", "scope:files:write")]);
+    let server = HttpServer::bind("127.0.0.1:0").await.unwrap();
+    let address = server.local_addr();
+    let settings = Settings::default().with_admission(Some(reader.clone().into()));
+    let service = router.layered(rules).layered(reader);
+    tokio::spawn(server.serve_endpoint(Endpoint::new(service).with_settings(settings)));
+    let ask = async |body: &str| {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head = format!(
+            "POST / HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\nauthorization: Bearer bob\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all((head + body).as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    };
+    let call = |method: &str| format!(r#"{{"jsonrpc":"2.0","method":"{method}","id":1}}"#);
+    assert!(ask(&call("files/read")).await.starts_with("HTTP/1.1 200 "));
+    let refused = ask(&call("files/write")).await;
+    assert!(refused.starts_with("HTTP/1.1 403 ") && refused.contains("-32002"), "{refused}");
+    let notification = |method: &str| call(method).replace(r#","id":1"#, "");
+    ask(&notification("files/write")).await;
+    let batch = [call("files/read"), call("files/write"), notification("files/write")].join(",");
+    let answer = ask(&format!("[{batch}]")).await;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert!(answer.contains(r#""result":"files/read""#) && answer.contains("-32002"), "{answer}");
+    assert_eq!(*calls.lock().unwrap(), ["files/read", "files/read"]);
 }

@@ -103,6 +103,43 @@ async fn blocked_addresses_are_recorded() {
     );
 }
 
+// SEC-E-06: limit hits.
+#[cfg(all(feature = "rate", feature = "shed"))]
+#[tokio::test]
+async fn exceeded_limits_are_recorded() {
+    use switchboard_layers::rate::{RateLimits, RateRule};
+    use switchboard_layers::shed::{ShedOptions, Shedding};
+    let (audit, lines) = audited();
+    let router = || {
+        let hang = |(): (), _| async { std::future::pending::<Result<(), ErrorObject>>().await };
+        Router::builder().async_method("hang", hang).build().unwrap()
+    };
+    let rate = RateLimits::new([RateRule::new("1/h".parse().unwrap()).named("strict")]);
+    let limited = memory::connect(router().layered(rate.with_audit(audit.clone())), router());
+    limited.call::<Value>("none", ["a param"]).await.unwrap_err();
+    limited.call::<Value>("none", ["a param"]).await.unwrap_err();
+    let shedding = Shedding::new(ShedOptions::default().with_running(1).with_queue(0));
+    let shed = memory::connect(router().layered(shedding.with_audit(audit)), router());
+    let busy = shed.clone();
+    let running = tokio::spawn(async move { busy.call::<Value>("hang", ()).await });
+    while shed
+        .call::<Value>("none", ["a param"])
+        .await
+        .is_err_and(|error| !error.to_string().contains("-32005"))
+    {
+        tokio::task::yield_now().await;
+    }
+    running.abort();
+    let lines = lines();
+    assert!(!lines.concat().contains("a param"), "{lines:?}");
+    let told: Vec<_> = read_lines(&lines)
+        .iter()
+        .map(|event| json!([event["event"], event["method"], event["reason"]]))
+        .collect();
+    assert_eq!(told[0], json!(["rate-limited", "none", "strict"]));
+    assert_eq!((&told[1][0], &told[1][1], told.len()), (&json!("shed"), &json!("none"), 2));
+}
+
 #[test]
 fn a_sink_that_blocks_holds_up_nobody() {
     let (lines, received) = mpsc::sync_channel::<()>(0);

@@ -69,6 +69,7 @@ impl Rig {
     }
 }
 
+// SEC-R-05
 #[tokio::test]
 async fn the_same_key_and_body_get_the_same_answer_once() {
     let rig = rig(IdempotencyOptions::default(), 100);

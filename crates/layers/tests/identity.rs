@@ -71,6 +71,7 @@ async fn ask(address: &str, first: &str, headers: &str, body: &str) -> String {
 
 const WHO: &str = r#"{"jsonrpc":"2.0","method":"who","id":1}"#;
 
+// SEC-T-09
 #[tokio::test]
 async fn requests_without_a_valid_token_are_refused_alike_and_reach_no_method() {
     let (address, calls) = serve(tokens()).await;
@@ -92,6 +93,19 @@ async fn requests_without_a_valid_token_are_refused_alike_and_reach_no_method() 
     assert_eq!(calls.load(Ordering::Relaxed), 0);
 }
 
+// SEC-O-07, SEC-T-05
+#[tokio::test]
+async fn a_token_in_a_url_is_not_accepted() {
+    let (address, calls) = serve(tokens()).await;
+    for query in ["access_token=", "token=", "api_key=", "x-api-key=", "authorization=Bearer%20"] {
+        let answer = ask(&address, &format!("POST /?{query}{ALICE}"), "", WHO).await;
+        assert!(answer.starts_with("HTTP/1.1 401"), "{query}: {answer}");
+    }
+    let answer = ask(&address, &format!("POST http://alice:{ALICE}@{address}/"), "", WHO).await;
+    assert!(!answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert_eq!(calls.load(Ordering::Relaxed), 0);
+}
+
 #[tokio::test]
 async fn a_token_in_the_header_identifies_each_call_of_a_batch() {
     let (address, calls) = serve(tokens()).await;
@@ -101,6 +115,7 @@ async fn a_token_in_the_header_identifies_each_call_of_a_batch() {
     assert_eq!(calls.load(Ordering::Relaxed), 2, "the notification ran too");
 }
 
+// SEC-L-21
 #[tokio::test]
 async fn after_too_many_wrong_tokens_even_the_right_one_has_to_wait() {
     let (address, _) = serve(tokens()).await;
@@ -133,6 +148,7 @@ async fn a_browser_that_opens_a_page_is_asked_for_a_name_and_a_token() {
     assert!(shown.starts_with("HTTP/1.1 200") && shown.ends_with("<p>the page</p>"), "{shown}");
 }
 
+// SEC-O-07
 #[tokio::test]
 async fn a_websocket_is_refused_before_it_opens_and_takes_a_token_as_a_subprotocol() {
     let (address, _) = serve(tokens()).await;
@@ -214,6 +230,7 @@ async fn an_expired_credential_is_refused() {
     assert_eq!(calls.load(Ordering::Relaxed), 0);
 }
 
+// SEC-T-06
 #[tokio::test(start_paused = true)]
 async fn a_stream_ends_when_the_credential_of_its_caller_expires() {
     let ticks = service_fn(|_| ReplyFuture::ready(Reply::stream(futures_util::stream::pending::<u64>())));

@@ -294,4 +294,12 @@ mod tests {
             prop_assert_eq!(parse(&format!("{a}00")).cmp(&parse(&format!("{a}e2"))), Ordering::Equal);
         }
     }
+
+    #[test]
+    fn a_pattern_takes_time_that_grows_with_the_text_alone() {
+        // SEC-L-22: a matcher that tries every way to match would not come to an end.
+        let condition = Condition::matches("^(a+)+$").unwrap();
+        let text = Json::encode_ref(&format!("{}b", "a".repeat(10_000))).unwrap();
+        assert!(matches!(condition.is_met(Some(&text)), Met::No));
+    }
 }

@@ -343,6 +343,7 @@ mod tests {
         line.parse::<Key>().unwrap_err().0
     }
 
+    // SEC-S-05: HMAC keys have at least 32 bytes.
     #[test]
     fn a_wrong_line_is_explained_and_never_quoted() {
         let check = |line: &str, expected: &str| assert!(error(line).contains(expected), "{line}");
@@ -357,6 +358,7 @@ mod tests {
         check(&format!("bob hmac-sha256 {HEX} scopes=a,,b"), "method patterns");
     }
 
+    // SEC-S-05
     #[test]
     fn a_key_is_good_for_its_scopes_and_its_time() {
         let line =

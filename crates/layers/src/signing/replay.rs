@@ -126,6 +126,7 @@ mod tests {
     use crate::clock::Clock;
     use crate::store::{MemoryStore, StoreLimits};
 
+    // SEC-R-02, SEC-R-07
     #[test]
     fn messages_are_accepted_up_to_the_edges_of_the_window() {
         let window = Window::default();

@@ -60,6 +60,7 @@ proptest! {
     }
 }
 
+// SEC-R-01, SEC-S-02
 /// Every place of every accepted message, with a few characters that matter to JSON.
 #[test]
 fn no_single_character_can_be_replaced() {

@@ -1,4 +1,4 @@
-//! Replays: SEC-R-01 to SEC-R-07.
+//! Replays: SEC-R-01 to SEC-R-07, SEC-Z-06.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,6 +99,7 @@ async fn the_same_nonce_of_another_key_or_another_realm_is_another_nonce() {
     assert_eq!(server("bank").ask(&other).await["result"], "carol");
 }
 
+// SEC-R-03
 #[tokio::test]
 async fn a_full_store_refuses_signed_calls_and_says_for_how_long() {
     let clock = Clock::manual(NOW);
@@ -112,6 +113,28 @@ async fn a_full_store_refuses_signed_calls_and_says_for_how_long() {
     assert_eq!(code(&answer), Some(-32005));
     assert_eq!(answer["error"]["data"]["retryAfterMs"], json!(361_000));
     assert_eq!(server.count(), 2);
+}
+
+// SEC-R-02, SEC-R-03: only the nonces of messages that are right take up room.
+#[tokio::test]
+async fn messages_that_are_refused_for_another_reason_use_no_nonce() {
+    let clock = Clock::manual(NOW);
+    let store = store(&clock, StoreLimits::default());
+    let verify =
+        Verify::new(SigningKeys::parse(BOB).unwrap(), [AUDIENCE], Arc::clone(&store) as Arc<dyn Store>);
+    let server = Server::new(&verify.with_clock(clock.clone()));
+    let message = signed(&sign(&clock));
+    for refused in [
+        signed(&sign(&Clock::manual(NOW - 301))),
+        signed(&sign(&Clock::manual(NOW + 61))),
+        message.replace("\"who\"", "\"when\""),
+        message.replace("bob-1", "eve-1"),
+    ] {
+        assert_eq!(code(&server.ask(&refused).await), Some(-32002));
+        assert_eq!(store.len(), 0, "{refused}");
+    }
+    assert_eq!(server.ask(&message).await["result"], "bob", "its nonce is not used yet");
+    assert_eq!((store.len(), server.count()), (1, 1));
 }
 
 /// A store that cannot be reached.
@@ -147,6 +170,7 @@ impl Store for Broken {
     }
 }
 
+// SEC-R-03
 #[tokio::test]
 async fn a_store_that_cannot_be_reached_refuses_signed_calls() {
     let clock = Clock::manual(NOW);

@@ -33,6 +33,7 @@ fn check(vector: &Value, found: Result<String, &'static str>) {
     }
 }
 
+// SEC-R-01, SEC-S-01, SEC-S-02: among them params that were serialised again, a line break in a method, a short nonce and a fractional time.
 #[test]
 fn requests_and_batches_are_accepted_or_refused_for_the_stated_reason() {
     let vectors = vectors();

@@ -116,6 +116,7 @@ async fn every_failure_gets_the_same_answer() {
     assert_eq!((code(&answer), &answer["error"]["data"]["at"]), (Some(-32600), &json!("/signature/v")));
 }
 
+// SEC-S-05
 #[tokio::test]
 async fn a_key_is_refused_outside_of_its_scopes_and_once_it_is_revoked() {
     let clock = Clock::manual(NOW);
@@ -222,6 +223,32 @@ async fn the_entries_of_a_batch_are_accepted_or_refused_alone() {
     let answer = server.ask(&format!("[{},{},{}]", signed(1), entry(2), signed(3))).await;
     let codes: Vec<_> = answer.as_array().unwrap().iter().map(code).collect();
     assert_eq!((codes, server.count()), (vec![None, Some(-32002), None], 2));
+}
+
+// SEC-S-03, SEC-S-04
+#[tokio::test]
+async fn a_public_key_is_not_the_secret_of_another_algorithm() {
+    let clock = Clock::manual(NOW);
+    let new = Key::generate("ann-1", SigningAlgorithm::Ed25519, "ann").unwrap();
+    let keys = SigningKeys::parse(&new.verifier).unwrap();
+    let verify = Verify::new(keys, [AUDIENCE], store(&clock, StoreLimits::default()));
+    let server = Server::new(&verify.with_clock(clock.clone()));
+    let signed = |line: &str| {
+        let sign = Sign::new(Arc::new(line.parse().unwrap()), AUDIENCE).with_clock(clock.clone());
+        let message = r#"{"jsonrpc":"2.0","method":"who","id":1}"#;
+        switchboard_layers::signing::SignedMessage::sign(message, &sign).unwrap()
+    };
+    let confused = new.verifier.replace(" ed25519 ", " hmac-sha256 ");
+    assert_eq!(code(&server.ask(&signed(&confused)).await), Some(-32002));
+    let right = signed(&new.signer);
+    assert_eq!(server.ask(&right).await["result"], "ann");
+    // Signatures are compared as bytes of the right length, not as a beginning of the right one.
+    for cut in [2, 64, 126] {
+        let message: Value = serde_json::from_str(&signed(&new.signer)).unwrap();
+        let whole = message["signature"]["sig"].as_str().unwrap();
+        let short = message.to_string().replace(whole, &whole[..cut]);
+        assert!(code(&server.ask(&short).await).is_some(), "{cut}");
+    }
 }
 
 #[tokio::test]
