@@ -4,8 +4,11 @@
 //! their framing), SSE for event streams, LLM for streams of tokens, SUB for subscriptions, OR for
 //! documents of OpenRPC, ETH and JSP for those of Ethereum and jsonrpsee, and SEC
 //! for what keeps a server safe:
-//! SEC-O from pages of other sites, SEC-H from crooked HTTP, SEC-L from too much of anything,
-//! SEC-X from the programs it starts. A vector cites them in `req`, a transcript and a test in a
+//! SEC-O from pages of other sites, SEC-H from crooked HTTP, SEC-L from too much of anything, SEC-J from ambiguous JSON,
+//! SEC-R from replays, SEC-S from forged signatures, SEC-T from wrong tokens, SEC-E from what errors and logs reveal,
+//! SEC-X from the programs it starts; SEC-Z lists attacks to test. Three parts are not listed, because we do not use them: RFC 8785
+//! (SEC-S-30 to -32), since signatures cover the bytes of the params as they were sent and nothing is serialised again; detached
+//! JWS (SEC-S-40 and -41); and token introspection (SEC-T-08). A vector cites them in `req`, a transcript and a test in a
 //! comment. What counts is what tests: in the sources of a crate only what follows `#[cfg(test)]`.
 
 #![allow(clippy::unwrap_used)]
@@ -116,9 +119,10 @@ fn collect(folder: &Path, texts: &mut Vec<Text>) {
 }
 
 /// What the numbers of rules begin with.
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 23] = [
     "ETH-", "J1-", "J2-", "JH-", "JSP-", "JT-", "LLM-", "LSP-C-", "LSP-F-", "LSP-P-", "OR-", "SSE-",
-    "SEC-H-", "SEC-L-", "SEC-O-", "SEC-X-", "SUB-",
+    "SEC-E-", "SEC-H-", "SEC-J-", "SEC-L-", "SEC-O-", "SEC-R-", "SEC-S-", "SEC-T-", "SEC-X-", "SEC-Z-",
+    "SUB-",
 ];
 
 /// All of the form `J2-01`.

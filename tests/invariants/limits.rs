@@ -255,3 +255,33 @@ async fn a_call_may_be_given_all_the_time_there_is() {
         assert!(answer.contains("\"result\""), "{method}: {answer}");
     }
 }
+
+#[tokio::test]
+async fn messages_that_are_too_much_are_refused_at_once() {
+    // SEC-Z-03: with the default limits, but for the size of a message.
+    let settings = Settings::default().with_limits(Limits::default().with_frame(64 << 20));
+    let members: Vec<_> = (0..1_000_000).map(|number| format!("\"{number}\":1")).collect();
+    for params in [
+        format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)),
+        format!("{}1{}", r#"{"a":"#.repeat(100_000), "}".repeat(100_000)),
+        "[".repeat(100_000),
+        format!("{{{}}}", members.join(",")),
+        format!("[{}]", "1".repeat(1_000_000)),
+        format!("[1e{}]", "9".repeat(1_000_000)),
+    ] {
+        let answer = ask(demo::router(), call("echo", &params, "1"), &settings).await;
+        let code = code(answer.as_deref());
+        assert!([-32700, -32600, -32602].contains(&code), "{}...: {code}", &params[..20]);
+    }
+}
+
+#[tokio::test]
+async fn a_batch_cannot_ask_for_more_than_the_replies_may_have_together() {
+    // SEC-Z-09: 100 entries of 100 bytes ask for 100 MiB.
+    let entry = call("text", &format!("[{}]", 1 << 20), "1");
+    let body = format!("[{}]", vec![entry; 100].join(","));
+    let answer = ask(demo::router(), body, &Settings::default()).await.unwrap();
+    assert!(answer.len() <= Limits::default().batch_reply, "{}", answer.len());
+    assert_eq!(answer.matches("\"id\":1").count(), 100, "each entry is answered");
+    assert_eq!(answer.matches("-32007").count(), 76, "24 of them fit");
+}

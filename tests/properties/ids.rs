@@ -9,6 +9,7 @@ use crate::{ask, config, text};
 proptest! {
     #![proptest_config(config(500))]
 
+    // SEC-J-03
     #[test]
     fn an_id_of_2_0_comes_back_byte_for_byte(id in prop_oneof![text::string(), text::number()]) {
         // J2-14, J2-28

@@ -25,7 +25,7 @@ proptest! {
         extra in proptest::option::of(text::value()),
         order in Just([0, 1, 2, 3, 4]).prop_shuffle(),
     ) {
-        // J2-01, J2-05, J2-62
+        // J2-01, J2-05, J2-62, SEC-J-02, SEC-J-03
         prop_assume!(method.len() <= 256);
         let member = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("\"{name}\": {value}"));
         let all = [

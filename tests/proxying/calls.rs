@@ -5,9 +5,11 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use serde_json::json;
 use switchboard_core::{Call, CallError, Code, Context, ErrorObject, Outcome, Router, Service};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
-use crate::{Chain, call_with, endless};
+use crate::{Chain, call_with, endless, proxy};
 
 over_every_pair!(a_cancelled_call_is_cancelled_at_the_upstream);
 
@@ -86,4 +88,24 @@ async fn an_error_keeps_its_data(front: &str, upstream: &str) {
     let outcomes = chain.client.batch().call("fail", ()).call("fail", ()).send().await.unwrap();
     let rejected = || Err(CallError::Rejected(error.clone()));
     assert_eq!(outcomes, [rejected(), rejected()]);
+}
+
+// SEC-J-02
+#[tokio::test]
+async fn the_upstream_gets_what_the_proxy_read_and_not_what_the_client_wrote() {
+    let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let front = proxy("tcp://127.0.0.1:0", &format!("tcp://{}", upstream.local_addr().unwrap())).await;
+    let client = TcpStream::connect(front.url.strip_prefix("tcp://").unwrap()).await.unwrap();
+    let mut client = BufReader::new(client);
+    // Two names that mean the same could mean two methods to two readers. The upstream does not see them.
+    let twice = r#"{"jsonrpc":"2.0","method":"read","m\u0065thod":"write","id":1}"#;
+    let plain = r#"{ "id" : 2.0 , "m\u0065thod" : "re\u0061d", "params" : [1e2, "\u0061"],"jsonrpc":"2.0"}"#;
+    client.write_all(format!("{twice}\n{plain}\n").as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    client.read_line(&mut answer).await.unwrap();
+    assert!(answer.contains("-32600"), "{answer}");
+    let (stream, _) = upstream.accept().await.unwrap();
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).await.unwrap();
+    assert!(line.starts_with(r#"{"jsonrpc":"2.0","method":"read","params":[1e2, "\u0061"],"id":"#), "{line}");
 }

@@ -43,7 +43,11 @@ const THOROUGH: &[Step] = &[
     Step { name: "floors", about: "the library with its minimum dependency versions", run: floors::run },
     Step { name: "install", about: "the program, as docs/installing.md says", run: install::run },
     Step { name: "package", about: "every published package, built from its archive", run: package::run },
-    Step { name: "work", about: "parsers take linear time, counted in instructions", run: work },
+    Step {
+        name: "work",
+        about: "parsers take linear time, and wrong credentials the same, counted in instructions",
+        run: work,
+    },
     Step {
         name: "autobahn",
         about: "Autobahn's fuzzing client against our WebSocket; needs Python 2",

@@ -270,6 +270,7 @@ async fn each_item_of_a_stream_is_checked_when_it_comes() {
     assert_eq!(*told.lock().unwrap(), ["count: expected a whole number from 0 to 4294967295 at \"\""]);
 }
 
+// SEC-L-22: nothing is fetched, and patterns are bounded.
 #[test]
 fn a_schema_that_is_none_is_told_when_the_layer_is_made() {
     let make = |schema: Value| {
@@ -289,4 +290,17 @@ fn a_schema_that_is_none_is_told_when_the_layer_is_made() {
         let error = make(wrong.clone()).unwrap_err();
         assert!(matches!(&error, ValidationError::Schema { .. }), "{wrong}: {error}");
     }
+}
+
+// SEC-L-22: a matcher that tries every way to match would not come to an end.
+#[tokio::test]
+async fn a_pattern_takes_time_that_grows_with_the_text_alone() {
+    let value = json!({"openrpc": "1.3.2", "info": {"title": "T", "version": "1"},
+        "methods": [{"name": "a", "params": [{"name": "b", "schema": {"pattern": "^(a+)+$"}}]}]});
+    let validation = Validation::new(&Document::from_value(value).unwrap()).unwrap();
+    let router =
+        Router::builder().method("a", |(text,): (String,), _| Ok::<_, ErrorObject>(text)).build().unwrap();
+    let service = validation.layer(Arc::new(router));
+    let answer = call(service, "a", &json!(["a".repeat(10_000) + "b"])).await;
+    assert_eq!(answer[0], -32602, "{answer}");
 }

@@ -117,6 +117,7 @@ fn the_length_in_a_header_is_checked_before_anything_is_kept() {
     let lsp = Framing::ContentLength;
     check(lsp, "Content-Length: 64\r\n\r\n", &[], Some("middle of a message"));
     check(lsp, "Content-Length: 65\r\n\r\n", &[], Some("limit of 64"));
+    // SEC-Z-03: nothing is allocated for a length that is announced.
     check(lsp, "Content-Length: 99999999999999999999999\r\n\r\n", &[], Some("limit of 64"));
     check(lsp, "Content-Length: +2\r\n\r\n{}", &[], Some("decimal"));
     check(lsp, "Content-Length: \r\n\r\n{}", &[], Some("decimal"));

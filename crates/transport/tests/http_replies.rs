@@ -37,6 +37,32 @@ async fn a_reply_chooses_its_status_and_the_headers_that_are_allowed() {
     }
 }
 
+// SEC-H-03
+#[tokio::test]
+async fn no_text_of_a_reply_or_a_call_becomes_another_header() {
+    let values = ["3\r\nx-injected: 1", "3\nx-injected: 1", "3\rx-injected: 1", "3\0"];
+    for settings in [Settings::default(), by_hyper(Settings::default())] {
+        for value in values {
+            let service = service_fn(move |call: &Call| {
+                let injected = call.cx.metadata().get("x-injected").is_some();
+                let reply = Reply::value(Json::encode_ref(&injected).unwrap());
+                ReplyFuture::ready(reply.with_metadata("retry-after", value))
+            });
+            let endpoint = Endpoint::new(service).with_settings(settings.clone());
+            let server = serve_with(endpoint, ServerOptions::default()).await;
+            let body = r#"{"jsonrpc":"2.0","method":"m","id":1}"#;
+            let received = ask(server.address, post(server.address, "", body)).await;
+            assert_eq!((received.status, received.header("x-injected")), (200, None), "{received:?}");
+            assert_eq!(received.header("retry-after"), None, "{received:?}");
+            // A client does not send such a value either.
+            let client = switchboard_transport::http::connect(&server.url()).unwrap();
+            let answer = client.call::<bool>("m", ()).metadata("x-own", value).await;
+            assert_ne!(answer, Ok(true), "{value:?}");
+            server.stop().await;
+        }
+    }
+}
+
 #[tokio::test]
 async fn our_client_gets_the_headers_of_a_reply_that_it_wants_as_metadata() {
     let limited = service_fn(|_| {

@@ -216,7 +216,7 @@ fn folder(name: &str) -> std::path::PathBuf {
 
 #[tokio::test]
 async fn a_unix_socket_is_private_and_tells_who_calls() {
-    // JT-07
+    // JT-07, SEC-X-03
     let path = folder("private").join("s.sock");
     let listener = UnixSocketListener::bind(&path).await.unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
