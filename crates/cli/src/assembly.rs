@@ -5,13 +5,14 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 use switchboard::access::Access;
 use switchboard::http::{Cors, DocumentRoute, EndpointOptions, Get, Hosts, Origins};
+use switchboard::idempotency::Idempotency;
 use switchboard::openrpc::{Generator, SpecVersion, Validation};
 use switchboard::server::{Server, ServerOptions};
 use switchboard::signing::Verify;
 use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
 use switchboard::{Description, Layer, Limits, Router, Service, Settings, playground};
 
-use crate::config::{Config, Live, Stack};
+use crate::config::{Config, Live, Stack, keeping};
 use crate::failure::Failure;
 use crate::{demo, log, proxy};
 
@@ -23,6 +24,7 @@ pub(crate) struct Assembly {
     visible: Option<Arc<ArcSwapOption<Access>>>,
     live: Option<Live>,
     verify: Option<Verify>,
+    idempotency: Option<Idempotency>,
     logs_failures: bool,
 }
 
@@ -36,7 +38,15 @@ impl Assembly {
         let visible = can_change.then(|| Arc::new(ArcSwapOption::new(config.access.clone().map(Arc::new))));
         let generator = demo::generator().version(version);
         let router = described(&generator, visible.as_ref())?;
-        let mut assembly = Assembly { generator, router, visible, live: None, verify: None, logs_failures };
+        let mut assembly = Assembly {
+            generator,
+            router,
+            visible,
+            live: None,
+            verify: None,
+            idempotency: None,
+            logs_failures,
+        };
         if can_change {
             assembly.live = Some(Live::new(assembly.stack(config)?));
         }
@@ -45,7 +55,11 @@ impl Assembly {
 
     /// Names these URLs in the description. Calls are signed for one of them.
     pub(crate) fn describe(&mut self, urls: &[String], config: &Config) -> Result<(), Failure> {
-        self.verify = config.signing.as_ref().map(|signing| signing.verify(urls)).transpose()?;
+        if config.signing.is_some() || config.idempotency.is_some() {
+            let store = config.store.open()?;
+            self.verify = config.signing.as_ref().map(|signing| signing.verify(urls, Arc::clone(&store)));
+            self.idempotency = config.idempotency.map(|time| keeping(store, time, config.timeout));
+        }
         self.generator = demo::servers(urls).into_iter().fold(self.generator.clone(), Generator::server);
         self.router = described(&self.generator, self.visible.as_ref())?;
         Ok(())
@@ -75,6 +89,9 @@ impl Assembly {
         if config.validate {
             let validation = Validation::new(&self.generator.document(&self.router));
             service = validation.map_err(|error| wrong(&error))?.layer(service);
+        }
+        if let Some(idempotency) = &self.idempotency {
+            service = idempotency.layer(service);
         }
         let audit = &config.audit;
         if let Some(shedding) = &config.shedding {

@@ -89,6 +89,12 @@ pub(crate) struct Serve {
     audit: Option<PathBuf>,
     #[command(flatten)]
     signing: VerifyOptions,
+    /// Run calls with the same `Idempotency-Key` once, and keep their answers for this time, such as 24h.
+    #[arg(long, value_name = "DURATION", value_parser = units::lifetime)]
+    idempotency: Option<Duration>,
+    /// Where used nonces and answers by idempotency key are kept: `memory:`, or `file:PATH` to survive a restart.
+    #[arg(long, value_name = "URL", default_value = "memory:")]
+    store: String,
     /// Allow listening on addresses that other machines can reach.
     #[arg(long)]
     public: bool,

@@ -105,9 +105,6 @@ pub(crate) struct VerifyOptions {
     /// Also accept calls that are signed for this audience. The URLs of the listeners are always accepted. Can be repeated.
     #[arg(long, value_name = "URL", requires = "signing_keys")]
     signing_audience: Vec<String>,
-    /// Remember used nonces in this file, so that a restart does not forget them. The default is memory.
-    #[arg(long, value_name = "FILE", requires = "signing_keys")]
-    signing_store: Option<PathBuf>,
 }
 
 const SIGN_EXAMPLES: &str = "\

@@ -16,6 +16,7 @@ mod rules;
 mod schema;
 mod show;
 mod signing;
+mod store;
 mod tree;
 mod watching;
 
@@ -37,6 +38,7 @@ use crate::failure::Failure;
 
 pub(crate) use self::live::{Live, Stack};
 pub(crate) use self::rules::{Roles, Subject};
+pub(crate) use self::store::keeping;
 pub(crate) use self::watching::reload;
 
 use self::faults::Fault;
@@ -93,6 +95,9 @@ pub(crate) struct Config {
     pub(crate) trust_proxies: Vec<Cidr>,
     pub(crate) proxy_protocol: bool,
     pub(crate) signing: Option<signing::Signing>,
+    /// How long answers are kept by idempotency key; none if they are not.
+    pub(crate) idempotency: Option<Duration>,
+    pub(crate) store: store::StorePlace,
     pub(crate) audit: Audit,
     /// The files to watch for changes; without any, nothing can change.
     pub(crate) files: Vec<PathBuf>,
@@ -175,6 +180,8 @@ impl Config {
             trust_proxies: limits::proxies(reader),
             proxy_protocol: reader.flag("proxy_protocol"),
             signing: signing::signing(reader),
+            idempotency: store::idempotency(reader),
+            store: store::store(reader),
             audit: Audit::default(),
             files: files(reader),
             table: Table::default(),

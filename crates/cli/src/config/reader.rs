@@ -174,10 +174,15 @@ impl<'a> Reader<'a> {
 
     /// A path; in the file, relative ones start at its folder.
     pub(crate) fn path(&mut self, path: &str) -> Option<PathBuf> {
-        let written = PathBuf::from(self.text(path)?);
-        match self.place(path) {
-            Place::File(_) => Some(self.source.folder().join(written)),
-            _ => Some(written),
+        let written = self.text(path)?;
+        Some(self.beside(path, &written))
+    }
+
+    /// A path that is written in the value of this key: in a file, it is relative to the file's folder.
+    pub(crate) fn beside(&self, key: &str, path: &str) -> PathBuf {
+        match self.place(key) {
+            Place::File(_) => self.source.folder().join(path),
+            _ => PathBuf::from(path),
         }
     }
 

@@ -154,6 +154,7 @@ mod tests {
     ) -> bool {
         let fillers = |param: &ParamDescription| match Claim::of(&param.schema) {
             Some(claim) => [claim.taken, ["0", "1", "-1"].map(str::to_owned).into()].concat(),
+            None if param.schema["type"] == "string" => vec!["\"text\"".to_owned()],
             None => vec![param.default.clone().unwrap_or_default().to_string()],
         };
         let choices: Vec<Vec<String>> = params
@@ -207,6 +208,8 @@ mod tests {
             "math/sqrt(x)",
             "ticks(count)",
             "ticks(seconds)",
+            "transfer(amount)",
+            "transfer(timestamp)",
             "wait(seconds)",
             "watch(seconds)",
         ];

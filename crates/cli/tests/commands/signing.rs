@@ -34,15 +34,9 @@ impl Drop for KeyFile {
 fn calls_must_be_signed_and_answers_are_over_every_transport() {
     let keys = KeyFile::new("signing-keys", BOB);
     let store = std::env::temp_dir().join(format!("switchboard-signing-store-{}", std::process::id()));
-    let store = store.to_str().expect("the temporary folder has a plain name");
-    let serving = Serving::start(&[
-        "--signing-keys",
-        keys.path(),
-        "--signing-store",
-        store,
-        "--listen",
-        "tcp://127.0.0.1:0",
-    ]);
+    let place = format!("file:{}", store.display());
+    let serving =
+        Serving::start(&["--signing-keys", keys.path(), "--store", &place, "--listen", "tcp://127.0.0.1:0"]);
     let urls = serving.urls();
     let mut all = urls.clone();
     all.push(urls[0].replace("http:", "ws:"));
@@ -55,6 +49,20 @@ fn calls_must_be_signed_and_answers_are_over_every_transport() {
         let (code, stdout, stderr) = parts(signed);
         assert_eq!((code, stdout.as_str()), (Some(0), "5\n"), "{url}: {stderr}");
     }
+    // Whole HTTP requests, by RFC 9421.
+    let over_http = [
+        "call",
+        &urls[0],
+        "math/add",
+        "2",
+        "3",
+        "--sign",
+        keys.path(),
+        "--sign-http",
+        "--require-signed-answers",
+    ];
+    let (code, stdout, stderr) = parts(run(&over_http));
+    assert_eq!((code, stdout.as_str()), (Some(0), "5\n"), "{stderr}");
     let (code, ..) =
         parts(run(&["call", &urls[0], "math/add", "2", "3", "--sign", &format!("{}#eve", keys.path())]));
     assert_eq!(code, Some(2));
@@ -123,4 +131,71 @@ fn the_documented_examples_sign_as_we_do() {
         let (code, stdout, stderr) = parts(run_with(&signed, &["verify", keys.path(), audience]));
         assert_eq!(code, Some(0), "{program}: {stdout}{stderr}{signed}");
     }
+}
+
+#[test]
+fn a_new_key_signs_and_its_line_verifies() {
+    for algorithm in ["ed25519", "hmac-sha256"] {
+        let made = run(&["key", "new", "alice", "--sign", algorithm, "--scope", "math/*", "--expires", "1d"]);
+        let (code, line, secret) = parts(made);
+        assert_eq!(code, Some(0), "{secret}");
+        assert_eq!(secret.contains("ed25519-private"), algorithm == "ed25519", "{secret}");
+        assert!(line.contains("subject=alice scopes=math/* until="), "{line}");
+        let (server, client) = (KeyFile::new("new-server", &line), KeyFile::new("new-client", &secret));
+        let serving = Serving::start(&["--signing-keys", server.path()]);
+        let url = serving.urls()[0].clone();
+        let (code, stdout, stderr) =
+            parts(run(&["call", &url, "math/add", "2", "3", "--sign", client.path()]));
+        assert_eq!((code, stdout.as_str()), (Some(0), "5\n"), "{stderr}");
+        let (code, ..) = parts(run(&["call", &url, "echo", "hi", "--sign", client.path()]));
+        assert_eq!(code, Some(1), "it is out of the key's scope");
+    }
+}
+
+#[test]
+fn a_key_that_is_removed_from_the_file_is_refused_within_seconds() {
+    let keys = KeyFile::new("revoked-keys", BOB);
+    let serving = Serving::start(&["--signing-keys", keys.path()]);
+    let url = serving.urls()[0].clone();
+    let signer = KeyFile::new("revoked-signer", BOB);
+    let call = || parts(run(&["call", &url, "math/add", "2", "3", "--sign", signer.path()])).0;
+    assert_eq!(call(), Some(0));
+    fs::write(keys.path(), BOB.replace("bob-1", "bob-2")).unwrap();
+    let began = std::time::Instant::now();
+    while call() == Some(0) {
+        assert!(began.elapsed() < std::time::Duration::from_secs(60), "the key is still accepted");
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn a_transfer_with_a_used_nonce_or_an_old_timestamp_is_refused() {
+    let serving = Serving::start(&[]);
+    let url = serving.urls()[0].clone();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let transfer = |timestamp: u64, nonce: &str| {
+        let (timestamp, nonce) = (format!("timestamp={timestamp}"), format!("nonce={nonce}"));
+        parts(run(&["call", &url, "transfer", "amount=100", &timestamp, &nonce]))
+    };
+    let (code, stdout, stderr) = transfer(now + 2, "xy12");
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("\"amount\":100"), "{stdout}");
+    for (timestamp, nonce, why) in [(now + 2, "xy12", "nonce"), (1_728_623_456, "xy13", "timestamp")] {
+        let (code, _, stderr) = transfer(timestamp, nonce);
+        assert_eq!(code, Some(1), "{stderr}");
+        assert!(stderr.contains("-32002") && stderr.contains(why), "{stderr}");
+    }
+}
+
+#[test]
+fn calls_with_the_same_idempotency_key_run_once() {
+    let serving = Serving::start(&["--idempotency", "1h"]);
+    let url = serving.urls()[0].clone();
+    let call = |message: &str, header: &str| {
+        let chat = ["call", &url, "continueChat", "s1", message, "--header", header];
+        parts(run(&chat)).1
+    };
+    let first = call("hello", "Idempotency-Key: pay-1");
+    assert_eq!(call("hello", "Idempotency-Key: pay-1"), first);
+    assert_ne!(call("hello", "Idempotency-Key: pay-2"), first);
 }

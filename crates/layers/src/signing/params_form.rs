@@ -48,6 +48,11 @@ impl ParamsForm {
         self.methods.iter().any(|pattern| pattern.matches(method))
     }
 
+    /// Whether calls have no signature.
+    pub(super) fn is_unsigned(&self) -> bool {
+        self.kid.is_none()
+    }
+
     /// Reads the params of a call. The audience is that of the server.
     pub(super) fn read<'a>(&self, call: &'a Call, aud: &str) -> Result<Found<'a>, Reason> {
         let wrong = |at| Reason::Malformed(Malformed { at });

@@ -20,6 +20,8 @@ pub(super) struct Refused<'a> {
     pub(super) now: u64,
     /// How long to wait, if the store is full.
     pub(super) wait: Duration,
+    /// Whether the method takes signatures, and not only timestamps and nonces.
+    pub(super) is_signed: bool,
     /// The subject of the key, if the signature was right.
     pub(super) who: Option<&'a str>,
     pub(super) audit: &'a Audit,
@@ -35,6 +37,7 @@ impl Refused<'_> {
             Reason::Malformed(malformed) => invalid(malformed),
             Reason::OutOfScope => forbidden(self.call.method.as_str(), &reference),
             Reason::StoreFull | Reason::StoreDown => unavailable(self.wait),
+            reason if !self.is_signed => repeated(reason, self.now, &reference),
             _ => unauthorized(self.call, self.now, &reference),
         }
     }
@@ -100,6 +103,27 @@ fn unauthorized(call: &Call, now: u64, reference: &str) -> Reply {
         "http" | "https" => reply.with_metadata("accept-signature", ACCEPT_SIGNATURE),
         _ => reply,
     }
+}
+
+/// The answer where no signature is required: there is no secret to protect.
+fn repeated(reason: Reason, now: u64, reference: &str) -> Reply {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Data<'a> {
+        details: &'static str,
+        server_time: u64,
+        #[serde(rename = "ref")]
+        reference: &'a str,
+    }
+    let details = match reason {
+        Reason::Replay => "the nonce was used before",
+        Reason::Expired => "the timestamp is too old",
+        Reason::NotYetValid => "the timestamp is in the future",
+        _ => "the params need a timestamp and a nonce",
+    };
+    let mut error = ErrorObject::unauthorized();
+    error.data = switchboard_core::Json::encode_ref(&Data { details, server_time: now, reference }).ok();
+    Reply::error(error).with_status(401)
 }
 
 fn forbidden(method: &str, incident: &str) -> Reply {

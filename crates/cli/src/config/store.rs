@@ -1,0 +1,63 @@
+//! Where a server keeps what it must not forget.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use switchboard::Clock;
+use switchboard::idempotency::{Idempotency, IdempotencyOptions};
+use switchboard::store::{FileStore, MemoryStore, Store, StoreLimits};
+
+use super::faults::Fault;
+use super::reader::Reader;
+use crate::failure::Failure;
+
+/// Where used nonces and kept answers are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum StorePlace {
+    #[default]
+    Memory,
+    File(PathBuf),
+}
+
+/// Reads where they are.
+pub(crate) fn store(reader: &mut Reader<'_>) -> StorePlace {
+    const PATH: &str = "store";
+    let written = reader.text(PATH).unwrap_or_default();
+    match written.split_once(':') {
+        Some(("memory", "")) => StorePlace::Memory,
+        Some(("file", path)) if !path.is_empty() => StorePlace::File(reader.beside(PATH, path)),
+        _ => {
+            let advice = "use \"memory:\", or \"file:PATH\" such as \"file:/var/lib/switchboard/state\"";
+            reader.faults.push(Fault::new(reader.place(PATH), "invalid value for `store`", advice));
+            StorePlace::Memory
+        }
+    }
+}
+
+/// Reads how long answers are kept by idempotency key; none if they are not.
+pub(crate) fn idempotency(reader: &mut Reader<'_>) -> Option<Duration> {
+    reader.is_set("idempotency").then(|| reader.duration("idempotency"))
+}
+
+impl StorePlace {
+    /// Opens the store.
+    pub(crate) fn open(&self) -> Result<Arc<dyn Store>, Failure> {
+        let (clock, limits) = (Clock::system(), StoreLimits::default());
+        Ok(match self {
+            StorePlace::Memory => Arc::new(MemoryStore::with_clock(limits, clock)),
+            StorePlace::File(path) => {
+                let store = FileStore::open_with(path, limits, clock);
+                Arc::new(store.map_err(|error| {
+                    Failure::usage(format!("cannot use {} as the store: {error}", path.display()))
+                })?)
+            }
+        })
+    }
+}
+
+/// The layer that keeps answers for this time, of calls that may take so long.
+pub(crate) fn keeping(store: Arc<dyn Store>, retention: Duration, timeout: Duration) -> Idempotency {
+    let options = IdempotencyOptions::default().with_retention(retention).with_call_time(timeout);
+    Idempotency::new(store).with_options(options)
+}
