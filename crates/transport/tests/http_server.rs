@@ -238,7 +238,12 @@ async fn a_page_of_a_listed_origin_is_told_what_it_may_do() {
     assert_eq!(received.status, 204);
     assert_eq!(received.header("access-control-allow-origin"), Some("https://app.example"));
     assert_eq!(received.header("access-control-allow-methods"), Some("POST"));
-    assert!(received.header("access-control-allow-headers").unwrap().contains("content-type, authorization"));
+    assert!(
+        received
+            .header("access-control-allow-headers")
+            .unwrap()
+            .contains("content-type, authorization, x-api-key")
+    );
     assert_eq!(received.header("access-control-max-age"), Some("600"));
     assert_eq!(received.header("access-control-allow-credentials"), None);
     assert_eq!(received.header("vary"), Some("origin"));

@@ -10,7 +10,7 @@ use super::guard::Origins;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Cors {
-    /// The request headers that a page may set: `content-type`, `authorization`, those of tracing (`traceparent`,
+    /// The request headers that a page may set: `content-type`, `authorization`, `x-api-key`, those of tracing (`traceparent`,
     /// `tracestate`, `baggage`), of event streams (`last-event-id`) and of MCP.
     pub headers: Vec<HeaderName>,
     /// The response headers that a page may read: `mcp-session-id` and `www-authenticate`.
@@ -28,6 +28,7 @@ impl Default for Cors {
             headers: names(&[
                 "content-type",
                 "authorization",
+                "x-api-key",
                 "traceparent",
                 "tracestate",
                 "baggage",
