@@ -202,6 +202,27 @@ async fn a_connection_without_headers_logs_in_or_sends_its_token_in_each_message
 }
 
 #[tokio::test]
+async fn a_token_as_a_subprotocol_counts_more_than_the_password_that_a_browser_adds() {
+    let (address, _) = serve(tokens()).await;
+    let check = async |password: &str, token: &str, status: &str| {
+        let mut stream = TcpStream::connect(&address).await.unwrap();
+        let request = format!(
+            "GET / HTTP/1.1\r\nhost: {address}\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+             sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+             authorization: Basic {password}\r\nsec-websocket-protocol: jsonrpc, bearer.{token}\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut first = [0; 12];
+        stream.read_exact(&mut first).await.unwrap();
+        assert_eq!(first, format!("HTTP/1.1 {status}").as_bytes(), "{password} {token}");
+    };
+    // Alice with her token, and with another one.
+    let (right, wrong) = ("YWxpY2U6MmY5YzFiN2U1NWEwNGQxMw==", "YWxpY2U6d3Jvbmc=");
+    check(wrong, ALICE, "101").await;
+    check(right, "wrong", "401").await;
+}
+
+#[tokio::test]
 async fn a_login_over_http_is_refused_because_other_callers_share_the_connection() {
     let (address, _) = serve(tokens().optional()).await;
     let peer = http::connect(&format!("http://{address}")).unwrap();

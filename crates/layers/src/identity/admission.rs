@@ -23,12 +23,10 @@ impl Admission for Authentication {
             }
             return AdmitFuture::admitted(cx.clone());
         };
-        let caller = match self.caller(cx) {
-            Caller::Anonymous if *is_upgrade => match offered_token(cx) {
-                Some(token) => self.check(&Credential::Bearer(token), cx),
-                None => Caller::Anonymous,
-            },
-            caller => caller,
+        let offered = offered_token(cx).filter(|_| *is_upgrade && Credential::yields_to_subprotocol(cx));
+        let caller = match offered {
+            Some(token) => self.check(&Credential::Bearer(token), cx),
+            None => self.caller(cx),
         };
         let is_page = *method == "GET" && !is_upgrade && is_private(cx);
         let is_required = self.is_required();

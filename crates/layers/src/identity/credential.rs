@@ -11,7 +11,8 @@ use switchboard_core::{Context, Metadata, PeerCertificate, PeerCredentials};
 pub enum Credential<'a> {
     /// A bearer token.
     Bearer(&'a str),
-    /// The value of the header `x-api-key`. It is read only without an `authorization` header.
+    /// The value of the header `x-api-key`. A bearer token counts more; a name and a password, which browsers add to requests of a page
+    /// by themselves, count less.
     ApiKey(&'a str),
     /// A name and a password: what a browser asks its user for.
     Basic {
@@ -77,6 +78,12 @@ impl<'a> Credential<'a> {
         !matches!(Credential::of_metadata(cx.metadata()), Ok(None))
     }
 
+    /// Whether a token among the subprotocols counts more than what else was sent: nothing, or a name and a password, which browsers add
+    /// to the handshake by themselves.
+    pub(super) fn yields_to_subprotocol(cx: &Context) -> bool {
+        matches!(Credential::of_metadata(cx.metadata()), Ok(None | Some(Credential::Basic { .. })))
+    }
+
     /// Whether the transport vouches for it, so that an unknown one is not an attempt to guess.
     pub(super) fn is_ambient(&self) -> bool {
         matches!(self, Credential::Certificate(_) | Credential::Process(_) | Credential::Stdio)
@@ -96,14 +103,16 @@ impl<'a> Credential<'a> {
     }
 
     fn of_metadata(metadata: &'a Metadata) -> Result<Option<Credential<'a>>, Unreadable> {
-        let Some(text) = single(metadata, "authorization")? else {
-            return Ok(single(metadata, "x-api-key")?.map(|key| Credential::ApiKey(key.trim_matches(' '))));
-        };
+        let key = || Ok(single(metadata, "x-api-key")?.map(|key| Credential::ApiKey(key.trim_matches(' '))));
+        let Some(text) = single(metadata, "authorization")? else { return key() };
         let (scheme, rest) = text.split_once(' ').ok_or(Unreadable)?;
         let rest = rest.trim_matches(' ');
         match scheme {
             _ if scheme.eq_ignore_ascii_case("bearer") => Ok(Some(Credential::Bearer(rest))),
-            _ if scheme.eq_ignore_ascii_case("basic") => basic(rest).map(Some),
+            _ if scheme.eq_ignore_ascii_case("basic") => match key()? {
+                None => basic(rest).map(Some),
+                key => Ok(key),
+            },
             _ => Err(Unreadable),
         }
     }
@@ -167,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_of_a_key_is_read_only_without_another_credential() {
+    fn a_token_counts_more_than_a_key_and_a_key_more_than_a_password() {
         let kind = |entries: &[(&'static str, &'static str)]| {
             let cx = Context::new(Origin::new("http")).with_metadata(entries.iter().copied().collect());
             Credential::of(&cx).map(|credential| format!("{credential:?}"))
@@ -175,7 +184,11 @@ mod tests {
         assert_eq!(kind(&[("X-Api-Key", "k")]), Ok("Some(ApiKey(..))".to_owned()));
         let both = [("x-api-key", "k"), ("authorization", "Bearer t")];
         assert_eq!(kind(&both), Ok("Some(Bearer(..))".to_owned()));
+        let added = [("x-api-key", "k"), ("authorization", "Basic YWxpY2U6c2VjcmV0")];
+        assert_eq!(kind(&added), Ok("Some(ApiKey(..))".to_owned()));
+        assert_eq!(kind(&added[1..]), Ok("Some(Basic(..))".to_owned()));
         assert_eq!(kind(&[("x-api-key", "k"), ("x-api-key", "k")]), Err(Unreadable));
+        assert_eq!(kind(&[("x-api-key", "k"), ("authorization", "Digest x")]), Err(Unreadable));
     }
 
     #[test]
