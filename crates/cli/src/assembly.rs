@@ -6,6 +6,7 @@ use arc_swap::ArcSwapOption;
 use switchboard::access::Access;
 use switchboard::http::{Cors, DocumentRoute, EndpointOptions, Get, Hosts, Origins};
 use switchboard::idempotency::Idempotency;
+use switchboard::identity::Authentication;
 use switchboard::openrpc::{Generator, SpecVersion, Validation};
 use switchboard::server::{Server, ServerOptions};
 use switchboard::signing::Verify;
@@ -103,7 +104,11 @@ impl Assembly {
         if let Some(rate) = &config.rate {
             service = rate.clone().with_audit(audit.clone()).layer(service);
         }
-        let authentication = config.authentication.clone().map(|checks| checks.with_audit(audit.clone()));
+        let with_roles =
+            |checks: Authentication, user: String| checks.with_roles(&user, config.roles.of(&user));
+        let authentication = config.authentication.clone().map(|checks| {
+            config.roles.users().into_iter().fold(checks.with_audit(audit.clone()), with_roles)
+        });
         if let Some(authentication) = &authentication {
             service = authentication.layer(service);
         }

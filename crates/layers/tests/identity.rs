@@ -202,6 +202,16 @@ async fn a_connection_without_headers_logs_in_or_sends_its_token_in_each_message
 }
 
 #[tokio::test]
+async fn callers_learn_of_the_roles_that_the_server_gives_them() {
+    let authentication = tokens().with_roles("alice", ["admin", "ops"]).with_roles("bob", ["guest"]);
+    let peer =
+        memory::connect(router(&Arc::default()).layered(authentication), Router::builder().build().unwrap());
+    let login: Value = peer.call("rpc.login", [ALICE]).await.unwrap();
+    assert_eq!(login["roles"], json!(["admin", "ops"]));
+    assert_eq!(peer.call::<Value>("rpc.whoami", ()).await.unwrap(), login);
+}
+
+#[tokio::test]
 async fn a_token_as_a_subprotocol_counts_more_than_the_password_that_a_browser_adds() {
     let (address, _) = serve(tokens()).await;
     let check = async |password: &str, token: &str, status: &str| {

@@ -1,5 +1,6 @@
 //! The layer that authenticates callers.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -51,6 +52,8 @@ pub struct Authentication(Arc<Inner>);
 struct Inner {
     authenticators: Vec<Arc<dyn Authenticate>>,
     is_required: bool,
+    /// Which callers have which role, beside those that credentials name.
+    roles: HashMap<Box<str>, Vec<String>>,
     failures: Arc<Failures>,
     audit: Audit,
 }
@@ -77,6 +80,7 @@ impl Authentication {
         Authentication(Arc::new(Inner {
             authenticators: vec![Arc::new(authenticator)],
             is_required: true,
+            roles: HashMap::new(),
             failures,
             audit: Audit::default(),
         }))
@@ -92,6 +96,19 @@ impl Authentication {
     #[must_use]
     pub fn optional(self) -> Authentication {
         self.changed(|inner| inner.is_required = false)
+    }
+
+    /// Shows these additional roles to this caller, in the answers to `rpc.login` and `rpc.whoami`. Rules decide by
+    /// the roles of `Access::with_roles`: give both the same.
+    #[must_use]
+    pub fn with_roles<R: Into<String>>(
+        self,
+        subject: &str,
+        roles: impl IntoIterator<Item = R>,
+    ) -> Authentication {
+        self.changed(|inner| {
+            inner.roles.entry(subject.into()).or_default().extend(roles.into_iter().map(Into::into));
+        })
     }
 
     /// Records wrong credentials, and addresses that presented too many of them.
@@ -177,6 +194,36 @@ impl Authentication {
         }
     }
 
+    /// Tells callers who they are; `null` to those without an identity.
+    fn who_am_i(&self, call: &Call) -> ReplyFuture {
+        let identity = Identity::from_context(&call.cx);
+        ReplyFuture::ready(identity.map_or(Reply::value(Json::NULL), |identity| self.described(identity)))
+    }
+
+    fn logged_in(&self, cx: &Context, identity: Arc<Identity>) -> Reply {
+        let reply = self.described(&identity);
+        close_at_expiry(cx.session(), &identity);
+        cx.session().set(Attached(identity));
+        reply
+    }
+
+    /// What a caller learns about itself.
+    fn described(&self, identity: &Identity) -> Reply {
+        let granted = self.0.roles.get(identity.subject.as_str()).map(Vec::as_slice).unwrap_or_default();
+        let granted = granted.iter().filter(|role| !identity.roles.contains(role));
+        let expires =
+            identity.expires.and_then(|expires| expires.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let described = Described {
+            subject: &identity.subject,
+            proof: identity.proof,
+            agent: identity.agent.as_deref(),
+            roles: identity.roles.iter().chain(granted).map(String::as_str).collect(),
+            scopes: &identity.scopes,
+            expires: expires.map(|expires| expires.as_secs()),
+        };
+        Json::encode_ref(&described).map_or_else(|error| ErrorObject::internal(&error).into(), Reply::value)
+    }
+
     /// Counts a wrong credential.
     pub(super) fn wrong(&self, cx: &Context) -> Caller {
         self.0.failures.add(address(cx));
@@ -199,7 +246,8 @@ impl fmt::Debug for Authentication {
 
 impl Layer for Authentication {
     fn layer(&self, inner: Arc<dyn Service>) -> Arc<dyn Service> {
-        let who_am_i = Arc::new(service_fn(who_am_i));
+        let authentication = self.clone();
+        let who_am_i = Arc::new(service_fn(move |call| authentication.who_am_i(call)));
         Arc::new(Authenticated { authentication: self.clone(), inner, who_am_i })
     }
 }
@@ -274,8 +322,9 @@ impl Authenticated {
             Err(error) => return ReplyFuture::ready(error),
         };
         let cx = call.cx.clone();
-        let decided = |caller, cx: &Context| match caller {
-            Caller::Known(identity) => logged_in(cx, identity),
+        let authentication = self.authentication.clone();
+        let decided = move |caller, cx: &Context| match caller {
+            Caller::Known(identity) => authentication.logged_in(cx, identity),
             other => refused(&other),
         };
         match self.authentication.check(&Credential::Bearer(&token), &cx) {
@@ -283,11 +332,6 @@ impl Authenticated {
             caller => ReplyFuture::ready(decided(caller, &cx)),
         }
     }
-}
-
-/// Tells callers who they are; `null` to those without an identity.
-fn who_am_i(call: &Call) -> ReplyFuture {
-    ReplyFuture::ready(Identity::from_context(&call.cx).map_or(Reply::value(Json::NULL), described))
 }
 
 /// Passes a call on with its caller.
@@ -301,37 +345,18 @@ fn pass(inner: &Arc<dyn Service>, call: &Call, identity: Arc<Identity>) -> Reply
     }
 }
 
-fn logged_in(cx: &Context, identity: Arc<Identity>) -> Reply {
-    let reply = described(&identity);
-    close_at_expiry(cx.session(), &identity);
-    cx.session().set(Attached(identity));
-    reply
-}
-
-/// What a caller learns about itself.
-fn described(identity: &Identity) -> Reply {
-    #[derive(Serialize)]
-    struct Described<'a> {
-        subject: &'a str,
-        proof: super::Proof,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        agent: Option<&'a str>,
-        roles: &'a [String],
-        scopes: &'a [String],
-        /// Seconds since 1970.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        expires: Option<u64>,
-    }
-    let expires = identity.expires.and_then(|expires| expires.duration_since(SystemTime::UNIX_EPOCH).ok());
-    let described = Described {
-        subject: &identity.subject,
-        proof: identity.proof,
-        agent: identity.agent.as_deref(),
-        roles: &identity.roles,
-        scopes: &identity.scopes,
-        expires: expires.map(|expires| expires.as_secs()),
-    };
-    Json::encode_ref(&described).map_or_else(|error| ErrorObject::internal(&error).into(), Reply::value)
+/// What a caller learns about itself, as JSON.
+#[derive(Serialize)]
+struct Described<'a> {
+    subject: &'a str,
+    proof: super::Proof,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<&'a str>,
+    roles: Vec<&'a str>,
+    scopes: &'a [String],
+    /// Seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires: Option<u64>,
 }
 
 /// The answer to calls without valid credentials, whatever is wrong with them.
