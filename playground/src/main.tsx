@@ -3,8 +3,9 @@
 import { render } from 'preact';
 import { readEndpoint } from './rpc/endpoint.js';
 import { fromFragment } from './share.js';
-import { discover, discovery } from './state/catalog.js';
+import { discovery } from './state/catalog.js';
 import { chooseFirst, view } from './state/draft.js';
+import { refresh } from './state/identity.js';
 import { OWN } from './state/settings.js';
 import { sendStep } from './state/lesson.js';
 import { send } from './state/message.js';
@@ -50,4 +51,4 @@ document.addEventListener('keydown', (event) => {
 window.addEventListener('hashchange', openLink);
 render(<App />, document.getElementById('app')!);
 openLink();
-if (discovery.value.state === 'loading') void discover().then(chooseFirst);
+if (discovery.value.state === 'loading') void refresh().then(chooseFirst);

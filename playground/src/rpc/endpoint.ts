@@ -25,7 +25,7 @@ export function readEndpoint(typed: string, page: string): { readonly url: URL }
   if (!['http:', 'https:', 'ws:', 'wss:'].includes(url.protocol)) {
     return { problem: `A page cannot call ${url.protocol}//. Use http, https, ws or wss.` };
   }
-  if (url.username || url.password) return { problem: 'Remove the user name and password from the URL; set a token or header instead.' };
+  if (url.username || url.password) return { problem: 'Remove the user name and password from the URL, and log in instead.' };
   url.hash = '';
   return { url };
 }

@@ -1,5 +1,8 @@
 /** What error codes mean, in plain words. */
 
+/** The caller is not known, or not allowed. */
+export const UNAUTHORIZED = -32002;
+
 const MEANINGS: Readonly<Record<number, string>> = {
   [-32700]: 'The message is not valid JSON.',
   [-32600]: 'The message is JSON, but not a valid request.',
@@ -7,7 +10,7 @@ const MEANINGS: Readonly<Record<number, string>> = {
   [-32602]: 'The params do not match what the method expects.',
   [-32603]: 'The method failed with an internal error. The log of the server says why.',
   [-32001]: 'The params are well-formed, but the method does not accept their values.',
-  [-32002]: 'The caller is not allowed to do this.',
+  [UNAUTHORIZED]: 'The caller is not allowed to do this.',
   [-32003]: 'The call timed out.',
   [-32004]: 'A server that this one depends on failed.',
   [-32005]: 'A limit of the server was exceeded. Send less, or try again later.',
@@ -17,7 +20,7 @@ const MEANINGS: Readonly<Record<number, string>> = {
 };
 
 /** What to do about a server that refuses callers it does not know. */
-export const LOCKED = 'The server requires credentials. Set a valid token under “Headers and token”.';
+const LOCKED = 'The server requires valid credentials. Log in with a token or an API key.';
 
 /** The meaning of a code, and of the HTTP status that it came with. */
 export function meaning(code: number | undefined, status?: number): string {

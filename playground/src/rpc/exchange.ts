@@ -37,6 +37,8 @@ export interface Aside {
 export interface Failure {
   readonly title: string;
   readonly advice: readonly string[];
+  /** The server does not know the caller: logging in may help. */
+  readonly isLocked?: boolean;
 }
 
 export interface Head {

@@ -43,21 +43,40 @@ export function explain({ url, origin, probe, headers }: Attempt): Failure {
   return { title: 'The server cannot be reached, or does not allow this page to call it', advice: [listen, why, ...allow] };
 }
 
+/** What is known about a WebSocket that did not open. */
+export interface SocketAttempt {
+  readonly url: string;
+  /** The origin of this page. */
+  readonly origin: string;
+  readonly probe: Probe;
+  readonly isLoggedIn: boolean;
+}
+
 /** Explains a WebSocket that did not open. Browsers do not tell a page why. */
-export function explainSocket(url: string, origin: string, probe: Probe): Failure {
+export function explainSocket({ url, origin, probe, isLoggedIn }: SocketAttempt): Failure {
   if (probe === 'another path') return nothingAt(url);
   if (probe === 'a locked server') {
-    const why = 'The page sends tokens with HTTP and SSE only. Choose one of them, and set a token under “Headers and token”.';
-    return { title: 'The server requires credentials', advice: [why] };
+    const title = isLoggedIn ? 'The server does not accept your login' : 'The server requires credentials';
+    const why = isLoggedIn ? 'It may have expired or been revoked. Log in again.' : 'Log in with a token or an API key.';
+    return { title, advice: [why], isLocked: true };
   }
   const target = new URL(url);
   const advice = [`Check that a server listens at ${target.host} and accepts WebSocket connections at ${target.pathname}.`];
+  if (isLoggedIn) {
+    advice.push('To log in, the page offers the subprotocols “jsonrpc” and “bearer.TOKEN”. The server must choose “jsonrpc”.');
+  }
   if (target.host !== new URL(origin).host) {
     advice.push(
       `It may refuse pages from ${origin}. If it is a Switchboard server, start it with: switchboard serve --allow-origin ${origin}`,
     );
   }
   return { title: 'The WebSocket did not open', advice };
+}
+
+/** Explains a login that cannot be sent when a WebSocket is opened. */
+export function explainUnfit(character: string): Failure {
+  const why = `Browsers send it as a subprotocol, which cannot contain “${character}”.`;
+  return { title: 'Your login cannot be used over a WebSocket', advice: [why, 'Choose HTTP or SSE, or log in with another token.'] };
 }
 
 /** Explains a path at which a server has nothing. */

@@ -9,7 +9,8 @@
  */
 
 import type { Exchange } from './exchange.js';
-import { explainSocket } from './failure.js';
+import { explainSocket, explainUnfit } from './failure.js';
+import { type Login, loginHeader, loginProtocols, unfitForSocket } from './login.js';
 import { type Incoming, readMessage } from './message.js';
 import { probe } from './probe.js';
 import { member, source } from '../json/node.js';
@@ -44,16 +45,20 @@ export class Link {
 
   constructor(
     readonly url: string,
+    readonly login: Login | undefined,
     private readonly ears: Ears,
   ) {}
 
   /** Sends a text for an exchange that waits for these identifiers; without any, for whatever comes. */
   async send(text: string, ids: readonly string[], exchange: Exchange, isLoose = false): Promise<void> {
     exchange.stop = () => exchange.end('stopped');
+    const unfit = unfitForSocket(this.login);
+    if (unfit !== undefined) return exchange.fail(explainUnfit(unfit));
     try {
       await (this.opening ??= this.open());
     } catch {
-      exchange.fail(explainSocket(this.url, location.origin, await probe(this.url)));
+      const found = await probe(this.url, this.login ? [loginHeader(this.login)] : []);
+      exchange.fail(explainSocket({ url: this.url, origin: location.origin, probe: found, isLoggedIn: this.login !== undefined }));
       return;
     }
     if (exchange.endedAt !== undefined) return;
@@ -78,7 +83,7 @@ export class Link {
   private open(): Promise<void> {
     this.ears.onState('opening');
     return new Promise((resolve, reject) => {
-      const socket = new WebSocket(this.url);
+      const socket = new WebSocket(this.url, [...loginProtocols(this.login)]);
       const timer = setTimeout(() => socket.close(), PATIENCE);
       this.socket = socket;
       socket.onopen = () => {

@@ -34,8 +34,10 @@ ${end}`;
 
 function socket(plan: Plan): string {
   const isSilent = plan.calls.length > 0 && plan.calls.every((call) => call.isNotification);
+  const login = plan.headers.find(isLogin);
+  const protocols = login ? `, ['jsonrpc', 'bearer.' + process.env.${login.secret!.variable}]` : '';
   return `// In a page, or in Node 22 or later.
-const socket = new WebSocket(${quoted(plan.url)});
+const socket = new WebSocket(${quoted(plan.url)}${protocols});
 socket.onopen = () => {
   socket.send(${quoted(plan.body)});${isSilent ? '\n  socket.close();' : ''}
 };
@@ -44,6 +46,12 @@ socket.onmessage = ({ data }) => {
 ${reading(plan)}
 };
 `;
+}
+
+/** Whether a header carries a login. A WebSocket takes it as a subprotocol: browsers do not let it have headers. */
+function isLogin({ name, secret }: PlanHeader): boolean {
+  if (!secret) return false;
+  return secret.prefix.toLowerCase() === 'bearer ' || name.toLowerCase() === 'x-api-key';
 }
 
 /** When the socket is closed. */

@@ -7,8 +7,9 @@ import { urlFor } from '../rpc/endpoint.js';
 import { nothingAt } from '../rpc/failure.js';
 import { compose } from '../rpc/message.js';
 import { post } from '../rpc/post.js';
+import { headers } from './access.js';
 import { offerProxy, routed } from './proxy.js';
-import { endpoint, headers } from './settings.js';
+import { endpoint } from './settings.js';
 
 export type Discovery =
   /** A link leads there, and its reader has not sent anything yet. */
@@ -46,7 +47,7 @@ export async function discover(): Promise<void> {
   const text = compose({ version: '2.0', method: 'rpc.discover', params: '', isNotification: false }, '1');
   const sent = { title: 'rpc.discover', isBroken: false, transport: 'http' as const, url, headers: [], text, bytes: text.length };
   const exchange = new Exchange(sent);
-  const named = headers.value.map(({ name, value }) => ({ name, value }));
+  const named = headers.value.map(({ name, value }) => ({ name: name.trim(), value }));
   await post(routed({ url, headers: [{ name: 'content-type', value: 'application/json' }, ...named], body: text }), exchange);
   // A later question replaces this one.
   if (mine !== latest) return;

@@ -1,8 +1,9 @@
-/** Requests that were sent before, kept in this browser. Headers and tokens are never part of it. */
+/** Requests that were sent before, kept in this browser. Headers and credentials are never part of it. */
 
 import { effect, signal } from '@preact/signals';
 import type { Transport } from '../rpc/endpoint.js';
 import type { Intent, Version } from '../rpc/message.js';
+import { login } from './access.js';
 import { keep, recall } from './store.js';
 
 /** One request as it can be sent again. */
@@ -33,12 +34,18 @@ effect(() => keep('history', past.value.length === 0 ? undefined : past.value));
 
 /** Adds a request; returns a function that sets its outcome. */
 export function remember(entry: Omit<Past, 'at' | 'outcome' | 'isFailure'>): (outcome: string, isFailure: boolean) => void {
-  if (JSON.stringify(entry).length > LONGEST) return () => undefined;
+  const text = JSON.stringify(entry);
+  if (text.length > LONGEST || holdsSecret(text)) return () => undefined;
   const at = Math.max(Date.now(), (past.value[0]?.at ?? 0) + 1);
   past.value = [{ ...entry, at, outcome: '', isFailure: false }, ...past.value].slice(0, MOST);
   return (outcome, isFailure) => {
     past.value = past.value.map((known) => (known.at === at ? { ...known, outcome, isFailure } : known));
   };
+}
+
+/** Whether a request has a credential in it: the params of `rpc.login` are one. */
+function holdsSecret(text: string): boolean {
+  return text.includes('rpc.login') || (login.value !== undefined && text.includes(login.value.secret));
 }
 
 export function clearHistory(): void {

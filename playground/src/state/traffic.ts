@@ -7,11 +7,13 @@ import { Exchange, type Head, size } from '../rpc/exchange.js';
 import { Link, type LinkState } from '../rpc/link.js';
 import { type Intent, compose, composeBatch } from '../rpc/message.js';
 import { post } from '../rpc/post.js';
+import { headers, login } from './access.js';
 import { intent, refusal, subject } from './draft.js';
 import { remember } from './history.js';
+import { noteRefusal } from './identity.js';
 import { takeId } from './ids.js';
 import { routed } from './proxy.js';
-import { endpoint, endpointProblem, headers, target, transport } from './settings.js';
+import { endpoint, endpointProblem, target, transport } from './settings.js';
 import { tray } from './tray.js';
 
 /** The last exchanges, the newest first. */
@@ -48,10 +50,10 @@ let link: Link | undefined;
 /** How long a WebSocket may stay silent before that counts as no answer. */
 const SILENCE = 700;
 
-// A socket belongs to one endpoint.
+// A socket belongs to one endpoint and one caller.
 effect(() => {
-  const url = target.value;
-  if (link && (transport.value !== 'ws' || link.url !== url)) disconnect();
+  const [url, caller] = [target.value, login.value];
+  if (link && (transport.value !== 'ws' || link.url !== url || link.login !== caller)) disconnect();
 });
 
 export function disconnect(): void {
@@ -112,6 +114,7 @@ export function show(exchange: Exchange): void {
 export function conclude(exchange: Exchange, note: (outcome: string, isFailure: boolean) => void): void {
   const { outcome, isFailure } = summary(exchange);
   note(outcome, isFailure);
+  if (exchange.http?.status === 401 || exchange.failure?.isLocked) noteRefusal();
   spoken.value = `${exchange.sent.title}: ${outcome}`;
 }
 
@@ -155,9 +158,9 @@ export async function deliver(exchange: Exchange, text: string, ids: readonly st
 }
 
 async function deliverOnLink(exchange: Exchange, text: string, ids: readonly string[], isLoose: boolean): Promise<void> {
-  if (link?.url !== target.value) {
+  if (link?.url !== target.value || link.login !== login.value) {
     disconnect();
-    link = new Link(target.value, { onState: (state) => (linkState.value = state), onPush: notePush });
+    link = new Link(target.value, login.value, { onState: (state) => (linkState.value = state), onPush: notePush });
   }
   const mine = link;
   await mine.send(text, ids, exchange, isLoose);
@@ -198,9 +201,9 @@ function wireHeaders(): Head[] {
   return [...ours.filter((head) => !isSet(head)), ...set];
 }
 
-/** The same, for eyes: secret values are replaced. A page cannot give a WebSocket headers. */
+/** The same, for eyes: secret values are replaced. A page cannot give a WebSocket headers, but a login. */
 function shownHeaders(): Head[] {
-  if (transport.value === 'ws') return [];
+  if (transport.value === 'ws') return login.value ? [{ name: 'Sec-WebSocket-Protocol', value: 'jsonrpc, bearer.••••••' }] : [];
   const secret = new Set(headers.value.filter((header) => header.isSecret).map((header) => header.name.trim()));
   return wireHeaders().map(({ name, value }) => ({ name, value: secret.has(name) ? '••••••' : value }));
 }

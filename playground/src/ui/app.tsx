@@ -5,6 +5,7 @@ import { AnswerPane } from './answer.js';
 import { toast } from './copy.js';
 import { HeadersDialog } from './headers.js';
 import { AnswerIcon, EditIcon, ListIcon } from './icons.js';
+import { LoginDialog } from './login.js';
 import { type Pane, pane, showPane } from './panes.js';
 import { RequestPane } from './request.js';
 import { Sidebar } from './sidebar.js';
@@ -39,6 +40,7 @@ export function App() {
           </button>
         ))}
       </nav>
+      <LoginDialog />
       <HeadersDialog />
       <div class="unseen" role="status" aria-live="polite">
         {spoken.value}

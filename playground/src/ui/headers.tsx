@@ -1,11 +1,13 @@
-/** The dialog for headers and the token. */
+/** The dialog for headers. */
 
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { discover } from '../state/catalog.js';
-import { type Header, access, endpoint, looksSecret, remembers, setAccess, transport } from '../state/settings.js';
+import { type Header, looksSecret, ownHeaders, setOwnHeaders } from '../state/access.js';
+import { refresh } from '../state/identity.js';
+import { endpoint, transport } from '../state/settings.js';
 import { IconButton } from './controls.js';
 import { CloseIcon, PlusIcon } from './icons.js';
+import { Remember } from './login.js';
 
 const isOpen = signal(false);
 
@@ -19,18 +21,16 @@ export function HeadersDialog() {
     if (isOpen.value) dialog.current?.showModal();
   }, [isOpen.value]);
   if (!isOpen.value) return null;
-  const { token, headers } = access.value;
-  const set = (headers: readonly Header[]) => setAccess({ token, headers });
   const done = () => {
     isOpen.value = false;
     // What a server shows may depend on who asks.
-    void discover();
+    void refresh();
   };
   return (
     <dialog ref={dialog} class="dialog" aria-labelledby="headers-title" onClose={done}>
       <form method="dialog" class="dialog-body">
         <div class="dialog-head">
-          <h2 id="headers-title">Headers and token</h2>
+          <h2 id="headers-title">Headers</h2>
           <IconButton label="Close" onClick={() => dialog.current?.close()}>
             <CloseIcon />
           </IconButton>
@@ -39,28 +39,10 @@ export function HeadersDialog() {
           Sent to <code>{endpoint.value}</code> only.
         </p>
         {transport.value === 'ws' && (
-          <p class="note">Browsers do not let a page set headers on a WebSocket. They are sent with HTTP and SSE only.</p>
+          <p class="note">Browsers do not let a page set headers on a WebSocket. They are sent with HTTP and SSE only. A login is sent over a WebSocket too.</p>
         )}
-        <div class="field">
-          <label for="token">
-            <span class="field-name">Bearer token</span>
-          </label>
-          <input
-            id="token"
-            type="password"
-            autocomplete="off"
-            class="mono"
-            value={token}
-            onInput={(event) => setAccess({ token: event.currentTarget.value.trim(), headers })}
-          />
-        </div>
-        <HeaderRows headers={headers} onChange={set} />
-        <label class="check">
-          <input type="checkbox" checked={remembers.value} onChange={(event) => (remembers.value = event.currentTarget.checked)} />
-          <span>
-            Keep these in this browser. <span class="muted">Otherwise they are forgotten when you close or reload the page.</span>
-          </span>
-        </label>
+        <HeaderRows headers={ownHeaders.value} onChange={setOwnHeaders} />
+        <Remember />
         <div class="dialog-foot">
           <button type="submit" class="primary">
             Done
@@ -82,7 +64,7 @@ function HeaderRows({ headers, onChange }: { headers: readonly Header[]; onChang
           <input
             class="mono"
             aria-label={`Name of header ${at + 1}`}
-            placeholder="X-Api-Key"
+            placeholder="X-Trace-Id"
             value={header.name}
             onInput={(event) => {
               const name = event.currentTarget.value;

@@ -1,9 +1,9 @@
 /** Requests that were sent before, to be sent again. */
 
 import { CASES } from '../broken/cases.js';
-import { discover } from '../state/catalog.js';
 import { chooseBroken, isNotification, method, params, view } from '../state/draft.js';
 import { type Past, clearHistory, past } from '../state/history.js';
+import { refresh } from '../state/identity.js';
 import { prepared, requestView, write } from '../state/message.js';
 import { endpoint, endpointProblem, transport, version } from '../state/settings.js';
 import { fillTray } from '../state/tray.js';
@@ -16,7 +16,7 @@ export function HistoryList() {
   if (past.value.length === 0) {
     return (
       <Empty title="No request sent yet">
-        <p>Requests you send are kept here, in this browser only. Headers and tokens are never kept here.</p>
+        <p>Requests you send are kept here, in this browser only. Headers and credentials are never kept here.</p>
       </Empty>
     );
   }
@@ -88,6 +88,6 @@ export function restore(
     params.value = entry.params;
     isNotification.value = entry.isNotification;
   }
-  if (isElsewhere && asks) void discover();
+  if (isElsewhere && asks) void refresh();
   showPane('request');
 }

@@ -27,10 +27,17 @@ export const SearchIcon = () => (
     <path d="m10.5 10.5 3.5 3.5" />
   </Icon>
 );
-export const KeyIcon = () => (
+export const HeadersIcon = () => (
   <Icon>
-    <circle cx="5.2" cy="10.8" r="3" />
-    <path d="m7.4 8.6 5.6-5.6m-2 2 2 2" />
+    <path d="M2.5 5h6m3.5 0h1.5m-11 6H4m3.5 0h6" />
+    <circle cx="10.2" cy="5" r="1.7" />
+    <circle cx="5.8" cy="11" r="1.7" />
+  </Icon>
+);
+export const PersonIcon = () => (
+  <Icon>
+    <circle cx="8" cy="5.2" r="2.7" />
+    <path d="M2.8 13.5c.6-2.7 2.6-4 5.2-4s4.6 1.3 5.2 4" />
   </Icon>
 );
 export const CopyIcon = () => (

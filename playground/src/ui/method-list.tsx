@@ -1,11 +1,12 @@
 /** The methods of the endpoint, to search and choose from. */
 
 import type { Method } from '../rpc/document.js';
-import { discover, discovery, found, methods, search } from '../state/catalog.js';
+import { discovery, found, methods, search } from '../state/catalog.js';
 import { choose, method as chosen, view } from '../state/draft.js';
+import { refresh } from '../state/identity.js';
 import { Empty } from './controls.js';
-import { openHeaders } from './headers.js';
 import { SearchIcon } from './icons.js';
+import { openLogin } from './login.js';
 import { showPane } from './panes.js';
 import { enterList, option, rove } from './roving.js';
 
@@ -41,7 +42,7 @@ function Found() {
     return (
       <Empty title="This link leads to another server">
         <p>No request has been sent to it yet.</p>
-        <button type="button" onClick={() => void discover()}>
+        <button type="button" onClick={() => void refresh()}>
           List its methods
         </button>
       </Empty>
@@ -54,7 +55,7 @@ function Found() {
         {discovery.value.failure.advice.map((line) => (
           <p key={line}>{line}</p>
         ))}
-        <button type="button" onClick={() => void discover()}>
+        <button type="button" onClick={() => void refresh()}>
           Try again
         </button>
       </Empty>
@@ -63,9 +64,9 @@ function Found() {
   if (discovery.value.state === 'locked') {
     return (
       <Empty title="This server requires credentials">
-        <p>With a valid token, its methods are listed here.</p>
-        <button type="button" onClick={openHeaders}>
-          Set a token
+        <p>After you log in, the methods that you may call are listed here.</p>
+        <button type="button" onClick={openLogin}>
+          Log in
         </button>
       </Empty>
     );

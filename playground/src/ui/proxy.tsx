@@ -1,6 +1,6 @@
 /** Offers to call the endpoint through the server of this page, where its own server does not allow the page. */
 
-import { discover } from '../state/catalog.js';
+import { refresh } from '../state/identity.js';
 import { proxy, setProxied } from '../state/proxy.js';
 
 export function ProxyOffer() {
@@ -8,7 +8,7 @@ export function ProxyOffer() {
   const isUsed = proxy.value === 'used';
   const change = () => {
     setProxied(!isUsed);
-    void discover();
+    void refresh();
   };
   return (
     <p class="proxy" role="status">

@@ -4,13 +4,14 @@ import { useEffect, useRef } from 'preact/hooks';
 import { member, source } from '../json/node.js';
 import { parse } from '../json/parse.js';
 import { compact } from '../json/print.js';
-import { meaning } from '../rpc/errors.js';
+import { UNAUTHORIZED, meaning } from '../rpc/errors.js';
 import type { Exchange, Failure, Frame } from '../rpc/exchange.js';
 import { type Incoming, type RpcError, readMessage } from '../rpc/message.js';
 import { time } from './answer.js';
 import { Empty } from './controls.js';
 import { IdTag } from './id-tag.js';
 import { JsonView } from './json-view.js';
+import { LoginOffer } from './login.js';
 
 export function Result({ exchange }: { exchange: Exchange }) {
   void exchange.revision.value;
@@ -45,6 +46,7 @@ export function ErrorCard({ error, status }: { error: RpcError; status?: number 
       </p>
       <p class="muted">{meaning(error.code, status)}</p>
       {error.data !== undefined && <JsonView text={error.data} label="Error data" />}
+      {(status === 401 || error.code === UNAUTHORIZED) && <LoginOffer />}
     </section>
   );
 }
@@ -58,6 +60,7 @@ function FailureCard({ failure }: { failure: Failure }) {
           <li key={line}>{line}</li>
         ))}
       </ul>
+      {failure.isLocked && <LoginOffer />}
     </section>
   );
 }

@@ -3,15 +3,18 @@
 import { useEffect, useState } from 'preact/hooks';
 import { TRANSPORTS, readEndpoint } from '../rpc/endpoint.js';
 import type { Version } from '../rpc/message.js';
-import { discover, discovery } from '../state/catalog.js';
+import { ownHeaders } from '../state/access.js';
+import { discovery } from '../state/catalog.js';
 import { reshape } from '../state/draft.js';
 import { past } from '../state/history.js';
-import { OWN, type Theme, endpoint, endpointProblem, headers, theme, transport, version } from '../state/settings.js';
+import { refresh } from '../state/identity.js';
+import { OWN, type Theme, endpoint, endpointProblem, theme, transport, version } from '../state/settings.js';
 import { disconnect, linkState } from '../state/traffic.js';
 import { IconButton, Segmented } from './controls.js';
 import { say } from './copy.js';
 import { openHeaders } from './headers.js';
-import { AutoIcon, CloseIcon, KeyIcon, Logo, MoonIcon, SunIcon } from './icons.js';
+import { AutoIcon, CloseIcon, HeadersIcon, Logo, MoonIcon, SunIcon } from './icons.js';
+import { LoginButton } from './login.js';
 import { ProxyOffer } from './proxy.js';
 
 const VERSIONS: readonly { value: Version; label: string; hint: string }[] = [
@@ -27,7 +30,7 @@ const THEMES: Readonly<Record<Theme, { next: Theme; icon: () => preact.JSX.Eleme
 
 export function TopBar() {
   const { next, icon: ThemeIcon, label } = THEMES[theme.value];
-  const count = headers.value.length;
+  const count = ownHeaders.value.filter(({ name }) => name.trim() !== '').length;
   return (
     <header class="topbar">
       <div class="brand">
@@ -38,12 +41,9 @@ export function TopBar() {
       </div>
       <Endpoint />
       <div class="topbar-tools">
-        <IconButton
-          label={count > 0 ? `Headers and token: ${count} set` : 'Headers and token'}
-          onClick={openHeaders}
-          class={count > 0 ? 'is-set' : ''}
-        >
-          <KeyIcon />
+        <LoginButton />
+        <IconButton label={count > 0 ? `Headers: ${count} set` : 'Headers'} onClick={openHeaders} class={count > 0 ? 'is-set' : ''}>
+          <HeadersIcon />
         </IconButton>
         <IconButton label={label} onClick={() => (theme.value = next)}>
           <ThemeIcon />
@@ -81,7 +81,7 @@ function Endpoint() {
     if (read.url.protocol.startsWith('ws')) transport.value = 'ws';
     endpoint.value = read.url.href;
     say(`Calling ${read.url.host} from now on`);
-    return void discover();
+    return void refresh();
   };
   const known = [...new Set([OWN, ...past.value.map((entry) => entry.endpoint)])].slice(0, 12);
   return (

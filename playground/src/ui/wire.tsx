@@ -23,7 +23,7 @@ function Out({ exchange: { sent } }: { exchange: Exchange }) {
       <WireHead title="Request" more={amount(sent.bytes)} text={sent.text} />
       <pre class="head" tabIndex={0} role="region" aria-label="Request headers">
         <b>{line}</b>
-        {sent.transport !== 'ws' && <Heads heads={[{ name: 'Host', value: host }, ...sent.headers]} />}
+        <Heads heads={sent.transport === 'ws' ? sent.headers : [{ name: 'Host', value: host }, ...sent.headers]} />
       </pre>
       <JsonView text={sent.text} exact ids label="Text of the request" />
     </section>

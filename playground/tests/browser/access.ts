@@ -76,7 +76,8 @@ export async function nameless(page: Page): Promise<string[]> {
   const isFocusable = (node: (typeof nodes)[number]) =>
     node.properties?.some(({ name, value }) => name === 'focusable' && value.value === true);
   const used = nodes.filter((node) => !node.ignored && isFocusable(node) && node.role?.value !== 'RootWebArea');
-  assert.ok(used.length > 5);
+  // A dialog has a few.
+  assert.ok(used.length > 3);
   // What scrolls inside of the editor can have the focus, but nobody gets there with a key.
   return used.filter((node) => !node.name?.value && node.role?.value !== 'generic').map((node) => String(node.role?.value));
 }
@@ -141,7 +142,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await check('verdict');
       await page.getByRole('tab', { name: 'History' }).click();
       await check('history');
-      await page.getByRole('button', { name: 'Headers and token' }).click();
+      await page.getByRole('button', { name: 'Headers' }).click();
       await page.getByRole('button', { name: 'Add header' }).click();
       await check('headers');
     },

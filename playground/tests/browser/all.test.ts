@@ -7,6 +7,7 @@ import './sharing.js';
 import './history.js';
 import './broken.js';
 import './elsewhere.js';
+import './login.js';
 import './message.js';
 import './response.js';
 import './diagram.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { choose, ended, sees, send, visit, write } from './serving.js';
+import { choose, ended, logIn, sees, send, visit, write } from './serving.js';
 
 visit('a method is searched, filled in by form and called', async ({ page }) => {
   await page.getByRole('searchbox', { name: 'Search methods' }).fill('adds two');
@@ -69,8 +69,9 @@ visit('1.0 is spoken when it is chosen', async ({ page }) => {
 });
 
 visit('headers and a token go along and are not shown', async ({ page }) => {
-  await page.getByRole('button', { name: 'Headers and token' }).click();
-  await page.getByLabel('Bearer token').fill('s3cret');
+  await logIn(page, 's3cret');
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('button', { name: 'Headers' }).click();
   await page.getByRole('button', { name: 'Add header' }).click();
   await page.getByLabel('Name of header 1').fill('X-Trace');
   await page.getByLabel('Value of header 1').fill('seven');
@@ -87,18 +88,21 @@ visit('headers and a token go along and are not shown', async ({ page }) => {
   assert.ok(!kept.includes('s3cret') && !kept.includes('seven'), kept);
 });
 
-visit('a token is kept only if the user wants that, and for its server only', async ({ page }) => {
-  await page.getByRole('button', { name: 'Headers and token' }).click();
-  await page.getByLabel('Bearer token').fill('s3cret');
-  await page.getByLabel('Keep these in this browser').check();
+visit('headers are kept only if the user wants that, and for their server only', async ({ page }) => {
+  await page.getByRole('button', { name: 'Headers' }).click();
+  await page.getByRole('button', { name: 'Add header' }).click();
+  await page.getByLabel('Name of header 1').fill('Cookie-Token');
+  await page.getByLabel('Value of header 1').fill('s3cret');
+  await page.getByLabel('Keep until this tab is closed').check();
   await page.getByRole('button', { name: 'Done' }).click();
   await page.reload();
-  await page.getByRole('button', { name: 'Headers and token: 1 set' }).click();
-  assert.equal(await page.getByLabel('Bearer token').inputValue(), 's3cret');
+  await page.getByRole('button', { name: 'Headers: 1 set' }).click();
+  assert.equal(await page.getByLabel('Value of header 1').inputValue(), 's3cret');
   await page.getByRole('button', { name: 'Done' }).click();
+  assert.ok(!(await page.evaluate(() => JSON.stringify({ ...localStorage }))).includes('s3cret'));
   await page.getByLabel('Endpoint').fill(`${await page.getByLabel('Endpoint').inputValue()}rpc`);
   await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Headers and token', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Headers', exact: true }).waitFor();
 });
 
 visit('a call under way can be stopped', async ({ page }) => {

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { choose, ended, sees, serve, shared, visit } from './serving.js';
+import { choose, ended, logIn, sees, serve, shared, visit } from './serving.js';
 
 /** A server that does not let this page read, and one that does. */
 let foreign: Promise<string> | undefined;
@@ -171,18 +171,22 @@ visit(
     await sees(page, 'This server requires credentials');
     await page.getByLabel('Method', { exact: true }).fill('math/add');
     await page.getByRole('button', { name: 'Send' }).click();
-    await sees(page, 'The server requires credentials. Set a valid token under “Headers and token”.');
+    await sees(page, 'The server requires valid credentials. Log in with a token or an API key.');
     await page.getByLabel('WebSocket', { exact: true }).check();
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByRole('alert', { name: 'Failure' }).getByText('The server requires credentials').waitFor();
     await page.getByLabel('HTTP', { exact: true }).check();
-    await page.getByRole('button', { name: 'Set a token' }).click();
-    await page.getByLabel('Bearer token').fill(TOKEN);
+    await page.getByRole('navigation', { name: 'Choose a request' }).getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('dialog').waitFor();
+    await logIn(page, TOKEN);
     await page.getByRole('button', { name: 'Done' }).click();
     await choose(page, 'math/add');
-    await page.getByRole('button', { name: 'Send' }).click();
-    await ended(page);
-    assert.equal(await page.getByRole('region', { name: 'Result as JSON' }).innerText(), '5');
+    for (const transport of ['HTTP', 'SSE', 'WebSocket']) {
+      await page.getByLabel(transport, { exact: true }).check();
+      await page.getByRole('button', { name: 'Send' }).click();
+      await ended(page);
+      assert.equal(await page.getByRole('region', { name: 'Result as JSON' }).innerText(), '5', transport);
+    }
   },
   { hosts: 'any', complaints: /401|WebSocket connection/ },
 );

@@ -134,7 +134,7 @@ visit(
     await fits('rules');
     await page.getByText('Nested 1,000 levels deep').click();
     await fits('rule');
-    await page.getByRole('button', { name: 'Headers and token' }).click();
+    await page.getByRole('button', { name: 'Headers' }).click();
     await page.getByRole('button', { name: 'Add header' }).click();
     await fits('headers');
   },

@@ -126,6 +126,19 @@ export async function sees(page: Page, text: string | RegExp): Promise<void> {
   await page.getByText(text).first().waitFor();
 }
 
+/** Enters a credential, and waits until the server has answered. */
+export async function logIn(page: Page, secret: string, kind: 'Token' | 'API key' = 'Token'): Promise<void> {
+  const dialog = page.getByRole('dialog');
+  if (!(await dialog.isVisible())) await page.getByRole('banner').getByRole('button', { name: /^Log(ged)? in/ }).click();
+  await dialog.waitFor();
+  const other = dialog.getByText('Use other credentials instead');
+  if ((await other.isVisible()) && !(await dialog.locator('#credential').isVisible())) await other.click();
+  await dialog.getByLabel(kind, { exact: true }).check();
+  await dialog.getByLabel(`Your ${kind === 'Token' ? 'token' : kind}`).fill(secret);
+  await dialog.getByRole('button', { name: 'Log in' }).click();
+  await dialog.getByRole('button', { name: 'Done' }).or(dialog.locator('.field-problem:not(:empty)')).waitFor();
+}
+
 /** The editor of params. */
 export function editor(page: Page) {
   return page.getByRole('textbox', { name: 'Params as JSON' });

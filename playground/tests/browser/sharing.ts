@@ -3,7 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
-import { choose, sees, send, visit, write } from './serving.js';
+import { choose, logIn, sees, send, visit, write } from './serving.js';
 
 const run = promisify(execFile);
 /** With a token, and with our own command. */
@@ -51,8 +51,7 @@ function runUntil(program: string, args: readonly string[], text: string): Promi
 }
 
 visit('a link leads to the same call, unsent and without secrets', async ({ page }) => {
-  await page.getByRole('button', { name: 'Headers and token' }).click();
-  await page.getByLabel('Bearer token').fill('s3cret');
+  await logIn(page, 's3cret');
   await page.getByRole('button', { name: 'Done' }).click();
   await page.getByLabel('SSE', { exact: true }).check();
   await choose(page, 'echo');
@@ -73,8 +72,7 @@ visit('a link leads to the same call, unsent and without secrets', async ({ page
 });
 
 visit('code in each language does what the page does', async ({ page }) => {
-  await page.getByRole('button', { name: 'Headers and token' }).click();
-  await page.getByLabel('Bearer token').fill('s3cret');
+  await logIn(page, 's3cret');
   await page.getByRole('button', { name: 'Done' }).click();
   await choose(page, 'echo');
   // Everything that a language may take for its own.

@@ -67,6 +67,16 @@ test('no language writes a secret down', () => {
   assert.deepEqual(secretOf('X-Api-Key', 'k'), { variable: 'X_API_KEY', prefix: '' });
 });
 
+test('a WebSocket takes a login as a subprotocol', () => {
+  const socket = (name: string, value: string) =>
+    javascript({ ...watching, headers: [{ name, value, secret: secretOf(name, value) }] }).split('\n')[1];
+  const opened = (variable: string) =>
+    `const socket = new WebSocket('ws://127.0.0.1:8000/', ['jsonrpc', 'bearer.' + process.env.${variable}]);`;
+  assert.equal(socket('Authorization', 'Bearer s3cret'), opened('TOKEN'));
+  assert.equal(socket('X-API-Key', 's3cret'), opened('X_API_KEY'));
+  assert.equal(socket('X-Secret', 's3cret'), `const socket = new WebSocket('ws://127.0.0.1:8000/');`);
+});
+
 test('the command fits the kind of call', () => {
   const check = (changed: Partial<Plan>, expected: string) => assert.equal(command({ ...plan, ...changed }), `${expected}\n`);
   check({}, `switchboard call http://127.0.0.1:8000/ math/add '{"a":2,"b":3}'`);
