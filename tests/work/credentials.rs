@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use switchboard_core::{Call, Context, Engine, Json, Layer as _, Reply, ReplyFuture, Settings, service_fn};
+use switchboard_core::{
+    Call, Code, Context, Engine, Json, Layer as _, Origin, Outcome, Reply, ReplyFuture, Settings, service_fn,
+};
 use switchboard_layers::Clock;
 use switchboard_layers::identity::{
     ApiKeys, Authenticate, Authentication, Credential, Identity, NewApiKey, Proof, Tokens,
@@ -11,7 +13,7 @@ use switchboard_layers::identity::{
 use switchboard_layers::signing::{Key, Sign, SignedMessage, SigningAlgorithm, SigningKeys, Verify};
 use switchboard_layers::store::MemoryStore;
 
-use crate::{Comparison, Work};
+use crate::{Comparison, Repeatable};
 
 pub(crate) const COMPARISONS: &[Comparison] = &[
     ("tokens", || {
@@ -40,10 +42,13 @@ pub(crate) const COMPARISONS: &[Comparison] = &[
         let [alice, bob] =
             ["alice", "bob"].map(|name| NewApiKey::generate(&Identity::new(name, Proof::ApiKey)).unwrap());
         let token = "t".repeat(alice.key.len());
-        let checks = Authentication::new(Tokens::parse(&format!("alice:{token}")).unwrap())
-            .or(ApiKeys::parse(&alice.line).unwrap());
+        let checks = || {
+            let tokens = Tokens::parse(&format!("alice:{token}")).unwrap();
+            Authentication::new(tokens).or(ApiKeys::parse(&alice.line).unwrap())
+        };
+        // Each has its own count of failures, which takes a little longer to grow than to fill.
         [changed(&alice.key, alice.key.len() - 1), bob.key.clone()]
-            .map(|key| refused_request(&checks, &key))
+            .map(|key| refused_request(&checks(), &key))
             .into()
     }),
     ("HMAC: a wrong signature, and an unknown key", || signatures(SigningAlgorithm::HmacSha256)),
@@ -57,7 +62,7 @@ fn changed(text: &str, at: usize) -> String {
 }
 
 /// Checks a wrong credential.
-fn refused(by: &Arc<impl Authenticate>, token: String) -> Work {
+fn refused(by: &Arc<impl Authenticate>, token: String) -> Repeatable {
     let by = Arc::clone(by);
     Box::new(move || {
         let verdict = by.authenticate(&Credential::Bearer(&token));
@@ -66,23 +71,29 @@ fn refused(by: &Arc<impl Authenticate>, token: String) -> Work {
 }
 
 /// Answers a request with a wrong credential.
-fn refused_request(by: &Authentication, token: &str) -> Work {
+fn refused_request(by: &Authentication, token: &str) -> Repeatable {
     let inner = service_fn(|_: &Call| ReplyFuture::ready(Reply::value(Json::NULL)));
-    let engine = Engine::new(by.layer(Arc::new(inner)), Settings::default());
+    let service = by.layer(Arc::new(inner));
     let authorization = format!("Bearer {token}");
-    let ask = move || {
-        let cx = Context::default()
-            .with_metadata([("authorization", authorization.clone())].into_iter().collect());
-        let answer = engine.exchange(r#"{"jsonrpc":"2.0","method":"m","id":1}"#, &cx).now_or_never().unwrap();
-        assert!(answer.body().unwrap().windows(6).any(|part| part == b"-32002"));
-    };
-    // So that what is made at the first use does not count.
-    ask();
-    Box::new(ask)
+    let mut number = 0;
+    Box::new(move || {
+        // Each from another address, because one that fails often has to wait.
+        number += 1;
+        let address = std::net::SocketAddr::from(([192, 0, 2, number], 1));
+        let cx = Context::new(Origin::new("tcp").with_address(address));
+        let metadata = [("authorization", authorization.clone())].into_iter().collect();
+        let call = Call::new("m", None).with_context(cx.with_metadata(metadata));
+        is_unauthorized(service.call(&call));
+    })
+}
+
+fn is_unauthorized(reply: ReplyFuture) {
+    let reply = reply.now_or_never().unwrap();
+    assert!(matches!(reply.outcome, Outcome::Error(error) if error.code == Code::UNAUTHORIZED));
 }
 
 /// Answers messages whose signature is wrong at its first byte, at its last, altogether, and of an unknown key.
-fn signatures(algorithm: SigningAlgorithm) -> Vec<Work> {
+fn signatures(algorithm: SigningAlgorithm) -> Vec<Repeatable> {
     let [ann, bob] = ["ann-1", "bob-1"].map(|kid| Key::generate(kid, algorithm, "someone").unwrap());
     let clock = Clock::manual(1_728_623_456);
     let keys = SigningKeys::parse(&ann.verifier).unwrap();
@@ -108,14 +119,13 @@ fn signatures(algorithm: SigningAlgorithm) -> Vec<Work> {
             signed(&bob.signer),
         ],
     };
+    let runtime = Arc::new(tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap());
     let works = messages.into_iter().map(|message| {
-        let engine = engine.clone();
-        let ask = move || {
-            let answer = engine.exchange(message.clone(), &Context::default()).now_or_never().unwrap();
+        let (engine, runtime) = (engine.clone(), Arc::clone(&runtime));
+        Box::new(move || {
+            let answer = runtime.block_on(engine.exchange(message.clone(), &Context::default()));
             assert!(answer.body().unwrap().windows(6).any(|part| part == b"-32002"));
-        };
-        ask();
-        Box::new(ask) as Work
+        }) as Repeatable
     });
     works.collect()
 }
