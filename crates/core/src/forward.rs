@@ -110,6 +110,7 @@ mod tests {
 
     #[tokio::test]
     async fn metadata_is_forwarded_only_under_allowed_names() {
+        // SEC-T-05
         assert_eq!(passed(Forward::new).await, (vec!["TraceParent".to_owned()], vec![]));
         let none = |to| Forward::new(to).with_call_metadata(AllowedNames::none());
         assert_eq!(passed(none).await, (vec![], vec![]));

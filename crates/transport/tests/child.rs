@@ -60,6 +60,25 @@ async fn a_child_that_ignores_everything_is_killed_with_what_it_started() {
     }
 }
 
+// SEC-X-02
+#[tokio::test]
+async fn a_child_gets_its_arguments_as_they_are_a_small_environment_and_its_folder() {
+    let asked = async |answer: &str, command: Command| {
+        let script = format!("answer={answer}; {LOOP}");
+        let command = command.args(["-c", &script, "name", "$(echo shell); *"]).folder("/");
+        let options = StreamOptions::new(Framing::Lines);
+        let peer = child::connect(&command, nothing(), &options).await.unwrap();
+        peer.call::<String>("any", ()).await.unwrap()
+    };
+    let shell = || Command::new("/bin/sh");
+    assert_eq!(asked("\"$1\"", shell()).await, "$(echo shell); *");
+    assert_eq!(asked("\"$PWD\"", shell()).await, "/");
+    // Cargo sets this variable for tests.
+    let variable = "\"${CARGO_MANIFEST_DIR-none}\"";
+    assert_eq!(asked(variable, shell()).await, "none");
+    assert_eq!(asked(variable, shell().inherit_env()).await, env!("CARGO_MANIFEST_DIR"));
+}
+
 /// Tells when everything that belongs to a connection is over, by the end of what its service holds. The child would have
 /// longer to end than any test.
 async fn ended(script: &str) {

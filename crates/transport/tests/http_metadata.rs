@@ -105,6 +105,7 @@ async fn metadata_of_a_call_arrives_over_every_carrier() {
     .await;
 }
 
+// SEC-T-05
 #[tokio::test]
 async fn only_what_is_allowed_goes_on_to_calls_that_are_made_for_another() {
     over_each(Settings::default(), async |peer, carrier| {

@@ -166,6 +166,7 @@ mod tests {
         Credential::of(&cx).map(|credential| credential.is_some())
     }
 
+    // SEC-T-10
     #[test]
     fn passwords_are_taken_over_tls_and_on_this_machine_only() {
         let basic = "Basic YWxpY2U6c2VjcmV0";
