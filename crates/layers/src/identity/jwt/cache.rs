@@ -92,7 +92,7 @@ impl Cache {
         self.usable(&state, &is_right).0.ok_or_else(|| self.missing(&state))
     }
 
-    /// Why the right key is not there. Without a successful refresh nobody knows which keys the issuer has.
+    /// Why the right key is not there. Without a successful refresh it is not known which keys the issuer has.
     fn missing(&self, state: &State) -> Missing {
         let has_any = self.usable(state, |_| true).0.is_some();
         if has_any && state.failed.is_none() {
