@@ -75,6 +75,8 @@ pub(super) struct Comparison<'a> {
     found: Vec<Finding>,
     /// Whether there was more than is reported.
     is_cut: bool,
+    /// The last finding of the least severity, once there is no room for more.
+    least: Option<(usize, Severity)>,
 }
 
 /// What a schema is known by when it is met again: by its text only if that is short, so that nothing is read over and over.
@@ -170,6 +172,7 @@ impl<'a> Comparison<'a> {
             direction,
             found: Vec::new(),
             is_cut: false,
+            least: None,
         }
     }
 
@@ -187,10 +190,17 @@ impl<'a> Comparison<'a> {
         if self.found.len() >= FINDINGS {
             self.is_cut = true;
             let severity = |effect: Effect| self.direction.severity(effect);
-            let least = self.found.iter().enumerate().rev().min_by_key(|(_, found)| severity(found.effect));
+            // Looked for again only if it was replaced: many findings may come.
+            let least = self.least.take().or_else(|| {
+                let all = self.found.iter().map(|found| severity(found.effect)).enumerate();
+                all.rev().min_by_key(|(_, severity)| *severity)
+            });
             match least {
-                Some((index, least)) if severity(least.effect) < severity(effect) => self.found.remove(index),
-                _ => return,
+                Some((index, least)) if least < severity(effect) => self.found.remove(index),
+                least => {
+                    self.least = least;
+                    return;
+                }
             };
         }
         self.found.push(Finding { effect, place: at.place.to_owned(), what: what.into() });
