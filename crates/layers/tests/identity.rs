@@ -312,6 +312,36 @@ async fn a_connection_is_closed_when_its_credential_expires_so_that_nothing_is_p
     assert!(session.peer().notify("news", [2]).await.is_err());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_connection_is_closed_when_its_token_is_removed_from_the_file() {
+    let path = std::env::temp_dir().join(format!("switchboard-revoked-{}", std::process::id()));
+    let write = |text: &str| {
+        let new = path.with_extension("new");
+        std::fs::write(&new, text).unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        std::fs::rename(&new, &path).unwrap();
+    };
+    write(&format!("alice:{ALICE}\nbob:0123456789abcdef\n"));
+    let authentication = Authentication::new(Tokens::watch(&path).unwrap());
+    let (alice, _) = watched(authentication.clone());
+    let (bob, session) = watched(authentication);
+    alice.call::<Value>("rpc.login", [ALICE]).await.unwrap();
+    bob.call::<Value>("rpc.login", ["0123456789abcdef"]).await.unwrap();
+    bob.call::<Value>("show", ()).await.unwrap();
+    advance(Duration::from_secs(60)).await;
+    assert_eq!(bob.call::<Value>("show", ()).await.unwrap(), json!("bob"));
+    write(&format!("alice:{ALICE}\n"));
+    bob.closed().await;
+    let session = session.lock().unwrap().take().unwrap();
+    assert_eq!(session.close_reason().unwrap().code, Some(3000));
+    assert_eq!(alice.call::<Value>("show", ()).await.unwrap(), json!("alice"));
+    std::fs::remove_file(&path).unwrap();
+}
+
 // SEC-T-06
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_logs_in_again_in_time_stays_connected() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use switchboard_core::{Admission, AdmitFuture, Arrival, Context, ErrorObject, FromContext as _, Refusal};
 
 use super::credential::is_private;
-use super::expiry::close_at_expiry;
+use super::expiry::close_at_end;
 use super::layer::{Caller, retry_after, too_many, unavailable};
 use super::{Attached, Authentication, Credential, Identity};
 
@@ -19,12 +19,17 @@ impl Admission for Authentication {
             let cx = arrival.cx();
             // A WebSocket, whose request had a credential.
             if let Some(identity) = Identity::from_context(cx) {
-                close_at_expiry(cx.session(), identity);
+                let credential = match subprotocol(cx) {
+                    Some(token) => Ok(Some(Credential::Bearer(token))),
+                    None => Credential::of(cx),
+                };
+                let revocation =
+                    credential.ok().flatten().and_then(|credential| self.revocation(&credential));
+                close_at_end(cx.session(), identity, revocation);
             }
             return AdmitFuture::admitted(cx.clone());
         };
-        let offered = offered_token(cx).filter(|_| *is_upgrade && Credential::yields_to_subprotocol(cx));
-        let caller = match offered {
+        let caller = match subprotocol(cx).filter(|_| *is_upgrade) {
             Some(token) => self.check(&Credential::Bearer(token), cx),
             None => self.caller(cx),
         };
@@ -61,6 +66,11 @@ fn with(cx: &Context, identity: Arc<Identity>) -> Context {
     let mut cx = cx.clone();
     cx.insert(Attached(identity));
     cx
+}
+
+/// The token among the subprotocols, if it counts.
+fn subprotocol(cx: &Context) -> Option<&str> {
+    offered_token(cx).filter(|_| Credential::yields_to_subprotocol(cx))
 }
 
 /// The token among the subprotocols that a WebSocket offers: `new WebSocket(url, ["jsonrpc", "bearer.TOKEN"])`.

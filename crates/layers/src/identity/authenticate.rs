@@ -17,6 +17,12 @@ use super::{Credential, Identity, Proof};
 pub trait Authenticate: Send + Sync + 'static {
     /// Checks one credential.
     fn authenticate(&self, credential: &Credential<'_>) -> Verdict;
+
+    /// Whether it may refuse a credential later that it accepts now, other than by its expiry. Credentials of open connections are then
+    /// checked again and again.
+    fn can_revoke(&self) -> bool {
+        false
+    }
 }
 
 /// The owner of a credential, if it has one.

@@ -1,36 +1,40 @@
-//! What ends when a credential expires: calls are refused, streams end, and a connection is closed, so that nothing is pushed over it
+//! What ends when a credential expires or is revoked: calls are refused, streams end, and a connection is closed, so that nothing is pushed over it
 //! any more (SEC-T-06).
 
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context as Task, Poll};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use switchboard_core::{CloseReason, ErrorObject, Items, Json, ReplyFuture, Session};
 use tokio::task::AbortHandle;
 use tokio::time::{Sleep, sleep};
 
-use super::Identity;
+use super::credential::OwnedCredential;
+use super::file::LOOK_AGAIN;
 use super::layer::refusal;
+use super::{Authentication, Identity};
 
 /// The code of a WebSocket close frame that is registered as `Unauthorized`.
 const UNAUTHORIZED: u16 = 3000;
 
-/// Closes the session when this credential of its caller expires. A newer credential takes its place.
-pub(super) fn close_at_expiry(session: &Session, identity: &Identity) {
+/// Closes the session when this credential of its caller expires or is revoked. A newer credential takes its place.
+pub(super) fn close_at_end(session: &Session, identity: &Identity, revocation: Option<Revocation>) {
     // A session that is not exclusive carries the calls of other callers, too.
     let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
     if !session.is_exclusive() {
         return;
     }
     let left = identity.expires.map(|expires| expires.duration_since(SystemTime::now()).unwrap_or_default());
-    let closing = left.map(|left| {
+    let closing = (left.is_some() || revocation.is_some()).then(|| {
         let session = session.clone();
         runtime
             .spawn(async move {
-                sleep(left).await;
-                let reason = CloseReason::new("the credential has expired; connect or log in with a new one");
-                session.close(reason.with_code(UNAUTHORIZED));
+                let why = tokio::select! {
+                    () = after(left) => "the credential has expired; connect or log in with a new one",
+                    () = revoked(revocation) => "the credential is no longer accepted",
+                };
+                session.close(CloseReason::new(why).with_code(UNAUTHORIZED));
             })
             .abort_handle()
     });
@@ -42,6 +46,33 @@ pub(super) fn close_at_expiry(session: &Session, identity: &Identity) {
             slot.replace(closing);
             session.on_end(move |_| slot.replace(None));
         }
+    }
+}
+
+async fn after(time: Option<Duration>) {
+    match time {
+        Some(time) => sleep(time).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits until a credential is no longer accepted.
+async fn revoked(revocation: Option<Revocation>) {
+    let Some(revocation) = revocation else { return std::future::pending().await };
+    while revocation.is_accepted() {
+        sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// A credential that its file may no longer have some day.
+pub(super) struct Revocation {
+    pub(super) authentication: Authentication,
+    pub(super) credential: OwnedCredential,
+}
+
+impl Revocation {
+    fn is_accepted(&self) -> bool {
+        self.authentication.accepts(&self.credential.borrowed())
     }
 }
 

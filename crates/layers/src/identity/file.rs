@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::{Authenticate, Credential, Verdict};
 
 /// How often a file is checked for changes.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
+pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 /// Why a file of credentials cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +66,8 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Credentials from a file that is read again when it changes, within five seconds. A revoked credential is not accepted after that. If
+/// Credentials from a file that is read again when it changes, within five seconds. A revoked credential is not accepted after that, and a
+/// connection that was opened with it is closed within five more. If
 /// the changed file cannot be used, an error is logged once and the credentials of before stay in use.
 ///
 /// The file is looked at while a credential is checked, so there is no task to stop. Keep it on a local disk. Cheap to clone.
@@ -158,6 +159,10 @@ impl<T> Clone for Watched<T> {
 impl<T: Authenticate> Authenticate for Watched<T> {
     fn authenticate(&self, credential: &Credential<'_>) -> Verdict {
         self.current().authenticate(credential)
+    }
+
+    fn can_revoke(&self) -> bool {
+        true
     }
 }
 

@@ -13,7 +13,7 @@ use switchboard_core::{
 };
 
 use super::credential::{OwnedCredential, Unreadable};
-use super::expiry::{close_at_expiry, until};
+use super::expiry::{Revocation, close_at_end, until};
 use super::failures::Failures;
 use super::{Attached, Authenticate, Credential, Identity, Verdict};
 use crate::audit::{Audit, AuditEvent, AuditKind};
@@ -200,9 +200,10 @@ impl Authentication {
         ReplyFuture::ready(identity.map_or(Reply::value(Json::NULL), |identity| self.described(identity)))
     }
 
-    fn logged_in(&self, cx: &Context, identity: Arc<Identity>) -> Reply {
+    fn logged_in(&self, cx: &Context, identity: Arc<Identity>, token: &str) -> Reply {
         let reply = self.described(&identity);
-        close_at_expiry(cx.session(), &identity);
+        let revocation = self.revocation(&Credential::Bearer(token));
+        close_at_end(cx.session(), &identity, revocation);
         cx.session().set(Attached(identity));
         reply
     }
@@ -222,6 +223,19 @@ impl Authentication {
             expires: expires.map(|expires| expires.as_secs()),
         };
         Json::encode_ref(&described).map_or_else(|error| ErrorObject::internal(&error).into(), Reply::value)
+    }
+
+    /// What tells that a credential was revoked, if it can be.
+    pub(super) fn revocation(&self, credential: &Credential<'_>) -> Option<Revocation> {
+        let can_revoke = self.0.authenticators.iter().any(|authenticator| authenticator.can_revoke());
+        can_revoke.then(|| Revocation { authentication: self.clone(), credential: credential.owned() })
+    }
+
+    /// Whether a credential is still accepted. One that takes time to check is.
+    pub(super) fn accepts(&self, credential: &Credential<'_>) -> bool {
+        let mut verdicts =
+            self.0.authenticators.iter().map(|authenticator| authenticator.authenticate(credential));
+        verdicts.any(|verdict| !matches!(verdict, Verdict::Unknown))
     }
 
     /// Counts a wrong credential.
@@ -322,9 +336,9 @@ impl Authenticated {
             Err(error) => return ReplyFuture::ready(error),
         };
         let cx = call.cx.clone();
-        let authentication = self.authentication.clone();
+        let (authentication, presented) = (self.authentication.clone(), token.clone());
         let decided = move |caller, cx: &Context| match caller {
-            Caller::Known(identity) => authentication.logged_in(cx, identity),
+            Caller::Known(identity) => authentication.logged_in(cx, identity, &presented),
             other => refused(&other),
         };
         match self.authentication.check(&Credential::Bearer(&token), &cx) {
