@@ -43,6 +43,7 @@ const WEIGHTS: &[(&str, u64)] = &[
     ("forwarded", 60),
     ("framing", 60),
     ("http_plain", 1),
+    ("http_signature", 10),
     ("jwt", 20),
     ("metadata", 40),
     ("openrpc", 20),

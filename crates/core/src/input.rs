@@ -27,7 +27,7 @@ pub struct Input {
 /// Gives the headers to add to a response.
 type SealAnswer = dyn Fn(&AnswerHead<'_>) -> Metadata + Send + Sync;
 
-/// In the context of a call. Whoever runs the calls holds the message itself, so a call that lasts does not keep it.
+/// In the context of a call. The engine or the transport holds the message itself, so a call that lasts does not keep it.
 struct Attached(Weak<Input>);
 
 impl Input {
@@ -63,7 +63,7 @@ impl Input {
         cx.get::<Attached>()?.0.upgrade()
     }
 
-    /// Lets calls with this context see the message, for as long as somebody else holds it.
+    /// Lets calls with this context see the message, for as long as the caller holds it.
     pub fn attach(self: &Arc<Input>, cx: &mut Context) {
         cx.insert(Attached(Arc::downgrade(self)));
     }

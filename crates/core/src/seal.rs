@@ -9,6 +9,7 @@ use crate::metadata::Metadata;
 
 /// The request line of an HTTP request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RequestHead {
     /// The HTTP method.
     pub method: String,
@@ -22,8 +23,23 @@ pub struct RequestHead {
     pub query: Option<String>,
 }
 
+impl RequestHead {
+    /// A request with this method to a URL with these parts.
+    #[must_use]
+    pub fn new(method: &str, scheme: &str, authority: &str, path: &str, query: Option<&str>) -> RequestHead {
+        RequestHead {
+            method: method.to_owned(),
+            scheme: scheme.to_owned(),
+            authority: authority.to_owned(),
+            path: path.to_owned(),
+            query: query.map(str::to_owned),
+        }
+    }
+}
+
 /// An HTTP request of a client that is about to be sent.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct OutgoingRequest<'a> {
     /// Its request line.
     pub head: &'a RequestHead,
@@ -33,8 +49,17 @@ pub struct OutgoingRequest<'a> {
     pub body: &'a [u8],
 }
 
+impl<'a> OutgoingRequest<'a> {
+    /// A request with these parts.
+    #[must_use]
+    pub fn new(head: &'a RequestHead, headers: &'a Metadata, body: &'a [u8]) -> OutgoingRequest<'a> {
+        OutgoingRequest { head, headers, body }
+    }
+}
+
 /// An HTTP response as a whole.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct AnswerHead<'a> {
     /// The status.
     pub status: u16,
@@ -42,6 +67,14 @@ pub struct AnswerHead<'a> {
     pub content_type: Option<&'a str>,
     /// The body.
     pub body: &'a [u8],
+}
+
+impl<'a> AnswerHead<'a> {
+    /// A response with these parts.
+    #[must_use]
+    pub fn new(status: u16, content_type: Option<&'a str>, body: &'a [u8]) -> AnswerHead<'a> {
+        AnswerHead { status, content_type, body }
+    }
 }
 
 /// Adds headers to the HTTP requests of a client that depend on the whole request, and checks the responses.
@@ -55,6 +88,7 @@ pub trait Seal: Send + Sync + 'static {
 }
 
 /// What a request gets.
+#[non_exhaustive]
 pub struct SealedRequest {
     /// Headers to add.
     pub headers: Metadata,
@@ -64,6 +98,16 @@ pub struct SealedRequest {
 
 /// Checks a response.
 type CheckAnswer = dyn FnOnce(&AnswerHead<'_>, &Metadata) -> Result<(), CallError> + Send;
+
+impl SealedRequest {
+    /// A request with these headers added, whose response is checked like this.
+    pub fn new(
+        headers: Metadata,
+        check: impl FnOnce(&AnswerHead<'_>, &Metadata) -> Result<(), CallError> + Send + 'static,
+    ) -> SealedRequest {
+        SealedRequest { headers, check: Box::new(check) }
+    }
+}
 
 impl fmt::Debug for SealedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -164,7 +164,6 @@ fn a_key_that_is_removed_from_the_file_is_refused_within_seconds() {
     let began = std::time::Instant::now();
     while call() == Some(0) {
         assert!(began.elapsed() < std::time::Duration::from_secs(60), "the key is still accepted");
-        std::thread::sleep(std::time::Duration::from_millis(200));
     }
 }
 

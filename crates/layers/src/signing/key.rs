@@ -122,7 +122,7 @@ impl Key {
         self.scopes.is_empty() || self.scopes.iter().any(|scope| scope.matches(method))
     }
 
-    /// Whether the key is good for forwarding calls of others: it has the scope `forward`.
+    /// Whether the key is good for forwarding the calls of other keys: it has the scope `forward`.
     #[must_use]
     pub fn forwards(&self) -> bool {
         self.scopes.iter().any(|scope| scope.to_string() == "forward")

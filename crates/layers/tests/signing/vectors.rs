@@ -134,13 +134,7 @@ async fn a_server_accepts_and_refuses_the_same_messages() {
 fn attach(request: &Value, cx: &mut Context) -> Arc<Input> {
     let target = text(request, "target");
     let (path, query) = target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
-    let head = RequestHead {
-        method: text(request, "method").to_owned(),
-        scheme: "https".to_owned(),
-        authority: text(request, "authority").to_owned(),
-        path: path.to_owned(),
-        query: query.map(str::to_owned),
-    };
+    let head = RequestHead::new(text(request, "method"), "https", text(request, "authority"), path, query);
     let headers = request["headers"].as_object().unwrap();
     let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str().unwrap().to_owned()));
     *cx.metadata_mut() = headers.collect();

@@ -20,9 +20,8 @@ use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use switchboard_core::codec::{encode_notification, encode_request};
 use switchboard_core::{
-    AnswerHead, Call, CallError, Direction, Id, ItemCheck, Json, Members, Metadata, Outgoing,
-    OutgoingRequest, Peer, Remote, Reply, ReplyFuture, RequestHead, SealedRequest, Service, Settings, Share,
-    Version, Wire,
+    Call, CallError, Direction, Id, ItemCheck, Json, Members, Metadata, Outgoing, Peer, Remote, Reply,
+    ReplyFuture, SealedRequest, Service, Settings, Share, Version, Wire,
 };
 use tokio::time::Instant;
 
@@ -235,7 +234,11 @@ impl Inner {
         if wants_stream || wants_progress {
             request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static(sse::ACCEPT));
         }
-        let check = if wants_stream || wants_progress { None } else { self.seal(&mut request)? };
+        let check = if wants_stream || wants_progress {
+            None
+        } else {
+            signed::seal(self.options.seal.as_ref(), &mut request)?
+        };
         let limit = self.options.limits.reply;
         let exchange = async {
             let response = self.post(request).await?;
@@ -279,7 +282,7 @@ impl Inner {
         let deadline = calls.iter().filter_map(|call| call.cx.deadline).min();
         let mut request = self.request(text.into(), deadline);
         metadata::add(request.headers_mut(), &self.common_metadata(calls));
-        let check = match self.seal(&mut request) {
+        let check = match signed::seal(self.options.seal.as_ref(), &mut request) {
             Ok(check) => check,
             Err(error) => return calls.iter().map(|_| failure(error.clone())).collect(),
         };
@@ -401,25 +404,6 @@ impl Inner {
         headers.entry(header::CONTENT_LENGTH).or_insert(length.into());
     }
 
-    /// Adds the headers that depend on the whole request. Gives what checks the response, if something does.
-    fn seal(&self, request: &mut Request<Sent>) -> Result<Option<SealedRequest>, CallError> {
-        let Some(seal) = &self.options.seal else { return Ok(None) };
-        let head = RequestHead {
-            method: request.method().as_str().to_owned(),
-            scheme: self.uri.scheme_str().unwrap_or("http").to_owned(),
-            authority: self.uri.authority().map_or("", |authority| authority.as_str()).to_owned(),
-            path: self.uri.path().to_owned(),
-            query: self.uri.query().map(str::to_owned),
-        };
-        let headers = metadata::of(request.headers().clone());
-        let body = request.body().bytes();
-        let sealed = seal.seal(&OutgoingRequest { head: &head, headers: &headers, body })?;
-        if let Some(sealed) = &sealed {
-            signed::add(request.headers_mut(), &sealed.headers);
-        }
-        Ok(sealed)
-    }
-
     /// Reads a response to its end, and checks it. The caller limits the time.
     async fn receive(
         &self,
@@ -445,11 +429,7 @@ impl Inner {
             tap.show(Direction::Received, Wire::Message(&body));
         }
         if let (Some(check), Some(headers)) = (check, headers) {
-            let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-            let content_type = content_type.map(str::to_owned);
-            let answer =
-                AnswerHead { status: status.as_u16(), content_type: content_type.as_deref(), body: &body };
-            (check.check)(&answer, &metadata::of(headers))?;
+            signed::check(check, status, headers, &body)?;
         }
         Ok(Received { status, body, location, metadata })
     }

@@ -4,13 +4,18 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use http::{Method, Response, Uri};
-use switchboard_core::{Answer, AnswerHead, Context, Input, Metadata, RequestHead};
+use http::{Method, Request, Response, StatusCode, Uri};
+use switchboard_core::{
+    Answer, AnswerHead, CallError, Context, Input, Metadata, OutgoingRequest, RequestHead, SealedRequest,
+    SharedSeal,
+};
 
 use super::answer::respond;
 use super::body::Body;
 use super::media::Format;
+use super::metadata;
 use super::rules::Rules;
+use super::tapped_body::Sent;
 
 /// The field that says what a signature covers.
 pub(super) const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
@@ -19,13 +24,9 @@ pub(super) const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signatur
 #[cold]
 pub(super) fn head(method: &Method, uri: &Uri, headers: &HeaderMap, cx: &Context) -> RequestHead {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let mut head = RequestHead::default();
-    head.method = method.as_str().to_owned();
-    head.scheme = if cx.origin().transport == "https" { "https" } else { "http" }.to_owned();
-    head.authority = uri.authority().map(|authority| authority.as_str()).or(host).unwrap_or("").to_owned();
-    head.path = uri.path().to_owned();
-    head.query = uri.query().map(str::to_owned);
-    head
+    let scheme = if cx.origin().transport == "https" { "https" } else { "http" };
+    let authority = uri.authority().map(|authority| authority.as_str()).or(host).unwrap_or("");
+    RequestHead::new(method.as_str(), scheme, authority, uri.path(), uri.query())
 }
 
 /// Runs the calls of a signed request, and adds the signature of the response.
@@ -54,14 +55,44 @@ pub(super) fn respond_to(
     let body = answer.body().cloned().unwrap_or_default();
     let mut response = respond(rules, answer, format, headers);
     let content_type = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let sealed =
-        input.answer_headers(&AnswerHead { status: response.status().as_u16(), content_type, body: &body });
+    let sealed = input.answer_headers(&AnswerHead::new(response.status().as_u16(), content_type, &body));
     add(response.headers_mut(), &sealed);
     response
 }
 
+/// Adds the headers to a client's request that depend on the whole of it. Gives what checks the response, if something does.
+pub(super) fn seal(
+    seal: Option<&SharedSeal>,
+    request: &mut Request<Sent>,
+) -> Result<Option<SealedRequest>, CallError> {
+    let Some(seal) = seal else { return Ok(None) };
+    let uri = request.uri();
+    let authority = uri.authority().map_or("", |authority| authority.as_str());
+    let scheme = uri.scheme_str().unwrap_or("http");
+    let head = RequestHead::new(request.method().as_str(), scheme, authority, uri.path(), uri.query());
+    let headers = metadata::of(request.headers().clone());
+    let sealed = seal.seal(&OutgoingRequest::new(&head, &headers, request.body().bytes()))?;
+    if let Some(sealed) = &sealed {
+        add(request.headers_mut(), &sealed.headers);
+    }
+    Ok(sealed)
+}
+
+/// Checks a response to a client's request.
+pub(super) fn check(
+    sealed: SealedRequest,
+    status: StatusCode,
+    headers: HeaderMap,
+    body: &[u8],
+) -> Result<(), CallError> {
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let content_type = content_type.map(str::to_owned);
+    let answer = AnswerHead::new(status.as_u16(), content_type.as_deref(), body);
+    (sealed.check)(&answer, &metadata::of(headers))
+}
+
 /// Adds the headers of a signature.
-pub(super) fn add(headers: &mut HeaderMap, sealed: &Metadata) {
+fn add(headers: &mut HeaderMap, sealed: &Metadata) {
     for (name, value) in sealed.entries() {
         let name = HeaderName::from_bytes(name.as_bytes());
         if let (Ok(name), Ok(value)) = (name, HeaderValue::from_bytes(value)) {

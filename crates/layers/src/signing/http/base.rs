@@ -107,13 +107,7 @@ mod tests {
     use super::*;
 
     fn head(scheme: &str, authority: &str) -> RequestHead {
-        RequestHead {
-            method: "POST".to_owned(),
-            scheme: scheme.to_owned(),
-            authority: authority.to_owned(),
-            path: "/rpc".to_owned(),
-            query: Some("a=1".to_owned()),
-        }
+        RequestHead::new("POST", scheme, authority, "/rpc", Some("a=1"))
     }
 
     // SEC-S-22

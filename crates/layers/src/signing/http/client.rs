@@ -23,17 +23,20 @@ impl Seal for HttpSeal {
             )
         });
         let (headers, sent) = sealed?;
-        let check = Box::new(move |answer: &switchboard_core::AnswerHead<'_>, headers: &Metadata| match sent
-            .verify(answer, headers, &sign.key, &sign.servers)
-        {
+        let check = move |answer: &switchboard_core::AnswerHead<'_>, headers: &Metadata| match sent.verify(
+            answer,
+            headers,
+            &sign.key,
+            &sign.servers,
+        ) {
             ReplyVerdict::Signed => Ok(()),
             ReplyVerdict::Unsigned if !sign.requires_replies => Ok(()),
             ReplyVerdict::Unsigned => Err(CallError::Protocol(
                 format!("the response is not signed (HTTP status {})", answer.status).into(),
             )),
             ReplyVerdict::Wrong => Err(CallError::Protocol("the signature of the response is wrong".into())),
-        });
-        Ok(Some(SealedRequest { headers, check }))
+        };
+        Ok(Some(SealedRequest::new(headers, check)))
     }
 }
 

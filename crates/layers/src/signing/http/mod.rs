@@ -94,9 +94,7 @@ fn authority_of(audience: &str) -> Option<String> {
     let (scheme, rest) = audience.split_once("://")?;
     let host = rest.split(['/', '?', '#']).next().unwrap_or(rest);
     let scheme = if matches!(scheme, "https" | "wss") { "https" } else { "http" };
-    let head =
-        RequestHead { scheme: scheme.to_owned(), authority: host.to_owned(), ..RequestHead::default() };
-    Some(authority(&head))
+    Some(authority(&RequestHead::new("", scheme, host, "", None)))
 }
 
 /// The parameters of a signature over these components.
