@@ -1,10 +1,7 @@
 //! Calling over HTTP: one POST for each call or batch, over pooled connections.
 
-use std::borrow::Cow;
-use std::error::Error;
 use std::fmt;
 use std::future::Future;
-use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,6 +27,7 @@ use super::client_options::HttpClientOptions;
 use super::connector::Connector;
 #[cfg(feature = "tls")]
 use super::connector::Refusal;
+use super::explained;
 use super::head::TIMEOUT;
 use super::interim;
 use super::media;
@@ -42,7 +40,7 @@ use super::tapped_body::Sent;
 use super::timeouts::after;
 use super::url::{self, HttpUrlError};
 #[cfg(feature = "tls")]
-use crate::tls::{self, ClientFiles, ClientTls};
+use crate::tls::{ClientFiles, ClientTls};
 
 /// A peer for the server at this URL. Nothing is sent before the first call.
 ///
@@ -384,7 +382,13 @@ impl Inner {
             let why = format!("{target} sent more than {} interim responses and no final one", interim::MOST);
             return Err(CallError::Transport(why.into()));
         };
-        let response = response.map_err(|error| self.explain(&error))?;
+        let response = response.map_err(|error| {
+            #[cfg(feature = "tls")]
+            if let Some(refused) = explained::refused(&error, &self.refusal) {
+                return refused;
+            }
+            explained::failed(&error, &self.target, self.options.connect_time)
+        })?;
         if let Some(tap) = &self.options.tap {
             let head = redact::response(response.status(), response.headers());
             tap.show(Direction::Received, Wire::Carrier(&head));
@@ -446,36 +450,6 @@ impl Inner {
             tap: self.options.tap.clone(),
         }
     }
-
-    /// What a failure of HTTP comes to, in words that help.
-    fn explain(&self, error: &legacy::Error) -> CallError {
-        let target = &self.target;
-        #[cfg(feature = "tls")]
-        if let Some(explained) =
-            causes(error).find_map(|cause| cause.downcast_ref().cloned()).or_else(|| self.refusal.take())
-        {
-            let tls::Explained { text, is_permanent } = explained;
-            return match is_permanent {
-                true => CallError::CannotConnect(text.into()),
-                false => CallError::Unreachable(text.into()),
-            };
-        }
-        let io_kind = causes(error).find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
-        if error.is_connect() {
-            return CallError::Unreachable(match io_kind {
-                Some(io::ErrorKind::ConnectionRefused) => format!("nothing is listening on {target}").into(),
-                Some(io::ErrorKind::TimedOut) => {
-                    format!("no connection to {target} within {:?}", self.options.connect_time).into()
-                }
-                _ => format!("cannot connect to {target}: {}", root(error)).into(),
-            });
-        }
-        let http = causes(error).find_map(|cause| cause.downcast_ref::<hyper::Error>());
-        if http.is_some_and(hyper::Error::is_parse) {
-            return CallError::Transport(format!("the response from {target} is not HTTP").into());
-        }
-        CallError::Closed(Cow::Owned(format!("{target}: {}", root(error))))
-    }
 }
 
 /// Whether a response is an event stream with an answer.
@@ -497,18 +471,4 @@ fn asking_for_progress(members: Option<&Json>, call: &Call) -> Json {
         "\"progress\":true,\"stream\":false}"
     });
     Json::parse(text).expect("members of an object are an object")
-}
-
-/// An error and what caused it, outermost first.
-fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    let mut next = Some(error);
-    std::iter::from_fn(move || {
-        let error = next?;
-        next = error.source();
-        Some(error)
-    })
-}
-
-fn root<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
-    causes(error).last().unwrap_or(error)
 }

@@ -50,6 +50,7 @@ mod connection;
 mod connector;
 mod cors;
 mod endpoint;
+mod explained;
 mod fault;
 #[cfg_attr(
     not(feature = "__internals"),

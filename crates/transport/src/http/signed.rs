@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::uri::Authority;
 use http::{Method, Request, Response, StatusCode, Uri};
 use switchboard_core::{
     Answer, AnswerHead, CallError, Context, Input, Metadata, OutgoingRequest, RequestHead, SealedRequest,
@@ -25,7 +26,7 @@ pub(super) const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signatur
 pub(super) fn head(method: &Method, uri: &Uri, headers: &HeaderMap, cx: &Context) -> RequestHead {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let scheme = if cx.origin().transport == "https" { "https" } else { "http" };
-    let authority = uri.authority().map(|authority| authority.as_str()).or(host).unwrap_or("");
+    let authority = uri.authority().map(Authority::as_str).or(host).unwrap_or("");
     RequestHead::new(method.as_str(), scheme, authority, uri.path(), uri.query())
 }
 
