@@ -8,6 +8,7 @@ use crate::replay::{Block, DEFAULT, Replay, blocks, section};
 
 const AUTHENTICATION: &str = include_str!("../../../../docs/authentication.md");
 const CONFIGURATION: &str = include_str!("../../../../docs/configuration.md");
+const SIGNING: &str = include_str!("../../../../docs/signing.md");
 const SECURING: &str = include_str!("../../../../docs/securing.md");
 const INSTALLING: &str = include_str!("../../../../docs/installing.md");
 const DEPLOYING: &str = include_str!("../../../../docs/deploying.md");
@@ -100,6 +101,12 @@ fn install_and_sessions(heading: &str) -> (Vec<Block>, Vec<Block>) {
 fn configuration_files_work_as_the_page_says() {
     let mut replay = Replay::new("configuration");
     replay.run(&blocks(CONFIGURATION));
+}
+
+#[test]
+fn calls_are_signed_as_the_page_says() {
+    let mut replay = Replay::new("signing");
+    replay.run(&blocks(section(SIGNING, "Try it")));
 }
 
 #[test]
