@@ -35,7 +35,7 @@ impl Assembly {
         let version =
             config.openrpc.parse::<SpecVersion>().map_err(|error| Failure::usage(error.to_string()))?;
         // Without files nothing can change, and calls go straight to the methods.
-        let can_change = !config.files.is_empty();
+        let can_change = config.has_files;
         let visible = can_change.then(|| Arc::new(ArcSwapOption::new(config.access.clone().map(Arc::new))));
         let generator = demo::generator().version(version);
         let router = described(&generator, visible.as_ref())?;

@@ -111,7 +111,7 @@ enum Command {
     Man(man::Man),
     Notify(notify::Notify),
     Repl(repl::Repl),
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     Sign(signing::SignMessage),
     Verify(signing::VerifyMessage),
     Watch(watch::Watch),

@@ -60,6 +60,9 @@ pub(crate) struct Serve {
     /// Set any key of the configuration, such as limits.batch=50. Can be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Also read these configuration files; `*` in the file name matches any text. Can be repeated.
+    #[arg(long, value_name = "FILE|PATTERN")]
+    include: Vec<String>,
     /// Do not reload the configuration, tokens and rules when their files change. SIGHUP still does.
     #[arg(long)]
     no_watch: bool,

@@ -6,8 +6,9 @@ use std::path::Path;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Expanded {
     pub(crate) text: String,
-    /// Whether anything was filled in: a value from outside the file may be a secret.
-    pub(crate) is_secret: bool,
+    /// The text with its references, if anything was filled in: a value from outside the file may be a secret. Paths of files are as
+    /// seen from the working directory.
+    pub(crate) template: Option<String>,
 }
 
 /// What cannot be filled in.
@@ -19,11 +20,13 @@ pub(crate) struct NotExpanded {
 
 /// Fills in variables and files. `$${` stands for `${`; any other `$` is itself.
 pub(crate) fn expand(text: &str, base: &Path) -> Result<Expanded, NotExpanded> {
-    let (mut out, mut rest, mut is_secret) = (String::with_capacity(text.len()), text, false);
+    let (mut out, mut template) = (String::with_capacity(text.len()), String::new());
+    let (mut rest, mut is_filled) = (text, false);
     while let Some(at) = rest.find("${") {
         if let Some(before) = rest[..at].strip_suffix('$') {
             out.push_str(before);
             out.push_str("${");
+            template.push_str(&rest[..at + 2]);
             rest = &rest[at + 2..];
             continue;
         }
@@ -32,13 +35,29 @@ pub(crate) fn expand(text: &str, base: &Path) -> Result<Expanded, NotExpanded> {
             title: "`${` without `}`".to_owned(),
             advice: "close it, or write $${ for a literal ${".to_owned(),
         })?;
+        let name = &after[..end];
         out.push_str(&rest[..at]);
-        out.push_str(&value(&after[..end], base)?);
-        is_secret = true;
+        out.push_str(&value(name, base)?);
+        template.push_str(&rest[..at]);
+        template.push_str(&reference(name, base));
+        is_filled = true;
         rest = &after[end + 1..];
     }
     out.push_str(rest);
-    Ok(Expanded { text: out, is_secret })
+    template.push_str(rest);
+    Ok(Expanded { text: out, template: is_filled.then_some(template) })
+}
+
+/// A text that expands to this one.
+pub(crate) fn escape(text: &str) -> String {
+    text.replace("${", "$${")
+}
+
+fn reference(name: &str, base: &Path) -> String {
+    match name.strip_prefix("file:") {
+        Some(path) => format!("${{file:{}}}", base.join(path).display()),
+        None => format!("${{{name}}}"),
+    }
 }
 
 fn value(name: &str, base: &Path) -> Result<String, NotExpanded> {
@@ -85,7 +104,10 @@ mod tests {
     fn check(text: &str, expected: &str) {
         let expanded = expand(text, Path::new("")).unwrap();
         assert_eq!(expanded.text, expected, "{text}");
-        assert_eq!(expanded.is_secret, text.replace("$${", "").contains("${"), "{text}");
+        let is_filled = text.replace("$${", "").contains("${");
+        assert_eq!(expanded.template, is_filled.then(|| text.to_owned()), "{text}");
+        let escaped = expand(&escape(expected), Path::new("")).unwrap();
+        assert_eq!(escaped, Expanded { text: expected.to_owned(), template: None }, "{text}");
     }
 
     #[test]
@@ -95,6 +117,7 @@ mod tests {
         check("a${PATH}b", &format!("a{path}b"));
         check("${SWITCHBOARD_NO_SUCH:-x-${y}", "x-${y");
         check("$5 and $$ and $${PATH}", "$5 and $$ and ${PATH}");
+        check("$$${PATH}", "$${PATH}");
         check("", "");
     }
 
@@ -119,7 +142,9 @@ mod tests {
             expand(&format!("${{file:{name}}}"), &folder)
         };
         assert!(read_with(0o644).unwrap_err().advice.starts_with("run: chmod 600"));
-        assert_eq!(read_with(0o600).unwrap(), Expanded { text: "s3cret".to_owned(), is_secret: true });
+        let template = format!("${{file:{}}}", folder.join(&name).display());
+        let expected = Expanded { text: "s3cret".to_owned(), template: Some(template) };
+        assert_eq!(read_with(0o600).unwrap(), expected);
         std::fs::remove_file(folder.join(&name)).unwrap();
     }
 }

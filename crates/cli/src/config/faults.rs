@@ -1,10 +1,12 @@
 //! What is wrong with a configuration, shown with the line it is about.
 
 use std::io::IsTerminal;
+use std::ops::Range;
 
-use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Level, Renderer, Snippet};
 
-use super::tree::{Place, Source};
+use super::source::Source;
+use super::tree::Place;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -16,13 +18,21 @@ pub(crate) struct Fault {
     pub(crate) title: String,
     /// What to do about it.
     pub(crate) advice: String,
+    /// Another place that it is about, and what is there.
+    other: Option<(Place, String)>,
     /// Whether the configuration can be used all the same.
     pub(crate) is_warning: bool,
 }
 
 impl Fault {
     pub(crate) fn new(place: Place, title: impl Into<String>, advice: impl Into<String>) -> Fault {
-        Fault { place, title: title.into(), advice: advice.into(), is_warning: false }
+        Fault { place, title: title.into(), advice: advice.into(), other: None, is_warning: false }
+    }
+
+    /// Shows another place, too.
+    pub(crate) fn with_other(mut self, place: Place, label: &str) -> Fault {
+        self.other = Some((place, label.to_owned()));
+        self
     }
 
     pub(crate) fn warning(place: Place, title: impl Into<String>, advice: impl Into<String>) -> Fault {
@@ -32,7 +42,7 @@ impl Fault {
     /// The place in short: `switchboard.toml:14`, or the option.
     pub(crate) fn origin(place: &Place, source: &Source) -> String {
         match place {
-            Place::File(span) => format!("{}:{}", source.path.display(), source.line(span.start)),
+            Place::File(span) => source.file(span).line(span),
             Place::Flag(flag) => flag.clone(),
             Place::Environment(name) => name.clone(),
             Place::Default => "default".to_owned(),
@@ -43,11 +53,15 @@ impl Fault {
         let level = if self.is_warning { Level::WARNING } else { Level::ERROR };
         match &self.place {
             Place::File(span) => {
-                let annotation =
-                    AnnotationKind::Primary.span(whole_characters(&source.text, span)).label(&*self.advice);
-                let path = source.path.display().to_string();
-                let snippet = Snippet::source(&*source.text).path(path).annotation(annotation);
-                renderer.render(&[level.primary_title(&*self.title).element(snippet)])
+                let group = level.primary_title(&*self.title);
+                let group = group.element(snippet(source, span, AnnotationKind::Primary, &self.advice));
+                let group = match &self.other {
+                    Some((Place::File(span), label)) => {
+                        group.element(snippet(source, span, AnnotationKind::Context, label))
+                    }
+                    _ => group,
+                };
+                renderer.render(&[group])
             }
             place => {
                 let title = match place {
@@ -65,10 +79,16 @@ impl Fault {
     }
 }
 
-/// The same bytes, or one byte where the file is empty there.
-fn whole_characters(text: &str, span: &std::ops::Range<usize>) -> std::ops::Range<usize> {
-    let end = span.end.clamp(span.start, text.len());
-    span.start.min(end)..end
+/// The lines of a place.
+fn snippet<'a>(
+    source: &'a Source,
+    span: &Range<usize>,
+    kind: AnnotationKind,
+    label: &'a str,
+) -> Snippet<'a, Annotation<'a>> {
+    let file = source.file(span);
+    let annotation = kind.span(file.bytes(span)).label(label);
+    Snippet::source(&*file.text).path(file.path.display().to_string()).annotation(annotation)
 }
 
 /// All of them as one text, for a person.

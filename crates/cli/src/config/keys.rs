@@ -139,7 +139,14 @@ pub(crate) const KEYS: &[Key] = &[
     ),
     key("timeout", Kind::Duration, "\"30s\"", "--timeout", "maximum time a call may take"),
     key("drain_time", Kind::Duration, "\"10s\"", "--drain-time", "time to finish calls on shutdown"),
-    key("watch", Kind::Flag, "true", "--no-watch", "reload when the file, or a file that it names, changes"),
+    key("watch", Kind::Flag, "true", "--no-watch", "reload when a file changes"),
+    live(
+        "include",
+        Kind::Texts,
+        "",
+        "--include",
+        "more files to read; `*` in a file name is any text, as in conf.d/*.toml; only in the main file",
+    ),
     live("validate", Kind::Flag, "false", "--validate", "validate params against the schemas of the methods"),
     key(
         "idempotency",

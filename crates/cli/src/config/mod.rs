@@ -1,12 +1,14 @@
 //! The configuration of a server: defaults, a file, the environment and flags, later ones winning.
 //!
-//! [`keys`] is the table of all keys. A file is read into a [`tree`] of values with their places, the environment and the flags are
-//! laid over it, and [`Config`] is read from the result. All faults are reported at once, each with its line.
+//! [`keys`] is the table of all keys. A file, and those that it includes, are read into a [`tree`] of values with their places, the
+//! environment and the flags are laid over it, and [`Config`] is read from the result. All faults are reported at once, each with its
+//! line.
 
 pub(crate) mod command;
 mod credentials;
 mod expand;
 mod faults;
+mod include;
 mod keys;
 mod limits;
 mod live;
@@ -16,6 +18,7 @@ mod rules;
 mod schema;
 mod show;
 mod signing;
+mod source;
 mod store;
 mod tree;
 mod watching;
@@ -42,8 +45,10 @@ pub(crate) use self::store::keeping;
 pub(crate) use self::watching::reload;
 
 use self::faults::Fault;
+use self::keys::Key;
 use self::reader::Reader;
-use self::tree::{Source, Table};
+use self::source::Source;
+use self::tree::Table;
 
 /// The options of `switchboard serve` that set keys.
 #[cfg(test)]
@@ -99,9 +104,9 @@ pub(crate) struct Config {
     pub(crate) idempotency: Option<Duration>,
     pub(crate) store: store::StorePlace,
     pub(crate) audit: Audit,
-    /// The files to watch for changes; without any, nothing can change.
-    pub(crate) files: Vec<PathBuf>,
-    /// The values and the file that they came from.
+    /// Whether there are files, which may change.
+    pub(crate) has_files: bool,
+    /// The values and the files that they came from.
     pub(crate) table: Table,
     pub(crate) source: Source,
     /// What is odd, for the operator.
@@ -121,22 +126,37 @@ impl Origin {
 
     /// Reads the configuration, for a server with these methods.
     pub(crate) fn load(&self, methods: &Description) -> Result<Config, Failure> {
-        let source = match &self.file {
-            None => Source::default(),
-            Some(path) => Source::read(path).map_err(|error| {
-                let what = format!("cannot read {}: {error}", path.display());
-                Failure::new(Exit::Configuration, what)
-            })?,
-        };
-        let mut faults = Vec::new();
-        let mut table = source.parse(&mut faults);
-        if faults.is_empty() {
-            self.overlay.apply(&mut table, &mut faults);
-        }
-        if !faults.is_empty() {
-            return Err(faults::failure(&faults, &source));
-        }
+        let (source, table) = self.read(self.source()?)?;
         Config::read(table, source, methods)
+    }
+
+    /// Reads the main file, if there is one.
+    fn source(&self) -> Result<Source, Failure> {
+        let Some(path) = &self.file else { return Ok(Source::default()) };
+        Source::read(path).map_err(|error| {
+            let what = format!("cannot read {}: {error}", path.display());
+            Failure::new(Exit::Configuration, what)
+        })
+    }
+
+    /// Everything that is set, and all files with it.
+    fn read(&self, mut source: Source) -> Result<(Source, Table), Failure> {
+        let mut faults = Vec::new();
+        let table = self.parse(&mut source, &mut faults);
+        match faults.is_empty() {
+            true => Ok((source, table)),
+            false => Err(faults::failure(&faults, &source)),
+        }
+    }
+
+    fn parse(&self, source: &mut Source, faults: &mut Vec<Fault>) -> Table {
+        let mut table = source.main().parse(faults);
+        let included = self.overlay.get(include::KEY).or_else(|| table.get(include::KEY)).cloned();
+        if let Some(value) = included {
+            include::include(&value, source, &mut table, faults);
+        }
+        self.overlay.apply(&mut table, faults);
+        table
     }
 }
 
@@ -183,7 +203,7 @@ impl Config {
             idempotency: store::idempotency(reader),
             store: store::store(reader),
             audit: Audit::default(),
-            files: files(reader),
+            has_files: reader.source.has_main() || reader.is_set(include::KEY),
             table: Table::default(),
             source: Source::default(),
             warnings: Vec::new(),
@@ -203,9 +223,8 @@ impl Config {
     /// Keeps the state of what did not change: counts of rate limits, credentials that were fetched, the audit log.
     pub(crate) fn keep_from(&mut self, old: &Config) {
         let is_same = |prefix: &str| {
-            let keys = keys::KEYS.iter().filter(|key| key.path.starts_with(prefix));
-            let value = |config: &Config, path: &str| config.table.get(path).map(show::plain);
-            keys.map(|key| key.path).all(|path| value(self, path) == value(old, path))
+            let mut keys = keys::KEYS.iter().filter(|key| key.path.starts_with(prefix));
+            keys.all(|key| self.has_same(key, old))
         };
         let (rate, shed, auth) = (is_same("rate") && is_same("roles"), is_same("limits."), is_same("auth."));
         if rate {
@@ -218,6 +237,15 @@ impl Config {
             self.authentication.clone_from(&old.authentication);
         }
         self.audit = old.audit.clone();
+    }
+
+    /// Whether a key has the same values in both. A relative path is another one if its file is in another folder.
+    fn has_same(&self, key: &Key, other: &Config) -> bool {
+        let values = |config: &Config| {
+            let node = show::located(config, key, Path::new(""))?;
+            Some(node.each().iter().map(show::plain).collect::<Vec<_>>())
+        };
+        values(self) == values(other)
     }
 
     /// What is odd, for a person; empty if nothing is.
@@ -236,10 +264,4 @@ fn listen(reader: &mut Reader<'_>) -> Vec<String> {
         text => address::listening(text).unwrap_or_else(|_| text.to_owned()),
     });
     urls.collect()
-}
-
-/// The files to watch. Credentials watch theirs themselves.
-fn files(reader: &Reader<'_>) -> Vec<PathBuf> {
-    let main = Some(reader.source.path.clone()).filter(|path| !path.as_os_str().is_empty());
-    main.into_iter().collect()
 }

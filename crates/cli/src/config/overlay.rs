@@ -1,4 +1,4 @@
-//! What flags and the environment set, over the file.
+//! What flags and the environment set, over the files.
 
 use std::ffi::OsString;
 
@@ -64,7 +64,12 @@ impl Overlay {
         }
     }
 
-    /// Lays the values over those of the file.
+    /// The value that wins for this path.
+    pub(crate) fn get(&self, path: &str) -> Option<&Node> {
+        self.values.iter().rfind(|(other, _)| other == path).map(|(_, node)| node)
+    }
+
+    /// Lays the values over those of the files.
     pub(crate) fn apply(&self, table: &mut Table, faults: &mut Vec<Fault>) {
         faults.extend(self.unknown.iter().cloned());
         for (path, node) in &self.values {
@@ -100,6 +105,7 @@ fn given(arguments: &ArgMatches, key: &Key) -> Option<Node> {
             let items = values.into_iter().map(|text| Node::text(text, place.clone())).collect();
             Some(Node { value: Value::List(items), place })
         }
+        Kind::Count => values.pop().map(|text| Node::literal(&text, place)),
         _ => values.pop().map(|text| Node::text(text, place)),
     }
 }

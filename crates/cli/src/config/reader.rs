@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::faults::Fault;
 use super::keys::{self, KEYS, Key, Kind};
-use super::tree::{Entry, Node, Place, Source, Table, Value};
+use super::source::Source;
+use super::tree::{Entry, Node, Place, Table, Value};
 use crate::suggest::did_you_mean;
 use crate::units;
 
@@ -181,7 +182,7 @@ impl<'a> Reader<'a> {
     /// A path that is written in the value of this key: in a file, it is relative to the file's folder.
     pub(crate) fn beside(&self, key: &str, path: &str) -> PathBuf {
         match self.place(key) {
-            Place::File(_) => self.source.folder().join(path),
+            Place::File(span) => self.source.file(&span).folder().join(path),
             _ => PathBuf::from(path),
         }
     }

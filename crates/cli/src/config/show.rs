@@ -1,17 +1,38 @@
 //! The effective configuration as TOML, each value with its origin.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use super::Config;
+use super::expand::escape;
 use super::faults::Fault;
+use super::include;
 use super::keys::{KEYS, Key, Kind};
 use super::tree::{Node, Place, Table, Value};
 
 /// Replaces secrets.
 const MASK: &str = "***";
 
-/// The configuration, loadable again except for secrets.
+/// How texts that may be secrets are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Secrets {
+    /// As stars.
+    Masked,
+    /// As they are.
+    Plain,
+}
+
+/// All keys with their values and origins, loadable in place of the main file except for secrets.
 pub(crate) fn show(config: &Config) -> String {
+    page(|key, name| {
+        let mut out = String::new();
+        entry(&mut out, config, key, name);
+        out
+    })
+}
+
+/// Puts the lines of each key into its table.
+fn page(lines: impl Fn(&Key, &str) -> String) -> String {
     let mut out = String::new();
     let mut group = "";
     for key in KEYS {
@@ -20,19 +41,24 @@ pub(crate) fn show(config: &Config) -> String {
             (None, Kind::Named) => (key.path, ""),
             (None, _) => ("", key.path),
         };
-        if table != group {
+        let lines = lines(key, name);
+        if table != group && !lines.is_empty() {
             group = table;
             let _ = write!(out, "\n[{table}]\n");
         }
-        entry(&mut out, config, key, name);
+        out.push_str(&lines);
     }
     out
 }
 
 fn entry(out: &mut String, config: &Config, key: &Key, name: &str) {
-    let set = config.table.get(key.path);
+    let set = located(config, key, config.source.main().folder());
     let origin = |node: &Node| Fault::origin(&node.place, &config.source);
-    match (&key.kind, set) {
+    match (&key.kind, &set) {
+        (_, Some(node)) if key.path == include::KEY => {
+            // The keys of the files are here, too.
+            let _ = writeln!(out, "# {name} = {}  # {}", masked(node), origin(node));
+        }
         (Kind::Named, Some(Node { value: Value::Table(table), .. })) => {
             for entry in &table.0 {
                 let _ = writeln!(
@@ -66,31 +92,66 @@ fn entry(out: &mut String, config: &Config, key: &Key, name: &str) {
     }
 }
 
+/// The value of a key, if it is set. A relative path is as seen from this folder.
+pub(crate) fn located(config: &Config, key: &Key, base: &Path) -> Option<Node> {
+    let mut node = config.table.get(key.path)?.clone();
+    if let (Value::Text(text), Place::File(span)) = (&mut node.value, &node.place)
+        && let Some(prefix) = before_path(key, &text.text)
+    {
+        let folder = config.source.file(span).folder();
+        for part in std::iter::once(&mut text.text).chain(&mut text.template) {
+            if let Some(path) = part.strip_prefix(prefix) {
+                *part = format!("{prefix}{}", relocated(path, folder, base));
+            }
+        }
+    }
+    Some(node)
+}
+
+/// What is before the relative path in this value of a key; none if there is no such path.
+fn before_path(key: &Key, value: &str) -> Option<&'static str> {
+    let prefix = match key.kind {
+        Kind::Path => "",
+        _ if key.path == "store" => "file:",
+        _ => return None,
+    };
+    let path = value.strip_prefix(prefix)?;
+    let is_relative = path != "-" && !path.contains("://") && Path::new(path).is_relative();
+    is_relative.then_some(prefix)
+}
+
+/// A path in one folder as seen from another.
+fn relocated(path: &str, folder: &Path, base: &Path) -> String {
+    let path = folder.join(path);
+    match path.strip_prefix(base) {
+        Ok(path) => path.display().to_string(),
+        Err(_) => std::path::absolute(&path).unwrap_or(path).display().to_string(),
+    }
+}
+
 fn masked(node: &Node) -> String {
-    written(node, true)
+    written(node, Secrets::Masked)
 }
 
 /// A value as TOML writes it, with its secrets: to compare two of them.
 pub(crate) fn plain(node: &Node) -> String {
-    written(node, false)
+    written(node, Secrets::Plain)
 }
 
-fn written(node: &Node, is_masked: bool) -> String {
+fn written(node: &Node, secrets: Secrets) -> String {
     match &node.value {
-        Value::Text(text) if is_masked && text.is_secret => quoted(MASK),
-        Value::Text(text) => match (&node.place, text.text.parse::<u64>()) {
-            // The command line has numbers as texts.
-            (Place::Flag(_) | Place::Environment(_), Ok(number)) => number.to_string(),
-            _ => quoted(&text.text),
+        Value::Text(text) => match (&text.template, secrets) {
+            (Some(_), Secrets::Masked) => quoted(MASK),
+            _ => quoted(&escape(&text.text)),
         },
         Value::Number(number) => number.clone(),
         Value::Flag(flag) => flag.to_string(),
         Value::List(items) => {
-            let items: Vec<String> = items.iter().map(|item| written(item, is_masked)).collect();
+            let items: Vec<String> = items.iter().map(|item| written(item, secrets)).collect();
             format!("[{}]", items.join(", "))
         }
         Value::Table(Table(entries)) => {
-            let entry = |name: &str, node: &Node| format!("{} = {}", bare(name), written(node, is_masked));
+            let entry = |name: &str, node: &Node| format!("{} = {}", bare(name), written(node, secrets));
             let entries: Vec<String> = entries.iter().map(|each| entry(&each.name, &each.node)).collect();
             format!("{{ {} }}", entries.join(", "))
         }

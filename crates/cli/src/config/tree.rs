@@ -1,20 +1,13 @@
 //! A configuration as a tree of values, each with the place where it was set.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::expand::{Expanded, expand};
 use super::faults::Fault;
-
-/// The file that a configuration was read from.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Source {
-    pub(crate) path: PathBuf,
-    pub(crate) text: String,
-}
 
 /// A value and the place where it was set.
 #[derive(Clone, Debug)]
@@ -33,11 +26,12 @@ pub(crate) enum Value {
     Table(Table),
 }
 
-/// A text, and whether a part of it came from a secret.
+/// A text.
 #[derive(Clone, Debug)]
 pub(crate) struct Text {
     pub(crate) text: String,
-    pub(crate) is_secret: bool,
+    /// What to write for it, if a part of it came from outside the file and may be a secret.
+    pub(crate) template: Option<String>,
 }
 
 /// Values by name, in the order of the file.
@@ -54,7 +48,7 @@ pub(crate) struct Entry {
 /// Where a value was set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In the file, at these bytes.
+    /// In a file, at these bytes of the source.
     File(Range<usize>),
     /// By this option of the command line.
     Flag(String),
@@ -64,41 +58,27 @@ pub(crate) enum Place {
     Default,
 }
 
-impl Source {
-    /// Reads a file.
-    pub(crate) fn read(path: &Path) -> Result<Source, std::io::Error> {
-        Ok(Source { path: path.to_owned(), text: std::fs::read_to_string(path)? })
-    }
+/// The file that values are read from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Base<'a> {
+    /// Relative paths start here.
+    pub(crate) folder: &'a Path,
+    /// The offset of the first byte.
+    pub(crate) start: usize,
+}
 
-    /// Parses the file. Every syntax error is reported.
-    pub(crate) fn parse(&self, faults: &mut Vec<Fault>) -> Table {
-        let (table, errors) = DeTable::parse_recoverable(&self.text);
-        for error in &errors {
-            let place = error.span().map_or(Place::Default, Place::File);
-            faults.push(Fault::new(place, "invalid TOML", error.message()));
-        }
-        if !errors.is_empty() {
-            return Table::default();
-        }
-        let base = self.folder();
-        read_table(table.get_ref(), &base, faults)
-    }
-
-    /// The folder that relative paths in the file start from.
-    pub(crate) fn folder(&self) -> PathBuf {
-        self.path.parent().map(Path::to_path_buf).unwrap_or_default()
-    }
-
-    /// The number of the line that has this byte, from 1.
-    pub(crate) fn line(&self, at: usize) -> usize {
-        self.text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
+impl Base<'_> {
+    /// The place of these bytes of the file.
+    pub(crate) fn place(self, bytes: Range<usize>) -> Place {
+        Place::File(self.start + bytes.start..self.start + bytes.end)
     }
 }
 
-fn read_table(table: &DeTable<'_>, base: &Path, faults: &mut Vec<Fault>) -> Table {
+/// Reads a table with its places.
+pub(crate) fn read_table(table: &DeTable<'_>, base: Base<'_>, faults: &mut Vec<Fault>) -> Table {
     let entries = table.iter().map(|(name, value)| Entry {
         name: name.get_ref().to_string(),
-        name_place: Place::File(name.span()),
+        name_place: base.place(name.span()),
         node: read_node(value, base, faults),
     });
     let mut entries: Vec<Entry> = entries.collect();
@@ -110,15 +90,15 @@ fn read_table(table: &DeTable<'_>, base: &Path, faults: &mut Vec<Fault>) -> Tabl
     Table(entries)
 }
 
-fn read_node(value: &Spanned<DeValue<'_>>, base: &Path, faults: &mut Vec<Fault>) -> Node {
-    let place = Place::File(value.span());
+fn read_node(value: &Spanned<DeValue<'_>>, base: Base<'_>, faults: &mut Vec<Fault>) -> Node {
+    let place = base.place(value.span());
     let value = match value.get_ref() {
-        DeValue::String(text) => match expand(text, base) {
-            Ok(Expanded { text, is_secret }) => Value::Text(Text { text, is_secret }),
+        DeValue::String(text) => match expand(text, base.folder) {
+            Ok(Expanded { text, template }) => Value::Text(Text { text, template }),
             Err(fault) => {
                 faults.push(Fault::new(place.clone(), fault.title, fault.advice));
                 // Nothing else is reported about it.
-                Value::Text(Text { text: String::new(), is_secret: true })
+                Value::Text(Text { text: String::new(), template: Some(text.to_string()) })
             }
         },
         DeValue::Integer(number) => Value::Number(number.to_string()),
@@ -136,7 +116,7 @@ fn read_node(value: &Spanned<DeValue<'_>>, base: &Path, faults: &mut Vec<Fault>)
 impl Text {
     /// A text that is not a secret.
     pub(crate) fn plain(text: impl Into<String>) -> Text {
-        Text { text: text.into(), is_secret: false }
+        Text { text: text.into(), template: None }
     }
 }
 
@@ -149,7 +129,8 @@ impl Node {
     /// Reads a value as TOML writes it; anything else is a text.
     pub(crate) fn literal(text: &str, place: Place) -> Node {
         let mut faults = Vec::new();
-        let node = DeValue::parse(text).ok().map(|value| read_node(&value, Path::new(""), &mut faults));
+        let base = Base { folder: Path::new(""), start: 0 };
+        let node = DeValue::parse(text).ok().map(|value| read_node(&value, base, &mut faults));
         match node {
             Some(node) if faults.is_empty() => node.placed(&place),
             _ => Node::text(text, place),

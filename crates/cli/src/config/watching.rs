@@ -2,14 +2,13 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use switchboard::Description;
 use switchboard::audit::{AuditEvent, AuditKind};
 
 use super::keys::KEYS;
-use super::{Config, Live, Origin, Stack, show};
+use super::{Config, Live, Origin, Stack};
 use crate::failure::Failure;
 use crate::output;
 
@@ -29,13 +28,13 @@ pub(crate) async fn reload(
     build: Build,
 ) {
     let mut signal = Hangups::new();
-    let mut seen = fingerprint(&config.files);
+    let mut seen = fingerprint(&origin);
     loop {
         let is_asked = tokio::select! {
             () = signal.next() => true,
             () = tokio::time::sleep(PERIOD), if config.watch => false,
         };
-        let now = fingerprint(&config.files);
+        let now = fingerprint(&origin);
         if now == seen && !is_asked {
             continue;
         }
@@ -44,7 +43,6 @@ pub(crate) async fn reload(
             Ok((next, stack, changes)) => {
                 live.replace(stack);
                 config.audit.record(&AuditEvent::new(AuditKind::CONFIG_RELOADED).reason(&changes));
-                seen = fingerprint(&next.files);
                 config = next;
                 output::note(&format!("Configuration reloaded: {changes}.\n{}", config.shown_warnings()));
             }
@@ -65,8 +63,7 @@ fn renew(
     build: &Build,
 ) -> Result<(Config, Stack, String), Failure> {
     let mut next = origin.load(methods)?;
-    let value = |config: &Config, path: &str| config.table.get(path).map(show::plain);
-    let changed = KEYS.iter().filter(|key| value(old, key.path) != value(&next, key.path));
+    let changed = KEYS.iter().filter(|key| !next.has_same(key, old));
     let (live, fixed): (Vec<_>, Vec<_>) = changed.partition(|key| key.is_live);
     if !fixed.is_empty() {
         let names: Vec<String> = fixed.iter().map(|key| format!("`{}`", key.path)).collect();
@@ -82,12 +79,14 @@ fn renew(
     Ok((next, stack, changes))
 }
 
-/// Tells whether contents changed. A file that cannot be read has a fingerprint too.
-fn fingerprint(files: &[PathBuf]) -> u64 {
+/// Tells whether contents changed, and whether there are other files to include. A file that cannot be read has a fingerprint too.
+fn fingerprint(origin: &Origin) -> u64 {
     let mut hasher = DefaultHasher::new();
-    for file in files {
-        std::fs::read(file).ok().hash(&mut hasher);
-    }
+    let source = origin.source().ok().map(|mut source| {
+        origin.parse(&mut source, &mut Vec::new());
+        source
+    });
+    source.hash(&mut hasher);
     hasher.finish()
 }
 

@@ -19,6 +19,7 @@ impl Folder {
     /// Writes a file that only we can read, and tells its path.
     fn write(&self, name: &str, text: &str) -> String {
         let path = self.0.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         path.to_str().unwrap().to_owned()
@@ -29,6 +30,11 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+/// Runs the program in this folder, so that it shows short paths.
+fn run_in(folder: &Folder, arguments: &[&str]) -> (Option<i32>, String, String) {
+    parts(program(arguments).current_dir(&folder.0).output().unwrap())
 }
 
 /// Starts a server with this file. It listens where the file says.
@@ -269,4 +275,118 @@ fn a_file_that_changes_is_read_again() {
     let said = serving.read_until("Configuration reloaded");
     assert!(said.contains("access.rules") || said.contains("Configuration reloaded"), "{said}");
     assert_eq!(call(&url, &["echo", "hi"]).0, Some(0));
+}
+
+/// The rules of a file to include.
+const BANK: &str = r#"rate = { limit = "100/s" }
+[auth]
+tokens = "tokens.txt"
+[roles]
+teller = "bob"
+[access]
+rules = { allow = "getUser", who = "role:teller" }
+tests = "bob may getUser 2"
+"#;
+
+#[test]
+fn included_files_add_keys_and_rules() {
+    let folder = Folder::new("include");
+    folder.write("conf.d/tokens.txt", TOKENS);
+    folder.write("conf.d/20-bank.toml", BANK);
+    folder.write("conf.d/10-math.toml", "[access]\nrules = [{ allow = \"math/*\", who = \"anyone\" }]\n");
+    folder.write("conf.d/.hidden.toml", "broken");
+    folder.write("conf.d/notes.txt", "broken");
+    let main = "include = [\"conf.d/*.toml\", \"none.d/*.toml\"]\nrate = [{ limit = \"9/s\" }]\n[roles]\nadmin = \"alice\"\n\
+                [access]\nrules = [{ allow = \"echo\", who = \"role:admin\" }]\n";
+    folder.write("etc/main.toml", &main.replace("conf.d/", "../conf.d/"));
+    folder.write("main.toml", main);
+    for file in ["main.toml", "etc/main.toml"] {
+        let (code, stdout, stderr) = run_in(&folder, &["config", "check", file]);
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!(stdout.contains("3 access rules, 1 access tests"), "{stdout}");
+    }
+    // Rules are named after their file, in the order of the files.
+    let (code, stdout, _) =
+        run_in(&folder, &["acl", "explain", "--config", "main.toml", "--as", "bob", "getUser", "2"]);
+    assert_eq!(code, Some(0), "{stdout}");
+    let places: Vec<&str> = stdout.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
+    assert_eq!(places[1..4], ["main.toml:6", "conf.d/10-math.toml:2", "conf.d/20-bank.toml:7"], "{stdout}");
+    assert!(stdout.contains("Allowed by conf.d/20-bank.toml:7."), "{stdout}");
+    // What is shown has everything, with the paths as seen from the main file.
+    let (_, shown, _) = run_in(&folder, &["config", "show", "main.toml"]);
+    assert!(shown.contains("tokens = \"conf.d/tokens.txt\"  # conf.d/20-bank.toml:3"), "{shown}");
+    folder.write("shown.toml", &shown);
+    let (code, again, stderr) = run_in(&folder, &["config", "show", "shown.toml"]);
+    assert!(code == Some(0) && again.contains("conf.d/tokens.txt"), "{stderr}{again}");
+}
+
+#[test]
+fn faults_of_included_files_are_shown_in_their_files() {
+    let folder = Folder::new("include-faults");
+    let check = |main: &str, included: &str, expected: &[&str]| {
+        folder.write("main.toml", main);
+        folder.write("conf.d/a.toml", included);
+        let (code, _, stderr) = run_in(&folder, &["config", "check", "main.toml"]);
+        assert_eq!(code, Some(10), "{stderr}");
+        for expected in expected {
+            assert!(stderr.contains(expected), "{expected}: {stderr}");
+        }
+    };
+    let main = "include = \"conf.d/a.toml\"\ntimeout = \"1s\"\n[roles]\nadmin = \"alice\"\n";
+    check(main, "\n\ntime_out = 5\n", &["unknown key `time_out`", "conf.d/a.toml:3:1"]);
+    check(main, "\na = \n", &["invalid TOML", "conf.d/a.toml:2:"]);
+    check(main, "\ntimeout = \"2s\"\n", &["`timeout` is set twice", "conf.d/a.toml:2:1", "main.toml:2:1"]);
+    check(main, "roles.admin = \"bob\"\n", &["`roles.admin` is set twice", "a.toml:1:7", "main.toml:4:1"]);
+    check(main, "include = \"b.toml\"\n", &["cannot include others", "conf.d/a.toml:1:1"]);
+    check(main, "timeout = \"${SB_NO_SUCH}\"\n", &["`SB_NO_SUCH` is not set", "conf.d/a.toml:1:11"]);
+    check("include = \"b.toml\"\n", "", &["cannot read b.toml", "main.toml:1:11", "there is no such file"]);
+    check("include = \"conf.d\"\n", "", &["cannot read conf.d", "write FOLDER/*.toml"]);
+    check("include = \"*/a.toml\"\n", "", &["invalid value for `include`", "such as conf.d/*.toml"]);
+    // A file that two patterns match is read once, and the main file does not include itself.
+    folder.write("main.toml", "include = [\"*.toml\", \"conf.d/a.toml\", \"conf.d/*.toml\"]\n");
+    folder.write("conf.d/a.toml", "timeout = \"1s\"\n");
+    let (code, _, stderr) = run_in(&folder, &["config", "check", "main.toml"]);
+    assert_eq!(code, Some(0), "{stderr}");
+}
+
+#[test]
+fn included_files_are_watched_and_new_ones_found() {
+    let folder = Folder::new("include-watch");
+    let file = folder.write(
+        "main.toml",
+        "listen = \"http://127.0.0.1:0\"\ninclude = \"conf.d/*.toml\"\n\
+         [access]\nrules = { allow = \"math/*\", who = \"anyone\" }\n",
+    );
+    let mut serving = serve(&file, &[]);
+    let url = serving.url();
+    let may_echo = || call(&url, &["echo", "hi"]).0 == Some(0);
+    assert!(!may_echo());
+    folder.write("conf.d/a.toml", "access.rules = { allow = \"echo\" }\n");
+    let said = serving.read_until("The configuration in use stays.");
+    assert!(said.contains("conf.d/a.toml:1:16") && said.contains("add `who`"), "{said}");
+    folder.write("conf.d/a.toml", "access.rules = { allow = \"echo\", who = \"anyone\" }\n");
+    serving.read_until("Configuration reloaded: access.rules");
+    assert!(may_echo());
+    fs::remove_file(folder.0.join("conf.d/a.toml")).unwrap();
+    serving.read_until("Configuration reloaded: access.rules");
+    assert!(!may_echo());
+}
+
+#[test]
+fn a_path_that_moves_to_another_folder_is_another_one() {
+    let folder = Folder::new("include-moved");
+    folder.write("tokens.txt", TOKENS);
+    folder.write("conf.d/tokens.txt", &TOKENS.replace(BOB, "7c0d5e1f8a2b4936"));
+    let tokens = "auth.tokens = \"tokens.txt\"\n";
+    let main = "listen = \"http://127.0.0.1:0\"\ninclude = \"conf.d/*.toml\"\n";
+    let file = folder.write("main.toml", &format!("{main}{tokens}"));
+    let mut serving = serve(&file, &["--no-watch"]);
+    let url = serving.url();
+    let may_add = || call(&url, &["math/add", "2", "3", "--token", BOB]).0 == Some(0);
+    assert!(may_add());
+    folder.write("main.toml", main);
+    folder.write("conf.d/auth.toml", tokens);
+    serving.signal("HUP");
+    serving.read_until("Configuration reloaded: auth.tokens");
+    assert!(!may_add());
 }
