@@ -172,7 +172,8 @@ mod tests {
     #[test]
     fn every_option_of_a_server_has_a_key() {
         // What these say is not a part of the configuration.
-        const OTHERS: &[&str] = &["addresses", "stdio", "config", "set", "verbose", "client_cert_optional"];
+        const OTHERS: &[&str] =
+            &["addresses", "stdio", "config", "set", "print_config", "verbose", "client_cert_optional"];
         let all = Arguments::command();
         let serve = all.find_subcommand("serve").unwrap();
         let options: Vec<String> = serve.get_arguments().map(|option| option.get_id().to_string()).collect();

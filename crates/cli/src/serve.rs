@@ -31,6 +31,7 @@ Examples:
   switchboard serve https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
   switchboard serve --tokens tokens.txt --audit audit.log
   switchboard serve --config switchboard.toml
+  switchboard serve 8077 --tokens tokens.txt --print-config > switchboard.toml
   switchboard serve --keys keys.txt                  # made with `switchboard key new`
   switchboard serve --stdio
   switchboard serve --allow-origin https://app.example.com --cors
@@ -63,6 +64,9 @@ pub(crate) struct Serve {
     /// Also read these configuration files; `*` in the file name matches any text. Can be repeated.
     #[arg(long, value_name = "FILE|PATTERN")]
     include: Vec<String>,
+    /// Print the configuration that the flags and files set, as a configuration file, and exit.
+    #[arg(long)]
+    print_config: bool,
     /// Do not reload the configuration, tokens and rules when their files change. SIGHUP still does.
     #[arg(long)]
     no_watch: bool,
@@ -169,6 +173,9 @@ impl Serve {
         log::never_wait().map_err(|error| cannot_start(&error))?;
         log::start(self.verbose);
         let origin = Origin::new(self.config.clone(), arguments)?;
+        if self.print_config {
+            return print(&origin);
+        }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         runtime.map_err(|error| cannot_start(&error))?.block_on(self.serve(origin))
     }
@@ -216,6 +223,14 @@ impl Serve {
         audit.flush(AUDIT_LINGER);
         written.judge()
     }
+}
+
+/// Prints the configuration, so that a command line can become a file.
+fn print(origin: &Origin) -> Result<(), Failure> {
+    let config =
+        origin.load(&demo::router().map_err(|error| Failure::usage(error.to_string()))?.describe())?;
+    output::note(&config.shown_warnings());
+    output::page(&config.printed()).map(drop)
 }
 
 /// Whether another program started this one to talk to it, without a person who reads stderr.

@@ -248,6 +248,11 @@ impl Config {
         values(self) == values(other)
     }
 
+    /// What is set, as a file.
+    pub(crate) fn printed(&self) -> String {
+        show::print(self)
+    }
+
     /// What is odd, for a person; empty if nothing is.
     pub(crate) fn shown_warnings(&self) -> String {
         match self.warnings.is_empty() {

@@ -1,4 +1,4 @@
-//! The effective configuration as TOML, each value with its origin.
+//! A configuration as TOML: all keys, each with its origin, or only those that are set.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -18,6 +18,8 @@ const MASK: &str = "***";
 enum Secrets {
     /// As stars.
     Masked,
+    /// As references to variables and files.
+    Referenced,
     /// As they are.
     Plain,
 }
@@ -29,6 +31,27 @@ pub(crate) fn show(config: &Config) -> String {
         entry(&mut out, config, key, name);
         out
     })
+}
+
+/// The keys that are set, as a file in the working directory.
+pub(crate) fn print(config: &Config) -> String {
+    let page = page(|key, name| {
+        let Some(node) = located(config, key, Path::new("")) else { return String::new() };
+        let write = |node: &Node| written(node, Secrets::Referenced);
+        match (&key.kind, &node.value) {
+            _ if key.path == include::KEY => String::new(),
+            (Kind::Named, Value::Table(Table(entries))) => {
+                let line = |name: &str, node: &Node| format!("{} = {}\n", bare(name), write(node));
+                entries.iter().map(|entry| line(&entry.name, &entry.node)).collect()
+            }
+            (Kind::Tables(_), _) => {
+                let items: String = node.each().iter().map(|item| format!("  {},\n", write(item))).collect();
+                format!("{name} = [\n{items}]\n")
+            }
+            _ => format!("{name} = {}\n", write(&node)),
+        }
+    });
+    page.trim_start().to_owned()
 }
 
 /// Puts the lines of each key into its table.
@@ -142,6 +165,7 @@ fn written(node: &Node, secrets: Secrets) -> String {
     match &node.value {
         Value::Text(text) => match (&text.template, secrets) {
             (Some(_), Secrets::Masked) => quoted(MASK),
+            (Some(template), Secrets::Referenced) => quoted(template),
             _ => quoted(&escape(&text.text)),
         },
         Value::Number(number) => number.clone(),

@@ -318,6 +318,9 @@ fn included_files_add_keys_and_rules() {
     folder.write("shown.toml", &shown);
     let (code, again, stderr) = run_in(&folder, &["config", "show", "shown.toml"]);
     assert!(code == Some(0) && again.contains("conf.d/tokens.txt"), "{stderr}{again}");
+    // The same without a main file.
+    let (code, printed, stderr) = run_in(&folder, &["serve", "--include", "conf.d/*.toml", "--print-config"]);
+    assert!(code == Some(0) && printed.contains("tokens = \"conf.d/tokens.txt\""), "{stderr}{printed}");
 }
 
 #[test]
@@ -389,4 +392,52 @@ fn a_path_that_moves_to_another_folder_is_another_one() {
     serving.signal("HUP");
     serving.read_until("Configuration reloaded: auth.tokens");
     assert!(!may_add());
+}
+
+#[test]
+fn a_command_line_becomes_a_file() {
+    let folder = Folder::new("print");
+    folder.write("tokens.txt", TOKENS);
+    let words = "8077 --listen unix:/tmp/x.sock --tokens tokens.txt --max-batch 5 --max-body 65536 --drain-time 5 --idle-time never \
+                 --no-playground --allow-host ${HOME}.example.com --allow-host 007 --set rate=[{limit=\"5/s\"}]";
+    let flags: Vec<&str> = words.split(' ').collect();
+    let (code, printed, stderr) = run_in(&folder, &[&["serve", "--print-config"][..], &flags[..]].concat());
+    assert_eq!((code, &*stderr), (Some(0), ""), "{printed}");
+    let expected = "listen = [\"8077\", \"unix:/tmp/x.sock\"]\ndrain_time = \"5\"\nrate = [\n  { limit = \"5/s\" },\n]\n\n\
+                    [http]\nallow_host = [\"$${HOME}.example.com\", \"007\"]\nplayground = false\n\n\
+                    [limits]\nbody = \"65536\"\nbatch = 5\nidle = \"never\"\n\n[auth]\ntokens = \"tokens.txt\"\n";
+    assert_eq!(printed, expected);
+    folder.write("switchboard.toml", &printed);
+    let (_, again, stderr) = run_in(&folder, &["serve", "--config", "switchboard.toml", "--print-config"]);
+    assert_eq!(again, printed, "{stderr}");
+    assert_eq!(run_in(&folder, &["serve", "--print-config"]).1, "");
+    // What is wrong is not printed.
+    let (code, stdout, stderr) = run_in(&folder, &["serve", "--tokens", "no-such.txt", "--print-config"]);
+    assert_eq!((code, &*stdout), (Some(2), ""), "{stderr}");
+}
+
+#[test]
+fn a_printed_configuration_has_references_in_place_of_secrets() {
+    let folder = Folder::new("print-secrets");
+    folder.write("etc/host", "secret.example.com\n");
+    folder.write("etc/tokens.txt", TOKENS);
+    let file = "log.audit = \"-\"\nstore = \"file:state\"\n[auth]\ntokens = \"${SB_TEST_NAME}.txt\"\n\
+                [http]\nallow_host = [\"${file:host}\", \"${SB_TEST_NAME}.example.com\"]\n";
+    folder.write("etc/switchboard.toml", file);
+    let print = |file: &str| {
+        let mut command = program(&["serve", "--config", file, "--print-config"]);
+        parts(command.env("SB_TEST_NAME", "tokens").current_dir(&folder.0).output().unwrap())
+    };
+    let (code, printed, stderr) = print("etc/switchboard.toml");
+    assert_eq!(code, Some(0), "{stderr}");
+    for expected in [
+        "store = \"file:etc/state\"",
+        "tokens = \"etc/${SB_TEST_NAME}.txt\"",
+        "allow_host = [\"${file:etc/host}\", \"${SB_TEST_NAME}.example.com\"]",
+        "audit = \"-\"",
+    ] {
+        assert!(printed.contains(expected), "{expected}: {printed}");
+    }
+    folder.write("switchboard.toml", &printed);
+    assert_eq!(print("switchboard.toml").1, printed);
 }
