@@ -19,7 +19,7 @@ Examples:
   switchboard config schema > switchboard.schema.json";
 
 /// The file that `config example` prints.
-const EXAMPLE: &str = include_str!("example.toml");
+pub(super) const EXAMPLE: &str = include_str!("example.toml");
 
 /// Checks and shows configuration files.
 #[derive(Debug, Args)]

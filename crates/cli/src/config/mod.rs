@@ -13,6 +13,8 @@ mod keys;
 mod limits;
 mod live;
 mod overlay;
+#[cfg(test)]
+mod properties;
 mod reader;
 mod rules;
 mod schema;
