@@ -17,7 +17,7 @@ Examples:
   KEY=$(switchboard key new ci 2>&1 >> keys.txt)     # for scripts: the key, and nothing else
   chmod 600 keys.txt
   switchboard serve --keys keys.txt
-  switchboard key new alice --sign >> signing.txt 2> alice.key  # alice.key signs, signing.txt verifies
+  switchboard key new alice --sign >> signing.txt 2> alice.key  # a key that signs calls
   switchboard call http://127.0.0.1:8000 rpc.whoami --token \"$KEY\"";
 
 const LONG: &str = "\

@@ -7,7 +7,7 @@ pub(crate) const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 6
 
 /// Reads a duration with its unit, such as `500ms`, `5s`, `2m` or `1h`; a bare number is in seconds.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+    let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86_400.0)];
     let found = units.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, *seconds)));
     let (number, unit) = found.unwrap_or((text, 1.0));
     let time = number.parse::<f64>().ok().and_then(|count| Duration::try_from_secs_f64(count * unit).ok());
@@ -25,11 +25,7 @@ pub(crate) fn duration_or_never(text: &str) -> Result<Duration, String> {
 
 /// Reads how long something is valid: days, such as `90d`, or a duration.
 pub(crate) fn lifetime(text: &str) -> Result<Duration, String> {
-    match text.strip_suffix('d') {
-        Some(days) => duration(&format!("{}h", days.parse::<f64>().unwrap_or_default() * 24.0)),
-        None => duration(text),
-    }
-    .map_err(|_| "not a duration above 0; use 90d, 12h or 30m".to_owned())
+    duration(text).map_err(|_| "not a duration above 0; use 90d, 12h or 30m".to_owned())
 }
 
 /// Reads a number of bytes, such as `65536`, `64k` or `4M`.
@@ -91,7 +87,7 @@ mod tests {
     #[test]
     fn invalid_amounts_are_refused() {
         for text in [
-            "", "0", "-1", "x", "1e400", "nan", "1e300", "s", "5x", "1d", "-1s", "0ms", "1 s", "forever",
+            "", "0", "-1", "x", "1e400", "nan", "1e300", "s", "5x", "1w", "-1s", "0ms", "1 s", "forever",
             "never",
         ] {
             assert!(duration(text).is_err(), "{text}");

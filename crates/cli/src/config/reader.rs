@@ -29,6 +29,16 @@ impl<'a> Reader<'a> {
     fn check_names(&mut self, table: &'a Table, prefix: &str) {
         for entry in &table.0 {
             let path = format!("{prefix}{}", entry.name);
+            // A quoted name with a dot, such as "limits.batch", is one name and not a path.
+            if entry.name.contains('.') {
+                let advice = format!("write {path} without quotes");
+                self.faults.push(Fault::new(
+                    entry.name_place.clone(),
+                    format!("unknown key `{}`", entry.name),
+                    advice,
+                ));
+                continue;
+            }
             if let Some(key) = keys::find(&path) {
                 if let Kind::Tables(inner) = key.kind {
                     self.check_tables(&entry.node, &path, inner);

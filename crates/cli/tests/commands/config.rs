@@ -94,7 +94,7 @@ fn the_example_is_valid_and_shown_whole() {
 #[test]
 fn every_fault_is_shown_with_its_line_and_what_to_write() {
     let folder = Folder::new("faults");
-    let text = "time_out = \"10s\"\ntimeout = 5\n[auth]\nvalidate = true\ntokens = \"missing.txt\"\n[roles]\nteller = \"bob\"\n\
+    let text = "time_out = \"10s\"\ntimeout = 5\n\"limits.batch\" = 5\n[auth]\nvalidate = true\ntokens = \"missing.txt\"\n[roles]\nteller = \"bob\"\n\
                 [access]\nrules = [\n  { allow = \"math/*\", who = \"role:tellers\" },\n  { allow = \"x\" },\n]\n\
                 tests = [\"bob may math/add\", \"bob might\"]\n";
     let file = folder.write("switchboard.toml", text);
@@ -105,6 +105,7 @@ fn every_fault_is_shown_with_its_line_and_what_to_write() {
             "unknown key `time_out`",
             "switchboard.toml:1:1",
             "did you mean `timeout`?",
+            "write limits.batch without quotes",
             "write \"5s\", \"5ms\" or \"5m\"",
             "`validate` is a top-level key; move this line above the first `[…]`",
             "no user has the role `tellers`",
