@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use switchboard_core::{CloseReason, ErrorObject, Items, Json, ReplyFuture, Session};
 use tokio::task::AbortHandle;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Sleep, sleep, timeout};
 
 use super::credential::OwnedCredential;
 use super::file::LOOK_AGAIN;
@@ -30,9 +30,9 @@ pub(super) fn close_at_end(session: &Session, identity: &Identity, revocation: O
         let session = session.clone();
         runtime
             .spawn(async move {
-                let why = tokio::select! {
-                    () = after(left) => "the credential has expired; connect or log in with a new one",
-                    () = revoked(revocation) => "the credential is no longer accepted",
+                let why = match timeout(left.unwrap_or(Duration::MAX), revoked(revocation)).await {
+                    Ok(()) => "the credential is no longer accepted",
+                    Err(_) => "the credential has expired; connect or log in with a new one",
                 };
                 session.close(CloseReason::new(why).with_code(UNAUTHORIZED));
             })
@@ -46,13 +46,6 @@ pub(super) fn close_at_end(session: &Session, identity: &Identity, revocation: O
             slot.replace(closing);
             session.on_end(move |_| slot.replace(None));
         }
-    }
-}
-
-async fn after(time: Option<Duration>) {
-    match time {
-        Some(time) => sleep(time).await,
-        None => std::future::pending().await,
     }
 }
 

@@ -17,7 +17,7 @@ use crate::audit::Audit;
 use crate::clock::Clock;
 use crate::store::Store;
 
-/// Verifies signed calls, and refuses replays. A signed call has the [`Identity`] of its key.
+/// Verifies signed calls, and refuses replays. A signed call has the [`Identity`](crate::identity::Identity) of its key.
 ///
 /// By default every call must be signed. A wrong signature is always refused. Its replies are signed too, if the caller's key is an
 /// HMAC key or the server has a [key for replies](Verify::with_reply_key). Put this layer outside of the others.
