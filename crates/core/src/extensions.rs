@@ -8,18 +8,19 @@ use std::sync::Arc;
 /// Cloning costs one reference count, and adding to a clone does not affect the original: the set is a list that shares its
 /// tail. A lookup walks that list, so it is meant for a handful of values.
 #[derive(Clone, Default)]
-pub struct Extensions(Option<Arc<Node>>);
+pub struct Extensions(Option<Arc<Node<dyn Any + Send + Sync>>>);
 
-struct Node {
-    value: Box<dyn Any + Send + Sync>,
+/// A value and those before it, in one allocation.
+struct Node<T: ?Sized> {
     rest: Extensions,
+    value: T,
 }
 
 impl Extensions {
     /// Adds a value; it hides an earlier one of the same type.
     pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
         let rest = std::mem::take(self);
-        *self = Extensions(Some(Arc::new(Node { value: Box::new(value), rest })));
+        *self = Extensions(Some(Arc::new(Node { rest, value })));
     }
 
     /// The value of this type that was added last.
