@@ -129,7 +129,7 @@ impl Scanner<'_> {
 /// A mask with the high bit of every byte that ends a run of plain characters: a quote, a backslash, or a control
 /// character. The lowest bit set is exact; higher ones may be wrong.
 #[inline(always)]
-fn special_bytes(word: u64) -> u64 {
+pub(super) fn special_bytes(word: u64) -> u64 {
     let quote = word ^ (LOW * b'"' as u64);
     let backslash = word ^ (LOW * b'\\' as u64);
     let control = word.wrapping_sub(LOW * 0x20) & !word;

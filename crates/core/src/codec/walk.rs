@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::codec::string::unescape;
+use crate::codec::string::{special_bytes, unescape};
 
 /// The elements of an array, as raw texts. Anything but an array has none.
 #[inline(always)]
@@ -65,14 +65,28 @@ fn scalar_len(rest: &[u8]) -> usize {
 
 fn string_len(rest: &[u8]) -> usize {
     let mut at = 1;
-    while let Some(stop) = rest[at..].iter().position(|byte| matches!(byte, b'"' | b'\\')) {
-        at += stop;
-        if rest[at] == b'"' {
-            return at + 1;
+    loop {
+        at += plain_len(&rest[at..]);
+        match rest.get(at) {
+            Some(b'"') => return at + 1,
+            Some(_) => at = (at + 2).min(rest.len()),
+            None => return rest.len(),
         }
-        at = (at + 2).min(rest.len());
     }
-    rest.len()
+}
+
+/// How far it is to the next quote or backslash, eight bytes at a time. There are no control characters in a checked string.
+fn plain_len(text: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(word) = text[at..].first_chunk() {
+        let stop = special_bytes(u64::from_le_bytes(*word));
+        if stop != 0 {
+            return at + stop.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\');
+    text[at..].iter().position(is_special).map_or(text.len(), |stop| at + stop)
 }
 
 fn container_len(rest: &[u8]) -> usize {
@@ -109,6 +123,16 @@ mod tests {
         );
         check("{\"a\":1}", &[]);
         check("7", &[]);
+    }
+
+    #[test]
+    fn a_string_of_any_length_ends_at_its_quote() {
+        for length in 0..40 {
+            for escape in ["", "\\\"", "\\\\"] {
+                let text = format!("\"{}{escape}{}\"", "a".repeat(length), "é".repeat(length % 7));
+                assert_eq!(string_len(format!("{text},\"b\"]").as_bytes()), text.len(), "{text}");
+            }
+        }
     }
 
     #[test]
