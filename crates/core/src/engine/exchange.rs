@@ -119,13 +119,17 @@ impl Engine {
     #[inline(never)]
     fn exchange_pending(&self, call: &Call, begun: Start) -> Exchange {
         let Start::Pending(future, began) = begun else { return Exchange::done(Answer::Nothing) };
-        let pending = PendingCall::new(
-            self,
-            call,
-            future,
-            Streaming::whole(call),
-            began.and_then(|began| began.watch(self, call)),
-        );
+        let watch = began.and_then(|began| began.watch(self, call));
+        let future = match future.into_ready() {
+            // There is something beside the outcome, but nothing to wait for.
+            Ok(reply) if !matches!(reply.outcome, Outcome::Stream(_)) => {
+                let limit = (self.settings.limits.reply, call.cx.session());
+                return Exchange::done(conclude(call.cx.version, call.id(), reply, watch, limit));
+            }
+            Ok(reply) => ReplyFuture::ready(reply),
+            Err(future) => future,
+        };
+        let pending = PendingCall::new(self, call, future, Streaming::whole(call), watch);
         Exchange(ExchangeState::Running(Box::pin(pending.answer())))
     }
 
