@@ -97,7 +97,7 @@ pub use layer::{Layer, LayerFn, Next, layer_fn};
 pub use layered::Layered;
 pub use limits::Limits;
 pub use memory::{Account, Budget, Share};
-pub use metadata::{AllowedNames, Metadata, MetadataSource};
+pub use metadata::{AllowedNames, Metadata, MetadataSource, RepeatedName};
 pub use method::{Method, Methods, SharedMethods};
 pub use name::Name;
 pub use peer::{Peer, Remote};

@@ -76,12 +76,39 @@ impl Metadata {
     pub fn get(&self, name: &str) -> Option<&[u8]> {
         let mut found = None;
         self.visit(&mut |candidate, value| {
-            if candidate.eq_ignore_ascii_case(name) {
+            if is_name(candidate, name) {
                 found = Some(value);
             }
             found.is_none()
         });
         found
+    }
+
+    /// The value with this name, for names that must not be repeated: another reader might choose another value.
+    ///
+    /// # Errors
+    ///
+    /// If there are several.
+    pub fn single(&self, name: &str) -> Result<Option<&[u8]>, RepeatedName> {
+        let (mut found, mut is_repeated) = (None, false);
+        self.visit(&mut |candidate, value| {
+            if is_name(candidate, name) {
+                is_repeated = found.replace(value).is_some();
+            }
+            !is_repeated
+        });
+        if is_repeated { Err(RepeatedName) } else { Ok(found) }
+    }
+
+    /// Whether one of these names is there.
+    #[must_use]
+    pub fn has_any(&self, names: &[&str]) -> bool {
+        let mut is_found = false;
+        self.visit(&mut |candidate, _| {
+            is_found = names.iter().any(|name| is_name(candidate, name));
+            !is_found
+        });
+        is_found
     }
 
     /// The first value with this name, if it is text.
@@ -172,6 +199,11 @@ impl Metadata {
     }
 }
 
+/// A name that occurs more than once in metadata.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the name occurs more than once")]
+pub struct RepeatedName;
+
 /// The names of metadata that may be forwarded. Cheap to clone.
 ///
 /// The default is the names of a distributed trace: `traceparent` and `tracestate`.
@@ -216,6 +248,12 @@ impl<N: Into<Box<str>>> FromIterator<N> for AllowedNames {
     }
 }
 
+/// Whether names are the same but for case. Most are written alike, which is cheaper to see.
+#[inline]
+fn is_name(one: &str, other: &str) -> bool {
+    one.len() == other.len() && (one == other || one.eq_ignore_ascii_case(other))
+}
+
 fn visit_lines<'a>(lines: &'a [u8], visit: &mut dyn FnMut(&'a str, &'a [u8]) -> bool) {
     for line in lines.split(|byte| *byte == b'\n') {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
@@ -251,6 +289,14 @@ mod tests {
             Metadata::from_head(Bytes::from_static(b"Host: a\r\nX-One:  1 \r\nbroken\r\nx-one: 2\r\n\r\n"));
         assert_eq!((head.text("x-one"), head.text("HOST"), head.text("none")), (Some("1"), Some("a"), None));
         assert_eq!(head.entries().len(), 3);
+    }
+
+    #[test]
+    fn a_name_that_must_be_single_is_not_repeated() {
+        let head = Metadata::from_head(Bytes::from_static(b"A: 1\r\nb: 2\r\na: 3\r\n"));
+        assert_eq!((head.single("B"), head.single("c")), (Ok(Some(&b"2"[..])), Ok(None)));
+        assert_eq!(head.single("a"), Err(RepeatedName));
+        assert!(head.has_any(&["c", "B"]) && !head.has_any(&["c", "d"]));
     }
 
     #[test]
