@@ -80,7 +80,7 @@ impl Inner {
         let claim = async {
             let (http, batch) = whole.signatures()?;
             for signature in http.into_iter().chain(batch) {
-                self.claim(&Nonce::of(signature)).await?;
+                self.claim(&signature.clone().into()).await?;
             }
             Ok(())
         };

@@ -64,9 +64,9 @@ pub(super) struct Nonce {
     pub(super) is_of_key: bool,
 }
 
-impl Nonce {
-    pub(super) fn of(signature: &Signature) -> Nonce {
-        Nonce { name: signature.member.kid.clone(), member: signature.member.clone(), is_of_key: true }
+impl From<Signature> for Nonce {
+    fn from(signature: Signature) -> Nonce {
+        Nonce { name: signature.member.kid.clone(), member: signature.member, is_of_key: true }
     }
 }
 
@@ -82,12 +82,15 @@ struct Found {
 impl Inner {
     /// Checks everything but nonces. None if the call is not signed and need not be.
     pub(super) fn check(&self, call: &Call, whole: Option<&Whole>) -> Result<Option<Fresh>, Failure> {
+        let members = call.cx.get::<Members>().map(|members| &members.0);
+        if whole.is_none() && members.is_none() {
+            return self.check_params(call);
+        }
         let mut found = Found::default();
         if let Some(whole) = whole {
             let (http, batch) = whole.signatures()?;
             (found.http, found.batch) = (http.cloned(), batch.cloned());
         }
-        let members = call.cx.get::<Members>().map(|members| &members.0);
         let member = |name| members.and_then(|members| members.get(name));
         match (member("signature"), member("hop")) {
             (own, Some(hop)) => self.check_hop(call, own.as_ref(), &hop, &mut found)?,
@@ -185,8 +188,8 @@ impl Inner {
         let signer = caller.or(found.http.as_ref().filter(|_| is_in_parts));
         let signer = signer.or(found.hop.as_ref().map(|(hop, _)| hop));
         let replies = signer.and_then(|signature| self.reply_signer(call, signature, found.hop.is_some()));
-        let own = found.hop.iter().map(|(hop, _)| hop).chain(&found.own);
-        Ok(Fresh { nonces: own.map(Nonce::of).collect(), identity: Some(identity), replies })
+        let own = found.hop.into_iter().map(|(hop, _)| hop).chain(found.own);
+        Ok(Fresh { nonces: own.map(Nonce::from).collect(), identity: Some(identity), replies })
     }
 
     /// Checks a call without a signature: it may have one in its params.
@@ -217,7 +220,7 @@ impl Inner {
             return Err(out_of_scope(&signature));
         }
         let identity = Arc::clone(signature.accepted.key.identity());
-        Ok(Fresh { nonces: vec![Nonce::of(&signature)], identity: Some(identity), replies: None })
+        Ok(Fresh { nonces: vec![signature.into()], identity: Some(identity), replies: None })
     }
 
     fn reply_signer(&self, call: &Call, signature: &Signature, is_forwarded: bool) -> Option<ReplySigner> {

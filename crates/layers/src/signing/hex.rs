@@ -5,9 +5,11 @@ use aws_lc_rs::digest::{SHA256, digest};
 /// These bytes in lower-case hexadecimal.
 pub(crate) fn encode(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits =
-        bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
-    digits.map(char::from).collect()
+    let mut digits = vec![0; bytes.len() * 2];
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
+        pair.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+    }
+    String::from_utf8(digits).expect("the digits are ASCII")
 }
 
 /// The bytes that lower-case hexadecimal stands for.
@@ -20,7 +22,11 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2) {
         return None;
     }
-    text.as_bytes().chunks(2).map(|pair| Some(value(pair[0])? << 4 | value(pair[1])?)).collect()
+    let mut bytes = Vec::with_capacity(text.len() / 2);
+    for pair in text.as_bytes().chunks_exact(2) {
+        bytes.push(value(pair[0])? << 4 | value(pair[1])?);
+    }
+    Some(bytes)
 }
 
 /// The SHA-256 of these bytes, in lower-case hexadecimal.

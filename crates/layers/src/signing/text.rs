@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use switchboard_core::{Call, Members, Metadata, Outgoing, Version};
+use switchboard_core::{Call, Members, Metadata, Outgoing, RepeatedName, Version};
 
 use super::hex;
 use super::key::SigningAlgorithm;
@@ -10,6 +10,9 @@ use super::member::{Malformed, Member, is_visible};
 
 /// The first line: domain and version.
 const LABEL: &str = "switchboard-signature-v1";
+
+/// Most texts are shorter, so that they need one allocation.
+const USUAL_LENGTH: usize = 512;
 
 /// The name of the metadata that holds the idempotency key.
 pub(crate) const IDEMPOTENCY_KEY: &str = "idempotency-key";
@@ -214,7 +217,9 @@ impl SignedText {
     }
 
     fn head(kind: &str, member: &Member, algorithm: SigningAlgorithm) -> SignedText {
-        SignedText(LABEL.to_owned())
+        let mut text = String::with_capacity(USUAL_LENGTH);
+        text.push_str(LABEL);
+        SignedText(text)
             .line("kind", kind)
             .line("alg", algorithm.name())
             .line("kid", &member.kid)
@@ -277,17 +282,10 @@ impl std::fmt::Debug for SignedText {
 /// The idempotency key of a call with this metadata.
 pub(crate) fn idempotency_key(metadata: &Metadata) -> Result<Option<&str>, Malformed> {
     let wrong = Malformed { at: "/metadata/idempotency-key" };
-    let entries = metadata.entries();
-    let mut keys = entries.iter().filter(|(name, _)| name.eq_ignore_ascii_case(IDEMPOTENCY_KEY));
-    match (keys.next(), keys.next()) {
-        (None, _) => Ok(None),
-        (Some((_, value)), None) => {
-            let text = std::str::from_utf8(value).ok().filter(|text| is_visible(text));
-            text.map(Some).ok_or(wrong)
-        }
-        // Different readers might choose different ones.
-        (Some(_), Some(_)) => Err(wrong),
-    }
+    let Some(value) = metadata.single(IDEMPOTENCY_KEY).map_err(|RepeatedName| wrong)? else {
+        return Ok(None);
+    };
+    std::str::from_utf8(value).ok().filter(|text| is_visible(text)).map(Some).ok_or(wrong)
 }
 
 /// The member `signature` of a call.
