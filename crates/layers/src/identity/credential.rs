@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::fmt;
-use switchboard_core::{Context, Metadata, PeerCertificate, PeerCredentials};
+use switchboard_core::{Context, Metadata, PeerCertificate, PeerCredentials, RepeatedName};
 
 /// What a caller presents to prove who it is.
 #[derive(Clone)]
@@ -105,6 +105,10 @@ impl<'a> Credential<'a> {
     fn of_metadata(metadata: &'a Metadata) -> Result<Option<Credential<'a>>, Unreadable> {
         let key = || Ok(single(metadata, "x-api-key")?.map(|key| Credential::ApiKey(key.trim_matches(' '))));
         let Some(text) = single(metadata, "authorization")? else { return key() };
+        // The usual way to write it.
+        if let Some(token) = text.strip_prefix("Bearer ") {
+            return Ok(Some(Credential::Bearer(token.trim_matches(' '))));
+        }
         let (scheme, rest) = text.split_once(' ').ok_or(Unreadable)?;
         let rest = rest.trim_matches(' ');
         match scheme {
@@ -120,9 +124,8 @@ impl<'a> Credential<'a> {
 
 /// The text of an entry, if there is one. Two are refused: a proxy that reads the other one would see another caller.
 fn single<'a>(metadata: &'a Metadata, name: &str) -> Result<Option<&'a str>, Unreadable> {
-    let Some(value) = metadata.get(name) else { return Ok(None) };
-    let count = metadata.entries().iter().filter(|(other, _)| other.eq_ignore_ascii_case(name)).count();
-    std::str::from_utf8(value).ok().filter(|_| count == 1).map(Some).ok_or(Unreadable)
+    let value = metadata.single(name).map_err(|RepeatedName| Unreadable)?;
+    value.map(std::str::from_utf8).transpose().map_err(|_| Unreadable)
 }
 
 /// Whether the connection is private: over TLS, or on this machine. A browser sends a password with every request

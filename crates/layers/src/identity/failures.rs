@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ pub(super) struct Failures {
     burst: u32,
     /// How long it takes to forget one failure.
     period: Duration,
+    /// Whether there was ever a failure. Usually there was none, and nothing has to be looked up.
+    has_any: AtomicBool,
     /// When the bucket of an address is empty again. Without an address all callers share one.
     empty_at: Mutex<HashMap<Option<IpAddr>, Instant>>,
 }
@@ -26,11 +29,15 @@ impl Failures {
     /// So many wrong credentials a minute.
     pub(super) fn per_minute(count: u32) -> Failures {
         let burst = count.max(1);
-        Failures { burst, period: Duration::from_secs(60) / burst, empty_at: Mutex::default() }
+        let (period, has_any) = (Duration::from_secs(60) / burst, AtomicBool::new(false));
+        Failures { burst, period, has_any, empty_at: Mutex::default() }
     }
 
     /// How long an address has to wait before its next attempt, if it has to.
     pub(super) fn wait(&self, address: Option<IpAddr>) -> Option<Duration> {
+        if !self.has_any.load(Ordering::Acquire) {
+            return None;
+        }
         let empty_at = self.empty_at.lock().unwrap_or_else(PoisonError::into_inner);
         let full_until = *empty_at.get(&address.map(network))? - self.period * (self.burst - 1);
         full_until.checked_duration_since(Instant::now()).filter(|wait| !wait.is_zero())
@@ -49,6 +56,7 @@ impl Failures {
         }
         let at = empty_at.entry(address).or_insert(now);
         *at = (*at).max(now) + self.period;
+        self.has_any.store(true, Ordering::Release);
     }
 }
 

@@ -276,6 +276,9 @@ struct Authenticated {
 
 impl Service for Authenticated {
     fn call(&self, call: &Call) -> ReplyFuture {
+        if !call.method.is_reserved() {
+            return self.identified(call, &self.inner);
+        }
         match call.method.as_str() {
             LOGIN => self.login(call),
             WHO_AM_I => self.identified(call, &self.who_am_i),
