@@ -26,11 +26,10 @@ struct Guarded {
 
 impl Service for Guarded {
     fn call(&self, call: &Call) -> ReplyFuture {
-        let method = call.method.as_str();
-        if method == DISCOVER {
+        if call.method.as_bytes() == DISCOVER.as_bytes() {
             return self.inner.call(call);
         }
-        match self.access.decide(&call.cx, method, call.params.as_ref()) {
+        match self.access.decide(&call.cx, call.method.as_str(), call.params.as_ref()) {
             Decision::Allowed { .. } => self.inner.call(call),
             decision => ReplyFuture::ready(self.refuse(call, decision)),
         }

@@ -16,12 +16,15 @@ mod who;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
 use switchboard_core::{Context, Description, FromContext as _, Json};
 
 pub use self::condition::{Condition, ConditionError};
 pub use self::decision::{Decision, RuleOutcome, RuleReport};
+use self::pattern::first_segment;
 pub use self::pattern::{Pattern, PatternError};
 pub use self::pointer::{Pointer, PointerError};
+use self::who::is_local;
 pub use self::who::{CallerFacts, Who, WhoError};
 use crate::audit::Audit;
 use crate::identity::Identity;
@@ -125,9 +128,13 @@ pub struct Access(Arc<AccessInner>);
 struct AccessInner {
     rules: Vec<Rule>,
     /// Which rules name a method literally.
-    by_method: HashMap<Box<str>, Vec<usize>>,
-    /// Which rules name methods by patterns.
+    by_method: Index,
+    /// Which rules name methods by patterns whose first segment has no star, by that segment.
+    by_segment: Index,
+    /// Which rules name methods by other patterns.
     by_pattern: Vec<usize>,
+    /// Whether a rule asks if callers are on this machine.
+    asks_where: bool,
     /// The names of the params of methods, by position.
     names: HashMap<Box<str>, Vec<String>>,
     /// Which callers have which role, beside those that credentials name.
@@ -135,17 +142,28 @@ struct AccessInner {
     audit: Audit,
 }
 
+/// Rules by a name. Only our own names are in it: callers cannot flood it, so a fixed hash will do.
+type Index = HashMap<Box<str>, Vec<usize>, FixedState>;
+
 impl Access {
     /// Allows only what these rules allow.
     pub fn new(rules: impl IntoIterator<Item = Rule>) -> Access {
         let mut inner = AccessInner { rules: rules.into_iter().collect(), ..AccessInner::default() };
         for (index, rule) in inner.rules.iter().enumerate() {
-            if rule.methods.iter().any(|pattern| pattern.literal().is_none()) {
+            inner.asks_where |= rule.who.iter().any(|who| matches!(who, Who::Local | Who::Remote));
+            // A rule is found in one place for each method, so that no method has it twice.
+            let is_literal = rule.methods.iter().all(|pattern| pattern.literal().is_some());
+            let keys: Option<Vec<_>> = match is_literal {
+                true => rule.methods.iter().map(Pattern::literal).collect(),
+                false => rule.methods.iter().map(Pattern::first_segment).collect(),
+            };
+            let Some(keys) = keys else {
                 inner.by_pattern.push(index);
                 continue;
-            }
-            for method in rule.methods.iter().filter_map(Pattern::literal) {
-                let rules = inner.by_method.entry(method.into()).or_default();
+            };
+            let by_name = if is_literal { &mut inner.by_method } else { &mut inner.by_segment };
+            for key in keys {
+                let rules = by_name.entry(key.into()).or_default();
                 if rules.last() != Some(&index) {
                     rules.push(index);
                 }
@@ -217,13 +235,16 @@ impl Access {
     fn facts<'a>(&'a self, cx: &'a Context) -> CallerFacts<'a> {
         let identity = Identity::from_context(cx);
         let granted = identity.and_then(|identity| self.0.roles.get(identity.subject.as_str()));
-        CallerFacts::of(cx, identity, granted.map(Vec::as_slice).unwrap_or_default())
+        let is_local = self.0.asks_where && is_local(cx);
+        CallerFacts::new(identity, granted.map(Vec::as_slice).unwrap_or_default(), is_local)
     }
 
     /// The rules that may be about a method.
     fn candidates(&self, method: &str) -> impl Iterator<Item = usize> + '_ {
-        let exact = self.0.by_method.get(method).map(Vec::as_slice).unwrap_or_default();
-        exact.iter().chain(&self.0.by_pattern).copied()
+        let inner = &*self.0;
+        let exact = inner.by_method.get(method).map(Vec::as_slice).unwrap_or_default();
+        let within = inner.by_segment.get(first_segment(method)).map(Vec::as_slice).unwrap_or_default();
+        exact.iter().chain(within).chain(&inner.by_pattern).copied()
     }
 }
 

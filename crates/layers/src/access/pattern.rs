@@ -21,6 +21,8 @@ use std::str::FromStr;
 pub struct Pattern {
     text: Box<str>,
     kind: PatternKind,
+    /// The length of the text that every matching method starts with.
+    stem: usize,
 }
 
 /// The common kinds of patterns are compared without looking at segments.
@@ -51,6 +53,9 @@ impl Pattern {
     /// Whether a method has a matching name.
     #[must_use]
     pub fn matches(&self, method: &str) -> bool {
+        if !method.as_bytes().starts_with(&self.text.as_bytes()[..self.stem]) {
+            return false;
+        }
         match self.kind {
             PatternKind::Literal => *self.text == *method,
             PatternKind::Anything => true,
@@ -63,6 +68,12 @@ impl Pattern {
     #[must_use]
     pub fn literal(&self) -> Option<&str> {
         (self.kind == PatternKind::Literal).then_some(&*self.text)
+    }
+
+    /// The first segment of the names that it matches, if there is no star in it.
+    pub(super) fn first_segment(&self) -> Option<&str> {
+        let first = first_segment(&self.text);
+        (!first.contains('*')).then_some(first)
     }
 }
 
@@ -82,7 +93,10 @@ impl FromStr for Pattern {
             _ if text.contains('*') => PatternKind::Segments,
             _ => PatternKind::Literal,
         };
-        Ok(Pattern { text: text.into(), kind })
+        let (stem, rest) = text.split_at(text.find('*').unwrap_or(text.len()));
+        // `admin/**` matches `admin`, too.
+        let stem = if rest.starts_with("**") { stem.strip_suffix('/').unwrap_or(stem) } else { stem };
+        Ok(Pattern { text: text.into(), kind, stem: stem.len() })
     }
 }
 
@@ -90,6 +104,12 @@ impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
+}
+
+/// The text before the first `/`.
+pub(super) fn first_segment(text: &str) -> &str {
+    let end = text.bytes().position(|byte| byte == b'/').unwrap_or(text.len());
+    &text[..end]
 }
 
 /// Matches segment by segment.
@@ -106,25 +126,26 @@ fn matches_each(pattern: &str, method: &str) -> bool {
 
 /// Matches greedily, going back to the last `**` only: so the time is bounded by the product of the lengths.
 fn matches_segments(pattern: &str, method: &str) -> bool {
-    let (pattern, method): (Vec<_>, Vec<_>) = (pattern.split('/').collect(), method.split('/').collect());
-    let (mut at, mut read, mut resume) = (0, 0, None);
-    while read < method.len() {
-        match pattern.get(at) {
-            Some(&"**") => {
-                resume = Some((at + 1, read));
-                at += 1;
+    let (mut patterns, mut segments) = (pattern.split('/'), method.split('/'));
+    let mut resume = None;
+    loop {
+        let rest = segments.clone();
+        let Some(segment) = segments.next() else { return patterns.all(|pattern| pattern == "**") };
+        match patterns.next() {
+            Some("**") => {
+                resume = Some((patterns.clone(), segments));
+                segments = rest;
             }
-            Some(segment) if matches_text(segment, method[read]) => (at, read) = (at + 1, read + 1),
-            _ => match resume {
+            Some(pattern) if matches_text(pattern, segment) => {}
+            _ => match &mut resume {
                 Some((after, from)) => {
-                    resume = Some((after, from + 1));
-                    (at, read) = (after, from + 1);
+                    (patterns, segments) = (after.clone(), from.clone());
+                    from.next();
                 }
                 None => return false,
             },
         }
     }
-    pattern[at..].iter().all(|segment| *segment == "**")
 }
 
 /// The same within a segment, where `*` stands for any text.

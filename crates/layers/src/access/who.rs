@@ -60,15 +60,19 @@ impl<'a> CallerFacts<'a> {
     }
 
     pub(crate) fn of(cx: &Context, identity: Option<&'a Identity>, roles: &'a [String]) -> CallerFacts<'a> {
-        let is_near = cx.origin().address.is_none_or(|address| address.ip().to_canonical().is_loopback());
-        let is_forwarded = || FORWARDING.iter().any(|name| cx.metadata().get(name).is_some());
-        CallerFacts::new(identity, roles, is_near && !is_forwarded())
+        CallerFacts::new(identity, roles, is_local(cx))
     }
 
     fn has_role(&self, role: &str) -> bool {
         let of_identity = self.identity.map(|identity| identity.roles.as_slice()).unwrap_or_default();
         of_identity.iter().chain(self.roles).any(|has| has == role)
     }
+}
+
+/// Whether the caller is on this machine.
+pub(super) fn is_local(cx: &Context) -> bool {
+    let is_near = cx.origin().address.is_none_or(|address| address.ip().to_canonical().is_loopback());
+    is_near && !cx.metadata().has_any(&FORWARDING)
 }
 
 impl Who {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA256, digest};
+use foldhash::fast::FixedState;
 
 use super::file::{CredentialFileError, Watched, lines, read_secret};
 use super::{Authenticate, Credential, Identity, Proof, Verdict};
@@ -30,7 +31,8 @@ const SHORTEST: usize = 16;
 /// ```
 #[derive(Clone, Default)]
 pub struct Tokens {
-    by_digest: HashMap<[u8; 32], Arc<Identity>>,
+    /// Filled with our own digests only: callers cannot flood it, so a fixed hash will do.
+    by_digest: HashMap<[u8; 32], Arc<Identity>, FixedState>,
 }
 
 impl Tokens {
