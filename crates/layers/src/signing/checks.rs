@@ -98,7 +98,7 @@ impl Inner {
             (None, None) if found.http.is_none() && found.batch.is_none() => return self.check_params(call),
             (None, None) => {}
         }
-        self.accept(call, &found, whole.is_some_and(|whole| whole.is_in_parts)).map(Some)
+        self.accept(call, found, whole.is_some_and(|whole| whole.is_in_parts)).map(Some)
     }
 
     /// Checks the member beside the params.
@@ -164,7 +164,7 @@ impl Inner {
     }
 
     /// Decides who called, and whether the keys are good for that.
-    fn accept(&self, call: &Call, found: &Found, is_in_parts: bool) -> Result<Fresh, Failure> {
+    fn accept(&self, call: &Call, found: Found, is_in_parts: bool) -> Result<Fresh, Failure> {
         let caller = found.own.as_ref().or(found.batch.as_ref());
         // The one that is not the caller forwards, and must be allowed to.
         if let (Some(http), Some(caller)) = (&found.http, caller)
