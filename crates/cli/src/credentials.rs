@@ -15,17 +15,17 @@ pub(crate) struct Credentials {
     /// only by its owner. Changes are picked up within 5 seconds. Clients send theirs with --token, or in the header x-api-key.
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
-    /// Accept the tokens (JWT) of this issuer, as their claim `iss` names it.
+    /// Accept tokens (JWT) from this issuer: the value of their claim `iss`.
     #[arg(long, value_name = "ISSUER", requires = "jwt_audience", requires = "jwt_keys")]
     jwt_issuer: Option<String>,
-    /// Accept only tokens for this audience: their claim `aud` names it. Can be repeated.
+    /// Accept only tokens whose claim `aud` names this audience. Can be repeated.
     #[arg(long, value_name = "AUDIENCE", requires = "jwt_issuer")]
     jwt_audience: Vec<String>,
-    /// Keys of the issuer: a file or an https URL with a JWKS document, or a file with public keys in PEM format. Changes of the file are
-    /// picked up within 5 seconds, those at a URL within 10 minutes, or when a token names a new key.
+    /// Keys of the issuer: a file or an https URL with a JWKS document, or a file with public keys in PEM format. Changes to the file are
+    /// picked up within 5 seconds; changes at a URL within 10 minutes, or when a token names a new key.
     #[arg(long, value_name = "FILE|URL", requires = "jwt_issuer")]
     jwt_keys: Option<String>,
-    /// Trust the process at standard input and output: it is this caller, without a token.
+    /// Trust the process at standard input and output as this caller, without a token.
     #[arg(long, value_name = "NAME", requires = "stdio")]
     stdio_user: Option<String>,
 }

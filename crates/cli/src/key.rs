@@ -12,7 +12,7 @@ use crate::{exit, output, units};
 
 const EXAMPLES: &str = "\
 Examples:
-  switchboard key new alice >> keys.txt              # shows the key; its line is in the file
+  switchboard key new alice >> keys.txt              # shows the key; the file gets its line
   switchboard key new ci --role deploy --scope files:write --expires 90d >> keys.txt
   KEY=$(switchboard key new ci 2>&1 >> keys.txt)     # for scripts: the key, and nothing else
   chmod 600 keys.txt
@@ -24,8 +24,8 @@ const LONG: &str = "\
 Standard output gets only the line for the file, which does not reveal the key. Standard error gets the key: it is shown once and \
 stored nowhere. If standard error is not a terminal, it gets the key and nothing else.
 
-With --sign, standard output gets the line for the file of the server (`switchboard serve --signing-keys`) and standard error the line for \
-the file of the client (`switchboard call --sign`). For hmac-sha256 both are the same secret; for ed25519 only the second one is secret.
+With --sign, standard output gets the line for the server's file (`switchboard serve --signing-keys`), and standard error gets the line for \
+the client's file (`switchboard call --sign`). For hmac-sha256, both have the same secret; for ed25519, only the second one is secret.
 
 To revoke a key, delete its line; the server notices within 5 seconds. To rotate one, add a second key with the same name, and \
 delete the first when it is no longer used.";
@@ -47,15 +47,15 @@ enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP))]
 struct New {
-    /// Name of the caller, as access rules and logs show it.
+    /// Name of the caller in access rules and logs.
     name: String,
     /// Role of the caller. Can be repeated.
     #[arg(long = "role", value_name = "ROLE")]
     roles: Vec<String>,
-    /// What the key may be used for. Can be repeated.
+    /// Scope of the key: what it may be used for. Can be repeated.
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
-    /// How long the key is valid, such as 90d or 12h. Without it the key does not expire.
+    /// How long the key is valid, such as 90d or 12h. By default, the key does not expire.
     #[arg(long, value_name = "DURATION", value_parser = units::lifetime)]
     expires: Option<Duration>,
     /// Make a key that signs calls, instead of an API key. Scopes are then method patterns.

@@ -55,7 +55,7 @@ pub(crate) struct Serve {
     /// default is http://127.0.0.1:8000, unless --stdio is given or a supervisor passes sockets (LISTEN_FDS).
     #[arg(value_name = "PORT|URL", value_parser = address::listening)]
     addresses: Vec<String>,
-    /// Read this configuration file. Flags win over the file. `switchboard config example` prints one to start from.
+    /// Read this configuration file. Flags override the file. `switchboard config example` prints one to start from.
     #[arg(long, value_name = "FILE", env = "SWITCHBOARD_CONFIG")]
     config: Option<PathBuf>,
     /// Set any key of the configuration, such as limits.batch=50. Can be repeated.
@@ -67,7 +67,7 @@ pub(crate) struct Serve {
     /// Print the configuration that the flags and files set, as a configuration file, and exit.
     #[arg(long)]
     print_config: bool,
-    /// Do not reload the configuration, tokens and rules when their files change. SIGHUP still does.
+    /// Do not reload the configuration, tokens and rules when their files change. SIGHUP still reloads them.
     #[arg(long)]
     no_watch: bool,
     /// Also listen here; the same as an argument. Can be repeated.
@@ -96,13 +96,13 @@ pub(crate) struct Serve {
     audit: Option<PathBuf>,
     #[command(flatten)]
     signing: VerifyOptions,
-    /// Run calls with the same `Idempotency-Key` once, and keep their answers for this time, such as 24h.
+    /// Run calls with the same `Idempotency-Key` only once, and keep their answers for this long, such as 24h.
     #[arg(long, value_name = "DURATION", value_parser = units::lifetime)]
     idempotency: Option<Duration>,
-    /// Where used nonces and answers by idempotency key are kept: `memory:`, or `file:PATH` to survive a restart.
+    /// Where to keep used nonces and the answers for idempotency keys: `memory:`, or `file:PATH` to survive restarts.
     #[arg(long, value_name = "URL", default_value = "memory:")]
     store: String,
-    /// Allow listening on addresses that other machines can reach.
+    /// Allow listening without authentication on addresses that other machines can reach.
     #[arg(long)]
     public: bool,
     /// Answer requests for this host name only; `*` allows any. Can be repeated.
@@ -134,7 +134,7 @@ pub(crate) struct Serve {
     /// Maximum number of open connections from one address.
     #[arg(long, value_name = "COUNT", value_parser = units::count)]
     max_connections_per_address: Option<usize>,
-    /// Believe proxies of this network, such as 10.0.0.0/8 or 127.0.0.1, when they name the client of a request in `X-Forwarded-For` or
+    /// Trust proxies in this network, such as 10.0.0.0/8 or 127.0.0.1, to name the client of a request in `X-Forwarded-For` or
     /// `Forwarded`. Limits and logs then use the address of the client. Can be repeated.
     #[arg(long, value_name = "CIDR")]
     trust_proxy: Vec<Cidr>,

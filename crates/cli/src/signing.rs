@@ -15,7 +15,7 @@ use crate::output;
 /// How calls are signed.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SignOptions {
-    /// Sign calls with a key of this file: the key KID, or the first one that can sign.
+    /// Sign calls with a key from this file: the key KID, or the first one that can sign.
     #[arg(long, value_name = "FILE[#KID]", help_heading = "Connection")]
     sign: Option<String>,
     /// Sign for this audience instead of the URL.
@@ -96,7 +96,7 @@ fn read_key(place: &str) -> Result<(SigningKeys, Arc<Key>), Failure> {
 /// How the server verifies signed calls.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct VerifyOptions {
-    /// Verify signed calls with the keys in this file, one `kid algorithm hex` per line. It must be readable only by its owner.
+    /// Verify signed calls with the keys in this file, one `kid algorithm hex` per line. The file must be readable only by its owner.
     #[arg(long, value_name = "FILE")]
     signing_keys: Option<PathBuf>,
     /// Methods whose calls must be signed, as patterns separated by commas; `none` for no method.
@@ -116,10 +116,10 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = SIGN_EXAMPLES, after_long_help = format!("{SIGN_EXAMPLES}\n\n{}", exit::HELP))]
 pub(crate) struct SignMessage {
-    /// File with the key, and the key to use if it has several.
+    /// File with the key, and the id of the key to use if it has several.
     #[arg(value_name = "FILE[#KID]")]
     key: String,
-    /// Server that the message is for: its URL.
+    /// URL of the server that the message is for.
     #[arg(value_name = "URL")]
     audience: String,
 }
@@ -140,7 +140,7 @@ Examples:
   switchboard verify keys.txt https://bank.example/rpc < message.json
   switchboard verify keys.txt https://bank.example/rpc --explain < message.json";
 
-/// Verifies a signed message from stdin, and says why it is refused.
+/// Verifies a signed message from stdin, and says why if it is refused.
 #[derive(Debug, Args)]
 #[command(after_help = VERIFY_EXAMPLES, after_long_help = format!("{VERIFY_EXAMPLES}\n\n{}", exit::HELP))]
 pub(crate) struct VerifyMessage {
@@ -150,7 +150,7 @@ pub(crate) struct VerifyMessage {
     /// URL of the server that the message is for.
     #[arg(value_name = "URL")]
     audience: String,
-    /// Print the signed text, to compare it with that of another implementation.
+    /// Print the signed text, so that you can compare it with that of another implementation.
     #[arg(long)]
     explain: bool,
 }

@@ -102,7 +102,7 @@ pub(crate) const RATE: &[Key] = &[
         "",
         "sustained rate, such as \"25/s\" or \"100/m\"; each call of a batch counts",
     ),
-    live("burst", Kind::Count, "", "", "calls that may come at once; by default the count of `limit`"),
+    live("burst", Kind::Count, "", "", "calls that may arrive at once; by default the count of `limit`"),
     live("methods", Kind::Texts, "\"**\"", "", "methods that the limit applies to"),
     live("who", Kind::Texts, "\"anyone\"", "", "callers that the limit applies to, as in access rules"),
     live(
@@ -110,7 +110,7 @@ pub(crate) const RATE: &[Key] = &[
         Kind::Choice(&["caller", "address", "all"]),
         "\"caller\"",
         "",
-        "who shares one limit: the calls of a caller, of an address, or all",
+        "which calls share a limit: those of a caller, those of an address, or all",
     ),
     live(
         "weights",
@@ -135,7 +135,7 @@ pub(crate) const KEYS: &[Key] = &[
         Kind::Flag,
         "false",
         "--public",
-        "allow addresses that other machines can reach without authentication",
+        "allow listening without authentication on addresses that other machines can reach",
     ),
     key("timeout", Kind::Duration, "\"30s\"", "--timeout", "maximum time a call may take"),
     key("drain_time", Kind::Duration, "\"10s\"", "--drain-time", "time to finish calls on shutdown"),
@@ -160,14 +160,14 @@ pub(crate) const KEYS: &[Key] = &[
         Kind::Text,
         "\"memory:\"",
         "--store",
-        "where used nonces and kept answers are: `memory:`, or `file:PATH` to survive restarts",
+        "where used nonces and answers are kept: `memory:`, or `file:PATH` to survive restarts",
     ),
     key(
         "trust_proxies",
         Kind::Texts,
         "[]",
         "--trust-proxy",
-        "proxies whose forwarding headers are believed, as addresses or CIDR ranges",
+        "proxies whose forwarding headers are trusted, as addresses or CIDR ranges",
     ),
     key(
         "proxy_protocol",
@@ -181,7 +181,7 @@ pub(crate) const KEYS: &[Key] = &[
         Kind::Tables(RATE),
         "",
         "",
-        "limits on how often callers may call; all that match a call count",
+        "limits on how often callers may call; all that match a call apply",
     ),
     key(
         "tls.cert",
@@ -196,7 +196,7 @@ pub(crate) const KEYS: &[Key] = &[
         Kind::Path,
         "",
         "--client-ca",
-        "authorities of client certificates, in PEM format; makes them required",
+        "authorities that issue client certificates, in PEM format; clients then need one",
     ),
     key(
         "tls.client_cert",
@@ -293,14 +293,14 @@ pub(crate) const KEYS: &[Key] = &[
         Kind::Text,
         "",
         "--jwt-issuer",
-        "issuer of accepted tokens (JWT), as their claim `iss` names it",
+        "issuer of accepted tokens (JWT): the value of their claim `iss`",
     ),
     live(
         "auth.jwt.audience",
         Kind::Texts,
         "[]",
         "--jwt-audience",
-        "audiences of accepted tokens: their claim `aud` names one of them",
+        "audiences of accepted tokens; their claim `aud` must name one of them",
     ),
     live(
         "auth.jwt.keys",
@@ -316,7 +316,7 @@ pub(crate) const KEYS: &[Key] = &[
         "",
         "accepted signature algorithms of tokens",
     ),
-    live("auth.jwt.skew", Kind::Duration, "\"60s\"", "", "tolerated difference of clocks, at most 60s"),
+    live("auth.jwt.skew", Kind::Duration, "\"60s\"", "", "tolerated difference between clocks, at most 60s"),
     live(
         "auth.jwt.roles",
         Kind::Text,
@@ -337,7 +337,7 @@ pub(crate) const KEYS: &[Key] = &[
         Kind::Tables(RULE),
         "",
         "",
-        "who may call what: a deny that matches wins, otherwise an allow must match",
+        "who may call what: a matching deny wins; otherwise an allow must match",
     ),
     live(
         "access.tests",
@@ -351,7 +351,7 @@ pub(crate) const KEYS: &[Key] = &[
         Kind::Path,
         "",
         "--signing-keys",
-        "file with the keys of signed calls, one `kid algorithm hex` per line",
+        "file with the keys that verify signed calls, one `kid algorithm hex` per line",
     ),
     key(
         "signing.required",
@@ -394,7 +394,7 @@ pub(crate) const KEYS: &[Key] = &[
         Kind::Choice(&["required", "optional"]),
         "\"required\"",
         "",
-        "whether such calls need a timestamp and a nonce; without them they can be sent again",
+        "whether such calls need a timestamp and a nonce; without them, calls can be replayed",
     ),
     key(
         "signing.once",
