@@ -269,7 +269,7 @@ pub(crate) const KEYS: &[Key] = &[
     live(
         "limits.queue_time",
         Kind::Duration,
-        "\"100ms\"",
+        "\"500ms\"",
         "",
         "calls that would wait longer than this are refused, if limits.running is set",
     ),
