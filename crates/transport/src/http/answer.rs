@@ -51,7 +51,7 @@ where
     B: HttpBody + Unpin + Send + 'static,
     B::Data: Send,
 {
-    let Admitted { mut body, decision, mut cx, admission, headers, route, signed, is_http1 } = admitted;
+    let Admitted { mut body, decision, mut cx, admission, headers, special, is_http1 } = admitted;
     async move {
         let rules = scope.rules();
         if let Some(admission) = admission {
@@ -70,8 +70,7 @@ where
         let format = match decision {
             Decision::Calls(format) => format,
             Decision::Route => {
-                let route = *route.expect("the decision for a route names it");
-                let answering = routes::answer(scope, body, route, headers, cx, is_http1);
+                let answering = routes::answer(scope, body, special, headers, cx, is_http1);
                 return Ok(Box::pin(answering).await);
             }
             #[cfg(feature = "ws")]
@@ -104,8 +103,8 @@ where
             Err(unread) => return Ok(refuse(&scope, &cx, Fault::unread(unread, limit), headers, is_http1)),
         };
         server_tap::received(rules.settings(), &text);
-        if let Some(head) = signed {
-            let response = Box::pin(signed::exchange(rules, text, *head, cx, format, headers)).await;
+        if special.is_some() {
+            let response = Box::pin(signed::exchange(rules, text, special, cx, format, headers)).await;
             return Ok(shown(rules, response));
         }
         let answer = rules.engine.exchange(text, &cx).await;

@@ -44,11 +44,17 @@ pub(super) struct Admitted<B> {
     pub(super) admission: Option<Box<AdmitFuture>>,
     /// The headers of the response, as far as they are known.
     pub(super) headers: HeaderMap,
-    /// What answers it other than with calls, if something does.
-    pub(super) route: Option<Box<RouteRequest>>,
-    /// What a signature of the request covers besides headers and body, if it has one.
-    pub(super) signed: Option<Box<RequestHead>>,
+    /// What few requests have, in one place: this is copied for every request.
+    pub(super) special: Option<Box<Special>>,
     pub(super) is_http1: bool,
+}
+
+/// What few requests have.
+pub(super) enum Special {
+    /// What answers it other than with calls.
+    Route(RouteRequest),
+    /// What its signature covers besides headers and body.
+    Signed(RequestHead),
 }
 
 /// How a request is answered, decided by its head.
@@ -132,8 +138,8 @@ impl Rules {
         let is_call = matches!(decision, Decision::Calls(_));
         let is_for_browser = has_origin || !is_call || parts.method != Method::POST;
         let origin = self.cors.as_ref().and_then(|_| parts.headers.get(header::ORIGIN).cloned());
-        let signed = (is_call && parts.headers.contains_key(SIGNATURE_INPUT))
-            .then(|| Box::new(signed::head(&parts.method, &parts.uri, &parts.headers, &cx)));
+        let special = (is_call && parts.headers.contains_key(SIGNATURE_INPUT))
+            .then(|| Box::new(Special::Signed(signed::head(&parts.method, &parts.uri, &parts.headers, &cx))));
         *cx.metadata_mut() = metadata::of(std::mem::take(&mut parts.headers));
         let admission = if is_call { self.ask(&parts, &cx, false) } else { None };
         let mut headers = first_headers(is_for_browser);
@@ -141,7 +147,7 @@ impl Rules {
             cors.add(&mut headers, origin, is_preflight);
         }
         let is_http1 = parts.version <= Version::HTTP_11;
-        Admitted { body, decision, cx, admission, headers, route: None, signed, is_http1 }
+        Admitted { body, decision, cx, admission, headers, special, is_http1 }
     }
 
     /// A request for a route, which gets its head as it is.
@@ -166,8 +172,8 @@ impl Rules {
         }
         *cx.metadata_mut() = metadata::of(head.headers.clone());
         let admission = self.ask(&head, &cx, false);
-        let route = Some(Box::new(RouteRequest { head, route }));
-        Admitted { body, decision: Decision::Route, cx, admission, headers, route, signed: None, is_http1 }
+        let special = Some(Box::new(Special::Route(RouteRequest { head, route })));
+        Admitted { body, decision: Decision::Route, cx, admission, headers, special, is_http1 }
     }
 
     /// Asks the admission about a request that is not refused otherwise.

@@ -15,7 +15,7 @@ use super::answer::respond;
 use super::body::Body;
 use super::media::Format;
 use super::metadata;
-use super::rules::Rules;
+use super::rules::{Rules, Special};
 use super::tapped_body::Sent;
 
 /// The field that says what a signature covers.
@@ -34,12 +34,16 @@ pub(super) fn head(method: &Method, uri: &Uri, headers: &HeaderMap, cx: &Context
 pub(super) async fn exchange(
     rules: &Rules,
     text: Bytes,
-    head: RequestHead,
+    special: Option<Box<Special>>,
     mut cx: Context,
     format: Format,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let input = Input::new(text.clone(), Some(head));
+    let head = special.and_then(|special| match *special {
+        Special::Signed(head) => Some(head),
+        Special::Route(_) => None,
+    });
+    let input = Input::new(text.clone(), head);
     input.attach(&mut cx);
     let answer = rules.engine.exchange(text, &cx).await;
     respond_to(rules, &input, answer, format, headers)

@@ -165,7 +165,7 @@ impl Rules {
             Err(fault) => (Decision::Refused(fault), first_headers(true), None),
         };
         let is_http1 = parts.version <= Version::HTTP_11;
-        Admitted { body, decision, cx, admission, headers, route: None, signed: None, is_http1 }
+        Admitted { body, decision, cx, admission, headers, special: None, is_http1 }
     }
 }
 

@@ -33,6 +33,7 @@ pub use self::stream::StreamRoute;
 pub use self::tower::{Tower, tower};
 use super::answer::{RequestScope, end_body};
 use super::body::Body;
+use super::rules::Special;
 use super::server_tap;
 
 /// Answers HTTP requests at a path, see [`EndpointOptions::route`](super::EndpointOptions::route).
@@ -178,7 +179,7 @@ pub(super) struct RouteRequest {
 pub(super) async fn answer<B>(
     scope: impl RequestScope + 'static,
     body: B,
-    request: RouteRequest,
+    special: Option<Box<Special>>,
     headers: HeaderMap,
     cx: Context,
     is_http1: bool,
@@ -187,7 +188,9 @@ where
     B: HttpBody + Unpin + Send + 'static,
     B::Data: Send,
 {
-    let RouteRequest { head, route } = request;
+    let Some(Special::Route(RouteRequest { head, route })) = special.map(|special| *special) else {
+        unreachable!("a request for a route names it");
+    };
     // Kept until there is a response, whatever the route does with its request.
     let scope: Arc<dyn RequestScope> = Arc::new(scope);
     let expects = head.headers.contains_key(header::EXPECT);
