@@ -59,6 +59,7 @@ impl<'a> CallerFacts<'a> {
         CallerFacts { identity, roles, is_local }
     }
 
+    #[cfg(feature = "rate")]
     pub(crate) fn of(cx: &Context, identity: Option<&'a Identity>, roles: &'a [String]) -> CallerFacts<'a> {
         CallerFacts::new(identity, roles, is_local(cx))
     }
