@@ -15,13 +15,25 @@ use crate::workload::Workload;
 /// # Errors
 /// When valgrind is not there, or the case fails.
 pub fn in_process(case: &str, workload: Workload) -> io::Result<f64> {
+    count_calls(case, workload, &[])
+}
+
+/// The same, but only what happens inside the function called `function`, which may contain wildcards.
+///
+/// # Errors
+/// When valgrind is not there, or the case fails.
+pub fn in_process_within(function: &str, case: &str, workload: Workload) -> io::Result<f64> {
+    count_calls(case, workload, &["--collect-atstart=no".to_owned(), format!("--toggle-collect={function}")])
+}
+
+fn count_calls(case: &str, workload: Workload, options: &[String]) -> io::Result<f64> {
     let counts = match workload {
         Workload::Batch(_) => (20, 60),
         _ => (1000, 3000),
     };
     each(counts, |calls| {
         let mut command = callgrind();
-        command.arg(sibling("case")?).args([case, &workload.title(), &calls.to_string()]);
+        command.args(options).arg(sibling("case")?).args([case, &workload.title(), &calls.to_string()]);
         let output = command.output().map_err(|error| missing(&error))?;
         collected(case, output.status.success(), &output.stderr)
     })

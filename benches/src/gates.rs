@@ -1,7 +1,10 @@
 //! The instruction limits of our own subjects, in one table. CI enforces them.
 
+use crate::cases::secured::{SECURED, SIGNED, SIGNED_CALL};
 use crate::goal::{Goal, Limit};
 use crate::report::Section;
+use crate::security::{IN_PROCESS, OVER_HTTP};
+use crate::servers;
 use crate::workload::{USUAL_HEADERS, Workload};
 
 /// The name of the figure.
@@ -42,6 +45,10 @@ const GATES: &[Gate] = &[
     gate("in process, add, pending at first", "switchboard-connection", 10_600, None),
     gate("HTTP request", "switchboard", 8_560, None),
     gate("HTTP request with the usual headers", "switchboard", 9_600, None),
+    gate(IN_PROCESS, SECURED, 7_650, Some(3_520)),
+    gate(IN_PROCESS, SIGNED_CALL, 48_400, Some(5_870)),
+    gate(IN_PROCESS, SIGNED, 100_600, Some(5_870)),
+    gate(OVER_HTTP, servers::SECURED, 18_930, Some(9_560)),
 ];
 
 const fn gate(section: &'static str, subject: &'static str, limit: u32, target: Option<u32>) -> Gate {
@@ -64,12 +71,12 @@ impl Gate {
 
 #[cfg(test)]
 mod tests {
-    use super::{GATES, HTTP, WORKLOADS, title};
+    use super::{GATES, HTTP, IN_PROCESS, OVER_HTTP, WORKLOADS, title};
 
     #[test]
     fn every_gate_is_in_a_section_that_is_counted() {
-        let titles: Vec<String> =
-            WORKLOADS.map(title).into_iter().chain(HTTP.map(|(title, _)| title.to_owned())).collect();
+        let others = HTTP.map(|(title, _)| title).into_iter().chain([IN_PROCESS, OVER_HTTP]);
+        let titles: Vec<String> = WORKLOADS.map(title).into_iter().chain(others.map(str::to_owned)).collect();
         for gate in GATES {
             assert!(titles.iter().any(|title| title == gate.section), "{gate:?}");
         }

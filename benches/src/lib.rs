@@ -18,6 +18,7 @@ pub mod pipeline;
 pub mod report;
 pub mod samples;
 pub mod scanner;
+pub mod security;
 pub mod servers;
 pub mod websocket;
 pub mod workload;

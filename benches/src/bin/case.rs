@@ -10,7 +10,8 @@ fn main() -> ExitCode {
     let [name, title, calls] = arguments.as_slice() else { return usage() };
     let workload = WORKLOADS.into_iter().find(|workload| workload.title() == *title);
     let (Some(workload), Ok(calls)) = (workload, calls.parse::<u32>()) else { return usage() };
-    let Some(case) = cases::counted(workload).into_iter().find(|case| case.name() == name) else {
+    let known = cases::counted(workload).into_iter().chain(cases::security());
+    let Some(case) = known.filter(|case| case.takes(workload)).find(|case| case.name() == name) else {
         return usage();
     };
     if let Err(error) = cases::check(&*case, workload) {
@@ -24,7 +25,9 @@ fn main() -> ExitCode {
 fn usage() -> ExitCode {
     eprintln!("usage: case NAME WORKLOAD CALLS");
     for workload in WORKLOADS {
-        let names: Vec<_> = cases::counted(workload).iter().map(|case| case.name()).collect();
+        let known = cases::counted(workload).into_iter().chain(cases::security());
+        let names: Vec<_> =
+            known.filter(|case| case.takes(workload)).map(|case| format!("{:?}", case.name())).collect();
         eprintln!("workload {:?}: {}", workload.title(), names.join(", "));
     }
     ExitCode::FAILURE

@@ -1,5 +1,5 @@
-//! `instructions [--gate] [--json]`: counts the instructions, with valgrind, and the allocations of one call of every case,
-//! and the instructions of one HTTP request of our server.
+//! `instructions [security] [--gate] [--json]`: counts the instructions, with valgrind, and the allocations of one call of every
+//! case, and the instructions of one HTTP request of our server; or only what security costs.
 //!
 //! Unlike a time, a count is the same on a busy machine, which makes it fit to gate a change on.
 
@@ -14,18 +14,20 @@ use switchboard_benches::goal::{FLOOR, Goal, Limit};
 use switchboard_benches::report::{Ratio, Row, Section};
 use switchboard_benches::servers::CONSTANT;
 use switchboard_benches::workload::Workload;
-use switchboard_benches::{callgrind, cases};
+use switchboard_benches::{callgrind, cases, security};
 
 /// The servers whose instructions are counted.
 const SERVERS: [&str; 2] = ["switchboard", CONSTANT];
 
 fn main() -> ExitCode {
     let has = |flag: &str| std::env::args().skip(1).any(|argument| argument == flag);
-    if let Some(unknown) = std::env::args().skip(1).find(|flag| flag != "--gate" && flag != "--json") {
-        eprintln!("what is {unknown:?}?\nusage: instructions [--gate] [--json]");
+    let is_known = |argument: &str| ["security", "--gate", "--json"].contains(&argument);
+    if let Some(unknown) = std::env::args().skip(1).find(|argument| !is_known(argument)) {
+        eprintln!("what is {unknown:?}?\nusage: instructions [security] [--gate] [--json]");
         return ExitCode::FAILURE;
     }
-    match measure() {
+    let findings = if has("security") { security::count() } else { measure() };
+    match findings {
         Ok(findings) => {
             findings.print(has("--json"));
             if has("--gate") && findings.is_missed() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
@@ -49,6 +51,7 @@ fn measure() -> io::Result<Findings> {
         let goals = gates::goals(&section);
         findings.add(section, goals);
     }
+    findings.extend(security::count()?);
     Ok(findings)
 }
 

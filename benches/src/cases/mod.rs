@@ -14,8 +14,10 @@ use crate::workload::Workload;
 pub mod by_hand;
 pub mod connection;
 pub mod jsonrpsee;
+pub mod jsonrpsee_bearer;
 pub mod pending;
 pub mod raw_value;
+pub mod secured;
 pub mod switchboard;
 
 /// Something that answers JSON-RPC in process.
@@ -60,6 +62,18 @@ pub fn counted(workload: Workload) -> Vec<Box<dyn Case>> {
     all().into_iter().chain(ours).filter(|case| case.takes(workload)).collect()
 }
 
+/// The cases that show what security costs: ours, bare and behind layers, and jsonrpsee with a tower layer.
+pub fn security() -> Vec<Box<dyn Case>> {
+    let ours = secured::all().into_iter().map(|case| Box::new(case) as Box<dyn Case>);
+    let others: [Box<dyn Case>; 4] = [
+        Box::new(secured::Signed::without_replies()),
+        Box::new(secured::Signed::with_replies()),
+        Box::new(jsonrpsee::Tower::new()),
+        Box::new(jsonrpsee_bearer::Bearer::new()),
+    ];
+    ours.chain(others).collect()
+}
+
 /// Checks that `case` answers `workload` right.
 ///
 /// # Errors
@@ -86,7 +100,7 @@ pub fn ready<T>(future: impl Future<Output = T>) -> T {
 
 #[cfg(test)]
 mod tests {
-    use super::{check, counted};
+    use super::{check, counted, security};
     use crate::workload::Workload;
 
     #[test]
@@ -96,6 +110,9 @@ mod tests {
             for case in counted(workload) {
                 check(&*case, workload).unwrap();
             }
+        }
+        for case in security() {
+            check(&*case, Add).unwrap();
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::findings::Findings;
 use crate::goal::{FLOOR, Goal, Limit};
 use crate::options::Options;
 use crate::report::{Ratio, Section};
-use crate::servers::SHIPPED;
+use crate::servers::{HTTP, SHIPPED};
 use crate::workload::Workload;
 
 /// Enough to keep the server busy; more would only measure queues.
@@ -28,7 +28,7 @@ pub fn run(options: &Options) -> io::Result<Findings> {
             title: format!("HTTP, batches of {entries}"),
             columns: vec![RATE.column, CPU.column, http::LOAD],
             ratios: vec![RATE, CPU, CPU_BY_HAND],
-            rows: http::measure(options, Workload::Batch(entries), "", CONNECTIONS)?,
+            rows: http::measure(options, HTTP, Workload::Batch(entries), "", CONNECTIONS)?,
         };
         let mut goals = vec![Goal::on_ratio(&section, RATE, Limit::AtLeast(faster))];
         if entries == 100 {

@@ -40,7 +40,7 @@ pub fn run(options: &Options) -> io::Result<Findings> {
             title: format!("HTTP, {connections} connections{note}"),
             columns: vec![RATE.column, CPU.column, LOAD],
             ratios: vec![RATE, Ratio { base: "jsonrpsee", ..CPU }, CPU],
-            rows: measure(options, Workload::Add, headers, connections)?,
+            rows: measure(options, HTTP, Workload::Add, headers, connections)?,
         };
         let goals = [
             Goal::on_ratio(&section, CPU, Limit::AtMost(1.08)),
@@ -52,9 +52,10 @@ pub fn run(options: &Options) -> io::Result<Findings> {
     Ok(findings)
 }
 
-/// Requests a second, and CPU time a request in microseconds, of every server and of the load generator with it.
+/// Requests a second, and CPU time a request in microseconds, of these servers and of the load generator with it.
 pub(super) fn measure(
     options: &Options,
+    names: &[&str],
     workload: Workload,
     headers: &str,
     connections: usize,
@@ -62,7 +63,7 @@ pub(super) fn measure(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let body = workload.body();
     let mut subjects = Vec::new();
-    for name in HTTP {
+    for name in names {
         let server = Server::start(name, options.workers)?;
         let is_right = |answer: &[u8]| servers::is_right(name, workload, answer);
         let load = runtime

@@ -12,6 +12,7 @@ pub mod http;
 pub mod idle;
 pub mod in_process;
 pub mod large;
+pub mod security;
 pub mod stream;
 pub mod subscription;
 pub mod timing;
@@ -25,7 +26,7 @@ mod pipelined;
 /// When a server does not start, or an answer is wrong.
 pub fn run(options: &Options) -> io::Result<Findings> {
     type Topic = fn(&Options) -> io::Result<Findings>;
-    let topics: [(&str, Topic); 8] = [
+    let topics: [(&str, Topic); 9] = [
         ("http", http::run),
         ("batch", batch::run),
         ("ws", ws::run),
@@ -34,6 +35,7 @@ pub fn run(options: &Options) -> io::Result<Findings> {
         ("idle", idle::run),
         ("in-process", in_process::run),
         ("large", large::run),
+        ("security", security::run),
     ];
     let mut findings = Findings::default();
     for (_, topic) in topics.iter().filter(|(name, _)| options.wants(name)) {

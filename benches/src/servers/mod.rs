@@ -18,6 +18,7 @@ pub mod by_hand_ws;
 pub mod hyper_constant;
 pub mod jsonrpsee;
 pub mod lines;
+pub mod secured;
 pub mod switchboard;
 pub mod tungstenite;
 
@@ -31,6 +32,15 @@ pub const HTTP: &[&str] = &["switchboard", SHIPPED, "by-hand", CONSTANT, "axum",
 
 /// The program that ships, with its own `add`. It is built from the product's workspace, not from this one.
 pub const SHIPPED: &str = "switchboard-serve";
+
+/// Our server behind all layers of security.
+pub const SECURED: &str = "switchboard-secured";
+
+/// jsonrpsee behind a tower layer that checks a bearer token.
+pub const JSONRPSEE_BEARER: &str = "jsonrpsee-bearer";
+
+/// The servers that show what security costs, ours first.
+pub const SECURITY: &[&str] = &["switchboard", SECURED, "jsonrpsee", JSONRPSEE_BEARER];
 
 /// The echo of tungstenite that writes together what is there.
 pub const TUNGSTENITE: &str = "tungstenite";
@@ -62,7 +72,16 @@ pub const BY_HAND_TCP: &str = "by-hand-tcp";
 
 /// Every server with a socket that this workspace has.
 pub fn names() -> Vec<&'static str> {
-    let others = [BY_HAND_WS, TUNGSTENITE, TUNGSTENITE_EACH, SWITCHBOARD_TCP, BY_HAND_TCP, LINE_ECHO];
+    let others = [
+        SECURED,
+        JSONRPSEE_BEARER,
+        BY_HAND_WS,
+        TUNGSTENITE,
+        TUNGSTENITE_EACH,
+        SWITCHBOARD_TCP,
+        BY_HAND_TCP,
+        LINE_ECHO,
+    ];
     HTTP.iter().copied().filter(|name| *name != SHIPPED).chain(others).collect()
 }
 
@@ -112,6 +131,8 @@ async fn serve(name: &str, listener: TcpListener) -> io::Result<()> {
         CONSTANT => hyper_constant::serve(listener).await,
         "axum" => axum::serve(listener).await,
         "jsonrpsee" => jsonrpsee::serve(listener).await,
+        SECURED => secured::serve(listener).await,
+        JSONRPSEE_BEARER => secured::serve_jsonrpsee(listener).await,
         TUNGSTENITE => tungstenite::serve(listener, Writes::Together).await,
         TUNGSTENITE_EACH => tungstenite::serve(listener, Writes::Each).await,
         SWITCHBOARD_TCP => switchboard::serve_tcp(listener).await,

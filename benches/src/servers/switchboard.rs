@@ -18,10 +18,13 @@ const CONNECTIONS: usize = 20_000;
 /// # Errors
 /// When the listener fails.
 pub async fn serve(listener: TcpListener) -> io::Result<()> {
-    let options = ServerOptions::default().with_connections(CONNECTIONS);
-    let server = HttpServer::from_std(listener)?.with_options(options);
-    server.serve_endpoint(Endpoint::new(serving_router()).with_settings(settings())).await;
+    http_server(listener)?.serve_endpoint(Endpoint::new(serving_router()).with_settings(settings())).await;
     Ok(())
+}
+
+pub(super) fn http_server(listener: TcpListener) -> io::Result<HttpServer> {
+    let options = ServerOptions::default().with_connections(CONNECTIONS);
+    Ok(HttpServer::from_std(listener)?.with_options(options))
 }
 
 /// Serves messages on `listener`, told apart by their JSON.
