@@ -40,7 +40,7 @@ const GATES: &[Gate] = &[
     gate("in process, add, one call", "switchboard", 2_375, None),
     gate("in process, add, one call", "switchboard-connection", 2_215, None),
     gate("in process, add, batch of 100", "switchboard", 172_000, None),
-    gate("in process, add, batch of 100", "switchboard-connection", 175_000, None),
+    gate("in process, add, batch of 100", "switchboard-connection", 176_000, None),
     gate("in process, add, pending at first", "switchboard", 6_680, None),
     gate("in process, add, pending at first", "switchboard-connection", 10_600, None),
     gate("HTTP request", "switchboard", 8_560, None),
