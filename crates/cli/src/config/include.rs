@@ -74,7 +74,7 @@ fn matching(base: &Path, pattern: &str) -> Result<Vec<PathBuf>, String> {
 
 fn why(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::NotFound => "the file does not exist".to_owned(),
         io::ErrorKind::IsADirectory => "this is a folder; write FOLDER/*.toml for the files in it".to_owned(),
         _ => error.to_string(),
     }

@@ -343,7 +343,7 @@ fn faults_of_included_files_are_shown_in_their_files() {
     check(main, "roles.admin = \"bob\"\n", &["`roles.admin` is set twice", "a.toml:1:7", "main.toml:4:1"]);
     check(main, "include = \"b.toml\"\n", &["cannot include others", "conf.d/a.toml:1:1"]);
     check(main, "timeout = \"${SB_NO_SUCH}\"\n", &["`SB_NO_SUCH` is not set", "conf.d/a.toml:1:11"]);
-    check("include = \"b.toml\"\n", "", &["cannot read b.toml", "main.toml:1:11", "there is no such file"]);
+    check("include = \"b.toml\"\n", "", &["cannot read b.toml", "main.toml:1:11", "the file does not exist"]);
     check("include = \"conf.d\"\n", "", &["cannot read conf.d", "write FOLDER/*.toml"]);
     check("include = \"*/a.toml\"\n", "", &["invalid value for `include`", "such as conf.d/*.toml"]);
     // A file that two patterns match is read once, and the main file does not include itself.

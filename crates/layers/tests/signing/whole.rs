@@ -1,7 +1,7 @@
 //! Messages that are signed as a whole: batches on every transport, and HTTP requests.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use switchboard_core::{Context, Json, Layer as _, Reply, ReplyFuture, Service, service_fn};
@@ -83,23 +83,29 @@ async fn an_entry_out_of_the_keys_scope_is_refused_alone() {
     assert_eq!(codes(&answer), [None, Some(-32002), None]);
 }
 
-/// A server over HTTP whose calls must be signed, for the address that it has.
-async fn http_server(clock: &Clock, line: &str) -> (String, Arc<std::sync::atomic::AtomicUsize>) {
+/// A server over HTTP whose calls must be signed by Bob, for these audiences or else for the address that it has.
+async fn http_server(clock: &Clock, audiences: Option<Vec<String>>) -> (String, Arc<AtomicUsize>) {
     let server = HttpServer::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/rpc", server.local_addr());
-    let keys = SigningKeys::parse(line).unwrap();
-    let verify = Verify::new(keys, [url.clone()], store(clock, StoreLimits::default()));
+    let (keys, audiences) =
+        (SigningKeys::parse(BOB).unwrap(), audiences.unwrap_or_else(|| vec![url.clone()]));
+    let verify = Verify::new(keys, audiences, store(clock, StoreLimits::default()));
     let (service, calls) = service(&verify.with_clock(clock.clone()));
     let endpoint = Endpoint::new(service).with_options(EndpointOptions::default().with_hosts(Hosts::any()));
     tokio::spawn(server.serve_endpoint(endpoint));
     (url, calls)
 }
 
+/// Every address that the proxy of [`through`] can have.
+fn every_address() -> Vec<String> {
+    (1024..=u16::MAX).map(|port| format!("http://127.0.0.1:{port}/rpc")).collect()
+}
+
 // SEC-S-20, SEC-S-23, SEC-S-26
 #[tokio::test]
 async fn http_requests_and_responses_are_signed_as_a_whole() {
     let clock = Clock::manual(NOW);
-    let (url, calls) = http_server(&clock, BOB).await;
+    let (url, calls) = http_server(&clock, None).await;
     let sign = Sign::new(bob(), &url).with_clock(clock.clone()).requiring_signed_replies();
     for url in [url.clone(), format!("{url}?v=2")] {
         let peer = Dial::new(&url).unwrap().with_seal(sign.seal()).connect().await.unwrap();
@@ -155,7 +161,7 @@ async fn through(url: &str, sign: &Sign, change: impl Fn(String) -> String, time
 #[tokio::test]
 async fn a_request_for_another_server_is_refused() {
     let clock = Clock::manual(NOW);
-    let (url, calls) = http_server(&clock, BOB).await;
+    let (url, calls) = http_server(&clock, None).await;
     // It is signed for the address of the proxy.
     let sign = Sign::new(bob(), &url).with_clock(clock.clone());
     let refused = through(&url, &sign, |request| request, 1).await.remove(0);
@@ -169,7 +175,7 @@ async fn a_request_for_another_server_is_refused() {
 async fn a_request_is_accepted_once_and_only_as_it_was_signed() {
     let clock = Clock::manual(NOW);
     let sign = Sign::new(bob(), "http://unused").with_clock(clock.clone());
-    let (url, calls) = proxied_server(&clock).await;
+    let (url, calls) = http_server(&clock, Some(every_address())).await;
     let same = through(&url, &sign, |request| request, 2).await;
     assert!(same[0].starts_with("HTTP/1.1 200") && same[0].contains("\"bob\""), "{}", same[0]);
     assert!(same[0].to_lowercase().contains("signature-input: sb=(\"@status\""), "{}", same[0]);
@@ -193,20 +199,6 @@ async fn a_request_is_accepted_once_and_only_as_it_was_signed() {
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{from}: {answer}");
     }
     assert_eq!(calls.load(Ordering::SeqCst), 1);
-}
-
-/// A server that takes every address for its own.
-async fn proxied_server(clock: &Clock) -> (String, Arc<std::sync::atomic::AtomicUsize>) {
-    let server = HttpServer::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/rpc", server.local_addr());
-    let keys = SigningKeys::parse(BOB).unwrap();
-    let audiences: Vec<String> =
-        (1024..=u16::MAX).map(|port| format!("http://127.0.0.1:{port}/rpc")).collect();
-    let verify = Verify::new(keys, audiences, store(clock, StoreLimits::default()));
-    let (service, calls) = service(&verify.with_clock(clock.clone()));
-    let endpoint = Endpoint::new(service).with_options(EndpointOptions::default().with_hosts(Hosts::any()));
-    tokio::spawn(server.serve_endpoint(endpoint));
-    (url, calls)
 }
 
 #[tokio::test]
