@@ -34,24 +34,24 @@ const BRIEFLY: Amount = Amount::Seconds(6);
 /// How many inputs a thorough run tries over all targets.
 const MANY: u64 = 100_000_000;
 
-/// The part that targets have in [`MANY`], by how many inputs they try in a second: a target that talks to servers over sockets would take
-/// weeks for as many as the scanner reads in an hour. A target that is not named has the weight 50.
+/// The part that targets have in [`MANY`], about the thousands of inputs that they try in a second, so that each runs for about as long: a
+/// target that talks to servers over sockets would take weeks for as many as the slowest parser reads in an hour. A target that is not
+/// named has the weight 20.
 const WEIGHTS: &[(&str, u64)] = &[
-    ("certificate", 60),
-    ("codec", 40),
-    ("exchange", 12),
-    ("forwarded", 60),
-    ("framing", 30),
+    ("certificate", 30),
+    ("exchange", 6),
+    ("forwarded", 40),
+    ("framing", 12),
     ("http_plain", 1),
     ("http_signature", 10),
-    ("jwt", 20),
-    ("metadata", 5),
-    ("openrpc", 20),
-    ("proxy", 80),
-    ("signing", 10),
-    ("sse", 50),
-    ("url", 80),
-    ("ws", 60),
+    ("jwt", 30),
+    ("metadata", 8),
+    ("openrpc", 15),
+    ("proxy", 400),
+    ("signing", 30),
+    ("sse", 8),
+    ("url", 160),
+    ("ws", 15),
 ];
 
 /// How long a target runs.
@@ -128,13 +128,13 @@ pub(crate) fn run_many() -> Result<Done, Failure> {
 fn share(target: &str, targets: &[String]) -> u64 {
     let weight = |target: &str| {
         let named = WEIGHTS.iter().find(|(name, _)| *name == target);
-        named.map_or(50, |(_, weight)| *weight)
+        named.map_or(20, |(_, weight)| *weight)
     };
     let total: u64 = targets.iter().map(|target| weight(target)).sum();
     (MANY * weight(target)).div_ceil(total)
 }
 
-fn run_each(amount: impl Fn(&str, &[String]) -> Amount, keep: Keep) -> Result<Done, Failure> {
+fn run_each(amount: impl Fn(&str, &[String]) -> Amount + Sync, keep: Keep) -> Result<Done, Failure> {
     if workspace::existing(MANIFEST).is_none() {
         return Ok(Done::Skipped("there is no fuzz/".to_owned()));
     }
@@ -143,7 +143,7 @@ fn run_each(amount: impl Fn(&str, &[String]) -> Amount, keep: Keep) -> Result<Do
     }
     let targets = targets()?;
     let host = build()?;
-    step::all(targets.iter().map(|target| run_one(&host, target, amount(target, &targets), keep)))
+    step::all_at_once(&targets, |target| run_one(&host, target, amount(target, &targets), keep))
 }
 
 fn parse_seconds(text: &str) -> Result<u32, Failure> {
@@ -196,10 +196,10 @@ fn run_one(host: &str, target: &str, amount: Amount, keep: Keep) -> Result<(), F
         .arg(found.display().to_string());
     let corpus = format!("fuzz/corpus/{target}");
     make_folder(&workspace::root().join(&corpus))?;
-    let mut result = stream(&program.arg(&corpus));
+    let mut result = stream(target, &program.arg(&corpus));
     if result.is_ok() && keep == Keep::NewInputs {
         let merge = Program::at(&binary).args(["-set_cover_merge=1", "-max_len=4096", &corpus]);
-        result = stream(&merge.arg(found.display().to_string()));
+        result = stream(target, &merge.arg(found.display().to_string()));
     }
     let _ = fs::remove_dir_all(&found);
     result.map_err(|failure| {
@@ -220,22 +220,22 @@ fn make_folder(path: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Runs the program, and lets through what a person reads.
-fn stream(program: &Program) -> Result<(), Failure> {
+/// Runs the program of a target, and lets through what a person reads, with the name of the target: others run at the same time.
+fn stream(target: &str, program: &Program) -> Result<(), Failure> {
     let start = std::time::Instant::now();
     let mut child = program.spawn_filtered()?;
     let errors = child.stderr.take().expect("spawn_filtered pipes standard error");
     for line in BufReader::new(errors).split(b'\n').map_while(Result::ok) {
         let line = String::from_utf8_lossy(&line);
         if !is_noise(&line) {
-            println!("    {line}");
+            println!("    {target}: {line}");
         }
     }
     let status = child
         .wait()
         .map_err(|error| Failure::new(format!("cannot wait for `{program}`: {error}"), "run it by hand"))?;
     program.expect_success(status)?;
-    println!("    {}", summary::seconds(start.elapsed()));
+    println!("    {target}: {}", summary::seconds(start.elapsed()));
     Ok(())
 }
 
@@ -279,7 +279,7 @@ mod tests {
         let targets = ["codec", "exchange", "http_plain", "ws"].map(str::to_owned);
         let total: u64 = targets.iter().map(|target| share(target, &targets)).sum();
         assert!((MANY..MANY + 4).contains(&total), "{total}");
-        assert!(share("codec", &targets) > 30 * share("http_plain", &targets));
+        assert!(share("codec", &targets) > 15 * share("http_plain", &targets));
     }
 
     #[test]

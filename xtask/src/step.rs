@@ -1,6 +1,9 @@
 //! Steps: what a command is made of, and the loop that runs them one after the other.
 
 use std::fmt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::options::Options;
@@ -95,6 +98,26 @@ pub(crate) fn all(parts: impl Iterator<Item = Result<(), Failure>>) -> Result<Do
     failures.reduce(Failure::and).map_or(Ok(Done::Passed), Err)
 }
 
+/// The same with as many parts at a time as there are cores.
+pub(crate) fn all_at_once<T: Sync>(
+    parts: &[T],
+    run: impl Fn(&T) -> Result<(), Failure> + Sync,
+) -> Result<Done, Failure> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let result = run(part);
+                    results.lock().expect("no part panics").push(result);
+                }
+            });
+        }
+    });
+    all(results.into_inner().expect("no part panics").into_iter())
+}
+
 fn run_one(step: &Step) -> Record {
     println!("==> {}: {}", step.name, step.about);
     let start = Instant::now();
@@ -123,6 +146,20 @@ mod tests {
         let failure = all(parts).unwrap_err();
         assert_eq!(failure, Failure::new("part 1\n  and part 3", "mend it"));
         assert_eq!(ran, [1, 2, 3]);
+    }
+
+    #[test]
+    fn every_part_runs_once_when_several_run_at_once() {
+        let ran = Mutex::new(Vec::new());
+        let run = |part: &u32| {
+            ran.lock().unwrap().push(*part);
+            if *part == 7 { Err(Failure::new("part 7", "mend it")) } else { Ok(()) }
+        };
+        let parts: Vec<u32> = (0..20).collect();
+        assert_eq!(all_at_once(&parts, run), Err(Failure::new("part 7", "mend it")));
+        let mut ran = ran.into_inner().unwrap();
+        ran.sort_unstable();
+        assert_eq!(ran, parts);
     }
 
     #[test]
