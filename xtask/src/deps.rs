@@ -33,6 +33,7 @@ const CORE_MAY_USE: &[&str] = &[
     "foldhash",
     "futures-core",
     "futures-util",
+    "memchr",
     "schemars",
     "serde",
     "serde_json",

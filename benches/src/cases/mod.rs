@@ -65,7 +65,8 @@ pub fn counted(workload: Workload) -> Vec<Box<dyn Case>> {
 /// The cases that show what security costs: ours, bare and behind layers, and jsonrpsee with a tower layer.
 pub fn security() -> Vec<Box<dyn Case>> {
     let ours = secured::all().into_iter().map(|case| Box::new(case) as Box<dyn Case>);
-    let others: [Box<dyn Case>; 4] = [
+    let others: [Box<dyn Case>; 5] = [
+        Box::new(secured::Limit::default()),
         Box::new(secured::Signed::without_replies()),
         Box::new(secured::Signed::with_replies()),
         Box::new(jsonrpsee::Tower::new()),

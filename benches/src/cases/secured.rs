@@ -33,6 +33,9 @@ pub const SIGNED_CALL: &str = "HMAC-signed call";
 /// The call with an HMAC signature, whose reply has one too.
 pub const SIGNED: &str = "HMAC-signed call and reply";
 
+/// The least that a signed call can cost: the bare call, and one HMAC over as long a text.
+pub const LIMIT: &str = "bare call and one HMAC";
+
 /// The function that answers signed messages, after others have been spent on signing them.
 pub const ANSWERS_SIGNED: &str = "*answer_signed_messages*";
 
@@ -125,6 +128,36 @@ fn verify() -> Verify {
     let keys = SigningKeys::parse(KEY).expect("the line is valid");
     let verify = Verify::new(keys, [AUDIENCE], Arc::new(MemoryStore::default()));
     verify.required_for(["admin/**".parse().expect("it is a pattern")])
+}
+
+/// The limit of signed calls.
+pub struct Limit {
+    bare: Secured,
+    key: Key,
+    text: Vec<u8>,
+    signature: Vec<u8>,
+}
+
+/// The signed text of a call has about so many bytes.
+const SIGNED_TEXT: usize = 340;
+
+impl Default for Limit {
+    fn default() -> Self {
+        let (key, text): (Key, _) = (KEY.parse().expect("the line is valid"), vec![b'x'; SIGNED_TEXT]);
+        let signature = key.sign(&text).expect("it has the secret");
+        Self { bare: Secured::new(LIMIT, router()), key, text, signature }
+    }
+}
+
+impl Case for Limit {
+    fn name(&self) -> &'static str {
+        LIMIT
+    }
+
+    fn call(&self, body: Bytes) -> Bytes {
+        assert!(self.key.verifies(black_box(&self.text), &self.signature));
+        self.bare.call(body)
+    }
 }
 
 /// A call with an HMAC signature instead of a token, behind the same layers but the one for tokens. Every message is signed anew,

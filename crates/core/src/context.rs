@@ -1,8 +1,9 @@
 //! The context of a call: its caller, its origin and its deadline.
 
+use std::any::Any;
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use bytes::Bytes;
 use tokio::time::Instant;
@@ -16,13 +17,14 @@ use crate::session::Session;
 ///
 /// Cheap to clone. The [session](Context::session) is shared by all its calls; metadata, deadline and extensions belong to the
 /// one call.
-#[derive(Clone)]
 pub struct Context {
     session: Session,
     /// The peer to call back while this call runs, if not the peer of the session.
     peer: Option<Arc<Peer>>,
     metadata: Metadata,
     extensions: Extensions,
+    /// Who makes the call. Told by a layer that only borrows the call, so that nothing is copied for it.
+    caller: OnceLock<Arc<dyn Any + Send + Sync>>,
     /// When the caller stops waiting, if it said so.
     pub deadline: Option<Instant>,
     /// Which version of the protocol the call was written in.
@@ -167,6 +169,33 @@ impl Context {
         self.extensions.get()
     }
 
+    /// Who makes the call, if a layer has found out and says it with a value of this type.
+    #[must_use]
+    pub fn caller<T: 'static>(&self) -> Option<&T> {
+        self.caller.get()?.downcast_ref()
+    }
+
+    /// Says who makes the call, to inner layers, the handler and the observer. False if that has been said already: the first one
+    /// counts.
+    pub fn identify<T: Send + Sync + 'static>(&self, caller: Arc<T>) -> bool {
+        self.caller.set(caller).is_ok()
+    }
+
+    /// Replaces the caller.
+    pub fn set_caller<T: Send + Sync + 'static>(&mut self, caller: Arc<T>) {
+        self.caller = OnceLock::from(caller as Arc<dyn Any + Send + Sync>);
+    }
+
+    /// Whether it has no other caller than this context.
+    #[inline(always)]
+    pub(crate) fn has_caller_of(&self, other: &Context) -> bool {
+        match (self.caller.get(), other.caller.get()) {
+            (None, _) => true,
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+
     /// All values that a layer or the transport attached.
     #[must_use]
     pub fn extensions(&self) -> &Extensions {
@@ -179,11 +208,37 @@ impl Context {
     }
 }
 
+impl Clone for Context {
+    #[inline(always)]
+    fn clone(&self) -> Context {
+        // Seldom set when calls are made from it, which a copy of the lock would not know.
+        let caller =
+            self.caller.get().map_or_else(OnceLock::new, |caller| OnceLock::from(Arc::clone(caller)));
+        Context {
+            session: self.session.clone(),
+            peer: self.peer.clone(),
+            metadata: self.metadata.clone(),
+            extensions: self.extensions.clone(),
+            caller,
+            deadline: self.deadline,
+            version: self.version,
+        }
+    }
+}
+
 impl From<Session> for Context {
     fn from(session: Session) -> Context {
         let extensions = session.origin().extensions.clone();
         let metadata = Metadata::default();
-        Context { session, peer: None, metadata, extensions, deadline: None, version: Version::V2 }
+        Context {
+            session,
+            peer: None,
+            metadata,
+            extensions,
+            caller: OnceLock::new(),
+            deadline: None,
+            version: Version::V2,
+        }
     }
 }
 

@@ -160,6 +160,28 @@ impl Json {
         }
     }
 
+    /// The members of an object with these names, found in one walk.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use switchboard_core::Json;
+    ///
+    /// let [a, b] = Json::parse(r#"{"b": 2, "c": 3}"#)?.pick(["a", "b"]);
+    /// assert!(a.is_none() && b.unwrap().as_str() == "2");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn pick<const N: usize>(&self, names: [&str; N]) -> [Option<Json>; N] {
+        let mut found = [const { None }; N];
+        for (name, value) in self.members() {
+            if let Some(index) = names.iter().position(|wanted| *wanted.as_bytes() == *name) {
+                found[index].get_or_insert_with(|| self.sub(value));
+            }
+        }
+        found
+    }
+
     /// The members of an object: their names without escapes, and the texts of their values, which are slices of this
     /// text. Anything but an object has none.
     pub fn members(&self) -> impl Iterator<Item = (Cow<'_, [u8]>, &[u8])> {

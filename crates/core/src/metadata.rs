@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
+use memchr::memchr;
 
 use crate::codec::members;
 use crate::json::Json;
@@ -75,11 +76,9 @@ impl Metadata {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&[u8]> {
         let mut found = None;
-        self.visit(&mut |candidate, value| {
-            if is_name(candidate, name) {
-                found = Some(value);
-            }
-            found.is_none()
+        self.visit_named(name, |value| {
+            found = Some(value);
+            false
         });
         found
     }
@@ -91,10 +90,8 @@ impl Metadata {
     /// If there are several.
     pub fn single(&self, name: &str) -> Result<Option<&[u8]>, RepeatedName> {
         let (mut found, mut is_repeated) = (None, false);
-        self.visit(&mut |candidate, value| {
-            if is_name(candidate, name) {
-                is_repeated = found.replace(value).is_some();
-            }
+        self.visit_named(name, |value| {
+            is_repeated = found.replace(value).is_some();
             !is_repeated
         });
         if is_repeated { Err(RepeatedName) } else { Ok(found) }
@@ -187,6 +184,22 @@ impl Metadata {
         }
     }
 
+    /// Visits the values with this name.
+    #[inline]
+    fn visit_named<'a>(&'a self, name: &str, mut visit: impl FnMut(&'a [u8]) -> bool) {
+        match self.0.as_deref() {
+            None => {}
+            Some(Fields::Head(lines)) => visit_lines_named(lines, name, visit),
+            Some(Fields::List(list)) => {
+                let mut named = list.iter().filter(|(candidate, _)| is_name(candidate, name));
+                let _ = named.all(|(_, value)| visit(value));
+            }
+            Some(Fields::Other(source)) => {
+                source.visit(&mut |candidate, value| !is_name(candidate, name) || visit(value));
+            }
+        }
+    }
+
     fn visit<'a>(&'a self, visit: &mut dyn FnMut(&'a str, &'a [u8]) -> bool) {
         match self.0.as_deref() {
             None => {}
@@ -259,6 +272,21 @@ fn visit_lines<'a>(lines: &'a [u8], visit: &mut dyn FnMut(&'a str, &'a [u8]) -> 
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
         let Ok(name) = std::str::from_utf8(&line[..colon]) else { continue };
         if !visit(name, line[colon + 1..].trim_ascii()) {
+            return;
+        }
+    }
+}
+
+/// Looks for the colon only where it must be.
+fn visit_lines_named<'a>(lines: &'a [u8], name: &str, mut visit: impl FnMut(&'a [u8]) -> bool) {
+    let mut rest = lines;
+    while !rest.is_empty() {
+        let end = memchr(b'\n', rest).unwrap_or(rest.len());
+        let line = &rest[..end];
+        rest = rest.get(end + 1..).unwrap_or_default();
+        let is_named =
+            line.get(name.len()) == Some(&b':') && line[..name.len()].eq_ignore_ascii_case(name.as_bytes());
+        if is_named && !visit(line[name.len() + 1..].trim_ascii()) {
             return;
         }
     }

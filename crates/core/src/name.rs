@@ -55,6 +55,12 @@ impl Name {
     }
 }
 
+impl AsRef<[u8]> for Name {
+    fn as_ref(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+
 impl From<&str> for Name {
     fn from(name: &str) -> Name {
         Name(Text::copy_from(name.as_bytes()))

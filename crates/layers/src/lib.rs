@@ -23,6 +23,8 @@ pub mod access;
 pub mod audit;
 #[cfg(feature = "store")]
 mod clock;
+#[cfg(any(feature = "identity", feature = "store"))]
+mod hashing;
 #[cfg(feature = "idempotency")]
 #[cfg_attr(docsrs, doc(cfg(feature = "idempotency")))]
 pub mod idempotency;

@@ -64,7 +64,7 @@ fn matching(base: &Path, pattern: &str) -> Result<Vec<PathBuf>, String> {
     let is_hidden = |found: &str| found.starts_with('.') && !name.starts_with('.');
     let mut found: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.file_name()))
-        .filter(|name| names.matches(&name.to_string_lossy()) && !is_hidden(&name.to_string_lossy()))
+        .filter(|name| names.matches(&*name.to_string_lossy()) && !is_hidden(&name.to_string_lossy()))
         .map(|name| folder.join(name))
         .filter(|path| !path.is_dir())
         .collect();

@@ -13,7 +13,7 @@ pub(crate) enum Action {
     /// Nothing.
     Nothing,
     /// Calls a method, or sends a notification; with the words of its parameters.
-    Call(Call, Vec<String>),
+    Call(Box<Call>, Vec<String>),
     /// Sends these as one message.
     Batch(Vec<Entry>),
     /// Sends a text unchanged.
@@ -71,7 +71,7 @@ pub(crate) fn parse(text: &str) -> Result<Action, Failure> {
         Some('[') => input::parse(text).map(Action::Batch),
         Some('{') => {
             let request = input::parse(text)?.into_iter().next();
-            Ok(request.map_or(Action::Nothing, |entry| Action::Call(entry.call, Vec::new())))
+            Ok(request.map_or(Action::Nothing, |entry| Action::Call(Box::new(entry.call), Vec::new())))
         }
         Some('!') => call(&text[1..], Call::notification),
         Some(_) => call(text, Call::new),
@@ -105,7 +105,7 @@ fn call(text: &str, make: fn(String, Option<switchboard::Json>) -> Call) -> Resu
     let Some((method, params)) = words.split_first() else {
         return Err(Failure::usage("the method is missing").advise("write it as `! logEvent message=hello`"));
     };
-    Ok(Action::Call(make(method.clone(), params::of_words(params)?), params.to_vec()))
+    Ok(Action::Call(Box::new(make(method.clone(), params::of_words(params)?)), params.to_vec()))
 }
 
 fn command(text: &str) -> Result<Action, Failure> {

@@ -59,7 +59,7 @@ impl<'a> Talk<'a> {
     pub(crate) async fn run(&mut self, action: Action) -> Result<(), Failure> {
         match action {
             Action::Nothing | Action::Quit => Ok(()),
-            Action::Call(call, words) => self.timed(async |this| this.call(call, &words).await).await,
+            Action::Call(call, words) => self.timed(async |this| this.call(*call, &words).await).await,
             Action::Batch(entries) => self.timed(async |this| this.batch(entries).await).await,
             Action::Raw(text) => {
                 self.timed(async |this| raw::send(this.session.target, &this.voice, &text).await).await

@@ -194,7 +194,7 @@ impl Batch {
     #[inline(always)]
     fn load(&mut self, index: usize) -> Result<(), Box<Message>> {
         let loaded = self.entries.load(index, &mut self.call)?;
-        if self.is_marked {
+        if self.is_marked || !self.call.cx.has_caller_of(&self.cx) {
             self.call.cx = self.cx.clone();
         }
         self.is_marked = complete(&mut self.call, loaded, &self.engine.settings.profile);

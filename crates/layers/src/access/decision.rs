@@ -71,9 +71,14 @@ impl fmt::Display for RuleOutcome {
 impl Access {
     /// Decides whether this caller may make a call.
     #[must_use]
-    pub fn decide_for(&self, caller: &CallerFacts<'_>, method: &str, params: Option<&Json>) -> Decision {
-        let mut decision = Decision::NotAllowed;
-        for index in self.candidates(method) {
+    pub fn decide_for(
+        &self,
+        caller: &CallerFacts<'_>,
+        method: impl AsRef<[u8]>,
+        params: Option<&Json>,
+    ) -> Decision {
+        let (method, mut decision) = (method.as_ref(), Decision::NotAllowed);
+        for &index in self.candidates(method) {
             let rule = &self.0.rules[index];
             if decision.is_allowed() && rule.effect == Effect::Allow {
                 continue;
@@ -93,9 +98,10 @@ impl Access {
     pub fn explain(
         &self,
         caller: &CallerFacts<'_>,
-        method: &str,
+        method: impl AsRef<[u8]>,
         params: Option<&Json>,
     ) -> Vec<RuleReport<'_>> {
+        let method = method.as_ref();
         let outcome = |rule: &Rule| {
             if !rule.methods.iter().any(|pattern| pattern.matches(method)) {
                 return RuleOutcome::OtherMethod;
@@ -109,7 +115,7 @@ impl Access {
     }
 
     /// The first condition that does not hold, in words. What is unfit fails an allow and holds for a deny.
-    fn unmet(&self, rule: &Rule, method: &str, params: Option<&Json>) -> Option<String> {
+    fn unmet(&self, rule: &Rule, method: &[u8], params: Option<&Json>) -> Option<String> {
         if rule.when.is_empty() {
             return None;
         }

@@ -29,7 +29,7 @@ impl Service for Guarded {
         if call.method.as_bytes() == DISCOVER.as_bytes() {
             return self.inner.call(call);
         }
-        match self.access.decide(&call.cx, call.method.as_str(), call.params.as_ref()) {
+        match self.access.decide(&call.cx, &call.method, call.params.as_ref()) {
             Decision::Allowed { .. } => self.inner.call(call),
             decision => ReplyFuture::ready(self.refuse(call, decision)),
         }

@@ -127,23 +127,23 @@ pub struct Access(Arc<AccessInner>);
 #[derive(Clone, Debug, Default)]
 struct AccessInner {
     rules: Vec<Rule>,
-    /// Which rules name a method literally.
+    /// Which rules may be about a method that some rule names literally.
     by_method: Index,
-    /// Which rules name methods by patterns whose first segment has no star, by that segment.
+    /// Which rules may be about other methods with a first segment that a pattern names without a star, by that segment.
     by_segment: Index,
-    /// Which rules name methods by other patterns.
+    /// Which rules may be about any other method.
     by_pattern: Vec<usize>,
     /// Whether a rule asks if callers are on this machine.
     asks_where: bool,
     /// The names of the params of methods, by position.
-    names: HashMap<Box<str>, Vec<String>>,
+    names: HashMap<Box<[u8]>, Vec<String>>,
     /// Which callers have which role, beside those that credentials name.
     roles: HashMap<Box<str>, Vec<String>>,
     audit: Audit,
 }
 
 /// Rules by a name. Only our own names are in it: callers cannot flood it, so a fixed hash will do.
-type Index = HashMap<Box<str>, Vec<usize>, FixedState>;
+type Index = HashMap<Box<[u8]>, Vec<usize>, FixedState>;
 
 impl Access {
     /// Allows only what these rules allow.
@@ -154,7 +154,7 @@ impl Access {
             // A rule is found in one place for each method, so that no method has it twice.
             let is_literal = rule.methods.iter().all(|pattern| pattern.literal().is_some());
             let keys: Option<Vec<_>> = match is_literal {
-                true => rule.methods.iter().map(Pattern::literal).collect(),
+                true => rule.methods.iter().map(|pattern| pattern.literal().map(str::as_bytes)).collect(),
                 false => rule.methods.iter().map(Pattern::first_segment).collect(),
             };
             let Some(keys) = keys else {
@@ -169,6 +169,7 @@ impl Access {
                 }
             }
         }
+        inner.complete_index();
         Access(Arc::new(inner))
     }
 
@@ -179,7 +180,7 @@ impl Access {
         for method in &description.methods {
             if let Some(params) = &method.params {
                 let names = params.iter().map(|param| param.name.clone()).collect();
-                inner.names.insert(method.name.as_str().into(), names);
+                inner.names.insert(method.name.as_bytes().into(), names);
             }
         }
         Access(Arc::new(inner))
@@ -209,16 +210,16 @@ impl Access {
 
     /// Decides whether a call is allowed.
     #[must_use]
-    pub fn decide(&self, cx: &Context, method: &str, params: Option<&Json>) -> Decision {
+    pub fn decide(&self, cx: &Context, method: impl AsRef<[u8]>, params: Option<&Json>) -> Decision {
         self.decide_for(&self.facts(cx), method, params)
     }
 
     /// Whether a caller may call a method with at least some params. Use it to filter `rpc.discover`.
     #[must_use]
-    pub fn is_visible(&self, cx: &Context, method: &str) -> bool {
-        let facts = self.facts(cx);
+    pub fn is_visible(&self, cx: &Context, method: impl AsRef<[u8]>) -> bool {
+        let (facts, method) = (self.facts(cx), method.as_ref());
         let mut is_allowed = false;
-        for rule in self.candidates(method).map(|index| &self.0.rules[index]) {
+        for rule in self.candidates(method).iter().map(|index| &self.0.rules[*index]) {
             if !rule.is_about(method, &facts) {
                 continue;
             }
@@ -240,16 +241,27 @@ impl Access {
     }
 
     /// The rules that may be about a method.
-    fn candidates(&self, method: &str) -> impl Iterator<Item = usize> + '_ {
+    fn candidates(&self, method: &[u8]) -> &[usize] {
         let inner = &*self.0;
-        let exact = inner.by_method.get(method).map(Vec::as_slice).unwrap_or_default();
-        let within = inner.by_segment.get(first_segment(method)).map(Vec::as_slice).unwrap_or_default();
-        exact.iter().chain(within).chain(&inner.by_pattern).copied()
+        let named = inner.by_method.get(method);
+        named.or_else(|| inner.by_segment.get(first_segment(method))).unwrap_or(&inner.by_pattern)
+    }
+}
+
+impl AccessInner {
+    /// Adds to the rules of every name those that are found by less of it, so that one lookup finds them all.
+    fn complete_index(&mut self) {
+        for rules in self.by_segment.values_mut() {
+            rules.extend(&self.by_pattern);
+        }
+        for (method, rules) in &mut self.by_method {
+            rules.extend(self.by_segment.get(first_segment(method)).unwrap_or(&self.by_pattern));
+        }
     }
 }
 
 impl Rule {
-    fn is_about(&self, method: &str, caller: &CallerFacts<'_>) -> bool {
+    fn is_about(&self, method: &[u8], caller: &CallerFacts<'_>) -> bool {
         self.methods.iter().any(|pattern| pattern.matches(method))
             && self.who.iter().any(|who| who.matches(caller))
     }

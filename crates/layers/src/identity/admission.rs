@@ -7,7 +7,7 @@ use switchboard_core::{Admission, AdmitFuture, Arrival, Context, ErrorObject, Fr
 use super::credential::is_private;
 use super::expiry::close_at_end;
 use super::layer::{Caller, retry_after, too_many, unavailable};
-use super::{Attached, Authentication, Credential, Identity};
+use super::{Authentication, Credential, Identity};
 
 /// The prefix of a token in the subprotocols that a browser offers: it cannot set headers of a WebSocket.
 const SUBPROTOCOL: &str = "bearer.";
@@ -29,14 +29,17 @@ impl Admission for Authentication {
             }
             return AdmitFuture::admitted(cx.clone());
         };
-        let caller = match subprotocol(cx).filter(|_| *is_upgrade) {
+        let token = if *is_upgrade { subprotocol(cx) } else { None };
+        let caller = match token {
             Some(token) => self.check(&Credential::Bearer(token), cx),
             None => self.caller(cx),
         };
+        if let Caller::Known(identity) = caller {
+            return AdmitFuture::admitted(with(cx, identity));
+        }
         let is_page = *method == "GET" && !is_upgrade && is_private(cx);
         let is_required = self.is_required();
         match caller {
-            Caller::Known(identity) => AdmitFuture::admitted(with(cx, identity)),
             Caller::Anonymous if !is_required => AdmitFuture::admitted((*cx).clone()),
             Caller::Later(decision) => {
                 let cx = (*cx).clone();
@@ -64,7 +67,7 @@ fn refused(caller: &Caller, is_page: bool) -> Refusal {
 
 fn with(cx: &Context, identity: Arc<Identity>) -> Context {
     let mut cx = cx.clone();
-    cx.insert(Attached(identity));
+    cx.set_caller(identity);
     cx
 }
 

@@ -103,14 +103,17 @@ impl<'a> Credential<'a> {
     }
 
     fn of_metadata(metadata: &'a Metadata) -> Result<Option<Credential<'a>>, Unreadable> {
-        let key = || Ok(single(metadata, "x-api-key")?.map(|key| Credential::ApiKey(key.trim_matches(' '))));
-        let Some(text) = single(metadata, "authorization")? else { return key() };
+        let key = || Ok(single(metadata, "x-api-key")?.map(|key| Credential::ApiKey(trimmed(key))));
+        let Some(value) = metadata.single("authorization").map_err(|RepeatedName| Unreadable)? else {
+            return key();
+        };
         // The usual way to write it.
-        if let Some(token) = text.strip_prefix("Bearer ") {
-            return Ok(Some(Credential::Bearer(token.trim_matches(' '))));
+        if let Some(token) = value.strip_prefix(b"Bearer ") {
+            return Ok(Some(Credential::Bearer(trimmed(text(token)?))));
         }
+        let text = text(value)?;
         let (scheme, rest) = text.split_once(' ').ok_or(Unreadable)?;
-        let rest = rest.trim_matches(' ');
+        let rest = trimmed(rest);
         match scheme {
             _ if scheme.eq_ignore_ascii_case("bearer") => Ok(Some(Credential::Bearer(rest))),
             _ if scheme.eq_ignore_ascii_case("basic") => match key()? {
@@ -122,10 +125,18 @@ impl<'a> Credential<'a> {
     }
 }
 
+/// Without spaces around it. Usually there are none, which is cheaper to see.
+fn trimmed(text: &str) -> &str {
+    if text.starts_with(' ') || text.ends_with(' ') { text.trim_matches(' ') } else { text }
+}
+
 /// The text of an entry, if there is one. Two are refused: a proxy that reads the other one would see another caller.
 fn single<'a>(metadata: &'a Metadata, name: &str) -> Result<Option<&'a str>, Unreadable> {
-    let value = metadata.single(name).map_err(|RepeatedName| Unreadable)?;
-    value.map(std::str::from_utf8).transpose().map_err(|_| Unreadable)
+    metadata.single(name).map_err(|RepeatedName| Unreadable)?.map(text).transpose()
+}
+
+fn text(value: &[u8]) -> Result<&str, Unreadable> {
+    std::str::from_utf8(value).map_err(|_| Unreadable)
 }
 
 /// Whether the connection is private: over TLS, or on this machine. A browser sends a password with every request

@@ -15,7 +15,7 @@ use switchboard_core::{
 use super::credential::{OwnedCredential, Unreadable};
 use super::expiry::{Revocation, close_at_end, until};
 use super::failures::Failures;
-use super::{Attached, Authenticate, Credential, Identity, Verdict};
+use super::{Authenticate, Credential, Identity, Login, Verdict};
 use crate::audit::{Audit, AuditEvent, AuditKind};
 
 /// The method that authenticates a connection without headers, with the params `{"token": "…"}`.
@@ -149,6 +149,7 @@ impl Authentication {
         let mut found = Verdict::Unknown;
         for (index, authenticator) in self.0.authenticators.iter().enumerate() {
             found = match authenticator.authenticate(credential) {
+                Verdict::Known(identity) => return self.known(identity, credential, cx),
                 Verdict::Later(decision) => {
                     let (this, credential, cx) = (self.clone(), credential.owned(), cx.clone());
                     return Caller::Later(Box::pin(async move {
@@ -158,9 +159,6 @@ impl Authentication {
                 }
                 verdict => found.or(verdict),
             };
-            if let Verdict::Known(_) = found {
-                break;
-            }
         }
         self.conclude(found, credential, cx)
     }
@@ -185,13 +183,24 @@ impl Authentication {
 
     fn conclude(&self, found: Verdict, credential: &Credential<'_>, cx: &Context) -> Caller {
         match found {
-            Verdict::Known(identity) if !identity.is_expired() && identity.is_usable_over(cx) => {
-                Caller::Known(identity)
-            }
+            Verdict::Known(identity) => self.known(identity, credential, cx),
             Verdict::Unavailable(wait) => Caller::Unavailable(wait),
-            _ if credential.is_ambient() => Caller::Anonymous,
-            _ => self.wrong(cx),
+            _ => self.unknown(credential, cx),
         }
+    }
+
+    /// The owner of a credential, if it may be used now and over this connection.
+    #[inline]
+    fn known(&self, identity: Arc<Identity>, credential: &Credential<'_>, cx: &Context) -> Caller {
+        if identity.is_expired() || !identity.is_usable_over(cx) {
+            return self.unknown(credential, cx);
+        }
+        Caller::Known(identity)
+    }
+
+    #[cold]
+    fn unknown(&self, credential: &Credential<'_>, cx: &Context) -> Caller {
+        if credential.is_ambient() { Caller::Anonymous } else { self.wrong(cx) }
     }
 
     /// Tells callers who they are; `null` to those without an identity.
@@ -204,7 +213,7 @@ impl Authentication {
         let reply = self.described(&identity);
         let revocation = self.revocation(&Credential::Bearer(token));
         close_at_end(cx.session(), &identity, revocation);
-        cx.session().set(Attached(identity));
+        cx.session().set(Login(identity));
         reply
     }
 
@@ -292,7 +301,7 @@ impl Authenticated {
     fn caller(&self, cx: &Context) -> Caller {
         // A session that is not exclusive carries the calls of many callers.
         let session = Some(cx.session()).filter(|session| session.is_exclusive());
-        match session.and_then(Session::get::<Attached>) {
+        match session.and_then(Session::get::<Login>) {
             Some(login) if !Credential::is_sent(cx) && login.0.is_expired() => Caller::Wrong,
             Some(login) if !Credential::is_sent(cx) => Caller::Known(Arc::clone(&login.0)),
             _ => self.authentication.caller(cx),
@@ -304,8 +313,8 @@ impl Authenticated {
         // The admission has looked already. A login after that counts more: it may renew an identity that has expired.
         if let Some(identity) = Identity::from_context(&call.cx) {
             let login = Some(call.cx.session()).filter(|session| session.is_exclusive());
-            return match (login.and_then(Session::get::<Attached>), identity.expires) {
-                (Some(login), _) => pass(inner, call, Arc::clone(&login.0)),
+            return match (login.and_then(Session::get::<Login>), identity.expires) {
+                (Some(login), _) => pass(inner, call, &login.0),
                 (None, None) => inner.call(call),
                 (None, Some(expires)) => until(expires, || inner.call(call)),
             };
@@ -321,7 +330,7 @@ impl Authenticated {
 
     fn decided(&self, caller: Caller, call: &Call, inner: &Arc<dyn Service>) -> ReplyFuture {
         match caller {
-            Caller::Known(identity) => pass(inner, call, identity),
+            Caller::Known(identity) => pass(inner, call, &identity),
             Caller::Anonymous if !self.authentication.is_required() => inner.call(call),
             other => ReplyFuture::ready(refused(&other)),
         }
@@ -352,14 +361,21 @@ impl Authenticated {
 }
 
 /// Passes a call on with its caller.
-fn pass(inner: &Arc<dyn Service>, call: &Call, identity: Arc<Identity>) -> ReplyFuture {
-    let mut call = call.clone();
-    let expires = identity.expires;
-    call.cx.insert(Attached(identity));
-    match expires {
-        None => inner.call(&call),
-        Some(expires) => until(expires, || inner.call(&call)),
+fn pass(inner: &Arc<dyn Service>, call: &Call, identity: &Arc<Identity>) -> ReplyFuture {
+    match identity.expires {
+        None => identify(inner, call, identity),
+        Some(expires) => until(expires, || identify(inner, call, identity)),
     }
+}
+
+/// Makes a call with this caller, in place of the one that it may have.
+pub(crate) fn identify(inner: &Arc<dyn Service>, call: &Call, identity: &Arc<Identity>) -> ReplyFuture {
+    if call.cx.identify(Arc::clone(identity)) {
+        return inner.call(call);
+    }
+    let mut call = call.clone();
+    call.cx.set_caller(Arc::clone(identity));
+    inner.call(&call)
 }
 
 /// What a caller learns about itself, as JSON.

@@ -48,6 +48,8 @@ pub use self::file::{CredentialFileError, Watched};
 #[cfg(feature = "signing")]
 pub(crate) use self::file::{lines, read_secret};
 pub use self::keys::{ApiKeys, NewApiKey};
+#[cfg(feature = "signing")]
+pub(crate) use self::layer::identify;
 pub use self::layer::{Authentication, LOGIN, WHO_AM_I};
 pub use self::tokens::Tokens;
 
@@ -172,17 +174,16 @@ impl Identity {
 
     /// Attaches the identity to a context, so that inner layers and handlers see it.
     pub fn attach(self, cx: &mut Context) {
-        cx.insert(Attached(Arc::new(self)));
+        cx.set_caller(Arc::new(self));
     }
 }
 
-/// An identity in a context or in a session. Shared, because every call of a caller has the same.
-#[derive(Clone)]
-pub(crate) struct Attached(pub(crate) Arc<Identity>);
+/// The identity that a session has logged in with.
+pub(crate) struct Login(pub(crate) Arc<Identity>);
 
 impl FromContext for Identity {
     fn from_context(cx: &Context) -> Option<&Identity> {
-        cx.get::<Attached>().map(|attached| &*attached.0)
+        cx.caller()
     }
 
     fn missing() -> ErrorObject {

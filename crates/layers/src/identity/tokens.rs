@@ -2,21 +2,24 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::BuildHasher as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use aws_lc_rs::digest::{SHA256, digest};
+use aws_lc_rs::constant_time::verify_slices_are_equal;
 use foldhash::fast::FixedState;
 
 use super::file::{CredentialFileError, Watched, lines, read_secret};
 use super::{Authenticate, Credential, Identity, Proof, Verdict};
+use crate::hashing::{SecretHashing, secret_hashing};
 
 /// A shorter token can be guessed.
 const SHORTEST: usize = 16;
 
 /// Tokens that the server knows, each with the name of its owner.
 ///
-/// Only digests are kept. Tokens are looked up by digest, so the time of a lookup reveals nothing about them.
+/// Tokens are looked up by a hash with a seed that only this process has, and then compared in constant time, so the time of a lookup
+/// reveals nothing about them.
 ///
 /// # Examples
 ///
@@ -29,10 +32,17 @@ const SHORTEST: usize = 16;
 /// assert!(Tokens::parse("alice:short").is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Tokens {
-    /// Filled with our own digests only: callers cannot flood it, so a fixed hash will do.
-    by_digest: HashMap<[u8; 32], Arc<Identity>, FixedState>,
+    hashing: SecretHashing,
+    /// Filled with our own hashes only: callers cannot flood it, so a fixed hash of them will do.
+    by_hash: HashMap<u64, KnownToken, FixedState>,
+}
+
+#[derive(Clone)]
+struct KnownToken {
+    token: Box<str>,
+    identity: Arc<Identity>,
 }
 
 impl Tokens {
@@ -60,7 +70,7 @@ impl Tokens {
     ///
     /// If a line is wrong, a token is shorter than 16 characters or given twice, or there are none.
     pub fn parse(text: &str) -> Result<Tokens, CredentialFileError> {
-        let mut tokens = Tokens::default();
+        let mut tokens = Tokens { hashing: secret_hashing(), by_hash: HashMap::default() };
         for (number, line) in lines(text) {
             let wrong = |reason| CredentialFileError::Line { line: number, reason };
             let (name, token) = line.split_once(':').ok_or_else(|| wrong("write `name:token`"))?;
@@ -83,8 +93,8 @@ impl Tokens {
         if !is_plain(token) {
             return Err("the token must be ASCII letters, digits and punctuation, without spaces");
         }
-        let identity = Arc::new(Identity::new(name, Proof::Token));
-        match self.by_digest.insert(digest_of(token), identity) {
+        let known = KnownToken { token: token.into(), identity: Arc::new(Identity::new(name, Proof::Token)) };
+        match self.by_hash.insert(self.hash(token), known) {
             None => Ok(()),
             Some(_) => Err("the same token is given on an earlier line; every caller needs a different one"),
         }
@@ -93,17 +103,23 @@ impl Tokens {
     /// How many tokens there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.by_digest.len()
+        self.by_hash.len()
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.by_digest.is_empty()
+        self.by_hash.is_empty()
     }
 
     fn find(&self, token: &str) -> Option<&Arc<Identity>> {
-        self.by_digest.get(&digest_of(token))
+        let known = self.by_hash.get(&self.hash(token))?;
+        verify_slices_are_equal(known.token.as_bytes(), token.as_bytes()).ok()?;
+        Some(&known.identity)
+    }
+
+    fn hash(&self, token: &str) -> u64 {
+        self.hashing.hash_one(token.as_bytes())
     }
 }
 
@@ -118,12 +134,6 @@ impl Authenticate for Tokens {
         };
         found.map_or(Verdict::Unknown, |identity| Verdict::Known(Arc::clone(identity)))
     }
-}
-
-fn digest_of(token: &str) -> [u8; 32] {
-    let mut bytes = [0; 32];
-    bytes.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
-    bytes
 }
 
 /// Shows how many there are.

@@ -3,7 +3,6 @@
 //! Buckets are found by a secret hash, in sets of eight. A new one takes the place of the fullest of its set, which loses the least by it. So
 //! the memory is bounded, and a flood of new callers cannot push out one that is at its limit.
 
-use std::hash::RandomState;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,6 +10,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::gcra::Gcra;
+use crate::hashing::{SecretHashing, secret_hashing};
 
 /// How many buckets are searched together.
 const WAYS: usize = 8;
@@ -26,7 +26,7 @@ type Set = Mutex<[Bucket; WAYS]>;
 
 pub(super) struct Buckets {
     start: Instant,
-    hashing: RandomState,
+    hashing: SecretHashing,
     /// A power of two of them.
     sets: Box<[Set]>,
     /// The state of each rule whose limit all callers share.
@@ -39,7 +39,7 @@ impl Buckets {
         let sets = count.div_ceil(WAYS).max(1).next_power_of_two();
         Buckets {
             start: Instant::now(),
-            hashing: RandomState::new(),
+            hashing: secret_hashing(),
             sets: (0..sets).map(|_| Set::default()).collect(),
             shared: (0..rules).map(|_| AtomicU64::new(0)).collect(),
         }
@@ -55,7 +55,7 @@ impl Buckets {
         u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    pub(super) fn hashing(&self) -> &RandomState {
+    pub(super) fn hashing(&self) -> &SecretHashing {
         &self.hashing
     }
 

@@ -24,7 +24,7 @@ struct Limited {
 
 impl Service for Limited {
     fn call(&self, call: &Call) -> ReplyFuture {
-        match self.limits.charge(&call.cx, call.method.as_str()) {
+        match self.limits.charge(&call.cx, &call.method) {
             Ok(()) => match &self.limits.0.shared {
                 None => self.inner.call(call),
                 Some(shared) => self.count(call, shared),
@@ -38,7 +38,7 @@ impl Limited {
     /// Counts a call in the store, and passes it on if there is room.
     fn count(&self, call: &Call, shared: &Shared) -> ReplyFuture {
         let (mut counted, mut waiting) = (Vec::new(), Vec::new());
-        for counting in self.limits.0.count(shared, &call.cx, call.method.as_str()) {
+        for counting in self.limits.0.count(shared, &call.cx, call.method.as_bytes()) {
             match counting.into_ready() {
                 Ok(count) => counted.push(count),
                 Err(counting) => waiting.push(counting),
@@ -61,7 +61,7 @@ impl Limited {
             Ok(()) => self.inner.call(call),
             Err(exceeded) => {
                 let limits = &*self.limits.0;
-                limits.refund(&mut Caller::new(limits, &call.cx), call.method.as_str(), limits.rules.len());
+                limits.refund(&mut Caller::new(limits, &call.cx), call.method.as_bytes(), limits.rules.len());
                 ReplyFuture::ready(self.refuse(call, exceeded))
             }
         }

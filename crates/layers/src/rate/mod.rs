@@ -165,7 +165,7 @@ impl RateRule {
         self
     }
 
-    fn weight(&self, method: &str) -> u32 {
+    fn weight(&self, method: &[u8]) -> u32 {
         let matching = self.weights.iter().filter(|(pattern, _)| pattern.matches(method));
         matching.map(|(_, weight)| *weight).max().unwrap_or(1)
     }
@@ -288,8 +288,8 @@ impl RateLimits {
     /// # Errors
     ///
     /// If one of them has no room. The call is then charged to none.
-    pub fn charge(&self, cx: &Context, method: &str) -> Result<(), RateExceeded> {
-        let limits = &*self.0;
+    pub fn charge(&self, cx: &Context, method: impl AsRef<[u8]>) -> Result<(), RateExceeded> {
+        let (limits, method) = (&*self.0, method.as_ref());
         let mut caller = Caller::new(limits, cx);
         let now = limits.buckets.now();
         let mut exceeded: Option<RateExceeded> = None;
@@ -320,7 +320,7 @@ impl RateLimits {
 
 impl Limits {
     /// Puts a call back that was charged to the first rules.
-    fn refund(&self, caller: &mut Caller<'_>, method: &str, rules: usize) {
+    fn refund(&self, caller: &mut Caller<'_>, method: &[u8], rules: usize) {
         for (index, (rule, gcra)) in self.rules.iter().enumerate().take(rules) {
             if caller.is_matched_by(rule, method) {
                 self.buckets.refund(index, caller.key(rule.by), gcra.cost(rule.weight(method)));
@@ -329,7 +329,7 @@ impl Limits {
     }
 
     /// Adds a call to the counters in the store.
-    fn count(&self, shared: &Shared, cx: &Context, method: &str) -> Vec<Counting> {
+    fn count(&self, shared: &Shared, cx: &Context, method: &[u8]) -> Vec<Counting> {
         let mut caller = Caller::new(self, cx);
         let mut all = Vec::new();
         for (index, (rule, gcra)) in self.rules.iter().enumerate() {
@@ -362,7 +362,7 @@ impl<'a> Caller<'a> {
         Caller { limits, cx, facts: None, by_caller: None, by_address: None }
     }
 
-    fn is_matched_by(&mut self, rule: &RateRule, method: &str) -> bool {
+    fn is_matched_by(&mut self, rule: &RateRule, method: &[u8]) -> bool {
         let is_about = rule.methods.is_empty() || rule.methods.iter().any(|pattern| pattern.matches(method));
         is_about && (rule.who.is_empty() || rule.who.iter().any(|who| who.matches(self.facts())))
     }

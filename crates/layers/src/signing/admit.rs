@@ -9,7 +9,7 @@ use super::checks::{Failure, Fresh, Nonce};
 use super::layer::Inner;
 use super::verifier::Reason;
 use super::whole::Whole;
-use crate::identity::Attached;
+use crate::identity::identify;
 use crate::store::StoreError;
 
 impl Inner {
@@ -155,9 +155,7 @@ fn failure(nonce: &Nonce, reason: Reason, wait: Duration) -> Failure {
 /// Passes a call on with the identity of its key, and signs the reply.
 fn run(inner: &Arc<dyn Service>, call: &Call, fresh: &Fresh) -> ReplyFuture {
     let Some(identity) = &fresh.identity else { return inner.call(call) };
-    let mut call = call.clone();
-    call.cx.insert(Attached(Arc::clone(identity)));
-    let reply = inner.call(&call);
+    let reply = identify(inner, call, identity);
     match fresh.replies.clone() {
         Some(signer) => reply.map(move |reply| signer.sign(reply)),
         None => reply,

@@ -91,12 +91,11 @@ impl Inner {
             let (http, batch) = whole.signatures()?;
             (found.http, found.batch) = (http.cloned(), batch.cloned());
         }
-        let member = |name| members.and_then(|members| members.get(name));
-        match (member("signature"), member("hop")) {
-            (own, Some(hop)) => self.check_hop(call, own.as_ref(), &hop, &mut found)?,
-            (Some(own), None) => found.own = Some(self.check_member(call, &own)?),
-            (None, None) if found.http.is_none() && found.batch.is_none() => return self.check_params(call),
-            (None, None) => {}
+        match members.map_or([None, None], |members| members.pick(["signature", "hop"])) {
+            [own, Some(hop)] => self.check_hop(call, own.as_ref(), &hop, &mut found)?,
+            [Some(own), None] => found.own = Some(self.check_member(call, &own)?),
+            [None, None] if found.http.is_none() && found.batch.is_none() => return self.check_params(call),
+            [None, None] => {}
         }
         self.accept(call, found, whole.is_some_and(|whole| whole.is_in_parts)).map(Some)
     }
@@ -175,7 +174,7 @@ impl Inner {
         }
         let identity = match (caller.or(found.http.as_ref()), &found.hop) {
             (Some(caller), _) => {
-                if !caller.accepted.key.allows(call.method.as_str()) {
+                if !caller.accepted.key.allows(&call.method) {
                     return Err(out_of_scope(caller));
                 }
                 Arc::clone(caller.accepted.key.identity())
@@ -194,7 +193,7 @@ impl Inner {
 
     /// Checks a call without a signature: it may have one in its params.
     fn check_params(&self, call: &Call) -> Result<Option<Fresh>, Failure> {
-        let method = call.method.as_str();
+        let method = &call.method;
         if let Some(form) = self.forms.iter().find(|form| form.applies_to(method)) {
             return self.checked_params(call, form).map(Some);
         }
@@ -216,7 +215,7 @@ impl Inner {
         };
         let text = |member: &Member, algorithm| covered.params_text(member, algorithm);
         let signature = self.verify_call(call, member, text)?;
-        if !signature.accepted.key.allows(call.method.as_str()) {
+        if !signature.accepted.key.allows(&call.method) {
             return Err(out_of_scope(&signature));
         }
         let identity = Arc::clone(signature.accepted.key.identity());

@@ -118,8 +118,8 @@ impl Key {
 
     /// Whether the key is good for this method.
     #[must_use]
-    pub fn allows(&self, method: &str) -> bool {
-        self.scopes.is_empty() || self.scopes.iter().any(|scope| scope.matches(method))
+    pub fn allows(&self, method: impl AsRef<[u8]>) -> bool {
+        self.scopes.is_empty() || self.scopes.iter().any(|scope| scope.matches(&method))
     }
 
     /// Whether the key is good for forwarding the calls of other keys: it has the scope `forward`.

@@ -196,7 +196,7 @@ impl Inner {
         let key = signer.and_then(|member| self.verifier.keys.get(&member.kid));
         let who = key.as_ref().map(|key| key.identity().subject.as_str());
         let (member, now) = (member.as_deref(), self.verifier.clock.seconds());
-        let is_once = |form: &ParamsForm| form.is_unsigned() && form.applies_to(call.method.as_str());
+        let is_once = |form: &ParamsForm| form.is_unsigned() && form.applies_to(&call.method);
         let is_signed = !self.forms.iter().any(is_once);
         Refused { reason: *reason, call, member, now, wait: *wait, is_signed, who, audit: &self.audit }
             .reply()

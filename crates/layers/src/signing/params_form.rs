@@ -1,6 +1,6 @@
 //! Signatures inside params, as tutorials show them.
 
-use switchboard_core::Call;
+use switchboard_core::{Call, Name};
 
 use super::member::{Malformed, Member, is_token, seconds, signature, string};
 use super::text::Covered;
@@ -44,7 +44,7 @@ impl ParamsForm {
         ParamsForm { is_nonce_required: false, ..self }
     }
 
-    pub(super) fn applies_to(&self, method: &str) -> bool {
+    pub(super) fn applies_to(&self, method: &Name) -> bool {
         self.methods.iter().any(|pattern| pattern.matches(method))
     }
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::fmt;
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::BuildHasher as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,6 +12,7 @@ use bytes::Bytes;
 
 use super::{Store, StoreError, StoreFuture, StoreLimits, check_sizes, count_of};
 use crate::clock::{Clock, millis_of};
+use crate::hashing::{SecretHashing, secret_hashing};
 
 /// More shards than threads that usually contend; a power of two.
 const SHARDS: usize = 16;
@@ -38,7 +39,7 @@ const SHARDS: usize = 16;
 /// ```
 pub struct MemoryStore {
     shards: Box<[Mutex<Shard>]>,
-    hasher: RandomState,
+    hashing: SecretHashing,
     clock: Clock,
     since: u64,
     limits: StoreLimits,
@@ -46,9 +47,8 @@ pub struct MemoryStore {
     bytes: AtomicUsize,
 }
 
-#[derive(Default)]
 struct Shard {
-    entries: HashMap<Arc<[u8]>, Entry>,
+    entries: HashMap<Arc<[u8]>, Entry, SecretHashing>,
     /// When entries expire, earliest first. It may name entries that were removed or prolonged.
     expiries: BinaryHeap<Reverse<(u64, Arc<[u8]>)>>,
 }
@@ -70,7 +70,7 @@ impl MemoryStore {
     pub fn with_clock(limits: StoreLimits, clock: Clock) -> MemoryStore {
         MemoryStore {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            hasher: RandomState::new(),
+            hashing: secret_hashing(),
             since: clock.millis(),
             clock,
             limits,
@@ -93,7 +93,7 @@ impl MemoryStore {
 
     /// The shard of a key, without its expired entries.
     fn shard(&self, key: &[u8], now: u64) -> MutexGuard<'_, Shard> {
-        let index = usize::try_from(self.hasher.hash_one(key) % SHARDS as u64).unwrap_or(0);
+        let index = usize::try_from(self.hashing.hash_one(key) % SHARDS as u64).unwrap_or(0);
         let mut shard = self.shards[index].lock().unwrap_or_else(PoisonError::into_inner);
         self.purge(&mut shard, now);
         shard
@@ -155,18 +155,22 @@ impl MemoryStore {
     ) -> Result<Option<R>, StoreError> {
         check_sizes(key, value)?;
         let now = self.clock.millis();
-        if let Some(entry) = self.shard(key, now).entries.get_mut(key) {
-            return Ok(Some(found(&mut entry.value)));
-        }
-        // The room is taken while no shard is locked, because taking it may lock all of them in turn.
-        let size = key.len() + value.len();
-        if let Some(wait) = self.full_for(1, size, now) {
-            return Err(StoreError::Full { wait });
-        }
         let mut shard = self.shard(key, now);
         if let Some(entry) = shard.entries.get_mut(key) {
-            self.give_back(1, size);
             return Ok(Some(found(&mut entry.value)));
+        }
+        let size = key.len() + value.len();
+        if !self.take(1, size) {
+            // Making room locks all shards in turn, so none may be locked.
+            drop(shard);
+            if let Some(wait) = self.full_for(1, size, now) {
+                return Err(StoreError::Full { wait });
+            }
+            shard = self.shard(key, now);
+            if let Some(entry) = shard.entries.get_mut(key) {
+                self.give_back(1, size);
+                return Ok(Some(found(&mut entry.value)));
+            }
         }
         let (key, expires) = (Arc::from(key), now.saturating_add(millis_of(time)));
         shard.insert(key, Entry { value: value.into(), expires });
@@ -255,6 +259,12 @@ impl Store for MemoryStore {
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "MemoryStore({} entries)", self.len())
+    }
+}
+
+impl Default for Shard {
+    fn default() -> Shard {
+        Shard { entries: HashMap::with_hasher(secret_hashing()), expiries: BinaryHeap::new() }
     }
 }
 

@@ -514,7 +514,7 @@ mod tests {
             size_of::<R>()
         }
         let size = size_of_output(|caller, request: Request<Incoming>| caller.answer(request));
-        assert!(size <= 536, "{size}");
+        assert!(size <= 584, "{size}");
     }
 
     const PLAIN: &str =
