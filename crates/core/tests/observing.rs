@@ -10,8 +10,8 @@ use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream};
 use switchboard_core::observer::{Begun, Ended, InputKind, Observer, Position, Received, Refused};
 use switchboard_core::{
-    Connection, Context, Delivery, EndReason, Engine, ErrorObject, FrameSink, FrameSource, Json, Limits,
-    Method, Origin, Router, Session, Settings,
+    Call, Connection, Context, Delivery, EndReason, Engine, ErrorObject, FrameSink, FrameSource, Json,
+    Limits, Method, Origin, Reply, ReplyFuture, Router, Session, Settings, service_fn,
 };
 use switchboard_transport::memory;
 
@@ -188,8 +188,12 @@ struct Raw {
 
 impl Raw {
     fn connect(notes: &Notes) -> Raw {
+        Raw::of(engine(notes))
+    }
+
+    fn of(engine: Engine) -> Raw {
         let ((source, sink), (their_source, their_sink)) = memory::pair(1 << 16);
-        let (_, connection) = Connection::new(their_source, their_sink, engine(notes), Origin::new("memory"));
+        let (_, connection) = Connection::new(their_source, their_sink, engine, Origin::new("memory"));
         tokio::spawn(connection);
         Raw { source, sink }
     }
@@ -246,4 +250,44 @@ async fn the_end_of_a_session_is_told_once() {
     }
     let closed = notes.take().into_iter().filter(|note| note.starts_with("closed")).count();
     assert_eq!(closed, 1);
+}
+
+/// Writes down who made each call.
+#[derive(Clone, Default)]
+struct Callers(Arc<Mutex<Vec<String>>>);
+
+impl Observer for Callers {
+    fn ended(&self, call: &Ended<'_>) {
+        let caller = call.cx.caller::<&str>().unwrap_or(&"nobody");
+        self.0.lock().unwrap().push(format!("{} by {caller}", call.method));
+    }
+}
+
+#[tokio::test]
+async fn a_caller_is_of_one_call_and_the_observer_sees_it() {
+    let identified = |call: &Call| {
+        if call.method.as_str() == "first" {
+            assert!(call.cx.identify(Arc::new("alice")));
+            assert!(!call.cx.identify(Arc::new("mallory")), "the first one counts");
+        }
+        ReplyFuture::ready(Reply::of(&call.cx.caller::<&str>().copied()))
+    };
+    let callers = Callers::default();
+    let settings = Settings::default().with_observer(Some(callers.clone().into()));
+    let service = Arc::new(service_fn(identified));
+    let messages =
+        [r#"{"jsonrpc":"2.0","id":1,"method":"first"}"#, r#"{"jsonrpc":"2.0","id":2,"method":"second"}"#];
+    let cx = Context::new(Origin::new("test"));
+    let engine = Engine::new(service, settings);
+    for input in [messages[0].to_owned(), messages[1].to_owned(), format!("[{}]", messages.join(","))] {
+        engine.exchange(input, &cx).await;
+    }
+    let mut raw = Raw::of(engine);
+    for (message, result) in messages.iter().zip([r#""alice""#, "null"]) {
+        raw.send(message).await;
+        let answer = raw.receive().await;
+        assert!(String::from_utf8_lossy(&answer).contains(&format!(r#""result":{result}"#)), "{answer:?}");
+    }
+    let expected = ["first by alice", "second by nobody"].repeat(3);
+    assert_eq!(*callers.0.lock().unwrap(), expected);
 }
