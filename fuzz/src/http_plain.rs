@@ -32,12 +32,26 @@ const LAST: &[u8] =
 /// How long the servers wait for the rest of a head or a body.
 const REQUEST_TIME: Duration = Duration::from_millis(50);
 
+/// How often two answers may differ.
+const ATTEMPTS: u32 = 5;
+
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, requests)) = bytes.split_first() else { return };
     let (plain, hyper) = SERVERS.pairs[usize::from(first & 0x0f)];
     let cut = requests.len() * usize::from(first >> 4) / 16;
-    if let (Some(said), Some(said_by_hyper)) = (talk(plain, requests, cut), talk(hyper, requests, cut)) {
-        assert_eq!(String::from_utf8_lossy(&said), String::from_utf8_lossy(&said_by_hyper));
+    let both = || Some((talk(plain, requests, cut)?, talk(hyper, requests, cut)?));
+    // On a busy machine a server may read a request only after `REQUEST_TIME`. A difference that is none of time stays.
+    for attempt in 1..=ATTEMPTS {
+        let Some((said, said_by_hyper)) = both() else { return };
+        if said == said_by_hyper {
+            return;
+        }
+        assert!(
+            attempt < ATTEMPTS,
+            "{}\n\nand by hyper:\n{}",
+            String::from_utf8_lossy(&said),
+            String::from_utf8_lossy(&said_by_hyper)
+        );
     }
 });
 

@@ -7,6 +7,7 @@ use switchboard::access::Access;
 use switchboard::http::{Cors, DocumentRoute, EndpointOptions, Get, Hosts, Origins};
 use switchboard::idempotency::Idempotency;
 use switchboard::identity::Authentication;
+use switchboard::log::CallLog;
 use switchboard::openrpc::{Generator, SpecVersion, Validation};
 use switchboard::server::{Server, ServerOptions};
 use switchboard::signing::Verify;
@@ -15,7 +16,7 @@ use switchboard::{Description, Layer, Limits, Router, Service, Settings, playgro
 
 use crate::config::{Config, Live, Stack, keeping};
 use crate::failure::Failure;
-use crate::{demo, log, proxy};
+use crate::{demo, proxy};
 
 /// The parts of a server that outlive its configuration.
 pub(crate) struct Assembly {
@@ -26,12 +27,11 @@ pub(crate) struct Assembly {
     live: Option<Live>,
     verify: Option<Verify>,
     idempotency: Option<Idempotency>,
-    logs_failures: bool,
 }
 
 impl Assembly {
     /// The parts for this configuration.
-    pub(crate) fn new(config: &Config, logs_failures: bool) -> Result<Assembly, Failure> {
+    pub(crate) fn new(config: &Config) -> Result<Assembly, Failure> {
         let version =
             config.openrpc.parse::<SpecVersion>().map_err(|error| Failure::usage(error.to_string()))?;
         // Without files nothing can change, and calls go straight to the methods.
@@ -39,15 +39,8 @@ impl Assembly {
         let visible = can_change.then(|| Arc::new(ArcSwapOption::new(config.access.clone().map(Arc::new))));
         let generator = demo::generator().version(version);
         let router = described(&generator, visible.as_ref())?;
-        let mut assembly = Assembly {
-            generator,
-            router,
-            visible,
-            live: None,
-            verify: None,
-            idempotency: None,
-            logs_failures,
-        };
+        let mut assembly =
+            Assembly { generator, router, visible, live: None, verify: None, idempotency: None };
         if can_change {
             assembly.live = Some(Live::new(assembly.stack(config)?));
         }
@@ -118,15 +111,16 @@ impl Assembly {
         if let Some(visible) = &self.visible {
             visible.store(config.access.clone().map(Arc::new));
         }
-        // Failures are logged at level info only, so without `-v` the layer would be wasted time.
-        if self.logs_failures {
-            service = Arc::new(log::failures(service));
-        }
         Ok(Stack { service, authentication })
     }
 
     /// The server, which listens nowhere yet.
-    pub(crate) fn server(&self, config: &Config, methods: &Description) -> Result<Server, Failure> {
+    pub(crate) fn server(
+        &self,
+        config: &Config,
+        methods: &Description,
+        calls: Option<CallLog>,
+    ) -> Result<Server, Failure> {
         let admission = match &self.live {
             Some(live) => Some(live.clone().into()),
             None => {
@@ -136,7 +130,7 @@ impl Assembly {
         };
         let server = Server::new(Arc::clone(&self.router))
             .with_http(endpoint(config)?.with_get(Get::safe(methods)))
-            .with_settings(settings(config).with_admission(admission))
+            .with_settings(settings(config).with_admission(admission).with_observer(calls.map(Into::into)))
             .with_options(
                 ServerOptions::default()
                     .with_connections(config.connections)

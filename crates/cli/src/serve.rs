@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args};
 use listenfd::ListenFd;
+use switchboard::audit::Audit;
 use switchboard::carrier::Url;
+use switchboard::log::CallLog;
 use switchboard::openrpc::SpecVersion;
 use switchboard::server::{Cidr, ListenError, Server, raise_file_limit};
 
@@ -29,6 +31,8 @@ Examples:
   switchboard serve http://0.0.0.0:8000 --public
   switchboard serve 8000 'tcp://127.0.0.1:4000?framing=lsp' unix:/run/rpc.sock
   switchboard serve https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
+  switchboard serve -v                               # a line for each call
+  switchboard serve --log-file calls.jsonl
   switchboard serve --tokens tokens.txt --audit audit.log
   switchboard serve --config switchboard.toml
   switchboard serve 8077 --tokens tokens.txt --print-config > switchboard.toml
@@ -41,8 +45,8 @@ const LONG: &str = "\
 Ctrl-C or SIGTERM shuts the server down: it finishes the calls in progress, for up to --drain-time. A second signal stops it \
 immediately.";
 
-/// How long the end of the program waits for the last security events to be written.
-const AUDIT_LINGER: Duration = Duration::from_secs(2);
+/// How long the end of the program waits for the last lines of a log to be written.
+const LINGER: Duration = Duration::from_secs(2);
 
 /// Serves demo methods, including those of popular JSON-RPC tutorials, until you stop it.
 #[derive(Debug, Args)]
@@ -162,7 +166,17 @@ pub(crate) struct Serve {
     /// Maximum time a call may take.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = units::duration)]
     timeout: Duration,
-    /// Log more to stderr; repeat for even more. `RUST_LOG` gives full control.
+    /// Which calls to log: error (internal errors), warn (all failures), info (every call) or debug (also connections). The default is info with
+    /// -v or --log-file, otherwise off.
+    #[arg(long, value_name = "LEVEL", value_parser = ["off", "error", "warn", "info", "debug"])]
+    log_level: Option<String>,
+    /// Format of the call log: pretty, json, or auto, which is pretty on a terminal.
+    #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = ["auto", "pretty", "json"])]
+    log_format: String,
+    /// Append a line for each call to this file instead of stderr. It is rotated at 16 MiB; eight old files are kept.
+    #[arg(long, value_name = "FILE")]
+    log_file: Option<PathBuf>,
+    /// Log every call, and more about the server, to stderr; repeat for even more. `RUST_LOG` controls everything but calls.
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
 }
@@ -185,10 +199,10 @@ impl Serve {
         let config = origin.load(&methods)?;
         output::note(&config.shown_warnings());
         raise_file_limit(config.connections);
-        let mut assembly = Assembly::new(&config, self.verbose > 0)?;
-        let audit = config.audit.clone();
+        let mut assembly = Assembly::new(&config)?;
+        let logs = Logs { calls: config.calls.start(self.verbose)?, audit: config.audit.clone() };
         let written = Written::default();
-        let mut server = written.watch(assembly.server(&config, &methods)?);
+        let mut server = written.watch(assembly.server(&config, &methods, logs.calls.clone())?);
         let urls = listen(&mut server, &config).await?;
         if !config.proxy_for.is_empty() {
             proxy::check_listeners(&urls)?;
@@ -211,7 +225,7 @@ impl Serve {
         tokio::select! {
             // With --stdio it may end by itself.
             _ = &mut serving => {
-                audit.flush(AUDIT_LINGER);
+                logs.flush();
                 return written.judge();
             }
             () = signals.next() => {}
@@ -220,8 +234,24 @@ impl Serve {
         tokio::spawn(signals.end_at_next());
         handle.shutdown();
         let _ = serving.await;
-        audit.flush(AUDIT_LINGER);
+        logs.flush();
         written.judge()
+    }
+}
+
+/// What is written while the server runs.
+struct Logs {
+    calls: Option<CallLog>,
+    audit: Audit,
+}
+
+impl Logs {
+    /// Writes the last lines.
+    fn flush(&self) {
+        if let Some(calls) = &self.calls {
+            calls.flush(LINGER);
+        }
+        self.audit.flush(LINGER);
     }
 }
 

@@ -18,6 +18,10 @@ pub use switchboard_layers::access;
 pub use switchboard_layers::audit;
 #[cfg(feature = "identity")]
 pub use switchboard_layers::identity;
+#[cfg(feature = "lines")]
+pub use switchboard_layers::lines;
+#[cfg(feature = "log")]
+pub use switchboard_layers::log;
 #[cfg(feature = "rate")]
 pub use switchboard_layers::rate;
 #[cfg(feature = "shed")]
@@ -78,6 +82,9 @@ mod pages {
     #[cfg(all(feature = "rate", feature = "shed"))]
     #[doc = include_str!("../../../docs/limiting.md")]
     struct Limiting;
+    #[cfg(feature = "log")]
+    #[doc = include_str!("../../../docs/logging.md")]
+    struct Logging;
     #[cfg(all(feature = "openrpc", feature = "playground"))]
     #[doc = include_str!("../../../docs/playground.md")]
     struct Playground;

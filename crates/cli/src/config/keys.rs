@@ -404,6 +404,37 @@ pub(crate) const KEYS: &[Key] = &[
         "methods whose params need a new `timestamp` and `nonce`, but no signature",
     ),
     key(
+        "log.level",
+        Kind::Choice(&["off", "error", "warn", "info", "debug"]),
+        "",
+        "--log-level",
+        "which calls are logged: error (internal errors), warn (all failures and slow calls), info (every call), debug (also \
+         connections); by default info with -v or log.file, otherwise off",
+    ),
+    key("log.levels", Kind::Named, "", "", "other levels by method pattern, such as \"ping\" = \"off\""),
+    key(
+        "log.format",
+        Kind::Choice(&["auto", "pretty", "json"]),
+        "\"auto\"",
+        "--log-format",
+        "format of the call log; auto is pretty on a terminal, otherwise JSON lines",
+    ),
+    key(
+        "log.file",
+        Kind::Path,
+        "",
+        "--log-file",
+        "file for the call log, rotated at 16 MiB; by default stderr",
+    ),
+    key(
+        "log.slow",
+        Kind::Duration,
+        "",
+        "",
+        "calls that take this long are marked as slow and logged like failures",
+    ),
+    key("log.sample", Kind::Text, "\"100%\"", "", "share of the successful calls to log"),
+    key(
         "log.audit",
         Kind::Path,
         "",

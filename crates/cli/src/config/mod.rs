@@ -12,6 +12,7 @@ mod include;
 mod keys;
 mod limits;
 mod live;
+mod log;
 mod overlay;
 #[cfg(test)]
 mod properties;
@@ -106,6 +107,7 @@ pub(crate) struct Config {
     pub(crate) idempotency: Option<Duration>,
     pub(crate) store: store::StorePlace,
     pub(crate) audit: Audit,
+    pub(crate) calls: log::CallLogging,
     /// Whether there are files, which may change.
     pub(crate) has_files: bool,
     /// The values and the files that they came from.
@@ -205,6 +207,7 @@ impl Config {
             idempotency: store::idempotency(reader),
             store: store::store(reader),
             audit: Audit::default(),
+            calls: log::calls(reader),
             has_files: reader.source.has_main() || reader.is_set(include::KEY),
             table: Table::default(),
             source: Source::default(),

@@ -168,6 +168,19 @@ impl<'a> Reader<'a> {
         self.one(path, text)
     }
 
+    /// A share such as "10%", from 0.0 to 1.0.
+    pub(crate) fn percent(&mut self, path: &str) -> f64 {
+        let parse = |node: &Node| {
+            let text = text(node)?;
+            let number = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+            let percent = number.filter(|percent| (0.0..=100.0).contains(percent));
+            percent
+                .map(|percent| percent / 100.0)
+                .ok_or_else(|| "write a percentage such as \"10%\"".to_owned())
+        };
+        self.one(path, parse).unwrap_or(1.0)
+    }
+
     pub(crate) fn choice(&mut self, path: &str) -> String {
         let allowed: &[&str] = match keys::find(path) {
             Some(Key { kind: Kind::Choice(allowed), .. }) => allowed,

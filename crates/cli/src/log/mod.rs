@@ -7,11 +7,10 @@
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::panic::PanicHookInfo;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use switchboard::audit::LineQueue;
-use switchboard::{Outcome, Service, service_fn};
+use switchboard::lines::LineQueue;
 use tracing::field::Field;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::field::MakeExt;
@@ -19,21 +18,6 @@ use tracing_subscriber::fmt::format;
 
 use crate::output;
 use crate::visible::{harmless_line, visible};
-
-/// Logs each call and notification that fails, by its method and code. What was sent with it stays unsaid.
-pub(crate) fn failures(service: Arc<dyn Service>) -> impl Service {
-    service_fn(move |call| {
-        let (method, is_notification) = (call.method.clone(), call.is_notification());
-        service.call(call).map(move |reply| {
-            if let Outcome::Error(error) = &reply.outcome {
-                let what = if is_notification { "a notification" } else { "a call" };
-                // Quoted, so that a name cannot pass for another line of the log.
-                tracing::info!(method = ?method.as_str(), code = error.code.0, "{what} failed");
-            }
-            reply
-        })
-    })
-}
 
 /// Starts logging: what `RUST_LOG` says, or warnings, and more for each `-v`.
 pub(crate) fn start(verbose: u8) {
@@ -103,6 +87,11 @@ pub(crate) fn never_wait() -> io::Result<()> {
     output::note_elsewhere(move |text| sink.push(&output::for_stderr(text)));
     std::panic::set_hook(Box::new(|panic| output::note(&told(panic))));
     Ok(())
+}
+
+/// The queue of lines for stderr, if it was started.
+pub(crate) fn sink() -> Option<LineQueue> {
+    SINK.get().cloned()
 }
 
 /// The line in the place of dropped ones.

@@ -176,24 +176,47 @@ fn the_help_has_examples_and_exit_codes() {
 }
 
 #[test]
-fn what_fails_is_logged_by_its_method_if_that_is_asked_for() {
+fn every_call_is_logged_if_that_is_asked_for() {
     let mut serving = Serving::start(&["-v"]);
     let url = serving.url();
     run(&["notify", &url, "no\nsuch"]);
-    let log = serving.read_until("failed");
+    let line = serving.read_until("notification");
     assert!(
-        log.contains("a notification failed") && log.contains(r#"method="no\nsuch" code=-32601"#),
-        "{log}"
+        line.contains(
+            r#""level":"warn","event":"notification","outcome":"error","code":-32601,"method":"no\u000asuch""#
+        ),
+        "{line}"
     );
-    run(&["notify", &url, "notify_log"]);
-    let log = serving.read_until("failed");
-    assert!(log.contains(r#"method="notify_log" code=-32602"#), "{log}");
-    run(&["call", &url, "math/sqrt", "--", "-1"]);
-    let log = serving.read_until("failed");
-    assert!(log.contains(r#"a call failed method="math/sqrt" code=-32001"#), "{log}");
+    run(&["call", &url, "math/add", "2", "3"]);
+    let line = serving.read_until("math/add");
+    assert!(
+        line.contains(r#""level":"info","event":"call","outcome":"ok","method":"math/add","id":1,"ms":"#),
+        "{line}"
+    );
     run(&["notify", &url, "logEvent", "event=login"]);
     let log = serving.read_until("the event");
     assert!(log.contains(r#"the event {"event":"login"}"#), "{log}");
+}
+
+#[test]
+fn calls_are_logged_to_a_file_by_the_rules_of_the_configuration() {
+    let folder = std::env::temp_dir().join(format!("switchboard-calls-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let config = "[log]\nfile = \"calls.jsonl\"\nlevels = { \"math/*\" = \"off\" }\n";
+    std::fs::write(folder.join("switchboard.toml"), config).unwrap();
+    let serving = Serving::start(&["--config", &folder.join("switchboard.toml").display().to_string()]);
+    for method in ["sum", "math/add", "nothing"] {
+        run(&["call", &serving.url(), method, "1", "2"]);
+    }
+    serving.signal("TERM");
+    let (status, log) = serving.wait();
+    assert!(status.success() && !log.contains("\"event\""), "{log}");
+    let lines = std::fs::read_to_string(folder.join("calls.jsonl")).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let methods = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let methods: Vec<_> = methods.map(|line| line["method"].as_str().unwrap().to_owned()).collect();
+    // A client asks what there is when a method is missing.
+    assert_eq!(methods, ["sum", "nothing", "rpc.discover"], "{lines}");
 }
 
 #[test]

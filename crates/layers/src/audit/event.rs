@@ -1,7 +1,6 @@
 //! One event, and its line.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::hash::{Hash, Hasher};
 use std::net::SocketAddr;
 use std::time::SystemTime;
@@ -9,11 +8,8 @@ use std::time::SystemTime;
 use serde::Serialize;
 use switchboard_core::{Context, Json};
 
-use super::time::rfc3339;
+use crate::lines::{Repeatable, ascii, rfc3339, shortened};
 use crate::network::network;
-
-/// The most characters of a text that a caller may have chosen.
-const TEXT: usize = 128;
 
 /// How much of a session's identifier is written: enough to connect lines, and not enough to take over a session.
 const SESSION: usize = 8;
@@ -79,8 +75,6 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<Cow<'a, str>>,
     incident: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    repeated: Option<u64>,
 }
 
 impl<'a> AuditEvent<'a> {
@@ -136,15 +130,22 @@ impl<'a> AuditEvent<'a> {
         self.incident = Some(incident);
         self
     }
+}
 
-    /// What makes events equal. Callers choose methods and sessions, so those do not count.
-    pub(super) fn hash_into(&self, hasher: &mut impl Hasher) {
+impl Repeatable for AuditEvent<'_> {
+    type Kind = AuditKind;
+
+    fn kind(&self) -> AuditKind {
+        self.kind
+    }
+
+    /// Callers choose methods and sessions, so those do not count.
+    fn hash_into(&self, hasher: &mut impl Hasher) {
         let address = self.cx.and_then(|cx| cx.origin().address).map(|address| network(address.ip()));
         (self.kind, address, self.who, self.reason).hash(hasher);
     }
 
-    /// The event as a line, standing for so many others if there are any.
-    pub(super) fn line(&self, time: SystemTime, repeated: Option<u64>) -> String {
+    fn line(&self, time: SystemTime) -> String {
         let origin = self.cx.map(Context::origin);
         let session = self.cx.map(|cx| cx.session().id());
         to_line(&Line {
@@ -158,8 +159,16 @@ impl<'a> AuditEvent<'a> {
             reason: self.reason.map(shortened),
             key: self.key.map(shortened),
             incident: self.incident.map(shortened),
-            repeated,
         })
+    }
+
+    fn repeated(line: &str, count: u64) -> String {
+        format!("{},\"repeated\":{count}}}\n", line.trim_end().trim_end_matches('}'))
+    }
+
+    fn sum(kind: AuditKind, time: SystemTime, count: u64) -> String {
+        let event = AuditEvent::new(kind).reason("by too many callers to name them");
+        AuditEvent::repeated(&event.line(time), count)
     }
 }
 
@@ -174,31 +183,10 @@ pub(super) fn lost_line(time: SystemTime, lost: u64) -> String {
     to_line(&Lost { time: rfc3339(time), event: "lines-lost", lost })
 }
 
-/// The line for further events of a kind, by too many different callers to name them.
-pub(super) fn sum_line(time: SystemTime, kind: AuditKind, repeated: u64) -> String {
-    AuditEvent::new(kind).reason("by too many callers to name them").line(time, Some(repeated))
-}
-
-/// The beginning of a text that may be long.
-fn shortened(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(TEXT) {
-        None => Cow::Borrowed(text),
-        Some((end, _)) => Cow::Owned(format!("{}...", &text[..end])),
-    }
-}
-
-/// A value as one line of ASCII. JSON escapes only the ASCII controls; other characters can control a terminal, or turn a line around.
+/// A value as one line of ASCII.
 fn to_line(value: &impl Serialize) -> String {
     let Ok(json) = Json::encode_ref(value) else { return String::new() };
-    let mut line = String::with_capacity(json.as_str().len() + 1);
-    for character in json.as_str().chars() {
-        match character {
-            ' '..='~' => line.push(character),
-            _ => character.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
-                let _ = write!(line, "\\u{unit:04x}");
-            }),
-        }
-    }
+    let mut line = ascii(json.as_str());
     line.push('\n');
     line
 }
@@ -216,11 +204,11 @@ mod tests {
         let origin = Origin::new("http").with_address("192.0.2.7:5".parse().unwrap());
         let cx = Context::new(origin);
         let event = AuditEvent::new(AuditKind::DENIED).by(&cx).who(&method).method(&method).reason(&method);
-        let line = event.line(SystemTime::UNIX_EPOCH, None);
+        let line = event.line(SystemTime::UNIX_EPOCH);
         assert!(line.is_ascii() && line.ends_with('\n') && line.len() < 1000, "{line}");
         assert_eq!(line.bytes().filter(u8::is_ascii_control).count(), 1);
         let read: serde_json::Value = serde_json::from_str(&line).unwrap();
-        assert_eq!(read["method"], format!("{}...", method.chars().take(TEXT).collect::<String>()));
+        assert_eq!(read["method"], format!("{}...", method.chars().take(128).collect::<String>()));
         assert_eq!(read["peer"], "192.0.2.7:5");
         assert_eq!(read["session"], cx.session().id()[..8]);
     }
@@ -228,7 +216,7 @@ mod tests {
     #[test]
     fn every_member_is_there_even_if_nothing_is_known() {
         assert_eq!(
-            AuditEvent::new(AuditKind::SHED).line(SystemTime::UNIX_EPOCH, Some(3)),
+            AuditEvent::repeated(&AuditEvent::new(AuditKind::SHED).line(SystemTime::UNIX_EPOCH), 3),
             concat!(
                 r#"{"time":"1970-01-01T00:00:00.000Z","event":"shed","who":null,"peer":null,"transport":null,"#,
                 r#""session":null,"method":null,"reason":null,"incident":null,"repeated":3}"#,

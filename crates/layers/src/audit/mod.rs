@@ -15,10 +15,6 @@
 //!   further ones as `repeated`. So a flood writes a bounded number of bytes.
 
 mod event;
-mod file;
-mod flood;
-mod lines;
-mod time;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -26,10 +22,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 pub use self::event::{AuditEvent, AuditKind};
-pub use self::file::AuditFile;
-pub use self::lines::{LineQueue, LineQueueBuilder};
 
-use self::flood::{Flood, Verdict};
+use crate::lines::{Flood, FloodVerdict, LineQueue, LogFile, Repeatable as _, Takes, stderr};
 
 /// Records security events. Cheap to clone; the default records nothing.
 ///
@@ -52,7 +46,7 @@ pub struct Audit(Option<Arc<Recorder>>);
 
 struct Recorder {
     lines: LineQueue,
-    flood: Arc<Mutex<Flood>>,
+    flood: Arc<Mutex<Flood<AuditKind>>>,
 }
 
 impl Audit {
@@ -62,15 +56,15 @@ impl Audit {
     ///
     /// If the thread that writes cannot be started.
     pub fn to_stderr() -> io::Result<Audit> {
-        Audit::start(lines::stderr()?)
+        Audit::start(stderr()?)
     }
 
-    /// Appends to a file, which is replaced when it is full: see [`AuditFile`].
+    /// Appends to a file, which is replaced when it is full: see [`LogFile`].
     ///
     /// # Errors
     ///
     /// If the file cannot be opened, or the thread that writes cannot be started.
-    pub fn to_file(file: impl Into<AuditFile>) -> io::Result<Audit> {
+    pub fn to_file(file: impl Into<LogFile>) -> io::Result<Audit> {
         Audit::start(file.into().open()?)
     }
 
@@ -87,7 +81,7 @@ impl Audit {
         let flood = Arc::new(Mutex::new(Flood::default()));
         let summed = Arc::clone(&flood);
         let lines = LineQueue::builder("audit", gap)
-            .with_timer(move || lock(&summed).end_window(Instant::now()))
+            .with_timer(move || lock(&summed).end_window::<AuditEvent<'_>>(Instant::now()))
             .start(to)?;
         Ok(Audit(Some(Arc::new(Recorder { lines, flood }))))
     }
@@ -102,15 +96,15 @@ impl Audit {
     pub fn record(&self, event: &AuditEvent<'_>) {
         let Some(recorder) = &self.0 else { return };
         let verdict = lock(&recorder.flood).add(event, Instant::now());
-        if verdict == Verdict::Write {
-            recorder.lines.push(&event.line(SystemTime::now(), None));
+        if verdict == FloodVerdict::Write {
+            recorder.lines.push(&event.line(SystemTime::now()));
         }
     }
 
     /// Writes what is queued, and the sums of repeated events, but waits no longer than this.
     pub fn flush(&self, patience: Duration) {
         let Some(recorder) = &self.0 else { return };
-        let sums = lock(&recorder.flood).take_sums();
+        let sums = lock(&recorder.flood).take_sums::<AuditEvent<'_>>();
         if !sums.is_empty() {
             recorder.lines.push(&sums);
         }
@@ -135,21 +129,6 @@ fn gap(lost: u64) -> String {
     event::lost_line(SystemTime::now(), lost)
 }
 
-fn lock(flood: &Mutex<Flood>) -> MutexGuard<'_, Flood> {
+fn lock(flood: &Mutex<Flood<AuditKind>>) -> MutexGuard<'_, Flood<AuditKind>> {
     flood.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A function that takes lines, as a writer. It is given whole lines only.
-struct Takes<F>(F);
-
-impl<F: FnMut(&str)> Write for Takes<F> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // Lines are ASCII.
-        String::from_utf8_lossy(bytes).lines().for_each(&mut self.0);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

@@ -19,7 +19,7 @@ pub struct LineQueue(Arc<Owner>);
 pub struct LineQueueBuilder {
     name: &'static str,
     gap: fn(u64) -> String,
-    timer: Option<Timer>,
+    timers: Vec<Timer>,
 }
 
 /// Returns lines that are due, and when to ask again.
@@ -32,6 +32,7 @@ struct Owner(Arc<Shared>);
 struct Shared {
     queue: Mutex<Queue>,
     changed: Condvar,
+    timers: Mutex<Vec<Timer>>,
 }
 
 #[derive(Default)]
@@ -50,7 +51,7 @@ impl LineQueue {
     /// A queue whose thread has this name, and that writes `gap(count)` in the place of dropped lines.
     #[must_use]
     pub fn builder(name: &'static str, gap: fn(u64) -> String) -> LineQueueBuilder {
-        LineQueueBuilder { name, gap, timer: None }
+        LineQueueBuilder { name, gap, timers: Vec::new() }
     }
 
     /// Queues whole lines, or drops them if there is no room.
@@ -66,6 +67,11 @@ impl LineQueue {
         }
         drop(queue);
         shared.changed.notify_all();
+    }
+
+    /// Also writes the lines that this function returns, see [`LineQueueBuilder::with_timer`].
+    pub fn add_timer(&self, timer: impl FnMut() -> (String, Option<Duration>) + Send + 'static) {
+        self.0.0.timers().push(Box::new(timer));
     }
 
     /// Waits until everything is written, but no longer than this.
@@ -90,7 +96,7 @@ impl LineQueueBuilder {
         mut self,
         timer: impl FnMut() -> (String, Option<Duration>) + Send + 'static,
     ) -> LineQueueBuilder {
-        self.timer = Some(Box::new(timer));
+        self.timers.push(Box::new(timer));
         self
     }
 
@@ -100,10 +106,10 @@ impl LineQueueBuilder {
     ///
     /// If the system cannot start a thread.
     pub fn start(self, to: impl Write + Send + 'static) -> io::Result<LineQueue> {
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::new(Shared { timers: Mutex::new(self.timers), ..Shared::default() });
         let owner = Owner(Arc::clone(&shared));
         let thread = std::thread::Builder::new().name(self.name.to_owned());
-        thread.spawn(move || shared.write(to, self))?;
+        thread.spawn(move || shared.write(to, self.gap))?;
         Ok(LineQueue(Arc::new(owner)))
     }
 }
@@ -126,11 +132,26 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, mut to: impl Write, mut how: LineQueueBuilder) {
+    fn timers(&self) -> MutexGuard<'_, Vec<Timer>> {
+        self.timers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The lines that are due, and when others may be.
+    fn due(&self) -> (String, Option<Duration>) {
+        let (mut due, mut next) = (String::new(), None::<Duration>);
+        for timer in &mut *self.timers() {
+            let (lines, wait) = timer();
+            due.push_str(&lines);
+            next = next.into_iter().chain(wait).min();
+        }
+        (due, next)
+    }
+
+    fn write(&self, mut to: impl Write, gap: fn(u64) -> String) {
         // How many lines could not be written and are not told of yet.
         let mut unwritten = 0;
         loop {
-            let (due, next) = how.timer.as_mut().map(|timer| timer()).unwrap_or_default();
+            let (due, next) = self.due();
             if due.is_empty() {
                 self.wait(next);
             }
@@ -142,7 +163,7 @@ impl Shared {
             drop(queue);
             text.extend_from_slice(due.as_bytes());
             if dropped + unwritten > 0 {
-                text.extend_from_slice((how.gap)(dropped + unwritten).as_bytes());
+                text.extend_from_slice(gap(dropped + unwritten).as_bytes());
             }
             unwritten = match write_all(&mut to, &text) {
                 Ok(()) => 0,
@@ -193,14 +214,28 @@ fn write_all(to: &mut impl Write, mut text: &[u8]) -> io::Result<()> {
 
 /// A descriptor for the thread alone: while it waits to write, it must not hold the lock that all who write to stderr share.
 #[cfg(unix)]
-pub(super) fn stderr() -> io::Result<impl Write + Send + 'static> {
+pub(crate) fn stderr() -> io::Result<impl Write + Send + 'static> {
     use std::os::fd::AsFd;
     Ok(std::fs::File::from(io::stderr().as_fd().try_clone_to_owned()?))
 }
 
 #[cfg(not(unix))]
-pub(super) fn stderr() -> io::Result<impl Write + Send + 'static> {
+pub(crate) fn stderr() -> io::Result<impl Write + Send + 'static> {
     Ok(io::stderr())
+}
+
+/// A function that takes lines, as a writer. It is given whole lines only.
+pub(crate) struct Takes<F>(pub(crate) F);
+
+impl<F: FnMut(&str)> Write for Takes<F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        String::from_utf8_lossy(bytes).lines().for_each(&mut self.0);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl fmt::Debug for LineQueue {

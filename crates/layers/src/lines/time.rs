@@ -1,14 +1,40 @@
 //! Times as text.
 
+use std::cell::RefCell;
 use std::time::SystemTime;
 
 /// A time as `2026-11-17T10:43:02.117Z`. Times before 1970 become its beginning.
-pub(super) fn rfc3339(time: SystemTime) -> String {
+pub(crate) fn rfc3339(time: SystemTime) -> String {
+    let mut text = String::with_capacity(24);
+    push_rfc3339(&mut text, time);
+    text
+}
+
+/// Adds such a time to a line.
+pub(crate) fn push_rfc3339(line: &mut String, time: SystemTime) {
+    thread_local! {
+        /// The text of the last second: a busy log has thousands of lines in each.
+        static LAST: RefCell<(u64, String)> = const { RefCell::new((u64::MAX, String::new())) };
+    }
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let (seconds, milliseconds) = (since.as_secs(), since.subsec_millis());
+    LAST.with_borrow_mut(|(second, text)| {
+        if *second != since.as_secs() {
+            (*second, *text) = (since.as_secs(), whole_second(since.as_secs()));
+        }
+        line.push_str(text);
+    });
+    let milliseconds = since.subsec_millis();
+    line.push('.');
+    for digit in [milliseconds / 100, milliseconds / 10 % 10, milliseconds % 10] {
+        line.push(char::from(b'0' + digit as u8));
+    }
+    line.push('Z');
+}
+
+fn whole_second(seconds: u64) -> String {
     let (year, month, day) = date(seconds / 86_400);
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z")
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
 }
 
 /// The date so many days after 1 January 1970. It counts from 1 March, so that a leap day is the last of its year; then a period of 400

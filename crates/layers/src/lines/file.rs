@@ -4,11 +4,11 @@ use std::fs::{File, OpenOptions, rename};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A file for the audit log, readable only by its owner. When it is full, `audit.log` becomes `audit.log.1`, `audit.log.1` becomes
-/// `audit.log.2`, and so on; the oldest is deleted.
+/// A file for a log, readable only by its owner. When it is full, `calls.log` becomes `calls.log.1`, `calls.log.1` becomes
+/// `calls.log.2`, and so on; the oldest is deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct AuditFile {
+pub struct LogFile {
     /// Where it is.
     pub path: PathBuf,
     /// How many bytes it may have: 16 MiB.
@@ -17,28 +17,28 @@ pub struct AuditFile {
     pub kept: u32,
 }
 
-impl AuditFile {
+impl LogFile {
     /// A file at this path.
     #[must_use]
-    pub fn new(path: impl Into<PathBuf>) -> AuditFile {
-        AuditFile { path: path.into(), size: 16 << 20, kept: 8 }
+    pub fn new(path: impl Into<PathBuf>) -> LogFile {
+        LogFile { path: path.into(), size: 16 << 20, kept: 8 }
     }
 
-    /// Sets [`size`](AuditFile::size).
+    /// Sets [`size`](LogFile::size).
     #[must_use]
-    pub fn with_size(mut self, size: u64) -> AuditFile {
+    pub fn with_size(mut self, size: u64) -> LogFile {
         self.size = size;
         self
     }
 
-    /// Sets [`kept`](AuditFile::kept).
+    /// Sets [`kept`](LogFile::kept).
     #[must_use]
-    pub fn with_kept(mut self, kept: u32) -> AuditFile {
+    pub fn with_kept(mut self, kept: u32) -> LogFile {
         self.kept = kept;
         self
     }
 
-    pub(super) fn open(self) -> io::Result<Rotating> {
+    pub(crate) fn open(self) -> io::Result<Rotating> {
         let (file, written) = open(&self.path)?;
         Ok(Rotating { options: self, file, written })
     }
@@ -54,15 +54,15 @@ impl AuditFile {
     }
 }
 
-impl<P: Into<PathBuf>> From<P> for AuditFile {
-    fn from(path: P) -> AuditFile {
-        AuditFile::new(path)
+impl<P: Into<PathBuf>> From<P> for LogFile {
+    fn from(path: P) -> LogFile {
+        LogFile::new(path)
     }
 }
 
 /// The file while it is written.
-pub(super) struct Rotating {
-    options: AuditFile,
+pub(crate) struct Rotating {
+    options: LogFile,
     file: File,
     written: u64,
 }
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn full_files_are_numbered_and_the_oldest_goes() {
         let folder = Folder::new("audit");
-        let options = AuditFile::new(folder.0.join("a.log")).with_size(10).with_kept(2);
+        let options = LogFile::new(folder.0.join("a.log")).with_size(10).with_kept(2);
         let mut file = options.clone().open().unwrap();
         for line in ["one 1\n", "two\n", "three\n", "four 4\nfive 5\n", "six six six\n"] {
             file.write_all(line.as_bytes()).unwrap();
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn without_kept_files_a_full_one_starts_again() {
         let folder = Folder::new("audit-alone");
-        let options = AuditFile::new(folder.0.join("a.log")).with_size(8).with_kept(0);
+        let options = LogFile::new(folder.0.join("a.log")).with_size(8).with_kept(0);
         let mut file = options.clone().open().unwrap();
         file.write_all(b"one 1\ntwo 2\n").unwrap();
         assert_eq!(read(&options.path), "two 2\n");
@@ -177,7 +177,7 @@ mod tests {
     fn only_its_owner_can_read_it() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = Folder::new("audit-mode");
-        let options = AuditFile::new(folder.0.join("a.log"));
+        let options = LogFile::new(folder.0.join("a.log"));
         let _file = options.clone().open().unwrap();
         let mode = std::fs::metadata(&options.path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);

@@ -1,0 +1,99 @@
+//! The log of calls.
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use switchboard::access::Pattern;
+use switchboard::log::{CallLog, CallLogBuilder, LogFormat, LogLevel};
+
+use super::reader::Reader;
+use super::tree::Value;
+use crate::failure::Failure;
+use crate::log;
+
+/// Which calls are logged, how, and where.
+#[derive(Debug)]
+pub(crate) struct CallLogging {
+    level: Option<LogLevel>,
+    levels: Vec<(Pattern, LogLevel)>,
+    format: String,
+    /// None is stderr.
+    file: Option<PathBuf>,
+    slow: Option<Duration>,
+    /// From 0.0 to 1.0.
+    sample: f64,
+}
+
+/// Reads the keys of the log.
+pub(crate) fn calls(reader: &mut Reader<'_>) -> CallLogging {
+    CallLogging {
+        level: Some(reader.choice("log.level")).and_then(|level| level.parse().ok()),
+        levels: levels(reader),
+        format: reader.choice("log.format"),
+        file: reader.path("log.file"),
+        slow: reader.is_set("log.slow").then(|| reader.duration("log.slow")),
+        sample: reader.percent("log.sample"),
+    }
+}
+
+/// The levels of methods, by pattern.
+fn levels(reader: &mut Reader<'_>) -> Vec<(Pattern, LogLevel)> {
+    const PATH: &str = "log.levels";
+    let Some(node) = reader.table.get(PATH).cloned() else { return Vec::new() };
+    let Value::Table(table) = &node.value else {
+        reader.wrong(&node, PATH, "write { \"METHOD\" = \"off\" }");
+        return Vec::new();
+    };
+    let mut levels = Vec::new();
+    for entry in &table.0 {
+        let level = reader.many::<LogLevel>(table, PATH, &entry.name).and_then(|mut levels| levels.pop());
+        match (entry.name.parse::<Pattern>(), level) {
+            (Ok(methods), Some(level)) => levels.push((methods, level)),
+            (Err(error), _) => reader.wrong(&entry.node, PATH, &error.to_string()),
+            (Ok(_), None) => {}
+        }
+    }
+    levels
+}
+
+impl CallLogging {
+    /// Starts the log, if anything is to be logged. `-v` logs every call.
+    pub(crate) fn start(&self, verbose: u8) -> Result<Option<CallLog>, Failure> {
+        let level = self.level.unwrap_or(match verbose {
+            0 if self.file.is_none() => LogLevel::Off,
+            0 | 1 => LogLevel::Info,
+            _ => LogLevel::Debug,
+        });
+        if level == LogLevel::Off && self.levels.is_empty() {
+            return Ok(None);
+        }
+        let builder =
+            CallLog::builder().with_level(level).with_format(self.format()).with_sample(self.sample);
+        let builder = self.slow.into_iter().fold(builder, CallLogBuilder::with_slow);
+        let levels = self.levels.iter().cloned();
+        let builder = levels.fold(builder, |builder, (methods, level)| builder.with_level_of(methods, level));
+        let log = match (&self.file, log::sink()) {
+            (Some(file), _) => builder.into_file(file.clone()),
+            // Other lines go to stderr too; one queue keeps them apart.
+            (None, Some(sink)) => Ok(builder.into_lines(sink)),
+            (None, None) => builder.into_stderr(),
+        };
+        log.map(Some).map_err(|error| {
+            let file = self.file.as_deref().unwrap_or_else(|| "stderr".as_ref()).display();
+            Failure::usage(format!("cannot write the call log to {file}: {error}"))
+                .advise("choose a file that you can write")
+        })
+    }
+
+    /// Columns for people at a terminal, and JSON for programs, unless the key says otherwise.
+    fn format(&self) -> LogFormat {
+        let is_terminal = self.file.is_none() && io::stderr().is_terminal();
+        let is_coloured = is_terminal && anstream::stderr().current_choice() != anstream::ColorChoice::Never;
+        match (self.format.as_str(), is_terminal) {
+            ("json", _) | ("auto", false) => LogFormat::Json,
+            _ if is_coloured => LogFormat::Coloured,
+            _ => LogFormat::Pretty,
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! What a line says.
+
+use std::hash::{Hash, Hasher};
+use std::time::Duration;
+
+use switchboard_core::observer::{BatchId, End, Ended, Position, Received, Refused};
+use switchboard_core::{Code, Context, FromContext as _, Id, Name, Origin};
+
+use super::LogLevel;
+use super::trace_id::trace_id;
+use crate::identity::Identity;
+use crate::network::network;
+
+/// What a line is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Event {
+    Call,
+    Notification,
+    Batch,
+    Refused,
+    Opened,
+    Closed,
+}
+
+impl Event {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Event::Call => "call",
+            Event::Notification => "notification",
+            Event::Batch => "batch",
+            Event::Refused => "refused",
+            Event::Opened => "opened",
+            Event::Closed => "closed",
+        }
+    }
+}
+
+/// What a line says.
+#[derive(Clone, Copy)]
+pub(super) struct Record<'a> {
+    pub(super) event: Event,
+    pub(super) level: LogLevel,
+    pub(super) outcome: Option<&'static str>,
+    pub(super) code: Option<Code>,
+    pub(super) is_slow: bool,
+    pub(super) method: Option<&'a Name>,
+    pub(super) id: Option<&'a Id>,
+    pub(super) duration: Option<Duration>,
+    pub(super) bytes_in: Option<usize>,
+    pub(super) bytes_out: Option<usize>,
+    /// How many items a stream had, or entries a batch.
+    pub(super) items: Option<u64>,
+    pub(super) status: Option<u16>,
+    pub(super) reason: Option<&'a str>,
+    pub(super) who: Option<&'a str>,
+    pub(super) origin: Option<&'a Origin>,
+    pub(super) session: Option<&'a str>,
+    pub(super) batch: Option<BatchId>,
+    pub(super) entry: Option<usize>,
+    pub(super) trace: Option<&'a str>,
+}
+
+impl<'a> Record<'a> {
+    pub(super) fn new(event: Event) -> Record<'a> {
+        let level = match event {
+            Event::Call | Event::Notification | Event::Batch => LogLevel::Info,
+            Event::Refused => LogLevel::Warn,
+            Event::Opened | Event::Closed => LogLevel::Debug,
+        };
+        Record {
+            event,
+            level,
+            outcome: None,
+            code: None,
+            is_slow: false,
+            method: None,
+            id: None,
+            duration: None,
+            bytes_in: None,
+            bytes_out: None,
+            items: None,
+            status: None,
+            reason: None,
+            who: None,
+            origin: None,
+            session: None,
+            batch: None,
+            entry: None,
+            trace: None,
+        }
+    }
+
+    pub(super) fn of_session(event: Event, id: &'a str, origin: &'a Origin) -> Record<'a> {
+        Record { session: Some(id), origin: Some(origin), ..Record::new(event) }
+    }
+
+    pub(super) fn of_batch(cx: &'a Context, message: &Received, entries: usize) -> Record<'a> {
+        let items = Some(entries as u64);
+        let record = Record {
+            bytes_in: Some(message.bytes),
+            items,
+            batch: message.batch,
+            ..Record::new(Event::Batch)
+        };
+        record.by(cx)
+    }
+
+    pub(super) fn of_refused(cx: &'a Context, refused: &Refused<'a>) -> Record<'a> {
+        let record = Record {
+            code: Some(refused.error.code),
+            method: refused.method,
+            id: refused.id,
+            status: refused.status,
+            reason: Some(&refused.error.message),
+            ..Record::new(Event::Refused)
+        };
+        record.by(cx).at(refused.at)
+    }
+
+    pub(super) fn of_call(call: &Ended<'a>) -> Record<'a> {
+        let event = if call.id.is_some() { Event::Call } else { Event::Notification };
+        let (outcome, items) = outcome(call.end);
+        let code = match call.end {
+            End::Notified(code) => code,
+            end => end.code(),
+        };
+        let record = Record {
+            level: level(call.end, code),
+            outcome: Some(outcome),
+            code,
+            method: Some(call.method),
+            id: call.id,
+            duration: Some(call.began.elapsed()),
+            bytes_in: Some(call.bytes_in),
+            bytes_out: Some(call.bytes_out),
+            items,
+            ..Record::new(event)
+        };
+        record.by(call.cx).at(call.at)
+    }
+
+    fn by(self, cx: &'a Context) -> Record<'a> {
+        Record {
+            who: Identity::from_context(cx).map(|identity| identity.subject.as_str()),
+            origin: Some(cx.origin()),
+            session: Some(cx.session().id()),
+            trace: cx.metadata().text("traceparent").and_then(trace_id),
+            ..self
+        }
+    }
+
+    fn at(self, at: Position) -> Record<'a> {
+        match at {
+            Position::Entry { batch, index } => Record { batch: Some(batch), entry: Some(index), ..self },
+            _ => self,
+        }
+    }
+
+    /// What makes lines equal.
+    pub(super) fn hash_into(&self, hasher: &mut impl Hasher) {
+        let address = self.origin.and_then(|origin| origin.address).map(|address| network(address.ip()));
+        (self.event, self.outcome, self.code, self.status, address, self.who, self.method).hash(hasher);
+    }
+}
+
+fn level(end: End, code: Option<Code>) -> LogLevel {
+    match (end, code) {
+        (End::Panicked, _) | (_, Some(Code::INTERNAL_ERROR)) => LogLevel::Error,
+        // The caller wanted it so.
+        (End::Cancelled, _) | (_, None) => LogLevel::Info,
+        _ => LogLevel::Warn,
+    }
+}
+
+/// How a call ended, in a word, and how many items its stream had.
+fn outcome(end: End) -> (&'static str, Option<u64>) {
+    match end {
+        End::Value => ("ok", None),
+        End::Stream { items, code: None } => ("ok", Some(items)),
+        End::Stream { items, code: Some(_) } => ("error", Some(items)),
+        End::Notified(None) => ("ok", None),
+        End::Cancelled => ("cancelled", None),
+        End::TimedOut => ("timed-out", None),
+        End::Panicked => ("panicked", None),
+        End::TooLarge => ("too-large", None),
+        End::Abandoned => ("abandoned", None),
+        // An error, or a way to end that is newer than this log.
+        _ => ("error", None),
+    }
+}
