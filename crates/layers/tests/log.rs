@@ -57,7 +57,7 @@ impl Logged {
 fn router() -> Router {
     let count = Method::stream("count", |(): (), _| stream::iter([1, 2, 3]));
     let slow = async |(): (), _: Context| {
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        tokio::time::advance(Duration::from_millis(50)).await;
         Ok::<_, ErrorObject>(())
     };
     let panics = |(): (), _: Context| -> Result<(), ErrorObject> { panic!("secret-in-a-panic") };
@@ -167,7 +167,7 @@ async fn levels_hold_for_all_methods_or_for_some() {
     assert_eq!(methods(logged.read()), ["echo"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_share_of_the_successes_is_written_and_every_slow_call() {
     let slow = Duration::from_millis(50);
     let logged = Logged::new(CallLog::builder().with_sample(0.1).with_slow(slow));

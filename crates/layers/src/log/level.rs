@@ -6,6 +6,7 @@ use std::str::FromStr;
 /// How important a line is, or how much a log has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum LogLevel {
     /// Nothing.
     Off,

@@ -63,7 +63,7 @@ pub struct CallLog(Arc<Inner>);
 
 struct Inner {
     options: CallLogBuilder,
-    /// The level of methods that have none of their own, which can change.
+    /// The level of methods without another one, which can change.
     level: AtomicU8,
     lines: LineQueue,
     flood: Arc<Mutex<Flood<LineKind>>>,
@@ -110,7 +110,7 @@ impl CallLog {
         }
     }
 
-    /// The level of methods that have none of their own.
+    /// The level of methods without another one.
     #[must_use]
     pub fn level(&self) -> LogLevel {
         LogLevel::from_number(self.0.level.load(Ordering::Relaxed))
@@ -179,7 +179,7 @@ impl CallLogBuilder {
         self
     }
 
-    /// Gives methods a level of their own. If several patterns match, the first one counts.
+    /// Gives methods another level. If several patterns match, the first one counts.
     #[must_use]
     pub fn with_level_of(mut self, methods: Pattern, level: LogLevel) -> CallLogBuilder {
         self.levels.push((methods, level));
