@@ -6,7 +6,7 @@
 //! - [`identity`] (feature `identity`) authenticates callers by bearer tokens, API keys, certificates or Unix credentials; with the feature
 //!   `jwt` also by signed tokens.
 //! - [`audit`] (feature `audit`) records security events.
-//! - [`lines`] (feature `lines`) writes logs without waiting for their readers.
+//! - [`lines`] (feature `audit`) writes logs without waiting for their readers.
 //! - [`log`] (feature `log`) writes a line for each call.
 //! - [`access`] (feature `access`) decides what a caller may call, by rules about callers, methods and params.
 //! - [`rate`] (feature `rate`) limits how often callers may call.
@@ -33,8 +33,8 @@ pub mod idempotency;
 #[cfg(feature = "identity")]
 #[cfg_attr(docsrs, doc(cfg(feature = "identity")))]
 pub mod identity;
-#[cfg(feature = "lines")]
-#[cfg_attr(docsrs, doc(cfg(feature = "lines")))]
+#[cfg(feature = "audit")]
+#[cfg_attr(docsrs, doc(cfg(feature = "audit")))]
 pub mod lines;
 #[cfg(feature = "log")]
 #[cfg_attr(docsrs, doc(cfg(feature = "log")))]

@@ -18,7 +18,7 @@ pub use switchboard_layers::access;
 pub use switchboard_layers::audit;
 #[cfg(feature = "identity")]
 pub use switchboard_layers::identity;
-#[cfg(feature = "lines")]
+#[cfg(feature = "audit")]
 pub use switchboard_layers::lines;
 #[cfg(feature = "log")]
 pub use switchboard_layers::log;

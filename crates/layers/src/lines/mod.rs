@@ -10,5 +10,9 @@ pub use self::file::LogFile;
 pub(crate) use self::flood::{Flood, FloodVerdict, Repeatable};
 pub use self::queue::{LineQueue, LineQueueBuilder};
 pub(crate) use self::queue::{Takes, stderr};
-pub(crate) use self::text::{ascii, push_json_string, shortened};
-pub(crate) use self::time::{push_rfc3339, rfc3339};
+#[cfg(feature = "log")]
+pub(crate) use self::text::push_json_string;
+pub(crate) use self::text::{ascii, shortened};
+#[cfg(feature = "log")]
+pub(crate) use self::time::push_rfc3339;
+pub(crate) use self::time::rfc3339;

@@ -40,6 +40,7 @@ fn push_ascii(line: &mut String, json: &str) {
 }
 
 /// Adds a text as a JSON string in ASCII.
+#[cfg(feature = "log")]
 pub(crate) fn push_json_string(line: &mut String, text: &str) {
     line.push('"');
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\') {
@@ -57,8 +58,6 @@ pub(crate) fn push_json_string(line: &mut String, text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     #[test]
@@ -68,13 +67,14 @@ mod tests {
         assert_eq!(shortened(&text[2..]), text[2..]);
     }
 
-    proptest! {
+    #[cfg(feature = "log")]
+    proptest::proptest! {
         #[test]
         fn a_json_string_is_ascii_and_reads_as_the_text(text in ".*") {
             let mut line = String::new();
             push_json_string(&mut line, &text);
-            prop_assert!(line.bytes().all(|byte| matches!(byte, b' '..=b'~')));
-            prop_assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
+            proptest::prop_assert!(line.bytes().all(|byte| matches!(byte, b' '..=b'~')));
+            proptest::prop_assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
         }
     }
 }
