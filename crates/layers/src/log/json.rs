@@ -9,7 +9,7 @@ use crate::lines::{push_json_string, push_rfc3339, shortened};
 /// How much of a session's identifier is written: enough to connect lines, and not enough to take over a session.
 pub(super) const SESSION: usize = 8;
 
-/// A record as a line of JSON. What is not known is left out.
+/// A record as a line of JSON. Unknown members are omitted.
 ///
 /// It is written by hand: serde would take twice as long as the call that the line is about.
 pub(super) fn line(record: &Record<'_>, time: SystemTime) -> String {

@@ -18,6 +18,7 @@ pub(super) fn trace_id(traceparent: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde::Deserialize;
 
     use super::*;
@@ -41,5 +42,17 @@ mod tests {
             assert!(found.is_none_or(|trace| trace == &vector.value[3..35]));
         }
         assert_eq!(trace_id(&format!("00-4bf92f3577b34da6a3ce929d0e0e473é{}", "0".repeat(60))), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_and_only_the_second_field_is_found(
+            text in "[0-9a-f]{2}-[0-9a-f]{31,33}-[0-9a-fé]{16}-[0-9a-f]{2}(-.{0,9})?|.{0,99}"
+        ) {
+            if let Some(trace) = trace_id(&text) {
+                prop_assert_eq!(text.split('-').nth(1), Some(trace));
+                prop_assert!(trace.len() == 32 && trace.bytes().all(|byte| byte.is_ascii_hexdigit()));
+            }
+        }
     }
 }
