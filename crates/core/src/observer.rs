@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -33,7 +34,7 @@ use crate::session::{EndReason, Session};
 ///
 /// impl Observer for Print {
 ///     fn ended(&self, call: &Ended<'_>) {
-///         println!("{} ended with {:?} after {:?}", call.method, call.end, call.began.elapsed());
+///         println!("{} ended with {:?} after {:?}", call.method, call.end, call.duration);
 ///     }
 /// }
 ///
@@ -65,13 +66,49 @@ pub trait Observer: Send + Sync + 'static {
         let _ = call;
     }
 
+    /// A call is answered with a stream, which begins.
+    fn streaming(&self, call: &Begun<'_>) {
+        let _ = call;
+    }
+
     /// A call has ended.
     fn ended(&self, call: &Ended<'_>) {
         let _ = call;
     }
 }
 
-/// A shared [`Observer`]. Any observer converts into it with `into()`.
+/// Several observers, notified in their order.
+impl Observer for Vec<SharedObserver> {
+    fn opened(&self, session: &Session) {
+        self.iter().for_each(|observer| observer.opened(session));
+    }
+
+    fn closed(&self, id: &str, origin: &Origin, reason: &EndReason) {
+        self.iter().for_each(|observer| observer.closed(id, origin, reason));
+    }
+
+    fn received(&self, cx: &Context, message: &Received) {
+        self.iter().for_each(|observer| observer.received(cx, message));
+    }
+
+    fn refused(&self, cx: &Context, refused: &Refused<'_>) {
+        self.iter().for_each(|observer| observer.refused(cx, refused));
+    }
+
+    fn begun(&self, call: &Begun<'_>) {
+        self.iter().for_each(|observer| observer.begun(call));
+    }
+
+    fn streaming(&self, call: &Begun<'_>) {
+        self.iter().for_each(|observer| observer.streaming(call));
+    }
+
+    fn ended(&self, call: &Ended<'_>) {
+        self.iter().for_each(|observer| observer.ended(call));
+    }
+}
+
+/// A shared [`Observer`]. Any observer converts into it with `into()`, and a `Vec` of them is one too.
 #[derive(Clone)]
 pub struct SharedObserver(Arc<dyn Observer>);
 
@@ -171,12 +208,16 @@ pub struct Ended<'a> {
     pub end: End,
     /// When it began.
     pub began: Instant,
+    /// How long it took.
+    pub duration: Duration,
     /// Its position.
     pub at: Position,
     /// Bytes of its parameters.
     pub bytes_in: usize,
     /// Bytes of its response, or of all items of its stream.
     pub bytes_out: usize,
+    /// Whether its [stream](Observer::streaming) had begun.
+    pub is_stream: bool,
 }
 
 /// The position of a call: alone, or in a batch.

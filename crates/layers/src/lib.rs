@@ -8,6 +8,7 @@
 //! - [`audit`] (feature `audit`) records security events.
 //! - [`lines`] (feature `audit`) writes logs without waiting for their readers.
 //! - [`log`] (feature `log`) writes a line for each call.
+//! - [`metrics`] (feature `metrics`) counts calls, sessions and messages, for Prometheus.
 //! - [`access`] (feature `access`) decides what a caller may call, by rules about callers, methods and params.
 //! - [`rate`] (feature `rate`) limits how often callers may call.
 //! - [`shed`] (feature `shed`) limits how many calls run and wait at once.
@@ -25,7 +26,7 @@ pub mod access;
 pub mod audit;
 #[cfg(feature = "store")]
 mod clock;
-#[cfg(any(feature = "identity", feature = "store"))]
+#[cfg(any(feature = "identity", feature = "metrics", feature = "store"))]
 mod hashing;
 #[cfg(feature = "idempotency")]
 #[cfg_attr(docsrs, doc(cfg(feature = "idempotency")))]
@@ -39,6 +40,9 @@ pub mod lines;
 #[cfg(feature = "log")]
 #[cfg_attr(docsrs, doc(cfg(feature = "log")))]
 pub mod log;
+#[cfg(feature = "metrics")]
+#[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
+pub mod metrics;
 #[cfg(feature = "audit")]
 mod network;
 #[cfg(any(feature = "rate", feature = "shed"))]

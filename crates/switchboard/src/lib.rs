@@ -22,6 +22,8 @@ pub use switchboard_layers::identity;
 pub use switchboard_layers::lines;
 #[cfg(feature = "log")]
 pub use switchboard_layers::log;
+#[cfg(feature = "metrics")]
+pub use switchboard_layers::metrics;
 #[cfg(feature = "rate")]
 pub use switchboard_layers::rate;
 #[cfg(feature = "shed")]

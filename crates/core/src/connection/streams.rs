@@ -120,7 +120,10 @@ impl Outgoing {
 
     /// Starts sending items of up to `limit` bytes each. The response that names the stream must have been written before (ETH-07).
     pub(super) fn open(&mut self, opening: OpeningStream, limit: usize, session: &Session) {
-        let OpeningStream { subscription: id, call, items, watch } = opening;
+        let OpeningStream { subscription: id, call, items, mut watch } = opening;
+        if let Some(watch) = &mut watch {
+            watch.stream();
+        }
         let (stop, registration) = AbortHandle::new_pair();
         let (names, seal) = (items.subscription().cloned(), items.seal().cloned());
         let items = SharedItems(Arc::new(Mutex::new(Some(items))));

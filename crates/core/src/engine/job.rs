@@ -103,10 +103,13 @@ impl Job {
             }
             Job::Call { version, id, reply, watch } => {
                 let Poll::Ready(reply) = reply.as_mut().poll(cx) else { return Poll::Pending };
-                let (version, id, watch) = (*version, id.take(), watch.take());
+                let (version, id, mut watch) = (*version, id.take(), watch.take());
                 let given = match (reply.outcome, id) {
                     (Outcome::Stream(items), Some(id)) => {
                         let started = Given::Started(id.clone());
+                        if let Some(watch) = &mut watch {
+                            watch.stream();
+                        }
                         let streamed = Streamed { version, id, items, sent: 0, bytes: 0, watch };
                         *self = Job::Stream(Box::new(streamed));
                         return Poll::Ready(Some(started));

@@ -21,6 +21,7 @@ pub(crate) struct ObservedCall {
     began: Instant,
     at: Position,
     bytes_in: usize,
+    is_stream: bool,
     is_over: bool,
 }
 
@@ -31,6 +32,14 @@ impl ObservedCall {
         self.tell(end, bytes_out);
     }
 
+    /// The call is answered with a stream, which begins now.
+    pub(crate) fn stream(&mut self) {
+        self.is_stream = true;
+        let call = &self.call;
+        let begun = Begun { method: &call.method, id: call.id(), cx: &call.cx, at: self.at };
+        guarded(|| self.observer.streaming(&begun));
+    }
+
     fn tell(&self, end: End, bytes_out: usize) {
         let ended = Ended {
             method: &self.call.method,
@@ -38,9 +47,11 @@ impl ObservedCall {
             cx: &self.call.cx,
             end,
             began: self.began,
+            duration: self.began.elapsed(),
             at: self.at,
             bytes_in: self.bytes_in,
             bytes_out,
+            is_stream: self.is_stream,
         };
         guarded(|| self.observer.ended(&ended));
     }
@@ -75,6 +86,7 @@ impl ObservedStart {
             began: self.began,
             at: self.at,
             bytes_in,
+            is_stream: false,
             is_over: false,
         }))
     }
@@ -119,9 +131,11 @@ impl Engine {
             cx: &call.cx,
             end,
             began: began.began,
+            duration: began.began.elapsed(),
             at: began.at,
             bytes_in: params_len(call),
             bytes_out,
+            is_stream: false,
         };
         guarded(|| observer.ended(&ended));
     }

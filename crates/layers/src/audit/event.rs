@@ -37,6 +37,19 @@ impl AuditKind {
     pub const CONFIG_RELOADED: AuditKind = AuditKind("config-reloaded");
     /// A new configuration was wrong, so the previous one stays in use.
     pub const CONFIG_REJECTED: AuditKind = AuditKind("config-rejected");
+
+    /// The kinds that are defined here.
+    pub const ALL: [AuditKind; 9] = [
+        AuditKind::AUTHENTICATION_FAILED,
+        AuditKind::BLOCKED,
+        AuditKind::DENIED,
+        AuditKind::SIGNATURE_FAILED,
+        AuditKind::REPLAYED,
+        AuditKind::RATE_LIMITED,
+        AuditKind::SHED,
+        AuditKind::CONFIG_RELOADED,
+        AuditKind::CONFIG_REJECTED,
+    ];
 }
 
 /// A security event.

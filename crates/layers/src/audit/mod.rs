@@ -18,6 +18,7 @@ mod event;
 
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -45,6 +46,13 @@ use crate::lines::{Flood, FloodVerdict, LineQueue, LogFile, Repeatable as _, Tak
 pub struct Audit(Option<Arc<Recorder>>);
 
 struct Recorder {
+    /// Events of each kind in [`AuditKind::ALL`].
+    counts: [AtomicU64; AuditKind::ALL.len()],
+    /// None if events are only counted.
+    writer: Option<Writer>,
+}
+
+struct Writer {
     lines: LineQueue,
     flood: Arc<Mutex<Flood<AuditKind>>>,
 }
@@ -83,7 +91,18 @@ impl Audit {
         let lines = LineQueue::builder("audit", gap)
             .with_timer(move || lock(&summed).end_window::<AuditEvent<'_>>(Instant::now()))
             .start(to)?;
-        Ok(Audit(Some(Arc::new(Recorder { lines, flood }))))
+        Ok(Audit::with(Some(Writer { lines, flood })))
+    }
+
+    /// Counts events, and writes nothing.
+    #[must_use]
+    pub fn counting() -> Audit {
+        Audit::with(None)
+    }
+
+    fn with(writer: Option<Writer>) -> Audit {
+        let counts = [const { AtomicU64::new(0) }; AuditKind::ALL.len()];
+        Audit(Some(Arc::new(Recorder { counts, writer })))
     }
 
     /// Whether events are recorded.
@@ -92,29 +111,50 @@ impl Audit {
         self.0.is_some()
     }
 
+    /// How many events of this kind were recorded. Only kinds in [`AuditKind::ALL`] are counted.
+    #[must_use]
+    pub fn count(&self, kind: AuditKind) -> u64 {
+        let count = self.0.as_ref().and_then(|recorder| recorder.count(kind));
+        count.map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
+    fn writer(&self) -> Option<&Writer> {
+        self.0.as_ref()?.writer.as_ref()
+    }
+
     /// Records an event. It never blocks.
     pub fn record(&self, event: &AuditEvent<'_>) {
         let Some(recorder) = &self.0 else { return };
-        let verdict = lock(&recorder.flood).add(event, Instant::now());
-        if verdict == FloodVerdict::Write {
-            recorder.lines.push(&event.line(SystemTime::now()));
+        if let Some(count) = recorder.count(event.kind) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        let Some(Writer { lines, flood }) = &recorder.writer else { return };
+        if lock(flood).add(event, Instant::now()) == FloodVerdict::Write {
+            lines.push(&event.line(SystemTime::now()));
         }
     }
 
     /// Writes what is queued, and the sums of repeated events, but waits no longer than this.
     pub fn flush(&self, patience: Duration) {
-        let Some(recorder) = &self.0 else { return };
-        let sums = lock(&recorder.flood).take_sums::<AuditEvent<'_>>();
+        let Some(Writer { lines, flood }) = self.writer() else { return };
+        let sums = lock(flood).take_sums::<AuditEvent<'_>>();
         if !sums.is_empty() {
-            recorder.lines.push(&sums);
+            lines.push(&sums);
         }
-        recorder.lines.flush(patience);
+        lines.flush(patience);
     }
 
     /// How many lines were lost because they could not be written in time, or at all.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        self.0.as_ref().map_or(0, |recorder| recorder.lines.lost())
+        self.writer().map_or(0, |writer| writer.lines.lost())
+    }
+}
+
+impl Recorder {
+    fn count(&self, kind: AuditKind) -> Option<&AtomicU64> {
+        let at = AuditKind::ALL.iter().position(|known| *known == kind)?;
+        self.counts.get(at)
     }
 }
 

@@ -130,7 +130,7 @@ impl<'a> Record<'a> {
             code,
             method: Some(call.method),
             id: call.id,
-            duration: Some(call.began.elapsed()),
+            duration: Some(call.duration),
             bytes_in: Some(call.bytes_in),
             bytes_out: Some(call.bytes_out),
             items,

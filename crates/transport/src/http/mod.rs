@@ -99,7 +99,7 @@ pub use options::{EndpointOptions, StatusMapping};
 pub use resource::{Resource, ResourceError, ResourceOptions};
 pub use routes::{
     DocumentRoute, Get, Guarded, Page, ProxyRoute, RequestBody, Route, RouteFuture, Routes, StreamRoute,
-    Tower, Unread, tower,
+    TextRoute, Tower, Unread, tower,
 };
 pub use server::HttpServer;
 pub use url::HttpUrlError;

@@ -9,6 +9,7 @@ mod guarded;
 mod page;
 mod proxy;
 mod stream;
+mod text;
 mod tower;
 
 use std::fmt;
@@ -30,6 +31,7 @@ pub use self::page::Page;
 pub use self::proxy::ProxyRoute;
 pub(super) use self::stream::CallsInParts;
 pub use self::stream::StreamRoute;
+pub use self::text::TextRoute;
 pub use self::tower::{Tower, tower};
 use super::answer::{RequestScope, end_body};
 use super::body::Body;
