@@ -26,6 +26,7 @@ use crate::peer::Peer;
 use crate::reply::Outcome;
 use crate::service::Service;
 use crate::text::Text;
+use crate::trace::TraceContext;
 
 const TIMEOUT: &[u8] = b"timeoutMs";
 const PROGRESS: &[u8] = b"progress";
@@ -90,14 +91,16 @@ pub(crate) fn take(all: Json, id: Option<&Id>, cx: &mut Context, allowed: &Allow
 }
 
 /// The metadata of a message beside that of its transport. A proxy in front may vouch for the transport's, so a message can neither
-/// replace that nor add to it, except under names that are allowed.
+/// replace that nor add to it, except under names that are allowed. Its place in a trace is more precise than that of the request or
+/// handshake that it came with (OBS-C-04, OBS-C-05).
 fn beside(carrier: &Metadata, message: Metadata, allowed: &AllowedNames) -> Metadata {
     if carrier.is_empty() {
         return message;
     }
     let own = message.select(allowed);
-    let own = own.entries().into_iter().filter(|(name, _)| carrier.get(name).is_none());
-    carrier.and(&own.map(|(name, value)| (name, Bytes::copy_from_slice(value))).collect())
+    let missing = own.entries().into_iter().filter(|(name, _)| carrier.get(name).is_none());
+    let both = carrier.and(&missing.map(|(name, value)| (name, Bytes::copy_from_slice(value))).collect());
+    TraceContext::of(&own).map(|trace| trace.instead(&both)).unwrap_or(both)
 }
 
 /// Says that the caller wants one value, although its transport could carry a stream: it asked for an event stream to hear of

@@ -12,6 +12,7 @@ use crate::extensions::Extensions;
 use crate::metadata::{AllowedNames, Metadata};
 use crate::peer::Peer;
 use crate::session::Session;
+use crate::trace::{TRACEPARENT, TraceContext};
 
 /// What is known about a call besides its method and parameters.
 ///
@@ -25,6 +26,8 @@ pub struct Context {
     extensions: Extensions,
     /// Who makes the call. Told by a layer that only borrows the call, so that nothing is copied for it.
     caller: OnceLock<Arc<dyn Any + Send + Sync>>,
+    /// The span of the call. Told by an observer, which only borrows the call.
+    trace: OnceLock<TraceContext>,
     /// When the caller stops waiting, if it said so.
     pub deadline: Option<Instant>,
     /// Which version of the protocol the call was written in.
@@ -127,12 +130,23 @@ impl Context {
         self.insert(outgoing);
     }
 
+    /// Sends the context of this span with the call when it is made to a peer, instead of another.
+    pub fn send_trace(&mut self, span: TraceContext) {
+        let outgoing = self.get::<Outgoing>().map_or_else(Metadata::default, |outgoing| outgoing.0.clone());
+        self.insert(Outgoing(span.instead(&outgoing)));
+    }
+
     /// The metadata to send when the call is made to a peer, for transports: the entries to be
     /// [sent](Context::send_metadata), and those received with the call that `inherit` allows.
     #[must_use]
     pub fn outgoing_metadata(&self, inherit: &AllowedNames) -> Metadata {
-        let received = self.get::<Inherited>().map_or(&self.metadata, |inherited| &inherited.0);
-        let inherited = received.select(inherit);
+        let inherited = match (self.get::<Inherited>(), self.trace.get()) {
+            (Some(inherited), _) => inherited.0.select(inherit),
+            (None, Some(trace)) if inherit.contains(TRACEPARENT) => {
+                trace.instead(&self.metadata.select(inherit))
+            }
+            (None, _) => self.metadata.select(inherit),
+        };
         let Some(Outgoing(given)) = self.get() else { return inherited };
         let rest = inherited.entries().into_iter().filter(|(name, _)| given.get(name).is_none());
         let rest: Metadata = rest.map(|(name, value)| (name, Bytes::copy_from_slice(value))).collect();
@@ -186,9 +200,28 @@ impl Context {
         self.caller = OnceLock::from(caller as Arc<dyn Any + Send + Sync>);
     }
 
-    /// Whether it has no other caller than this context.
+    /// The span of the call in a distributed trace, if an observer has begun one. Calls that are made for this one continue it.
+    #[must_use]
+    pub fn trace(&self) -> Option<TraceContext> {
+        self.trace.get().copied()
+    }
+
+    /// Begins the span of the call, for [observers](crate::observer::Observer). False if that was done already: the first one counts.
+    pub fn begin_trace(&self, span: TraceContext) -> bool {
+        self.trace.set(span).is_ok()
+    }
+
+    /// The metadata for calls that are made for this one.
+    pub(crate) fn inheritable(&self) -> Metadata {
+        self.trace.get().map_or_else(|| self.metadata.clone(), |trace| trace.instead(&self.metadata))
+    }
+
+    /// Whether nothing was said about its call that was not said about this context.
     #[inline(always)]
-    pub(crate) fn has_caller_of(&self, other: &Context) -> bool {
+    pub(crate) fn is_as_new(&self, other: &Context) -> bool {
+        if self.trace.get().is_some() {
+            return false;
+        }
         match (self.caller.get(), other.caller.get()) {
             (None, _) => true,
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
@@ -220,6 +253,7 @@ impl Clone for Context {
             metadata: self.metadata.clone(),
             extensions: self.extensions.clone(),
             caller,
+            trace: self.trace.clone(),
             deadline: self.deadline,
             version: self.version,
         }
@@ -236,6 +270,7 @@ impl From<Session> for Context {
             metadata,
             extensions,
             caller: OnceLock::new(),
+            trace: OnceLock::new(),
             deadline: None,
             version: Version::V2,
         }

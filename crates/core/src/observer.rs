@@ -56,6 +56,16 @@ pub trait Observer: Send + Sync + 'static {
         let _ = (cx, message);
     }
 
+    /// A batch is about to run. Its calls begin with this context, to which values can be attached.
+    fn batch_begun(&self, cx: &mut Context, batch: &BatchBegun) {
+        let _ = (cx, batch);
+    }
+
+    /// Every call of a batch has ended, except streams, and the response is complete; or its caller is gone.
+    fn batch_ended(&self, cx: &Context, batch: &BatchEnded) {
+        let _ = (cx, batch);
+    }
+
     /// Something was refused before it became a call.
     fn refused(&self, cx: &Context, refused: &Refused<'_>) {
         let _ = (cx, refused);
@@ -89,6 +99,14 @@ impl Observer for Vec<SharedObserver> {
 
     fn received(&self, cx: &Context, message: &Received) {
         self.iter().for_each(|observer| observer.received(cx, message));
+    }
+
+    fn batch_begun(&self, cx: &mut Context, batch: &BatchBegun) {
+        self.iter().for_each(|observer| observer.batch_begun(cx, batch));
+    }
+
+    fn batch_ended(&self, cx: &Context, batch: &BatchEnded) {
+        self.iter().for_each(|observer| observer.batch_ended(cx, batch));
     }
 
     fn refused(&self, cx: &Context, refused: &Refused<'_>) {
@@ -162,6 +180,28 @@ pub enum InputKind {
     Response,
     /// Anything else; it is refused.
     Unreadable,
+}
+
+/// A batch that is about to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BatchBegun {
+    /// Which batch; its calls refer to it in their [`Position`].
+    pub id: BatchId,
+    /// How many entries it has.
+    pub entries: usize,
+}
+
+/// A batch that has ended.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct BatchEnded {
+    /// Which batch.
+    pub id: BatchId,
+    /// How many entries it has.
+    pub entries: usize,
+    /// How long it took.
+    pub duration: Duration,
 }
 
 /// A message that was refused before it became a call: it cannot be read, violates the protocol, or exceeds a limit.

@@ -37,6 +37,11 @@ pub trait Remote: Service {
     ///
     /// Waiting does not keep the connection open.
     fn closed(&self) -> Pin<Box<dyn Future<Output = CallError> + Send>>;
+
+    /// The peer that this one passes calls to, if it only adds something to them.
+    fn wrapped(&self) -> Option<&Peer> {
+        None
+    }
 }
 
 /// The other end of a connection, to call methods on. Cheap to clone, and a [`Service`] itself.
@@ -115,7 +120,7 @@ impl Peer {
     /// ```
     #[must_use]
     pub fn within(&self, cx: &crate::Context) -> Peer {
-        let parent = Parent { deadline: cx.deadline, metadata: cx.metadata().clone() };
+        let parent = Parent { deadline: cx.deadline, metadata: cx.inheritable() };
         Peer { parent: Some(Arc::new(parent)), ..self.clone() }
     }
 
@@ -181,7 +186,12 @@ impl Peer {
     /// Whether both lead to the same remote in the same way: over one connection, for instance.
     #[must_use]
     pub fn is_same(&self, other: &Peer) -> bool {
-        matches!((&self.remote, &other.remote), (Some(one), Some(two)) if Arc::ptr_eq(one, two))
+        matches!((self.innermost(), other.innermost()), (Some(one), Some(two)) if Arc::ptr_eq(one, two))
+    }
+
+    fn innermost(&self) -> Option<&Arc<dyn Remote>> {
+        let remote = self.remote.as_ref()?;
+        remote.wrapped().map_or(Some(remote), Peer::innermost)
     }
 
     /// Waits until the connection is closed, and returns the reason. A transport that opens a connection

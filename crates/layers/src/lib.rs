@@ -9,6 +9,7 @@
 //! - [`lines`] (feature `audit`) writes logs without waiting for their readers.
 //! - [`log`] (feature `log`) writes a line for each call.
 //! - [`metrics`] (feature `metrics`) counts calls, sessions and messages, for Prometheus.
+//! - [`trace`] (feature `trace`) gives each call a span in a distributed trace, for OpenTelemetry.
 //! - [`access`] (feature `access`) decides what a caller may call, by rules about callers, methods and params.
 //! - [`rate`] (feature `rate`) limits how often callers may call.
 //! - [`shed`] (feature `shed`) limits how many calls run and wait at once.
@@ -26,7 +27,7 @@ pub mod access;
 pub mod audit;
 #[cfg(feature = "store")]
 mod clock;
-#[cfg(any(feature = "identity", feature = "metrics", feature = "store"))]
+#[cfg(any(feature = "identity", feature = "metrics", feature = "store", feature = "trace"))]
 mod hashing;
 #[cfg(feature = "idempotency")]
 #[cfg_attr(docsrs, doc(cfg(feature = "idempotency")))]
@@ -59,6 +60,9 @@ pub mod signing;
 #[cfg(feature = "store")]
 #[cfg_attr(docsrs, doc(cfg(feature = "store")))]
 pub mod store;
+#[cfg(feature = "trace")]
+#[cfg_attr(docsrs, doc(cfg(feature = "trace")))]
+pub mod trace;
 
 #[cfg(feature = "store")]
 #[cfg_attr(docsrs, doc(cfg(feature = "store")))]

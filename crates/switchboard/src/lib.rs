@@ -28,6 +28,8 @@ pub use switchboard_layers::metrics;
 pub use switchboard_layers::rate;
 #[cfg(feature = "shed")]
 pub use switchboard_layers::shed;
+#[cfg(feature = "trace")]
+pub use switchboard_layers::trace;
 #[cfg(any(feature = "rate", feature = "signing"))]
 pub use switchboard_layers::{Clock, store};
 #[cfg(feature = "signing")]

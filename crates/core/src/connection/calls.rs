@@ -108,7 +108,7 @@ impl Calls {
     /// Completes the call that was decoded last.
     #[inline(always)]
     pub(super) fn complete(&mut self, loaded: Loaded) {
-        if self.is_marked || !self.call.cx.has_caller_of(&self.cx) {
+        if self.is_marked || !self.call.cx.is_as_new(&self.cx) {
             self.call.cx = self.cx.clone();
         }
         self.is_marked = complete(&mut self.call, loaded, &self.engine.settings.profile);
@@ -128,7 +128,7 @@ impl Calls {
 
     /// Lets go of the frame that the call which was read last came in, or an idle connection would keep it.
     pub(super) fn release_frame(&mut self) {
-        if std::mem::take(&mut self.is_marked) || !self.call.cx.has_caller_of(&self.cx) {
+        if std::mem::take(&mut self.is_marked) || !self.call.cx.is_as_new(&self.cx) {
             self.call.cx = self.cx.clone();
         }
         let (method, params, id) = self.call.parts();

@@ -9,7 +9,7 @@ use crate::context::{Context, Version};
 use crate::engine::Engine;
 use crate::engine::assembly::{Assembly, EntryOutcome};
 use crate::engine::begin::{begin_unguarded, complete};
-use crate::engine::observed::{ObservedCall, ObservedStart};
+use crate::engine::observed::{ObservedBatch, ObservedCall, ObservedStart};
 use crate::engine::outcome::{end_of_notification, refusal_of};
 use crate::engine::running::crash_error;
 use crate::error::ErrorObject;
@@ -48,6 +48,7 @@ pub(crate) struct Batch {
     assembly: Assembly,
     /// What the entries see of the batch, if it is signed as a whole.
     _input: Option<Arc<Input>>,
+    _watch: Option<ObservedBatch>,
 }
 
 /// Why no more entries are answered at once.
@@ -68,6 +69,7 @@ impl Batch {
     pub(crate) fn new(engine: Engine, entries: Entries, mut cx: Context, id: BatchId) -> Batch {
         let count = entries.len();
         let input = entries.text_if_first(Input::BATCH_SIGNATURE).map(|text| Input::of_batch(text, &mut cx));
+        let watch = ObservedBatch::new(&engine, &mut cx, id, count);
         let assembly = Assembly::new(count, cx.session().share(), &engine.settings.limits);
         Batch {
             engine,
@@ -82,6 +84,7 @@ impl Batch {
             early: None,
             assembly,
             _input: input,
+            _watch: watch,
         }
     }
 
@@ -194,7 +197,7 @@ impl Batch {
     #[inline(always)]
     fn load(&mut self, index: usize) -> Result<(), Box<Message>> {
         let loaded = self.entries.load(index, &mut self.call)?;
-        if self.is_marked || !self.call.cx.has_caller_of(&self.cx) {
+        if self.is_marked || !self.call.cx.is_as_new(&self.cx) {
             self.call.cx = self.cx.clone();
         }
         self.is_marked = complete(&mut self.call, loaded, &self.engine.settings.profile);

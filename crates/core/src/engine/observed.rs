@@ -10,7 +10,10 @@ use crate::context::Context;
 use crate::engine::Engine;
 use crate::error::ErrorObject;
 use crate::id::Id;
-use crate::observer::{BatchId, Begun, End, Ended, InputKind, Position, Received, Refused, SharedObserver};
+use crate::observer::{
+    BatchBegun, BatchEnded, BatchId, Begun, End, Ended, InputKind, Position, Received, Refused,
+    SharedObserver,
+};
 use crate::session::Session;
 
 /// A call that is seen to its end. Dropping it before reports the call as abandoned.
@@ -62,6 +65,37 @@ impl Drop for ObservedCall {
         if !self.is_over {
             self.tell(End::Abandoned, 0);
         }
+    }
+}
+
+/// A batch that is seen to its end, which is when this is dropped.
+pub(crate) struct ObservedBatch {
+    observer: SharedObserver,
+    cx: Context,
+    id: BatchId,
+    entries: usize,
+    began: Instant,
+}
+
+impl ObservedBatch {
+    /// Says that a batch is about to run. None without an observer.
+    pub(crate) fn new(
+        engine: &Engine,
+        cx: &mut Context,
+        id: BatchId,
+        entries: usize,
+    ) -> Option<ObservedBatch> {
+        let observer = engine.settings.observer.clone()?;
+        guarded(|| observer.batch_begun(cx, &BatchBegun { id, entries }));
+        Some(ObservedBatch { observer, cx: cx.clone(), id, entries, began: Instant::now() })
+    }
+}
+
+impl Drop for ObservedBatch {
+    fn drop(&mut self) {
+        let ObservedBatch { observer, cx, id, entries, began } = self;
+        let ended = BatchEnded { id: *id, entries: *entries, duration: began.elapsed() };
+        guarded(|| observer.batch_ended(cx, &ended));
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn line(record: &Record<'_>, time: SystemTime) -> String {
     line.word("session", record.session.map(|id| id.get(..SESSION).unwrap_or(id)));
     line.number("batch", record.batch.map(|batch| batch.0));
     line.number("entry", record.entry);
-    line.word("trace", record.trace);
+    line.word("trace", record.trace.map(|trace| trace.trace_id()).as_deref());
     line.0.push_str("}\n");
     line.0
 }

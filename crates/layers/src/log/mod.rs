@@ -20,7 +20,6 @@ mod json;
 mod level;
 mod pretty;
 mod record;
-mod trace_id;
 
 use std::fmt;
 use std::io::{self, Write};

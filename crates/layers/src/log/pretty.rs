@@ -63,7 +63,7 @@ fn push_details(line: &mut String, record: &Record<'_>) {
         let _ = write!(line, "  session {}", session.get(..SESSION).unwrap_or(session));
     }
     if let Some(trace) = record.trace {
-        let _ = write!(line, "  trace {trace}");
+        let _ = write!(line, "  trace {}", trace.trace_id());
     }
 }
 

@@ -4,10 +4,9 @@ use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
 use switchboard_core::observer::{BatchId, End, Ended, Position, Received, Refused};
-use switchboard_core::{Code, Context, FromContext as _, Id, Name, Origin};
+use switchboard_core::{Code, Context, FromContext as _, Id, Name, Origin, TraceContext};
 
 use super::LogLevel;
-use super::trace_id::trace_id;
 use crate::identity::Identity;
 use crate::network::network;
 
@@ -57,7 +56,7 @@ pub(super) struct Record<'a> {
     pub(super) session: Option<&'a str>,
     pub(super) batch: Option<BatchId>,
     pub(super) entry: Option<usize>,
-    pub(super) trace: Option<&'a str>,
+    pub(super) trace: Option<TraceContext>,
 }
 
 impl<'a> Record<'a> {
@@ -144,7 +143,7 @@ impl<'a> Record<'a> {
             who: Identity::from_context(cx).map(|identity| identity.subject.as_str()),
             origin: Some(cx.origin()),
             session: Some(cx.session().id()),
-            trace: cx.metadata().text("traceparent").and_then(trace_id),
+            trace: cx.trace().or_else(|| TraceContext::of(cx.metadata())),
             ..self
         }
     }

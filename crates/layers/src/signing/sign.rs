@@ -241,6 +241,10 @@ impl Remote for SigningPeer {
     fn closed(&self) -> Pin<Box<dyn Future<Output = CallError> + Send>> {
         Remote::closed(&self.peer)
     }
+
+    fn wrapped(&self) -> Option<&Peer> {
+        Some(&self.peer)
+    }
 }
 
 /// The audience of a server at this URL: the URL without user info, query and fragment; `stdio:` for a child process.
