@@ -7,7 +7,7 @@ use switchboard::access::Access;
 use switchboard::http::{Cors, DocumentRoute, EndpointOptions, Get, Hosts, Origins};
 use switchboard::idempotency::Idempotency;
 use switchboard::identity::Authentication;
-use switchboard::log::CallLog;
+use switchboard::observer::SharedObserver;
 use switchboard::openrpc::{Generator, SpecVersion, Validation};
 use switchboard::server::{Server, ServerOptions};
 use switchboard::signing::Verify;
@@ -119,7 +119,7 @@ impl Assembly {
         &self,
         config: &Config,
         methods: &Description,
-        calls: Option<CallLog>,
+        observers: Vec<SharedObserver>,
     ) -> Result<Server, Failure> {
         let admission = match &self.live {
             Some(live) => Some(live.clone().into()),
@@ -128,9 +128,10 @@ impl Assembly {
                 checks.map(|checks| checks.with_audit(config.audit.clone()).into())
             }
         };
+        let observer = if observers.is_empty() { None } else { Some(observers.into()) };
         let server = Server::new(Arc::clone(&self.router))
             .with_http(endpoint(config)?.with_get(Get::safe(methods)))
-            .with_settings(settings(config).with_admission(admission).with_observer(calls.map(Into::into)))
+            .with_settings(settings(config).with_admission(admission).with_observer(observer))
             .with_options(
                 ServerOptions::default()
                     .with_connections(config.connections)

@@ -15,10 +15,18 @@ const METHOD: Style = AnsiColor::Green.on_default();
 const FAINT: Style = Style::new().dimmed();
 
 /// The whole text.
-pub(crate) fn banner(urls: &[String], methods: &[MethodDescription], has_page: bool) -> String {
+pub(crate) fn banner(
+    urls: &[String],
+    admin: &[String],
+    methods: &[MethodDescription],
+    has_page: bool,
+) -> String {
     let mut text = format!("{HEAD}switchboard {}{HEAD:#}\n", env!("CARGO_PKG_VERSION"));
     for url in urls {
         line(&mut text, format_args!("Listening on {URL}{url}{URL:#}"));
+    }
+    for url in admin {
+        line(&mut text, format_args!("Admin on {URL}{url}{URL:#}"));
     }
     line(&mut text, format_args!("\n{HEAD}Methods{HEAD:#}"));
     let width = methods.iter().map(|method| signature(method).chars().count()).max().unwrap_or(0);
@@ -117,7 +125,7 @@ mod tests {
             method
         };
         let methods = [method("a", Some("streams")), method("long", None), method("c", Some("basics"))];
-        let text = banner(&["stdio".to_owned()], &methods, true);
+        let text = banner(&["stdio".to_owned()], &[], &methods, true);
         let text = anstream::adapter::strip_str(&text).to_string();
         let expected = "Methods\n  basics\n    c(…)     Does it.\n  streams\n    a(…)     Does it.\n  other\n    long(…)  Does it.\n";
         assert!(text.contains(expected), "{text}");

@@ -4,6 +4,7 @@
 //! which writes to a terminal or a pipe.
 
 mod address;
+mod admin;
 mod allowance;
 mod assembly;
 mod banner;

@@ -36,7 +36,8 @@ pub(crate) fn check_listeners(urls: &[String]) -> Result<(), Failure> {
     }
 }
 
-fn is_local(url: &str) -> bool {
+/// Whether only this machine can reach a URL.
+pub(crate) fn is_local(url: &str) -> bool {
     let Some((_, rest)) = url.split_once("://") else {
         // Standard input and output, or a Unix socket.
         return true;

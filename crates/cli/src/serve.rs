@@ -9,9 +9,13 @@ use listenfd::ListenFd;
 use switchboard::audit::Audit;
 use switchboard::carrier::Url;
 use switchboard::log::CallLog;
+use switchboard::observer::SharedObserver;
 use switchboard::openrpc::SpecVersion;
 use switchboard::server::{Cidr, ListenError, Server, raise_file_limit};
 
+use tokio::task::JoinHandle;
+
+use crate::admin::Admin;
 use crate::assembly::Assembly;
 use crate::config::{self, Config, Origin};
 use crate::credentials::Credentials;
@@ -33,6 +37,7 @@ Examples:
   switchboard serve https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
   switchboard serve -v                               # a line for each call
   switchboard serve --log-file calls.jsonl
+  switchboard serve --admin 9000                     # http://127.0.0.1:9000/metrics
   switchboard serve --tokens tokens.txt --audit audit.log
   switchboard serve --config switchboard.toml
   switchboard serve 8077 --tokens tokens.txt --print-config > switchboard.toml
@@ -166,6 +171,10 @@ pub(crate) struct Serve {
     /// Maximum time a call may take.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = units::duration)]
     timeout: Duration,
+    /// Serve metrics (/metrics), health (/healthz, /readyz) and admin methods here, for this machine or callers with a token: a port, an
+    /// http URL or unix:PATH.
+    #[arg(long, value_name = "PORT|URL", value_parser = address::listening)]
+    admin: Option<String>,
     /// Which calls to log: error (internal errors), warn (all failures), info (every call) or debug (also connections). The default is info with
     /// -v or --log-file, otherwise off.
     #[arg(long, value_name = "LEVEL", value_parser = ["off", "error", "warn", "info", "debug"])]
@@ -202,8 +211,15 @@ impl Serve {
         let mut assembly = Assembly::new(&config)?;
         let logs = Logs { calls: config.calls.start(self.verbose)?, audit: config.audit.clone() };
         let written = Written::default();
-        let mut server = written.watch(assembly.server(&config, &methods, logs.calls.clone())?);
+        let admin = config.admin.as_ref().map(|_| Admin::new(&config, &methods, logs.calls.clone()));
+        let mut observers: Vec<SharedObserver> = logs.calls.clone().map(Into::into).into_iter().collect();
+        observers.extend(admin.iter().flat_map(Admin::observers));
+        let mut server = written.watch(assembly.server(&config, &methods, observers)?);
         let urls = listen(&mut server, &config).await?;
+        let admin_server = match (&admin, &config.admin) {
+            (Some(admin), Some(url)) => Some(admin.listen(url, &config).await?),
+            _ => None,
+        };
         if !config.proxy_for.is_empty() {
             proxy::check_listeners(&urls)?;
         }
@@ -212,9 +228,13 @@ impl Serve {
         let server = server.with_service(assembly.service(&config)?);
         let mut signals = Signals::listen().map_err(|error| cannot_start(&error))?;
         let handle = server.handle();
+        if let Some(admin) = &admin {
+            admin.serves(&urls, handle.clone());
+        }
+        let admin_urls: Vec<String> = admin_server.iter().flat_map(Server::urls).collect();
         output::note(&match is_background(&urls) {
             true => banner::brief(&urls),
-            false => banner::banner(&urls, &methods.methods, config.playground),
+            false => banner::banner(&urls, &admin_urls, &methods.methods, config.playground),
         });
         tokio::spawn(memory::give_back());
         if let Some(live) = assembly.live() {
@@ -222,6 +242,8 @@ impl Serve {
             tokio::spawn(config::reload(origin, config, methods, live, build));
         }
         let mut serving = tokio::spawn(server.serve());
+        // It answers until the server has stopped: that is when a supervisor asks.
+        let _admin = admin_server.map(|server| AbortOnDrop(tokio::spawn(server.serve())));
         tokio::select! {
             // With --stdio it may end by itself.
             _ = &mut serving => {
@@ -232,10 +254,20 @@ impl Serve {
         }
         output::note("Stopping after the calls in progress; a second Ctrl-C or SIGTERM stops immediately.\n");
         tokio::spawn(signals.end_at_next());
+        admin.iter().for_each(Admin::drain);
         handle.shutdown();
         let _ = serving.await;
         logs.flush();
         written.judge()
+    }
+}
+
+/// Ends a task when it is dropped.
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
@@ -294,7 +326,7 @@ fn adopt(server: &mut Server) -> Result<bool, Failure> {
 }
 
 /// Why the server cannot listen at a URL, and what to do about it.
-fn explain(error: ListenError, url: &str) -> Failure {
+pub(crate) fn explain(error: ListenError, url: &str) -> Failure {
     let text = error.to_string();
     let cannot = |text: String| Failure::new(Exit::CannotListen, text);
     match error {

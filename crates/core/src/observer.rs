@@ -322,4 +322,36 @@ impl End {
             End::TooLarge => Some(Code::REPLY_TOO_LARGE),
         }
     }
+
+    /// The code of the error, even if the caller of a notification did not get it.
+    #[must_use]
+    pub fn failure(self) -> Option<Code> {
+        match self {
+            End::Notified(code) => code,
+            end => end.code(),
+        }
+    }
+
+    /// How many items were sent, if it was a stream.
+    #[must_use]
+    pub fn items(self) -> Option<u64> {
+        match self {
+            End::Stream { items, .. } => Some(items),
+            _ => None,
+        }
+    }
+
+    /// How the call ended, in a word for logs: `ok`, `error`, `timed-out`, `cancelled`, `panicked`, `too-large` or `abandoned`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            End::Value | End::Stream { code: None, .. } | End::Notified(None) => "ok",
+            End::Error(_) | End::Stream { code: Some(_), .. } | End::Notified(Some(_)) => "error",
+            End::Cancelled => "cancelled",
+            End::TimedOut => "timed-out",
+            End::Panicked => "panicked",
+            End::TooLarge => "too-large",
+            End::Abandoned => "abandoned",
+        }
+    }
 }

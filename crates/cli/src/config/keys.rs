@@ -404,6 +404,20 @@ pub(crate) const KEYS: &[Key] = &[
         "methods whose params need a new `timestamp` and `nonce`, but no signature",
     ),
     key(
+        "admin.url",
+        Kind::Text,
+        "",
+        "--admin",
+        "where to serve metrics, health and admin methods: a port, an http URL or unix:PATH; never the same as `listen`",
+    ),
+    key(
+        "admin.who",
+        Kind::Texts,
+        "[]",
+        "",
+        "callers that may change something over HTTP, as in access rules; over a Unix socket, its owner may",
+    ),
+    key(
         "log.level",
         Kind::Choice(&["off", "error", "warn", "info", "debug"]),
         "",

@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use clap::ArgMatches;
 use switchboard::Description;
-use switchboard::access::Access;
+use switchboard::access::{Access, Who};
 use switchboard::audit::Audit;
 use switchboard::identity::Authentication;
 use switchboard::rate::RateLimits;
@@ -107,6 +107,9 @@ pub(crate) struct Config {
     pub(crate) idempotency: Option<Duration>,
     pub(crate) store: store::StorePlace,
     pub(crate) audit: Audit,
+    /// Where the admin listener listens, if there is one.
+    pub(crate) admin: Option<String>,
+    pub(crate) admin_who: Vec<Who>,
     pub(crate) calls: log::CallLogging,
     /// Whether there are files, which may change.
     pub(crate) has_files: bool,
@@ -207,6 +210,8 @@ impl Config {
             idempotency: store::idempotency(reader),
             store: store::store(reader),
             audit: Audit::default(),
+            admin: admin(reader),
+            admin_who: reader.parsed("admin.who"),
             calls: log::calls(reader),
             has_files: reader.source.has_main() || reader.is_set(include::KEY),
             table: Table::default(),
@@ -216,6 +221,10 @@ impl Config {
         // The file is opened only for a configuration that is used.
         if reader.faults.iter().all(|fault| fault.is_warning) {
             config.audit = limits::audit(reader);
+            // Metrics count what is not written, too.
+            if config.admin.is_some() && !config.audit.is_on() {
+                config.audit = Audit::counting();
+            }
         }
         let faults = std::mem::take(&mut reader.faults);
         if faults.iter().any(|fault| !fault.is_warning) {
@@ -265,6 +274,11 @@ impl Config {
             false => faults::render(&self.warnings, &self.source),
         }
     }
+}
+
+fn admin(reader: &mut Reader<'_>) -> Option<String> {
+    let text = reader.text("admin.url")?;
+    Some(address::listening(&text).unwrap_or(text))
 }
 
 fn listen(reader: &mut Reader<'_>) -> Vec<String> {

@@ -217,6 +217,16 @@ impl<'a> Reader<'a> {
         self.good(path, texts)
     }
 
+    /// One or many texts, each read as such a value.
+    pub(crate) fn parsed<T>(&mut self, path: &str) -> Vec<T>
+    where
+        T: FromStr<Err: std::fmt::Display>,
+    {
+        let items = self.node(path).into_iter().flat_map(|node| node.each().to_vec());
+        let read: Vec<_> = items.map(|item| (parsed(&item), item)).collect();
+        self.good(path, read)
+    }
+
     fn good<T>(&mut self, path: &str, read: Vec<(Result<T, String>, Node)>) -> Vec<T> {
         let good = read
             .into_iter()
@@ -230,11 +240,7 @@ impl<'a> Reader<'a> {
         T: FromStr<Err: std::fmt::Display>,
     {
         let node = table.get(name)?.clone();
-        let read = node.each().iter().map(|item| {
-            let parsed = text(item).and_then(|text| text.parse::<T>().map_err(|error| error.to_string()));
-            (parsed, item.clone())
-        });
-        let read = read.collect();
+        let read = node.each().iter().map(|item| (parsed(item), item.clone())).collect();
         Some(self.good(&format!("{path}.{name}"), read))
     }
 }
@@ -242,6 +248,11 @@ impl<'a> Reader<'a> {
 /// The segment after this prefix.
 fn first_segment(path: &'static str, prefix: &str) -> Option<&'static str> {
     path.strip_prefix(prefix).map(|rest| rest.split('.').next().unwrap_or(rest))
+}
+
+/// The value that a text is read as.
+fn parsed<T: FromStr<Err: std::fmt::Display>>(node: &Node) -> Result<T, String> {
+    text(node)?.parse::<T>().map_err(|error| error.to_string())
 }
 
 /// The text that a value is.

@@ -118,21 +118,17 @@ impl<'a> Record<'a> {
 
     pub(super) fn of_call(call: &Ended<'a>) -> Record<'a> {
         let event = if call.id.is_some() { Event::Call } else { Event::Notification };
-        let (outcome, items) = outcome(call.end);
-        let code = match call.end {
-            End::Notified(code) => code,
-            end => end.code(),
-        };
+        let code = call.end.failure();
         let record = Record {
             level: level(call.end, code),
-            outcome: Some(outcome),
+            outcome: Some(call.end.word()),
             code,
             method: Some(call.method),
             id: call.id,
             duration: Some(call.duration),
             bytes_in: Some(call.bytes_in),
             bytes_out: Some(call.bytes_out),
-            items,
+            items: call.end.items(),
             ..Record::new(event)
         };
         record.by(call.cx).at(call.at)
@@ -168,22 +164,5 @@ fn level(end: End, code: Option<Code>) -> LogLevel {
         // The caller wanted it so.
         (End::Cancelled, _) | (_, None) => LogLevel::Info,
         _ => LogLevel::Warn,
-    }
-}
-
-/// How a call ended, in a word, and how many items its stream had.
-fn outcome(end: End) -> (&'static str, Option<u64>) {
-    match end {
-        End::Value => ("ok", None),
-        End::Stream { items, code: None } => ("ok", Some(items)),
-        End::Stream { items, code: Some(_) } => ("error", Some(items)),
-        End::Notified(None) => ("ok", None),
-        End::Cancelled => ("cancelled", None),
-        End::TimedOut => ("timed-out", None),
-        End::Panicked => ("panicked", None),
-        End::TooLarge => ("too-large", None),
-        End::Abandoned => ("abandoned", None),
-        // An error, or a way to end that is newer than this log.
-        _ => ("error", None),
     }
 }

@@ -15,27 +15,38 @@ const LIMITS: [u64; BUCKETS - 1] = limits();
 /// The bucket at which to begin looking, by the number of bits of a duration in nanoseconds.
 const FIRST: [u8; 65] = first();
 
-/// Counts calls by how long they took. Nothing in it waits.
+/// Counts calls by how long they took. Any number of threads can add to it, and none waits.
 #[derive(Debug)]
-pub(super) struct Histogram {
+pub struct Histogram {
     buckets: [AtomicU64; BUCKETS],
     nanoseconds: AtomicU64,
 }
 
 impl Histogram {
-    pub(super) fn new() -> Histogram {
+    /// One without calls.
+    #[must_use]
+    pub fn new() -> Histogram {
         Histogram { buckets: [const { AtomicU64::new(0) }; BUCKETS], nanoseconds: AtomicU64::new(0) }
     }
 
-    pub(super) fn add(&self, duration: Duration) {
+    /// Counts a call.
+    pub fn add(&self, duration: Duration) {
         let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         self.buckets[bucket(nanoseconds)].fetch_add(1, Relaxed);
         self.nanoseconds.fetch_add(nanoseconds, Relaxed);
     }
 
-    pub(super) fn snapshot(&self) -> Durations {
+    /// The calls so far.
+    #[must_use]
+    pub fn snapshot(&self) -> Durations {
         let buckets = self.buckets.iter().map(|bucket| bucket.load(Relaxed)).collect();
         Durations { buckets, sum: Duration::from_nanos(self.nanoseconds.load(Relaxed)) }
+    }
+}
+
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram::new()
     }
 }
 

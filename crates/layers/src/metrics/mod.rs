@@ -31,7 +31,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use switchboard_core::observer::{Begun, End, Ended, InputKind, Observer, Received, Refused};
 use switchboard_core::{Code, Context, EndReason, Origin, Session};
 
-pub use self::histogram::Durations;
+pub use self::histogram::{Durations, Histogram};
 pub use self::series::CallOutcome;
 use self::series::Series;
 use crate::audit::{Audit, AuditKind};
@@ -88,6 +88,8 @@ struct Gauge {
     name: &'static str,
     help: &'static str,
     is_counter: bool,
+    /// In braces, or empty.
+    labels: String,
     read: Box<dyn Fn() -> f64 + Send + Sync>,
 }
 
@@ -174,7 +176,7 @@ impl Metrics {
         help: &'static str,
         read: impl Fn() -> f64 + Send + Sync + 'static,
     ) -> Metrics {
-        self.change(|inner| inner.gauges.push(Gauge { name, help, is_counter: false, read: Box::new(read) }))
+        self.with_number(Gauge { name, help, is_counter: false, labels: String::new(), read: Box::new(read) })
     }
 
     /// Also writes a number that only goes up, and is read when it is asked for.
@@ -189,7 +191,22 @@ impl Metrics {
         help: &'static str,
         read: impl Fn() -> f64 + Send + Sync + 'static,
     ) -> Metrics {
-        self.change(|inner| inner.gauges.push(Gauge { name, help, is_counter: true, read: Box::new(read) }))
+        self.with_number(Gauge { name, help, is_counter: true, labels: String::new(), read: Box::new(read) })
+    }
+
+    /// Also writes a number that is always 1, for the sake of its labels.
+    ///
+    /// # Panics
+    ///
+    /// If the metrics are already shared.
+    #[must_use]
+    pub fn with_info(self, name: &'static str, help: &'static str, labels: &[(&str, &str)]) -> Metrics {
+        let labels = render::braced(labels);
+        self.with_number(Gauge { name, help, is_counter: false, labels, read: Box::new(|| 1.0) })
+    }
+
+    fn with_number(self, number: Gauge) -> Metrics {
+        self.change(|inner| inner.gauges.push(number))
     }
 
     fn change(mut self, change: impl FnOnce(&mut Inner)) -> Metrics {

@@ -46,8 +46,9 @@ pub(super) fn render(numbers: &Snapshot, gauges: &[Gauge]) -> String {
     out.many("switchboard_refused_total", "counter", help, "reason", numbers.refused.iter().copied());
     let help = "Security events, as in the audit log.";
     out.many("switchboard_security_events_total", "counter", help, "event", numbers.security.iter().copied());
-    for Gauge { name, help, is_counter, read } in gauges {
-        out.one(name, if *is_counter { "counter" } else { "gauge" }, help, read());
+    for Gauge { name, help, is_counter, labels, read } in gauges {
+        out.head(name, if *is_counter { "counter" } else { "gauge" }, help);
+        out.line(format_args!("{name}{labels} {}", read()));
     }
     out.0
 }
@@ -86,6 +87,13 @@ fn histogram(out: &mut Text, name: &str, labels: &str, durations: &Durations) {
     out.line(format_args!("{name}_bucket{{{labels},le=\"+Inf\"}} {count}"));
     out.line(format_args!("{name}_sum{{{labels}}} {}", durations.sum().as_secs_f64()));
     out.line(format_args!("{name}_count{{{labels}}} {count}"));
+}
+
+/// Labels in braces.
+pub(super) fn braced(labels: &[(&str, &str)]) -> String {
+    let labels: Vec<_> =
+        labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+    format!("{{{}}}", labels.join(","))
 }
 
 /// A label's value. Names of methods are the server's own, but may have any character.

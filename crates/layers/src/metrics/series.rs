@@ -40,8 +40,7 @@ impl CallOutcome {
             End::Cancelled => CallOutcome::Cancelled,
             End::Panicked => CallOutcome::Panicked,
             End::Abandoned => CallOutcome::Abandoned,
-            End::Notified(code) => code.map_or(CallOutcome::Ok, CallOutcome::Error),
-            end => end.code().map_or(CallOutcome::Ok, CallOutcome::Error),
+            end => end.failure().map_or(CallOutcome::Ok, CallOutcome::Error),
         }
     }
 

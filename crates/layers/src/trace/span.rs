@@ -142,10 +142,6 @@ impl Span {
 
     /// How the call ended (OBS-R-05).
     pub(super) fn end(self, end: End) -> Span {
-        let code = match end {
-            End::Notified(code) => code,
-            end => end.code(),
-        };
         let word = match end {
             End::TimedOut => Some("timeout"),
             End::Cancelled => Some("cancelled"),
@@ -153,7 +149,7 @@ impl Span {
             End::Abandoned => Some("connection_closed"),
             _ => None,
         };
-        self.failed(code, word)
+        self.failed(end.failure(), word)
     }
 
     /// A failure with this code, or of this kind. Neither is none at all.

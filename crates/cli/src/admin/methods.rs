@@ -1,0 +1,341 @@
+//! The methods of the admin listener.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{StreamExt as _, stream};
+use schemars::JsonSchema;
+use serde::Serialize;
+use switchboard::access::Pattern;
+use switchboard::log::LogLevel;
+use switchboard::{CallError, Context, ErrorObject, Gap, Stream, service};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::MissedTickBehavior;
+
+use super::Admin;
+use super::calls::CallRecord;
+use super::health::milliseconds;
+use super::sessions::SessionRecord;
+use super::stats::{By, Moment, Stats, limits};
+use crate::units;
+
+/// What can be asked.
+pub(super) struct Methods(pub(super) Admin);
+
+/// The server.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+struct Report {
+    name: &'static str,
+    version: &'static str,
+    pid: u32,
+    /// When it started, in milliseconds since 1970.
+    started_at: f64,
+    /// Whether it stops and takes no more calls.
+    draining: bool,
+    /// URLs that it listens at.
+    listeners: Vec<String>,
+    /// Configuration file, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config: Option<String>,
+    /// Level of the call log.
+    log_level: String,
+    /// Upper limits of the buckets in `admin/stats`, in milliseconds; one more bucket has everything above.
+    buckets_ms: Vec<f64>,
+}
+
+/// A call and what belongs to it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+struct Timeline {
+    call: CallRecord,
+    /// What happened, in order.
+    steps: Vec<Step>,
+}
+
+/// Something that happened.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Step {
+    /// Milliseconds since the call began; negative before.
+    at: f64,
+    name: &'static str,
+    detail: String,
+}
+
+#[service]
+impl Methods {
+    /// Describes the server: version, process, addresses.
+    #[method(safe, name = "admin/info")]
+    fn info(&self) -> Report {
+        let state = &self.0.0;
+        Report {
+            name: "switchboard",
+            version: env!("CARGO_PKG_VERSION"),
+            pid: std::process::id(),
+            started_at: milliseconds(state.started),
+            draining: self.0.is_draining(),
+            listeners: state.listeners.get().cloned().unwrap_or_default(),
+            config: state.config.clone(),
+            log_level: state.log.as_ref().map_or(LogLevel::Off, |log| log.level()).to_string(),
+            buckets_ms: limits(),
+        }
+    }
+
+    /// Streams what happens: calls, errors, latency, sessions, and how much each method has of it.
+    #[method(safe, name = "admin/stats")]
+    fn stats(
+        &self,
+        /// Length of an interval, such as 500ms; at least 100ms.
+        #[arg(default = "1s".to_owned())]
+        every: String,
+        /// What rows are about: method, transport or who.
+        #[arg(default = By::Method)]
+        by: By,
+    ) -> Result<impl Stream<Item = Stats> + Send + 'static, ErrorObject> {
+        let admin = self.0.clone();
+        let clock = interval(period(&every)?);
+        let first = Moment::now(&admin, by);
+        Ok(stream::unfold((admin, clock, first), move |(admin, mut clock, before)| async move {
+            clock.tick().await;
+            let now = Moment::now(&admin, by);
+            let stats = now.since(&before);
+            Some((stats, (admin, clock, now)))
+        }))
+    }
+
+    /// Streams calls as they end, after the most recent ones.
+    #[method(safe, name = "admin/calls")]
+    fn calls(
+        &self,
+        /// Only calls of methods like these, such as `math/*`.
+        methods: Option<Vec<String>>,
+        /// Only calls of this caller.
+        who: Option<String>,
+        /// Only calls that ended like this, such as `error`; `failed` is everything but `ok`.
+        outcome: Option<String>,
+        /// Only calls that took longer, such as 100ms.
+        slower_than: Option<String>,
+        /// How many calls of the past come first, at most 1000.
+        #[arg(default = 50)]
+        tail: usize,
+    ) -> Result<impl Stream<Item = Result<CallRecord, ErrorObject>> + Send + 'static, ErrorObject> {
+        let filter = Filter::new(methods, who, outcome, slower_than)?;
+        let (past, news) = self.0.0.calls.follow();
+        let past: Vec<_> = past.into_iter().filter(|call| filter.takes(call)).collect();
+        let past = past[past.len().saturating_sub(tail)..].to_vec();
+        let to_come = stream::unfold((news, filter), |(mut news, filter)| async move {
+            loop {
+                match news.recv().await {
+                    Ok(call) if filter.takes(&call) => return Some((Ok(call), (news, filter))),
+                    Ok(_) => {}
+                    Err(RecvError::Lagged(lost)) => {
+                        return Some((Err(CallError::Gap(Gap::overflow(lost)).into()), (news, filter)));
+                    }
+                    Err(RecvError::Closed) => return None,
+                }
+            }
+        });
+        let all = stream::iter(past).map(Ok).chain(to_come);
+        Ok(all.map(|call| call.map(Arc::unwrap_or_clone)))
+    }
+
+    /// Returns one of the recent calls with its timeline and that of its batch.
+    #[method(safe, name = "admin/call")]
+    fn call(
+        &self,
+        /// Number of the call, as in `admin/calls`.
+        id: u64,
+    ) -> Result<Timeline, ErrorObject> {
+        let (call, others) = self
+            .0
+            .0
+            .calls
+            .find(id)
+            .ok_or_else(|| ErrorObject::validation_failed("there is no such call among the last 1000"))?;
+        let began = call.t - call.ms;
+        let mut steps = vec![
+            Step { at: 0.0, name: "begun", detail: format!("{} over {}", call.method, call.transport) },
+            Step { at: call.ms, name: "ended", detail: told(&call) },
+        ];
+        for other in others {
+            let entry = other.entry.map_or_else(String::new, |entry| format!("entry {entry}: "));
+            let detail = |text: String| format!("{entry}{} {text}", other.method);
+            steps.push(Step {
+                at: rounded(other.t - other.ms - began),
+                name: "entry begun",
+                detail: detail(String::new()),
+            });
+            steps.push(Step {
+                at: rounded(other.t - began),
+                name: "entry ended",
+                detail: detail(told(&other)),
+            });
+        }
+        steps.sort_by(|one, other| one.at.total_cmp(&other.at));
+        Ok(Timeline { call: Arc::unwrap_or_clone(call), steps })
+    }
+
+    /// Streams the list of open sessions whenever it has changed, oldest session first.
+    #[method(safe, name = "admin/sessions")]
+    fn sessions(
+        &self,
+        /// Only those of this caller.
+        who: Option<String>,
+        /// Only those over this transport, such as ws.
+        transport: Option<String>,
+        /// How often to look, such as 5s; at least 100ms.
+        #[arg(default = "1s".to_owned())]
+        every: String,
+    ) -> Result<impl Stream<Item = Vec<SessionRecord>> + Send + 'static, ErrorObject> {
+        let sessions = self.0.0.sessions.clone();
+        let mut clock = interval(period(&every)?);
+        clock.reset_immediately();
+        let lists = stream::unfold((sessions, clock), move |(sessions, mut clock)| {
+            let (who, transport) = (who.clone(), transport.clone());
+            async move {
+                clock.tick().await;
+                let mut list = sessions.list();
+                list.retain(|session| {
+                    (who.is_none() || session.who == who)
+                        && transport.as_deref().is_none_or(|transport| session.transport == transport)
+                });
+                Some((list, (sessions, clock)))
+            }
+        });
+        let mut last = None;
+        Ok(lists.filter(move |list| {
+            let text = serde_json::to_string(list).ok();
+            let is_new = text != last;
+            last = text;
+            std::future::ready(is_new)
+        }))
+    }
+
+    /// Closes a session.
+    #[method(name = "admin/close")]
+    fn close(
+        &self,
+        /// The identifier of the session, as in `admin/sessions`.
+        session: String,
+        /// What its caller is told.
+        #[arg(default = "closed by the operator".to_owned())]
+        reason: String,
+    ) -> Result<bool, ErrorObject> {
+        if session.len() < 8 {
+            return Err(ErrorObject::invalid_params("`session` needs at least 8 characters"));
+        }
+        Ok(self.0.0.sessions.close(&session, &reason) > 0)
+    }
+
+    /// Stops the server: calls in progress finish, and no more are accepted.
+    #[method(name = "admin/drain")]
+    fn drain(&self) -> bool {
+        self.0.drain();
+        if let Some(handle) = self.0.0.handle.get() {
+            handle.shutdown();
+        }
+        true
+    }
+
+    /// Sets the level of the call log.
+    #[method(name = "admin/log_level")]
+    fn log_level(
+        &self,
+        _cx: &Context,
+        /// One of off, error, warn, info, debug.
+        level: String,
+        /// For how long, such as 5m; then the previous level applies again.
+        #[arg(name = "for")]
+        duration: Option<String>,
+    ) -> Result<bool, ErrorObject> {
+        let Some(log) = self.0.0.log.clone() else {
+            let text = "the server has no call log; start it with --log-level";
+            return Err(ErrorObject::validation_failed(text));
+        };
+        let level: LogLevel =
+            level.parse().map_err(|error| ErrorObject::invalid_params(format!("`level`: {error}")))?;
+        let before = log.level();
+        log.set_level(level);
+        if let Some(duration) = duration {
+            let duration = span("for", &duration)?;
+            tokio::spawn(async move {
+                tokio::time::sleep(duration).await;
+                // Unless it was set again meanwhile.
+                if log.level() == level {
+                    log.set_level(before);
+                }
+            });
+        }
+        Ok(true)
+    }
+}
+
+/// Which calls are wanted.
+struct Filter {
+    methods: Vec<Pattern>,
+    who: Option<String>,
+    outcome: Option<String>,
+    slower_than: Option<Duration>,
+}
+
+impl Filter {
+    fn new(
+        methods: Option<Vec<String>>,
+        who: Option<String>,
+        outcome: Option<String>,
+        slower_than: Option<String>,
+    ) -> Result<Filter, ErrorObject> {
+        let wrong =
+            |error: &dyn std::fmt::Display| ErrorObject::invalid_params(format!("`methods`: {error}"));
+        let methods = methods.unwrap_or_default();
+        let methods = methods.iter().map(|pattern| pattern.parse().map_err(|error| wrong(&error)));
+        let slower_than = slower_than.map(|text| span("slower_than", &text)).transpose()?;
+        Ok(Filter { methods: methods.collect::<Result<_, _>>()?, who, outcome, slower_than })
+    }
+
+    fn takes(&self, call: &CallRecord) -> bool {
+        let is_method =
+            self.methods.is_empty() || self.methods.iter().any(|pattern| pattern.matches(&call.method));
+        let is_outcome = match self.outcome.as_deref() {
+            None => true,
+            Some("failed") => call.outcome != "ok",
+            Some(outcome) => call.outcome == outcome,
+        };
+        let is_caller = self.who.is_none() || self.who == call.who;
+        let is_slow = self.slower_than.is_none_or(|limit| call.ms > limit.as_secs_f64() * 1e3);
+        is_method && is_outcome && is_caller && is_slow
+    }
+}
+
+/// How a call ended, in words.
+fn told(call: &CallRecord) -> String {
+    let code = call.code.map_or_else(String::new, |code| format!(" {code}"));
+    let items = call.items.map_or_else(String::new, |items| format!(" after {items} items"));
+    format!("{}{code}{items}", call.outcome)
+}
+
+fn period(text: &str) -> Result<Duration, ErrorObject> {
+    let period = span("every", text)?;
+    match period >= Duration::from_millis(100) {
+        true => Ok(period),
+        false => Err(ErrorObject::invalid_params("`every` is at least 100ms")),
+    }
+}
+
+fn span(name: &str, text: &str) -> Result<Duration, ErrorObject> {
+    units::duration(text).map_err(|error| ErrorObject::invalid_params(format!("`{name}`: {error}")))
+}
+
+/// A clock whose first tick comes after one period.
+fn interval(period: Duration) -> tokio::time::Interval {
+    let mut clock = tokio::time::interval_at(tokio::time::Instant::now() + period, period);
+    clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    clock
+}
+
+fn rounded(ms: f64) -> f64 {
+    (ms * 1e3).round() / 1e3
+}

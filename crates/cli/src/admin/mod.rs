@@ -1,0 +1,173 @@
+//! The admin listener: metrics, health, and methods that show and change what the server does.
+//!
+//! It is a server beside the one that it tells about, and never answers its calls. Over loopback HTTP, everyone may look; to change something
+//! takes the Unix socket, or a caller that `admin.who` names.
+
+mod calls;
+mod health;
+mod methods;
+mod sessions;
+mod stats;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
+
+use switchboard::access::{Access, Pattern, Rule, Who};
+use switchboard::audit::Audit;
+use switchboard::http::EndpointOptions;
+use switchboard::identity::Authentication;
+use switchboard::log::CallLog;
+use switchboard::metrics::Metrics;
+use switchboard::observer::SharedObserver;
+use switchboard::openrpc::{Discovery, Generator, Info};
+use switchboard::server::{Handle, ListenError, Server};
+use switchboard::{Description, Layer as _, Router, Service, Settings};
+
+use self::calls::Calls;
+use self::sessions::Sessions;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::{proxy, serve};
+
+/// What the admin listener knows about the server. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Admin(Arc<State>);
+
+struct State {
+    metrics: Metrics,
+    calls: Calls,
+    sessions: Sessions,
+    log: Option<CallLog>,
+    started: SystemTime,
+    config: Option<String>,
+    is_draining: AtomicBool,
+    listeners: OnceLock<Vec<String>>,
+    handle: OnceLock<Handle>,
+}
+
+/// Methods that change nothing.
+const READING: [&str; 6] =
+    ["rpc.discover", "admin/info", "admin/stats", "admin/calls", "admin/call", "admin/sessions"];
+
+impl Admin {
+    /// For a server with these methods.
+    pub(crate) fn new(config: &Config, methods: &Description, log: Option<CallLog>) -> Admin {
+        let names = methods.methods.iter().map(|method| &method.name);
+        let metrics = Metrics::new(names.map(String::as_str).chain(["rpc.discover"]));
+        let metrics = metrics.with_audit(config.audit.clone());
+        let metrics = with_gauges(metrics, config, log.clone());
+        Admin(Arc::new(State {
+            metrics,
+            calls: Calls::default(),
+            sessions: Sessions::default(),
+            log,
+            started: SystemTime::now(),
+            config: config.source.has_main().then(|| config.source.main().path.display().to_string()),
+            is_draining: AtomicBool::new(false),
+            listeners: OnceLock::new(),
+            handle: OnceLock::new(),
+        }))
+    }
+
+    /// What watches the server.
+    pub(crate) fn observers(&self) -> Vec<SharedObserver> {
+        let State { metrics, calls, sessions, .. } = &*self.0;
+        vec![metrics.clone().into(), calls.clone().into(), sessions.clone().into()]
+    }
+
+    /// The server listens at these URLs, and can be stopped with this handle.
+    pub(crate) fn serves(&self, urls: &[String], handle: Handle) {
+        let _ = self.0.listeners.set(urls.to_vec());
+        let _ = self.0.handle.set(handle);
+    }
+
+    /// The server stops: it is not ready for more.
+    pub(crate) fn drain(&self) {
+        self.0.is_draining.store(true, Ordering::Relaxed);
+    }
+
+    fn is_draining(&self) -> bool {
+        self.0.is_draining.load(Ordering::Relaxed)
+    }
+
+    /// Listens for those who want to know.
+    pub(crate) async fn listen(&self, url: &str, config: &Config) -> Result<Server, Failure> {
+        let wrong = |error: &dyn std::fmt::Display| Failure::usage(format!("--admin: {error}"));
+        let router = Discovery::new(generator()).build(Router::builder().add(methods::Methods(self.clone())));
+        let router = router.map_err(|error| wrong(&error))?;
+        let checks = config.authentication.clone().map(|checks| match proxy::is_local(url) {
+            true => checks.optional(),
+            false => checks,
+        });
+        let service = guarded(router, url, config, checks.as_ref());
+        let admission = checks.map(|checks| health::Open(checks).into());
+        let options = health::routes(self, EndpointOptions::default());
+        let server = Server::new(service)
+            .with_http(options)
+            .with_settings(Settings::default().with_admission(admission));
+        let mut server = if config.authentication.is_some() { server.public() } else { server };
+        server.listen(url).await.map_err(|error| match error {
+            ListenError::Public(address) => {
+                let text = format!("other machines could reach the admin listener at {address}");
+                Failure::usage(text).advise("add `--tokens FILE`, or listen on 127.0.0.1")
+            }
+            error => serve::explain(error, url),
+        })?;
+        Ok(server)
+    }
+}
+
+/// The methods, for those who may call them.
+fn guarded(router: Router, url: &str, config: &Config, checks: Option<&Authentication>) -> Arc<dyn Service> {
+    let service: Arc<dyn Service> = Arc::new(router);
+    // The socket has mode 0600, so it is opened by the user of the server.
+    if url.starts_with("unix:") {
+        return service;
+    }
+    let patterns =
+        |names: &[&str]| names.iter().filter_map(|name| name.parse::<Pattern>().ok()).collect::<Vec<_>>();
+    let rules = [
+        Rule::allow(patterns(&READING), [Who::Anyone]),
+        Rule::allow(patterns(&["**"]), config.admin_who.iter().cloned()),
+    ];
+    let users = config.roles.users().into_iter();
+    let access =
+        users.fold(Access::new(rules), |access, user| access.with_roles(&user, config.roles.of(&user)));
+    let service = access.with_audit(config.audit.clone()).layer(service);
+    match checks {
+        Some(checks) => checks.layer(service),
+        None => service,
+    }
+}
+
+/// Numbers that others keep.
+fn with_gauges(metrics: Metrics, config: &Config, log: Option<CallLog>) -> Metrics {
+    let built = "What runs, as labels of a number that is always 1.";
+    let metrics = metrics.with_info(
+        "switchboard_build_info",
+        built,
+        &[
+            ("version", env!("CARGO_PKG_VERSION")),
+            ("os", std::env::consts::OS),
+            ("arch", std::env::consts::ARCH),
+        ],
+    );
+    let metrics = match config.shedding.clone() {
+        Some(shedding) => {
+            let help = "Calls that wait because too many run.";
+            metrics.with_gauge("switchboard_calls_waiting", help, move || shedding.waiting() as f64)
+        }
+        None => metrics,
+    };
+    let audit: Audit = config.audit.clone();
+    let help = "Lines of logs that were dropped because they could not be written in time.";
+    metrics.with_counter("switchboard_log_lines_lost_total", help, move || {
+        (audit.lost() + log.as_ref().map_or(0, CallLog::lost)) as f64
+    })
+}
+
+fn generator() -> Generator {
+    let info = Info::new("Switchboard admin", env!("CARGO_PKG_VERSION"));
+    Generator::new(info.described("What a running server does, and what can be changed about it."))
+}
