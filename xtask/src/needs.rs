@@ -53,6 +53,14 @@ pub(crate) const NGINX: Need = Need {
     proof: &[],
 };
 
+/// Collects metrics.
+pub(crate) const PROMETHEUS: Need = Need {
+    programs: &["prometheus"],
+    package: "prometheus",
+    purpose: "test metrics, the dashboard and the alerts",
+    proof: &["--version"],
+};
+
 /// Shows the playground.
 pub(crate) const CHROMIUM: Need = Need {
     programs: &["chromium", "chromium-browser"],

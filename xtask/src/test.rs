@@ -79,6 +79,7 @@ fn tests() -> Result<Done, Failure> {
     needs::CURL.ensure()?;
     needs::OPENSSL.ensure()?;
     needs::NGINX.ensure()?;
+    needs::PROMETHEUS.ensure()?;
     let line = if needs::has_nextest() {
         "nextest run --workspace --all-features --no-fail-fast --no-tests=pass"
     } else {

@@ -12,6 +12,7 @@ use switchboard::openrpc::{Generator, SpecVersion, Validation};
 use switchboard::server::{Server, ServerOptions};
 use switchboard::signing::Verify;
 use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
+use switchboard::trace::Tracing;
 use switchboard::{Description, Layer, Limits, Router, Service, Settings, playground};
 
 use crate::config::{Config, Live, Stack, keeping};
@@ -27,6 +28,7 @@ pub(crate) struct Assembly {
     live: Option<Live>,
     verify: Option<Verify>,
     idempotency: Option<Idempotency>,
+    tracing: Option<Tracing>,
 }
 
 impl Assembly {
@@ -39,12 +41,24 @@ impl Assembly {
         let visible = can_change.then(|| Arc::new(ArcSwapOption::new(config.access.clone().map(Arc::new))));
         let generator = demo::generator().version(version);
         let router = described(&generator, visible.as_ref())?;
-        let mut assembly =
-            Assembly { generator, router, visible, live: None, verify: None, idempotency: None };
+        let mut assembly = Assembly {
+            generator,
+            router,
+            visible,
+            live: None,
+            verify: None,
+            idempotency: None,
+            tracing: None,
+        };
         if can_change {
             assembly.live = Some(Live::new(assembly.stack(config)?));
         }
         Ok(assembly)
+    }
+
+    /// Makes calls back to callers part of their traces.
+    pub(crate) fn trace(&mut self, tracing: Option<Tracing>) {
+        self.tracing = tracing;
     }
 
     /// Names these URLs in the description. Calls are signed for one of them.
@@ -107,6 +121,9 @@ impl Assembly {
         }
         if let Some(verify) = &self.verify {
             service = verify.clone().with_audit(audit.clone()).layer(service);
+        }
+        if let Some(tracing) = &self.tracing {
+            service = tracing.layer(service);
         }
         if let Some(visible) = &self.visible {
             visible.store(config.access.clone().map(Arc::new));

@@ -47,6 +47,7 @@ mod spec;
 mod suggest;
 mod table;
 mod target;
+mod telemetry;
 mod text;
 mod units;
 mod usage;

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args};
 use listenfd::ListenFd;
+use switchboard::Description;
 use switchboard::audit::Audit;
 use switchboard::carrier::Url;
 use switchboard::log::CallLog;
+use switchboard::metrics::Metrics;
 use switchboard::observer::SharedObserver;
 use switchboard::openrpc::SpecVersion;
 use switchboard::server::{Cidr, ListenError, Server, raise_file_limit};
@@ -24,6 +26,7 @@ use crate::failure::Failure;
 use crate::shell::quoted;
 use crate::signals::Signals;
 use crate::signing::VerifyOptions;
+use crate::telemetry::Telemetry;
 use crate::written::Written;
 use crate::{address, banner, demo, log, memory, output, proxy, spec, units};
 
@@ -38,6 +41,7 @@ Examples:
   switchboard serve -v                               # a line for each call
   switchboard serve --log-file calls.jsonl
   switchboard serve --admin 9000                     # http://127.0.0.1:9000/metrics
+  switchboard serve --otlp http://127.0.0.1:4318     # traces and metrics for a collector
   switchboard serve --tokens tokens.txt --audit audit.log
   switchboard serve --config switchboard.toml
   switchboard serve 8077 --tokens tokens.txt --print-config > switchboard.toml
@@ -175,6 +179,15 @@ pub(crate) struct Serve {
     /// http URL or unix:PATH.
     #[arg(long, value_name = "PORT|URL", value_parser = address::listening)]
     admin: Option<String>,
+    /// Send traces and metrics to this OpenTelemetry collector, such as http://127.0.0.1:4318. The default is OTEL_EXPORTER_OTLP_ENDPOINT.
+    #[arg(long, value_name = "URL")]
+    otlp: Option<String>,
+    /// How to send them: http (protobuf) or grpc.
+    #[arg(long, value_name = "PROTOCOL", value_parser = ["http", "grpc"])]
+    otlp_protocol: Option<String>,
+    /// Share of the traces that begin here to record, such as 1%. Traces of callers are recorded if they say so.
+    #[arg(long, value_name = "SHARE")]
+    trace_sample: Option<String>,
     /// Which calls to log: error (internal errors), warn (all failures), info (every call) or debug (also connections). The default is info with
     /// -v or --log-file, otherwise off.
     #[arg(long, value_name = "LEVEL", value_parser = ["off", "error", "warn", "info", "debug"])]
@@ -212,8 +225,9 @@ impl Serve {
         let logs = Logs { calls: config.calls.start(self.verbose)?, audit: config.audit.clone() };
         let written = Written::default();
         let admin = config.admin.as_ref().map(|_| Admin::new(&config, &methods, logs.calls.clone()));
-        let mut observers: Vec<SharedObserver> = logs.calls.clone().map(Into::into).into_iter().collect();
-        observers.extend(admin.iter().flat_map(Admin::observers));
+        let telemetry = Telemetry::start(&config, &methods)?;
+        let observers = observers(&logs, admin.as_ref(), telemetry.as_ref(), &methods);
+        assembly.trace(telemetry.as_ref().map(|telemetry| telemetry.tracing.clone()));
         let mut server = written.watch(assembly.server(&config, &methods, observers)?);
         let urls = listen(&mut server, &config).await?;
         let admin_server = match (&admin, &config.admin) {
@@ -246,20 +260,46 @@ impl Serve {
         let _admin = admin_server.map(|server| AbortOnDrop(tokio::spawn(server.serve())));
         tokio::select! {
             // With --stdio it may end by itself.
-            _ = &mut serving => {
-                logs.flush();
-                return written.judge();
+            _ = &mut serving => {}
+            () = signals.next() => {
+                output::note("Stopping after the calls in progress; a second Ctrl-C or SIGTERM stops immediately.\n");
+                tokio::spawn(signals.end_at_next());
+                admin.iter().for_each(Admin::drain);
+                handle.shutdown();
+                let _ = serving.await;
             }
-            () = signals.next() => {}
         }
-        output::note("Stopping after the calls in progress; a second Ctrl-C or SIGTERM stops immediately.\n");
-        tokio::spawn(signals.end_at_next());
-        admin.iter().for_each(Admin::drain);
-        handle.shutdown();
-        let _ = serving.await;
+        if let Some(telemetry) = telemetry {
+            telemetry.shut_down(LINGER).await;
+        }
         logs.flush();
         written.judge()
     }
+}
+
+/// What watches the server. Traces come first: others tell which trace a call belongs to.
+fn observers(
+    logs: &Logs,
+    admin: Option<&Admin>,
+    telemetry: Option<&Telemetry>,
+    methods: &Description,
+) -> Vec<SharedObserver> {
+    let metrics = match (admin, telemetry) {
+        (Some(admin), _) => Some(admin.metrics().clone()),
+        (None, Some(_)) => {
+            let metrics = Metrics::new(methods.methods.iter().map(|method| &method.name));
+            Some(metrics.with_audit(logs.audit.clone()))
+        }
+        (None, None) => None,
+    };
+    let mut observers: Vec<SharedObserver> = Vec::new();
+    if let (Some(telemetry), Some(metrics)) = (telemetry, &metrics) {
+        observers.extend(telemetry.observers(metrics));
+    }
+    observers.extend(metrics.map(SharedObserver::from));
+    observers.extend(admin.into_iter().flat_map(Admin::observers));
+    observers.extend(logs.calls.clone().map(SharedObserver::from));
+    observers
 }
 
 /// Ends a task when it is dropped.

@@ -70,10 +70,14 @@ impl Admin {
         }))
     }
 
-    /// What watches the server.
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    /// What watches the server besides the metrics.
     pub(crate) fn observers(&self) -> Vec<SharedObserver> {
-        let State { metrics, calls, sessions, .. } = &*self.0;
-        vec![metrics.clone().into(), calls.clone().into(), sessions.clone().into()]
+        let State { calls, sessions, .. } = &*self.0;
+        vec![calls.clone().into(), sessions.clone().into()]
     }
 
     /// The server listens at these URLs, and can be stopped with this handle.

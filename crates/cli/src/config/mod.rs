@@ -13,6 +13,7 @@ mod keys;
 mod limits;
 mod live;
 mod log;
+mod otel;
 mod overlay;
 #[cfg(test)]
 mod properties;
@@ -43,6 +44,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 
 pub(crate) use self::live::{Live, Stack};
+pub(crate) use self::otel::Otel;
 pub(crate) use self::rules::{Roles, Subject};
 pub(crate) use self::store::keeping;
 pub(crate) use self::watching::reload;
@@ -110,6 +112,7 @@ pub(crate) struct Config {
     /// Where the admin listener listens, if there is one.
     pub(crate) admin: Option<String>,
     pub(crate) admin_who: Vec<Who>,
+    pub(crate) otel: Otel,
     pub(crate) calls: log::CallLogging,
     /// Whether there are files, which may change.
     pub(crate) has_files: bool,
@@ -212,6 +215,7 @@ impl Config {
             audit: Audit::default(),
             admin: admin(reader),
             admin_who: reader.parsed("admin.who"),
+            otel: otel::otel(reader),
             calls: log::calls(reader),
             has_files: reader.source.has_main() || reader.is_set(include::KEY),
             table: Table::default(),
@@ -222,7 +226,7 @@ impl Config {
         if reader.faults.iter().all(|fault| fault.is_warning) {
             config.audit = limits::audit(reader);
             // Metrics count what is not written, too.
-            if config.admin.is_some() && !config.audit.is_on() {
+            if (config.admin.is_some() || config.otel.is_on()) && !config.audit.is_on() {
                 config.audit = Audit::counting();
             }
         }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "all of this is tests; what fails ends one")]
 
+#[cfg(unix)]
+mod admin;
 mod batch;
 #[cfg(unix)]
 mod bench;
@@ -50,6 +52,8 @@ mod signing;
 mod streams;
 #[cfg(unix)]
 mod strict;
+#[cfg(unix)]
+mod telemetry;
 #[cfg(unix)]
 mod terminal;
 #[cfg(unix)]

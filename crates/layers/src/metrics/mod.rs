@@ -19,6 +19,8 @@
 //! is bounded, whatever callers send.
 
 mod histogram;
+#[cfg(feature = "metrics-otel")]
+mod otel;
 mod render;
 mod series;
 
@@ -32,6 +34,9 @@ use switchboard_core::observer::{Begun, End, Ended, InputKind, Observer, Receive
 use switchboard_core::{Code, Context, EndReason, Origin, Session};
 
 pub use self::histogram::{Durations, Histogram};
+#[cfg(feature = "metrics-otel")]
+#[cfg_attr(docsrs, doc(cfg(feature = "metrics-otel")))]
+pub use self::otel::MeteredCalls;
 pub use self::series::CallOutcome;
 use self::series::Series;
 use crate::audit::{Audit, AuditKind};
