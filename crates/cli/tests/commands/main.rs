@@ -40,6 +40,8 @@ mod manual;
 mod memory;
 mod notify;
 mod program;
+#[cfg(unix)]
+mod prometheus;
 mod proxy;
 #[cfg(unix)]
 mod repl;
