@@ -68,6 +68,7 @@ mod subscription;
 mod tap;
 mod text;
 mod topics;
+mod upstream;
 
 pub use admission::{Admission, AdmitFuture, Arrival, Refusal, SharedAdmission};
 pub use arguments::Arguments;
@@ -112,3 +113,4 @@ pub use session::{CloseReason, EndReason, Session, SessionOutput};
 pub use subscription::{Subscription, SubscriptionStyle};
 pub use tap::{Direction, Tap, Wire};
 pub use topics::Topics;
+pub use upstream::Upstream;
