@@ -136,14 +136,24 @@ impl Service for Upstream {
         if let Some(forward) = own.0.get() {
             return forward.call(call);
         }
-        let (call, upstream) = (call.clone(), self.clone());
-        ReplyFuture::pending(async move {
+        let (is_notification, call, upstream) = (call.is_notification(), call.clone(), self.clone());
+        let forwarded = async move {
             let connect = || upstream.connect(call.cx.session().clone());
             match own.0.get_or_try_init(connect).await {
                 Ok(forward) => forward.call(&call).await,
                 Err(error) => Reply::error(error.into()),
             }
-        })
+        };
+        match is_notification {
+            false => ReplyFuture::pending(forwarded),
+            // A client may notify and close its connection, which must not cancel what it sent.
+            true => {
+                let task = tokio::spawn(forwarded);
+                ReplyFuture::pending(async {
+                    task.await.unwrap_or_else(|error| ErrorObject::internal(&error).into())
+                })
+            }
+        }
     }
 }
 
