@@ -12,7 +12,7 @@ use crate::error::ErrorObject;
 use crate::forward::Forward;
 use crate::metadata::AllowedNames;
 use crate::peer::Peer;
-use crate::reconnect::{ReconnectOptions, ReconnectingPeer};
+use crate::reconnect::{Backoff, ReconnectOptions, ReconnectingPeer};
 use crate::reply::{Reply, ReplyFuture};
 use crate::service::{Service, service_fn};
 use crate::session::Session;
@@ -21,8 +21,8 @@ use crate::session::Session;
 ///
 /// An [exclusive](Session::is_exclusive) session has its own connection, which lasts as long as the session. So calls and
 /// notifications from the upstream reach the client that they are for. If that connection breaks, calls of the session fail
-/// with -32004. All other sessions share one connection, over which the upstream can call nobody back; it reconnects when
-/// it is needed.
+/// with -32004. All other sessions share one connection, over which the upstream cannot call back; it reconnects when
+/// it is needed. If the upstream cannot be reached, calls fail at once with -32004.
 ///
 /// Cheap to clone.
 ///
@@ -83,7 +83,10 @@ impl Upstream {
         let connect_shared = Arc::clone(&connect);
         let shared = ReconnectingPeer::with_options(
             move || connect_shared(Arc::new(service_fn(without_methods))),
-            ReconnectOptions::default().with_on_demand(true),
+            // Each call tries once: its caller knows best whether to wait for a server that is not there.
+            ReconnectOptions::default()
+                .with_on_demand(true)
+                .with_backoff(Backoff::default().with_attempts(Some(1))),
         );
         Upstream { connect, shared, wrap: Arc::new(|_, service| service), of_calls: AllowedNames::default() }
     }
