@@ -43,6 +43,8 @@ mod proxy;
 mod repl;
 #[cfg(unix)]
 mod replay;
+#[cfg(unix)]
+mod replaying;
 mod serve;
 #[cfg(unix)]
 mod signing;
@@ -50,6 +52,8 @@ mod signing;
 mod streams;
 #[cfg(unix)]
 mod strict;
+#[cfg(unix)]
+mod tap;
 #[cfg(unix)]
 mod terminal;
 #[cfg(unix)]
