@@ -119,11 +119,11 @@ impl Upstream {
             return Ok(());
         }
         let own = session.get_or_insert_with(OwnConnection::default);
-        own.0.get_or_try_init(|| self.connect(session.clone())).await.map(drop)
+        own.0.get_or_try_init(|| self.connect(session)).await.map(drop)
     }
 
-    fn connect(&self, session: Session) -> impl Future<Output = Result<Forward, CallError>> + Send + 'static {
-        let calls_back = (self.wrap)(&session, Arc::new(Forward::new(session.peer().clone())));
+    fn connect(&self, session: &Session) -> impl Future<Output = Result<Forward, CallError>> + Send + use<> {
+        let calls_back = (self.wrap)(session, Arc::new(Forward::new(session.peer().clone())));
         let (connecting, names) = ((self.connect)(calls_back), self.of_calls.clone());
         async move { Ok(Forward::new(connecting.await?).with_call_metadata(names)) }
     }
@@ -141,7 +141,7 @@ impl Service for Upstream {
         }
         let (is_notification, call, upstream) = (call.is_notification(), call.clone(), self.clone());
         let forwarded = async move {
-            let connect = || upstream.connect(call.cx.session().clone());
+            let connect = || upstream.connect(call.cx.session());
             match own.0.get_or_try_init(connect).await {
                 Ok(forward) => forward.call(&call).await,
                 Err(error) => Reply::error(error.into()),

@@ -45,7 +45,7 @@ enum Segment {
 }
 
 impl PointerPattern {
-    /// Whether a place is the one that it names, or inside of it.
+    /// Whether a place is the one that it names, or inside it.
     fn covers(&self, path: &[String]) -> bool {
         let fits = |(segment, name): (&Segment, &String)| match segment {
             Segment::Any => true,

@@ -9,7 +9,7 @@ use switchboard::{Call, ErrorObject, Items, Json, Outcome, Reply, ReplyFuture, S
 use tokio::time::Instant;
 
 use super::journal::Journal;
-use super::line::Told;
+use super::line::Content;
 use crate::recording::{Entry, Part, RecordedError, Side};
 
 /// The most bytes that are kept of one call: its params, and all of its answer.
@@ -57,7 +57,7 @@ impl Exchange {
             _ if self.entry.notification && !matches!(reply.outcome, Outcome::Error(_)) => self.end(None),
             Outcome::Value(json) => {
                 self.entry.result = self.keep(json, Part::Answer);
-                self.end(Some(Told::Value(json)));
+                self.end(Some(Content::Value(json)));
             }
             Outcome::Error(error) => self.fail(error),
             Outcome::Stream(_) => {
@@ -89,10 +89,10 @@ impl Exchange {
             self.omit(Part::Answer);
         }
         self.entry.error = Some(RecordedError { code: whole.code, message, data });
-        self.end(Some(Told::Error(&whole)));
+        self.end(Some(Content::Error(&whole)));
     }
 
-    fn end(&mut self, answer: Option<Told<'_>>) {
+    fn end(&mut self, answer: Option<Content<'_>>) {
         self.is_over = true;
         self.entry.ms = self.began.elapsed().as_micros() as f64 / 1000.0;
         self.journal.end(&self.entry, answer);
@@ -153,7 +153,7 @@ impl Stream for Watched {
             None if this.exchange.is_over => {}
             None => {
                 let words = format!("end of {} items", this.number);
-                this.exchange.end(Some(Told::Words(&words)));
+                this.exchange.end(Some(Content::Words(&words)));
             }
         }
         Poll::Ready(next)

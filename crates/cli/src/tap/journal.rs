@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use switchboard::identity::LOGIN;
 use switchboard::lines::LineQueue;
-use switchboard::observer::{Begun, Observer, Position, Refused};
-use switchboard::{Call, Context, Json, Session};
+use switchboard::observer::{Position, Refused};
+use switchboard::{Call, Json, Name, Session};
 use tokio::time::Instant;
 
 use super::exchange::Exchange;
 use super::filter::Filter;
-use super::line::Told;
+use super::line::Content;
 use super::screen::Screen;
 use super::tally::Tally;
 use crate::recording::{self, Entry, Side};
@@ -32,7 +32,7 @@ pub(crate) struct Journal {
     sessions: AtomicU64,
 }
 
-/// The number of a session. Its identifier is not shown: whoever knows it might take over the session.
+/// The number of a session. Its identifier is not shown: it may be enough to take over the session.
 struct Number(u64);
 
 thread_local! {
@@ -52,7 +52,7 @@ impl Journal {
         session.get_or_insert_with(|| Number(self.sessions.fetch_add(1, Relaxed))).0
     }
 
-    /// A call begins. Its end must be told, too.
+    /// A call begins. The exchange notes its end.
     pub(crate) fn begin(self: &Arc<Journal>, call: &Call, to: Side, session: u64) -> Exchange {
         let position = if to == Side::Server { POSITION.take() } else { None };
         let (batch, entry) = match position {
@@ -83,6 +83,19 @@ impl Journal {
         Exchange::new(Arc::clone(self), entry, params)
     }
 
+    /// The next call on this thread has this position.
+    pub(crate) fn locate(at: Position) {
+        POSITION.set(Some(at));
+    }
+
+    /// A message was refused before it became a call.
+    pub(crate) fn refuse(&self, session: &Session, refused: &Refused<'_>) {
+        self.tally().refuse();
+        if self.filter.shows_refused(refused.method.map(Name::as_str)) {
+            self.screen.refused(self.session(session), self.now(), refused.error);
+        }
+    }
+
     /// An item of a stream has come.
     pub(crate) fn item(&self, entry: &Entry, number: u64, item: &Json) {
         if self.shows_messages(entry) {
@@ -90,8 +103,8 @@ impl Journal {
         }
     }
 
-    /// A call has ended. The answer is told as it came; what is kept of it is in the entry.
-    pub(crate) fn end(&self, entry: &Entry, answer: Option<Told<'_>>) {
+    /// A call has ended. The answer is as it was received; the entry has what is kept of it.
+    pub(crate) fn end(&self, entry: &Entry, answer: Option<Content<'_>>) {
         self.tally().add(entry);
         if let Some(recording) = &self.recording {
             recording.push(&recording::line(entry));
@@ -141,21 +154,7 @@ impl Journal {
     }
 }
 
-impl Observer for Journal {
-    /// The engine calls the service next, on the same thread.
-    fn begun(&self, call: &Begun<'_>) {
-        POSITION.set(Some(call.at));
-    }
-
-    fn refused(&self, cx: &Context, refused: &Refused<'_>) {
-        self.tally().refuse();
-        if self.filter.shows_refused(refused.method.map(|method| method.as_str())) {
-            self.screen.refused(self.session(cx.session()), self.now(), refused.error);
-        }
-    }
-}
-
-/// What stands for the token of a login.
+/// Params in place of the token of a login.
 fn masked() -> Option<Json> {
     Json::parse("[\"***\"]").ok()
 }

@@ -27,25 +27,25 @@ const NARROWEST: usize = 16;
 
 /// What is said about a call.
 #[derive(Clone, Copy)]
-pub(crate) enum Told<'a> {
+pub(crate) enum Content<'a> {
     Value(&'a Json),
     Error(&'a RecordedError),
     Words(&'a str),
 }
 
-impl Told<'_> {
+impl Content<'_> {
     /// It on one line, at most so many columns or [`FULL`] bytes. Nothing in it controls a terminal.
     fn text(self, columns: Option<usize>) -> String {
         // A column takes at most four bytes. What is cut off is not even looked at.
         let most = columns.map_or(FULL, |columns| (columns * 4).min(FULL));
         let text = match self {
-            Told::Value(json) => shortened(json, most),
-            Told::Error(error) => {
+            Content::Value(json) => shortened(json, most),
+            Content::Error(error) => {
                 let data = error.data.as_ref().map(|data| format!(" {}", shortened(data, most)));
                 let (message, mark) = beginning(&error.message, most);
                 format!("error {} {message}{mark}{}", error.code, data.unwrap_or_default())
             }
-            Told::Words(words) => words.to_owned(),
+            Content::Words(words) => words.to_owned(),
         };
         let text = visible(&text);
         match columns {
@@ -56,9 +56,9 @@ impl Told<'_> {
 
     fn style(self) -> Style {
         match self {
-            Told::Error(_) => FAILED,
-            Told::Value(_) => Style::new(),
-            Told::Words(_) => FAINT,
+            Content::Error(_) => FAILED,
+            Content::Value(_) => Style::new(),
+            Content::Words(_) => FAINT,
         }
     }
 }
@@ -75,7 +75,7 @@ pub(crate) struct Head<'a> {
 
 impl Head<'_> {
     /// The line of a message, at most so many columns wide.
-    pub(crate) fn line(&self, now: SystemTime, told: Option<Told<'_>>, width: Option<usize>) -> String {
+    pub(crate) fn line(&self, now: SystemTime, content: Option<Content<'_>>, width: Option<usize>) -> String {
         let now = rfc3339(now);
         let now = now.split_once('T').map_or(&*now, |(_, time)| time);
         let id = self.id.map(|id| format!("#{id}")).unwrap_or_default();
@@ -90,11 +90,11 @@ impl Head<'_> {
         let head = format!(
             "{FAINT}{now}  {session:>2} {id:>4}{FAINT:#} {style}{arrow}{style:#} {METHOD}{method}{METHOD:#}{note}"
         );
-        let Some(told) = told else { return head + "\n" };
+        let Some(content) = content else { return head + "\n" };
         let used = anstream::adapter::strip_str(&head).to_string().width();
         let left = width.map(|width| width.saturating_sub(used + 2).max(NARROWEST));
-        let look = told.style();
-        format!("{head}  {look}{}{look:#}\n", told.text(left))
+        let look = content.style();
+        format!("{head}  {look}{}{look:#}\n", content.text(left))
     }
 }
 
@@ -102,9 +102,9 @@ impl Head<'_> {
 mod tests {
     use super::*;
 
-    fn line(method: &str, told: Told<'_>, width: Option<usize>) -> String {
+    fn line(method: &str, content: Content<'_>, width: Option<usize>) -> String {
         let head = Head { session: 1, id: Some(2), to: Side::Server, method, note: "" };
-        anstream::adapter::strip_str(&head.line(SystemTime::UNIX_EPOCH, Some(told), width)).to_string()
+        anstream::adapter::strip_str(&head.line(SystemTime::UNIX_EPOCH, Some(content), width)).to_string()
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod tests {
         let json = Json::parse(r#"{ "text": "日本日本日本日本日本日本" }"#).unwrap();
         let check = |width: Option<usize>, expected: &str| {
             let expected = format!("00:00:00.000Z   1   #2 --> m  {expected}\n");
-            assert_eq!(line("m", Told::Value(&json), width), expected);
+            assert_eq!(line("m", Content::Value(&json), width), expected);
         };
         check(None, r#"{"text":"日本日本日本日本日本日本"}"#);
         check(Some(80), r#"{"text":"日本日本日本日本日本日本"}"#);
@@ -124,21 +124,21 @@ mod tests {
     #[test]
     fn only_the_beginning_of_a_huge_value_is_shown() {
         let json = Json::parse(format!("[\"{}\"]", "x".repeat(10 * FULL))).unwrap();
-        assert!(line("m", Told::Value(&json), None).len() < FULL + 100);
+        assert!(line("m", Content::Value(&json), None).len() < FULL + 100);
         let error = RecordedError { code: 1, message: "x".repeat(10 * FULL), data: Some(json) };
-        assert!(line("m", Told::Error(&error), None).len() < 2 * FULL + 100);
-        assert_eq!(line("m", Told::Error(&error), Some(80)).trim_end().chars().count(), 80);
-        assert!(line(&"x".repeat(1000), Told::Words("y"), Some(80)).len() < 100);
+        assert!(line("m", Content::Error(&error), None).len() < 2 * FULL + 100);
+        assert_eq!(line("m", Content::Error(&error), Some(80)).trim_end().chars().count(), 80);
+        assert!(line(&"x".repeat(1000), Content::Words("y"), Some(80)).len() < 100);
     }
 
     #[test]
     fn nothing_that_was_sent_controls_the_terminal() {
         let json = Json::parse("[\"\u{9b}2J\u{202e}\"]").unwrap();
         assert!(
-            line("m\u{1b}[2J\n", Told::Value(&json), None)
+            line("m\u{1b}[2J\n", Content::Value(&json), None)
                 .ends_with("m\\u001b[2J\\u000a  [\"\\u009b2J\\u202e\"]\n")
         );
         let error = RecordedError { code: 1, message: "\u{1b}]0;x\u{7}\n".to_owned(), data: None };
-        assert!(line("m", Told::Error(&error), None).ends_with("error 1 \\u001b]0;x\\u0007\\u000a\n"));
+        assert!(line("m", Content::Error(&error), None).ends_with("error 1 \\u001b]0;x\\u0007\\u000a\n"));
     }
 }

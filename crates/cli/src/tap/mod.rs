@@ -10,6 +10,7 @@ mod tally;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use clap::Args;
@@ -52,6 +53,9 @@ Params and results are shown and recorded. HTTP headers, metadata and tokens of 
 of this command line, and from the client only the headers that `--forward` names.
 
 Calls have no time limit; `--timeout` limits connecting. Ctrl-C ends with a summary.";
+
+/// How long calls in progress may take to finish after Ctrl-C.
+const DRAINING: Duration = Duration::from_secs(1);
 
 /// Shows what a client and a server say to each other: forwards all calls and prints them.
 #[derive(Debug, Args)]
@@ -149,7 +153,8 @@ impl Tap {
             .with_reply(longest)
             .with_batch_reply(longest)
             .with_members(usize::MAX)
-            .with_call_time(units::LONGEST);
+            .with_call_time(units::LONGEST)
+            .with_drain_time(DRAINING);
         let settings = Settings::default().with_limits(limits).with_observer(Some(observer.into()));
         let options = ServerOptions::default().with_duplex_idle_time(None);
         let server = Server::new(tapped).with_settings(settings).with_options(options);
@@ -202,12 +207,13 @@ impl Observer for Front {
         });
     }
 
+    /// The engine calls the service next, on the same thread.
     fn begun(&self, call: &Begun<'_>) {
-        self.journal.begun(call);
+        Journal::locate(call.at);
     }
 
     fn refused(&self, cx: &Context, refused: &Refused<'_>) {
-        self.journal.refused(cx, refused);
+        self.journal.refuse(cx.session(), refused);
     }
 }
 

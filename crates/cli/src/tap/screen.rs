@@ -12,10 +12,11 @@ use switchboard::lines::LineQueue;
 use switchboard::{ErrorObject, Json};
 use tokio::sync::Notify;
 
-use super::line::{Head, Told};
+use super::line::{Content, Head};
 use crate::bench::figures::time;
 use crate::output::Format;
 use crate::recording::{self, Entry, RecordedError, Side};
+use crate::visible::visible;
 
 /// How many bytes wait for the reader before lines are dropped.
 const ROOM: usize = 16 << 20;
@@ -32,7 +33,7 @@ enum Form {
     /// A line for each message, cut to the width of the terminal unless all is shown.
     People { stream: Stream, is_full: bool, is_coloured: bool },
     /// A line of JSON for each call.
-    Json,
+    Json { is_terminal: bool },
 }
 
 /// Where lines are written to.
@@ -52,15 +53,16 @@ impl Screen {
         closed: Arc<Notify>,
     ) -> io::Result<Screen> {
         let (is_terminal, choice) = match stream {
-            Stream::Stdout => (format.is_for_people(), anstream::AutoStream::choice(&io::stdout())),
+            Stream::Stdout => (io::stdout().is_terminal(), anstream::AutoStream::choice(&io::stdout())),
             Stream::Stderr => (io::stderr().is_terminal(), anstream::AutoStream::choice(&io::stderr())),
         };
         let is_coloured = choice != anstream::ColorChoice::Never;
-        let form = match is_terminal {
+        let is_for_people = is_terminal && !format.is_json();
+        let form = match is_for_people {
             true => Form::People { stream, is_full, is_coloured },
-            false => Form::Json,
+            false => Form::Json { is_terminal },
         };
-        let gap = if is_terminal { dropped } else { dropped_json };
+        let gap = if is_for_people { dropped } else { dropped_json };
         let to = Closing { to: stream.duplicate()?, closed };
         let queue = LineQueue::builder("screen", gap).with_room(ROOM).start(to)?;
         Ok(Screen { queue, form })
@@ -76,20 +78,20 @@ impl Screen {
         let notes = entry.notification.then_some("notification".to_owned());
         let batch = entry.batch.zip(entry.entry).map(|(batch, index)| format!("batch {batch} entry {index}"));
         let notes: Vec<String> = notes.into_iter().chain(batch).collect();
-        self.message(entry, entry.to, &notes.join(", "), params.map(Told::Value));
+        self.message(entry, entry.to, &notes.join(", "), params.map(Content::Value));
     }
 
     /// Shows an item of a stream.
     pub(crate) fn item(&self, entry: &Entry, number: u64, item: &Json) {
-        self.message(entry, entry.to.other(), &format!("item {number}"), Some(Told::Value(item)));
+        self.message(entry, entry.to.other(), &format!("item {number}"), Some(Content::Value(item)));
     }
 
     /// Shows how a call ended. Notifications are not answered.
-    pub(crate) fn end(&self, entry: &Entry, answer: Option<Told<'_>>) {
+    pub(crate) fn end(&self, entry: &Entry, answer: Option<Content<'_>>) {
         if entry.notification && !entry.has_failed() {
             return;
         }
-        let answer = if entry.cancelled { Some(Told::Words("cancelled")) } else { answer };
+        let answer = if entry.cancelled { Some(Content::Words("cancelled")) } else { answer };
         self.message(entry, entry.to.other(), &time(entry.ms * 1e6), answer);
     }
 
@@ -106,7 +108,7 @@ impl Screen {
             return self.write_json(&Line { at, session, refused: &error });
         };
         let head = Head { session, id: None, to: Side::Server, method: "invalid message", note: "refused" };
-        self.write(&head, Some(Told::Error(&error)));
+        self.write(&head, Some(Content::Error(&error)));
     }
 
     /// Writes the last lines, as far as they are read in this time.
@@ -114,14 +116,14 @@ impl Screen {
         self.queue.flush(patience);
     }
 
-    fn message(&self, entry: &Entry, to: Side, note: &str, told: Option<Told<'_>>) {
+    fn message(&self, entry: &Entry, to: Side, note: &str, content: Option<Content<'_>>) {
         let head = Head { session: entry.session, id: Some(entry.id), to, method: &entry.method, note };
-        self.write(&head, told);
+        self.write(&head, content);
     }
 
-    fn write(&self, head: &Head<'_>, told: Option<Told<'_>>) {
+    fn write(&self, head: &Head<'_>, content: Option<Content<'_>>) {
         let Form::People { stream, is_full, is_coloured } = self.form else { return };
-        let line = head.line(SystemTime::now(), told, (!is_full).then(|| stream.columns()));
+        let line = head.line(SystemTime::now(), content, (!is_full).then(|| stream.columns()));
         match is_coloured {
             true => self.queue.push(&line),
             false => self.queue.push(&anstream::adapter::strip_str(&line).to_string()),
@@ -130,11 +132,16 @@ impl Screen {
 
     /// Shows a call that has ended, or something else, as a line of JSON.
     pub(crate) fn write_json(&self, line: &impl Serialize) {
-        self.queue.push(&recording::line(line));
+        let line = recording::line(line);
+        match self.form {
+            // What a terminal would obey is escaped, which does not change the value.
+            Form::Json { is_terminal: true } => self.queue.push(&(visible(line.trim_end()) + "\n")),
+            _ => self.queue.push(&line),
+        }
     }
 }
 
-/// A stream whose end is told.
+/// A stream that notifies when its reader is gone.
 struct Closing<W> {
     to: W,
     closed: Arc<Notify>,

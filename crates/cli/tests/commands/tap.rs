@@ -216,6 +216,11 @@ fn nothing_that_is_said_controls_the_terminal() {
     };
     check(&[], true);
     check(&["--full"], false);
+    let mut command = program(&["tap", "stdio", &serving.url(), "--json"]);
+    command.stdin(File::open(&input).unwrap());
+    let (_, text) = at_terminal(command);
+    let line = text.lines().find(|line| line.contains("\"method\":\"echo\"")).unwrap();
+    assert!(line.contains(r"\u009b2J\u202exxx") && !line.contains('\u{9b}'), "{line:?}");
     std::fs::remove_file(input).unwrap();
 }
 
@@ -302,4 +307,17 @@ fn a_server_that_is_not_there_is_an_error_for_each_call() {
     let (code, _, stderr) = parts(run(&["call", &tap.url(), "math/add", "2", "3"]));
     assert!(code == Some(1) && stderr.contains("-32004"), "{stderr}");
     assert_eq!(steady(tap)[0]["error"]["code"], -32004);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_the_tap() {
+    let serving = Serving::start(&[]);
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "\"$0\" tap 0 \"$1\" | head -n 1"]);
+    command.arg(program(&[]).get_program()).arg(serving.url()).stdin(std::process::Stdio::null());
+    let tap = Serving::spawn(command);
+    // Whether its reader is gone shows when it writes; a tap that has ended is not called any more.
+    while parts(run(&["call", &tap.url(), "math/add", "2", "3"])).0 == Some(0) {}
+    let (status, stdout) = tap.wait();
+    assert!(status.success() && stdout.lines().count() == 1, "{stdout}");
 }
