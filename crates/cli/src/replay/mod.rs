@@ -28,7 +28,7 @@ use crate::failure::Failure;
 use crate::recording::{self, Entry, Part, Run, Side};
 use crate::session::{Line, Session};
 use crate::target::Target;
-use crate::{call_options, output};
+use crate::{call_options, output, source, text};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -68,7 +68,11 @@ pub(crate) struct Replay {
 impl Replay {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let runs = recording::read(&self.file)?;
+        let runs =
+            recording::read(&self.file).map_err(|failure| match source::is_far(&text::name(&self.file)) {
+                true => failure.advise("the recording comes first: switchboard replay FILE URL"),
+                false => failure,
+            })?;
         let lost: u64 = runs.iter().map(|run| run.lost).sum();
         if lost > 0 {
             output::note(&format!("warning: {lost} calls are missing in the recording\n"));

@@ -1,7 +1,7 @@
 //! The order in which recorded calls begin and end.
 //!
-//! A call is sent when all calls that had ended before it are answered. So a replay keeps the order of calls that waited for each other, and sends those
-//! at the same time that ran at the same time, however fast the server is.
+//! A call is sent when all calls that had ended before it began are answered. So calls that waited for others wait for them again, and calls that
+//! ran at the same time do so again, however fast the server is.
 
 use crate::recording::Entry;
 

@@ -62,7 +62,7 @@ const DRAINING: Duration = Duration::from_secs(1);
 #[command(
     after_help = EXAMPLES,
     after_long_help = format!("{EXAMPLES}\n\n{LONG}\n\n{}", exit::HELP),
-    mut_arg("url", |url| url.value_name("TO").help("The server to forward to: a URL with the scheme http, https, ws, wss, tcp, tls, unix or exec")),
+    mut_args(described),
 )]
 pub(crate) struct Tap {
     /// Where to listen for clients: a port, a URL with the scheme http, https, ws, wss, tcp, tls or unix, or `stdio`.
@@ -90,6 +90,19 @@ pub(crate) struct Tap {
     /// Allow listening on addresses that other machines can reach.
     #[arg(long)]
     public: bool,
+}
+
+/// The options of a server to call, where they are about one to forward to.
+fn described(argument: clap::Arg) -> clap::Arg {
+    match argument.get_id().as_str() {
+        "url" => argument
+            .value_name("TO")
+            .help("Server to forward to: a URL with the scheme http, https, ws, wss, tcp, tls, unix or exec"),
+        "timeout" => argument.help("How long connecting to the server may take"),
+        // Clients decide whether to call again.
+        "retry" | "repeatable" => argument.hide(true).conflicts_with("from"),
+        _ => argument,
+    }
 }
 
 impl Tap {

@@ -19,7 +19,7 @@ use crate::recording::{self, Entry, RecordedError, Side};
 use crate::visible::visible;
 
 /// How many bytes wait for the reader before lines are dropped.
-const ROOM: usize = 16 << 20;
+const ROOM: usize = 8 << 20;
 
 /// Where calls are shown.
 pub(crate) struct Screen {

@@ -193,6 +193,8 @@ fn what_cannot_be_replayed_is_told() {
     check(&header.replace('1', "2"), 2, &["has version 2"]);
     let call = r#"{"id":1,"at":0,"session":1,"to":"server","method":"m","result":1,"ms":0}"#;
     check(&format!("{header}\n{call}\n"), 3, &["nothing is listening on 127.0.0.1:1"]);
+    let (code, _, stderr) = parts(run(&["replay", "http://127.0.0.1:1", "calls.jsonl"]));
+    assert!(code == Some(2) && stderr.contains("the recording comes first"), "{stderr}");
     let (code, _, stderr) =
         parts(run(&["replay", "/nonexistent", "http://127.0.0.1:1", "--ignore", "result"]));
     assert!(code == Some(2) && stderr.contains("not a JSON pointer"), "{stderr}");
