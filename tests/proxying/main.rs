@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 use switchboard_core::{Call, ErrorObject, Json, Members, Method, Peer, Router, RouterBuilder, Settings};
-use switchboard_tests::carriers::{Gateway, Running};
+use switchboard_tests::carriers::{self, Running};
 use switchboard_transport::connect;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
@@ -58,8 +58,8 @@ async fn serve(url: &str, router: RouterBuilder) -> Running {
 }
 
 async fn proxy(url: &str, upstream: &str) -> Running {
-    let gateway = Gateway::new(upstream, Settings::default());
-    Running::start(url, Arc::new(gateway), Settings::default()).await
+    let upstream = carriers::upstream(upstream, Settings::default());
+    Running::start(url, Arc::new(upstream), Settings::default()).await
 }
 
 /// Says what happened to a handler: that it was started, and that it was dropped.

@@ -119,3 +119,17 @@ async fn clients_that_share_an_upstream_get_a_new_one_when_it_is_back() {
     let _upstream = serve(&url, again).await;
     assert_eq!(client.call("hang", ()).await, Ok(()));
 }
+
+#[tokio::test]
+async fn a_notification_arrives_although_its_client_leaves_at_once() {
+    let (send, mut received) = mpsc::unbounded_channel();
+    let router = Router::builder().method("note", move |(number,): (u32,), _| {
+        send.send(number).unwrap();
+        Ok::<_, ErrorObject>(())
+    });
+    let chain = Chain::open("ws://127.0.0.1:0", "ws://127.0.0.1:0", router).await;
+    for number in 0..10 {
+        connect(&chain.front.url).await.unwrap().notify("note", [number]).await.unwrap();
+        assert_eq!(received.recv().await, Some(number));
+    }
+}

@@ -30,6 +30,8 @@ pub(crate) enum Exit {
     Breaking = 9,
     /// The configuration has errors.
     Configuration = 10,
+    /// `replay` got other answers than the recorded ones.
+    Differs = 11,
     /// A signal interrupted a call, or a second signal a server; numbered as shells do.
     Interrupted = 130,
 }
@@ -48,7 +50,8 @@ Exit codes:
   8    `check` found faults
   9    `discover --diff` found a breaking change
   10   the configuration has errors
-  130  interrupted by a signal; for `serve` and `watch`, by a second one";
+  11   `replay` got answers that differ from the recorded ones
+  130  interrupted by a signal; for `serve`, `tap` and `watch`, by a second one";
 
 impl Exit {
     /// The code for a call that failed with this error.
@@ -99,6 +102,7 @@ mod tests {
             Faulty,
             Breaking,
             Configuration,
+            Differs,
             Interrupted,
         ];
         let listed: Vec<u8> =

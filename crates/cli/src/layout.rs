@@ -26,8 +26,13 @@ const WORD: Style = AnsiColor::Magenta.on_default();
 impl Layout {
     /// The text, laid out.
     pub(crate) fn of(self, json: &Json) -> String {
+        self.of_text(json.as_str())
+    }
+
+    /// The same for JSON that may be cut off anywhere.
+    pub(crate) fn of_text(self, text: &str) -> String {
         let mut page = Page { out: String::new(), level: 0 };
-        let mut rest = json.as_str();
+        let mut rest = text;
         let mut last = "";
         while let Some((token, after)) = next(rest) {
             let following = after.trim_start();

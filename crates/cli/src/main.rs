@@ -10,6 +10,7 @@ mod assembly;
 mod banner;
 mod batch;
 mod bench;
+mod brief;
 mod call;
 mod call_options;
 mod changes;
@@ -34,9 +35,12 @@ mod notify;
 mod output;
 mod params;
 mod proxy;
+mod recording;
 mod repl;
+mod replay;
 mod responses;
 mod retry;
+mod same;
 mod serve;
 mod session;
 mod shell;
@@ -46,6 +50,7 @@ mod source;
 mod spec;
 mod suggest;
 mod table;
+mod tap;
 mod target;
 mod telemetry;
 mod text;
@@ -113,8 +118,10 @@ enum Command {
     Man(man::Man),
     Notify(notify::Notify),
     Repl(repl::Repl),
+    Replay(replay::Replay),
     Serve(Box<serve::Serve>),
     Sign(signing::SignMessage),
+    Tap(tap::Tap),
     Verify(signing::VerifyMessage),
     Watch(watch::Watch),
 }
@@ -146,8 +153,10 @@ fn main() -> ExitCode {
         Command::Man(man) => man.run(Arguments::command()),
         Command::Notify(notify) => notify.run(),
         Command::Repl(repl) => repl.run(),
+        Command::Replay(replay) => replay.run(),
         Command::Serve(serve) => serve.run(matches.subcommand_matches("serve").unwrap_or(&matches)),
         Command::Sign(sign) => sign.run(),
+        Command::Tap(tap) => tap.run(),
         Command::Verify(verify) => verify.run(),
         Command::Watch(watch) => watch.run(),
     };

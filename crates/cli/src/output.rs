@@ -41,12 +41,17 @@ fn is_json() -> bool {
 impl Format {
     /// Writes errors like results from now on.
     pub(crate) fn for_errors(self) {
-        JSON.fetch_or(self.json || self.raw, Ordering::Relaxed);
+        JSON.fetch_or(self.is_json(), Ordering::Relaxed);
+    }
+
+    /// Whether the command line asks for JSON.
+    pub(crate) fn is_json(self) -> bool {
+        self.json || self.raw
     }
 
     /// Whether a person reads: tables, pages and colours, not JSON.
     pub(crate) fn is_for_people(self) -> bool {
-        io::stdout().is_terminal() && !self.json && !self.raw
+        io::stdout().is_terminal() && !self.is_json()
     }
 }
 

@@ -365,15 +365,13 @@ fn adopt(server: &mut Server) -> Result<bool, Failure> {
     Ok(passed.len() > 0)
 }
 
-/// Why the server cannot listen at a URL, and what to do about it.
+/// Why a server cannot listen at a URL, and what to do about it.
 pub(crate) fn explain(error: ListenError, url: &str) -> Failure {
     let text = error.to_string();
     let cannot = |text: String| Failure::new(Exit::CannotListen, text);
     match error {
         ListenError::Bind { error, .. } => match error.kind() {
-            io::ErrorKind::AddrInUse => {
-                cannot(text).advise("choose another port, or `switchboard serve 0` for any free one")
-            }
+            io::ErrorKind::AddrInUse => cannot(text).advise("choose another port, or 0 for any free one"),
             io::ErrorKind::PermissionDenied => cannot(text).advise("choose a port above 1023"),
             _ => cannot(text).advise("choose an address of this machine, such as 127.0.0.1"),
         },

@@ -1,10 +1,12 @@
 //! A command that talks to a server: the runtime, the signals that end it, and the connections it opens.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard::reconnect::{self, Backoff, ReconnectingPeer};
 use switchboard::{
-    Call, CallError, Dial, DialError, ErrorObject, Outcome, Peer, Reply, ReplyFuture, Service, service_fn,
+    Call, CallError, Dial, DialError, ErrorObject, Outcome, Peer, Reply, ReplyFuture, Service, Upstream,
+    service_fn,
 };
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
@@ -168,6 +170,17 @@ impl Session<'_> {
             }
         };
         ReconnectingPeer::with_options(connect, options)
+    }
+
+    /// The server as the upstream of a proxy.
+    pub(crate) fn upstream(&self) -> Upstream {
+        let (dial, login, sign) = (self.dial.clone(), self.login.clone(), self.sign.clone());
+        let end = self.end.clone();
+        Upstream::new(move |service: Arc<dyn Service>| {
+            let dial = dial.clone().with_service(Held { service, _end: end.clone() });
+            let (login, sign) = (login.clone(), sign.clone());
+            async move { login::connect(dial, login).await.map(|peer| signing(sign.as_ref(), peer)) }
+        })
     }
 
     fn dial_for(&self, service: impl Service) -> Dial {

@@ -66,7 +66,7 @@ pub(crate) struct Target {
     pub(crate) extensions: bool,
     /// Maximum size of an answer, such as 500M.
     #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = units::bytes, help_heading = HEADING)]
-    max_answer: usize,
+    pub(crate) max_answer: usize,
     /// Show each message sent and received on stderr. -vv also logs; -vvv logs more.
     #[arg(short, long, action = clap::ArgAction::Count, help_heading = HEADING)]
     verbose: u8,

@@ -69,6 +69,7 @@ mod tap;
 mod text;
 mod topics;
 mod trace;
+mod upstream;
 
 pub use admission::{Admission, AdmitFuture, Arrival, Refusal, SharedAdmission};
 pub use arguments::Arguments;
@@ -114,3 +115,4 @@ pub use subscription::{Subscription, SubscriptionStyle};
 pub use tap::{Direction, Tap, Wire};
 pub use topics::Topics;
 pub use trace::TraceContext;
+pub use upstream::Upstream;

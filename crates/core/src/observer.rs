@@ -71,7 +71,7 @@ pub trait Observer: Send + Sync + 'static {
         let _ = (cx, refused);
     }
 
-    /// A call is about to run.
+    /// A call is about to run: the service is called next, on the same thread.
     fn begun(&self, call: &Begun<'_>) {
         let _ = call;
     }

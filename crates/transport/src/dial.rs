@@ -7,7 +7,7 @@ use std::time::Duration;
 #[cfg(feature = "http")]
 use switchboard_core::SharedSeal;
 use switchboard_core::reconnect::{self, ReconnectingPeer};
-use switchboard_core::{CallError, Peer, Service, Settings, Version};
+use switchboard_core::{CallError, Peer, Service, Settings, Upstream, Version};
 
 use crate::carrier::{Carrier, Carriers, ConnectSetup, Url, UrlError};
 use crate::raw::Raw;
@@ -216,6 +216,16 @@ impl Dial {
     #[must_use = "dropping it closes the connection"]
     pub fn reconnect(self, options: reconnect::ReconnectOptions) -> ReconnectingPeer {
         ReconnectingPeer::with_options(move || self.clone().connect(), options)
+    }
+
+    /// The server as the upstream of a proxy.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
+    #[must_use]
+    pub fn upstream(self) -> Upstream {
+        Upstream::new(move |service: Arc<dyn Service>| self.clone().with_service(service).connect())
     }
 
     /// The client for an `http` or `https` URL. Unlike a [`Peer`], it reports failures of notifications too.

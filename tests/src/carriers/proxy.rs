@@ -4,13 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use switchboard_core::reconnect::{ReconnectOptions, ReconnectingPeer};
-use switchboard_core::{
-    Call, CallError, Forward, Reply, ReplyFuture, Service, Session, Settings, Version, Versions,
-};
+use switchboard_core::{Service, Settings, Upstream, Version, Versions};
 use switchboard_transport::Dial;
 use switchboard_transport::server::Server;
-use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 
 use crate::carrier::{Carrier, Heard, Kind, Line, Time};
@@ -48,8 +44,8 @@ impl<C: Carrier> Carrier for Proxied<C> {
             // The limits are those of the side that clients see: a request may have a member more on its way from there.
             let behind = Settings::default().with_profile(settings.profile.clone());
             let upstream = Running::start(self.upstream, service, behind.clone()).await;
-            let gateway = Gateway::new(&upstream.url, behind);
-            let front = self.front.open(Arc::new(gateway), settings).await;
+            let forwarding = super::upstream(&upstream.url, behind);
+            let front = self.front.open(Arc::new(forwarding), settings).await;
             Box::new(Open { front, _upstream: upstream }) as Box<dyn Line>
         })
     }
@@ -90,56 +86,14 @@ impl Running {
     }
 }
 
-/// Forwards calls to the server at a URL.
+/// The server at this URL, as the upstream of a proxy. Nothing is sent before the first call.
 ///
-/// A session of one client has a connection of its own, which lasts as long as the session. So calls back reach the client that
-/// caused them. All other sessions share one connection, over which nothing can be called back.
-pub struct Gateway {
-    dial: Dial,
-    shared: ReconnectingPeer,
-}
-
-/// The connection to the upstream that a session has.
-#[derive(Default)]
-struct OwnUpstream(OnceCell<Forward>);
-
-impl Gateway {
-    /// Forwards to the server at this URL. Nothing is sent before the first call.
-    ///
-    /// # Panics
-    ///
-    /// When it is not a URL, or outside of a runtime.
-    #[must_use]
-    pub fn new(url: &str, settings: Settings) -> Gateway {
-        let is_v1 = settings.profile.versions == Versions::V1;
-        let version = if is_v1 { Version::V1 } else { Version::V2 };
-        let dial = Dial::new(url).expect("it is a URL").with_settings(settings).with_version(version);
-        let shared = dial.clone().reconnect(ReconnectOptions::default().with_on_demand(true));
-        Gateway { dial, shared }
-    }
-
-    async fn connect(dial: Dial, session: Session) -> Result<Forward, CallError> {
-        let calls_back = Forward::new(session.peer().clone());
-        Ok(Forward::new(dial.with_service(calls_back).connect().await?))
-    }
-}
-
-impl Service for Gateway {
-    fn call(&self, call: &Call) -> ReplyFuture {
-        let session = call.cx.session();
-        if !session.is_exclusive() {
-            return Forward::new(self.shared.peer()).call(call);
-        }
-        let own = session.get_or_insert_with(OwnUpstream::default);
-        if let Some(upstream) = own.0.get() {
-            return upstream.call(call);
-        }
-        let (call, connecting) = (call.clone(), Gateway::connect(self.dial.clone(), session.clone()));
-        ReplyFuture::pending(async move {
-            match own.0.get_or_try_init(|| connecting).await {
-                Ok(upstream) => upstream.call(&call).await,
-                Err(error) => Reply::error(error.into()),
-            }
-        })
-    }
+/// # Panics
+///
+/// When it is not a URL, or outside of a runtime.
+#[must_use]
+pub fn upstream(url: &str, settings: Settings) -> Upstream {
+    let is_v1 = settings.profile.versions == Versions::V1;
+    let version = if is_v1 { Version::V1 } else { Version::V2 };
+    Dial::new(url).expect("it is a URL").with_settings(settings).with_version(version).upstream()
 }

@@ -1,9 +1,10 @@
 //! What the server offers, as far as the cases need it.
 
 use super::bench::Bench;
-use super::message::{Message, Response, same};
+use super::message::{Message, Response};
 use super::outcome::{Came, End};
 use super::wire::{Carrier, http2};
+use crate::same::same;
 
 /// A method that no server has.
 pub(crate) const UNKNOWN: &str = "switchboard_check_no_such_method";

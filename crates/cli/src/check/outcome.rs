@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use super::message::{Message, Response, same};
+use super::message::{Message, Response};
 use crate::responses::Head;
+use crate::same::same;
 
 /// How a case ended.
 #[derive(Clone, Debug, Default)]

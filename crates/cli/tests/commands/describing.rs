@@ -27,7 +27,8 @@ impl Describing {
         Describing::serve(methods())
     }
 
-    fn serve(router: RouterBuilder) -> Describing {
+    /// A server with these methods.
+    pub(crate) fn serve(router: RouterBuilder) -> Describing {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(1).enable_all().build().unwrap();
         let mut server = Server::new(router.build().unwrap());

@@ -8,6 +8,7 @@ use crate::replay::{Block, DEFAULT, Replay, blocks, section};
 
 const AUTHENTICATION: &str = include_str!("../../../../docs/authentication.md");
 const CONFIGURATION: &str = include_str!("../../../../docs/configuration.md");
+const TAPPING: &str = include_str!("../../../../docs/tapping.md");
 const SIGNING: &str = include_str!("../../../../docs/signing.md");
 const SECURING: &str = include_str!("../../../../docs/securing.md");
 const INSTALLING: &str = include_str!("../../../../docs/installing.md");
@@ -116,4 +117,15 @@ fn a_server_is_secured_as_the_page_says() {
     }
     let mut replay = Replay::new("securing");
     replay.run(&blocks(SECURING));
+}
+
+#[test]
+fn calls_are_recorded_and_replayed_as_the_page_says() {
+    let mut replay = Replay::new("tapping");
+    let mut first = blocks(section(TAPPING, "See what a client and a server say to each other"));
+    // What follows the session shows other ways to start a tap.
+    first.truncate(first.iter().position(Block::is_console).unwrap() + 1);
+    replay.run(&first);
+    replay.stop();
+    replay.run(&blocks(section(TAPPING, "Replay it against another server")));
 }

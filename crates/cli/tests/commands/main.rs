@@ -47,6 +47,8 @@ mod proxy;
 mod repl;
 #[cfg(unix)]
 mod replay;
+#[cfg(unix)]
+mod replaying;
 mod serve;
 #[cfg(unix)]
 mod signing;
@@ -54,6 +56,8 @@ mod signing;
 mod streams;
 #[cfg(unix)]
 mod strict;
+#[cfg(unix)]
+mod tap;
 #[cfg(unix)]
 mod telemetry;
 #[cfg(unix)]

@@ -2,7 +2,7 @@
 
 use crate::program::{parts, run};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 15] = [
     "batch",
     "bench",
     "call",
@@ -14,7 +14,9 @@ const COMMANDS: [&str; 13] = [
     "man",
     "notify",
     "repl",
+    "replay",
     "serve",
+    "tap",
     "watch",
 ];
 

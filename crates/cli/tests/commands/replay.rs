@@ -2,7 +2,7 @@
 //!
 //! - In a block marked `console` a line that begins with `$ ` is a command, and the lines that follow are its output at a terminal, in which `…`
 //!   stands for any text.
-//! - A block marked `sh` is a script that succeeds; one that begins with `switchboard serve` is a server that runs until the replay ends.
+//! - A block marked `sh` is a script that succeeds; one that begins with `switchboard serve` or `switchboard tap` runs until the replay ends.
 //!
 //! Servers listen on free ports instead of those on the page.
 
@@ -112,6 +112,7 @@ impl Replay {
             match block.language.as_str() {
                 "console" => self.session(block),
                 "sh" if block.text.starts_with("switchboard serve") => self.serve(block.text.trim_end()),
+                "sh" if block.text.starts_with("switchboard tap") => self.tap(block.text.trim_end()),
                 "sh" => self.script(&block.text),
                 _ => {}
             }
@@ -148,6 +149,23 @@ impl Replay {
             self.stand_in_port(shown, address(&url));
         }
         self.servers.push(serving);
+    }
+
+    /// Starts a tap on a free port, which stands for the one that it is given on the page.
+    fn tap(&mut self, command: &str) {
+        let port = command.split_whitespace().nth(2).unwrap();
+        let command = self.here(&command.replacen(port, "0", 1));
+        let tap = Serving::spawn(self.shell(&format!("exec {command}")));
+        self.stand_in_port(&format!("127.0.0.1:{port}"), address(&tap.url()));
+        self.servers.push(tap);
+    }
+
+    /// Stops all servers as a reader does, with Ctrl-C.
+    pub(crate) fn stop(&mut self) {
+        for server in self.servers.drain(..) {
+            server.signal("INT");
+            server.wait();
+        }
     }
 
     /// A command as a reader's shell would run it.

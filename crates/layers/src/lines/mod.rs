@@ -15,4 +15,4 @@ pub(crate) use self::text::push_json_string;
 pub(crate) use self::text::{ascii, shortened};
 #[cfg(feature = "log")]
 pub(crate) use self::time::push_rfc3339;
-pub(crate) use self::time::rfc3339;
+pub use self::time::rfc3339;

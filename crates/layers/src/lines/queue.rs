@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The most bytes that wait to be written.
+/// The most bytes that wait to be written, unless the builder says otherwise.
 const ROOM: usize = 1 << 20;
 /// How long a descriptor that does not block is left alone when it is full.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -18,6 +18,7 @@ pub struct LineQueue(Arc<Owner>);
 /// How a [`LineQueue`] is started.
 pub struct LineQueueBuilder {
     name: &'static str,
+    room: usize,
     gap: fn(u64) -> String,
     timers: Vec<Timer>,
 }
@@ -30,6 +31,8 @@ struct Owner(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
+    /// The most bytes that wait.
+    room: usize,
     queue: Mutex<Queue>,
     changed: Condvar,
     timers: Mutex<Vec<Timer>>,
@@ -51,7 +54,7 @@ impl LineQueue {
     /// A queue whose thread has this name, and that writes `gap(count)` in the place of dropped lines.
     #[must_use]
     pub fn builder(name: &'static str, gap: fn(u64) -> String) -> LineQueueBuilder {
-        LineQueueBuilder { name, gap, timers: Vec::new() }
+        LineQueueBuilder { name, room: ROOM, gap, timers: Vec::new() }
     }
 
     /// Queues whole lines, or drops them if there is no room.
@@ -59,7 +62,7 @@ impl LineQueue {
         let shared = &self.0.0;
         let mut queue = shared.lock();
         // Once a line is missing, all are until the gap can be told in its place.
-        if queue.dropped > 0 || queue.text.len() + lines.len() > ROOM {
+        if queue.dropped > 0 || queue.text.len() + lines.len() > shared.room {
             queue.dropped += 1;
             queue.lost += 1;
         } else {
@@ -90,6 +93,13 @@ impl LineQueue {
 }
 
 impl LineQueueBuilder {
+    /// Sets how many bytes may wait to be written, 1 MiB by default. A longer line is always dropped.
+    #[must_use]
+    pub fn with_room(mut self, bytes: usize) -> LineQueueBuilder {
+        self.room = bytes;
+        self
+    }
+
     /// Also writes the lines that this function returns. It is asked when other lines were written, and after the time that it returns.
     #[must_use]
     pub fn with_timer(
@@ -106,7 +116,8 @@ impl LineQueueBuilder {
     ///
     /// If the system cannot start a thread.
     pub fn start(self, to: impl Write + Send + 'static) -> io::Result<LineQueue> {
-        let shared = Arc::new(Shared { timers: Mutex::new(self.timers), ..Shared::default() });
+        let timers = Mutex::new(self.timers);
+        let shared = Arc::new(Shared { room: self.room, timers, ..Shared::default() });
         let owner = Owner(Arc::clone(&shared));
         let thread = std::thread::Builder::new().name(self.name.to_owned());
         thread.spawn(move || shared.write(to, self.gap))?;

@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::time::SystemTime;
 
 /// A time as `2026-11-17T10:43:02.117Z`. Times before 1970 become its beginning.
-pub(crate) fn rfc3339(time: SystemTime) -> String {
+#[must_use]
+pub fn rfc3339(time: SystemTime) -> String {
     let mut text = String::with_capacity(24);
     push_rfc3339(&mut text, time);
     text
