@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     let [name, title, calls] = arguments.as_slice() else { return usage() };
     let workload = WORKLOADS.into_iter().find(|workload| workload.title() == *title);
     let (Some(workload), Ok(calls)) = (workload, calls.parse::<u32>()) else { return usage() };
-    let known = cases::counted(workload).into_iter().chain(cases::security());
+    let known = cases::counted(workload).into_iter().chain(cases::security()).chain(cases::observability());
     let Some(case) = known.filter(|case| case.takes(workload)).find(|case| case.name() == name) else {
         return usage();
     };
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
 fn usage() -> ExitCode {
     eprintln!("usage: case NAME WORKLOAD CALLS");
     for workload in WORKLOADS {
-        let known = cases::counted(workload).into_iter().chain(cases::security());
+        let known = cases::counted(workload).into_iter().chain(cases::security()).chain(cases::observability());
         let names: Vec<_> =
             known.filter(|case| case.takes(workload)).map(|case| format!("{:?}", case.name())).collect();
         eprintln!("workload {:?}: {}", workload.title(), names.join(", "));

@@ -15,6 +15,7 @@ pub mod by_hand;
 pub mod connection;
 pub mod jsonrpsee;
 pub mod jsonrpsee_bearer;
+pub mod observed;
 pub mod pending;
 pub mod raw_value;
 pub mod secured;
@@ -73,6 +74,11 @@ pub fn security() -> Vec<Box<dyn Case>> {
         Box::new(jsonrpsee_bearer::Bearer::new()),
     ];
     ours.chain(others).collect()
+}
+
+/// The cases that show what it costs to be observed.
+pub fn observability() -> Vec<Box<dyn Case>> {
+    observed::all().into_iter().map(|case| Box::new(case) as Box<dyn Case>).collect()
 }
 
 /// Checks that `case` answers `workload` right.

@@ -48,6 +48,10 @@ struct Queue {
     lost: u64,
     is_writing: bool,
     is_closed: bool,
+    /// Whether timers are to be asked now.
+    is_woken: bool,
+    /// How many threads wait for a change. Telling nobody would still be a call to the system.
+    waiting: usize,
 }
 
 impl LineQueue {
@@ -61,6 +65,7 @@ impl LineQueue {
     pub fn push(&self, lines: &str) {
         let shared = &self.0.0;
         let mut queue = shared.lock();
+        let is_awaited = queue.waiting > 0;
         // Once a line is missing, all are until the gap can be told in its place.
         if queue.dropped > 0 || queue.text.len() + lines.len() > shared.room {
             queue.dropped += 1;
@@ -69,7 +74,22 @@ impl LineQueue {
             queue.text.extend_from_slice(lines.as_bytes());
         }
         drop(queue);
-        shared.changed.notify_all();
+        if is_awaited {
+            shared.changed.notify_all();
+        }
+    }
+
+    /// Asks timers for their lines now.
+    pub(crate) fn wake(&self) {
+        self.0.0.lock().is_woken = true;
+        self.0.0.changed.notify_all();
+    }
+
+    /// Counts a line that another queue has dropped.
+    pub(crate) fn note_dropped(&self) {
+        let mut queue = self.0.0.lock();
+        queue.dropped += 1;
+        queue.lost += 1;
     }
 
     /// Also writes the lines that this function returns, see [`LineQueueBuilder::with_timer`].
@@ -79,10 +99,8 @@ impl LineQueue {
 
     /// Waits until everything is written, but no longer than this.
     pub fn flush(&self, patience: Duration) {
-        let shared = &self.0.0;
-        let is_busy = |queue: &mut Queue| queue.is_writing || queue.has_any();
-        let written = shared.changed.wait_timeout_while(shared.lock(), patience, is_busy);
-        drop(written.unwrap_or_else(PoisonError::into_inner));
+        let is_busy = |queue: &mut Queue| queue.is_writing || queue.is_woken || queue.has_any();
+        self.0.0.wait_while(Some(patience), is_busy);
     }
 
     /// How many lines were lost so far.
@@ -161,17 +179,18 @@ impl Shared {
     fn write(&self, mut to: impl Write, gap: fn(u64) -> String) {
         // How many lines could not be written and are not told of yet.
         let mut unwritten = 0;
+        let mut next = Some(Duration::ZERO);
         loop {
-            let (due, next) = self.due();
-            if due.is_empty() {
-                self.wait(next);
-            }
+            self.wait_while(next, |queue| !queue.has_any() && !queue.is_woken && !queue.is_closed);
             let mut queue = self.lock();
             let is_last = queue.is_closed;
-            queue.is_writing = true;
+            (queue.is_writing, queue.is_woken) = (true, false);
             let mut text = std::mem::take(&mut queue.text);
             let dropped = std::mem::take(&mut queue.dropped);
             drop(queue);
+            let (due, wait) = self.due();
+            // After lines that were due, there may be more.
+            next = if due.is_empty() { wait } else { Some(wait.unwrap_or_default()) };
             text.extend_from_slice(due.as_bytes());
             if dropped + unwritten > 0 {
                 text.extend_from_slice(gap(dropped + unwritten).as_bytes());
@@ -188,13 +207,18 @@ impl Shared {
         }
     }
 
-    /// Waits for lines, for the end, or for this time.
-    fn wait(&self, time: Option<Duration>) {
-        let is_idle = |queue: &mut Queue| !queue.has_any() && !queue.is_closed;
-        match time {
-            None => drop(self.changed.wait_while(self.lock(), is_idle)),
-            Some(time) => drop(self.changed.wait_timeout_while(self.lock(), time, is_idle)),
-        }
+    /// Waits as long as this holds, and no longer than this time.
+    fn wait_while(&self, time: Option<Duration>, is_waiting: impl Fn(&mut Queue) -> bool) {
+        let mut queue = self.lock();
+        queue.waiting += 1;
+        let mut queue = match time {
+            None => self.changed.wait_while(queue, is_waiting).unwrap_or_else(PoisonError::into_inner),
+            Some(time) => {
+                let waited = self.changed.wait_timeout_while(queue, time, is_waiting);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+        };
+        queue.waiting -= 1;
     }
 
     /// Counts lines that could not be written; returns how many the next line has to tell of.

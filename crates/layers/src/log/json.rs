@@ -6,16 +6,13 @@ use std::time::SystemTime;
 use super::record::{Event, Record};
 use crate::lines::{push_json_string, push_rfc3339, shortened};
 
-/// How much of a session's identifier is written: enough to connect lines, and not enough to take over a session.
-pub(super) const SESSION: usize = 8;
-
 /// A record as a line of JSON. Unknown members are omitted.
 ///
 /// It is written by hand: serde would take twice as long as the call that the line is about.
-pub(super) fn line(record: &Record<'_>, time: SystemTime) -> String {
-    let mut line = Line(String::with_capacity(320));
+pub(super) fn push_line(text: &mut String, record: &Record<'_>, time: SystemTime) {
+    let mut line = Line(text);
     line.0.push_str("{\"time\":\"");
-    push_rfc3339(&mut line.0, time);
+    push_rfc3339(line.0, time);
     line.0.push('"');
     line.word("level", Some(record.level.name()));
     line.word("event", Some(record.event.name()));
@@ -37,16 +34,15 @@ pub(super) fn line(record: &Record<'_>, time: SystemTime) -> String {
     line.number("status", record.status);
     line.text("reason", record.reason);
     line.text("who", record.who);
-    line.word("transport", record.origin.map(|origin| origin.transport));
-    if let Some(peer) = record.origin.and_then(|origin| origin.address) {
+    line.word("transport", record.transport);
+    if let Some(peer) = record.address {
         let _ = write!(line.0, ",\"peer\":\"{peer}\"");
     }
-    line.word("session", record.session.map(|id| id.get(..SESSION).unwrap_or(id)));
+    line.word("session", record.session);
     line.number("batch", record.batch.map(|batch| batch.0));
     line.number("entry", record.entry);
     line.word("trace", record.trace.map(|trace| trace.trace_id()).as_deref());
     line.0.push_str("}\n");
-    line.0
 }
 
 /// The same line, standing for so many others.
@@ -62,9 +58,9 @@ pub(super) fn lost(count: u64) -> String {
     line
 }
 
-struct Line(String);
+struct Line<'a>(&'a mut String);
 
-impl Line {
+impl Line<'_> {
     fn name(&mut self, name: &str) {
         self.0.push_str(",\"");
         self.0.push_str(name);
@@ -85,7 +81,7 @@ impl Line {
     fn text(&mut self, name: &str, text: Option<&str>) {
         if let Some(text) = text {
             self.name(name);
-            push_json_string(&mut self.0, &shortened(text));
+            push_json_string(self.0, &shortened(text));
         }
     }
 

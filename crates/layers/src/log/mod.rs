@@ -18,6 +18,7 @@
 
 mod json;
 mod level;
+mod pending;
 mod pretty;
 mod record;
 
@@ -31,6 +32,7 @@ use switchboard_core::observer::{Ended, InputKind, Observer, Received, Refused};
 use switchboard_core::{Context, EndReason, Origin, Session};
 
 pub use self::level::{LogLevel, LogLevelError};
+use self::pending::Pending;
 use self::record::{Event, Record};
 use crate::access::Pattern;
 use crate::lines::{Flood, FloodVerdict, LineQueue, LogFile, Repeatable, Takes, stderr};
@@ -65,6 +67,7 @@ struct Inner {
     /// The level of methods without another one, which can change.
     level: AtomicU8,
     lines: LineQueue,
+    pending: Arc<Pending>,
     flood: Arc<Mutex<Flood<LineKind>>>,
     /// How many calls could have been written, for sampling.
     calls: AtomicU64,
@@ -81,6 +84,17 @@ pub enum LogFormat {
     Pretty,
     /// Columns with colours, for people at a terminal.
     Coloured,
+}
+
+impl LogFormat {
+    /// Adds the line of a record.
+    fn push(self, lines: &mut String, record: &Record<'_>, time: SystemTime) {
+        match self {
+            LogFormat::Json => json::push_line(lines, record, time),
+            LogFormat::Pretty => pretty::push_line(lines, record, time, false),
+            LogFormat::Coloured => pretty::push_line(lines, record, time, true),
+        }
+    }
 }
 
 /// What equal lines have in common.
@@ -126,6 +140,7 @@ impl CallLog {
         if !sums.is_empty() {
             self.0.lines.push(&sums);
         }
+        self.0.lines.wake();
         self.0.lines.flush(patience);
     }
 
@@ -137,7 +152,7 @@ impl CallLog {
 
     /// Writes a line, if the rules say so.
     fn write(&self, mut record: Record<'_>) {
-        let Inner { options, lines, flood, .. } = &*self.0;
+        let Inner { options, lines, flood, pending, .. } = &*self.0;
         if options.slow.is_some_and(|slow| record.duration.is_some_and(|duration| duration >= slow)) {
             (record.is_slow, record.level) = (true, record.level.min(LogLevel::Warn));
         }
@@ -147,7 +162,7 @@ impl CallLog {
         let is_failure = record.level <= LogLevel::Warn && !record.is_slow;
         let line = Line { record: &record, format: options.format };
         if !is_failure || lock(flood).add(&line, Instant::now()) == FloodVerdict::Write {
-            lines.push(&line.line(SystemTime::now()));
+            pending.push(&record, lines);
         }
     }
 
@@ -239,8 +254,10 @@ impl CallLogBuilder {
         let flood = Arc::new(Mutex::new(Flood::default()));
         let summed = Arc::clone(&flood);
         lines.add_timer(move || lock(&summed).end_window::<Line<'_>>(Instant::now()));
+        let pending = Arc::<Pending>::default();
+        lines.add_timer(pending.writer(self.format));
         let (level, calls) = (AtomicU8::new(self.level as u8), AtomicU64::new(0));
-        CallLog(Arc::new(Inner { options: self, level, lines, flood, calls }))
+        CallLog(Arc::new(Inner { options: self, level, lines, pending, flood, calls }))
     }
 
     fn start(self, to: impl Write + Send + 'static) -> io::Result<CallLog> {
@@ -312,11 +329,9 @@ impl Repeatable for Line<'_> {
     }
 
     fn line(&self, time: SystemTime) -> String {
-        match self.format {
-            LogFormat::Json => json::line(self.record, time),
-            LogFormat::Pretty => pretty::line(self.record, time, false),
-            LogFormat::Coloured => pretty::line(self.record, time, true),
-        }
+        let mut line = String::with_capacity(320);
+        self.format.push(&mut line, self.record, time);
+        line
     }
 
     fn repeated(line: &str, count: u64) -> String {

@@ -4,14 +4,12 @@ use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
 use super::LogLevel;
-use super::json::SESSION;
 use super::record::{Event, Record};
 use crate::lines::{ascii, push_rfc3339, shortened};
 
 /// A record in columns: the time, what happened, the method, how long it took, and the rest.
-pub(super) fn line(record: &Record<'_>, time: SystemTime, is_coloured: bool) -> String {
-    let mut line = String::with_capacity(160);
-    push_time(&mut line, time);
+pub(super) fn push_line(line: &mut String, record: &Record<'_>, time: SystemTime, is_coloured: bool) {
+    push_time(line, time);
     let (on, off) = match record.level {
         _ if !is_coloured => ("", ""),
         LogLevel::Off | LogLevel::Error => ("\x1b[1;31m", "\x1b[0m"),
@@ -22,10 +20,9 @@ pub(super) fn line(record: &Record<'_>, time: SystemTime, is_coloured: bool) -> 
     let _ = write!(line, "  {on}{:<13}{off}", happened(record));
     let method = record.method.map(|method| plain(method.as_str())).unwrap_or_default();
     let _ = write!(line, " {method:<24} {:>10}", record.duration.map(shown).unwrap_or_default());
-    push_details(&mut line, record);
+    push_details(line, record);
     line.truncate(line.trim_end().len());
     line.push('\n');
-    line
 }
 
 fn push_details(line: &mut String, record: &Record<'_>) {
@@ -42,9 +39,9 @@ fn push_details(line: &mut String, record: &Record<'_>) {
     for text in [record.reason, record.who].into_iter().flatten() {
         let _ = write!(line, "  {}", plain(text));
     }
-    if let Some(origin) = record.origin {
-        let _ = write!(line, "  {}", origin.transport);
-        if let Some(address) = origin.address {
+    if let Some(transport) = record.transport {
+        let _ = write!(line, "  {transport}");
+        if let Some(address) = record.address {
             let _ = write!(line, " {address}");
         }
     }
@@ -60,7 +57,7 @@ fn push_details(line: &mut String, record: &Record<'_>) {
         _ => {}
     }
     if let Some(session) = record.session.filter(|_| matches!(record.event, Event::Opened | Event::Closed)) {
-        let _ = write!(line, "  session {}", session.get(..SESSION).unwrap_or(session));
+        let _ = write!(line, "  session {}", session);
     }
     if let Some(trace) = record.trace {
         let _ = write!(line, "  trace {}", trace.trace_id());

@@ -1,7 +1,8 @@
 //! What a line says.
 
 use std::hash::{Hash, Hasher};
-use std::time::Duration;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use switchboard_core::observer::{BatchId, End, Ended, Position, Received, Refused};
 use switchboard_core::{Code, Context, FromContext as _, Id, Name, Origin, TraceContext};
@@ -52,11 +53,27 @@ pub(super) struct Record<'a> {
     pub(super) status: Option<u16>,
     pub(super) reason: Option<&'a str>,
     pub(super) who: Option<&'a str>,
-    pub(super) origin: Option<&'a Origin>,
+    pub(super) transport: Option<&'static str>,
+    pub(super) address: Option<SocketAddr>,
     pub(super) session: Option<&'a str>,
     pub(super) batch: Option<BatchId>,
     pub(super) entry: Option<usize>,
     pub(super) trace: Option<TraceContext>,
+    /// When it happened, if that is known: to ask the clock takes as long as to write all this down.
+    pub(super) at: Option<Instant>,
+}
+
+/// How much of a session's identifier is written: enough to connect lines, and not enough to take over a session.
+const SESSION: usize = 8;
+
+/// A record on its way to the thread that writes it. Short texts are inside it, so most need no allocation.
+pub(super) struct Entry {
+    record: Record<'static>,
+    method: Option<Name>,
+    id: Option<Id>,
+    who: Option<Name>,
+    session: Option<Name>,
+    reason: Option<Box<str>>,
 }
 
 impl<'a> Record<'a> {
@@ -81,16 +98,23 @@ impl<'a> Record<'a> {
             status: None,
             reason: None,
             who: None,
-            origin: None,
+            transport: None,
+            address: None,
             session: None,
             batch: None,
             entry: None,
             trace: None,
+            at: None,
         }
     }
 
     pub(super) fn of_session(event: Event, id: &'a str, origin: &'a Origin) -> Record<'a> {
-        Record { session: Some(id), origin: Some(origin), ..Record::new(event) }
+        Record {
+            session: Some(start(id)),
+            transport: Some(origin.transport),
+            address: origin.address,
+            ..Record::new(event)
+        }
     }
 
     pub(super) fn of_batch(cx: &'a Context, message: &Received, entries: usize) -> Record<'a> {
@@ -129,6 +153,7 @@ impl<'a> Record<'a> {
             bytes_in: Some(call.bytes_in),
             bytes_out: Some(call.bytes_out),
             items: call.end.items(),
+            at: Some((call.began + call.duration).into_std()),
             ..Record::new(event)
         };
         record.by(call.cx).at(call.at)
@@ -137,8 +162,9 @@ impl<'a> Record<'a> {
     fn by(self, cx: &'a Context) -> Record<'a> {
         Record {
             who: Identity::from_context(cx).map(|identity| identity.subject.as_str()),
-            origin: Some(cx.origin()),
-            session: Some(cx.session().id()),
+            transport: Some(cx.origin().transport),
+            address: cx.origin().address,
+            session: Some(start(cx.session().id())),
             trace: cx.trace().or_else(|| TraceContext::of(cx.metadata())),
             ..self
         }
@@ -153,9 +179,39 @@ impl<'a> Record<'a> {
 
     /// What makes lines equal.
     pub(super) fn hash_into(&self, hasher: &mut impl Hasher) {
-        let address = self.origin.and_then(|origin| origin.address).map(|address| network(address.ip()));
+        let address = self.address.map(|address| network(address.ip()));
         (self.event, self.outcome, self.code, self.status, address, self.who, self.method).hash(hasher);
     }
+}
+
+impl Entry {
+    pub(super) fn of(record: &Record<'_>) -> Entry {
+        Entry {
+            record: Record { method: None, id: None, who: None, session: None, reason: None, ..*record },
+            // Long ones are parts of the message, which they must not keep.
+            method: record.method.map(Name::detached),
+            id: record.id.map(Id::detached),
+            who: record.who.map(Name::from),
+            session: record.session.map(Name::from),
+            reason: record.reason.map(Into::into),
+        }
+    }
+
+    pub(super) fn record(&self) -> Record<'_> {
+        Record {
+            method: self.method.as_ref(),
+            id: self.id.as_ref(),
+            who: self.who.as_ref().map(Name::as_str),
+            session: self.session.as_ref().map(Name::as_str),
+            reason: self.reason.as_deref(),
+            ..self.record
+        }
+    }
+}
+
+/// The part of a session's identifier that is written.
+fn start(session: &str) -> &str {
+    session.get(..SESSION).unwrap_or(session)
 }
 
 fn level(end: End, code: Option<Code>) -> LogLevel {
