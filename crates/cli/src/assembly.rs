@@ -7,6 +7,7 @@ use switchboard::access::Access;
 use switchboard::http::{Cors, DocumentRoute, EndpointOptions, Get, Hosts, Origins};
 use switchboard::idempotency::Idempotency;
 use switchboard::identity::Authentication;
+use switchboard::log::BodyLog;
 use switchboard::observer::SharedObserver;
 use switchboard::openrpc::{Generator, SpecVersion, Validation};
 use switchboard::server::{Server, ServerOptions};
@@ -29,6 +30,7 @@ pub(crate) struct Assembly {
     verify: Option<Verify>,
     idempotency: Option<Idempotency>,
     tracing: Option<Tracing>,
+    bodies: Option<BodyLog>,
 }
 
 impl Assembly {
@@ -49,11 +51,17 @@ impl Assembly {
             verify: None,
             idempotency: None,
             tracing: None,
+            bodies: None,
         };
         if can_change {
             assembly.live = Some(Live::new(assembly.stack(config)?));
         }
         Ok(assembly)
+    }
+
+    /// Logs params and results.
+    pub(crate) fn log(&mut self, bodies: Option<BodyLog>) {
+        self.bodies = bodies;
     }
 
     /// Makes calls back to callers part of their traces.
@@ -121,6 +129,9 @@ impl Assembly {
         }
         if let Some(verify) = &self.verify {
             service = verify.clone().with_audit(audit.clone()).layer(service);
+        }
+        if let Some(bodies) = &self.bodies {
+            service = bodies.layer(service);
         }
         if let Some(tracing) = &self.tracing {
             service = tracing.layer(service);

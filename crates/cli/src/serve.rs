@@ -198,6 +198,9 @@ pub(crate) struct Serve {
     /// Append a line for each call to this file instead of stderr. It is rotated at 16 MiB; eight old files are kept.
     #[arg(long, value_name = "FILE")]
     log_file: Option<PathBuf>,
+    /// Also log params and results: those of calls that failed, or all. Passwords, tokens and the like are left out.
+    #[arg(long, value_name = "WHICH", default_value = "off", value_parser = ["off", "failed", "all"])]
+    log_bodies: String,
     /// Log every call, and more about the server, to stderr; repeat for even more. `RUST_LOG` controls everything but calls.
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
@@ -227,6 +230,7 @@ impl Serve {
         let admin = config.admin.as_ref().map(|_| Admin::new(&config, &methods, logs.calls.clone()));
         let telemetry = Telemetry::start(&config, &methods)?;
         let observers = observers(&logs, admin.as_ref(), telemetry.as_ref(), &methods);
+        assembly.log(logs.calls.as_ref().and_then(|log| config.calls.bodies(log)));
         assembly.trace(telemetry.as_ref().map(|telemetry| telemetry.tracing.clone()));
         let mut server = written.watch(assembly.server(&config, &methods, observers)?);
         let urls = listen(&mut server, &config).await?;

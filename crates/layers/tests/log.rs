@@ -9,10 +9,10 @@ use std::time::Duration;
 use futures_util::stream;
 use serde_json::{Value, json};
 use switchboard_core::{
-    Context, Engine, ErrorObject, Json, Metadata, Method, Origin, Router, Service, Settings,
+    Context, Engine, ErrorObject, Json, Layer as _, Metadata, Method, Origin, Router, Service, Settings,
 };
 use switchboard_layers::identity::{Authentication, Tokens};
-use switchboard_layers::log::{CallLog, CallLogBuilder, LogFormat, LogLevel};
+use switchboard_layers::log::{BodyRules, CallLog, CallLogBuilder, LogFormat, LogLevel};
 
 const ALICE: &str = "2f9c1b7e55a04d13";
 const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -241,4 +241,71 @@ async fn people_read_columns() {
     assert!(lines[0].contains("  ok            count                    "), "{}", lines[0]);
     assert!(lines[0].contains("  http 192.0.2.7:50123  id 1  0 B in, "), "{}", lines[0]);
     assert!(lines[1].contains("  refused -32700"), "{}", lines[1]);
+}
+
+// OBS-X-05: bodies are written only when asked for, and never with secrets that have a usual name.
+#[tokio::test]
+async fn bodies_are_written_without_what_is_redacted() {
+    let (sender, lines) = mpsc::channel();
+    let log = CallLog::builder()
+        .with_level(LogLevel::Off)
+        .into_fn(move |line| sender.send(line.to_owned()).unwrap())
+        .unwrap();
+    let rules = BodyRules::default()
+        .redact("iban")
+        .unwrap()
+        .redact("/params/cards/*/number")
+        .unwrap()
+        .with_limit(200);
+    let service = log.bodies(rules).layer(Arc::new(router()));
+    let engine = Engine::new(service, Settings::default());
+    let written = async |method: &str, params: &str| {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":"a","method":"{method}","params":{params}}}"#);
+        engine.exchange(text, &Context::default()).await;
+        log.flush(LONG);
+        let line = lines.try_recv().unwrap();
+        serde_json::from_str::<Value>(&line).unwrap()
+    };
+    let params = r#"{"user":"Ann\u001b[2J","Pass_Word":"secret-1","nested":{"api-key":"secret-2"},"iban":"secret-3","cards":[{"number":"secret-4","n":1}]}"#;
+    let line = written("echo", params).await;
+    let [sent, got] = ["params", "result"].map(|name| line[name].as_str().unwrap().to_owned());
+    // The method echoes its params; the pointer is about params only.
+    assert!(!sent.contains("secret") && !got.replace("secret-4", "").contains("secret"), "{line}");
+    assert!(
+        sent.contains(r#""user":"Ann\u001b[2J""#) && sent.contains(r#"{"n":1,"number":"[redacted]"}"#),
+        "{sent}"
+    );
+    assert_eq!(
+        (&line["event"], &line["id"], &line["method"]),
+        (&"bodies".into(), &"a".into(), &"echo".into())
+    );
+    let long = written("echo", &format!("[{:?}]", "x".repeat(1_000))).await;
+    assert!(
+        long["params"].as_str().unwrap().ends_with("... (1004 bytes)") && long.to_string().len() < 700,
+        "{long}"
+    );
+    let huge = written("echo", &format!("[{:?}]", "x".repeat(100_000))).await;
+    assert_eq!(huge["params"], "(100004 bytes)");
+    let login = written("rpc.login", r#"["secret"]"#).await;
+    assert_eq!(login["params"], "[redacted]");
+    assert_eq!(written("count", "[]").await["result"], "(a stream)");
+}
+
+#[tokio::test]
+async fn bodies_of_failures_can_be_written_alone() {
+    let (sender, lines) = mpsc::channel();
+    let log = CallLog::builder()
+        .with_level(LogLevel::Off)
+        .into_fn(move |line| sender.send(line.to_owned()).unwrap())
+        .unwrap();
+    let service = log.bodies(BodyRules::default().failures_only()).layer(Arc::new(router()));
+    let engine = Engine::new(service, Settings::default());
+    for method in ["echo", "fail"] {
+        engine.exchange(message(method, 1), &Context::default()).await;
+    }
+    log.flush(LONG);
+    let lines: Vec<String> = lines.try_iter().collect();
+    assert_eq!(lines.len(), 1);
+    assert!(lines[0].contains(r#""error":"{\"code\":-7,"#), "{}", lines[0]);
+    assert!(BodyRules::default().redact("/headers/x").is_err());
 }

@@ -485,6 +485,21 @@ pub(crate) const KEYS: &[Key] = &[
     ),
     key("log.sample", Kind::Text, "\"100%\"", "", "share of the successful calls to log"),
     key(
+        "log.bodies",
+        Kind::Choice(&["off", "failed", "all"]),
+        "\"off\"",
+        "--log-bodies",
+        "which params and results are logged, too; passwords, tokens and the like are left out",
+    ),
+    key(
+        "log.redact",
+        Kind::Texts,
+        "[]",
+        "",
+        "what is left out of them besides: names of members, or JSON pointers such as /params/card/number",
+    ),
+    key("log.body_limit", Kind::Size, "\"2KB\"", "", "how much of each body is logged"),
+    key(
         "log.audit",
         Kind::Path,
         "",

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use switchboard::access::Pattern;
-use switchboard::log::{CallLog, CallLogBuilder, LogFormat, LogLevel};
+use switchboard::log::{BodyLog, BodyRules, CallLog, CallLogBuilder, LogFormat, LogLevel};
 
 use super::reader::Reader;
 use super::tree::Value;
@@ -23,6 +23,8 @@ pub(crate) struct CallLogging {
     slow: Option<Duration>,
     /// From 0.0 to 1.0.
     sample: f64,
+    /// Which bodies are written, if any.
+    bodies: Option<BodyRules>,
 }
 
 /// Reads the keys of the log.
@@ -34,7 +36,27 @@ pub(crate) fn calls(reader: &mut Reader<'_>) -> CallLogging {
         file: reader.path("log.file"),
         slow: reader.is_set("log.slow").then(|| reader.duration("log.slow")),
         sample: reader.percent("log.sample"),
+        bodies: bodies(reader),
     }
+}
+
+fn bodies(reader: &mut Reader<'_>) -> Option<BodyRules> {
+    const PATH: &str = "log.redact";
+    let rules = BodyRules::default().with_limit(reader.size("log.body_limit"));
+    let mut rules = match &*reader.choice("log.bodies") {
+        "all" => Some(rules),
+        "failed" => Some(rules.failures_only()),
+        _ => None,
+    };
+    let node = reader.table.get(PATH).cloned();
+    for what in reader.texts(PATH) {
+        match (rules.take().unwrap_or_default().redact(&what), &node) {
+            (Ok(more), _) => rules = Some(more),
+            (Err(error), Some(node)) => reader.wrong(node, PATH, &error),
+            (Err(_), None) => {}
+        }
+    }
+    rules.filter(|_| reader.choice("log.bodies") != "off")
 }
 
 /// The levels of methods, by pattern.
@@ -65,7 +87,7 @@ impl CallLogging {
             0 | 1 => LogLevel::Info,
             _ => LogLevel::Debug,
         });
-        if level == LogLevel::Off && self.levels.is_empty() {
+        if level == LogLevel::Off && self.levels.is_empty() && self.bodies.is_none() {
             return Ok(None);
         }
         let builder =
@@ -84,6 +106,11 @@ impl CallLogging {
             Failure::usage(format!("cannot write the call log to {file}: {error}"))
                 .advise("choose a file that you can write")
         })
+    }
+
+    /// What writes bodies to this log, if that was asked for.
+    pub(crate) fn bodies(&self, log: &CallLog) -> Option<BodyLog> {
+        self.bodies.clone().map(|rules| log.bodies(rules))
     }
 
     /// Columns for people at a terminal, and JSON for programs, unless the key says otherwise.

@@ -10,12 +10,13 @@
 //!  "trace":"4bf92f3577b34da6a3ce929d0e0e4736"}
 //! ```
 //!
-//! - A line never has params, results, metadata or credentials. Texts that callers choose are truncated, and a line is ASCII, so nothing
+//! - A line never has params, results, metadata or credentials, unless [`CallLog::bodies`] writes them. Texts that callers choose are truncated, and a line is ASCII, so nothing
 //!   in it can pass for another line or control a terminal.
 //! - A batch has a line when it arrives, and one for each entry. They have the same `batch`.
 //! - Failures that are equal (the same caller, method and code) are written five times in ten seconds. Then one line has the number of
 //!   further ones as `repeated`.
 
+mod bodies;
 mod json;
 mod level;
 mod pending;
@@ -31,6 +32,7 @@ use std::time::{Duration, Instant, SystemTime};
 use switchboard_core::observer::{Ended, InputKind, Observer, Received, Refused};
 use switchboard_core::{Context, EndReason, Origin, Session};
 
+pub use self::bodies::{BodyLog, BodyRules};
 pub use self::level::{LogLevel, LogLevelError};
 use self::pending::Pending;
 use self::record::{Event, Record};
