@@ -78,12 +78,15 @@ impl Access {
         params: Option<&Json>,
     ) -> Decision {
         let (method, mut decision) = (method.as_ref(), Decision::NotAllowed);
-        for &index in self.candidates(method) {
+        for candidate in self.candidates(method) {
+            let index = candidate.rule;
             let rule = &self.0.rules[index];
             if decision.is_allowed() && rule.effect == Effect::Allow {
                 continue;
             }
-            if rule.is_about(method, caller) && self.unmet(rule, method, params).is_none() {
+            if candidate.is_about(rule, method, caller)
+                && (rule.when.is_empty() || self.unmet(rule, method, params).is_none())
+            {
                 match rule.effect {
                     Effect::Deny => return Decision::Denied { rule: index },
                     Effect::Allow => decision = Decision::Allowed { rule: index },
@@ -116,9 +119,6 @@ impl Access {
 
     /// The first condition that does not hold, in words. What is unfit fails an allow and holds for a deny.
     fn unmet(&self, rule: &Rule, method: &[u8], params: Option<&Json>) -> Option<String> {
-        if rule.when.is_empty() {
-            return None;
-        }
         let names = self.0.names.get(method).map(Vec::as_slice).unwrap_or_default();
         rule.when.iter().find_map(|(pointer, condition)| {
             let value = pointer.find(params, names);

@@ -74,6 +74,11 @@ impl Pattern {
         (self.kind == PatternKind::Literal).then_some(&*self.text)
     }
 
+    /// Whether it matches every name.
+    pub(super) fn is_anything(&self) -> bool {
+        self.kind == PatternKind::Anything
+    }
+
     /// The first segment of the names that it matches, if there is no star in it.
     pub(super) fn first_segment(&self) -> Option<&[u8]> {
         let first = first_segment(self.text.as_bytes());
