@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_core::{Call, FromContext as _, Json, Members};
+use switchboard_core::{Call, FromContext as _, Input, Json, Members, Name};
 
 use super::hop::Hop;
 use super::layer::Inner;
@@ -80,6 +80,19 @@ struct Found {
 }
 
 impl Inner {
+    /// Whether a call has no signature, nor one of the message that it came in, and needs none.
+    #[inline]
+    pub(super) fn is_free(&self, call: &Call) -> bool {
+        let is_unsigned = call.cx.get::<Members>().is_none() && Input::of(&call.cx).is_none();
+        is_unsigned && self.forms.is_empty() && !self.requires(&call.method)
+    }
+
+    /// Whether calls of a method must be signed.
+    #[inline]
+    fn requires(&self, method: &Name) -> bool {
+        self.required.iter().any(|pattern| pattern.matches(method))
+    }
+
     /// Checks everything but nonces. None if the call is not signed and need not be.
     pub(super) fn check(&self, call: &Call, whole: Option<&Whole>) -> Result<Option<Fresh>, Failure> {
         let members = call.cx.get::<Members>().map(|members| &members.0);
@@ -197,8 +210,7 @@ impl Inner {
         if let Some(form) = self.forms.iter().find(|form| form.applies_to(method)) {
             return self.checked_params(call, form).map(Some);
         }
-        let is_required = self.required.iter().any(|pattern| pattern.matches(method));
-        if is_required { Err(Reason::Missing.into()) } else { Ok(None) }
+        if self.requires(method) { Err(Reason::Missing.into()) } else { Ok(None) }
     }
 
     fn checked_params(&self, call: &Call, form: &ParamsForm) -> Result<Fresh, Failure> {
