@@ -139,16 +139,14 @@ impl Authentication {
 
     /// Whose this credential is.
     pub(super) fn check(&self, credential: &Credential<'_>, cx: &Context) -> Caller {
-        let is_ambient = credential.is_ambient();
-        if !is_ambient && let Some(wait) = self.0.failures.wait(address(cx)) {
-            self.0
-                .audit
-                .record(&AuditEvent::new(AuditKind::BLOCKED).by(cx).reason("too many wrong credentials"));
-            return Caller::Blocked(wait);
+        if self.0.failures.has_any()
+            && let Some(blocked) = self.blocked(credential, cx)
+        {
+            return blocked;
         }
         let mut found = Verdict::Unknown;
         for (index, authenticator) in self.0.authenticators.iter().enumerate() {
-            found = match authenticator.authenticate(credential) {
+            match authenticator.authenticate(credential) {
                 Verdict::Known(identity) => return self.known(identity, credential, cx),
                 Verdict::Later(decision) => {
                     let (this, credential, cx) = (self.clone(), credential.owned(), cx.clone());
@@ -157,10 +155,19 @@ impl Authentication {
                         this.check_later(found, credential, &cx, index + 1).await
                     }));
                 }
-                verdict => found.or(verdict),
-            };
+                verdict => found = found.or(verdict),
+            }
         }
         self.conclude(found, credential, cx)
+    }
+
+    /// Refuses a credential unseen, if too many wrong ones came from its address.
+    #[cold]
+    fn blocked(&self, credential: &Credential<'_>, cx: &Context) -> Option<Caller> {
+        let wait = self.0.failures.wait(address(cx)).filter(|_| !credential.is_ambient())?;
+        let event = AuditEvent::new(AuditKind::BLOCKED).by(cx).reason("too many wrong credentials");
+        self.0.audit.record(&event);
+        Some(Caller::Blocked(wait))
     }
 
     /// Whose this credential is, by what was found so far and by the other authenticators, from this one on.
@@ -211,7 +218,7 @@ impl Authentication {
 
     fn logged_in(&self, cx: &Context, identity: Arc<Identity>, token: &str) -> Reply {
         let reply = self.described(&identity);
-        let revocation = self.revocation(&Credential::Bearer(token));
+        let revocation = self.revocation(&Credential::Bearer(token.as_bytes()));
         close_at_end(cx.session(), &identity, revocation);
         cx.session().set(Login(identity));
         reply
@@ -314,7 +321,7 @@ impl Authenticated {
         if let Some(identity) = Identity::from_context(&call.cx) {
             let login = Some(call.cx.session()).filter(|session| session.is_exclusive());
             return match (login.and_then(Session::get::<Login>), identity.expires) {
-                (Some(login), _) => pass(inner, call, &login.0),
+                (Some(login), _) => pass(inner, call, Arc::clone(&login.0)),
                 (None, None) => inner.call(call),
                 (None, Some(expires)) => until(expires, || inner.call(call)),
             };
@@ -328,9 +335,10 @@ impl Authenticated {
         }
     }
 
+    #[inline]
     fn decided(&self, caller: Caller, call: &Call, inner: &Arc<dyn Service>) -> ReplyFuture {
         match caller {
-            Caller::Known(identity) => pass(inner, call, &identity),
+            Caller::Known(identity) => pass(inner, call, identity),
             Caller::Anonymous if !self.authentication.is_required() => inner.call(call),
             other => ReplyFuture::ready(refused(&other)),
         }
@@ -353,7 +361,7 @@ impl Authenticated {
             Caller::Known(identity) => authentication.logged_in(cx, identity, &presented),
             other => refused(&other),
         };
-        match self.authentication.check(&Credential::Bearer(&token), &cx) {
+        match self.authentication.check(&Credential::Bearer(token.as_bytes()), &cx) {
             Caller::Later(decision) => ReplyFuture::pending(async move { decided(decision.await, &cx) }),
             caller => ReplyFuture::ready(decided(caller, &cx)),
         }
@@ -361,7 +369,8 @@ impl Authenticated {
 }
 
 /// Passes a call on with its caller.
-fn pass(inner: &Arc<dyn Service>, call: &Call, identity: &Arc<Identity>) -> ReplyFuture {
+#[inline]
+fn pass(inner: &Arc<dyn Service>, call: &Call, identity: Arc<Identity>) -> ReplyFuture {
     match identity.expires {
         None => identify(inner, call, identity),
         Some(expires) => until(expires, || identify(inner, call, identity)),
@@ -369,13 +378,16 @@ fn pass(inner: &Arc<dyn Service>, call: &Call, identity: &Arc<Identity>) -> Repl
 }
 
 /// Makes a call with this caller, in place of the one that it may have.
-pub(crate) fn identify(inner: &Arc<dyn Service>, call: &Call, identity: &Arc<Identity>) -> ReplyFuture {
-    if call.cx.identify(Arc::clone(identity)) {
-        return inner.call(call);
+#[inline]
+pub(crate) fn identify(inner: &Arc<dyn Service>, call: &Call, identity: Arc<Identity>) -> ReplyFuture {
+    match call.cx.identify(identity) {
+        Ok(()) => inner.call(call),
+        Err(identity) => {
+            let mut call = call.clone();
+            call.cx.set_caller(identity);
+            inner.call(&call)
+        }
     }
-    let mut call = call.clone();
-    call.cx.set_caller(Arc::clone(identity));
-    inner.call(&call)
 }
 
 /// What a caller learns about itself, as JSON.

@@ -155,7 +155,7 @@ fn failure(nonce: &Nonce, reason: Reason, wait: Duration) -> Failure {
 /// Passes a call on with the identity of its key, and signs the reply.
 fn run(inner: &Arc<dyn Service>, call: &Call, fresh: &Fresh) -> ReplyFuture {
     let Some(identity) = &fresh.identity else { return inner.call(call) };
-    let reply = identify(inner, call, identity);
+    let reply = identify(inner, call, Arc::clone(identity));
     match fresh.replies.clone() {
         Some(signer) => reply.map(move |reply| signer.sign(reply)),
         None => reply,
