@@ -63,6 +63,7 @@ fn scalar_len(rest: &[u8]) -> usize {
     rest.iter().position(ends).unwrap_or(rest.len())
 }
 
+#[inline]
 fn string_len(rest: &[u8]) -> usize {
     let mut at = 1;
     loop {
@@ -76,6 +77,7 @@ fn string_len(rest: &[u8]) -> usize {
 }
 
 /// How far it is to the next quote or backslash, eight bytes at a time. There are no control characters in a checked string.
+#[inline]
 fn plain_len(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(word) = text[at..].first_chunk() {
