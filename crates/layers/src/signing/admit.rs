@@ -107,20 +107,21 @@ impl Inner {
     /// Begins to insert a nonce. None if the call has none to insert.
     fn insertion(&self, nonce: &Nonce) -> Result<Option<Insertion>, Failure> {
         let Some(ts) = nonce.member.ts.filter(|_| !nonce.member.nonce.is_empty()) else { return Ok(None) };
-        let (now, until) = (self.verifier.clock.seconds(), self.verifier.window.remembered_until(ts));
+        // What was checked a moment ago is remembered a moment longer.
+        let (now, until) = (nonce.now, self.verifier.window.remembered_until(ts));
         let is_shared = self.verifier.keys.len() > 1;
-        if is_shared && let Err(wait) = self.nonces.check_share(&nonce.name, now) {
+        if is_shared && let Err(wait) = self.nonces.check_share(nonce.name(), now) {
             return Err(self.store_failure(nonce, &StoreError::Full { wait }));
         }
-        let future = self.nonces.insert(&nonce.name, &nonce.member.nonce, until, now);
+        let future = self.nonces.insert(nonce.name(), &nonce.member.nonce, until, now);
         Ok(Some(Insertion { future, until }))
     }
 
     fn conclude(&self, nonce: &Nonce, inserted: Result<bool, StoreError>, until: u64) -> Result<(), Failure> {
         match inserted {
             Ok(true) => {
-                if nonce.is_of_key {
-                    self.nonces.count(&nonce.name, until);
+                if nonce.is_of_key() {
+                    self.nonces.count(nonce.name(), until);
                 }
                 Ok(())
             }

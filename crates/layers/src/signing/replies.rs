@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use switchboard_core::codec::encode_error;
 use switchboard_core::{Items, Json, Outcome, Reply, Version};
 
+use super::hex::Digest;
 use super::member::{Form, Member};
 use super::text::{CoveredItem, CoveredResponse};
 use super::{Key, SigningKeys};
@@ -22,7 +23,7 @@ pub(super) struct ReplySigner {
     pub(super) kid: String,
     pub(super) nonce: String,
     /// The digest of the call's text.
-    pub(super) request: String,
+    pub(super) request: Digest,
 }
 
 impl ReplySigner {
@@ -44,8 +45,12 @@ impl ReplySigner {
             }
             Outcome::Stream(_) => return reply,
         };
-        let covered =
-            CoveredResponse { version: self.version, id: &self.id, request: &self.request, outcome };
+        let covered = CoveredResponse {
+            version: self.version,
+            id: &self.id,
+            request: self.request.as_bytes(),
+            outcome,
+        };
         let mut member = self.member(None);
         let text = covered.text(&member, self.key.algorithm());
         let Some(sig) = self.key.sign(text.as_bytes()) else { return reply };
@@ -60,7 +65,8 @@ impl ReplySigner {
         let next = AtomicU64::new(0);
         items.sealed(move |method, item| {
             let mut member = self.member(Some(next.fetch_add(1, Ordering::Relaxed)));
-            let covered = CoveredItem { version: self.version, request: &self.request, method, item };
+            let covered =
+                CoveredItem { version: self.version, request: self.request.as_bytes(), method, item };
             let text = covered.text(&member, self.key.algorithm()).ok()?;
             member.sig = self.key.sign(text.as_bytes())?;
             with_signature(None, &member)
@@ -86,9 +92,10 @@ impl ReplySigner {
 /// These members and a signature.
 pub(super) fn with_signature(members: Option<&Json>, member: &Member) -> Option<Json> {
     let inside = members.and_then(|members| members.as_str().strip_prefix('{')?.strip_suffix('}'));
-    let inside = inside.map(str::trim).unwrap_or_default();
-    let comma = if inside.is_empty() { "" } else { "," };
-    Json::parse(format!(r#"{{{inside}{comma}"signature":{}}}"#, member.to_json().as_str())).ok()
+    match inside.map(str::trim).unwrap_or_default() {
+        "" => member.to_members(),
+        inside => Json::parse(format!(r#"{{{inside},"signature":{}}}"#, member.to_json())).ok(),
+    }
 }
 
 fn signature_of(reply: &Reply) -> Option<Json> {
@@ -101,7 +108,7 @@ pub(super) struct SentCall {
     pub(super) version: Version,
     pub(super) id: String,
     pub(super) nonce: String,
-    pub(super) request: String,
+    pub(super) request: Digest,
 }
 
 /// What a reply's signature comes to.
@@ -137,7 +144,8 @@ pub(super) fn verify_reply(
         // Its messages are signed.
         Outcome::Stream(_) => return ReplyVerdict::Wrong,
     };
-    let covered = CoveredResponse { version: sent.version, id: &sent.id, request: &sent.request, outcome };
+    let covered =
+        CoveredResponse { version: sent.version, id: &sent.id, request: sent.request.as_bytes(), outcome };
     let is_signed = |key: &Key| key.verifies(covered.text(&member, key.algorithm()).as_bytes(), &member.sig);
     match server_key(&member.kid, own, servers).is_some_and(|key| is_signed(&key)) {
         true => ReplyVerdict::Signed,
