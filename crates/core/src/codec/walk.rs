@@ -63,7 +63,6 @@ fn scalar_len(rest: &[u8]) -> usize {
     rest.iter().position(ends).unwrap_or(rest.len())
 }
 
-#[inline]
 fn string_len(rest: &[u8]) -> usize {
     let mut at = 1;
     loop {
@@ -77,7 +76,6 @@ fn string_len(rest: &[u8]) -> usize {
 }
 
 /// How far it is to the next quote or backslash, eight bytes at a time. There are no control characters in a checked string.
-#[inline]
 fn plain_len(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(word) = text[at..].first_chunk() {
@@ -94,15 +92,17 @@ fn plain_len(text: &[u8]) -> usize {
 fn container_len(rest: &[u8]) -> usize {
     let (mut at, mut depth) = (0, 0_usize);
     while let Some(&byte) = rest.get(at) {
-        match byte {
-            b'"' => at += string_len(&rest[at..]) - 1,
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth -= 1,
-            _ => {}
+        if byte == b'"' {
+            at += string_len(&rest[at..]);
+            continue;
         }
         at += 1;
-        if depth == 0 {
-            break;
+        // The brackets of both kinds differ in one bit.
+        match byte | 0x20 {
+            b'{' => depth += 1,
+            b'}' if depth == 1 => break,
+            b'}' => depth -= 1,
+            _ => {}
         }
     }
     at

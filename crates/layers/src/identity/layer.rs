@@ -197,7 +197,7 @@ impl Authentication {
     }
 
     /// The owner of a credential, if it may be used now and over this connection.
-    #[inline]
+    #[inline(always)]
     fn known(&self, identity: Arc<Identity>, credential: &Credential<'_>, cx: &Context) -> Caller {
         if identity.is_expired() || !identity.is_usable_over(cx) {
             return self.unknown(credential, cx);
@@ -292,14 +292,13 @@ struct Authenticated {
 
 impl Service for Authenticated {
     fn call(&self, call: &Call) -> ReplyFuture {
-        if !call.method.is_reserved() {
-            return self.identified(call, &self.inner);
-        }
-        match call.method.as_str() {
-            LOGIN => self.login(call),
-            WHO_AM_I => self.identified(call, &self.who_am_i),
-            _ => self.identified(call, &self.inner),
-        }
+        let inner = match call.method.as_bytes() {
+            method if !method.starts_with(b"rpc.") => &self.inner,
+            method if method == LOGIN.as_bytes() => return self.login(call),
+            method if method == WHO_AM_I.as_bytes() => &self.who_am_i,
+            _ => &self.inner,
+        };
+        self.identified(call, inner)
     }
 }
 
@@ -316,6 +315,7 @@ impl Authenticated {
     }
 
     /// Passes a call on with the identity of its caller, or refuses it.
+    #[inline]
     fn identified(&self, call: &Call, inner: &Arc<dyn Service>) -> ReplyFuture {
         // The admission has looked already. A login after that counts more: it may renew an identity that has expired.
         if let Some(identity) = Identity::from_context(&call.cx) {
@@ -327,6 +327,7 @@ impl Authenticated {
             };
         }
         match self.caller(&call.cx) {
+            Caller::Known(identity) => pass(inner, call, identity),
             Caller::Later(decision) => {
                 let (this, call, inner) = (self.clone(), call.clone(), Arc::clone(inner));
                 ReplyFuture::pending(async move { this.decided(decision.await, &call, &inner).await })
@@ -335,7 +336,6 @@ impl Authenticated {
         }
     }
 
-    #[inline]
     fn decided(&self, caller: Caller, call: &Call, inner: &Arc<dyn Service>) -> ReplyFuture {
         match caller {
             Caller::Known(identity) => pass(inner, call, identity),
@@ -344,6 +344,7 @@ impl Authenticated {
         }
     }
 
+    #[inline(never)]
     fn login(&self, call: &Call) -> ReplyFuture {
         if !call.cx.session().is_exclusive() {
             let text = "over HTTP, send the token with each request: Authorization: Bearer TOKEN";

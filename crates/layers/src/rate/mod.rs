@@ -360,13 +360,11 @@ struct Caller<'a> {
     limits: &'a Limits,
     cx: &'a Context,
     facts: Option<CallerFacts<'a>>,
-    by_caller: Option<u64>,
-    by_address: Option<u64>,
 }
 
 impl<'a> Caller<'a> {
     fn new(limits: &'a Limits, cx: &'a Context) -> Caller<'a> {
-        Caller { limits, cx, facts: None, by_caller: None, by_address: None }
+        Caller { limits, cx, facts: None }
     }
 
     #[inline]
@@ -387,29 +385,14 @@ impl<'a> Caller<'a> {
     /// The caller's key among those that share the kind of limit; `None` if all callers do. It is a secret hash, so that no caller
     /// can choose a name or an address that counts as another's.
     #[inline]
-    fn key(&mut self, by: RateBy) -> Option<u64> {
-        match by {
-            RateBy::All => None,
-            RateBy::Address => Some(self.by_address()),
-            RateBy::Caller => Some(self.by_caller()),
-        }
-    }
-
-    #[inline]
-    fn by_caller(&mut self) -> u64 {
-        if let Some(key) = self.by_caller {
-            return key;
-        }
-        let key = match Identity::from_context(self.cx) {
-            Some(identity) => self.limits.buckets.hashing().hash_one(identity.subject.as_str()),
-            None => self.by_address(),
+    fn key(&self, by: RateBy) -> Option<u64> {
+        let hashing = self.limits.buckets.hashing();
+        let subject = match by {
+            RateBy::All => return None,
+            RateBy::Caller => Identity::from_context(self.cx).map(|identity| identity.subject.as_str()),
+            RateBy::Address => None,
         };
-        *self.by_caller.insert(key)
-    }
-
-    fn by_address(&mut self) -> u64 {
-        let (hashing, cx) = (self.limits.buckets.hashing(), self.cx);
-        *self.by_address.get_or_insert_with(|| hashing.hash_one(address(cx)))
+        Some(subject.map_or_else(|| hashing.hash_one(address(self.cx)), |subject| hashing.hash_one(subject)))
     }
 }
 
