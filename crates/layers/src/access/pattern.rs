@@ -51,6 +51,7 @@ pub enum PatternError {
 
 impl Pattern {
     /// Whether a method has a matching name.
+    #[inline]
     #[must_use]
     pub fn matches(&self, method: impl AsRef<[u8]>) -> bool {
         let method = method.as_ref();

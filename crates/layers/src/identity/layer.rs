@@ -370,7 +370,7 @@ impl Authenticated {
 }
 
 /// Passes a call on with its caller.
-#[inline]
+#[inline(always)]
 fn pass(inner: &Arc<dyn Service>, call: &Call, identity: Arc<Identity>) -> ReplyFuture {
     match identity.expires {
         None => identify(inner, call, identity),
@@ -379,16 +379,19 @@ fn pass(inner: &Arc<dyn Service>, call: &Call, identity: Arc<Identity>) -> Reply
 }
 
 /// Makes a call with this caller, in place of the one that it may have.
-#[inline]
+#[inline(always)]
 pub(crate) fn identify(inner: &Arc<dyn Service>, call: &Call, identity: Arc<Identity>) -> ReplyFuture {
     match call.cx.identify(identity) {
         Ok(()) => inner.call(call),
-        Err(identity) => {
-            let mut call = call.clone();
-            call.cx.set_caller(identity);
-            inner.call(&call)
-        }
+        Err(identity) => identify_again(inner, call, identity),
     }
+}
+
+#[cold]
+fn identify_again(inner: &Arc<dyn Service>, call: &Call, identity: Arc<Identity>) -> ReplyFuture {
+    let mut call = call.clone();
+    call.cx.set_caller(identity);
+    inner.call(&call)
 }
 
 /// What a caller learns about itself, as JSON.

@@ -115,7 +115,7 @@ impl Tokens {
         self.by_hash.is_empty()
     }
 
-    #[inline]
+    #[inline(always)]
     fn find(&self, token: &[u8]) -> Option<&Arc<Identity>> {
         let known = self.by_hash.get(&self.hash(token))?;
         verify_slices_are_equal(&known.token, token).ok()?;

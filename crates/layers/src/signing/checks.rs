@@ -46,7 +46,6 @@ impl From<Reason> for Failure {
 }
 
 /// A call that may run if its nonces are new.
-#[derive(Clone)]
 pub(super) struct Fresh {
     /// What is inserted for this call alone, in this order.
     pub(super) nonces: Vec<Nonce>,

@@ -1,5 +1,6 @@
 //! Signed replies: how a server signs them, and how a client verifies them.
 
+use std::mem::take;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +14,6 @@ use super::{Key, SigningKeys};
 use crate::clock::Clock;
 
 /// What is needed to sign the reply to a call.
-#[derive(Clone)]
 pub(super) struct ReplySigner {
     pub(super) key: Arc<Key>,
     pub(super) clock: Clock,
@@ -28,13 +28,12 @@ pub(super) struct ReplySigner {
 
 impl ReplySigner {
     /// Adds a signature, unless the reply has one. The messages of a stream get theirs when they are written.
-    pub(super) fn sign(&self, mut reply: Reply) -> Reply {
+    pub(super) fn sign(mut self, mut reply: Reply) -> Reply {
         if signature_of(&reply).is_some() {
             return reply;
         }
         if let Outcome::Stream(_) = &reply.outcome {
-            let signer = self.clone();
-            return reply.map_items(|items| signer.sign_items(items));
+            return reply.map_items(|items| self.sign_items(items));
         }
         let mut error = Vec::new();
         let outcome = match &reply.outcome {
@@ -45,13 +44,10 @@ impl ReplySigner {
             }
             Outcome::Stream(_) => return reply,
         };
-        let covered = CoveredResponse {
-            version: self.version,
-            id: &self.id,
-            request: self.request.as_bytes(),
-            outcome,
-        };
-        let mut member = self.member(None);
+        let (aud, nonce) = (take(&mut self.kid), take(&mut self.nonce));
+        let mut member = self.member(aud, nonce, None);
+        let (version, id, request) = (self.version, &*self.id, self.request.as_bytes());
+        let covered = CoveredResponse { version, id, request, outcome };
         let text = covered.text(&member, self.key.algorithm());
         let Some(sig) = self.key.sign(text.as_bytes()) else { return reply };
         member.sig = sig;
@@ -64,7 +60,8 @@ impl ReplySigner {
     fn sign_items(self, items: Items) -> Items {
         let next = AtomicU64::new(0);
         items.sealed(move |method, item| {
-            let mut member = self.member(Some(next.fetch_add(1, Ordering::Relaxed)));
+            let seq = next.fetch_add(1, Ordering::Relaxed);
+            let mut member = self.member(self.kid.clone(), self.nonce.clone(), Some(seq));
             let covered =
                 CoveredItem { version: self.version, request: self.request.as_bytes(), method, item };
             let text = covered.text(&member, self.key.algorithm()).ok()?;
@@ -74,13 +71,13 @@ impl ReplySigner {
     }
 
     /// A member without a signature.
-    fn member(&self, seq: Option<u64>) -> Member {
+    fn member(&self, aud: String, nonce: String, seq: Option<u64>) -> Member {
         Member {
             kid: self.key.kid().to_owned(),
-            aud: self.kid.clone(),
+            aud,
             ts: Some(self.clock.seconds()),
             exp: None,
-            nonce: self.nonce.clone(),
+            nonce,
             session: None,
             seq,
             items: None,
