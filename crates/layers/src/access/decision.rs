@@ -106,7 +106,7 @@ impl Access {
     ) -> Vec<RuleReport<'_>> {
         let method = method.as_ref();
         let outcome = |rule: &Rule| {
-            if !rule.methods.iter().any(|pattern| pattern.matches(method)) {
+            if !rule.has_method(method) {
                 return RuleOutcome::OtherMethod;
             }
             if !rule.who.iter().any(|who| who.matches(caller)) {
@@ -118,6 +118,7 @@ impl Access {
     }
 
     /// The first condition that does not hold, in words. What is unfit fails an allow and holds for a deny.
+    #[inline(never)]
     fn unmet(&self, rule: &Rule, method: &[u8], params: Option<&Json>) -> Option<String> {
         let names = self.0.names.get(method).map(Vec::as_slice).unwrap_or_default();
         rule.when.iter().find_map(|(pointer, condition)| {

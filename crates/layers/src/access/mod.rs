@@ -276,7 +276,13 @@ impl Candidate {
     /// Whether its rule is about this call.
     #[inline]
     fn is_about(self, rule: &Rule, method: &[u8], caller: &CallerFacts<'_>) -> bool {
-        (self.is_certain || rule.methods.iter().any(|pattern| pattern.matches(method)))
-            && rule.who.iter().any(|who| who.matches(caller))
+        (self.is_certain || rule.has_method(method)) && rule.who.iter().any(|who| who.matches(caller))
+    }
+}
+
+impl Rule {
+    #[inline(never)]
+    fn has_method(&self, method: &[u8]) -> bool {
+        self.methods.iter().any(|pattern| pattern.matches(method))
     }
 }

@@ -55,9 +55,12 @@ impl Pattern {
     #[must_use]
     pub fn matches(&self, method: impl AsRef<[u8]>) -> bool {
         let method = method.as_ref();
-        if !method.starts_with(&self.text.as_bytes()[..self.stem]) {
-            return false;
-        }
+        method.starts_with(&self.text.as_bytes()[..self.stem]) && self.matches_rest(method)
+    }
+
+    /// Whether a method matches that begins as it has to.
+    #[inline(never)]
+    fn matches_rest(&self, method: &[u8]) -> bool {
         let as_text = |matches: fn(&str, &str) -> bool| {
             std::str::from_utf8(method).is_ok_and(|method| matches(&self.text, method))
         };

@@ -165,7 +165,13 @@ impl RateRule {
         self
     }
 
+    #[inline]
     fn weight(&self, method: &[u8]) -> u32 {
+        if self.weights.is_empty() { 1 } else { self.highest_weight(method) }
+    }
+
+    #[inline(never)]
+    fn highest_weight(&self, method: &[u8]) -> u32 {
         let matching = self.weights.iter().filter(|(pattern, _)| pattern.matches(method));
         matching.map(|(_, weight)| *weight).max().unwrap_or(1)
     }
@@ -369,6 +375,12 @@ impl<'a> Caller<'a> {
 
     #[inline]
     fn is_matched_by(&mut self, rule: &RateRule, method: &[u8]) -> bool {
+        rule.methods.is_empty() && rule.who.is_empty() || self.is_among(rule, method)
+    }
+
+    /// The same for a rule about some methods or some callers.
+    #[inline(never)]
+    fn is_among(&mut self, rule: &RateRule, method: &[u8]) -> bool {
         let is_about = rule.methods.is_empty() || rule.methods.iter().any(|pattern| pattern.matches(method));
         is_about && (rule.who.is_empty() || rule.who.iter().any(|who| who.matches(self.facts())))
     }
@@ -387,12 +399,15 @@ impl<'a> Caller<'a> {
     #[inline]
     fn key(&self, by: RateBy) -> Option<u64> {
         let hashing = self.limits.buckets.hashing();
-        let subject = match by {
+        let identity = match by {
             RateBy::All => return None,
-            RateBy::Caller => Identity::from_context(self.cx).map(|identity| identity.subject.as_str()),
+            RateBy::Caller => Identity::from_context(self.cx),
             RateBy::Address => None,
         };
-        Some(subject.map_or_else(|| hashing.hash_one(address(self.cx)), |subject| hashing.hash_one(subject)))
+        Some(match identity {
+            Some(identity) => hashing.hash_one(identity.subject.as_str()),
+            None => hashing.hash_one(address(self.cx)),
+        })
     }
 }
 
@@ -409,6 +424,7 @@ impl Caller<'_> {
 
 /// The network of a caller as one number, which is hashed much faster than an address. The networks of IPv6 end in 64 zeros, so no two kinds
 /// are equal.
+#[inline(never)]
 fn address(cx: &Context) -> u128 {
     match cx.origin().address.map(|address| network(address.ip())) {
         Some(IpAddr::V4(address)) => 1 << 63 | u128::from(address.to_bits()),
