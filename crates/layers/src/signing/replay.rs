@@ -57,8 +57,8 @@ impl Default for Window {
     }
 }
 
-/// Up to this length a nonce with its names is the key of the store; longer ones are digested, so that the room that a
-/// nonce takes is bounded.
+/// Up to this length a nonce with its names is the key in the store as it is. Longer ones are digested, so that a million of them fit
+/// into a store with the default limits.
 const SHORT: usize = 48;
 
 /// The nonces of accepted messages.
@@ -159,6 +159,19 @@ mod tests {
     fn a_nonce_is_remembered_longer_than_its_message_is_accepted() {
         // The message is accepted from 940 to 1300 (SEC-R-03): past, future and skew are 420 s together.
         assert!(Window::default().remembered_until(1000) - 940 > 420);
+    }
+
+    #[tokio::test]
+    async fn a_nonce_is_new_once_however_long_it_is() {
+        let nonces = Nonces::new(Arc::new(MemoryStore::default()), "realm");
+        for length in [1, 16, 40, 41, 42, 64] {
+            for last in ["a", "b"] {
+                let nonce = "0".repeat(length - 1) + last;
+                assert_eq!(nonces.insert("k", &nonce, 1361, 1000).await, Ok(true), "{nonce}");
+                assert_eq!(nonces.insert("k", &nonce, 1361, 1000).await, Ok(false), "{nonce}");
+                assert_eq!(nonces.insert("l", &nonce, 1361, 1000).await, Ok(true), "{nonce}");
+            }
+        }
     }
 
     #[tokio::test]
