@@ -43,7 +43,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn owner(token: &str) -> Option<Identity> {
-    match SIGNED.authenticate(&Credential::Bearer(token)) {
+    match SIGNED.authenticate(&Credential::Bearer(token.as_bytes())) {
         Verdict::Known(identity) => Some((*identity).clone()),
         Verdict::Unknown => None,
         other => panic!("the keys are there: {other:?}"),

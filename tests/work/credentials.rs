@@ -65,7 +65,7 @@ fn changed(text: &str, at: usize) -> String {
 fn refused(by: &Arc<impl Authenticate>, token: String) -> Repeatable {
     let by = Arc::clone(by);
     Box::new(move || {
-        let verdict = by.authenticate(&Credential::Bearer(&token));
+        let verdict = by.authenticate(&Credential::Bearer(token.as_bytes()));
         assert!(!format!("{verdict:?}").starts_with("Known"));
     })
 }

@@ -39,14 +39,15 @@ pub(crate) const PROGRESS_METHOD: &str = "rpc.progress";
 /// How much progress waits for the caller. More is dropped: the next value is newer anyway.
 pub(crate) const PROGRESS_WAITING: usize = 32;
 
+/// Whether a member of a request with this name is an option.
+pub(crate) fn is_option(name: &[u8]) -> bool {
+    [TIMEOUT, PROGRESS, STREAM, METADATA].contains(&name)
+}
+
 /// Takes the options out of the members of a request and puts them into the context; gives what is left of the members.
 ///
 /// If the transport has metadata, a message may add only what `allowed` names.
-pub(crate) fn take(all: Json, id: Option<&Id>, cx: &mut Context, allowed: &AllowedNames) -> Option<Json> {
-    let is_option = |name: &[u8]| [TIMEOUT, PROGRESS, STREAM, METADATA].contains(&name);
-    if !members(all.as_bytes()).any(|(name, _)| is_option(&name)) {
-        return Some(all);
-    }
+pub(crate) fn take(all: &Json, id: Option<&Id>, cx: &mut Context, allowed: &AllowedNames) -> Option<Json> {
     let mut rest = Vec::new();
     for (name, value) in members(all.as_bytes()) {
         match &*name {
@@ -257,7 +258,7 @@ mod tests {
 
     fn taken(text: &'static str) -> (Option<String>, Context) {
         let mut cx = Context::default();
-        let rest = take(Json::parse(text).unwrap(), Some(&Id::from(7)), &mut cx, &AllowedNames::none());
+        let rest = take(&Json::parse(text).unwrap(), Some(&Id::from(7)), &mut cx, &AllowedNames::none());
         (rest.map(|rest| rest.to_string()), cx)
     }
 
@@ -286,7 +287,7 @@ mod tests {
         let taken = |carrier: Metadata| {
             let mut cx = Context::default().with_metadata(carrier);
             let text = r#"{"metadata":{"X-User":"bob","X-Admin":"yes","traceparent":"00-1","n":1},"rest":2}"#;
-            let rest = take(Json::parse(text).unwrap(), None, &mut cx, &AllowedNames::default());
+            let rest = take(&Json::parse(text).unwrap(), None, &mut cx, &AllowedNames::default());
             assert_eq!(rest.as_ref().map(Json::as_str), Some(r#"{"rest":2}"#));
             let names = ["x-user", "x-admin", "traceparent", "n"];
             names.map(|name| cx.metadata().text(name).map(str::to_owned)).map(Option::unwrap_or_default)

@@ -189,10 +189,16 @@ impl Context {
         self.caller.get()?.downcast_ref()
     }
 
-    /// Says who makes the call, to inner layers, the handler and the observer. False if that has been said already: the first one
-    /// counts.
-    pub fn identify<T: Send + Sync + 'static>(&self, caller: Arc<T>) -> bool {
-        self.caller.set(caller).is_ok()
+    /// Says who makes the call, to inner layers, the handler and the observer.
+    ///
+    /// # Errors
+    ///
+    /// Returns the caller if one was named already: the first one counts.
+    pub fn identify<T: Send + Sync + 'static>(&self, caller: Arc<T>) -> Result<(), Arc<T>> {
+        if self.caller.get().is_some() {
+            return Err(caller);
+        }
+        self.caller.set(caller).map_err(|caller| caller.downcast().expect("it comes back as it was given"))
     }
 
     /// Replaces the caller.

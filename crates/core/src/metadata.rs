@@ -102,7 +102,7 @@ impl Metadata {
     pub fn has_any(&self, names: &[&str]) -> bool {
         let mut is_found = false;
         self.visit(&mut |candidate, _| {
-            is_found = names.iter().any(|name| is_name(candidate, name));
+            is_found = names.iter().any(|name| is_name(candidate.as_bytes(), name.as_bytes()));
             !is_found
         });
         is_found
@@ -191,11 +191,14 @@ impl Metadata {
             None => {}
             Some(Fields::Head(lines)) => visit_lines_named(lines, name, visit),
             Some(Fields::List(list)) => {
-                let mut named = list.iter().filter(|(candidate, _)| is_name(candidate, name));
+                let mut named =
+                    list.iter().filter(|(candidate, _)| is_name(candidate.as_bytes(), name.as_bytes()));
                 let _ = named.all(|(_, value)| visit(value));
             }
             Some(Fields::Other(source)) => {
-                source.visit(&mut |candidate, value| !is_name(candidate, name) || visit(value));
+                source.visit(&mut |candidate, value| {
+                    !is_name(candidate.as_bytes(), name.as_bytes()) || visit(value)
+                });
             }
         }
     }
@@ -261,10 +264,13 @@ impl<N: Into<Box<str>>> FromIterator<N> for AllowedNames {
     }
 }
 
-/// Whether names are the same but for case. Most are written alike, which is cheaper to see.
+/// Whether names are the same but for case. Most are written alike, or with a capital first, which is cheaper to see.
 #[inline]
-fn is_name(one: &str, other: &str) -> bool {
-    one.len() == other.len() && (one == other || one.eq_ignore_ascii_case(other))
+fn is_name(one: &[u8], other: &[u8]) -> bool {
+    let (Some((first, one)), Some((initial, other))) = (one.split_first(), other.split_first()) else {
+        return one.is_empty() && other.is_empty();
+    };
+    first.eq_ignore_ascii_case(initial) && (one == other || one.eq_ignore_ascii_case(other))
 }
 
 fn visit_lines<'a>(lines: &'a [u8], visit: &mut dyn FnMut(&'a str, &'a [u8]) -> bool) {
@@ -284,8 +290,7 @@ fn visit_lines_named<'a>(lines: &'a [u8], name: &str, mut visit: impl FnMut(&'a 
         let end = memchr(b'\n', rest).unwrap_or(rest.len());
         let line = &rest[..end];
         rest = rest.get(end + 1..).unwrap_or_default();
-        let is_named =
-            line.get(name.len()) == Some(&b':') && line[..name.len()].eq_ignore_ascii_case(name.as_bytes());
+        let is_named = line.get(name.len()) == Some(&b':') && is_name(&line[..name.len()], name.as_bytes());
         if is_named && !visit(line[name.len() + 1..].trim_ascii()) {
             return;
         }
@@ -325,6 +330,13 @@ mod tests {
         assert_eq!((head.single("B"), head.single("c")), (Ok(Some(&b"2"[..])), Ok(None)));
         assert_eq!(head.single("a"), Err(RepeatedName));
         assert!(head.has_any(&["c", "B"]) && !head.has_any(&["c", "d"]));
+    }
+
+    #[test]
+    fn names_are_the_same_in_any_case() {
+        let same = |one: &str, other: &str| is_name(one.as_bytes(), other.as_bytes());
+        assert!(same("a", "A") && same("Retry-After", "retry-after") && same("x-id", "X-ID") && same("", ""));
+        assert!(!same("a", "b") && !same("ab", "a") && !same("", "a") && !same("x-id", "x-ip"));
     }
 
     #[test]

@@ -192,6 +192,7 @@ impl io::Write for TextWriter {
         Ok(more.len())
     }
 
+    #[inline]
     fn write_all(&mut self, more: &[u8]) -> io::Result<()> {
         if !self.spilled.is_empty() {
             self.spilled.extend_from_slice(more);

@@ -47,8 +47,9 @@ impl Clock {
         if self.0.is_manual {
             return self.0.latest.load(Ordering::Relaxed);
         }
-        let now = wall_clock();
-        now.max(self.0.latest.fetch_max(now, Ordering::Relaxed))
+        let (now, latest) = (wall_clock(), self.0.latest.load(Ordering::Relaxed));
+        // Within a millisecond there is nothing to write, which would be seen by all threads.
+        if now <= latest { latest } else { now.max(self.0.latest.fetch_max(now, Ordering::Relaxed)) }
     }
 
     /// The time, in whole seconds since 1970.

@@ -241,11 +241,16 @@ async fn a_login_over_http_is_refused_because_other_callers_share_the_connection
     assert_eq!(peer.call::<Value>("who", ()).await.unwrap(), Value::Null);
 }
 
+/// A token of these tests.
+fn text(token: &[u8]) -> &str {
+    std::str::from_utf8(token).unwrap()
+}
+
 /// Takes any bearer token as a name, which expires.
 fn expiring(expires: SystemTime) -> Authentication {
     Authentication::new(move |credential: &Credential<'_>| match credential {
         Credential::Bearer(name) => {
-            Verdict::Known(Arc::new(Identity::new(*name, Proof::Token).with_expiry(expires)))
+            Verdict::Known(Arc::new(Identity::new(text(name), Proof::Token).with_expiry(expires)))
         }
         _ => Verdict::Unknown,
     })
@@ -277,7 +282,7 @@ async fn a_stream_ends_when_the_credential_of_its_caller_expires() {
 fn timed() -> Authentication {
     Authentication::new(|credential: &Credential<'_>| {
         let Credential::Bearer(token) = credential else { return Verdict::Unknown };
-        let (name, seconds) = token.split_once(':').unwrap_or((token, ""));
+        let (name, seconds) = text(token).split_once(':').unwrap_or((text(token), ""));
         let mut identity = Identity::new(name, Proof::Token);
         identity.expires =
             seconds.parse().ok().map(|seconds| SystemTime::now() + Duration::from_secs(seconds));
@@ -383,7 +388,7 @@ async fn a_websocket_is_closed_when_the_token_of_its_handshake_expires_unless_it
 async fn several_authenticators_are_asked_in_their_order() {
     let named = |name: &'static str, token: &'static str, is_slow: bool| {
         move |credential: &Credential<'_>| {
-            let is_right = matches!(credential, Credential::Bearer(given) if *given == token);
+            let is_right = matches!(credential, Credential::Bearer(given) if *given == token.as_bytes());
             let found = is_right.then(|| Arc::new(Identity::new(name, Proof::Token)));
             match (is_slow, found) {
                 (true, found) => Verdict::Later(Box::pin(async move { found.into() })),
@@ -410,14 +415,14 @@ fn only_the_process_at_stdio_is_trusted_by_choice() {
     let alice = StdioUser::new("alice");
     let Verdict::Known(identity) = alice.authenticate(&Credential::Stdio) else { panic!() };
     assert_eq!((identity.subject.as_str(), identity.proof), ("alice", Proof::Stdio));
-    assert!(matches!(alice.authenticate(&Credential::Bearer("alice")), Verdict::Unknown));
+    assert!(matches!(alice.authenticate(&Credential::Bearer(b"alice")), Verdict::Unknown));
 }
 
 #[tokio::test]
 async fn a_decision_may_take_time() {
     let slow = Authentication::new(|credential: &Credential<'_>| match credential {
         Credential::Bearer(name) => {
-            let identity = (*name == "bob").then(|| Arc::new(Identity::new("bob", Proof::Token)));
+            let identity = (*name == b"bob").then(|| Arc::new(Identity::new("bob", Proof::Token)));
             Verdict::Later(Box::pin(async move {
                 tokio::task::yield_now().await;
                 identity.into()
@@ -439,9 +444,9 @@ async fn a_decision_may_take_time() {
 fn unsure(credential: &Credential<'_>) -> Verdict {
     let wait = Duration::from_millis(12_500);
     match credential {
-        Credential::Bearer("good") => Verdict::Known(Arc::new(Identity::new("alice", Proof::Token))),
-        Credential::Bearer("unsure") => Verdict::Unavailable(wait),
-        Credential::Bearer("later") => Verdict::Later(Box::pin(async move { Verdict::Unavailable(wait) })),
+        Credential::Bearer(b"good") => Verdict::Known(Arc::new(Identity::new("alice", Proof::Token))),
+        Credential::Bearer(b"unsure") => Verdict::Unavailable(wait),
+        Credential::Bearer(b"later") => Verdict::Later(Box::pin(async move { Verdict::Unavailable(wait) })),
         _ => Verdict::Unknown,
     }
 }
@@ -473,7 +478,7 @@ async fn a_credential_that_cannot_be_checked_gets_503_and_does_not_count_as_wron
 #[tokio::test]
 async fn another_authenticator_may_know_a_credential_that_one_cannot_check() {
     let known = |credential: &Credential<'_>| match credential {
-        Credential::Bearer(token) if *token != "wrong" => {
+        Credential::Bearer(token) if *token != b"wrong" => {
             Verdict::Known(Arc::new(Identity::new("bob", Proof::Token)))
         }
         _ => Verdict::Unknown,
@@ -494,7 +499,7 @@ async fn another_authenticator_may_know_a_credential_that_one_cannot_check() {
 async fn a_credential_that_is_bound_to_a_certificate_is_good_only_with_it() {
     let bound = |credential: &Credential<'_>| match credential {
         Credential::Bearer(name) => {
-            Verdict::Known(Arc::new(Identity::new(*name, Proof::Token).with_certificate("aa11")))
+            Verdict::Known(Arc::new(Identity::new(text(name), Proof::Token).with_certificate("aa11")))
         }
         _ => Verdict::Unknown,
     };

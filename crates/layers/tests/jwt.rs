@@ -19,7 +19,7 @@ fn jwt(signer: &Signer) -> Jwt {
 }
 
 fn who(jwt: &Jwt, token: &str) -> Option<Identity> {
-    match jwt.authenticate(&Credential::Bearer(token)) {
+    match jwt.authenticate(&Credential::Bearer(token.as_bytes())) {
         Verdict::Known(identity) => Some((*identity).clone()),
         Verdict::Unknown => None,
         other => panic!("{other:?}"),
@@ -364,7 +364,7 @@ async fn all_refusals_look_alike_and_none_shows_the_token() {
     let login: Value = peer.call("rpc.login", [&token]).await.unwrap();
     assert_eq!((&login["subject"], &login["proof"]), (&json!("alice"), &json!("jwt")));
     assert_eq!(peer.call::<Value>("who", ()).await.unwrap(), json!("alice"));
-    assert!(!format!("{:?} {:?}", jwt(&signer), Credential::Bearer(&token)).contains(&token));
+    assert!(!format!("{:?} {:?}", jwt(&signer), Credential::Bearer(token.as_bytes())).contains(&token));
 }
 
 #[tokio::test(start_paused = true)]

@@ -55,7 +55,7 @@ impl Issuer {
 
 /// What a server decides, and whether it had to wait for keys.
 async fn decide(jwt: &Jwt, token: &str) -> (bool, bool) {
-    match jwt.authenticate(&Credential::Bearer(token)) {
+    match jwt.authenticate(&Credential::Bearer(token.as_bytes())) {
         Verdict::Known(_) => (true, false),
         Verdict::Unknown => (false, false),
         Verdict::Later(decision) => (matches!(decision.await, Verdict::Known(_)), true),

@@ -23,6 +23,8 @@ pub(crate) struct Loaded {
     pub(crate) version: Version,
     /// Members that the protocol does not define, as one object.
     pub(crate) members: Option<Box<Json>>,
+    /// Whether options of the call are among them.
+    pub(crate) has_options: bool,
 }
 
 impl Entries {
@@ -76,5 +78,6 @@ pub(super) fn load(reading: &Reading<'_>, call: &mut Call) -> Result<Loaded, Box
     let Some(version) = reading.version_of_request() else { return Err(Box::new(reading.other())) };
     let (method, params, id) = call.parts();
     let members = reading.request_into(version, Asked { method, params, id })?;
-    Ok(Loaded { version, members })
+    let has_options = members.is_some() && reading.has_options();
+    Ok(Loaded { version, members, has_options })
 }

@@ -79,13 +79,18 @@ pub(super) struct Unknown(Vec<(Key, Span)>);
 impl Unknown {
     /// Whether a name stands twice.
     fn has_duplicate(&self, text: &[u8]) -> bool {
+        if self.0.len() < 2 {
+            return false;
+        }
         let mut names: Vec<_> = self.0.iter().map(|(key, _)| *key).collect();
-        names.len() > 1 && keys::has_duplicate(text, &mut names)
+        keys::has_duplicate(text, &mut names)
     }
 
     /// The members as one JSON object.
     pub(super) fn as_object(&self, text: &[u8]) -> Vec<u8> {
-        let mut object = Vec::with_capacity(64);
+        // With the exact size it can become a text without another allocation.
+        let sizes = self.0.iter().map(|(key, value)| key.end - key.start + value.end - value.start + 4);
+        let mut object = Vec::with_capacity(sizes.sum::<usize>() + 1);
         for (key, value) in &self.0 {
             object.push(if object.is_empty() { b'{' } else { b',' });
             object.extend_from_slice(&text[key.start - 1..=key.end]);
@@ -94,6 +99,11 @@ impl Unknown {
         }
         object.push(b'}');
         object
+    }
+
+    /// Whether there is one with such a name.
+    pub(super) fn has_any(&self, is_such: fn(&[u8]) -> bool, text: &[u8]) -> bool {
+        self.0.iter().any(|(key, _)| is_such(&key.read(text)))
     }
 
     /// The value of the member of this name.

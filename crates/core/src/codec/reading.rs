@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use crate::call_options::is_option;
 use crate::code::Code;
 use crate::codec::envelope::{Envelope, ShortSpan};
 use crate::codec::message::{Invalid, Message, RequestObject, ResponseObject, ResponseOutcome};
@@ -189,6 +190,12 @@ impl Reading<'_> {
             return Err(Box::new(invalid(version, id.take(), error)));
         }
         Ok(self.members())
+    }
+
+    /// Whether options of a call are among the members that the protocol does not define.
+    #[cold]
+    pub(super) fn has_options(&self) -> bool {
+        self.envelope.unknown.as_ref().is_some_and(|unknown| unknown.has_any(is_option, self.frame))
     }
 
     #[inline(always)]

@@ -92,15 +92,17 @@ fn plain_len(text: &[u8]) -> usize {
 fn container_len(rest: &[u8]) -> usize {
     let (mut at, mut depth) = (0, 0_usize);
     while let Some(&byte) = rest.get(at) {
-        match byte {
-            b'"' => at += string_len(&rest[at..]) - 1,
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth -= 1,
-            _ => {}
+        if byte == b'"' {
+            at += string_len(&rest[at..]);
+            continue;
         }
         at += 1;
-        if depth == 0 {
-            break;
+        // The brackets of both kinds differ in one bit.
+        match byte | 0x20 {
+            b'{' => depth += 1,
+            b'}' if depth == 1 => break,
+            b'}' => depth -= 1,
+            _ => {}
         }
     }
     at

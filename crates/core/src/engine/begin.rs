@@ -12,7 +12,6 @@ use crate::engine::observed::ObservedStart;
 use crate::engine::outcome::{ReplyLimit, end_of_notification, respond, size};
 use crate::engine::running::crashed;
 use crate::error::{EngineFault, ErrorObject};
-use crate::json::Json;
 use crate::observer::{End, Position};
 use crate::partial_results;
 use crate::profile::Profile;
@@ -75,18 +74,22 @@ pub(crate) fn complete(call: &mut Call, loaded: Loaded, profile: &Profile) -> bo
     if loaded.members.is_none() && !has_tokens {
         return false;
     }
-    complete_rest(call, loaded.members, profile);
+    complete_rest(call, loaded, profile);
     true
 }
 
 #[cold]
 #[inline(never)]
-fn complete_rest(call: &mut Call, members: Option<Box<Json>>, profile: &Profile) {
-    if let Some(members) = members {
-        let id = call.id().cloned();
-        if let Some(rest) = call_options::take(*members, id.as_ref(), &mut call.cx, &profile.metadata) {
-            call.cx.insert(Members(rest));
+fn complete_rest(call: &mut Call, loaded: Loaded, profile: &Profile) {
+    let rest = match loaded.members {
+        Some(members) if loaded.has_options => {
+            let id = call.id().cloned();
+            call_options::take(&members, id.as_ref(), &mut call.cx, &profile.metadata)
         }
+        members => members.map(|members| *members),
+    };
+    if let Some(rest) = rest {
+        call.cx.insert(Members(rest));
     }
     partial_results::take_tokens(call, profile);
 }

@@ -78,12 +78,15 @@ impl Access {
         params: Option<&Json>,
     ) -> Decision {
         let (method, mut decision) = (method.as_ref(), Decision::NotAllowed);
-        for &index in self.candidates(method) {
+        for candidate in self.candidates(method) {
+            let index = candidate.rule;
             let rule = &self.0.rules[index];
             if decision.is_allowed() && rule.effect == Effect::Allow {
                 continue;
             }
-            if rule.is_about(method, caller) && self.unmet(rule, method, params).is_none() {
+            if candidate.is_about(rule, method, caller)
+                && (rule.when.is_empty() || self.unmet(rule, method, params).is_none())
+            {
                 match rule.effect {
                     Effect::Deny => return Decision::Denied { rule: index },
                     Effect::Allow => decision = Decision::Allowed { rule: index },
@@ -103,7 +106,7 @@ impl Access {
     ) -> Vec<RuleReport<'_>> {
         let method = method.as_ref();
         let outcome = |rule: &Rule| {
-            if !rule.methods.iter().any(|pattern| pattern.matches(method)) {
+            if !rule.has_method(method) {
                 return RuleOutcome::OtherMethod;
             }
             if !rule.who.iter().any(|who| who.matches(caller)) {
@@ -115,10 +118,8 @@ impl Access {
     }
 
     /// The first condition that does not hold, in words. What is unfit fails an allow and holds for a deny.
+    #[inline(never)]
     fn unmet(&self, rule: &Rule, method: &[u8], params: Option<&Json>) -> Option<String> {
-        if rule.when.is_empty() {
-            return None;
-        }
         let names = self.0.names.get(method).map(Vec::as_slice).unwrap_or_default();
         rule.when.iter().find_map(|(pointer, condition)| {
             let value = pointer.find(params, names);

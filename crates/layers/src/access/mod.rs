@@ -132,7 +132,7 @@ struct AccessInner {
     /// Which rules may be about other methods with a first segment that a pattern names without a star, by that segment.
     by_segment: Index,
     /// Which rules may be about any other method.
-    by_pattern: Vec<usize>,
+    by_pattern: Vec<Candidate>,
     /// Whether a rule asks if callers are on this machine.
     asks_where: bool,
     /// The names of the params of methods, by position.
@@ -143,7 +143,15 @@ struct AccessInner {
 }
 
 /// Rules by a name. Only our own names are in it: callers cannot flood it, so a fixed hash will do.
-type Index = HashMap<Box<[u8]>, Vec<usize>, FixedState>;
+type Index = HashMap<Box<[u8]>, Vec<Candidate>, FixedState>;
+
+/// A rule that may be about a method.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Candidate {
+    rule: usize,
+    /// Whether it surely is, so that its patterns need not be matched again.
+    is_certain: bool,
+}
 
 impl Access {
     /// Allows only what these rules allow.
@@ -157,15 +165,17 @@ impl Access {
                 true => rule.methods.iter().map(|pattern| pattern.literal().map(str::as_bytes)).collect(),
                 false => rule.methods.iter().map(Pattern::first_segment).collect(),
             };
+            let is_for_all = rule.methods.iter().any(Pattern::is_anything);
+            let candidate = Candidate { rule: index, is_certain: is_literal || is_for_all };
             let Some(keys) = keys else {
-                inner.by_pattern.push(index);
+                inner.by_pattern.push(candidate);
                 continue;
             };
             let by_name = if is_literal { &mut inner.by_method } else { &mut inner.by_segment };
             for key in keys {
                 let rules = by_name.entry(key.into()).or_default();
-                if rules.last() != Some(&index) {
-                    rules.push(index);
+                if rules.last() != Some(&candidate) {
+                    rules.push(candidate);
                 }
             }
         }
@@ -219,8 +229,9 @@ impl Access {
     pub fn is_visible(&self, cx: &Context, method: impl AsRef<[u8]>) -> bool {
         let (facts, method) = (self.facts(cx), method.as_ref());
         let mut is_allowed = false;
-        for rule in self.candidates(method).iter().map(|index| &self.0.rules[*index]) {
-            if !rule.is_about(method, &facts) {
+        for candidate in self.candidates(method) {
+            let rule = &self.0.rules[candidate.rule];
+            if !candidate.is_about(rule, method, &facts) {
                 continue;
             }
             match rule.effect {
@@ -233,6 +244,7 @@ impl Access {
     }
 
     /// What rules ask about the caller of this context.
+    #[inline]
     fn facts<'a>(&'a self, cx: &'a Context) -> CallerFacts<'a> {
         let identity = Identity::from_context(cx);
         let granted = identity.and_then(|identity| self.0.roles.get(identity.subject.as_str()));
@@ -241,7 +253,7 @@ impl Access {
     }
 
     /// The rules that may be about a method.
-    fn candidates(&self, method: &[u8]) -> &[usize] {
+    fn candidates(&self, method: &[u8]) -> &[Candidate] {
         let inner = &*self.0;
         let named = inner.by_method.get(method);
         named.or_else(|| inner.by_segment.get(first_segment(method))).unwrap_or(&inner.by_pattern)
@@ -260,9 +272,17 @@ impl AccessInner {
     }
 }
 
+impl Candidate {
+    /// Whether its rule is about this call.
+    #[inline]
+    fn is_about(self, rule: &Rule, method: &[u8], caller: &CallerFacts<'_>) -> bool {
+        (self.is_certain || rule.has_method(method)) && rule.who.iter().any(|who| who.matches(caller))
+    }
+}
+
 impl Rule {
-    fn is_about(&self, method: &[u8], caller: &CallerFacts<'_>) -> bool {
+    #[inline(never)]
+    fn has_method(&self, method: &[u8]) -> bool {
         self.methods.iter().any(|pattern| pattern.matches(method))
-            && self.who.iter().any(|who| who.matches(caller))
     }
 }

@@ -51,12 +51,16 @@ pub enum PatternError {
 
 impl Pattern {
     /// Whether a method has a matching name.
+    #[inline]
     #[must_use]
     pub fn matches(&self, method: impl AsRef<[u8]>) -> bool {
         let method = method.as_ref();
-        if !method.starts_with(&self.text.as_bytes()[..self.stem]) {
-            return false;
-        }
+        method.starts_with(&self.text.as_bytes()[..self.stem]) && self.matches_rest(method)
+    }
+
+    /// Whether a method matches that begins as it has to.
+    #[inline(never)]
+    fn matches_rest(&self, method: &[u8]) -> bool {
         let as_text = |matches: fn(&str, &str) -> bool| {
             std::str::from_utf8(method).is_ok_and(|method| matches(&self.text, method))
         };
@@ -72,6 +76,11 @@ impl Pattern {
     #[must_use]
     pub fn literal(&self) -> Option<&str> {
         (self.kind == PatternKind::Literal).then_some(&*self.text)
+    }
+
+    /// Whether it matches every name.
+    pub(super) fn is_anything(&self) -> bool {
+        self.kind == PatternKind::Anything
     }
 
     /// The first segment of the names that it matches, if there is no star in it.

@@ -78,6 +78,7 @@ pub(super) fn is_local(cx: &Context) -> bool {
 
 impl Who {
     /// Whether this caller is meant.
+    #[inline(always)]
     #[must_use]
     pub fn matches(&self, caller: &CallerFacts<'_>) -> bool {
         let identity = caller.identity;

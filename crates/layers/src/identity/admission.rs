@@ -20,7 +20,7 @@ impl Admission for Authentication {
             // A WebSocket, whose request had a credential.
             if let Some(identity) = Identity::from_context(cx) {
                 let credential = match subprotocol(cx) {
-                    Some(token) => Ok(Some(Credential::Bearer(token))),
+                    Some(token) => Ok(Some(Credential::Bearer(token.as_bytes()))),
                     None => Credential::of(cx),
                 };
                 let revocation =
@@ -31,7 +31,7 @@ impl Admission for Authentication {
         };
         let token = if *is_upgrade { subprotocol(cx) } else { None };
         let caller = match token {
-            Some(token) => self.check(&Credential::Bearer(token), cx),
+            Some(token) => self.check(&Credential::Bearer(token.as_bytes()), cx),
             None => self.caller(cx),
         };
         if let Caller::Known(identity) = caller {

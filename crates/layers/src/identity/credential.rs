@@ -9,11 +9,11 @@ use switchboard_core::{Context, Metadata, PeerCertificate, PeerCredentials, Repe
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Credential<'a> {
-    /// A bearer token.
-    Bearer(&'a str),
+    /// A bearer token, as it was sent: it need not be text.
+    Bearer(&'a [u8]),
     /// The value of the header `x-api-key`. A bearer token counts more; a name and a password, which browsers add to requests of a page
     /// by themselves, count less.
-    ApiKey(&'a str),
+    ApiKey(&'a [u8]),
     /// A name and a password: what a browser asks its user for.
     Basic {
         /// The name.
@@ -31,8 +31,8 @@ pub enum Credential<'a> {
 
 /// A credential that outlives its call, for decisions that take time.
 pub(super) enum OwnedCredential {
-    Bearer(String),
-    ApiKey(String),
+    Bearer(Box<[u8]>),
+    ApiKey(Box<[u8]>),
     Basic { name: String, password: String },
     Certificate(PeerCertificate),
     Process(PeerCredentials),
@@ -91,8 +91,8 @@ impl<'a> Credential<'a> {
 
     pub(super) fn owned(&self) -> OwnedCredential {
         match self {
-            Credential::Bearer(token) => OwnedCredential::Bearer((*token).to_owned()),
-            Credential::ApiKey(key) => OwnedCredential::ApiKey((*key).to_owned()),
+            Credential::Bearer(token) => OwnedCredential::Bearer((*token).into()),
+            Credential::ApiKey(key) => OwnedCredential::ApiKey((*key).into()),
             Credential::Basic { name, password } => {
                 OwnedCredential::Basic { name: name.clone(), password: password.clone() }
             }
@@ -104,19 +104,16 @@ impl<'a> Credential<'a> {
 
     fn of_metadata(metadata: &'a Metadata) -> Result<Option<Credential<'a>>, Unreadable> {
         let key = || Ok(single(metadata, "x-api-key")?.map(|key| Credential::ApiKey(trimmed(key))));
-        let Some(value) = metadata.single("authorization").map_err(|RepeatedName| Unreadable)? else {
-            return key();
-        };
+        let Some(value) = single(metadata, "authorization")? else { return key() };
         // The usual way to write it.
         if let Some(token) = value.strip_prefix(b"Bearer ") {
-            return Ok(Some(Credential::Bearer(trimmed(text(token)?))));
+            return Ok(Some(Credential::Bearer(trimmed(token))));
         }
-        let text = text(value)?;
-        let (scheme, rest) = text.split_once(' ').ok_or(Unreadable)?;
-        let rest = trimmed(rest);
+        let space = value.iter().position(|byte| *byte == b' ').ok_or(Unreadable)?;
+        let (scheme, rest) = (&value[..space], trimmed(&value[space..]));
         match scheme {
-            _ if scheme.eq_ignore_ascii_case("bearer") => Ok(Some(Credential::Bearer(rest))),
-            _ if scheme.eq_ignore_ascii_case("basic") => match key()? {
+            _ if scheme.eq_ignore_ascii_case(b"bearer") => Ok(Some(Credential::Bearer(rest))),
+            _ if scheme.eq_ignore_ascii_case(b"basic") => match key()? {
                 None => basic(rest).map(Some),
                 key => Ok(key),
             },
@@ -125,18 +122,17 @@ impl<'a> Credential<'a> {
     }
 }
 
-/// Without spaces around it. Usually there are none, which is cheaper to see.
-fn trimmed(text: &str) -> &str {
-    if text.starts_with(' ') || text.ends_with(' ') { text.trim_matches(' ') } else { text }
+/// Without spaces around it.
+fn trimmed(mut value: &[u8]) -> &[u8] {
+    while let [b' ', rest @ ..] | [rest @ .., b' '] = value {
+        value = rest;
+    }
+    value
 }
 
-/// The text of an entry, if there is one. Two are refused: a proxy that reads the other one would see another caller.
-fn single<'a>(metadata: &'a Metadata, name: &str) -> Result<Option<&'a str>, Unreadable> {
-    metadata.single(name).map_err(|RepeatedName| Unreadable)?.map(text).transpose()
-}
-
-fn text(value: &[u8]) -> Result<&str, Unreadable> {
-    std::str::from_utf8(value).map_err(|_| Unreadable)
+/// The value of an entry, if there is one. Two are refused: a proxy that reads the other one would see another caller.
+fn single<'a>(metadata: &'a Metadata, name: &str) -> Result<Option<&'a [u8]>, Unreadable> {
+    metadata.single(name).map_err(|RepeatedName| Unreadable)
 }
 
 /// Whether the connection is private: over TLS, or on this machine. A browser sends a password with every request
@@ -147,7 +143,7 @@ pub(super) fn is_private(cx: &Context) -> bool {
         || origin.address.is_none_or(|address| address.ip().to_canonical().is_loopback())
 }
 
-fn basic(text: &str) -> Result<Credential<'static>, Unreadable> {
+fn basic(text: &[u8]) -> Result<Credential<'static>, Unreadable> {
     let decoded = STANDARD.decode(text).map_err(|_| Unreadable)?;
     let decoded = String::from_utf8(decoded).map_err(|_| Unreadable)?;
     let (name, password) = decoded.split_once(':').ok_or(Unreadable)?;

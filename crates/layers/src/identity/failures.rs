@@ -19,7 +19,7 @@ pub(super) struct Failures {
     burst: u32,
     /// How long it takes to forget one failure.
     period: Duration,
-    /// Whether there was ever a failure. Usually there was none, and nothing has to be looked up.
+    /// Usually there was none, and nothing has to be looked up.
     has_any: AtomicBool,
     /// When the bucket of an address is empty again. Without an address all callers share one.
     empty_at: Mutex<HashMap<Option<IpAddr>, Instant>>,
@@ -33,11 +33,14 @@ impl Failures {
         Failures { burst, period, has_any, empty_at: Mutex::default() }
     }
 
+    /// Whether there was ever a failure.
+    #[inline]
+    pub(super) fn has_any(&self) -> bool {
+        self.has_any.load(Ordering::Acquire)
+    }
+
     /// How long an address has to wait before its next attempt, if it has to.
     pub(super) fn wait(&self, address: Option<IpAddr>) -> Option<Duration> {
-        if !self.has_any.load(Ordering::Acquire) {
-            return None;
-        }
         let empty_at = self.empty_at.lock().unwrap_or_else(PoisonError::into_inner);
         let full_until = *empty_at.get(&address.map(network))? - self.period * (self.burst - 1);
         full_until.checked_duration_since(Instant::now()).filter(|wait| !wait.is_zero())

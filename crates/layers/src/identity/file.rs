@@ -195,8 +195,9 @@ mod tests {
         let (alice, bob) = ("2f9c1b7e55a04d13", "0123456789abcdef");
         write(&path, &format!("alice:{alice}\n"));
         let tokens = Tokens::watch(&path).unwrap();
-        let is_known =
-            |token: &str| matches!(tokens.authenticate(&Credential::Bearer(token)), Verdict::Known(_));
+        let is_known = |token: &str| {
+            matches!(tokens.authenticate(&Credential::Bearer(token.as_bytes())), Verdict::Known(_))
+        };
         assert!(is_known(alice) && !is_known(bob));
         write(&path, &format!("bob:{bob}\n"));
         tokio::time::advance(LOOK_AGAIN).await;

@@ -42,7 +42,7 @@ const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmno
 ///
 /// let alice = NewApiKey::generate(&Identity::new("alice", Proof::ApiKey).with_roles(["admin"]))?;
 /// let keys = ApiKeys::parse(&alice.line)?;
-/// let Verdict::Known(found) = keys.authenticate(&Credential::Bearer(&alice.key)) else { panic!() };
+/// let Verdict::Known(found) = keys.authenticate(&Credential::Bearer(alice.key.as_bytes())) else { panic!() };
 /// assert_eq!((found.subject.as_str(), &*found.roles), ("alice", &["admin".to_owned()][..]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -122,7 +122,9 @@ impl ApiKeys {
 impl Authenticate for ApiKeys {
     fn authenticate(&self, credential: &Credential<'_>) -> Verdict {
         let found = match credential {
-            Credential::Bearer(key) | Credential::ApiKey(key) => self.find(key),
+            Credential::Bearer(key) | Credential::ApiKey(key) => {
+                std::str::from_utf8(key).ok().and_then(|key| self.find(key))
+            }
             // A browser asks its user for a name and a password.
             Credential::Basic { name, password } => {
                 self.find(password).filter(|identity| identity.subject == *name)
@@ -272,7 +274,7 @@ mod tests {
     }
 
     fn found(keys: &ApiKeys, key: &str) -> Option<String> {
-        match keys.authenticate(&Credential::ApiKey(key)) {
+        match keys.authenticate(&Credential::ApiKey(key.as_bytes())) {
             Verdict::Known(identity) => Some(identity.subject.clone()),
             _ => None,
         }
@@ -323,7 +325,9 @@ mod tests {
             .with_expiry(expires);
         let new = NewApiKey::generate(&identity).unwrap();
         let keys = ApiKeys::parse(&new.line).unwrap();
-        let Verdict::Known(known) = keys.authenticate(&Credential::Bearer(&new.key)) else { panic!() };
+        let Verdict::Known(known) = keys.authenticate(&Credential::Bearer(new.key.as_bytes())) else {
+            panic!()
+        };
         assert_eq!(*known, identity);
         for bad in ["", "two words", "höhe"] {
             assert!(NewApiKey::generate(&Identity::new(bad, Proof::ApiKey)).is_err(), "{bad}");

@@ -139,16 +139,14 @@ impl Authentication {
 
     /// Whose this credential is.
     pub(super) fn check(&self, credential: &Credential<'_>, cx: &Context) -> Caller {
-        let is_ambient = credential.is_ambient();
-        if !is_ambient && let Some(wait) = self.0.failures.wait(address(cx)) {
-            self.0
-                .audit
-                .record(&AuditEvent::new(AuditKind::BLOCKED).by(cx).reason("too many wrong credentials"));
-            return Caller::Blocked(wait);
+        if self.0.failures.has_any()
+            && let Some(blocked) = self.blocked(credential, cx)
+        {
+            return blocked;
         }
         let mut found = Verdict::Unknown;
         for (index, authenticator) in self.0.authenticators.iter().enumerate() {
-            found = match authenticator.authenticate(credential) {
+            match authenticator.authenticate(credential) {
                 Verdict::Known(identity) => return self.known(identity, credential, cx),
                 Verdict::Later(decision) => {
                     let (this, credential, cx) = (self.clone(), credential.owned(), cx.clone());
@@ -157,10 +155,19 @@ impl Authentication {
                         this.check_later(found, credential, &cx, index + 1).await
                     }));
                 }
-                verdict => found.or(verdict),
-            };
+                verdict => found = found.or(verdict),
+            }
         }
         self.conclude(found, credential, cx)
+    }
+
+    /// Refuses a credential unseen, if too many wrong ones came from its address.
+    #[cold]
+    fn blocked(&self, credential: &Credential<'_>, cx: &Context) -> Option<Caller> {
+        let wait = self.0.failures.wait(address(cx)).filter(|_| !credential.is_ambient())?;
+        let event = AuditEvent::new(AuditKind::BLOCKED).by(cx).reason("too many wrong credentials");
+        self.0.audit.record(&event);
+        Some(Caller::Blocked(wait))
     }
 
     /// Whose this credential is, by what was found so far and by the other authenticators, from this one on.
@@ -190,7 +197,7 @@ impl Authentication {
     }
 
     /// The owner of a credential, if it may be used now and over this connection.
-    #[inline]
+    #[inline(always)]
     fn known(&self, identity: Arc<Identity>, credential: &Credential<'_>, cx: &Context) -> Caller {
         if identity.is_expired() || !identity.is_usable_over(cx) {
             return self.unknown(credential, cx);
@@ -211,7 +218,7 @@ impl Authentication {
 
     fn logged_in(&self, cx: &Context, identity: Arc<Identity>, token: &str) -> Reply {
         let reply = self.described(&identity);
-        let revocation = self.revocation(&Credential::Bearer(token));
+        let revocation = self.revocation(&Credential::Bearer(token.as_bytes()));
         close_at_end(cx.session(), &identity, revocation);
         cx.session().set(Login(identity));
         reply
@@ -285,14 +292,13 @@ struct Authenticated {
 
 impl Service for Authenticated {
     fn call(&self, call: &Call) -> ReplyFuture {
-        if !call.method.is_reserved() {
-            return self.identified(call, &self.inner);
-        }
-        match call.method.as_str() {
-            LOGIN => self.login(call),
-            WHO_AM_I => self.identified(call, &self.who_am_i),
-            _ => self.identified(call, &self.inner),
-        }
+        let inner = match call.method.as_bytes() {
+            method if !method.starts_with(b"rpc.") => &self.inner,
+            method if method == LOGIN.as_bytes() => return self.login(call),
+            method if method == WHO_AM_I.as_bytes() => &self.who_am_i,
+            _ => &self.inner,
+        };
+        self.identified(call, inner)
     }
 }
 
@@ -309,17 +315,19 @@ impl Authenticated {
     }
 
     /// Passes a call on with the identity of its caller, or refuses it.
+    #[inline]
     fn identified(&self, call: &Call, inner: &Arc<dyn Service>) -> ReplyFuture {
         // The admission has looked already. A login after that counts more: it may renew an identity that has expired.
         if let Some(identity) = Identity::from_context(&call.cx) {
             let login = Some(call.cx.session()).filter(|session| session.is_exclusive());
             return match (login.and_then(Session::get::<Login>), identity.expires) {
-                (Some(login), _) => pass(inner, call, &login.0),
+                (Some(login), _) => pass(inner, call, Arc::clone(&login.0)),
                 (None, None) => inner.call(call),
                 (None, Some(expires)) => until(expires, || inner.call(call)),
             };
         }
         match self.caller(&call.cx) {
+            Caller::Known(identity) => pass(inner, call, identity),
             Caller::Later(decision) => {
                 let (this, call, inner) = (self.clone(), call.clone(), Arc::clone(inner));
                 ReplyFuture::pending(async move { this.decided(decision.await, &call, &inner).await })
@@ -330,12 +338,13 @@ impl Authenticated {
 
     fn decided(&self, caller: Caller, call: &Call, inner: &Arc<dyn Service>) -> ReplyFuture {
         match caller {
-            Caller::Known(identity) => pass(inner, call, &identity),
+            Caller::Known(identity) => pass(inner, call, identity),
             Caller::Anonymous if !self.authentication.is_required() => inner.call(call),
             other => ReplyFuture::ready(refused(&other)),
         }
     }
 
+    #[inline(never)]
     fn login(&self, call: &Call) -> ReplyFuture {
         if !call.cx.session().is_exclusive() {
             let text = "over HTTP, send the token with each request: Authorization: Bearer TOKEN";
@@ -353,7 +362,7 @@ impl Authenticated {
             Caller::Known(identity) => authentication.logged_in(cx, identity, &presented),
             other => refused(&other),
         };
-        match self.authentication.check(&Credential::Bearer(&token), &cx) {
+        match self.authentication.check(&Credential::Bearer(token.as_bytes()), &cx) {
             Caller::Later(decision) => ReplyFuture::pending(async move { decided(decision.await, &cx) }),
             caller => ReplyFuture::ready(decided(caller, &cx)),
         }
@@ -361,7 +370,8 @@ impl Authenticated {
 }
 
 /// Passes a call on with its caller.
-fn pass(inner: &Arc<dyn Service>, call: &Call, identity: &Arc<Identity>) -> ReplyFuture {
+#[inline(always)]
+fn pass(inner: &Arc<dyn Service>, call: &Call, identity: Arc<Identity>) -> ReplyFuture {
     match identity.expires {
         None => identify(inner, call, identity),
         Some(expires) => until(expires, || identify(inner, call, identity)),
@@ -369,12 +379,18 @@ fn pass(inner: &Arc<dyn Service>, call: &Call, identity: &Arc<Identity>) -> Repl
 }
 
 /// Makes a call with this caller, in place of the one that it may have.
-pub(crate) fn identify(inner: &Arc<dyn Service>, call: &Call, identity: &Arc<Identity>) -> ReplyFuture {
-    if call.cx.identify(Arc::clone(identity)) {
-        return inner.call(call);
+#[inline(always)]
+pub(crate) fn identify(inner: &Arc<dyn Service>, call: &Call, identity: Arc<Identity>) -> ReplyFuture {
+    match call.cx.identify(identity) {
+        Ok(()) => inner.call(call),
+        Err(identity) => identify_again(inner, call, identity),
     }
+}
+
+#[cold]
+fn identify_again(inner: &Arc<dyn Service>, call: &Call, identity: Arc<Identity>) -> ReplyFuture {
     let mut call = call.clone();
-    call.cx.set_caller(Arc::clone(identity));
+    call.cx.set_caller(identity);
     inner.call(&call)
 }
 

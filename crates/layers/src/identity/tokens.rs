@@ -27,7 +27,7 @@ const SHORTEST: usize = 16;
 /// use switchboard_layers::identity::{Authenticate, Credential, Tokens, Verdict};
 ///
 /// let tokens = Tokens::parse("# our people\nalice:2f9c1b7e55a04d13\n")?;
-/// let Verdict::Known(alice) = tokens.authenticate(&Credential::Bearer("2f9c1b7e55a04d13")) else { panic!() };
+/// let Verdict::Known(alice) = tokens.authenticate(&Credential::Bearer(b"2f9c1b7e55a04d13")) else { panic!() };
 /// assert_eq!(alice.subject, "alice");
 /// assert!(Tokens::parse("alice:short").is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -41,7 +41,7 @@ pub struct Tokens {
 
 #[derive(Clone)]
 struct KnownToken {
-    token: Box<str>,
+    token: Box<[u8]>,
     identity: Arc<Identity>,
 }
 
@@ -93,8 +93,11 @@ impl Tokens {
         if !is_plain(token) {
             return Err("the token must be ASCII letters, digits and punctuation, without spaces");
         }
-        let known = KnownToken { token: token.into(), identity: Arc::new(Identity::new(name, Proof::Token)) };
-        match self.by_hash.insert(self.hash(token), known) {
+        let known = KnownToken {
+            token: token.as_bytes().into(),
+            identity: Arc::new(Identity::new(name, Proof::Token)),
+        };
+        match self.by_hash.insert(self.hash(token.as_bytes()), known) {
             None => Ok(()),
             Some(_) => Err("the same token is given on an earlier line; every caller needs a different one"),
         }
@@ -112,14 +115,15 @@ impl Tokens {
         self.by_hash.is_empty()
     }
 
-    fn find(&self, token: &str) -> Option<&Arc<Identity>> {
+    #[inline(always)]
+    fn find(&self, token: &[u8]) -> Option<&Arc<Identity>> {
         let known = self.by_hash.get(&self.hash(token))?;
-        verify_slices_are_equal(known.token.as_bytes(), token.as_bytes()).ok()?;
+        verify_slices_are_equal(&known.token, token).ok()?;
         Some(&known.identity)
     }
 
-    fn hash(&self, token: &str) -> u64 {
-        self.hashing.hash_one(token.as_bytes())
+    fn hash(&self, token: &[u8]) -> u64 {
+        self.hashing.hash_one(token)
     }
 }
 
@@ -128,7 +132,7 @@ impl Authenticate for Tokens {
         let found = match credential {
             Credential::Bearer(token) => self.find(token),
             Credential::Basic { name, password } => {
-                self.find(password).filter(|identity| identity.subject == *name)
+                self.find(password.as_bytes()).filter(|identity| identity.subject == *name)
             }
             _ => None,
         };

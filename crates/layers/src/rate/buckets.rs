@@ -51,8 +51,10 @@ impl Buckets {
     }
 
     /// Nanoseconds since the start.
+    #[inline]
     pub(super) fn now(&self) -> u64 {
-        u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        let elapsed = self.start.elapsed();
+        elapsed.as_secs().saturating_mul(1_000_000_000).saturating_add(elapsed.subsec_nanos().into())
     }
 
     pub(super) fn hashing(&self) -> &SecretHashing {
@@ -60,6 +62,7 @@ impl Buckets {
     }
 
     /// Takes a call from the bucket of a rule. Returns how long it has to wait, if it has.
+    #[inline]
     pub(super) fn charge(
         &self,
         rule: usize,

@@ -165,7 +165,13 @@ impl RateRule {
         self
     }
 
+    #[inline]
     fn weight(&self, method: &[u8]) -> u32 {
+        if self.weights.is_empty() { 1 } else { self.highest_weight(method) }
+    }
+
+    #[inline(never)]
+    fn highest_weight(&self, method: &[u8]) -> u32 {
         let matching = self.weights.iter().filter(|(pattern, _)| pattern.matches(method));
         matching.map(|(_, weight)| *weight).max().unwrap_or(1)
     }
@@ -292,33 +298,40 @@ impl RateLimits {
         let (limits, method) = (&*self.0, method.as_ref());
         let mut caller = Caller::new(limits, cx);
         let now = limits.buckets.now();
-        let mut exceeded: Option<RateExceeded> = None;
-        // Up to here the call was charged to every rule that matches.
-        let mut charged = limits.rules.len();
-        for (index, (rule, gcra)) in limits.rules.iter().enumerate() {
-            if !caller.is_matched_by(rule, method) {
+        for (rule, (of, gcra)) in limits.rules.iter().enumerate() {
+            if !caller.is_matched_by(of, method) {
                 continue;
             }
-            let (key, cost) = (caller.key(rule.by), gcra.cost(rule.weight(method)));
-            // After one refusal the others are only asked how long they would take.
-            let wait = match exceeded {
-                None => limits.buckets.charge(index, key, *gcra, now, cost),
-                Some(_) => limits.buckets.wait(index, key, *gcra, now, cost),
-            };
-            if let Some(wait) = wait {
-                charged = charged.min(index);
-                if exceeded.is_none_or(|exceeded| exceeded.wait < wait) {
-                    exceeded = Some(RateExceeded { rule: index, wait });
-                }
+            let (key, cost) = (caller.key(of.by), gcra.cost(of.weight(method)));
+            if let Some(wait) = limits.buckets.charge(rule, key, *gcra, now, cost) {
+                return Err(limits.exceeded(caller, method, now, RateExceeded { rule, wait }));
             }
         }
-        let Some(exceeded) = exceeded else { return Ok(()) };
-        limits.refund(&mut caller, method, charged);
-        Err(exceeded)
+        Ok(())
     }
 }
 
 impl Limits {
+    /// Puts a call back that a rule refused, and finds the rule that has room last: those after it are only asked how long they
+    /// would take.
+    #[cold]
+    fn exceeded(&self, mut caller: Caller<'_>, method: &[u8], now: u64, first: RateExceeded) -> RateExceeded {
+        self.refund(&mut caller, method, first.rule);
+        let mut last = first;
+        for (rule, (of, gcra)) in self.rules.iter().enumerate().skip(first.rule + 1) {
+            if !caller.is_matched_by(of, method) {
+                continue;
+            }
+            let (key, cost) = (caller.key(of.by), gcra.cost(of.weight(method)));
+            if let Some(wait) = self.buckets.wait(rule, key, *gcra, now, cost)
+                && wait > last.wait
+            {
+                last = RateExceeded { rule, wait };
+            }
+        }
+        last
+    }
+
     /// Puts a call back that was charged to the first rules.
     fn refund(&self, caller: &mut Caller<'_>, method: &[u8], rules: usize) {
         for (index, (rule, gcra)) in self.rules.iter().enumerate().take(rules) {
@@ -353,16 +366,21 @@ struct Caller<'a> {
     limits: &'a Limits,
     cx: &'a Context,
     facts: Option<CallerFacts<'a>>,
-    by_caller: Option<u64>,
-    by_address: Option<u64>,
 }
 
 impl<'a> Caller<'a> {
     fn new(limits: &'a Limits, cx: &'a Context) -> Caller<'a> {
-        Caller { limits, cx, facts: None, by_caller: None, by_address: None }
+        Caller { limits, cx, facts: None }
     }
 
+    #[inline]
     fn is_matched_by(&mut self, rule: &RateRule, method: &[u8]) -> bool {
+        rule.methods.is_empty() && rule.who.is_empty() || self.is_among(rule, method)
+    }
+
+    /// The same for a rule about some methods or some callers.
+    #[inline(never)]
+    fn is_among(&mut self, rule: &RateRule, method: &[u8]) -> bool {
         let is_about = rule.methods.is_empty() || rule.methods.iter().any(|pattern| pattern.matches(method));
         is_about && (rule.who.is_empty() || rule.who.iter().any(|who| who.matches(self.facts())))
     }
@@ -378,24 +396,18 @@ impl<'a> Caller<'a> {
 
     /// The caller's key among those that share the kind of limit; `None` if all callers do. It is a secret hash, so that no caller
     /// can choose a name or an address that counts as another's.
-    fn key(&mut self, by: RateBy) -> Option<u64> {
+    #[inline]
+    fn key(&self, by: RateBy) -> Option<u64> {
         let hashing = self.limits.buckets.hashing();
-        match by {
-            RateBy::All => None,
-            RateBy::Address => {
-                let address = || address(self.cx);
-                Some(*self.by_address.get_or_insert_with(|| hashing.hash_one(address())))
-            }
-            RateBy::Caller => {
-                if self.by_caller.is_none() {
-                    self.by_caller = match Identity::from_context(self.cx) {
-                        Some(identity) => Some(hashing.hash_one(identity.subject.as_str())),
-                        None => self.key(RateBy::Address),
-                    };
-                }
-                self.by_caller
-            }
-        }
+        let identity = match by {
+            RateBy::All => return None,
+            RateBy::Caller => Identity::from_context(self.cx),
+            RateBy::Address => None,
+        };
+        Some(match identity {
+            Some(identity) => hashing.hash_one(identity.subject.as_str()),
+            None => hashing.hash_one(address(self.cx)),
+        })
     }
 }
 
@@ -412,6 +424,7 @@ impl Caller<'_> {
 
 /// The network of a caller as one number, which is hashed much faster than an address. The networks of IPv6 end in 64 zeros, so no two kinds
 /// are equal.
+#[inline(never)]
 fn address(cx: &Context) -> u128 {
     match cx.origin().address.map(|address| network(address.ip())) {
         Some(IpAddr::V4(address)) => 1 << 63 | u128::from(address.to_bits()),

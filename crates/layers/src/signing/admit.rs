@@ -21,26 +21,21 @@ impl Inner {
         fresh: Fresh,
         whole: Option<Arc<Whole>>,
     ) -> ReplyFuture {
-        if let (None, [nonce]) = (&whole, &fresh.nonces[..]) {
-            return self.admit_one(inner, call, nonce, &fresh);
+        if whole.is_none() && fresh.nonces.len() == 1 {
+            return self.admit_one(inner, call, fresh);
         }
         let (verify, inner, call) = (Arc::clone(self), Arc::clone(inner), call.clone());
         ReplyFuture::pending(async move {
             match verify.claim_all(whole.as_deref(), &fresh.nonces).await {
-                Ok(()) => run(&inner, &call, &fresh).await,
+                Ok(()) => run(&inner, &call, fresh).await,
                 Err(failure) => verify.refuse(&call, &failure),
             }
         })
     }
 
     /// The usual case, done at once if the store is.
-    fn admit_one(
-        self: &Arc<Inner>,
-        inner: &Arc<dyn Service>,
-        call: &Call,
-        nonce: &Nonce,
-        fresh: &Fresh,
-    ) -> ReplyFuture {
+    fn admit_one(self: &Arc<Inner>, inner: &Arc<dyn Service>, call: &Call, fresh: Fresh) -> ReplyFuture {
+        let nonce = &fresh.nonces[0];
         let insertion = match self.insertion(nonce) {
             Ok(Some(insertion)) => insertion,
             Ok(None) => return run(inner, call, fresh),
@@ -52,12 +47,11 @@ impl Inner {
                 Err(failure) => ReplyFuture::ready(self.refuse(call, &failure)),
             },
             Err(pending) => {
-                let (verify, inner, call, fresh) =
-                    (Arc::clone(self), Arc::clone(inner), call.clone(), fresh.clone());
+                let (verify, inner, call) = (Arc::clone(self), Arc::clone(inner), call.clone());
                 ReplyFuture::pending(async move {
                     let inserted = pending.await;
                     match verify.conclude(&fresh.nonces[0], inserted, insertion.until) {
-                        Ok(()) => run(&inner, &call, &fresh).await,
+                        Ok(()) => run(&inner, &call, fresh).await,
                         Err(failure) => verify.refuse(&call, &failure),
                     }
                 })
@@ -107,20 +101,21 @@ impl Inner {
     /// Begins to insert a nonce. None if the call has none to insert.
     fn insertion(&self, nonce: &Nonce) -> Result<Option<Insertion>, Failure> {
         let Some(ts) = nonce.member.ts.filter(|_| !nonce.member.nonce.is_empty()) else { return Ok(None) };
-        let (now, until) = (self.verifier.clock.seconds(), self.verifier.window.remembered_until(ts));
+        // What was checked a moment ago is remembered a moment longer.
+        let (now, until) = (nonce.now, self.verifier.window.remembered_until(ts));
         let is_shared = self.verifier.keys.len() > 1;
-        if is_shared && let Err(wait) = self.nonces.check_share(&nonce.name, now) {
+        if is_shared && let Err(wait) = self.nonces.check_share(nonce.name(), now) {
             return Err(self.store_failure(nonce, &StoreError::Full { wait }));
         }
-        let future = self.nonces.insert(&nonce.name, &nonce.member.nonce, until, now);
+        let future = self.nonces.insert(nonce.name(), &nonce.member.nonce, until, now);
         Ok(Some(Insertion { future, until }))
     }
 
     fn conclude(&self, nonce: &Nonce, inserted: Result<bool, StoreError>, until: u64) -> Result<(), Failure> {
         match inserted {
             Ok(true) => {
-                if nonce.is_of_key {
-                    self.nonces.count(&nonce.name, until);
+                if nonce.is_of_key() {
+                    self.nonces.count(nonce.name(), until);
                 }
                 Ok(())
             }
@@ -153,10 +148,10 @@ fn failure(nonce: &Nonce, reason: Reason, wait: Duration) -> Failure {
 }
 
 /// Passes a call on with the identity of its key, and signs the reply.
-fn run(inner: &Arc<dyn Service>, call: &Call, fresh: &Fresh) -> ReplyFuture {
-    let Some(identity) = &fresh.identity else { return inner.call(call) };
+fn run(inner: &Arc<dyn Service>, call: &Call, fresh: Fresh) -> ReplyFuture {
+    let Some(identity) = fresh.identity else { return inner.call(call) };
     let reply = identify(inner, call, identity);
-    match fresh.replies.clone() {
+    match fresh.replies {
         Some(signer) => reply.map(move |reply| signer.sign(reply)),
         None => reply,
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_core::{Call, FromContext as _, Json, Members};
+use switchboard_core::{Call, FromContext as _, Input, Json, Members, Name};
 
 use super::hop::Hop;
 use super::layer::Inner;
@@ -20,6 +20,8 @@ use crate::identity::{Identity, Proof};
 pub(super) struct Signature {
     pub(super) member: Member,
     pub(super) accepted: AcceptedSignature,
+    /// When that was decided, in seconds since 1970.
+    pub(super) now: u64,
 }
 
 /// A refusal with what is known of the signature.
@@ -44,7 +46,6 @@ impl From<Reason> for Failure {
 }
 
 /// A call that may run if its nonces are new.
-#[derive(Clone)]
 pub(super) struct Fresh {
     /// What is inserted for this call alone, in this order.
     pub(super) nonces: Vec<Nonce>,
@@ -57,16 +58,28 @@ pub(super) struct Fresh {
 /// A nonce to insert.
 #[derive(Clone)]
 pub(super) struct Nonce {
-    /// The name under which it is remembered: that of the key, or of the caller in the form without signatures.
-    pub(super) name: String,
     pub(super) member: Member,
+    /// The caller, in the form without signatures.
+    caller: Option<String>,
+    /// When it was checked, in seconds since 1970.
+    pub(super) now: u64,
+}
+
+impl Nonce {
+    /// The name under which it is remembered: that of the key, or of the caller.
+    pub(super) fn name(&self) -> &str {
+        self.caller.as_deref().unwrap_or(&self.member.kid)
+    }
+
     /// Whether it counts for the key's share of the store.
-    pub(super) is_of_key: bool,
+    pub(super) fn is_of_key(&self) -> bool {
+        self.caller.is_none()
+    }
 }
 
 impl From<Signature> for Nonce {
     fn from(signature: Signature) -> Nonce {
-        Nonce { name: signature.member.kid.clone(), member: signature.member, is_of_key: true }
+        Nonce { member: signature.member, caller: None, now: signature.now }
     }
 }
 
@@ -80,6 +93,19 @@ struct Found {
 }
 
 impl Inner {
+    /// Whether a call has no signature, nor one of the message that it came in, and needs none.
+    #[inline]
+    pub(super) fn is_free(&self, call: &Call) -> bool {
+        let is_unsigned = call.cx.get::<Members>().is_none() && Input::of(&call.cx).is_none();
+        is_unsigned && self.forms.is_empty() && !self.requires(&call.method)
+    }
+
+    /// Whether calls of a method must be signed.
+    #[inline]
+    fn requires(&self, method: &Name) -> bool {
+        self.required.iter().any(|pattern| pattern.matches(method))
+    }
+
     /// Checks everything but nonces. None if the call is not signed and need not be.
     pub(super) fn check(&self, call: &Call, whole: Option<&Whole>) -> Result<Option<Fresh>, Failure> {
         let members = call.cx.get::<Members>().map(|members| &members.0);
@@ -148,10 +174,11 @@ impl Inner {
         text: impl FnOnce(&Member, super::SigningAlgorithm) -> SignedText,
     ) -> Result<Signature, Failure> {
         let session = member.session.as_ref().map(|_| call.cx.session().id());
-        let verified = self.verifier.verify(&member, session, |algorithm| text(&member, algorithm));
+        let now = self.verifier.clock.seconds();
+        let verified = self.verifier.verify_at(now, &member, session, |algorithm| text(&member, algorithm));
         let checked = verified.and_then(|accepted| self.check_time(&member).map(|()| accepted));
         match checked {
-            Ok(accepted) => Ok(Signature { member, accepted }),
+            Ok(accepted) => Ok(Signature { member, accepted, now }),
             Err(reason) => Err(Failure { reason, member: Some(Box::new(member)), ..Failure::default() }),
         }
     }
@@ -197,8 +224,7 @@ impl Inner {
         if let Some(form) = self.forms.iter().find(|form| form.applies_to(method)) {
             return self.checked_params(call, form).map(Some);
         }
-        let is_required = self.required.iter().any(|pattern| pattern.matches(method));
-        if is_required { Err(Reason::Missing.into()) } else { Ok(None) }
+        if self.requires(method) { Err(Reason::Missing.into()) } else { Ok(None) }
     }
 
     fn checked_params(&self, call: &Call, form: &ParamsForm) -> Result<Fresh, Failure> {
@@ -210,7 +236,7 @@ impl Inner {
             if let Err(reason) = self.verifier.window.check(ts, None, now) {
                 return Err(Failure { reason, member: Some(Box::new(member)), ..Failure::default() });
             }
-            let nonce = Nonce { name: caller_name(call), member, is_of_key: false };
+            let nonce = Nonce { member, caller: Some(caller_name(call)), now };
             return Ok(Fresh { nonces: vec![nonce], identity: None, replies: None });
         };
         let text = |member: &Member, algorithm| covered.params_text(member, algorithm);
@@ -234,7 +260,7 @@ impl Inner {
             id: original.map_or(id, str::to_owned),
             kid: signature.member.kid.clone(),
             nonce: signature.member.nonce.clone(),
-            request: signature.accepted.text.digest(),
+            request: signature.accepted.text.sha256(),
         })
     }
 }

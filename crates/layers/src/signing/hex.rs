@@ -1,37 +1,84 @@
 //! Lower-case hexadecimal.
 
+use std::fmt;
+
 use aws_lc_rs::digest::{SHA256, digest};
 
 /// These bytes in lower-case hexadecimal.
 pub(crate) fn encode(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut digits = vec![0; bytes.len() * 2];
-    for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
-        pair.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
-    }
+    write(bytes, &mut digits);
     String::from_utf8(digits).expect("the digits are ASCII")
 }
 
-/// The bytes that lower-case hexadecimal stands for.
-pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
-    let value = |digit: u8| match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
+/// Both digits of a byte are written at once.
+fn write(bytes: &[u8], digits: &mut [u8]) {
+    const PAIRS: [[u8; 2]; 256] = {
+        let (digits, mut pairs, mut byte) = (b"0123456789abcdef", [[0; 2]; 256], 0);
+        while byte < 256 {
+            pairs[byte] = [digits[byte >> 4], digits[byte & 15]];
+            byte += 1;
+        }
+        pairs
     };
-    if !text.len().is_multiple_of(2) {
-        return None;
+    for (pair, byte) in digits.as_chunks_mut().0.iter_mut().zip(bytes) {
+        *pair = PAIRS[usize::from(*byte)];
     }
-    let mut bytes = Vec::with_capacity(text.len() / 2);
-    for pair in text.as_bytes().chunks_exact(2) {
-        bytes.push(value(pair[0])? << 4 | value(pair[1])?);
-    }
-    Some(bytes)
 }
 
-/// The SHA-256 of these bytes, in lower-case hexadecimal.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
-    encode(digest(&SHA256, bytes).as_ref())
+/// The bytes that lower-case hexadecimal stands for.
+pub(crate) fn decode(text: impl AsRef<[u8]>) -> Option<Vec<u8>> {
+    const WRONG: u8 = 0xff;
+    const VALUES: [u8; 256] = {
+        let (digits, mut values, mut value) = (b"0123456789abcdef", [WRONG; 256], 0);
+        while value < 16 {
+            values[digits[value as usize] as usize] = value;
+            value += 1;
+        }
+        values
+    };
+    let (pairs, []) = text.as_ref().as_chunks() else { return None };
+    let mut seen = 0;
+    let byte = |[high, low]: &[u8; 2]| {
+        let (high, low) = (VALUES[usize::from(*high)], VALUES[usize::from(*low)]);
+        seen |= high | low;
+        high << 4 | low
+    };
+    let bytes = pairs.iter().map(byte).collect();
+    (seen != WRONG).then_some(bytes)
+}
+
+/// A SHA-256 in lower-case hexadecimal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Digest([u8; 64]);
+
+impl AsRef<[u8]> for Digest {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Digest {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("the digits are ASCII")
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The SHA-256 of these bytes.
+pub(crate) fn sha256(bytes: &[u8]) -> Digest {
+    let mut digits = [0; 64];
+    write(digest(&SHA256, bytes).as_ref(), &mut digits);
+    Digest(digits)
 }
 
 /// So many random bytes, in lower-case hexadecimal.

@@ -55,7 +55,8 @@ impl Progress {
         let member = Member::parse(&json, Form::Item).map_err(|_| wrong())?;
         let key = server_key(&member.kid, &sign.key, &sign.servers).ok_or_else(wrong)?;
         let (method, content) = (item.method, item.content.as_bytes());
-        let covered = CoveredItem { version: sent.version, request: &sent.request, method, item: content };
+        let covered =
+            CoveredItem { version: sent.version, request: sent.request.as_bytes(), method, item: content };
         let text = covered.text(&member, key.algorithm()).map_err(|_| wrong())?;
         let is_its = member.nonce == sent.nonce && member.aud == sign.key.kid();
         if !is_its || !key.verifies(text.as_bytes(), &member.sig) {

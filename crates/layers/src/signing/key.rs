@@ -313,9 +313,10 @@ fn is_signed(public: &[u8], text: &[u8], signature: &[u8]) -> bool {
 }
 
 /// Whether this can be the name of a key.
-pub(super) fn is_kid(text: &str) -> bool {
+pub(super) fn is_kid(text: impl AsRef<[u8]>) -> bool {
+    let text = text.as_ref();
     (1..=64).contains(&text.len())
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+        && text.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
 }
 
 fn is_subject(text: &str) -> bool {

@@ -5,6 +5,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use foldhash::fast::FixedState;
+
 use super::Key;
 use crate::identity::{CredentialFileError, Watched, lines, read_secret};
 
@@ -23,7 +25,8 @@ enum Source {
     File(Watched<ByName>),
 }
 
-type ByName = HashMap<Box<str>, Arc<Key>>;
+/// Only our own names are in it: callers cannot flood it, so a fixed hash will do.
+type ByName = HashMap<Box<str>, Arc<Key>, FixedState>;
 
 impl SigningKeys {
     /// Reads a file that only its owner can read.
@@ -56,7 +59,7 @@ impl SigningKeys {
     /// The key with this name.
     #[must_use]
     pub fn get(&self, kid: &str) -> Option<Arc<Key>> {
-        self.current().get(kid).cloned()
+        self.with(|keys| keys.get(kid).cloned())
     }
 
     /// The first key that can sign, by name: the key to sign with where none is chosen.
@@ -77,13 +80,20 @@ impl SigningKeys {
     /// How many keys there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.current().len()
+        self.with(HashMap::len)
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    fn with<R>(&self, read: impl FnOnce(&ByName) -> R) -> R {
+        match &self.0 {
+            Source::Shared(keys) => read(&keys.read().unwrap_or_else(PoisonError::into_inner)),
+            Source::File(keys) => read(&keys.current()),
+        }
     }
 
     fn current(&self) -> Arc<ByName> {
@@ -103,7 +113,7 @@ fn read_file(path: &Path) -> Result<ByName, CredentialFileError> {
 }
 
 fn parse(text: &str) -> Result<ByName, CredentialFileError> {
-    let mut keys = ByName::new();
+    let mut keys = ByName::default();
     for (line, text) in lines(text) {
         let key: Key = text
             .parse()
@@ -120,7 +130,7 @@ fn parse(text: &str) -> Result<ByName, CredentialFileError> {
 
 impl Default for SigningKeys {
     fn default() -> SigningKeys {
-        SigningKeys::of(ByName::new())
+        SigningKeys::of(ByName::default())
     }
 }
 

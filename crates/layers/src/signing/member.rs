@@ -1,5 +1,6 @@
 //! The member `signature` of a message.
 
+use serde::Serialize;
 use switchboard_core::{Json, Kind};
 
 use super::hex;
@@ -66,13 +67,13 @@ impl Member {
         for (name, value) in json.members() {
             let is_new = match &*name {
                 b"v" => v.replace(value == b"1").is_none(),
-                b"kid" => kid.replace(string(value)).is_none(),
-                b"aud" => aud.replace(string(value)).is_none(),
+                b"kid" => kid.replace(quoted(value)).is_none(),
+                b"aud" => aud.replace(quoted(value)).is_none(),
                 b"ts" => ts.replace(seconds(value)).is_none(),
                 b"exp" => exp.replace(seconds(value)).is_none(),
-                b"nonce" => nonce.replace(string(value)).is_none(),
-                b"session" => session.replace(string(value)).is_none(),
-                b"sig" => sig.replace(string(value).and_then(signature)).is_none(),
+                b"nonce" => nonce.replace(quoted(value)).is_none(),
+                b"session" => session.replace(quoted(value)).is_none(),
+                b"sig" => sig.replace(quoted(value).and_then(signature)).is_none(),
                 b"seq" if form == Form::Item => seq.replace(seconds(value)).is_none(),
                 b"items" if form == Form::Response => items.replace(seconds(value)).is_none(),
                 // Nothing would cover it.
@@ -82,9 +83,10 @@ impl Member {
                 return wrong("/signature");
             }
         }
-        let text = |value: Option<Option<&str>>, is_valid: fn(&str) -> bool, at| {
-            let text = value.flatten().filter(|text| is_valid(text)).ok_or(Malformed { at })?;
-            Ok::<_, Malformed>(text.to_owned())
+        // Valid ones have no escapes.
+        let text = |value: Option<Option<&[u8]>>, is_valid: fn(&[u8]) -> bool, at| {
+            let text = value.flatten().filter(|text| is_valid(text)).map(<[u8]>::to_vec);
+            text.and_then(|text| String::from_utf8(text).ok()).ok_or(Malformed { at })
         };
         let number = |value: Option<Option<u64>>, at| match value {
             Some(None) => Err(Malformed { at }),
@@ -94,14 +96,14 @@ impl Member {
             return wrong("/signature/v");
         }
         let member = Member {
-            kid: text(kid, is_kid, "/signature/kid")?,
-            aud: text(aud, is_visible, "/signature/aud")?,
+            kid: text(kid, |text| is_kid(text), "/signature/kid")?,
+            aud: text(aud, |text| is_visible(text), "/signature/aud")?,
             ts: number(ts, "/signature/ts")?,
             exp: number(exp, "/signature/exp")?,
-            nonce: text(nonce, is_nonce, "/signature/nonce")?,
+            nonce: text(nonce, |text| is_nonce(text), "/signature/nonce")?,
             session: match session {
                 None => None,
-                session => Some(text(session, is_visible, "/signature/session")?),
+                session => Some(text(session, |text| is_visible(text), "/signature/session")?),
             },
             seq: number(seq, "/signature/seq")?,
             items: number(items, "/signature/items")?,
@@ -117,23 +119,31 @@ impl Member {
     /// The member as JSON.
     #[must_use]
     pub fn to_json(&self) -> Json {
-        let Member { kid, aud, nonce, .. } = self;
-        let mut text = format!(r#"{{"v":1,"kid":"{kid}","aud":"{aud}""#);
-        let mut number = |name: &str, value: Option<u64>| {
-            if let Some(value) = value {
-                text.push_str(&format!(r#","{name}":{value}"#));
-            }
-        };
-        number("ts", self.ts);
-        number("exp", self.exp);
-        number("seq", self.seq);
-        number("items", self.items);
-        text.push_str(&format!(r#","nonce":"{nonce}""#));
-        if let Some(session) = &self.session {
-            text.push_str(&format!(r#","session":"{session}""#));
+        Json::encode_ref(&self.written()).expect("texts and numbers can be written")
+    }
+
+    /// An object with the member `signature`.
+    pub(super) fn to_members(&self) -> Option<Json> {
+        #[derive(Serialize)]
+        struct Members<'a> {
+            signature: Written<'a>,
         }
-        text.push_str(&format!(r#","sig":"{}"}}"#, hex::encode(&self.sig)));
-        Json::parse(text).expect("the parts have no characters to escape")
+        Json::encode_ref(&Members { signature: self.written() }).ok()
+    }
+
+    fn written(&self) -> Written<'_> {
+        Written {
+            v: 1,
+            kid: &self.kid,
+            aud: &self.aud,
+            ts: self.ts,
+            exp: self.exp,
+            seq: self.seq,
+            items: self.items,
+            nonce: &self.nonce,
+            session: self.session.as_deref(),
+            sig: hex::encode(&self.sig),
+        }
     }
 
     /// The algorithm that makes signatures of this length.
@@ -145,38 +155,66 @@ impl Member {
     }
 }
 
+/// A member as it is written.
+#[derive(Serialize)]
+struct Written<'a> {
+    v: u8,
+    kid: &'a str,
+    aud: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ts: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exp: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seq: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    items: Option<u64>,
+    nonce: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a str>,
+    sig: String,
+}
+
+/// The bytes between the quotes of a string.
+fn quoted(value: &[u8]) -> Option<&[u8]> {
+    value.strip_prefix(b"\"")?.strip_suffix(b"\"")
+}
+
 /// The content of a string without escapes.
 pub(super) fn string(value: &[u8]) -> Option<&str> {
-    let [b'"', inside @ .., b'"'] = value else { return None };
-    std::str::from_utf8(inside).ok().filter(|inside| !inside.contains('\\'))
+    std::str::from_utf8(quoted(value)?).ok().filter(|inside| !inside.contains('\\'))
 }
 
 /// A whole number without sign, fraction, exponent or leading zeros.
 pub(super) fn seconds(value: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(value).ok()?;
-    let is_plain = text.len() <= 15 && text.bytes().all(|byte| byte.is_ascii_digit());
-    let has_zeros = text.len() > 1 && text.starts_with('0');
-    if is_plain && !has_zeros { text.parse().ok() } else { None }
+    if value.is_empty() || value.len() > 15 || value.len() > 1 && value[0] == b'0' {
+        return None;
+    }
+    value
+        .iter()
+        .try_fold(0, |number, digit| digit.is_ascii_digit().then(|| number * 10 + u64::from(digit - b'0')))
 }
 
 /// The bytes of a signature: 32 or 64.
-pub(super) fn signature(text: &str) -> Option<Vec<u8>> {
+pub(super) fn signature(text: impl AsRef<[u8]>) -> Option<Vec<u8>> {
     hex::decode(text).filter(|bytes| matches!(bytes.len(), 32 | 64))
 }
 
 /// Whether this is 1 to 256 visible ASCII characters that need no escapes.
-pub(super) fn is_visible(text: &str) -> bool {
+pub(super) fn is_visible(text: impl AsRef<[u8]>) -> bool {
+    let text = text.as_ref();
     (1..=256).contains(&text.len())
-        && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\')
+        && text.iter().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'))
 }
 
-pub(super) fn is_nonce(text: &str) -> bool {
+pub(super) fn is_nonce(text: impl AsRef<[u8]>) -> bool {
+    let text = text.as_ref();
     (16..=64).contains(&text.len()) && is_token(text)
 }
 
 /// Whether these are the characters of a nonce.
-pub(super) fn is_token(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+pub(super) fn is_token(text: impl AsRef<[u8]>) -> bool {
+    text.as_ref().iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'-'))
 }
 
 #[cfg(test)]

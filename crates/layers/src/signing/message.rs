@@ -194,14 +194,14 @@ impl SignedMessage {
         let text = |algorithm| match &self.content {
             Content::Response { version, id, outcome } => {
                 let outcome = outcome.as_ref().map(Json::as_bytes).map_err(Json::as_bytes);
-                let covered = CoveredResponse { version: *version, id, request, outcome };
+                let covered = CoveredResponse { version: *version, id, request: request.as_bytes(), outcome };
                 Ok(covered.text(&member, algorithm))
             }
             Content::Request(parts) => {
                 let (covered, params) = &**parts;
                 let item = params.as_ref().map_or(&b""[..], Json::as_bytes);
                 let (version, method) = (covered.version(), covered.method());
-                CoveredItem { version, request, method, item }.text(&member, algorithm)
+                CoveredItem { version, request: request.as_bytes(), method, item }.text(&member, algorithm)
             }
             Content::Batch(_) => Err(Malformed { at: "" }),
         };

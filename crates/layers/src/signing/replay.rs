@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
+use foldhash::fast::FixedState;
 
 use super::verifier::Reason;
 use crate::store::{Store, StoreFuture};
@@ -56,12 +57,17 @@ impl Default for Window {
     }
 }
 
+/// Up to this length a nonce with its names is the key in the store as it is. Longer ones are digested, so that a million of them fit
+/// into a store with the default limits.
+const SHORT: usize = 48;
+
 /// The nonces of accepted messages.
 #[derive(Clone)]
 pub(super) struct Nonces {
     store: Arc<dyn Store>,
     realm: Arc<str>,
-    shares: Arc<Mutex<HashMap<Box<str>, Share>>>,
+    /// By the names of our own keys: callers cannot flood it, so a fixed hash will do.
+    shares: Arc<Mutex<HashMap<Box<str>, Share, FixedState>>>,
 }
 
 /// How many nonces of one key are remembered, by the minute in which they are forgotten.
@@ -79,10 +85,18 @@ impl Nonces {
 
     /// Remembers a nonce until this time. False if it was used before.
     pub(super) fn insert(&self, kid: &str, nonce: &str, until: u64, now: u64) -> StoreFuture<bool> {
-        let text = [&*self.realm, kid, nonce].join("\n");
-        let digest = digest(&SHA256, text.as_bytes());
         let time = Duration::from_secs(until.saturating_sub(now));
-        self.store.insert(&digest.as_ref()[..16], b"", time)
+        let parts = [&*self.realm, "\n", kid, "\n", nonce];
+        let (mut text, mut len) = ([0; SHORT], 0);
+        for part in parts {
+            let Some(room) = text.get_mut(len..len + part.len()) else {
+                let digest = digest(&SHA256, parts.concat().as_bytes());
+                return self.store.insert(&digest.as_ref()[..16], b"", time);
+            };
+            room.copy_from_slice(part.as_bytes());
+            len += part.len();
+        }
+        self.store.insert(&text[..len], b"", time)
     }
 
     /// Whether one key among several has room for another nonce: none may take more than half of the store. If not, the time
@@ -145,6 +159,19 @@ mod tests {
     fn a_nonce_is_remembered_longer_than_its_message_is_accepted() {
         // The message is accepted from 940 to 1300 (SEC-R-03): past, future and skew are 420 s together.
         assert!(Window::default().remembered_until(1000) - 940 > 420);
+    }
+
+    #[tokio::test]
+    async fn a_nonce_is_new_once_however_long_it_is() {
+        let nonces = Nonces::new(Arc::new(MemoryStore::default()), "realm");
+        for length in [1, 16, 40, 41, 42, 64] {
+            for last in ["a", "b"] {
+                let nonce = "0".repeat(length - 1) + last;
+                assert_eq!(nonces.insert("k", &nonce, 1361, 1000).await, Ok(true), "{nonce}");
+                assert_eq!(nonces.insert("k", &nonce, 1361, 1000).await, Ok(false), "{nonce}");
+                assert_eq!(nonces.insert("l", &nonce, 1361, 1000).await, Ok(true), "{nonce}");
+            }
+        }
     }
 
     #[tokio::test]

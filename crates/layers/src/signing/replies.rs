@@ -1,18 +1,19 @@
 //! Signed replies: how a server signs them, and how a client verifies them.
 
+use std::mem::take;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use switchboard_core::codec::encode_error;
 use switchboard_core::{Items, Json, Outcome, Reply, Version};
 
+use super::hex::Digest;
 use super::member::{Form, Member};
 use super::text::{CoveredItem, CoveredResponse};
 use super::{Key, SigningKeys};
 use crate::clock::Clock;
 
 /// What is needed to sign the reply to a call.
-#[derive(Clone)]
 pub(super) struct ReplySigner {
     pub(super) key: Arc<Key>,
     pub(super) clock: Clock,
@@ -22,18 +23,17 @@ pub(super) struct ReplySigner {
     pub(super) kid: String,
     pub(super) nonce: String,
     /// The digest of the call's text.
-    pub(super) request: String,
+    pub(super) request: Digest,
 }
 
 impl ReplySigner {
     /// Adds a signature, unless the reply has one. The messages of a stream get theirs when they are written.
-    pub(super) fn sign(&self, mut reply: Reply) -> Reply {
+    pub(super) fn sign(mut self, mut reply: Reply) -> Reply {
         if signature_of(&reply).is_some() {
             return reply;
         }
         if let Outcome::Stream(_) = &reply.outcome {
-            let signer = self.clone();
-            return reply.map_items(|items| signer.sign_items(items));
+            return reply.map_items(|items| self.sign_items(items));
         }
         let mut error = Vec::new();
         let outcome = match &reply.outcome {
@@ -44,9 +44,10 @@ impl ReplySigner {
             }
             Outcome::Stream(_) => return reply,
         };
-        let covered =
-            CoveredResponse { version: self.version, id: &self.id, request: &self.request, outcome };
-        let mut member = self.member(None);
+        let (aud, nonce) = (take(&mut self.kid), take(&mut self.nonce));
+        let mut member = self.member(aud, nonce, None);
+        let (version, id, request) = (self.version, &*self.id, self.request.as_bytes());
+        let covered = CoveredResponse { version, id, request, outcome };
         let text = covered.text(&member, self.key.algorithm());
         let Some(sig) = self.key.sign(text.as_bytes()) else { return reply };
         member.sig = sig;
@@ -59,8 +60,10 @@ impl ReplySigner {
     fn sign_items(self, items: Items) -> Items {
         let next = AtomicU64::new(0);
         items.sealed(move |method, item| {
-            let mut member = self.member(Some(next.fetch_add(1, Ordering::Relaxed)));
-            let covered = CoveredItem { version: self.version, request: &self.request, method, item };
+            let seq = next.fetch_add(1, Ordering::Relaxed);
+            let mut member = self.member(self.kid.clone(), self.nonce.clone(), Some(seq));
+            let covered =
+                CoveredItem { version: self.version, request: self.request.as_bytes(), method, item };
             let text = covered.text(&member, self.key.algorithm()).ok()?;
             member.sig = self.key.sign(text.as_bytes())?;
             with_signature(None, &member)
@@ -68,13 +71,13 @@ impl ReplySigner {
     }
 
     /// A member without a signature.
-    fn member(&self, seq: Option<u64>) -> Member {
+    fn member(&self, aud: String, nonce: String, seq: Option<u64>) -> Member {
         Member {
             kid: self.key.kid().to_owned(),
-            aud: self.kid.clone(),
+            aud,
             ts: Some(self.clock.seconds()),
             exp: None,
-            nonce: self.nonce.clone(),
+            nonce,
             session: None,
             seq,
             items: None,
@@ -86,9 +89,10 @@ impl ReplySigner {
 /// These members and a signature.
 pub(super) fn with_signature(members: Option<&Json>, member: &Member) -> Option<Json> {
     let inside = members.and_then(|members| members.as_str().strip_prefix('{')?.strip_suffix('}'));
-    let inside = inside.map(str::trim).unwrap_or_default();
-    let comma = if inside.is_empty() { "" } else { "," };
-    Json::parse(format!(r#"{{{inside}{comma}"signature":{}}}"#, member.to_json().as_str())).ok()
+    match inside.map(str::trim).unwrap_or_default() {
+        "" => member.to_members(),
+        inside => Json::parse(format!(r#"{{{inside},"signature":{}}}"#, member.to_json())).ok(),
+    }
 }
 
 fn signature_of(reply: &Reply) -> Option<Json> {
@@ -101,7 +105,7 @@ pub(super) struct SentCall {
     pub(super) version: Version,
     pub(super) id: String,
     pub(super) nonce: String,
-    pub(super) request: String,
+    pub(super) request: Digest,
 }
 
 /// What a reply's signature comes to.
@@ -137,7 +141,8 @@ pub(super) fn verify_reply(
         // Its messages are signed.
         Outcome::Stream(_) => return ReplyVerdict::Wrong,
     };
-    let covered = CoveredResponse { version: sent.version, id: &sent.id, request: &sent.request, outcome };
+    let covered =
+        CoveredResponse { version: sent.version, id: &sent.id, request: sent.request.as_bytes(), outcome };
     let is_signed = |key: &Key| key.verifies(covered.text(&member, key.algorithm()).as_bytes(), &member.sig);
     match server_key(&member.kid, own, servers).is_some_and(|key| is_signed(&key)) {
         true => ReplyVerdict::Signed,

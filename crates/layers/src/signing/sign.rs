@@ -93,7 +93,7 @@ impl Sign {
     fn sign(&self, outgoing: &Outgoing<'_>, metadata: &Metadata) -> Option<(Member, SentCall)> {
         let covered = Covered::of_outgoing(outgoing, metadata).ok()?;
         let member = self.signed(|member, algorithm| covered.request_text(member, algorithm))?;
-        let request = covered.request_text(&member, self.key.algorithm()).digest();
+        let request = covered.request_text(&member, self.key.algorithm()).sha256();
         let id = covered.id().unwrap_or("").to_owned();
         let sent = SentCall { version: covered.version(), id, nonce: member.nonce.clone(), request };
         Some((member, sent))
@@ -106,7 +106,7 @@ impl Sign {
     ) -> Option<Member> {
         let mut member = Member {
             kid: self.key.kid().to_owned(),
-            aud: is_visible(&self.audience).then(|| self.audience.as_ref().to_owned())?,
+            aud: is_visible(&*self.audience).then(|| self.audience.as_ref().to_owned())?,
             ts: Some(self.clock.seconds()),
             exp: None,
             nonce: hex::random::<16>().ok()?,

@@ -23,8 +23,8 @@ pub struct Covered<'a> {
     version: Version,
     id: Option<Cow<'a, str>>,
     method: Cow<'a, str>,
-    /// The digest of the params, in hexadecimal.
-    params: Option<String>,
+    /// The digest of the params.
+    params: Option<hex::Digest>,
     idempotency: Option<Cow<'a, str>>,
 }
 
@@ -146,13 +146,14 @@ impl<'a> Covered<'a> {
         inner: &str,
         sub: &str,
     ) -> SignedText {
-        SignedText::head("hop", member, algorithm).request(self).line("inner", inner).line("sub", sub)
+        SignedText::head("hop", member, algorithm).request(self).line("\ninner=", inner).line("\nsub=", sub)
     }
 
     /// The text of a batch of these.
     #[must_use]
     pub fn batch_text(entries: &[Covered<'_>], member: &Member, algorithm: SigningAlgorithm) -> SignedText {
-        let head = SignedText::head("batch", member, algorithm).line("entries", &entries.len().to_string());
+        let head = SignedText::head("batch", member, algorithm);
+        let head = head.line("\nentries=", entries.len().to_string());
         entries.iter().fold(head, SignedText::request)
     }
 }
@@ -164,23 +165,21 @@ pub(super) struct CoveredResponse<'a> {
     /// As the client signed it.
     pub(super) id: &'a str,
     /// The digest of the request's text.
-    pub(super) request: &'a str,
+    pub(super) request: &'a [u8],
     pub(super) outcome: Result<&'a [u8], &'a [u8]>,
 }
 
 impl CoveredResponse<'_> {
     pub(super) fn text(&self, member: &Member, algorithm: SigningAlgorithm) -> SignedText {
-        let (result, error) = match self.outcome {
-            Ok(result) => (hex::sha256(result), String::new()),
-            Err(error) => (String::new(), hex::sha256(error)),
-        };
-        SignedText::head("response", member, algorithm)
-            .line("version", version_name(self.version))
-            .line("id", self.id)
-            .line("request", self.request)
-            .line("items", &number(member.items))
-            .line("result", &result)
-            .line("error", &error)
+        let text = SignedText::head("response", member, algorithm)
+            .line("\nversion=", version_name(self.version))
+            .line("\nid=", self.id)
+            .line("\nrequest=", self.request)
+            .number("\nitems=", member.items);
+        match self.outcome {
+            Ok(result) => text.line("\nresult=", hex::sha256(result)).line("\nerror=", ""),
+            Err(error) => text.line("\nresult=", "").line("\nerror=", hex::sha256(error)),
+        }
     }
 }
 
@@ -188,7 +187,7 @@ impl CoveredResponse<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CoveredItem<'a> {
     pub(super) version: Version,
-    pub(super) request: &'a str,
+    pub(super) request: &'a [u8],
     /// Of the notification; empty if items travel as responses.
     pub(super) method: &'a str,
     pub(super) item: &'a [u8],
@@ -198,76 +197,94 @@ impl CoveredItem<'_> {
     pub(super) fn text(&self, member: &Member, algorithm: SigningAlgorithm) -> Result<SignedText, Malformed> {
         check_method(self.method)?;
         Ok(SignedText::head("item", member, algorithm)
-            .line("version", version_name(self.version))
-            .line("request", self.request)
-            .line("seq", &number(member.seq))
-            .line("method", self.method)
-            .line("item", &hex::sha256(self.item)))
+            .line("\nversion=", version_name(self.version))
+            .line("\nrequest=", self.request)
+            .number("\nseq=", member.seq)
+            .line("\nmethod=", self.method)
+            .line("\nitem=", hex::sha256(self.item)))
     }
 }
 
 /// A text to sign or to verify.
 #[derive(Clone, PartialEq, Eq)]
-pub struct SignedText(String);
+pub struct SignedText(Vec<u8>);
 
 impl SignedText {
     /// A text of another format.
     pub(super) fn of(text: String) -> SignedText {
-        SignedText(text)
+        SignedText(text.into_bytes())
     }
 
     fn head(kind: &str, member: &Member, algorithm: SigningAlgorithm) -> SignedText {
-        let mut text = String::with_capacity(USUAL_LENGTH);
-        text.push_str(LABEL);
-        SignedText(text)
-            .line("kind", kind)
-            .line("alg", algorithm.name())
-            .line("kid", &member.kid)
-            .line("aud", &member.aud)
-            .line("ts", &number(member.ts))
-            .line("exp", &number(member.exp))
-            .line("nonce", &member.nonce)
-            .line("session", member.session.as_deref().unwrap_or(""))
+        SignedText(Vec::with_capacity(USUAL_LENGTH))
+            .line(LABEL, "")
+            .line("\nkind=", kind)
+            .line("\nalg=", algorithm.name())
+            .line("\nkid=", &member.kid)
+            .line("\naud=", &member.aud)
+            .number("\nts=", member.ts)
+            .number("\nexp=", member.exp)
+            .line("\nnonce=", &member.nonce)
+            .line("\nsession=", member.session.as_deref().unwrap_or(""))
     }
 
     /// Adds the five lines of a request.
     fn request(self, covered: &Covered<'_>) -> SignedText {
-        self.line("version", version_name(covered.version))
-            .line("id", covered.id.as_deref().unwrap_or(""))
-            .line("method", &covered.method)
-            .line("params", covered.params.as_deref().unwrap_or(""))
-            .line("idempotency", covered.idempotency.as_deref().unwrap_or(""))
+        let text = self
+            .line("\nversion=", version_name(covered.version))
+            .line("\nid=", covered.id.as_deref().unwrap_or(""))
+            .line("\nmethod=", covered.method.as_ref())
+            .line("\nparams=", covered.params.as_ref().map(hex::Digest::as_bytes).unwrap_or_default());
+        text.line("\nidempotency=", covered.idempotency.as_deref().unwrap_or(""))
     }
 
-    /// Adds a line. The values have no line breaks: their forms were checked.
-    fn line(mut self, name: &str, value: &str) -> SignedText {
-        self.0.push('\n');
-        self.0.push_str(name);
-        self.0.push('=');
-        self.0.push_str(value);
+    /// Adds a line, which begins with a line break and its name. The values have no line breaks: their forms were checked.
+    #[inline]
+    fn line(mut self, name: &str, value: impl AsRef<[u8]>) -> SignedText {
+        self.0.extend_from_slice(name.as_bytes());
+        self.0.extend_from_slice(value.as_ref());
         self
+    }
+
+    /// The same with a number, which may be missing.
+    fn number(self, name: &str, value: Option<u64>) -> SignedText {
+        let Some(mut rest) = value else { return self.line(name, "") };
+        let (mut digits, mut start) = ([0; 20], 20);
+        loop {
+            start -= 1;
+            digits[start] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                return self.line(name, &digits[start..]);
+            }
+        }
     }
 
     /// The value of a line.
     pub(super) fn line_of(&self, name: &str) -> Option<&str> {
-        self.0.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
+        self.as_str().lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
     }
 
     /// The text as bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
-        self.0.as_bytes()
+        &self.0
     }
 
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        std::str::from_utf8(&self.0).expect("a text is made of texts")
     }
 
     /// Its SHA-256, in lower-case hexadecimal.
     #[must_use]
     pub fn digest(&self) -> String {
+        self.sha256().as_str().to_owned()
+    }
+
+    /// The same without an allocation.
+    pub(super) fn sha256(&self) -> hex::Digest {
         hex::sha256(self.as_bytes())
     }
 }
@@ -303,8 +320,4 @@ fn version_name(version: Version) -> &'static str {
         Version::V1 => "1.0",
         Version::V2 => "2.0",
     }
-}
-
-fn number(value: Option<u64>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
 }

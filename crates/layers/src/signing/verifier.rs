@@ -140,7 +140,18 @@ impl Verifier {
         session: Option<&str>,
         text: impl FnOnce(SigningAlgorithm) -> SignedText,
     ) -> Result<AcceptedSignature, Reason> {
-        let (key, text) = self.authenticate(member, text)?;
+        self.verify_at(self.clock.seconds(), member, session, text)
+    }
+
+    /// The same at this time, in seconds since 1970.
+    pub(super) fn verify_at(
+        &self,
+        now: u64,
+        member: &Member,
+        session: Option<&str>,
+        text: impl FnOnce(SigningAlgorithm) -> SignedText,
+    ) -> Result<AcceptedSignature, Reason> {
+        let (key, text) = self.authenticate(member, now, text)?;
         if !self.audiences.contains(&member.aud) {
             return Err(Reason::WrongAudience);
         }
@@ -148,7 +159,7 @@ impl Verifier {
             return Err(Reason::WrongSession);
         }
         if let Some(ts) = member.ts {
-            self.window.check(ts, member.exp, self.clock.seconds())?;
+            self.window.check(ts, member.exp, now)?;
         }
         Ok(AcceptedSignature { key, text })
     }
@@ -157,9 +168,9 @@ impl Verifier {
     pub(super) fn authenticate(
         &self,
         member: &Member,
+        now: u64,
         text: impl FnOnce(SigningAlgorithm) -> SignedText,
     ) -> Result<(Arc<Key>, SignedText), Reason> {
-        let now = self.clock.seconds();
         let key = self.keys.get(&member.kid).filter(|key| key.is_valid_at(now));
         let text = text(key.as_ref().map_or(member.implied_algorithm(), |key| key.algorithm()));
         // A signature of the wrong length gets the work of one that could be right.

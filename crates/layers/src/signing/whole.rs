@@ -80,7 +80,9 @@ fn check_request(cx: &Context, input: &Input, verify: &Inner) -> Result<Option<S
     let accepted = request.verify(&head, headers, input.text(), &verify.verifier);
     accepted
         .and_then(|accepted| verify.check_time(&request.member).map(|()| accepted))
-        .map(|accepted| Some(Signature { member: request.member.clone(), accepted }))
+        .map(|accepted| {
+            Some(Signature { member: request.member.clone(), accepted, now: verify.verifier.clock.seconds() })
+        })
         .map_err(|reason| Failure { reason, member: Some(Box::new(request.member)), ..Failure::default() })
 }
 
@@ -99,6 +101,8 @@ fn check_batch(cx: &Context, input: &Input, verify: &Inner) -> Result<Option<Sig
     let accepted = message.authenticate(&member, &verify.verifier, session);
     accepted
         .and_then(|accepted| verify.check_time(&member).map(|()| accepted))
-        .map(|accepted| Some(Signature { member: member.clone(), accepted }))
+        .map(|accepted| {
+            Some(Signature { member: member.clone(), accepted, now: verify.verifier.clock.seconds() })
+        })
         .map_err(|reason| Failure { reason, member: Some(Box::new(member)), ..Failure::default() })
 }

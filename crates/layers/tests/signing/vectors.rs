@@ -91,8 +91,7 @@ async fn a_server_accepts_and_refuses_the_same_messages() {
         let store = store(&clock, StoreLimits::default());
         for seen in vector["seen"].as_array().into_iter().flatten() {
             let key = format!("\n{}", seen.as_str().unwrap().replace(' ', "\n"));
-            let key = digest(&SHA256, key.as_bytes());
-            store.insert(&key.as_ref()[..16], b"", std::time::Duration::from_secs(400)).await.unwrap();
+            store.insert(key.as_bytes(), b"", std::time::Duration::from_secs(400)).await.unwrap();
         }
         let mut verify = Verify::new(vectors.keys.clone(), [AUDIENCE], store).with_clock(clock);
         if let Some(kid) = vector["kid"].as_str() {

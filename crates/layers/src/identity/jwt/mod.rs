@@ -160,7 +160,9 @@ impl Authenticate for Jwt {
     /// Decides at once with the keys that are there, and later if they have to be fetched first.
     fn authenticate(&self, credential: &Credential<'_>) -> Verdict {
         let Credential::Bearer(token) = credential else { return Verdict::Unknown };
-        let Some(token) = Unverified::read(token, &self.rules, SystemTime::now()) else {
+        let token = std::str::from_utf8(token).ok();
+        let Some(token) = token.and_then(|token| Unverified::read(token, &self.rules, SystemTime::now()))
+        else {
             return Verdict::Unknown;
         };
         let held = match &self.keys.0 {
