@@ -2,7 +2,7 @@
 //!
 //! The rules are numbered: J2 for JSON-RPC 2.0, J1 for 1.0, JH for JSON-RPC over HTTP, JT over other carriers, LSP for language servers (LSP-F for
 //! their framing), SSE for event streams, LLM for streams of tokens, SUB for subscriptions, OR for
-//! documents of OpenRPC, ETH and JSP for those of Ethereum and jsonrpsee, and SEC
+//! documents of OpenRPC, ETH and JSP for those of Ethereum and jsonrpsee, OBS for traces, metrics and logs (without the parts of protocols on top), and SEC
 //! for what keeps a server safe:
 //! SEC-O from pages of other sites, SEC-H from crooked HTTP, SEC-L from too much of anything, SEC-J from ambiguous JSON,
 //! SEC-R from replays, SEC-S from forged signatures, SEC-T from wrong tokens, SEC-E from what errors and logs reveal,
@@ -119,10 +119,10 @@ fn collect(folder: &Path, texts: &mut Vec<Text>) {
 }
 
 /// What the numbers of rules begin with.
-const KINDS: [&str; 23] = [
-    "ETH-", "J1-", "J2-", "JH-", "JSP-", "JT-", "LLM-", "LSP-C-", "LSP-F-", "LSP-P-", "OR-", "SSE-",
-    "SEC-E-", "SEC-H-", "SEC-J-", "SEC-L-", "SEC-O-", "SEC-R-", "SEC-S-", "SEC-T-", "SEC-X-", "SEC-Z-",
-    "SUB-",
+const KINDS: [&str; 27] = [
+    "ETH-", "J1-", "J2-", "JH-", "JSP-", "JT-", "LLM-", "LSP-C-", "LSP-F-", "LSP-P-", "OBS-C-", "OBS-R-",
+    "OBS-T-", "OBS-X-", "OR-", "SSE-", "SEC-E-", "SEC-H-", "SEC-J-", "SEC-L-", "SEC-O-", "SEC-R-", "SEC-S-",
+    "SEC-T-", "SEC-X-", "SEC-Z-", "SUB-",
 ];
 
 /// All of the form `J2-01`.

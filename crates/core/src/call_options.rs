@@ -282,6 +282,25 @@ mod tests {
         }
     }
 
+    // OBS-C-04
+    #[test]
+    fn the_trace_of_a_message_goes_before_that_of_its_carrier() {
+        let [near, far] = [
+            "00-1bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "00-2bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        ];
+        let carrier =
+            || Metadata::from_iter([("traceparent", far), ("tracestate", "a=1"), ("x-user", "ann")]);
+        let beside = |message: &[(&'static str, &'static str)]| {
+            let names = ["traceparent", "tracestate"].into_iter().collect();
+            let both = beside(&carrier(), Metadata::from_iter(message.iter().copied()), &names);
+            ["traceparent", "tracestate", "x-user"].map(|name| both.text(name).map(str::to_owned))
+        };
+        let own = Some("ann".to_owned());
+        assert_eq!(beside(&[("traceparent", near)]), [Some(near.to_owned()), None, own.clone()]);
+        assert_eq!(beside(&[("traceparent", "wrong")]), [Some(far.to_owned()), Some("a=1".to_owned()), own]);
+    }
+
     #[test]
     fn a_message_adds_only_what_is_allowed_to_the_metadata_of_its_carrier() {
         let taken = |carrier: Metadata| {

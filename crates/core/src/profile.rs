@@ -39,7 +39,7 @@ pub struct Profile {
     /// of incoming calls are always read.
     pub call_options: bool,
     /// Which metadata a message may carry if its transport has metadata too, such as the headers of a WebSocket handshake:
-    /// `traceparent`, `tracestate` and `idempotency-key`. A proxy may vouch for headers, but not for messages. Over transports without metadata
+    /// `traceparent`, `tracestate`, `baggage` and `idempotency-key`. A proxy may vouch for headers, but not for messages. Over transports without metadata
     /// a message may carry any.
     pub metadata: AllowedNames,
 }
@@ -210,7 +210,7 @@ impl Default for Profile {
             },
             progress: Progress { method: Name::from_static(PROGRESS_METHOD), member: "id", param: None },
             call_options: true,
-            metadata: ["traceparent", "tracestate", "idempotency-key"].into_iter().collect(),
+            metadata: ["traceparent", "tracestate", "baggage", "idempotency-key"].into_iter().collect(),
         }
     }
 }

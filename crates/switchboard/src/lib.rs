@@ -89,6 +89,9 @@ mod pages {
     #[cfg(feature = "log")]
     #[doc = include_str!("../../../docs/logging.md")]
     struct Logging;
+    #[cfg(all(feature = "metrics", feature = "trace"))]
+    #[doc = include_str!("../../../docs/observing.md")]
+    struct Observing;
     #[cfg(all(feature = "openrpc", feature = "playground"))]
     #[doc = include_str!("../../../docs/playground.md")]
     struct Playground;
