@@ -25,7 +25,8 @@ fn main() -> ExitCode {
 fn usage() -> ExitCode {
     eprintln!("usage: case NAME WORKLOAD CALLS");
     for workload in WORKLOADS {
-        let known = cases::counted(workload).into_iter().chain(cases::security()).chain(cases::observability());
+        let known =
+            cases::counted(workload).into_iter().chain(cases::security()).chain(cases::observability());
         let names: Vec<_> =
             known.filter(|case| case.takes(workload)).map(|case| format!("{:?}", case.name())).collect();
         eprintln!("workload {:?}: {}", workload.title(), names.join(", "));

@@ -92,4 +92,3 @@ impl Case for Observed {
         answer.into_body().expect("the call is answered")
     }
 }
-

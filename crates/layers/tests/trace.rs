@@ -175,7 +175,7 @@ async fn a_member_of_the_message_names_the_trace_too() {
 // OBS-T-05
 #[tokio::test]
 async fn callers_that_are_not_trusted_begin_a_trace_that_is_linked_to_theirs() {
-    for trust in [TraceTrust::Nobody, TraceTrust::Local] {
+    for trust in [TraceTrust::Never, TraceTrust::Local] {
         let never = TraceSampler::ratio(0.0);
         let unrecorded = Traced::new(Tracing::builder().with_trust(trust).with_sampler(never));
         unrecorded.exchange(&message("echo"), &[("traceparent", traceparent("01"))]).await;

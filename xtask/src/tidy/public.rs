@@ -22,6 +22,7 @@ const COMPLETE: &[(&str, &str)] = &[
     ("Guarded", "private fields keep others from making one"),
     ("Incoming", "a message or a batch, by the protocol"),
     ("Kind", "the kinds of JSON values"),
+    ("TraceContext", "the fields of a traceparent"),
     ("Members", "one JSON object with a name"),
     ("Message", "what a message can be, by the protocol"),
     ("MessageKind", "text or binary, by the protocol"),

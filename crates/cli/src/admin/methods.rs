@@ -7,7 +7,7 @@ use futures_util::{StreamExt as _, stream};
 use schemars::JsonSchema;
 use serde::Serialize;
 use switchboard::access::Pattern;
-use switchboard::log::LogLevel;
+use switchboard::log::{CallLog, LogLevel};
 use switchboard::{CallError, Context, ErrorObject, Gap, Stream, service};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::MissedTickBehavior;
@@ -79,7 +79,7 @@ impl Methods {
             draining: self.0.is_draining(),
             listeners: state.listeners.get().cloned().unwrap_or_default(),
             config: state.config.clone(),
-            log_level: state.log.as_ref().map_or(LogLevel::Off, |log| log.level()).to_string(),
+            log_level: state.log.as_ref().map_or(LogLevel::Off, CallLog::level).to_string(),
             buckets_ms: limits(),
         }
     }
@@ -220,7 +220,7 @@ impl Methods {
         &self,
         /// The identifier of the session, as in `admin/sessions`.
         session: String,
-        /// What its caller is told.
+        /// Reason for its caller.
         #[arg(default = "closed by the operator".to_owned())]
         reason: String,
     ) -> Result<bool, ErrorObject> {

@@ -1,5 +1,7 @@
 //! Every key of the configuration, as data: the reader, the schema, `config show`, `--set` and the flags follow this table.
 
+pub(crate) use super::list_keys::{RATE, RULE};
+
 /// A key.
 #[derive(Debug)]
 pub(crate) struct Key {
@@ -40,7 +42,7 @@ pub(crate) enum Kind {
     Weights,
 }
 
-const fn key(
+pub(super) const fn key(
     path: &'static str,
     kind: Kind,
     default: &'static str,
@@ -50,7 +52,7 @@ const fn key(
     Key { path, kind, default, about, flag, is_live: false }
 }
 
-const fn live(
+pub(super) const fn live(
     path: &'static str,
     kind: Kind,
     default: &'static str,
@@ -59,67 +61,6 @@ const fn live(
 ) -> Key {
     Key { path, kind, default, about, flag, is_live: true }
 }
-
-/// The keys of an access rule.
-pub(crate) const RULE: &[Key] = &[
-    live(
-        "allow",
-        Kind::Texts,
-        "",
-        "",
-        "methods that the rule allows; `*` is any text within a segment, `**` any number of segments",
-    ),
-    live("deny", Kind::Texts, "", "", "methods that the rule denies, whatever other rules allow"),
-    live(
-        "who",
-        Kind::Texts,
-        "",
-        "",
-        "callers: anyone, authenticated, local, remote, user:NAME, role:NAME, scope:NAME, agent:NAME",
-    ),
-    live(
-        "when",
-        Kind::Conditions,
-        "",
-        "",
-        "conditions on params by JSON pointer, such as { \"/amount\" = { max = 100 } }",
-    ),
-    live(
-        "name",
-        Kind::Text,
-        "",
-        "",
-        "name of the rule in logs and explanations; by default its place in the file",
-    ),
-];
-
-/// The keys of a rate limit.
-pub(crate) const RATE: &[Key] = &[
-    live(
-        "limit",
-        Kind::Text,
-        "",
-        "",
-        "sustained rate, such as \"25/s\" or \"100/m\"; each call of a batch counts",
-    ),
-    live("burst", Kind::Count, "", "", "calls that may arrive at once; by default the count of `limit`"),
-    live("methods", Kind::Texts, "\"**\"", "", "methods that the limit applies to"),
-    live("who", Kind::Texts, "\"anyone\"", "", "callers that the limit applies to, as in access rules"),
-    live(
-        "per",
-        Kind::Choice(&["caller", "address", "all"]),
-        "\"caller\"",
-        "",
-        "which calls share a limit: those of a caller, those of an address, or all",
-    ),
-    live(
-        "weights",
-        Kind::Weights,
-        "",
-        "",
-        "cost of a call by method, such as { \"report/*\" = 5 }; 1 by default",
-    ),
-];
 
 /// All keys, in the order in which `config show` prints them.
 pub(crate) const KEYS: &[Key] = &[
@@ -440,10 +381,10 @@ pub(crate) const KEYS: &[Key] = &[
     ),
     key(
         "otel.trust",
-        Kind::Choice(&["everyone", "local", "nobody"]),
+        Kind::Choice(&["always", "local", "never"]),
         "",
         "",
-        "whose traces are continued; calls of others begin a new one; by default local if strangers can call, otherwise everyone",
+        "whether calls continue the traces of their callers; local is those on this machine; by default local if strangers can call, otherwise always",
     ),
     key(
         "otel.baggage",

@@ -11,6 +11,7 @@ mod faults;
 mod include;
 mod keys;
 mod limits;
+mod list_keys;
 mod live;
 mod log;
 mod otel;

@@ -30,8 +30,8 @@ pub(crate) fn otel(reader: &mut Reader<'_>) -> Otel {
         sample: reader.is_set("otel.sample").then(|| reader.percent("otel.sample")),
         trust: reader.is_set("otel.trust").then(|| match &*reader.choice("otel.trust") {
             "local" => TraceTrust::Local,
-            "nobody" => TraceTrust::Nobody,
-            _ => TraceTrust::Everyone,
+            "never" => TraceTrust::Never,
+            _ => TraceTrust::Always,
         }),
         baggage: reader.texts("otel.baggage"),
         metrics: reader.flag("otel.metrics"),
@@ -71,7 +71,7 @@ impl Otel {
 
     /// Whose traces are continued. What strangers say must not cost anything.
     pub(crate) fn trust(&self, strangers_can_call: bool) -> TraceTrust {
-        let safe = if strangers_can_call { TraceTrust::Local } else { TraceTrust::Everyone };
+        let safe = if strangers_can_call { TraceTrust::Local } else { TraceTrust::Always };
         self.trust.unwrap_or(safe)
     }
 }

@@ -14,7 +14,7 @@ const ANSWER: usize = 64 << 10;
 /// How long it may take.
 const TIME: Duration = Duration::from_secs(10);
 
-/// Sends what an exporter wants to send. Exporters run on threads of their own, so the runtime is kept for them.
+/// Sends what an exporter wants to send. Exporters run on separate threads, so the runtime is kept for them.
 #[derive(Debug)]
 pub(super) struct Sender {
     runtime: Handle,

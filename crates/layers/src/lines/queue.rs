@@ -50,7 +50,7 @@ struct Queue {
     is_closed: bool,
     /// Whether timers are to be asked now.
     is_woken: bool,
-    /// How many threads wait for a change. Telling nobody would still be a call to the system.
+    /// How many threads wait for a change. Without any, notifying would still be a system call.
     waiting: usize,
 }
 
@@ -80,12 +80,14 @@ impl LineQueue {
     }
 
     /// Asks timers for their lines now.
+    #[cfg(feature = "log")]
     pub(crate) fn wake(&self) {
         self.0.0.lock().is_woken = true;
         self.0.0.changed.notify_all();
     }
 
     /// Counts a line that another queue has dropped.
+    #[cfg(feature = "log")]
     pub(crate) fn note_dropped(&self) {
         let mut queue = self.0.0.lock();
         queue.dropped += 1;

@@ -33,7 +33,7 @@ const SECRETS: [&str; 16] = [
 const LOGIN: &str = "rpc.login";
 /// A longer body is not read, and only its length is written.
 const READ: usize = 64 << 10;
-/// What stands for a value that is not written.
+/// Replaces a value that is not written.
 const REDACTED: &str = "[redacted]";
 
 /// Which bodies are written, and what of them.
@@ -230,7 +230,7 @@ fn json_line(call: &Call, members: &[(&str, Option<&str>)]) -> String {
     let mut line = String::from("{\"time\":\"");
     push_rfc3339(&mut line, SystemTime::now());
     line.push_str("\",\"level\":\"info\",\"event\":\"bodies\"");
-    let id = call.id().map(|id| id.to_string());
+    let id = call.id().map(ToString::to_string);
     let session = call.cx.session().id();
     let own = [
         ("method", Some(call.method.as_str())),

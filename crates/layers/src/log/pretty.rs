@@ -57,7 +57,7 @@ fn push_details(line: &mut String, record: &Record<'_>) {
         _ => {}
     }
     if let Some(session) = record.session.filter(|_| matches!(record.event, Event::Opened | Event::Closed)) {
-        let _ = write!(line, "  session {}", session);
+        let _ = write!(line, "  session {session}");
     }
     if let Some(trace) = record.trace {
         let _ = write!(line, "  trace {}", trace.trace_id());

@@ -71,7 +71,7 @@ impl Metrics {
                 observer.observe(value, attribute.as_slice());
             }
         });
-        drop(gauge.build());
+        let _ = gauge.build();
     }
 
     fn count(
@@ -87,7 +87,7 @@ impl Metrics {
                 observer.observe(count, &[KeyValue::new(label, value)]);
             }
         });
-        drop(counter.build());
+        let _ = counter.build();
     }
 }
 

@@ -71,11 +71,11 @@ struct Inner {
 pub enum TraceTrust {
     /// Those of every caller, recorded if the caller says so.
     #[default]
-    Everyone,
-    /// Those of callers on this machine. The calls of others begin a trace, with a link to theirs.
+    Always,
+    /// Those of callers on this machine. Other calls begin a trace, with a link to that of their caller.
     Local,
     /// None. Every call begins a trace, with a link to that of its caller.
-    Nobody,
+    Never,
 }
 
 /// How [`Tracing`] is started.
@@ -188,10 +188,10 @@ impl TracingBuilder {
 impl TraceTrust {
     fn trusts(self, origin: &Origin) -> bool {
         match self {
-            TraceTrust::Everyone => true,
+            TraceTrust::Always => true,
             // Without an address, it is a process of this machine.
             TraceTrust::Local => origin.address.is_none_or(|address| address.ip().is_loopback()),
-            TraceTrust::Nobody => false,
+            TraceTrust::Never => false,
         }
     }
 }

@@ -68,6 +68,7 @@ mod options;
 mod outcome;
 mod pipe;
 mod plain;
+mod post;
 pub(crate) mod redact;
 mod refusal;
 mod resource;
