@@ -3,7 +3,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import { generation, isLive, token } from './connection.js';
 import { EVERYTHING, type Filter, readFilter } from './filter.js';
-import { isVisible, redraw } from './frame.js';
+import { callsFrame, isVisible } from './frame.js';
 import type { CallRecord } from './records.js';
 import { CallFailure, follow } from './wire.js';
 
@@ -12,7 +12,7 @@ const KEPT = 500;
 /** Calls of the past that are asked for. */
 const TAIL = 100;
 /** More calls in a second than this are not read one by one: then the list has the last ones of each second. */
-const MOST_PER_SECOND = 400;
+const MOST_PER_SECOND = 200;
 const SAMPLE = 40;
 
 export const filter = signal<Filter>(EVERYTHING);
@@ -31,21 +31,20 @@ const params = signal<Readonly<Record<string, unknown>>>({});
 
 let waiting: CallRecord[] = [];
 
-/** Puts the calls that have arrived into the list, once per frame. */
+/** Notes a call for the next frame. */
 function take(call: CallRecord): void {
   waiting.push(call);
-  if (waiting.length === 1) requestAnimationFrame(show);
+  callsFrame.redraw(show);
   // Nothing is shown while the page cannot be seen.
   if (waiting.length > 2 * KEPT) waiting = waiting.slice(-KEPT);
 }
 
+/** Puts the calls that have arrived into the list. */
 function show(): void {
   const known = new Set(calls.map(({ id }) => id));
   const fresh = waiting.filter(({ id }) => !known.has(id)).reverse();
   waiting = [];
-  if (fresh.length === 0) return;
   calls = [...fresh, ...calls].slice(0, KEPT);
-  redraw();
 }
 
 effect(() => {
@@ -59,7 +58,7 @@ effect(() => {
   void generation.value;
   calls = [];
   waiting = [];
-  redraw();
+  callsFrame.redraw(show);
 });
 
 effect(() => {

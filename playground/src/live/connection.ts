@@ -23,7 +23,7 @@ export const token = signal('');
 export const generation = computed(() => `${info.value?.pid} ${info.value?.startedAt}`);
 
 /** How often to ask whether the server drains. */
-const INFO_EVERY = 3_000;
+const INFO_EVERY = 1_000;
 /** Failed attempts after which the server is taken to have stopped. */
 const STOPPED_AFTER = 4;
 const LONGEST_WAIT = 15_000;

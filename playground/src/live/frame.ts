@@ -2,19 +2,40 @@
 
 import { signal } from '@preact/signals';
 
-/** Grows with every redraw. What is drawn from values that are not signals reads it. */
-export const frame = signal(0);
-let isDue = false;
+/** What is drawn from values that are not signals. */
+export class Frame {
+  private readonly revision = signal(0);
+  private isDue = false;
 
-/** Has everything that depends on `frame` drawn again. Nothing is drawn while the page cannot be seen. */
-export function redraw(): void {
-  if (isDue) return;
-  isDue = true;
-  requestAnimationFrame(() => {
-    isDue = false;
-    frame.value += 1;
-  });
+  /** With the time to wait before a redraw, in milliseconds. */
+  constructor(private readonly wait = 0) {}
+
+  /** Grows with every redraw. A component that reads it is drawn again. */
+  get value(): number {
+    return this.revision.value;
+  }
+
+  /** Has it drawn again. Nothing is drawn while the page cannot be seen. */
+  redraw(before: () => void = () => {}): void {
+    if (this.isDue) return;
+    this.isDue = true;
+    const draw = () =>
+      requestAnimationFrame(() => {
+        this.isDue = false;
+        before();
+        this.revision.value += 1;
+      });
+    if (this.wait === 0) draw();
+    else setTimeout(draw, this.wait);
+  }
 }
+
+/** The numbers. */
+export const frame = new Frame();
+/** The list of calls: more often than this it could not be read. */
+export const callsFrame = new Frame(250);
+/** The list of sessions. */
+export const sessionsFrame = new Frame();
 
 /** Whether the page can be seen. */
 export const isVisible = signal(!document.hidden);

@@ -2,7 +2,7 @@
 
 import { effect, signal } from '@preact/signals';
 import { generation, info, isLive, lost, token } from './connection.js';
-import { isVisible, redraw } from './frame.js';
+import { frame, isVisible, sessionsFrame } from './frame.js';
 import type { By, SessionRecord, Stats } from './records.js';
 import { Rows } from './rows.js';
 import { Series, Tally, spanOf } from './series.js';
@@ -51,7 +51,7 @@ function take(stats: Stats): void {
   security.add(stats.t, stats.security);
   rows.add(stats.seconds, stats.rows);
   span.value = spanOf(series, chosenSpan.value);
-  redraw();
+  frame.redraw();
 }
 
 effect(() => {
@@ -63,7 +63,7 @@ effect(() => {
   void generation.value;
   void by.value;
   rows = new Rows();
-  redraw();
+  frame.redraw();
 });
 
 effect(() => {
@@ -97,7 +97,7 @@ effect(() => {
   // If this fails, so do the numbers, which then connect again.
   follow<readonly SessionRecord[]>(outgoing, (list) => {
     sessions = list;
-    redraw();
+    sessionsFrame.redraw();
   }).catch(() => {});
   return () => abort.abort();
 });

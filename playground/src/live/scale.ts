@@ -18,8 +18,8 @@ export function linear(most: number, least = 1): Scale {
 export function logarithmic(values: readonly number[]): Scale {
   const positive = values.filter((value) => value > 0);
   const [least, most] = positive.length > 0 ? [Math.min(...positive), Math.max(...positive)] : [1, 10];
-  // Half a decade around, so that a steady value is a line in the middle.
-  let [low, high] = [Math.log10(least) - 0.15, Math.log10(most) + 0.15];
+  // At least one power of ten, so that a steady value is a line in the middle.
+  let [low, high] = [Math.log10(least) - 0.25, Math.log10(most) + 0.15];
   if (high - low < 1) [low, high] = [(low + high - 1) / 2, (low + high + 1) / 2];
   const steps = high - low > 2 ? [1] : [1, 3];
   const ticks: number[] = [];

@@ -19,10 +19,9 @@ export interface Bar {
 
 /** What is known of a call from the list alone. */
 export function alone(call: CallRecord): Timeline {
-  const detail = [call.outcome, call.code].filter((part) => part !== undefined).join(' ');
   const steps = [
     { at: 0, name: 'begun', detail: `${nameOf(call)} over ${call.transport}` },
-    { at: call.ms, name: 'ended', detail },
+    { at: call.ms, name: 'ended', detail: outcomeOf(call) },
   ];
   return { call, steps };
 }
@@ -46,6 +45,11 @@ export function bars({ call, steps }: Timeline): Bar[] {
 /** The method of a call, or what stands for it. */
 export function nameOf(call: CallRecord): string {
   return call.method === '' ? '(unreadable message)' : call.method;
+}
+
+/** How a call ended, in words. */
+export function outcomeOf({ outcome, code }: CallRecord): string {
+  return code === undefined ? outcome : `${outcome} ${code}`;
 }
 
 /** The times that all bars are between. A call that took no time still gets some room. */

@@ -70,7 +70,8 @@ async function send({ method, params, token, signal }: Outgoing, accept: string)
   const url = location.origin + location.pathname;
   let response: Response;
   try {
-    response = await fetch(url, { method: 'POST', headers, body, signal, credentials: 'same-origin', cache: 'no-store', redirect: 'error' });
+    const options = { credentials: 'same-origin', cache: 'no-store', redirect: 'error' } as const;
+    response = await fetch(url, { method: 'POST', headers, body, signal, ...options });
   } catch (error) {
     throw new CallFailure('unreachable', String(error));
   }

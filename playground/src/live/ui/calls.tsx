@@ -6,7 +6,7 @@ import { Segmented } from '../../ui/controls.js';
 import { calls, filter, isPaused, isSampled, problem } from '../calls.js';
 import { EVERYTHING } from '../filter.js';
 import { bytes, duration, preciseClock } from '../format.js';
-import { frame } from '../frame.js';
+import { callsFrame } from '../frame.js';
 import { merge, quantile } from '../histogram.js';
 import { limits, series } from '../numbers.js';
 import type { CallRecord } from '../records.js';
@@ -14,11 +14,12 @@ import { nameOf } from '../timeline.js';
 import { FilterBar } from './filter-bar.js';
 import { hold } from './hold.js';
 import { PauseIcon, PlayIcon } from './icons.js';
+import { Outcome } from './outcome.js';
 import { Panel, SortHead } from './panel.js';
 import { openCall } from './timeline.js';
 
 /** Calls that are drawn. */
-const MOST = 100;
+const MOST = 50;
 
 type Column = 't' | 'ms';
 type Kind = 'all' | 'failed' | 'slow' | 'own';
@@ -35,7 +36,7 @@ let shown: readonly CallRecord[] = [];
 let before = '';
 
 export function CallsPanel() {
-  void frame.value;
+  void callsFrame.value;
   // Another order or another filter is wanted at once; new calls can wait.
   const wanted = JSON.stringify([order.value, filter.value, calls.length > 0]);
   if (!held.isHeld() || wanted !== before) shown = inOrder(calls);
@@ -131,8 +132,7 @@ function Heads() {
 }
 
 function CallLine({ call, isFirst }: { call: CallRecord; isFirst: boolean }) {
-  const { outcome, code, who, peer } = call;
-  const isOk = outcome === 'ok';
+  const { who, peer } = call;
   return (
     <tr class="call" onClick={() => openCall(call)}>
       <td class="time">{preciseClock(call.t)}</td>
@@ -144,7 +144,7 @@ function CallLine({ call, isFirst }: { call: CallRecord; isFirst: boolean }) {
         {call.items !== undefined && <span class="badge stream">stream</span>}
       </th>
       <td>
-        <span class={`outcome ${isOk ? 'good' : 'bad'}`}>{isOk || code === undefined ? outcome : `${outcome} ${code}`}</span>
+        <Outcome call={call} />
       </td>
       <td class="number">{duration(call.ms)}</td>
       <td class="on-mid">

@@ -66,14 +66,18 @@ function Drawing(props: LineChartProps & { width: number }) {
 }
 
 /** The values of an axis, and lines at them. */
-export function Ticks({ ticks, format, width }: { ticks: readonly { value: number; y: number }[]; format: (value: number) => string; width: number }) {
+export function Ticks(props: {
+  ticks: readonly { readonly value: number; readonly y: number }[];
+  format: (value: number) => string;
+  width: number;
+}) {
   return (
     <>
-      {ticks.map(({ value, y }) => (
+      {props.ticks.map(({ value, y }) => (
         <g key={value}>
-          <line class="grid" x1={EDGE.left} x2={width - EDGE.right} y1={y} y2={y} />
+          <line class="grid" x1={EDGE.left} x2={props.width - EDGE.right} y1={y} y2={y} />
           <text class="tick" x={EDGE.left - 8} y={y} dy="0.32em" text-anchor="end">
-            {format(value)}
+            {props.format(value)}
           </text>
         </g>
       ))}

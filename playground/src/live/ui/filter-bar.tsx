@@ -17,7 +17,7 @@ export function FilterBar() {
       <Field name="who" label="Caller" placeholder="anyone" isWrong={false} onSet={set} />
       <label>
         <span>Outcome</span>
-        <select value={filter.value.outcome} onChange={(event) => set('outcome', event.currentTarget.value)}>
+        <select aria-label="Outcome" value={filter.value.outcome} onChange={(event) => set('outcome', event.currentTarget.value)}>
           {OUTCOMES.map(({ value, label }) => (
             <option key={value} value={value}>
               {label}

@@ -4,9 +4,9 @@ import { signal } from '@preact/signals';
 import { Segmented } from '../../ui/controls.js';
 import { Logo } from '../../ui/icons.js';
 import { ThemeButton } from '../../ui/theme.js';
-import { type Phase, connect, info, phase } from '../connection.js';
+import { type Phase, connect, info, isLive, phase } from '../connection.js';
 import { age } from '../format.js';
-import { chosenSpan, serverNow } from '../numbers.js';
+import { chosenSpan, latest, serverNow } from '../numbers.js';
 
 /** Grows every second, for what depends on the clock alone. */
 const second = signal(0);
@@ -83,6 +83,8 @@ function Server() {
   void second.value;
   if (!info.value) return <dl class="server" />;
   const { version, pid, startedAt, draining, listeners, config } = info.value;
+  // The server may not be running any more.
+  const now = isLive.value ? serverNow() : (latest?.t ?? startedAt);
   const since = new Date(startedAt).toLocaleString('en-GB');
   return (
     <dl class="server">
@@ -93,8 +95,8 @@ function Server() {
         </div>
       )}
       <Fact name="Version">{version}</Fact>
-      <Fact name="Up" title={`Since ${since}`}>
-        {age(serverNow() - startedAt)}
+      <Fact name="Up" class="up" title={`Since ${since}`}>
+        {age(now - startedAt)}
       </Fact>
       <Fact name="PID">{pid}</Fact>
       <Fact name={listeners.length === 1 ? 'Listener' : 'Listeners'} title={listeners.join('\n')} class="listeners">

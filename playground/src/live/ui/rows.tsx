@@ -18,7 +18,7 @@ const KINDS: readonly { value: By; label: string }[] = [
   { value: 'who', label: 'Callers' },
 ];
 /** Rows that are drawn. */
-const MOST = 100;
+const MOST = 50;
 
 const order = signal<{ readonly column: Column; readonly isAscending: boolean }>({ column: 'rate', isAscending: false });
 const held = hold();

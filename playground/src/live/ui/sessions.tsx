@@ -1,17 +1,19 @@
 /** Who is connected. */
 
 import { age, compact, counted, whole } from '../format.js';
-import { frame } from '../frame.js';
+import { sessionsFrame } from '../frame.js';
 import { serverNow, sessions } from '../numbers.js';
 import type { SessionRecord } from '../records.js';
 import { Panel } from './panel.js';
 
 /** Sessions that are drawn: those with the most calls. */
-const MOST = 100;
+const MOST = 50;
 
 export function SessionsPanel() {
-  void frame.value;
-  const shown = [...sessions].sort((one, other) => other.calls - one.calls || one.since - other.since).slice(0, MOST);
+  void sessionsFrame.value;
+  const busiest = [...sessions].sort((one, other) => other.calls - one.calls).slice(0, MOST);
+  // The oldest first: then sessions keep their places.
+  const shown = busiest.sort((one, other) => one.since - other.since);
   const now = serverNow();
   return (
     <Panel title="Sessions" more={<span class="hint">{counted(sessions.length, 'open session')}</span>} class="tall">

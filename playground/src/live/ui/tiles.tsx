@@ -12,12 +12,16 @@ const MINUTE = 60_000;
 /** Rates are averages of this many seconds, so that they can be read. */
 const RECENT = 5;
 
+const CALLS = (point: Point) => point.calls;
+const IN_FLIGHT = (point: Point) => point.inFlight;
+const STREAMS = (point: Point) => point.streams;
+
 export function Tiles() {
   void frame.value;
   const minute = series.last(MINUTE);
   const recent = minute.slice(-RECENT);
   const rate = (value: (point: Point) => number) => (recent.length > 0 ? mean(recent, value) : undefined);
-  const [calls, errors] = [rate((point) => point.calls), rate((point) => point.errors)];
+  const [calls, errors] = [rate(CALLS), rate((point) => point.errors)];
   const buckets = merge(minute.slice(-2 * RECENT).map((point) => point.buckets));
   const [p50, p99] = [0.5, 0.99].map((part) => quantile(buckets, limits(), part));
   const [into, out] = [rate((point) => point.bytesIn), rate((point) => point.bytesOut)];
@@ -25,7 +29,7 @@ export function Tiles() {
   const transports = Object.entries(latest?.sessions ?? {}).filter(([, open]) => open > 0);
   return (
     <section class="tiles" aria-label="Now">
-      <Tile label="Calls" value={shown(calls, compact)} unit="/s" more={peak((point) => point.calls)} points={minute} of={(point) => point.calls} />
+      <Tile label="Calls" value={shown(calls, compact)} unit="/s" more={peak(CALLS)} points={minute} of={CALLS} />
       <Tile
         label="Errors"
         value={shown(errors, compact)}
@@ -36,7 +40,14 @@ export function Tiles() {
         of={(point) => point.errors}
       />
       <Tile label="Latency, p50" value={duration(p50)} more={`p99 ${duration(p99)}`} points={minute} of={(point) => point.p50} />
-      <Tile label="In flight" value={shown(latest?.inFlight, whole)} unit="calls" more={peak((point) => point.inFlight)} points={minute} of={(point) => point.inFlight} />
+      <Tile
+        label="In flight"
+        value={shown(latest?.inFlight, whole)}
+        unit={latest?.inFlight === 1 ? 'call' : 'calls'}
+        more={peak(IN_FLIGHT)}
+        points={minute}
+        of={IN_FLIGHT}
+      />
       <Tile
         label="Sessions"
         value={shown(latest && minute.at(-1)?.sessions, whole)}
@@ -44,7 +55,7 @@ export function Tiles() {
         points={minute}
         of={(point) => point.sessions}
       />
-      <Tile label="Streams" value={shown(latest?.streams, whole)} unit="open" more={peak((point) => point.streams)} points={minute} of={(point) => point.streams} />
+      <Tile label="Streams" value={shown(latest?.streams, whole)} unit="open" more={peak(STREAMS)} points={minute} of={STREAMS} />
       <Tile
         label="Traffic"
         value={shown(into === undefined || out === undefined ? undefined : into + out, bytes)}

@@ -9,6 +9,7 @@ import { bytes, counted, duration, preciseClock } from '../format.js';
 import type { CallRecord, Timeline } from '../records.js';
 import { type Bar, alone, bars, extent, nameOf } from '../timeline.js';
 import { call } from '../wire.js';
+import { Outcome } from './outcome.js';
 
 interface Opened {
   readonly timeline: Timeline;
@@ -48,7 +49,13 @@ export function TimelineDialog() {
     if (event.target === dialog.current) close();
   };
   return (
-    <dialog class="dialog timeline" aria-labelledby="timeline-title" ref={dialog} onClose={() => (opened.value = undefined)} onClick={onBackdrop}>
+    <dialog
+      class="dialog timeline"
+      aria-labelledby="timeline-title"
+      ref={dialog}
+      onClose={() => (opened.value = undefined)}
+      onClick={onBackdrop}
+    >
       <div class="dialog-body">
         <div class="dialog-head">
           <h2 id="timeline-title" class="mono cut">
@@ -68,7 +75,6 @@ export function TimelineDialog() {
 }
 
 function Facts({ call: record }: { call: CallRecord }) {
-  const isOk = record.outcome === 'ok';
   const facts: [string, string | undefined][] = [
     ['Duration', duration(record.ms)],
     ['Ended', preciseClock(record.t)],
@@ -86,7 +92,7 @@ function Facts({ call: record }: { call: CallRecord }) {
       <div>
         <dt>Outcome</dt>
         <dd>
-          <span class={`outcome ${isOk ? 'good' : 'bad'}`}>{[record.outcome, record.code].filter((part) => part !== undefined).join(' ')}</span>
+          <Outcome call={record} />
         </dd>
       </div>
       {facts.map(
