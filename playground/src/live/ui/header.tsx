@@ -95,9 +95,6 @@ function Server() {
         </div>
       )}
       <Fact name="Version">{version}</Fact>
-      <Fact name="Up" class="up" title={`Since ${since}`}>
-        {age(now - startedAt)}
-      </Fact>
       <Fact name="PID">{pid}</Fact>
       <Fact name={listeners.length === 1 ? 'Listener' : 'Listeners'} title={listeners.join('\n')} class="listeners">
         {listeners.join(', ') || 'none'}
@@ -107,6 +104,9 @@ function Server() {
           {config}
         </Fact>
       )}
+      <Fact name="Up" title={`Since ${since}`}>
+        {age(now - startedAt)}
+      </Fact>
     </dl>
   );
 }
