@@ -1,6 +1,6 @@
 /** Numbers as people read them. Widths vary little, so that columns stay still. */
 
-/** What stands where there is no number. */
+/** A dash in the place of a number that is not known. */
 export const NONE = '–';
 
 /** A number with three digits that count, and a letter for thousands. */

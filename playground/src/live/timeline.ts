@@ -42,7 +42,7 @@ export function bars({ call, steps }: Timeline): Bar[] {
   return [own, ...others].sort((one, other) => (one.entry ?? 0) - (other.entry ?? 0));
 }
 
-/** The method of a call, or what stands for it. */
+/** The method of a call, or a text for messages without one. */
 export function nameOf(call: CallRecord): string {
   return call.method === '' ? '(unreadable message)' : call.method;
 }
