@@ -1,4 +1,4 @@
-//! The playground: its source gives the page that is kept, and the page does in a browser what it is for.
+//! The playground and the live page: their source gives the pages that are kept, and each does in a browser what it is for.
 //!
 //! Its tools are installed in `playground/node_modules`, and again when what is asked for has changed.
 
@@ -13,7 +13,7 @@ use crate::workspace;
 /// The folder of the source.
 const HERE: &str = "playground";
 
-/// Installs the tools, checks types, runs the tests without a browser, compares the page, then tests it in Chromium.
+/// Installs the tools, checks types, runs the tests without a browser, compares the pages, then tests them in Chromium.
 pub(crate) fn run() -> Result<Done, Failure> {
     needs::NODE.ensure()?;
     needs::NPM.ensure()?;

@@ -21,7 +21,7 @@ const STEPS: &[Step] = &[
     Step { name: "interop", about: "other libraries call us, and we call them", run: interop::run },
     Step {
         name: "playground",
-        about: "the built page is up to date, and works in a browser",
+        about: "the built pages are up to date, and work in a browser",
         run: playground::run,
     },
     Step { name: "fuzz", about: "each fuzz target for a short time", run: fuzz::run_all },

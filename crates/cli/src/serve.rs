@@ -40,7 +40,7 @@ Examples:
   switchboard serve https://127.0.0.1:8443 --tls-cert server.pem --tls-key server.key
   switchboard serve -v                               # a line for each call
   switchboard serve --log-file calls.jsonl
-  switchboard serve --admin 9000                     # http://127.0.0.1:9000/metrics
+  switchboard serve --admin 9000                     # http://127.0.0.1:9000 in a browser, /metrics
   switchboard serve --otlp http://127.0.0.1:4318     # traces and metrics for a collector
   switchboard serve --tokens tokens.txt --audit audit.log
   switchboard serve --config switchboard.toml
@@ -175,8 +175,8 @@ pub(crate) struct Serve {
     /// Maximum time a call may take.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = units::duration)]
     timeout: Duration,
-    /// Serve metrics (/metrics), health (/healthz, /readyz) and admin methods here, for this machine or callers with a token: a port, an
-    /// http URL or unix:PATH.
+    /// Serve a live page (/), metrics (/metrics), health (/healthz, /readyz) and admin methods here, for this machine or callers with a
+    /// token: a port, an http URL or unix:PATH.
     #[arg(long, value_name = "PORT|URL", value_parser = address::listening)]
     admin: Option<String>,
     /// Send traces and metrics to this OpenTelemetry collector, such as http://127.0.0.1:4318. The default is OTEL_EXPORTER_OTLP_ENDPOINT.

@@ -1,8 +1,9 @@
-//! The playground: a page to try JSON-RPC in, embedded whole.
+//! Pages of Switchboard for browsers, embedded whole: the [playground](page) to try JSON-RPC in, and a [live view](live) of a
+//! running server.
 //!
-//! It is written in TypeScript in the folder `playground/` of the repository and built into one file, which is part of this
-//! crate; compiling needs nothing but Rust. It loads nothing from anywhere, so it works without a network, and it calls the
-//! server that it came from unless its user names another.
+//! They are written in TypeScript in the folder `playground/` of the repository. Each is built into one file, which is part of this
+//! crate; compiling needs nothing but Rust. A page loads nothing from anywhere, so it works without a network. It calls the
+//! server that it came from; only the playground calls others, if its user names them.
 //!
 //! # Examples
 //!
@@ -19,25 +20,51 @@ use http::header::{self, HeaderName, HeaderValue};
 use miniz_oxide::inflate::decompress_to_vec;
 use switchboard_transport::http::Page;
 
-/// The page, compressed with gzip.
-const HTML: &[u8] = include_bytes!("../built/playground.html.gz");
+/// A page as it is built.
+struct Built {
+    /// The page, compressed with gzip.
+    html: &'static [u8],
+    /// What it may do: run the one script and use the one style sheet in it, by their hashes, and call servers.
+    policy: &'static str,
+    /// The page as it is, for clients that take no gzip. It is made once, when a page is.
+    plain: LazyLock<Bytes>,
+}
 
-/// What it may do: run the one script and use the one style sheet in it, by their hashes, and call servers.
-const POLICY: &str = include_str!("../built/content-security-policy.txt");
+static PLAYGROUND: Built = Built {
+    html: include_bytes!("../built/playground.html.gz"),
+    policy: include_str!("../built/playground.policy.txt"),
+    plain: LazyLock::new(|| plain(PLAYGROUND.html)),
+};
 
-/// The page as it is, for clients that take no gzip. It is made once, when a page is.
-static PLAIN: LazyLock<Bytes> = LazyLock::new(|| plain(HTML));
+static LIVE: Built = Built {
+    html: include_bytes!("../built/live.html.gz"),
+    policy: include_str!("../built/live.policy.txt"),
+    plain: LazyLock::new(|| plain(LIVE.html)),
+};
 
 /// The playground, to be shown at a path of calls: it calls its own path with POST.
 #[must_use]
 pub fn page() -> Page {
-    let policy = HeaderValue::from_static(POLICY.trim_ascii_end());
-    let isolation = HeaderName::from_static("cross-origin-opener-policy");
-    Page::new(PLAIN.clone())
-        .with_gzip(HTML)
-        .with_header(header::CONTENT_SECURITY_POLICY, policy)
-        .with_header(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
-        .with_header(isolation, HeaderValue::from_static("same-origin"))
+    PLAYGROUND.page()
+}
+
+/// The live view of a server, to be shown at a path where the admin methods of `switchboard serve --admin` are called: it calls its
+/// own path with POST.
+#[must_use]
+pub fn live() -> Page {
+    LIVE.page()
+}
+
+impl Built {
+    fn page(&self) -> Page {
+        let policy = HeaderValue::from_static(self.policy.trim_ascii_end());
+        let isolation = HeaderName::from_static("cross-origin-opener-policy");
+        Page::new(self.plain.clone())
+            .with_gzip(self.html)
+            .with_header(header::CONTENT_SECURITY_POLICY, policy)
+            .with_header(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
+            .with_header(isolation, HeaderValue::from_static("same-origin"))
+    }
 }
 
 /// What the build compressed. Its header has the ten bytes that are always there, and its trailer the checksum and the length.
@@ -51,27 +78,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_load_is_under_200_kilobytes() {
-        assert!(HTML.len() < 200_000, "{} bytes", HTML.len());
+    fn the_first_load_of_the_playground_is_under_200_kilobytes() {
+        assert!(PLAYGROUND.html.len() < 200_000, "{} bytes", PLAYGROUND.html.len());
     }
 
     #[test]
-    fn the_plain_page_is_whole() {
-        // No optional fields in the header, and the length that the trailer states.
-        assert_eq!(HTML[..4], [0x1f, 0x8b, 8, 0]);
-        let [.., a, b, c, d] = HTML else { unreachable!() };
-        assert_eq!(PLAIN.len(), u32::from_le_bytes([*a, *b, *c, *d]) as usize);
-        assert!(PLAIN.starts_with(b"<!doctype html>") && PLAIN.ends_with(b"</html>\n"));
+    fn the_first_load_of_the_live_page_is_under_60_kilobytes() {
+        assert!(LIVE.html.len() < 60_000, "{} bytes", LIVE.html.len());
     }
 
     #[test]
-    fn the_policy_allows_the_page_itself_and_nothing_that_is_inlined_later() {
-        assert!(POLICY.starts_with("default-src 'none'; "), "{POLICY}");
-        for rule in ["script-src 'sha256-", "style-src 'sha256-", "frame-ancestors 'none'", "base-uri 'none'"]
-        {
-            assert!(POLICY.contains(rule), "{rule} is missing in {POLICY}");
+    fn the_plain_pages_are_whole() {
+        for Built { html, plain, .. } in [&PLAYGROUND, &LIVE] {
+            // No optional fields in the header, and the length that the trailer states.
+            assert_eq!(html[..4], [0x1f, 0x8b, 8, 0]);
+            let [.., a, b, c, d] = html else { unreachable!() };
+            assert_eq!(plain.len(), u32::from_le_bytes([*a, *b, *c, *d]) as usize);
+            assert!(plain.starts_with(b"<!doctype html>") && plain.ends_with(b"</html>\n"));
         }
-        assert!(!POLICY.contains("unsafe"), "{POLICY}");
-        assert_eq!(POLICY.trim_ascii_end().lines().count(), 1);
+    }
+
+    #[test]
+    fn the_policies_allow_the_page_itself_and_nothing_that_is_inlined_later() {
+        for Built { policy, .. } in [&PLAYGROUND, &LIVE] {
+            assert!(policy.starts_with("default-src 'none'; "), "{policy}");
+            for rule in
+                ["script-src 'sha256-", "style-src 'sha256-", "frame-ancestors 'none'", "base-uri 'none'"]
+            {
+                assert!(policy.contains(rule), "{rule} is missing in {policy}");
+            }
+            assert!(!policy.contains("unsafe"), "{policy}");
+            assert_eq!(policy.trim_ascii_end().lines().count(), 1);
+        }
+    }
+
+    #[test]
+    fn the_live_page_calls_its_own_server_only() {
+        assert!(LIVE.policy.contains("connect-src 'self';"), "{}", LIVE.policy);
     }
 }

@@ -1,5 +1,6 @@
 /** Sends over HTTP: one POST, answered with one body or with an event stream. */
 
+import { TooLong, isEvents, pieces } from './body.js';
 import { EventReader } from './events.js';
 import { type Exchange, type Head, LONGEST_ANSWER } from './exchange.js';
 import { explain } from './failure.js';
@@ -37,8 +38,7 @@ export async function post({ url, headers, body }: Post, exchange: Exchange): Pr
       reason: response.statusText,
       headers: [...response.headers].map(([name, value]) => ({ name, value })),
     };
-    const isEvents = (response.headers.get('content-type') ?? '').startsWith('text/event-stream');
-    await (isEvents ? readEvents(response, exchange) : readWhole(response, exchange));
+    await (isEvents(response) ? readEvents(response, exchange) : readWhole(response, exchange));
     exchange.end('done');
   } catch (error) {
     if (exchange.endedAt !== undefined) return;
@@ -53,13 +53,12 @@ export async function post({ url, headers, body }: Post, exchange: Exchange): Pr
   }
 }
 
-class TooLong extends Error {}
-
 async function readWhole(response: Response, exchange: Exchange): Promise<void> {
   let text = '';
-  await pieces(response, (piece) => {
+  const take = (piece: string) => {
     text += piece;
-  });
+  };
+  await pieces(response, take, LONGEST_ANSWER);
   if (text !== '') exchange.receive(text);
 }
 
@@ -74,22 +73,6 @@ async function readEvents(response: Response, exchange: Exchange): Promise<void>
     reader.push(piece);
     exchange.touch();
   });
-}
-
-/** Gives the body in pieces of text, up to the limit. An event stream has none: it lasts as long as it is wanted. */
-async function pieces(response: Response, give: (piece: string) => void): Promise<void> {
-  const isEvents = (response.headers.get('content-type') ?? '').startsWith('text/event-stream');
-  const reader = response.body?.getReader();
-  const decoder = new TextDecoder();
-  let length = 0;
-  for (;;) {
-    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
-    if (done || !value) break;
-    length += value.length;
-    if (!isEvents && length > LONGEST_ANSWER) throw new TooLong();
-    give(decoder.decode(value, { stream: true }));
-  }
-  give(decoder.decode());
 }
 
 async function fail(url: string, headers: readonly Head[], error: unknown, exchange: Exchange): Promise<void> {

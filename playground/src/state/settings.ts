@@ -1,4 +1,4 @@
-/** Where calls go and how: the endpoint, the transport, the version; and how the page looks. */
+/** Where calls go and how: the endpoint, the transport, the version. */
 
 import { computed, effect, signal } from '@preact/signals';
 import type { Transport } from '../rpc/endpoint.js';
@@ -15,16 +15,8 @@ export const endpointProblem = signal('');
 export const transport = signal<Transport>(recall('transport', oneOf(['http', 'sse', 'ws'])) ?? 'http');
 export const version = signal<Version>(recall('version', oneOf(['2.0', '1.0'])) ?? '2.0');
 
-export type Theme = 'auto' | 'light' | 'dark';
-export const theme = signal<Theme>(recall('theme', oneOf(['auto', 'light', 'dark'])) ?? 'auto');
-
 /** The URL for the transport that is chosen. */
 export const target = computed(() => urlFor(endpoint.value, transport.value));
 
 effect(() => keep('transport', transport.value));
 effect(() => keep('version', version.value));
-effect(() => keep('theme', theme.value));
-effect(() => {
-  if (theme.value === 'auto') document.documentElement.removeAttribute('data-theme');
-  else document.documentElement.dataset.theme = theme.value;
-});

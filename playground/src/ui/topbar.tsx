@@ -8,28 +8,22 @@ import { discovery } from '../state/catalog.js';
 import { reshape } from '../state/draft.js';
 import { past } from '../state/history.js';
 import { refresh } from '../state/identity.js';
-import { OWN, type Theme, endpoint, endpointProblem, theme, transport, version } from '../state/settings.js';
+import { OWN, endpoint, endpointProblem, transport, version } from '../state/settings.js';
 import { disconnect, linkState } from '../state/traffic.js';
 import { IconButton, Segmented } from './controls.js';
 import { say } from './copy.js';
 import { openHeaders } from './headers.js';
-import { AutoIcon, CloseIcon, HeadersIcon, Logo, MoonIcon, SunIcon } from './icons.js';
+import { CloseIcon, HeadersIcon, Logo } from './icons.js';
 import { LoginButton } from './login.js';
 import { ProxyOffer } from './proxy.js';
+import { ThemeButton } from './theme.js';
 
 const VERSIONS: readonly { value: Version; label: string; hint: string }[] = [
   { value: '2.0', label: '2.0', hint: 'JSON-RPC 2.0' },
   { value: '1.0', label: '1.0', hint: 'JSON-RPC 1.0: params are always an array, and there are no batches' },
 ];
 
-const THEMES: Readonly<Record<Theme, { next: Theme; icon: () => preact.JSX.Element; label: string }>> = {
-  auto: { next: 'light', icon: AutoIcon, label: 'Theme: system' },
-  light: { next: 'dark', icon: SunIcon, label: 'Theme: light' },
-  dark: { next: 'auto', icon: MoonIcon, label: 'Theme: dark' },
-};
-
 export function TopBar() {
-  const { next, icon: ThemeIcon, label } = THEMES[theme.value];
   const count = ownHeaders.value.filter(({ name }) => name.trim() !== '').length;
   return (
     <header class="topbar">
@@ -45,9 +39,7 @@ export function TopBar() {
         <IconButton label={count > 0 ? `Headers: ${count} set` : 'Headers'} onClick={openHeaders} class={count > 0 ? 'is-set' : ''}>
           <HeadersIcon />
         </IconButton>
-        <IconButton label={label} onClick={() => (theme.value = next)}>
-          <ThemeIcon />
-        </IconButton>
+        <ThemeButton />
       </div>
       <div class="topbar-modes">
         <Segmented label="Transport" choices={TRANSPORTS} value={transport.value} onChoose={(value) => (transport.value = value)} />

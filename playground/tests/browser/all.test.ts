@@ -15,3 +15,4 @@ import './lessons.js';
 import './reading.js';
 import './page.js';
 import './access.js';
+import './live.js';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { choose, sees, send, serve, shared, visit } from './serving.js';
 
 /** The response to a browser, as it came. */
-function fetched(
+export function fetched(
   url: string,
   accept: string,
   encoding = 'gzip',

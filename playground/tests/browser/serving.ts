@@ -32,21 +32,42 @@ after(async () => {
   for (const child of children) child.kill();
 });
 
-/** Starts a server with these options; gives its URL. */
-export function serve(...options: string[]): Promise<string> {
+/** A server that runs. */
+export interface Running {
+  readonly url: string;
+  /** The URL of its admin listener, if it has one. */
+  readonly admin: string;
+  /** Ends it, and returns when it has ended. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts a server with these options. */
+export function start(...options: string[]): Promise<Running> {
   assert.ok(PROGRAM, 'set SWITCHBOARD to the program to serve with');
-  const child = spawn(PROGRAM, ['serve', '--listen', 'http://127.0.0.1:0', ...options], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const listen = options.includes('--listen') ? [] : ['--listen', 'http://127.0.0.1:0'];
+  const child = spawn(PROGRAM, ['serve', ...listen, ...options], { stdio: ['ignore', 'ignore', 'pipe'] });
   children.push(child);
+  const stop = () =>
+    new Promise<void>((resolve) => {
+      child.on('exit', () => resolve());
+      child.kill();
+    });
   return new Promise((resolve, reject) => {
     let said = '';
     child.stderr.on('data', (piece) => {
       said += String(piece);
       const url = /Listening on (\S+)/.exec(said)?.[1];
-      if (url) resolve(`${url}/`);
+      const admin = /Admin on (\S+)/.exec(said)?.[1];
+      if (url && (admin || !options.includes('--admin'))) resolve({ url: `${url}/`, admin: `${admin}/`, stop });
     });
     child.on('exit', () => reject(new Error(`the server ended: ${said}`)));
     child.on('error', reject);
   });
+}
+
+/** Starts a server with these options; gives its URL. */
+export async function serve(...options: string[]): Promise<string> {
+  return (await start(...options)).url;
 }
 
 /** The server that all tests share. */
@@ -66,13 +87,15 @@ interface Wishes extends BrowserContextOptions {
   readonly complaints?: RegExp;
   /** What follows the URL of the server. */
   readonly at?: string;
+  /** Gives the URL of another server than the one that all tests share. */
+  readonly from?: () => Promise<string>;
 }
 
 /** A test with a page of its own. */
 export function visit(name: string, run: (visit: Visit) => Promise<void>, wishes: Wishes = {}): void {
   nodeTest(name, { timeout: 40_000 }, async () => {
-    const { hosts, complaints, at = '', ...options } = wishes;
-    const url = await shared();
+    const { hosts, complaints, at = '', from = shared, ...options } = wishes;
+    const url = await from();
     browser ??= chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
     const context = await (
       await browser

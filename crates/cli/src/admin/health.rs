@@ -8,7 +8,7 @@ use switchboard::identity::Authentication;
 use switchboard::metrics::Metrics;
 use switchboard::{Admission, AdmitFuture, Arrival};
 
-use super::Admin;
+use super::{Admin, PAGE};
 
 /// Paths that say nothing but yes or no, to everyone.
 const OPEN: [&str; 2] = ["/healthz", "/readyz"];
@@ -41,13 +41,17 @@ fn process(started: f64) -> String {
     )
 }
 
-/// Admits everyone to the health of the server, and to the rest whom the checks admit: a supervisor has no token.
+/// Admits everyone to the health of the server and to the live page, and to the rest whom the checks admit: a supervisor has no token,
+/// and the page asks for one before it calls.
 pub(super) struct Open(pub(super) Authentication);
 
 impl Admission for Open {
     fn admit(&self, arrival: &Arrival<'_>) -> AdmitFuture {
         match arrival {
             Arrival::Request { cx, path, .. } if OPEN.contains(path) => AdmitFuture::admitted((*cx).clone()),
+            Arrival::Request { cx, method: "GET", path: PAGE, is_upgrade: false, .. } => {
+                AdmitFuture::admitted((*cx).clone())
+            }
             arrival => self.0.admit(arrival),
         }
     }

@@ -1,4 +1,4 @@
-//! The admin listener: metrics, health, and methods that show and change what the server does.
+//! The admin listener: metrics, health, a live page, and methods that show and change what the server does.
 //!
 //! It is a server beside the one that it tells about, and never answers its calls. Over loopback HTTP, everyone may look; to change something
 //! takes the Unix socket, or a caller that `admin.who` names.
@@ -22,7 +22,7 @@ use switchboard::metrics::Metrics;
 use switchboard::observer::SharedObserver;
 use switchboard::openrpc::{Discovery, Generator, Info};
 use switchboard::server::{Handle, ListenError, Server};
-use switchboard::{Description, Layer as _, Router, Service, Settings};
+use switchboard::{Description, Layer as _, Router, Service, Settings, playground};
 
 use self::calls::Calls;
 use self::sessions::Sessions;
@@ -45,6 +45,9 @@ struct State {
     listeners: OnceLock<Vec<String>>,
     handle: OnceLock<Handle>,
 }
+
+/// Where the live page is. Calls go there too.
+const PAGE: &str = "/";
 
 /// Methods that change nothing.
 const READING: [&str; 6] =
@@ -106,7 +109,7 @@ impl Admin {
         });
         let service = guarded(router, url, config, checks.as_ref());
         let admission = checks.map(|checks| health::Open(checks).into());
-        let options = health::routes(self, EndpointOptions::default());
+        let options = health::routes(self, EndpointOptions::default()).route(PAGE, playground::live());
         let server = Server::new(service)
             .with_http(options)
             .with_settings(Settings::default().with_admission(admission));

@@ -197,7 +197,7 @@ fn a_session_can_be_closed() {
 
 // OBS-X-07
 #[test]
-fn other_machines_need_a_token_except_for_health() {
+fn other_machines_need_a_token_except_for_health_and_the_page() {
     let (code, _, stderr) = parts(run(&["serve", "0", "--admin", "http://0.0.0.0:0"]));
     assert_eq!(code, Some(2));
     assert!(stderr.contains("admin listener") && stderr.contains("--tokens"), "{stderr}");
@@ -210,4 +210,8 @@ fn other_machines_need_a_token_except_for_health() {
     assert_eq!(get(&admin, "/metrics", "").0, 401);
     assert_eq!(get(&admin, "/metrics", &format!("authorization: Bearer {ALICE}\r\n")).0, 200);
     assert_ne!(run(&["call", &admin, "admin/info"]).status.code(), Some(0));
+    // The page shows nothing before it has a token.
+    let (status, page) = get(&admin, "/", "accept: text/html\r\naccept-encoding: identity\r\n");
+    assert!(status == 200 && page.starts_with("<!doctype html>"), "{status} {page}");
+    assert_ne!(get(&admin, "/?method=admin/info", "").0, 200);
 }
