@@ -18,6 +18,7 @@ pub mod by_hand_ws;
 pub mod hyper_constant;
 pub mod jsonrpsee;
 pub mod lines;
+pub mod observed;
 pub mod secured;
 pub mod switchboard;
 pub mod tungstenite;
@@ -41,6 +42,12 @@ pub const JSONRPSEE_BEARER: &str = "jsonrpsee-bearer";
 
 /// The servers that show what security costs, ours first.
 pub const SECURITY: &[&str] = &["switchboard", SECURED, "jsonrpsee", JSONRPSEE_BEARER];
+
+/// Our server with a log in a file and metrics.
+pub const OBSERVED: &str = "switchboard-observed";
+
+/// The servers that show what it costs to be observed, ours first.
+pub const OBSERVABILITY: &[&str] = &["switchboard", OBSERVED];
 
 /// The echo of tungstenite that writes together what is there.
 pub const TUNGSTENITE: &str = "tungstenite";
@@ -74,6 +81,7 @@ pub const BY_HAND_TCP: &str = "by-hand-tcp";
 pub fn names() -> Vec<&'static str> {
     let others = [
         SECURED,
+        OBSERVED,
         JSONRPSEE_BEARER,
         BY_HAND_WS,
         TUNGSTENITE,
@@ -132,6 +140,7 @@ async fn serve(name: &str, listener: TcpListener) -> io::Result<()> {
         "axum" => axum::serve(listener).await,
         "jsonrpsee" => jsonrpsee::serve(listener).await,
         SECURED => secured::serve(listener).await,
+        OBSERVED => observed::serve(listener).await,
         JSONRPSEE_BEARER => secured::serve_jsonrpsee(listener).await,
         TUNGSTENITE => tungstenite::serve(listener, Writes::Together).await,
         TUNGSTENITE_EACH => tungstenite::serve(listener, Writes::Each).await,
