@@ -196,7 +196,7 @@ async fn equal_failures_are_summed_up() {
 #[tokio::test]
 async fn different_failures_write_a_bounded_number_of_bytes() {
     let logged = Logged::new(CallLog::builder());
-    for id in 0..20_000 {
+    for id in 0..60_000 {
         logged.call(&message(&format!("{id}{}", "m".repeat(1000)), id)).await;
     }
     let bytes: usize = logged.lines().iter().map(String::len).sum();
@@ -225,7 +225,7 @@ async fn calls_do_not_wait_for_a_log_that_is_not_read() {
     let log = CallLog::builder().into_fn(move |_| blocked.recv().unwrap_or_default()).unwrap();
     let settings = Settings::default().with_observer(Some(log.clone().into()));
     let engine = Engine::new(Arc::new(router()), settings);
-    for id in 0..20_000 {
+    for id in 0..60_000 {
         engine.exchange(message("count", id), &Context::default()).await;
     }
     assert!(log.lost() > 0, "more lines than fit into the queue");

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 /// The most bytes that wait to be written, unless the builder says otherwise.
 const ROOM: usize = 1 << 20;
+/// How long lines are collected before they are written together.
+const LINGER: Duration = Duration::from_millis(2);
 /// How long a descriptor that does not block is left alone when it is full.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -48,10 +50,10 @@ struct Queue {
     lost: u64,
     is_writing: bool,
     is_closed: bool,
-    /// Whether timers are to be asked now.
-    is_woken: bool,
-    /// How many threads wait for a change. Without any, notifying would still be a system call.
-    waiting: usize,
+    /// Whether somebody waits for what is there to be written.
+    is_urgent: bool,
+    /// Whether the thread waits for lines. If it does not, notifying it would be a system call for nothing.
+    is_idle: bool,
 }
 
 impl LineQueue {
@@ -65,7 +67,7 @@ impl LineQueue {
     pub fn push(&self, lines: &str) {
         let shared = &self.0.0;
         let mut queue = shared.lock();
-        let is_awaited = queue.waiting > 0;
+        let is_idle = queue.is_idle;
         // Once a line is missing, all are until the gap can be told in its place.
         if queue.dropped > 0 || queue.text.len() + lines.len() > shared.room {
             queue.dropped += 1;
@@ -74,24 +76,9 @@ impl LineQueue {
             queue.text.extend_from_slice(lines.as_bytes());
         }
         drop(queue);
-        if is_awaited {
+        if is_idle {
             shared.changed.notify_all();
         }
-    }
-
-    /// Asks timers for their lines now.
-    #[cfg(feature = "log")]
-    pub(crate) fn wake(&self) {
-        self.0.0.lock().is_woken = true;
-        self.0.0.changed.notify_all();
-    }
-
-    /// Counts a line that another queue has dropped.
-    #[cfg(feature = "log")]
-    pub(crate) fn note_dropped(&self) {
-        let mut queue = self.0.0.lock();
-        queue.dropped += 1;
-        queue.lost += 1;
     }
 
     /// Also writes the lines that this function returns, see [`LineQueueBuilder::with_timer`].
@@ -101,8 +88,13 @@ impl LineQueue {
 
     /// Waits until everything is written, but no longer than this.
     pub fn flush(&self, patience: Duration) {
-        let is_busy = |queue: &mut Queue| queue.is_writing || queue.is_woken || queue.has_any();
-        self.0.0.wait_while(Some(patience), is_busy);
+        let shared = &self.0.0;
+        let mut queue = shared.lock();
+        queue.is_urgent = true;
+        shared.changed.notify_all();
+        let is_busy = |queue: &mut Queue| queue.is_writing || queue.is_urgent || queue.has_any();
+        let written = shared.changed.wait_timeout_while(queue, patience, is_busy);
+        drop(written.unwrap_or_else(PoisonError::into_inner));
     }
 
     /// How many lines were lost so far.
@@ -183,10 +175,10 @@ impl Shared {
         let mut unwritten = 0;
         let mut next = Some(Duration::ZERO);
         loop {
-            self.wait_while(next, |queue| !queue.has_any() && !queue.is_woken && !queue.is_closed);
+            self.wait(next);
             let mut queue = self.lock();
             let is_last = queue.is_closed;
-            (queue.is_writing, queue.is_woken) = (true, false);
+            (queue.is_writing, queue.is_urgent) = (true, false);
             let mut text = std::mem::take(&mut queue.text);
             let dropped = std::mem::take(&mut queue.dropped);
             drop(queue);
@@ -209,18 +201,23 @@ impl Shared {
         }
     }
 
-    /// Waits as long as this holds, and no longer than this time.
-    fn wait_while(&self, time: Option<Duration>, is_waiting: impl Fn(&mut Queue) -> bool) {
+    /// Waits for lines, for the end, or for this time; and then a little, because lines seldom come alone.
+    fn wait(&self, time: Option<Duration>) {
+        let is_quiet = |queue: &mut Queue| !queue.is_closed && !queue.is_urgent;
         let mut queue = self.lock();
-        queue.waiting += 1;
+        queue.is_idle = true;
+        let is_idle = |queue: &mut Queue| is_quiet(queue) && !queue.has_any();
         let mut queue = match time {
-            None => self.changed.wait_while(queue, is_waiting).unwrap_or_else(PoisonError::into_inner),
+            None => self.changed.wait_while(queue, is_idle).unwrap_or_else(PoisonError::into_inner),
             Some(time) => {
-                let waited = self.changed.wait_timeout_while(queue, time, is_waiting);
+                let waited = self.changed.wait_timeout_while(queue, time, is_idle);
                 waited.unwrap_or_else(PoisonError::into_inner).0
             }
         };
-        queue.waiting -= 1;
+        queue.is_idle = false;
+        if queue.has_any() {
+            drop(self.changed.wait_timeout_while(queue, LINGER, is_quiet));
+        }
     }
 
     /// Counts lines that could not be written; returns how many the next line has to tell of.

@@ -19,10 +19,11 @@
 mod bodies;
 mod json;
 mod level;
-mod pending;
 mod pretty;
 mod record;
+mod time;
 
+use std::cell::RefCell;
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -34,10 +35,12 @@ use switchboard_core::{Context, EndReason, Origin, Session};
 
 pub use self::bodies::{BodyLog, BodyRules};
 pub use self::level::{LogLevel, LogLevelError};
-use self::pending::Pending;
 use self::record::{Event, Record};
 use crate::access::Pattern;
 use crate::lines::{Flood, FloodVerdict, LineQueue, LogFile, Repeatable, Takes, stderr};
+
+/// The most bytes that wait to be written.
+const ROOM: usize = 4 << 20;
 
 /// Writes a line for each call. Cheap to clone.
 ///
@@ -69,7 +72,6 @@ struct Inner {
     /// The level of methods without another one, which can change.
     level: AtomicU8,
     lines: LineQueue,
-    pending: Arc<Pending>,
     flood: Arc<Mutex<Flood<LineKind>>>,
     /// How many calls could have been written, for sampling.
     calls: AtomicU64,
@@ -142,7 +144,6 @@ impl CallLog {
         if !sums.is_empty() {
             self.0.lines.push(&sums);
         }
-        self.0.lines.wake();
         self.0.lines.flush(patience);
     }
 
@@ -154,7 +155,7 @@ impl CallLog {
 
     /// Writes a line, if the rules say so.
     fn write(&self, mut record: Record<'_>) {
-        let Inner { options, lines, flood, pending, .. } = &*self.0;
+        let Inner { options, lines, flood, .. } = &*self.0;
         if options.slow.is_some_and(|slow| record.duration.is_some_and(|duration| duration >= slow)) {
             (record.is_slow, record.level) = (true, record.level.min(LogLevel::Warn));
         }
@@ -164,7 +165,15 @@ impl CallLog {
         let is_failure = record.level <= LogLevel::Warn && !record.is_slow;
         let line = Line { record: &record, format: options.format };
         if !is_failure || lock(flood).add(&line, Instant::now()) == FloodVerdict::Write {
-            pending.push(&record, lines);
+            thread_local! {
+                /// Kept, so that a line needs no allocation.
+                static LINE: RefCell<String> = const { RefCell::new(String::new()) };
+            }
+            LINE.with_borrow_mut(|text| {
+                text.clear();
+                options.format.push(text, &record, time::of(record.at));
+                lines.push(text);
+            });
         }
     }
 
@@ -256,10 +265,8 @@ impl CallLogBuilder {
         let flood = Arc::new(Mutex::new(Flood::default()));
         let summed = Arc::clone(&flood);
         lines.add_timer(move || lock(&summed).end_window::<Line<'_>>(Instant::now()));
-        let pending = Arc::<Pending>::default();
-        lines.add_timer(pending.writer(self.format));
         let (level, calls) = (AtomicU8::new(self.level as u8), AtomicU64::new(0));
-        CallLog(Arc::new(Inner { options: self, level, lines, pending, flood, calls }))
+        CallLog(Arc::new(Inner { options: self, level, lines, flood, calls }))
     }
 
     fn start(self, to: impl Write + Send + 'static) -> io::Result<CallLog> {
@@ -267,7 +274,7 @@ impl CallLogBuilder {
             LogFormat::Json => json::lost,
             LogFormat::Pretty | LogFormat::Coloured => pretty::lost,
         };
-        let lines = LineQueue::builder("call-log", gap).start(to)?;
+        let lines = LineQueue::builder("call-log", gap).with_room(ROOM).start(to)?;
         Ok(self.into_lines(lines))
     }
 }

@@ -66,16 +66,6 @@ pub(super) struct Record<'a> {
 /// How much of a session's identifier is written: enough to connect lines, and not enough to take over a session.
 const SESSION: usize = 8;
 
-/// A record on its way to the thread that writes it. Short texts are inside it, so most need no allocation.
-pub(super) struct Entry {
-    record: Record<'static>,
-    method: Option<Name>,
-    id: Option<Id>,
-    who: Option<Name>,
-    session: Option<Name>,
-    reason: Option<Box<str>>,
-}
-
 impl<'a> Record<'a> {
     pub(super) fn new(event: Event) -> Record<'a> {
         let level = match event {
@@ -181,31 +171,6 @@ impl<'a> Record<'a> {
     pub(super) fn hash_into(&self, hasher: &mut impl Hasher) {
         let address = self.address.map(|address| network(address.ip()));
         (self.event, self.outcome, self.code, self.status, address, self.who, self.method).hash(hasher);
-    }
-}
-
-impl Entry {
-    pub(super) fn of(record: &Record<'_>) -> Entry {
-        Entry {
-            record: Record { method: None, id: None, who: None, session: None, reason: None, ..*record },
-            // Long ones are parts of the message, which they must not keep.
-            method: record.method.map(Name::detached),
-            id: record.id.map(Id::detached),
-            who: record.who.map(Name::from),
-            session: record.session.map(Name::from),
-            reason: record.reason.map(Into::into),
-        }
-    }
-
-    pub(super) fn record(&self) -> Record<'_> {
-        Record {
-            method: self.method.as_ref(),
-            id: self.id.as_ref(),
-            who: self.who.as_ref().map(Name::as_str),
-            session: self.session.as_ref().map(Name::as_str),
-            reason: self.reason.as_deref(),
-            ..self.record
-        }
     }
 }
 
