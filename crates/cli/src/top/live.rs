@@ -32,6 +32,10 @@ pub(super) async fn show(
     let mut keys = events().map_err(|error| broken(&error))?;
     let mut follow = Box::pin(feed.follow(line, wanted, &news));
     loop {
+        if !screen.is_open() {
+            // The panic was reported.
+            return Err(Failure::Shown(Exit::CannotWrite, String::new()));
+        }
         let drawn = screen.terminal().draw(|frame| draw(&state, &theme, frame.area(), frame.buffer_mut()));
         drawn.map_err(|error| broken(&error))?;
         tokio::select! {

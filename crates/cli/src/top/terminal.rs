@@ -47,6 +47,11 @@ impl Screen {
         }
     }
 
+    /// Whether the view still has the terminal. After a panic in any thread it does not.
+    pub(super) fn is_open(&self) -> bool {
+        IS_OPEN.load(Ordering::SeqCst)
+    }
+
     pub(super) fn terminal(&mut self) -> &mut Terminal<CrosstermBackend<io::Stdout>> {
         &mut self.terminal
     }
