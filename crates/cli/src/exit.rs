@@ -51,7 +51,7 @@ Exit codes:
   9    `discover --diff` found a breaking change
   10   the configuration has errors
   11   `replay` got answers that differ from the recorded ones
-  130  interrupted by a signal; for `serve`, `tap` and `watch`, by a second one";
+  130  interrupted by a signal; for `serve`, `tap`, `top` and `watch`, by a second one";
 
 impl Exit {
     /// The code for a call that failed with this error.

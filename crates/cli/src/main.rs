@@ -54,6 +54,7 @@ mod tap;
 mod target;
 mod telemetry;
 mod text;
+mod top;
 mod units;
 mod usage;
 mod visible;
@@ -122,6 +123,7 @@ enum Command {
     Serve(Box<serve::Serve>),
     Sign(signing::SignMessage),
     Tap(tap::Tap),
+    Top(top::Top),
     Verify(signing::VerifyMessage),
     Watch(watch::Watch),
 }
@@ -157,6 +159,7 @@ fn main() -> ExitCode {
         Command::Serve(serve) => serve.run(matches.subcommand_matches("serve").unwrap_or(&matches)),
         Command::Sign(sign) => sign.run(),
         Command::Tap(tap) => tap.run(),
+        Command::Top(top) => top.run(),
         Command::Verify(verify) => verify.run(),
         Command::Watch(watch) => watch.run(),
     };

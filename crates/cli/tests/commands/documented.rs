@@ -9,6 +9,7 @@ use crate::replay::{Block, DEFAULT, Replay, blocks, section};
 const AUTHENTICATION: &str = include_str!("../../../../docs/authentication.md");
 const CONFIGURATION: &str = include_str!("../../../../docs/configuration.md");
 const TAPPING: &str = include_str!("../../../../docs/tapping.md");
+const TOP: &str = include_str!("../../../../docs/top.md");
 const SIGNING: &str = include_str!("../../../../docs/signing.md");
 const SECURING: &str = include_str!("../../../../docs/securing.md");
 const INSTALLING: &str = include_str!("../../../../docs/installing.md");
@@ -128,4 +129,10 @@ fn calls_are_recorded_and_replayed_as_the_page_says() {
     replay.run(&first);
     replay.stop();
     replay.run(&blocks(section(TAPPING, "Replay it against another server")));
+}
+
+#[test]
+fn a_server_is_watched_as_the_page_says() {
+    let mut replay = Replay::new("top");
+    replay.run(&blocks(TOP));
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 /// A terminal with the program in it, killed when dropped.
 pub(crate) struct Terminal {
@@ -108,6 +108,23 @@ impl Terminal {
             shown = self.screen.changed.wait_timeout(shown, PATIENCE).unwrap().0;
         }
         String::from_utf8_lossy(&shown.text).into_owned()
+    }
+
+    /// Sends the program a signal by its name, such as `TERM`.
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
+    }
+
+    /// Whether keys go to the program at once and are not shown.
+    pub(crate) fn is_raw(&self) -> bool {
+        let modes = tcgetattr(&self.keyboard).unwrap().local_modes;
+        !modes.intersects(LocalModes::ICANON | LocalModes::ECHO)
+    }
+
+    /// Waits for the program's end.
+    pub(crate) fn end(&mut self) {
+        self.child.wait().unwrap();
     }
 
     /// Waits for the program's end, and gives its code.

@@ -65,6 +65,8 @@ mod terminal;
 #[cfg(unix)]
 mod tokens;
 #[cfg(unix)]
+mod top;
+#[cfg(unix)]
 mod unread;
 #[cfg(unix)]
 mod watch;

@@ -2,7 +2,7 @@
 
 use crate::program::{parts, run};
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "batch",
     "bench",
     "call",
@@ -17,6 +17,7 @@ const COMMANDS: [&str; 15] = [
     "replay",
     "serve",
     "tap",
+    "top",
     "watch",
 ];
 

@@ -143,7 +143,15 @@ impl Replay {
         if shown.is_empty() {
             command.push_str(" --listen http://127.0.0.1:0");
         }
+        let admin = words.windows(2).find(|pair| pair[0] == "--admin").map(|pair| pair[1]);
+        if let Some(port) = admin {
+            command = command.replace(&format!("--admin {port}"), "--admin 0");
+        }
         let serving = Serving::spawn(self.shell(&format!("exec {command}")));
+        let at = serving.banner.lines().find_map(|line| line.strip_prefix("Admin on "));
+        if let Some((port, url)) = admin.zip(at) {
+            self.stand_in_port(&format!("127.0.0.1:{port}"), address(url));
+        }
         let shown = if shown.is_empty() { vec![DEFAULT] } else { shown };
         for (shown, url) in shown.into_iter().zip(serving.urls()) {
             self.stand_in_port(shown, address(&url));
