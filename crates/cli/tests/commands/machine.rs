@@ -50,7 +50,8 @@ impl Machine {
         for folder in folders {
             fs::create_dir_all(replay.folder().join(folder)).unwrap();
         }
-        for file in fs::read_dir(PACKAGING).unwrap().map(Result::unwrap) {
+        let files = fs::read_dir(PACKAGING).unwrap().map(Result::unwrap);
+        for file in files.filter(|file| file.file_type().unwrap().is_file()) {
             fs::copy(file.path(), replay.folder().join("packaging").join(file.file_name())).unwrap();
         }
         let installed = replay.folder().join(".cargo/bin/switchboard");

@@ -50,7 +50,7 @@ struct Queue {
     lost: u64,
     is_writing: bool,
     is_closed: bool,
-    /// Whether somebody waits for what is there to be written.
+    /// Whether the lines that are there are wanted now.
     is_urgent: bool,
     /// Whether the thread waits for lines. If it does not, notifying it would be a system call for nothing.
     is_idle: bool,
