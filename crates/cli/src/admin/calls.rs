@@ -1,6 +1,7 @@
 //! The calls of the recent past, and those that happen.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -16,6 +17,8 @@ use super::health::milliseconds;
 
 /// Calls that are remembered, and that may wait for a reader.
 const REMEMBERED: usize = 1_000;
+/// Calls that take this long are remembered, even if they succeed and are not watched.
+const SLOW: Duration = Duration::from_millis(100);
 /// Callers whose calls are counted on their own.
 const CALLERS: usize = 200;
 /// Bytes of a text that a caller chose.
@@ -66,13 +69,24 @@ pub(super) struct CallRecord {
     pub(super) trace: Option<String>,
 }
 
-/// Remembers calls. Cheap to clone.
+/// Remembers calls: those that fail or are slow, and all others while they are watched. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Calls(Arc<Inner>);
 
 struct Inner {
     state: Mutex<Remembered>,
     news: broadcast::Sender<Arc<CallRecord>>,
+    /// How many watch. Without any, calls that succeed cost nothing.
+    watching: AtomicUsize,
+}
+
+/// Has all calls remembered as long as it lives.
+pub(super) struct Watch(Calls);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.0.0.watching.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 #[derive(Default)]
@@ -92,11 +106,18 @@ struct Tally {
 
 impl Default for Calls {
     fn default() -> Calls {
-        Calls(Arc::new(Inner { state: Mutex::default(), news: broadcast::Sender::new(REMEMBERED) }))
+        let (news, watching) = (broadcast::Sender::new(REMEMBERED), AtomicUsize::new(0));
+        Calls(Arc::new(Inner { state: Mutex::default(), news, watching }))
     }
 }
 
 impl Calls {
+    /// Has all calls remembered from now on.
+    pub(super) fn watch(&self) -> Watch {
+        self.0.watching.fetch_add(1, Ordering::Relaxed);
+        Watch(self.clone())
+    }
+
     /// The calls so far, oldest first, and those to come. None is missing between them.
     pub(super) fn follow(&self) -> (Vec<Arc<CallRecord>>, broadcast::Receiver<Arc<CallRecord>>) {
         let state = self.lock();
@@ -199,6 +220,10 @@ impl Observer for Calls {
     }
 
     fn ended(&self, call: &Ended<'_>) {
+        let is_ordinary = call.end.word() == "ok" && call.duration < SLOW;
+        if is_ordinary && self.0.watching.load(Ordering::Relaxed) == 0 {
+            return;
+        }
         let mut record = CallRecord::new(call.cx, call.at);
         record.method = shortened(call.method.as_str(), TEXT);
         record.outcome = call.end.word();

@@ -97,16 +97,21 @@ impl Methods {
     ) -> Result<impl Stream<Item = Stats> + Send + 'static, ErrorObject> {
         let admin = self.0.clone();
         let clock = interval(period(&every)?);
+        // By method, the metrics know; they count anyway.
+        let watch = matches!(by, By::Transport | By::Who).then(|| admin.0.calls.watch());
         let first = Moment::now(&admin, by);
-        Ok(stream::unfold((admin, clock, first), move |(admin, mut clock, before)| async move {
+        let state = (admin, clock, first, watch);
+        Ok(stream::unfold(state, move |(admin, mut clock, before, watch)| async move {
             clock.tick().await;
             let now = Moment::now(&admin, by);
             let stats = now.since(&before);
-            Some((stats, (admin, clock, now)))
+            Some((stats, (admin, clock, now, watch)))
         }))
     }
 
     /// Streams calls as they end, after the most recent ones.
+    ///
+    /// Of the past, calls that failed or took 100 ms are remembered, and all others while this method or `admin/stats` by transport or caller was watched.
     #[method(safe, name = "admin/calls")]
     fn calls(
         &self,
@@ -123,16 +128,17 @@ impl Methods {
         tail: usize,
     ) -> Result<impl Stream<Item = Result<CallRecord, ErrorObject>> + Send + 'static, ErrorObject> {
         let filter = Filter::new(methods, who, outcome, slower_than)?;
+        let watch = self.0.0.calls.watch();
         let (past, news) = self.0.0.calls.follow();
         let past: Vec<_> = past.into_iter().filter(|call| filter.takes(call)).collect();
         let past = past[past.len().saturating_sub(tail)..].to_vec();
-        let to_come = stream::unfold((news, filter), |(mut news, filter)| async move {
+        let to_come = stream::unfold((news, filter, watch), |(mut news, filter, watch)| async move {
             loop {
                 match news.recv().await {
-                    Ok(call) if filter.takes(&call) => return Some((Ok(call), (news, filter))),
+                    Ok(call) if filter.takes(&call) => return Some((Ok(call), (news, filter, watch))),
                     Ok(_) => {}
                     Err(RecvError::Lagged(lost)) => {
-                        return Some((Err(CallError::Gap(Gap::overflow(lost)).into()), (news, filter)));
+                        return Some((Err(CallError::Gap(Gap::overflow(lost)).into()), (news, filter, watch)));
                     }
                     Err(RecvError::Closed) => return None,
                 }
@@ -154,7 +160,7 @@ impl Methods {
             .0
             .calls
             .find(id)
-            .ok_or_else(|| ErrorObject::validation_failed("there is no such call among the last 1000"))?;
+            .ok_or_else(|| ErrorObject::validation_failed("there is no such call among those that are remembered"))?;
         let began = call.t - call.ms;
         let mut steps = vec![
             Step { at: 0.0, name: "begun", detail: format!("{} over {}", call.method, call.transport) },

@@ -1,6 +1,7 @@
 //! The sessions that are open.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
@@ -43,13 +44,22 @@ pub(super) struct Sessions(Arc<Mutex<BTreeMap<String, Open>>>);
 
 struct Open {
     session: Session,
-    record: SessionRecord,
+    since: SystemTime,
+    counts: Arc<Counts>,
+}
+
+/// What is counted about a session. It is in a slot of the session, so a call needs no search for it.
+#[derive(Default)]
+struct Counts {
+    calls: AtomicU64,
+    streams: AtomicI64,
+    who: Mutex<Option<String>>,
 }
 
 impl Sessions {
     /// The open ones, oldest first.
     pub(super) fn list(&self) -> Vec<SessionRecord> {
-        let mut list: Vec<_> = self.lock().values().map(|open| open.record.clone()).collect();
+        let mut list: Vec<_> = self.lock().values().map(Open::record).collect();
         list.sort_by(|one, other| one.since.total_cmp(&other.since));
         list
     }
@@ -67,34 +77,40 @@ impl Sessions {
         found.len()
     }
 
-    fn change(&self, id: &str, change: impl FnOnce(&mut SessionRecord)) {
-        if let Some(open) = self.lock().get_mut(id) {
-            change(&mut open.record);
-        }
-    }
-
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Open>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Open {
+    fn record(&self) -> SessionRecord {
+        let Open { session, since, counts } = self;
+        let origin = session.origin();
+        SessionRecord {
+            id: session.id().chars().take(8).collect(),
+            who: counts.who().clone(),
+            peer: origin.address.map(|address| address.to_string()),
+            transport: origin.transport,
+            since: milliseconds(*since),
+            calls: counts.calls.load(Ordering::Relaxed),
+            streams: u64::try_from(counts.streams.load(Ordering::Relaxed)).unwrap_or(0),
+        }
+    }
+}
+
+impl Counts {
+    fn who(&self) -> MutexGuard<'_, Option<String>> {
+        self.who.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Observer for Sessions {
     fn opened(&self, session: &Session) {
         let mut open = self.lock();
-        if open.len() >= LISTED {
-            return;
+        if open.len() < LISTED {
+            let (counts, since) = (session.get_or_insert_with(Counts::default), SystemTime::now());
+            open.insert(session.id().to_owned(), Open { session: session.clone(), since, counts });
         }
-        let (id, origin) = (session.id().to_owned(), session.origin());
-        let record = SessionRecord {
-            id: id.chars().take(8).collect(),
-            who: None,
-            peer: origin.address.map(|address| address.to_string()),
-            transport: origin.transport,
-            since: milliseconds(SystemTime::now()),
-            calls: 0,
-            streams: 0,
-        };
-        open.insert(id, Open { session: session.clone(), record });
     }
 
     fn closed(&self, id: &str, _: &Origin, _: &EndReason) {
@@ -102,17 +118,22 @@ impl Observer for Sessions {
     }
 
     fn streaming(&self, call: &Begun<'_>) {
-        self.change(call.cx.session().id(), |session| session.streams += 1);
+        if let Some(counts) = call.cx.session().get::<Counts>() {
+            counts.streams.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     fn ended(&self, call: &Ended<'_>) {
-        let who = Identity::from_context(call.cx).map(|identity| &identity.subject);
-        self.change(call.cx.session().id(), |session| {
-            session.calls += 1;
-            session.streams -= u64::from(call.is_stream);
-            if session.who.as_ref() != who {
-                session.who = who.cloned();
+        let Some(counts) = call.cx.session().get::<Counts>() else { return };
+        counts.calls.fetch_add(1, Ordering::Relaxed);
+        if call.is_stream {
+            counts.streams.fetch_sub(1, Ordering::Relaxed);
+        }
+        if let Some(Identity { subject, .. }) = Identity::from_context(call.cx) {
+            let mut who = counts.who();
+            if who.as_ref() != Some(subject) {
+                *who = Some(subject.clone());
             }
-        });
+        }
     }
 }

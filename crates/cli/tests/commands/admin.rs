@@ -1,6 +1,6 @@
 //! `serve --admin`: metrics, health, and the methods of the admin listener.
 
-use std::io::{Read, Write};
+use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
@@ -39,7 +39,7 @@ fn json(url: &str, arguments: &[&str]) -> Value {
 /// The first line of what a stream prints.
 fn first_item(url: &str, arguments: &[&str]) -> Value {
     let mut child = program(&[&["call", url], arguments].concat()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let line = lines.next().unwrap().unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
@@ -116,10 +116,15 @@ fn it_tells_what_the_server_does() {
     let info = json(&admin, &["admin/info"]);
     assert_eq!(info["listeners"][0], Value::from(url.clone()));
     assert_eq!(info["logLevel"], "warn");
+    // Calls that succeed are remembered only while they are watched, and a failed one shows that they are.
+    run(&["call", &url, "trigger_error"]);
+    let mut watching = program(&["call", &admin, "admin/calls", "outcome=failed"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("trigger_error"));
     let batch = r#"[{"jsonrpc":"2.0","id":1,"method":"math/add","params":[2,3]},{"jsonrpc":"2.0","id":2,"method":"nothing"}]"#;
     let (status, _) = post(&url, batch);
     assert_eq!(status, 200);
-    let failed = first_item(&admin, &["admin/calls", "outcome=failed"]);
+    let failed: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
     assert_eq!(
         (&failed["method"], &failed["code"], &failed["entry"]),
         (&"nothing".into(), &(-32601).into(), &1.into())
@@ -130,6 +135,8 @@ fn it_tells_what_the_server_does() {
     for name in ["begun", "ended", "entry begun", "entry ended"] {
         assert!(names.contains(&name), "{names:?}");
     }
+    watching.kill().unwrap();
+    watching.wait().unwrap();
     let mut watching =
         program(&["call", &url.replace("http:", "ws:"), "ticks"]).stdout(Stdio::piped()).spawn().unwrap();
     watching.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();

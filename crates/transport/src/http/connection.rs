@@ -514,7 +514,7 @@ mod tests {
             size_of::<R>()
         }
         let size = size_of_output(|caller, request: Request<Incoming>| caller.answer(request));
-        assert!(size <= 584, "{size}");
+        assert!(size <= 648, "{size}");
     }
 
     const PLAIN: &str =
