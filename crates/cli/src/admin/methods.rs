@@ -138,7 +138,10 @@ impl Methods {
                     Ok(call) if filter.takes(&call) => return Some((Ok(call), (news, filter, watch))),
                     Ok(_) => {}
                     Err(RecvError::Lagged(lost)) => {
-                        return Some((Err(CallError::Gap(Gap::overflow(lost)).into()), (news, filter, watch)));
+                        return Some((
+                            Err(CallError::Gap(Gap::overflow(lost)).into()),
+                            (news, filter, watch),
+                        ));
                     }
                     Err(RecvError::Closed) => return None,
                 }
@@ -155,12 +158,9 @@ impl Methods {
         /// Number of the call, as in `admin/calls`.
         id: u64,
     ) -> Result<Timeline, ErrorObject> {
-        let (call, others) = self
-            .0
-            .0
-            .calls
-            .find(id)
-            .ok_or_else(|| ErrorObject::validation_failed("there is no such call among those that are remembered"))?;
+        let (call, others) = self.0.0.calls.find(id).ok_or_else(|| {
+            ErrorObject::validation_failed("there is no such call among those that are remembered")
+        })?;
         let began = call.t - call.ms;
         let mut steps = vec![
             Step { at: 0.0, name: "begun", detail: format!("{} over {}", call.method, call.transport) },

@@ -118,7 +118,8 @@ fn it_tells_what_the_server_does() {
     assert_eq!(info["logLevel"], "warn");
     // Calls that succeed are remembered only while they are watched, and a failed one shows that they are.
     run(&["call", &url, "trigger_error"]);
-    let mut watching = program(&["call", &admin, "admin/calls", "outcome=failed"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut watching =
+        program(&["call", &admin, "admin/calls", "outcome=failed"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
     assert!(lines.next().unwrap().unwrap().contains("trigger_error"));
     let batch = r#"[{"jsonrpc":"2.0","id":1,"method":"math/add","params":[2,3]},{"jsonrpc":"2.0","id":2,"method":"nothing"}]"#;
