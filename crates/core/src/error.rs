@@ -183,6 +183,15 @@ impl ErrorObject {
         self
     }
 
+    /// The incident number in its data, under which the log of the server has what happened. It has 16 hexadecimal digits.
+    #[must_use]
+    pub fn incident(&self) -> Option<String> {
+        let [incident] = self.data.as_ref()?.pick(["incident"]);
+        let incident: String = incident?.decode().ok()?;
+        let is_number = incident.len() == 16 && incident.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_number.then_some(incident)
+    }
+
     /// The gap, if this error marks one in a stream; such an error does not end the stream.
     #[must_use]
     pub fn gap(&self) -> Option<Gap> {

@@ -246,6 +246,8 @@ pub struct Ended<'a> {
     pub cx: &'a Context,
     /// How it ended, as the caller saw it.
     pub end: End,
+    /// The error that the service returned, if it did. Its text and data may contain secrets.
+    pub error: Option<&'a ErrorObject>,
     /// When it began.
     pub began: Instant,
     /// How long it took.

@@ -36,6 +36,15 @@ pub enum Outcome {
     Stream(Items),
 }
 
+impl Outcome {
+    pub(crate) fn error(&self) -> Option<&ErrorObject> {
+        match self {
+            Outcome::Error(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
 /// The member of a message that holds its metadata.
 const METADATA: &[u8] = b"metadata";
 

@@ -291,3 +291,41 @@ async fn a_caller_is_of_one_call_and_the_observer_sees_it() {
     let expected = ["first by alice", "second by nobody"].repeat(3);
     assert_eq!(*callers.0.lock().unwrap(), expected);
 }
+
+/// Keeps the incident numbers of calls.
+#[derive(Clone, Default)]
+struct Incidents(Arc<Mutex<Vec<String>>>);
+
+impl Observer for Incidents {
+    fn ended(&self, call: &Ended<'_>) {
+        let incident = call.error.and_then(ErrorObject::incident);
+        self.0.lock().unwrap().push(incident.unwrap_or_default());
+    }
+}
+
+// SEC-E-01
+#[tokio::test]
+async fn the_observer_gets_the_incident_number_that_the_caller_gets() {
+    let incidents = Incidents::default();
+    let settings = Settings::default().with_observer(Some(incidents.clone().into()));
+    let engine = Engine::new(Arc::new(router()), settings);
+    let [crash, later] =
+        ["crash", "crash_later"].map(|method| format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#));
+    let check = |answer: &[u8], count: usize| {
+        let (answer, seen) =
+            (String::from_utf8_lossy(answer), std::mem::take(&mut *incidents.0.lock().unwrap()));
+        assert_eq!(seen.len(), count);
+        for incident in seen {
+            assert!(incident.len() == 16 && answer.contains(&incident), "{incident:?}: {answer}");
+        }
+    };
+    for (input, count) in [(crash.clone(), 1), (later.clone(), 1), (format!("[{later},{crash}]"), 2)] {
+        let answer = engine.exchange(input, &Context::default()).await;
+        check(&answer.into_body().unwrap(), count);
+    }
+    let mut raw = Raw::of(engine);
+    for input in [&crash, &later] {
+        raw.send(input).await;
+        check(&raw.receive().await, 1);
+    }
+}

@@ -101,7 +101,7 @@ impl Connection {
         let Some(id) = id else {
             let end = end_of_notification(&reply.outcome);
             if let Some(watch) = watch {
-                watch.end(end, 0);
+                watch.end(end, reply.outcome.error(), 0);
             }
             return;
         };
@@ -122,7 +122,7 @@ impl Connection {
         let limit = ReplyLimit::new(self.settings.limits.reply, &self.session);
         let end = respond_with(&mut self.scratch, version, &id, outcome.as_ref(), members.as_ref(), limit);
         if let Some(watch) = watch {
-            watch.end(end, self.scratch.len());
+            watch.end(end, outcome.as_ref().err(), self.scratch.len());
         }
         self.push_scratch();
     }

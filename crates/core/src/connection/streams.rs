@@ -10,7 +10,6 @@ use futures_core::Stream;
 use futures_util::stream::{AbortHandle, Abortable, SelectAll};
 
 use crate::call::Call;
-use crate::code::Code;
 use crate::codec;
 use crate::connection::{BYTES_AT_ONCE, FrameSink};
 use crate::engine::{ObservedCall, ReplyLimit, within};
@@ -63,9 +62,10 @@ struct Handle {
 
 impl Handle {
     /// Tells the observer that the stream has ended, with this error if it failed.
-    fn note_end(&mut self, code: Option<Code>) {
+    fn note_end(&mut self, error: Option<&ErrorObject>) {
         if let Some(watch) = self.watch.take() {
-            watch.end(End::Stream { items: self.sent, code }, self.bytes);
+            let code = error.map(|error| error.code);
+            watch.end(End::Stream { items: self.sent, code }, error, self.bytes);
         }
     }
 
@@ -165,7 +165,7 @@ impl Outgoing {
     pub(super) fn cancel(&mut self, call: &Id) -> bool {
         if let Some(at) = self.announced.iter().position(|(_, opening)| opening.call == *call) {
             if let Some(watch) = self.announced.remove(at).1.watch {
-                watch.end(End::Stream { items: 0, code: None }, 0);
+                watch.end(End::Stream { items: 0, code: None }, None, 0);
             }
             return true;
         }
@@ -176,7 +176,7 @@ impl Outgoing {
     /// Ends every stream with an error, which is sent to its reader.
     pub(super) fn end_all(&mut self, error: &ErrorObject, spelling: &Streams, sink: &mut dyn FrameSink) {
         for (id, mut handle) in std::mem::take(&mut self.open) {
-            handle.note_end(Some(error.code));
+            handle.note_end(Some(error));
             self.send_end(&id, Some(&handle), None, Some(error), spelling, sink);
         }
         self.streams.clear();
@@ -219,7 +219,7 @@ impl Outgoing {
         if let Some((gap, error)) = turn.end {
             let mut handle = self.open.remove(&turn.id);
             if let Some(handle) = &mut handle {
-                handle.note_end(error.as_ref().map(|error| error.code));
+                handle.note_end(error.as_ref());
             }
             self.send_end(&turn.id, handle.as_ref(), gap, error.as_ref(), spelling, sink);
         }

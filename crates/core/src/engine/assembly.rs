@@ -66,6 +66,13 @@ impl<'a> EntryOutcome<'a> {
             None => outcome.into(),
         }
     }
+
+    pub(crate) fn error(self) -> Option<&'a ErrorObject> {
+        match self {
+            EntryOutcome::Error(error) | EntryOutcome::Extended(Err(error), _) => Some(error),
+            _ => None,
+        }
+    }
 }
 
 impl<'a> From<Result<&'a Json, &'a ErrorObject>> for EntryOutcome<'a> {
@@ -229,9 +236,10 @@ impl Assembly {
         while let Some(HeldEntry::Skipped | HeldEntry::Done(..)) = self.held.front() {
             self.next += 1;
             if let Some(HeldEntry::Done(version, id, kept, watch)) = self.held.pop_front() {
-                let (end, bytes) = self.write_any(version, &id, kept.as_outcome(), limits);
+                let outcome = kept.as_outcome();
+                let (end, bytes) = self.write_any(version, &id, outcome, limits);
                 if let Some(watch) = watch {
-                    watch.end(end, bytes);
+                    watch.end(end, outcome.error(), bytes);
                 }
             }
         }

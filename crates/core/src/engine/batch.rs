@@ -171,7 +171,7 @@ impl Batch {
                 (Some(outcome), None) => {
                     let ended = end_of_notification(outcome);
                     if let Some(began) = began {
-                        self.engine.note_ended(&self.call, began, ended, 0);
+                        self.engine.note_ended(&self.call, began, ended, outcome.error(), 0);
                     }
                     self.skip(index);
                     continue;
@@ -187,7 +187,7 @@ impl Batch {
             let ended = self.assembly.answer(index, version, id, outcome, limits, watch);
             self.open -= 1;
             if OBSERVED && let (Some((end, bytes)), Some(began)) = (ended, began) {
-                self.engine.note_ended(&self.call, began, end, bytes);
+                self.engine.note_ended(&self.call, began, end, outcome.err(), bytes);
             }
         }
         if self.is_started() { Stop::Finished } else { Stop::Pause }
@@ -252,7 +252,7 @@ impl Batch {
         let ended = self.assembly.answer_any(index, version, id, outcome, limits, || watch.take());
         self.open -= 1;
         if let (Some((end, bytes)), Some(watch)) = (ended, watch) {
-            watch.end(end, bytes);
+            watch.end(end, outcome.error(), bytes);
         }
     }
 
@@ -266,7 +266,7 @@ impl Batch {
     pub(crate) fn note_done(&mut self, index: usize, outcome: &Outcome, watch: Option<Box<ObservedCall>>) {
         let end = end_of_notification(outcome);
         if let Some(watch) = watch {
-            watch.end(end, 0);
+            watch.end(end, outcome.error(), 0);
         }
         self.skip(index);
     }

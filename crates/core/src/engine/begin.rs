@@ -45,7 +45,7 @@ impl Engine {
         let limit = ReplyLimit::new(self.settings.limits.reply, call.cx.session());
         let end = respond(out, call.cx.version, id, outcome, limit);
         if let Some(began) = began {
-            self.note_ended(call, began, end, out.len());
+            self.note_ended(call, began, end, outcome.err(), out.len());
         }
         Start::Answered(end)
     }
@@ -56,7 +56,7 @@ impl Engine {
             (Some(reply), None) => {
                 let end = end_of_notification(&reply.outcome);
                 if let Some(began) = began {
-                    self.note_ended(call, began, end, 0);
+                    self.note_ended(call, began, end, reply.outcome.error(), 0);
                 }
                 Start::Silent
             }

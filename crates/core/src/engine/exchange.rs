@@ -272,7 +272,7 @@ pub(super) fn conclude(
         (None, outcome) | (_, outcome @ Outcome::Stream(_)) => {
             let end = end_of_notification(outcome);
             if let Some(watch) = watch {
-                watch.end(end, 0);
+                watch.end(end, outcome.error(), 0);
             }
             return Answer::Nothing;
         }
@@ -282,7 +282,7 @@ pub(super) fn conclude(
     let limit = ReplyLimit::new(limit, session);
     let end = respond_with(&mut out, version, id, outcome, members, limit);
     if let Some(watch) = watch {
-        watch.end(end, out.len());
+        watch.end(end, outcome.err(), out.len());
     }
     Answer::Single { body: sealed(out, session), code: end.code(), extra: reply.extra }
 }

@@ -73,9 +73,9 @@ impl Streamed {
         seal.apply(out, "", start..start + item.as_bytes().len());
     }
 
-    fn end(self, code: Option<Code>) {
+    fn end(self, code: Option<Code>, error: Option<&ErrorObject>) {
         if let Some(watch) = self.watch {
-            watch.end(End::Stream { items: self.sent, code }, self.bytes);
+            watch.end(End::Stream { items: self.sent, code }, error, self.bytes);
         }
     }
 }
@@ -126,14 +126,14 @@ impl Job {
                 let Poll::Ready(item) = Pin::new(&mut streamed.items).poll_next(cx) else {
                     return Poll::Pending;
                 };
-                let (given, end) = match item {
+                let (given, end) = match &item {
                     Some(item) => streamed.write(item.as_ref(), limit),
                     None => (None, Some(None)),
                 };
                 if let Some(code) = end
                     && let Job::Stream(streamed) = std::mem::replace(self, Job::Done)
                 {
-                    streamed.end(code);
+                    streamed.end(code, item.as_ref().and_then(|item| item.as_ref().err()));
                 }
                 Poll::Ready(given)
             }
@@ -147,13 +147,13 @@ impl Job {
             Job::Whole(_) => (unsaid, Id::NULL),
             Job::Call { version, id, watch, .. } => {
                 if let Some(watch) = watch {
-                    watch.end(end_of(error), 0);
+                    watch.end(end_of(error), Some(error), 0);
                 }
                 (version, id.unwrap_or(Id::NULL))
             }
             Job::Stream(streamed) => {
                 let at = (streamed.version, streamed.id.clone());
-                streamed.end(Some(error.code));
+                streamed.end(Some(error.code), Some(error));
                 at
             }
         })

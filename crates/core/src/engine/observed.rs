@@ -29,10 +29,10 @@ pub(crate) struct ObservedCall {
 }
 
 impl ObservedCall {
-    /// The call has ended like this, with a response or items of so many bytes.
-    pub(crate) fn end(mut self: Box<Self>, end: End, bytes_out: usize) {
+    /// The call has ended like this, with this error if it failed, and a response or items of so many bytes.
+    pub(crate) fn end(mut self: Box<Self>, end: End, error: Option<&ErrorObject>, bytes_out: usize) {
         self.is_over = true;
-        self.tell(end, bytes_out);
+        self.tell(end, error, bytes_out);
     }
 
     /// The call is answered with a stream, which begins now.
@@ -43,12 +43,13 @@ impl ObservedCall {
         guarded(|| self.observer.streaming(&begun));
     }
 
-    fn tell(&self, end: End, bytes_out: usize) {
+    fn tell(&self, end: End, error: Option<&ErrorObject>, bytes_out: usize) {
         let ended = Ended {
             method: &self.call.method,
             id: self.call.id(),
             cx: &self.call.cx,
             end,
+            error,
             began: self.began,
             duration: self.began.elapsed(),
             at: self.at,
@@ -63,7 +64,7 @@ impl ObservedCall {
 impl Drop for ObservedCall {
     fn drop(&mut self) {
         if !self.is_over {
-            self.tell(End::Abandoned, 0);
+            self.tell(End::Abandoned, None, 0);
         }
     }
 }
@@ -157,13 +158,21 @@ impl Engine {
     /// Says that a call which was ready at once has ended.
     #[cold]
     #[inline(never)]
-    pub(crate) fn note_ended(&self, call: &Call, began: ObservedStart, end: End, bytes_out: usize) {
+    pub(crate) fn note_ended(
+        &self,
+        call: &Call,
+        began: ObservedStart,
+        end: End,
+        error: Option<&ErrorObject>,
+        bytes_out: usize,
+    ) {
         let Some(observer) = &self.settings.observer else { return };
         let ended = Ended {
             method: &call.method,
             id: call.id(),
             cx: &call.cx,
             end,
+            error,
             began: began.began,
             duration: began.began.elapsed(),
             at: began.at,
