@@ -165,6 +165,36 @@ async fn levels_hold_for_all_methods_or_for_some() {
     logged.log.set_level(LogLevel::Info);
     logged.call(&message("echo", 1)).await;
     assert_eq!(methods(logged.read()), ["echo"]);
+    for (level, expected) in [(Some(LogLevel::Warn), &["fail"][..]), (None, &["echo"])] {
+        for methods in ["fail", "e*"] {
+            logged.log.set_level_of(methods.parse().unwrap(), level);
+        }
+        for method in ["echo", "fail"] {
+            logged.call(&message(method, 1)).await;
+        }
+        assert_eq!(methods(logged.read()), *expected);
+    }
+}
+
+// SEC-E-01
+#[tokio::test]
+async fn an_internal_error_is_found_by_the_incident_number_that_its_caller_got() {
+    for format in [LogFormat::Json, LogFormat::Pretty] {
+        let logged = Logged::new(CallLog::builder().with_format(format));
+        let answer = logged.engine.exchange(message("panic", 1), &Context::default()).await;
+        let answer: Value = serde_json::from_slice(&answer.into_body().unwrap()).unwrap();
+        let incident = answer["error"]["data"]["incident"].as_str().unwrap();
+        let lines = logged.lines();
+        assert!(lines.len() == 1 && lines[0].contains(incident), "{incident}: {lines:?}");
+    }
+    // A method may put anything into the data of its errors; only numbers of incidents are written.
+    let data = |(): (), _: Context| {
+        Err::<(), _>(ErrorObject::new(-7, "no").with_data(&json!({"incident": "secret-in-data"})))
+    };
+    let router = Router::builder().method("fail", data).build().unwrap();
+    let logged = Logged::of(CallLog::builder(), router);
+    logged.call(&message("fail", 1)).await;
+    assert!(!logged.lines()[0].contains("secret"));
 }
 
 #[tokio::test(start_paused = true)]

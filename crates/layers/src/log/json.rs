@@ -38,6 +38,7 @@ pub(super) fn push_line(text: &mut String, record: &Record<'_>, time: SystemTime
     line.number(items, record.items);
     line.number(r#","status":"#, record.status.map(u64::from));
     line.text(r#","reason":"#, record.reason);
+    line.word(r#","incident":"#, record.incident);
     line.text(r#","who":"#, record.who);
     line.word(r#","transport":"#, record.transport);
     if let Some(peer) = record.address {

@@ -26,12 +26,12 @@ mod time;
 use std::cell::RefCell;
 use std::fmt;
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use switchboard_core::observer::{Ended, InputKind, Observer, Received, Refused};
-use switchboard_core::{Context, EndReason, Origin, Session};
+use switchboard_core::{Context, EndReason, ErrorObject, Origin, Session};
 
 pub use self::bodies::{BodyLog, BodyRules};
 pub use self::level::{LogLevel, LogLevelError};
@@ -71,6 +71,9 @@ struct Inner {
     options: CallLogBuilder,
     /// The level of methods without another one, which can change.
     level: AtomicU8,
+    /// Levels of methods that were set since, and whether there are any.
+    overrides: RwLock<Vec<(Pattern, LogLevel)>>,
+    has_overrides: AtomicBool,
     lines: LineQueue,
     flood: Arc<Mutex<Flood<LineKind>>>,
     /// How many calls could have been written, for sampling.
@@ -138,6 +141,16 @@ impl CallLog {
         self.0.level.store(level as u8, Ordering::Relaxed);
     }
 
+    /// Gives methods another level, until it is set to `None`. The last one that was set counts.
+    pub fn set_level_of(&self, methods: Pattern, level: Option<LogLevel>) {
+        let mut overrides = self.0.overrides.write().unwrap_or_else(PoisonError::into_inner);
+        overrides.retain(|(known, _)| *known != methods);
+        if let Some(level) = level {
+            overrides.insert(0, (methods, level));
+        }
+        self.0.has_overrides.store(!overrides.is_empty(), Ordering::Relaxed);
+    }
+
     /// Writes what is queued, and the sums of repeated lines, but waits no longer than this.
     pub fn flush(&self, patience: Duration) {
         let sums = lock(&self.0.flood).take_sums::<Line<'_>>();
@@ -178,10 +191,16 @@ impl CallLog {
     }
 
     fn threshold(&self, record: &Record<'_>) -> LogLevel {
-        let own = |method| {
-            let levels = &self.0.options.levels;
+        let among = |levels: &[(Pattern, LogLevel)], method| {
             levels.iter().find(|(pattern, _)| pattern.matches(method)).map(|(_, level)| *level)
         };
+        let overriding = |method| {
+            let is_any = self.0.has_overrides.load(Ordering::Relaxed);
+            let overrides =
+                is_any.then(|| self.0.overrides.read().unwrap_or_else(PoisonError::into_inner))?;
+            among(&overrides, method)
+        };
+        let own = |method| overriding(method).or_else(|| among(&self.0.options.levels, method));
         record.method.and_then(own).unwrap_or_else(|| self.level())
     }
 
@@ -266,7 +285,8 @@ impl CallLogBuilder {
         let summed = Arc::clone(&flood);
         lines.add_timer(move || lock(&summed).end_window::<Line<'_>>(Instant::now()));
         let (level, calls) = (AtomicU8::new(self.level as u8), AtomicU64::new(0));
-        CallLog(Arc::new(Inner { options: self, level, lines, flood, calls }))
+        let (overrides, has_overrides) = (RwLock::default(), AtomicBool::new(false));
+        CallLog(Arc::new(Inner { options: self, level, overrides, has_overrides, lines, flood, calls }))
     }
 
     fn start(self, to: impl Write + Send + 'static) -> io::Result<CallLog> {
@@ -306,7 +326,9 @@ impl Observer for CallLog {
     }
 
     fn ended(&self, call: &Ended<'_>) {
-        self.write(Record::of_call(call));
+        // The line is found by the number that the caller got.
+        let incident = call.error.and_then(ErrorObject::incident);
+        self.write(Record { incident: incident.as_deref(), ..Record::of_call(call) });
     }
 }
 

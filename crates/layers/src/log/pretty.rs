@@ -36,6 +36,9 @@ fn push_details(line: &mut String, record: &Record<'_>) {
     if let Some(status) = record.status {
         let _ = write!(line, "  HTTP {status}");
     }
+    if let Some(incident) = record.incident {
+        let _ = write!(line, "  incident {incident}");
+    }
     for text in [record.reason, record.who].into_iter().flatten() {
         let _ = write!(line, "  {}", plain(text));
     }
