@@ -26,7 +26,7 @@ use crate::peer::Peer;
 use crate::reply::Outcome;
 use crate::service::Service;
 use crate::text::Text;
-use crate::trace::TraceContext;
+use crate::trace::{CarrierTrace, TraceContext};
 
 const TIMEOUT: &[u8] = b"timeoutMs";
 const PROGRESS: &[u8] = b"progress";
@@ -73,7 +73,11 @@ pub(crate) fn take(all: &Json, id: Option<&Id>, cx: &mut Context, allowed: &Allo
             }
             METADATA => {
                 let own = Metadata::from_json(&all.sub(value));
+                let of_carrier = TraceContext::of(cx.metadata());
                 *cx.metadata_mut() = beside(cx.metadata(), own, allowed);
+                if let Some(carrier) = of_carrier.filter(|_| TraceContext::of(cx.metadata()) != of_carrier) {
+                    cx.insert(CarrierTrace(carrier));
+                }
             }
             name => {
                 rest.push(if rest.is_empty() { b'{' } else { b',' });

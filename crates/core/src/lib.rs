@@ -114,5 +114,5 @@ pub use session::{CloseReason, EndReason, Session, SessionOutput};
 pub use subscription::{Subscription, SubscriptionStyle};
 pub use tap::{Direction, Tap, Wire};
 pub use topics::Topics;
-pub use trace::TraceContext;
+pub use trace::{CarrierTrace, TraceContext};
 pub use upstream::Upstream;

@@ -33,6 +33,11 @@ pub struct TraceContext {
     pub flags: u8,
 }
 
+/// The trace context of the request or handshake that a call came with, if its message has another (OBS-C-04); among the extensions of its
+/// context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CarrierTrace(pub TraceContext);
+
 impl TraceContext {
     /// The trace is recorded.
     pub const SAMPLED: u8 = 1;

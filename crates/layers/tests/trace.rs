@@ -2,10 +2,13 @@
 #![cfg(feature = "trace")]
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex};
 
 use futures_util::{StreamExt as _, stream};
-use opentelemetry_sdk::trace::{InMemorySpanExporter, SpanData};
+use opentelemetry::trace::SpanKind;
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::{InMemorySpanExporter, SpanData, SpanExporter};
 use switchboard_core::{
     Context, Engine, ErrorObject, Forward, Json, Layer as _, Metadata, Method, Origin, Peer, Router, Service,
     Settings,
@@ -30,7 +33,7 @@ struct Traced {
 impl Traced {
     fn new(builder: TracingBuilder) -> Traced {
         let exporter = InMemorySpanExporter::default();
-        let methods = ["echo", "fail", "count", "ask", "name", "relay"];
+        let methods = ["echo", "fail", "count", "ask", "asks", "name"];
         Traced { tracing: builder.with_methods(methods).start(exporter.clone()), exporter }
     }
 
@@ -65,6 +68,9 @@ fn router() -> Router {
         .method("fail", |(): (), _| Err::<(), _>(ErrorObject::new(-7, "secret-in-a-message")))
         .add(Method::stream("count", |(): (), _| stream::iter([1, 2, 3])))
         .async_method("ask", async |(): (), cx: Context| cx.peer().call::<String>("name", ()).await)
+        .add(Method::stream("asks", |(): (), cx: Context| {
+            stream::once(async move { cx.peer().call::<String>("name", ()).await.unwrap_or_default() })
+        }))
         .build()
         .unwrap()
 }
@@ -83,7 +89,7 @@ fn is_below(child: &SpanData, parent: &SpanData) -> bool {
         && child.parent_span_id == parent.span_context.span_id()
 }
 
-// OBS-R-01, OBS-R-02, OBS-R-04, OBS-R-06, OBS-T-05, OBS-X-05
+// OBS-R-01, OBS-R-02, OBS-R-04, OBS-R-06, OBS-R-09, OBS-T-05, OBS-X-05
 #[tokio::test]
 async fn a_span_says_what_was_called_and_continues_the_trace_of_its_caller() {
     let traced = Traced::new(Tracing::builder());
@@ -149,6 +155,19 @@ async fn a_batch_has_a_span_and_each_entry_one_below_it() {
     // An entry with a trace of its own belongs there, and is linked to its batch.
     assert_eq!(fail.parent_span_id.to_string(), "2222222222222222");
     assert_eq!(fail.links.links[0].span_context.span_id(), batch.span_context.span_id());
+}
+
+// OBS-C-04
+#[tokio::test]
+async fn a_message_with_another_trace_than_its_request_is_linked_to_that() {
+    let traced = Traced::new(Tracing::builder());
+    let own = "00-11111111111111111111111111111111-2222222222222222-01";
+    let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"echo","metadata":{{"traceparent":"{own}"}}}}"#);
+    traced.exchange(&text, &[("traceparent", traceparent("01"))]).await;
+    let span = traced.span("echo");
+    assert_eq!(span.parent_span_id.to_string(), "2222222222222222");
+    let links: Vec<_> = span.links.links.iter().map(|link| link.span_context.span_id().to_string()).collect();
+    assert_eq!(links, [PARENT]);
 }
 
 // OBS-T-01, OBS-C-06
@@ -257,22 +276,72 @@ async fn what_a_method_calls_at_its_caller_belongs_to_its_trace() {
     assert!(is_below(&ask, &asked) && is_below(&name, &ask) && is_below(&answered, &name));
 }
 
-// OBS-C-01, OBS-C-02
+// OBS-C-02, OBS-R-10
 #[tokio::test]
-async fn a_proxy_is_part_of_the_trace() {
-    let (near, middle, far) =
-        (Traced::new(Tracing::builder()), Traced::new(Tracing::builder()), Traced::new(Tracing::builder()));
-    let upstream = serve(&far, router(), "tcp://127.0.0.1:0").await;
-    let upstream = middle.tracing.peer(switchboard_transport::connect(&upstream).await.unwrap());
-    let url = serve(&middle, Forward::new(upstream), "http://127.0.0.1:0").await;
+async fn what_a_stream_calls_while_it_goes_on_is_below_its_span() {
+    let (near, far) = (Traced::new(Tracing::builder()), Traced::new(Tracing::builder()));
+    let url = serve(&far, router(), "ws://127.0.0.1:0").await;
     let peer = client(&near, &url).await;
-    assert_eq!(peer.call::<[i32; 1]>("echo", [1]).await.unwrap(), [1]);
-    let spans = middle.spans();
-    let of_kind = |kind| spans.iter().find(|span| span.span_kind == kind).unwrap();
-    let (server, client) =
-        (of_kind(opentelemetry::trace::SpanKind::Server), of_kind(opentelemetry::trace::SpanKind::Client));
-    assert!(is_below(server, &near.span("echo")) && is_below(client, server));
-    assert!(is_below(&far.span("echo"), client));
+    let items: Vec<_> = peer.stream::<String>("asks", ()).await.unwrap().collect().await;
+    assert_eq!(items[0].as_deref(), Ok("Ann"));
+    let (asked, answered) = (near.span("asks"), near.span("name"));
+    let (asks, name) = (far.span("asks"), far.span("name"));
+    assert!(is_below(&asks, &asked) && is_below(&name, &asks) && is_below(&answered, &name));
+}
+
+// OBS-C-01, OBS-C-02, OBS-R-10
+#[tokio::test]
+async fn a_proxy_is_part_of_the_trace_of_calls_and_streams() {
+    for (front, back) in [("http", "tcp"), ("ws", "http"), ("tcp", "ws")] {
+        let [near, middle, far] = [(); 3].map(|()| Traced::new(Tracing::builder()));
+        let upstream = serve(&far, router(), &format!("{back}://127.0.0.1:0")).await;
+        let upstream = middle.tracing.peer(switchboard_transport::connect(&upstream).await.unwrap());
+        let url = serve(&middle, Forward::new(upstream), &format!("{front}://127.0.0.1:0")).await;
+        let peer = client(&near, &url).await;
+        assert_eq!(peer.call::<[i32; 1]>("echo", [1]).await.unwrap(), [1]);
+        assert_eq!(peer.stream::<u8>("count", ()).await.unwrap().count().await, 3);
+        for method in ["echo", "count"] {
+            let spans = middle.spans();
+            let of_kind =
+                |kind| spans.iter().find(|span| span.span_kind == kind && span.name == method).unwrap();
+            let (server, client) = (of_kind(SpanKind::Server), of_kind(SpanKind::Client));
+            assert!(
+                is_below(server, &near.span(method)) && is_below(client, server),
+                "{method} {front} {back}"
+            );
+            assert!(is_below(&far.span(method), client), "{method} {front} {back}");
+        }
+    }
+}
+
+/// An exporter that waits until it is released.
+#[derive(Debug)]
+struct Stuck {
+    released: Mutex<Receiver<()>>,
+    exporter: InMemorySpanExporter,
+}
+
+impl SpanExporter for Stuck {
+    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        let _ = self.released.lock().unwrap().recv();
+        self.exporter.export(batch).await
+    }
+}
+
+#[tokio::test]
+async fn calls_do_not_wait_for_a_collector_and_spans_that_it_does_not_take_are_dropped() {
+    let (release, released) = mpsc::channel();
+    let exporter = InMemorySpanExporter::default();
+    let stuck = Stuck { released: Mutex::new(released), exporter: exporter.clone() };
+    let traced = Traced { tracing: Tracing::builder().start(stuck), exporter };
+    let engine = Engine::new(Arc::new(router()), traced.settings());
+    for _ in 0..20_000 {
+        engine.exchange(message("echo"), &Context::default()).await;
+    }
+    drop(release);
+    // As many as fit into the queue, and those that were being sent.
+    let kept = traced.spans().len();
+    assert!((2_048..4_096).contains(&kept), "{kept}");
 }
 
 // OBS-T-05

@@ -9,7 +9,8 @@
 //!
 //! The context of a trace travels in the metadata of a call: over HTTP in the headers `traceparent` and `tracestate`, elsewhere in the member
 //! `metadata` of a message. A member `traceparent` of the message is read too. Calls that a method makes with
-//! [`Peer::within`](switchboard_core::Peer::within), and those that a proxy forwards, continue the trace.
+//! [`Peer::within`](switchboard_core::Peer::within), and those that a proxy forwards, continue the trace. If a message and its request or handshake
+//! belong to different traces, the span belongs to that of the message, with a link to the other.
 //!
 //! Spans are named as OpenTelemetry's conventions for JSON-RPC say. They never have params, results, texts of errors, metadata or credentials. They are
 //! queued for a thread that exports them, so calls never wait; spans that find the queue full are dropped.
@@ -29,7 +30,9 @@ use opentelemetry::trace::SpanKind;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{BatchSpanProcessor, SpanExporter, SpanProcessor};
 use switchboard_core::observer::{BatchBegun, BatchEnded, Begun, Ended, Observer, Position};
-use switchboard_core::{Call, Context, Layer, Members, Name, Origin, ReplyFuture, Service, TraceContext};
+use switchboard_core::{
+    Call, CarrierTrace, Context, Layer, Members, Name, Origin, ReplyFuture, Service, TraceContext,
+};
 
 pub use self::sampler::{SamplerError, TraceSampler};
 use self::span::Span;
@@ -230,7 +233,10 @@ impl Observer for Tracing {
         let record = match (call.cx.get::<BatchSpan>(), call.at) {
             (Some(batch), _) if own == batch.parent => record.below(Some(batch.span), false),
             (Some(batch), Position::Entry { .. }) => record.below(own, true).linked(batch.span),
-            _ => record.below(own, true),
+            _ => {
+                let carrier = call.cx.get::<CarrierTrace>();
+                carrier.into_iter().fold(record.below(own, true), |record, carrier| record.linked(carrier.0))
+            }
         };
         let is_trusted = self.0.options.trust.trusts(call.cx.origin());
         let keys = if is_trusted { &self.0.options.baggage[..] } else { &[] };
