@@ -11,11 +11,13 @@ use switchboard::log::BodyLog;
 use switchboard::observer::SharedObserver;
 use switchboard::openrpc::{Generator, SpecVersion, Validation};
 use switchboard::server::{Server, ServerOptions};
+use switchboard::shed::Shedding;
 use switchboard::signing::Verify;
 use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
 use switchboard::trace::Tracing;
 use switchboard::{Description, Layer, Limits, Router, Service, Settings, playground};
 
+use crate::admin::Admin;
 use crate::config::{Config, Live, Stack, keeping};
 use crate::failure::Failure;
 use crate::{demo, proxy};
@@ -31,6 +33,18 @@ pub(crate) struct Assembly {
     idempotency: Option<Idempotency>,
     tracing: Option<Tracing>,
     bodies: Option<BodyLog>,
+    admin: Option<Admin>,
+    queue: Queue,
+}
+
+/// The calls that wait because too many run. A reload may replace the limit.
+#[derive(Clone, Default)]
+pub(crate) struct Queue(Arc<ArcSwapOption<Shedding>>);
+
+impl Queue {
+    pub(crate) fn waiting(&self) -> u64 {
+        self.0.load().as_ref().map_or(0, |shedding| shedding.waiting() as u64)
+    }
 }
 
 impl Assembly {
@@ -52,11 +66,18 @@ impl Assembly {
             idempotency: None,
             tracing: None,
             bodies: None,
+            admin: None,
+            queue: Queue::default(),
         };
         if can_change {
             assembly.live = Some(Live::new(assembly.stack(config)?));
         }
         Ok(assembly)
+    }
+
+    /// The calls that wait, whichever configuration is in use.
+    pub(crate) fn queue(&self) -> &Queue {
+        &self.queue
     }
 
     /// Logs params and results.
@@ -67,6 +88,11 @@ impl Assembly {
     /// Makes calls back to callers part of their traces.
     pub(crate) fn trace(&mut self, tracing: Option<Tracing>) {
         self.tracing = tracing;
+    }
+
+    /// Shows calls back to callers on the admin listener.
+    pub(crate) fn watch(&mut self, admin: Option<&Admin>) {
+        self.admin = admin.cloned();
     }
 
     /// Names these URLs in the description. Calls are signed for one of them.
@@ -102,6 +128,13 @@ impl Assembly {
     pub(crate) fn stack(&self, config: &Config) -> Result<Stack, Failure> {
         let wrong = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
         let mut service = demo::verified(Arc::clone(&self.router) as Arc<dyn Service>);
+        // These copy the call, so they come after those that say who makes it: observers see only the first copy.
+        if let Some(tracing) = &self.tracing {
+            service = tracing.layer(service);
+        }
+        if let Some(admin) = &self.admin {
+            service = admin.callbacks().layer(service);
+        }
         if config.validate {
             let validation = Validation::new(&self.generator.document(&self.router));
             service = validation.map_err(|error| wrong(&error))?.layer(service);
@@ -133,9 +166,7 @@ impl Assembly {
         if let Some(bodies) = &self.bodies {
             service = bodies.layer(service);
         }
-        if let Some(tracing) = &self.tracing {
-            service = tracing.layer(service);
-        }
+        self.queue.0.store(config.shedding.clone().map(Arc::new));
         if let Some(visible) = &self.visible {
             visible.store(config.access.clone().map(Arc::new));
         }

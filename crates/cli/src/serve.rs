@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args};
 use listenfd::ListenFd;
-use switchboard::Description;
 use switchboard::audit::Audit;
 use switchboard::carrier::Url;
 use switchboard::log::CallLog;
@@ -28,7 +27,7 @@ use crate::signals::Signals;
 use crate::signing::VerifyOptions;
 use crate::telemetry::Telemetry;
 use crate::written::Written;
-use crate::{address, banner, demo, log, memory, output, proxy, spec, units};
+use crate::{address, admin, banner, demo, log, memory, output, proxy, spec, units};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -227,11 +226,18 @@ impl Serve {
         let mut assembly = Assembly::new(&config)?;
         let logs = Logs { calls: config.calls.start(self.verbose)?, audit: config.audit.clone() };
         let written = Written::default();
-        let admin = config.admin.as_ref().map(|_| Admin::new(&config, &methods, logs.calls.clone()));
+        let admin = config.admin.as_ref();
+        let admin = admin.map(|_| Admin::new(&config, &methods, assembly.queue(), logs.calls.clone()));
         let telemetry = Telemetry::start(&config, &methods)?;
-        let observers = observers(&logs, admin.as_ref(), telemetry.as_ref(), &methods);
+        let metrics = match (&admin, &telemetry) {
+            (Some(admin), _) => Some(admin.metrics().clone()),
+            (None, Some(_)) => Some(admin::counting(&config, &methods, assembly.queue(), logs.calls.clone())),
+            (None, None) => None,
+        };
+        let observers = observers(metrics, &logs, admin.as_ref(), telemetry.as_ref());
         assembly.log(logs.calls.as_ref().and_then(|log| config.calls.bodies(log)));
         assembly.trace(telemetry.as_ref().map(|telemetry| telemetry.tracing.clone()));
+        assembly.watch(admin.as_ref());
         let mut server = written.watch(assembly.server(&config, &methods, observers)?);
         let urls = listen(&mut server, &config).await?;
         let admin_server = match (&admin, &config.admin) {
@@ -283,19 +289,11 @@ impl Serve {
 
 /// What watches the server. Traces come first: others tell which trace a call belongs to.
 fn observers(
+    metrics: Option<Metrics>,
     logs: &Logs,
     admin: Option<&Admin>,
     telemetry: Option<&Telemetry>,
-    methods: &Description,
 ) -> Vec<SharedObserver> {
-    let metrics = match (admin, telemetry) {
-        (Some(admin), _) => Some(admin.metrics().clone()),
-        (None, Some(_)) => {
-            let metrics = Metrics::new(methods.methods.iter().map(|method| &method.name));
-            Some(metrics.with_audit(logs.audit.clone()))
-        }
-        (None, None) => None,
-    };
     let mut observers: Vec<SharedObserver> = Vec::new();
     if let (Some(telemetry), Some(metrics)) = (telemetry, &metrics) {
         observers.extend(telemetry.observers(metrics));

@@ -10,9 +10,10 @@ use serde::Serialize;
 use switchboard::identity::Identity;
 use switchboard::metrics::{Durations, Histogram};
 use switchboard::observer::{Ended, Observer, Position, Refused};
-use switchboard::{Context, FromContext as _, TraceContext};
+use switchboard::{Context, ErrorObject, FromContext as _, Layer, Service, TraceContext};
 use tokio::sync::broadcast;
 
+use super::callbacks::{Callbacks, CallsBack, Expected};
 use super::health::milliseconds;
 
 /// Calls that are remembered, and that may wait for a reader.
@@ -22,7 +23,7 @@ const SLOW: Duration = Duration::from_millis(100);
 /// Callers whose calls are counted on their own.
 const CALLERS: usize = 200;
 /// Bytes of a text that a caller chose.
-const TEXT: usize = 200;
+pub(super) const TEXT: usize = 200;
 
 /// A call that has ended, or a message that was refused.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -67,6 +68,12 @@ pub(super) struct CallRecord {
     /// Trace that it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) trace: Option<String>,
+    /// Incident number of an internal error, which the log has too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) incident: Option<String>,
+    /// What it called at its caller.
+    #[serde(skip)]
+    pub(super) callbacks: Callbacks,
 }
 
 /// Remembers calls: those that fail or are slow, and all others while they are watched. Cheap to clone.
@@ -78,6 +85,7 @@ struct Inner {
     news: broadcast::Sender<Arc<CallRecord>>,
     /// How many watch. Without any, calls that succeed cost nothing.
     watching: AtomicUsize,
+    expected: Expected,
 }
 
 /// Has all calls remembered as long as it lives.
@@ -107,7 +115,7 @@ struct Tally {
 impl Default for Calls {
     fn default() -> Calls {
         let (news, watching) = (broadcast::Sender::new(REMEMBERED), AtomicUsize::new(0));
-        Calls(Arc::new(Inner { state: Mutex::default(), news, watching }))
+        Calls(Arc::new(Inner { state: Mutex::default(), news, watching, expected: Expected::default() }))
     }
 }
 
@@ -116,6 +124,14 @@ impl Calls {
     pub(super) fn watch(&self) -> Watch {
         self.0.watching.fetch_add(1, Ordering::Relaxed);
         Watch(self.clone())
+    }
+
+    pub(super) fn is_watched(&self) -> bool {
+        self.0.watching.load(Ordering::Relaxed) > 0
+    }
+
+    pub(super) fn expected(&self) -> &Expected {
+        &self.0.expected
     }
 
     /// The calls so far, oldest first, and those to come. None is missing between them.
@@ -207,6 +223,8 @@ impl CallRecord {
             batch,
             entry,
             trace: cx.trace().or_else(|| TraceContext::of(cx.metadata())).map(|trace| trace.trace_id()),
+            incident: None,
+            callbacks: Callbacks::default(),
         }
     }
 }
@@ -220,8 +238,9 @@ impl Observer for Calls {
     }
 
     fn ended(&self, call: &Ended<'_>) {
+        let callbacks = self.0.expected.take(call.cx.session(), call.id);
         let is_ordinary = call.end.word() == "ok" && call.duration < SLOW;
-        if is_ordinary && self.0.watching.load(Ordering::Relaxed) == 0 {
+        if is_ordinary && !self.is_watched() {
             return;
         }
         let mut record = CallRecord::new(call.cx, call.at);
@@ -231,11 +250,20 @@ impl Observer for Calls {
         record.ms = (call.duration.as_secs_f64() * 1e6).round() / 1e3;
         (record.bytes_in, record.bytes_out) = (call.bytes_in, call.bytes_out);
         record.items = call.end.items();
+        record.incident = call.error.and_then(ErrorObject::incident);
+        record.callbacks = callbacks;
         self.add(record, call.duration);
     }
 }
 
+/// Notes what methods call at their callers.
+impl Layer for Calls {
+    fn layer(&self, inner: Arc<dyn Service>) -> Arc<dyn Service> {
+        Arc::new(CallsBack { calls: self.clone(), inner })
+    }
+}
+
 /// The start of a text, of so many bytes at most.
-fn shortened(text: &str, bytes: usize) -> String {
+pub(super) fn shortened(text: &str, bytes: usize) -> String {
     text[..text.floor_char_boundary(bytes)].to_owned()
 }

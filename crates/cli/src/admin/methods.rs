@@ -151,7 +151,7 @@ impl Methods {
         Ok(all.map(|call| call.map(Arc::unwrap_or_clone)))
     }
 
-    /// Returns one of the recent calls with its timeline and that of its batch.
+    /// Returns one of the recent calls with its timeline: its batch, and what it called at its caller.
     #[method(safe, name = "admin/call")]
     fn call(
         &self,
@@ -168,17 +168,18 @@ impl Methods {
         ];
         for other in others {
             let entry = other.entry.map_or_else(String::new, |entry| format!("entry {entry}: "));
-            let detail = |text: String| format!("{entry}{} {text}", other.method);
-            steps.push(Step {
-                at: rounded(other.t - other.ms - began),
-                name: "entry begun",
-                detail: detail(String::new()),
-            });
-            steps.push(Step {
-                at: rounded(other.t - began),
-                name: "entry ended",
-                detail: detail(told(&other)),
-            });
+            let detail = format!("{entry}{}", other.method);
+            let ended = format!("{detail} {}", told(&other));
+            steps.push(Step { at: rounded(other.t - other.ms - began), name: "entry begun", detail });
+            steps.push(Step { at: rounded(other.t - began), name: "entry ended", detail: ended });
+        }
+        for (number, callback) in (1..).zip(call.callbacks.list()) {
+            let detail = format!("call {number}: {}", callback.method);
+            let ended = callback.ended.map(|(at, outcome)| (at, format!("{detail} {outcome}")));
+            steps.push(Step { at: rounded(callback.began - began), name: "callback begun", detail });
+            if let Some((at, detail)) = ended {
+                steps.push(Step { at: rounded(at - began), name: "callback ended", detail });
+            }
         }
         steps.sort_by(|one, other| one.at.total_cmp(&other.at));
         Ok(Timeline { call: Arc::unwrap_or_clone(call), steps })
@@ -253,6 +254,8 @@ impl Methods {
         _cx: &Context,
         /// One of off, error, warn, info, debug.
         level: String,
+        /// Only of methods like these, such as `math/*`.
+        methods: Option<Vec<String>>,
         /// For how long, such as 5m; then the previous level applies again.
         #[arg(name = "for")]
         duration: Option<String>,
@@ -263,18 +266,25 @@ impl Methods {
         };
         let level: LogLevel =
             level.parse().map_err(|error| ErrorObject::invalid_params(format!("`level`: {error}")))?;
+        let methods = methods.map(|methods| patterns(&methods)).transpose()?;
+        let duration = duration.map(|duration| span("for", &duration)).transpose()?;
         let before = log.level();
-        log.set_level(level);
-        if let Some(duration) = duration {
-            let duration = span("for", &duration)?;
-            tokio::spawn(async move {
-                tokio::time::sleep(duration).await;
-                // Unless it was set again meanwhile.
-                if log.level() == level {
-                    log.set_level(before);
-                }
-            });
+        match &methods {
+            None => log.set_level(level),
+            Some(methods) => {
+                methods.iter().for_each(|pattern| log.set_level_of(pattern.clone(), Some(level)))
+            }
         }
+        let Some(duration) = duration else { return Ok(true) };
+        tokio::spawn(async move {
+            tokio::time::sleep(duration).await;
+            match methods {
+                Some(methods) => methods.into_iter().for_each(|pattern| log.set_level_of(pattern, None)),
+                // Unless it was set again meanwhile.
+                None if log.level() == level => log.set_level(before),
+                None => {}
+            }
+        });
         Ok(true)
     }
 }
@@ -294,12 +304,9 @@ impl Filter {
         outcome: Option<String>,
         slower_than: Option<String>,
     ) -> Result<Filter, ErrorObject> {
-        let wrong =
-            |error: &dyn std::fmt::Display| ErrorObject::invalid_params(format!("`methods`: {error}"));
-        let methods = methods.unwrap_or_default();
-        let methods = methods.iter().map(|pattern| pattern.parse().map_err(|error| wrong(&error)));
+        let methods = patterns(&methods.unwrap_or_default())?;
         let slower_than = slower_than.map(|text| span("slower_than", &text)).transpose()?;
-        Ok(Filter { methods: methods.collect::<Result<_, _>>()?, who, outcome, slower_than })
+        Ok(Filter { methods, who, outcome, slower_than })
     }
 
     fn takes(&self, call: &CallRecord) -> bool {
@@ -314,6 +321,13 @@ impl Filter {
         let is_slow = self.slower_than.is_none_or(|limit| call.ms > limit.as_secs_f64() * 1e3);
         is_method && is_outcome && is_caller && is_slow
     }
+}
+
+fn patterns(methods: &[String]) -> Result<Vec<Pattern>, ErrorObject> {
+    let read = |text: &String| {
+        text.parse().map_err(|error| ErrorObject::invalid_params(format!("`methods`: {error}")))
+    };
+    methods.iter().map(read).collect()
 }
 
 /// How a call ended, in words.

@@ -3,6 +3,7 @@
 //! It is a server beside the one that it tells about, and never answers its calls. Over loopback HTTP, everyone may look; to change something
 //! takes the Unix socket, or a caller that `admin.who` names.
 
+mod callbacks;
 mod calls;
 mod health;
 mod methods;
@@ -22,10 +23,11 @@ use switchboard::metrics::Metrics;
 use switchboard::observer::SharedObserver;
 use switchboard::openrpc::{Discovery, Generator, Info};
 use switchboard::server::{Handle, ListenError, Server};
-use switchboard::{Description, Layer as _, Router, Service, Settings, playground};
+use switchboard::{Description, Layer, Router, Service, Settings, playground};
 
 use self::calls::Calls;
 use self::sessions::Sessions;
+use crate::assembly::Queue;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::{proxy, serve};
@@ -38,6 +40,7 @@ struct State {
     metrics: Metrics,
     calls: Calls,
     sessions: Sessions,
+    queue: Queue,
     log: Option<CallLog>,
     started: SystemTime,
     config: Option<String>,
@@ -55,13 +58,10 @@ const READING: [&str; 6] =
 
 impl Admin {
     /// For a server with these methods.
-    pub(crate) fn new(config: &Config, methods: &Description, log: Option<CallLog>) -> Admin {
-        let names = methods.methods.iter().map(|method| &method.name);
-        let metrics = Metrics::new(names.map(String::as_str).chain(["rpc.discover"]));
-        let metrics = metrics.with_audit(config.audit.clone());
-        let metrics = with_gauges(metrics, config, log.clone());
+    pub(crate) fn new(config: &Config, methods: &Description, queue: &Queue, log: Option<CallLog>) -> Admin {
         Admin(Arc::new(State {
-            metrics,
+            metrics: counting(config, methods, queue, log.clone()),
+            queue: queue.clone(),
             calls: Calls::default(),
             sessions: Sessions::default(),
             log,
@@ -81,6 +81,11 @@ impl Admin {
     pub(crate) fn observers(&self) -> Vec<SharedObserver> {
         let State { calls, sessions, .. } = &*self.0;
         vec![calls.clone().into(), sessions.clone().into()]
+    }
+
+    /// A layer that notes what methods call at their callers, for the timelines of calls.
+    pub(crate) fn callbacks(&self) -> impl Layer + use<> {
+        self.0.calls.clone()
     }
 
     /// The server listens at these URLs, and can be stopped with this handle.
@@ -148,8 +153,16 @@ fn guarded(router: Router, url: &str, config: &Config, checks: Option<&Authentic
     }
 }
 
-/// Numbers that others keep.
-fn with_gauges(metrics: Metrics, config: &Config, log: Option<CallLog>) -> Metrics {
+/// The numbers of a server with these methods, and those that its parts keep.
+pub(crate) fn counting(
+    config: &Config,
+    methods: &Description,
+    queue: &Queue,
+    log: Option<CallLog>,
+) -> Metrics {
+    let names = methods.methods.iter().map(|method| &method.name);
+    let metrics = Metrics::new(names.map(String::as_str).chain(["rpc.discover"]));
+    let metrics = metrics.with_audit(config.audit.clone());
     let built = "What runs, as labels of a number that is always 1.";
     let metrics = metrics.with_info(
         "switchboard_build_info",
@@ -160,13 +173,8 @@ fn with_gauges(metrics: Metrics, config: &Config, log: Option<CallLog>) -> Metri
             ("arch", std::env::consts::ARCH),
         ],
     );
-    let metrics = match config.shedding.clone() {
-        Some(shedding) => {
-            let help = "Calls that wait because too many run.";
-            metrics.with_gauge("switchboard_calls_waiting", help, move || shedding.waiting() as f64)
-        }
-        None => metrics,
-    };
+    let (queue, help) = (queue.clone(), "Calls that wait because too many run.");
+    let metrics = metrics.with_gauge("switchboard_calls_waiting", help, move || queue.waiting() as f64);
     let audit: Audit = config.audit.clone();
     let help = "Lines of logs that were dropped because they could not be written in time.";
     metrics.with_counter("switchboard_log_lines_lost_total", help, move || {

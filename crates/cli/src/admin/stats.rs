@@ -41,6 +41,8 @@ pub(super) struct Stats {
     security: BTreeMap<&'static str, u64>,
     /// Calls that run now.
     in_flight: u64,
+    /// Calls that wait now because too many run.
+    waiting: u64,
     /// Sessions that are open now, by transport.
     sessions: BTreeMap<&'static str, u64>,
     /// Streams that are open now.
@@ -95,6 +97,7 @@ struct Row {
 pub(super) struct Moment {
     at: Instant,
     numbers: Snapshot,
+    waiting: u64,
     rows: Vec<(String, Durations, u64)>,
 }
 
@@ -111,7 +114,7 @@ impl Moment {
             By::Transport => admin.0.calls.by_transport(),
             By::Who => admin.0.calls.by_caller(),
         };
-        Moment { at: Instant::now(), numbers, rows }
+        Moment { at: Instant::now(), numbers, waiting: admin.0.queue.waiting(), rows }
     }
 
     /// What happened between an earlier moment and this one.
@@ -139,6 +142,7 @@ impl Moment {
             refused: since(&now.refused, &then.refused),
             security: since(&now.security, &then.security),
             in_flight: now.in_flight,
+            waiting: self.waiting,
             sessions: now.sessions.iter().map(|(transport, open, _)| (*transport, *open)).collect(),
             streams: now.streams,
             bytes_in: now.bytes_in - then.bytes_in,

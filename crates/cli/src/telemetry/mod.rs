@@ -1,6 +1,7 @@
 //! Traces and metrics for a collector of OpenTelemetry.
 
 mod http;
+mod reporting;
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use switchboard::observer::SharedObserver;
 use switchboard::trace::Tracing;
 
 use self::http::Sender;
+use self::reporting::Reporting;
 use crate::config::{Config, Otel};
 use crate::failure::Failure;
 
@@ -98,7 +100,7 @@ fn meters(otel: &Otel) -> Result<SdkMeterProvider, Failure> {
         let builder = MetricExporter::builder().with_http().with_http_client(Sender::new());
         with_endpoint(builder, path(otel, "v1/metrics")).build()
     };
-    let exporter = exporter.map_err(|error| unusable(otel, &error))?;
+    let exporter = Reporting::new(exporter.map_err(|error| unusable(otel, &error))?);
     Ok(SdkMeterProvider::builder().with_resource(resource()).with_periodic_exporter(exporter).build())
 }
 

@@ -57,6 +57,7 @@ pub(super) struct Stats {
     pub(super) errors: BTreeMap<Text, u64>,
     pub(super) refused: BTreeMap<Text, u64>,
     pub(super) in_flight: u64,
+    pub(super) waiting: u64,
     pub(super) sessions: BTreeMap<Text, u64>,
     pub(super) streams: u64,
     pub(super) bytes_in: u64,

@@ -58,6 +58,9 @@ pub(super) fn gauges(stats: &Stats) -> Vec<String> {
         words.extend(ms.map(|ms| format!("{name} {}", milliseconds(Some(ms)))));
     }
     words.push(format!("in flight {}", count(stats.in_flight)));
+    if stats.waiting > 0 {
+        words.push(format!("waiting {}", count(stats.waiting)));
+    }
     words.push(format!("streams {}", count(stats.streams)));
     let open: Vec<String> = stats
         .sessions

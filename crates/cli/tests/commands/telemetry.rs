@@ -16,7 +16,10 @@ use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value};
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message as _;
 
+use crate::carriers::Folder;
 use crate::program::{Serving, parts, program, run, run_with};
+use crate::tap::tap;
+use crate::tokens::CredentialFile;
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
@@ -27,20 +30,24 @@ type Sent = (String, Vec<u8>);
 
 /// A collector over HTTP: its URL, and what it is sent.
 fn collector() -> (String, Receiver<Sent>) {
+    collector_that_answers("200 OK")
+}
+
+fn collector_that_answers(status: &'static str) -> (String, Receiver<Sent>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (sender, sent) = mpsc::channel();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let sender = sender.clone();
-            std::thread::spawn(move || take(&stream.unwrap(), &sender));
+            std::thread::spawn(move || take(&stream.unwrap(), status, &sender));
         }
     });
     (url, sent)
 }
 
 /// Takes requests from a connection until it ends.
-fn take(stream: &TcpStream, sender: &Sender<Sent>) -> Option<()> {
+fn take(mut stream: &TcpStream, status: &str, sender: &Sender<Sent>) -> Option<()> {
     let mut reader = BufReader::new(stream);
     loop {
         let mut line = String::new();
@@ -56,11 +63,9 @@ fn take(stream: &TcpStream, sender: &Sender<Sent>) -> Option<()> {
         }
         let mut body = vec![0; length];
         reader.read_exact(&mut body).ok()?;
-        (&*stream)
-            .write_all(
-                b"HTTP/1.1 200 OK\r\ncontent-type: application/x-protobuf\r\ncontent-length: 0\r\n\r\n",
-            )
-            .ok()?;
+        let head =
+            format!("HTTP/1.1 {status}\r\ncontent-type: application/x-protobuf\r\ncontent-length: 0\r\n\r\n");
+        stream.write_all(head.as_bytes()).ok()?;
         sender.send((path, body)).ok()?;
     }
 }
@@ -157,6 +162,30 @@ fn a_collector_gets_the_spans_of_calls_over_stdio_with_a_batch_above_its_entries
     assert_eq!(below.count(), 2);
 }
 
+// OBS-C-01, OBS-C-02
+#[test]
+fn a_proxy_keeps_the_trace_whatever_it_connects() {
+    let (endpoint, sent) = collector();
+    let serving = serving(&[], &["--otlp", &endpoint, "--set", "otel.metrics=false"]);
+    let header = format!("traceparent: 00-{TRACE}-{PARENT}-01");
+    // HTTP to WebSocket, and stdio to HTTP.
+    let to_websocket = tap(&serving.url().replace("http:", "ws:"), &["--extensions"]);
+    assert_eq!(call(&to_websocket.url(), &["-H", &header, "math/add", "2", "3"]), "5\n");
+    let metadata = format!(r#""metadata":{{"traceparent":"00-{TRACE}-{PARENT}-01"}}"#);
+    let message = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"math/add","params":[2,3],{metadata}}}"#);
+    assert!(run_with(&format!("{message}\n"), &["tap", "stdio", &serving.url()]).status.success());
+    // WebSocket to a program over stdio.
+    let exec = format!("exec:{} serve --stdio --otlp {endpoint}", program(&[]).get_program().display());
+    let mut command = program(&["tap", "0", &exec, "--extensions"]);
+    command.env("OTEL_BSP_SCHEDULE_DELAY", "50");
+    let to_program = Serving::spawn(command);
+    let url = to_program.url().replace("http:", "ws:");
+    assert_eq!(call(&url, &["-H", &header, "math/add", "2", "3"]), "5\n");
+    for Found { span, .. } in wait_for(&sent, 3) {
+        assert_eq!((hex(&span.trace_id).as_str(), hex(&span.parent_span_id).as_str()), (TRACE, PARENT));
+    }
+}
+
 /// A collector over gRPC.
 struct Grpc(Sender<ExportTraceServiceRequest>);
 
@@ -203,7 +232,9 @@ fn a_collector_gets_metrics() {
         let request = ExportMetricsServiceRequest::decode(&body[..]).unwrap();
         let text = format!("{request:?}");
         if text.contains("rpc.server.call.duration") {
-            assert!(text.contains("math/add") && text.contains("switchboard.calls.in_flight"), "{text}");
+            for name in ["math/add", "switchboard.calls.in_flight", "switchboard.calls_waiting"] {
+                assert!(text.contains(name), "no {name} in {text}");
+            }
             break;
         }
     }
@@ -228,6 +259,47 @@ fn the_environment_says_where_to_send_and_how_much() {
     let (code, _, stderr) = parts(wrong);
     assert_eq!(code, Some(2));
     assert!(stderr.contains("parentbased_traceidratio") && stderr.contains("--trace-sample"), "{stderr}");
+}
+
+#[test]
+fn a_collector_that_refuses_is_reported_once() {
+    let (endpoint, sent) = collector_that_answers("400 Bad Request");
+    let mut serving = serving(&[("OTEL_METRIC_EXPORT_INTERVAL", "50")], &["--otlp", &endpoint]);
+    let (url, log) = (serving.url(), serving.log());
+    let (mut traces, mut metrics) = (0, 0);
+    while traces < 3 || metrics < 3 {
+        assert_eq!(call(&url, &["math/add", "2", "3"]), "5\n");
+        match sent.recv_timeout(LONG).unwrap().0.as_str() {
+            "/v1/traces" => traces += 1,
+            _ => metrics += 1,
+        }
+    }
+    serving.signal("TERM");
+    assert!(serving.wait().0.success());
+    let log = log.join().unwrap();
+    for line in ["traces cannot be exported", "metrics cannot be exported"] {
+        assert_eq!(log.matches(line).count(), 1, "{log}");
+    }
+}
+
+// Whoever made a call is named in its span and in its line, although layers copy the call.
+#[test]
+fn a_caller_is_named_in_the_span_and_in_the_log() {
+    let (endpoint, sent) = collector();
+    let folder = Folder::new("traced-callers");
+    let log = folder.file("calls.jsonl");
+    let tokens = CredentialFile::new("traced-callers", "alice:2f9c1b7e55a04d13\n", 0o600);
+    let more = ["--otlp", &endpoint, "--tokens", tokens.path(), "--log-file", &log, "--admin", "0"];
+    let serving = serving(&[], &more);
+    let url = serving.url().replace("http:", "ws:");
+    assert_eq!(call(&url, &["math/add", "2", "3", "--token", "2f9c1b7e55a04d13"]), "5\n");
+    let span = wait_for(&sent, 1).remove(0).span;
+    assert_eq!(attribute(&span.attributes, "enduser.id").as_deref(), Some("alice"));
+    serving.signal("TERM");
+    assert!(serving.wait().0.success());
+    let lines = std::fs::read_to_string(&log).unwrap();
+    let line = lines.lines().find(|line| line.contains("math/add")).unwrap();
+    assert!(line.contains(r#""who":"alice""#) && line.contains(&hex(&span.trace_id)), "{line}");
 }
 
 #[test]

@@ -56,7 +56,29 @@ impl Metrics {
         self.count(meter, "switchboard.bytes", "direction", |numbers| {
             vec![("received", numbers.bytes_in), ("sent", numbers.bytes_out)]
         });
+        self.observe_gauges(meter);
         MeteredCalls { metrics: self.clone(), durations }
+    }
+
+    /// Numbers of one's own, such as `switchboard_calls_waiting`, which becomes `switchboard.calls_waiting`.
+    fn observe_gauges(&self, meter: &Meter) {
+        let plain = self.0.gauges.iter().enumerate().filter(|(_, gauge)| gauge.labels.is_empty());
+        for (index, gauge) in plain {
+            let name = gauge.name.trim_end_matches("_total").replacen('_', ".", 1);
+            let metrics = self.clone();
+            let read = move || (metrics.0.gauges[index].read)();
+            match gauge.is_counter {
+                true => drop(
+                    meter
+                        .f64_observable_counter(name)
+                        .with_callback(move |to| to.observe(read(), &[]))
+                        .build(),
+                ),
+                false => drop(
+                    meter.f64_observable_gauge(name).with_callback(move |to| to.observe(read(), &[])).build(),
+                ),
+            }
+        }
     }
 
     fn observe(
