@@ -43,6 +43,8 @@ export interface Stats {
   readonly refused: Counts;
   readonly security: Counts;
   readonly inFlight: number;
+  /** Calls that wait because too many run. */
+  readonly waiting: number;
   readonly sessions: Counts;
   readonly streams: number;
   readonly bytesIn: number;
@@ -71,6 +73,8 @@ export interface CallRecord {
   readonly batch?: number;
   readonly entry?: number;
   readonly trace?: string;
+  /** Number of an internal error, which the log of the server has too. */
+  readonly incident?: string;
 }
 
 /** The answer of `admin/call`. */

@@ -1,11 +1,13 @@
-/** A call and its batch as bars over time. */
+/** A call, its batch and what it called at its caller, as bars over time. */
 
 import type { CallRecord, Step, Timeline } from './records.js';
 
 /** Something that lasted. */
 export interface Bar {
-  /** Entry of the batch; undefined outside a batch. */
-  readonly entry: number | undefined;
+  /** The call that was asked for, another entry of its batch, or a call back to its caller. */
+  readonly kind: 'own' | 'entry' | 'callback';
+  /** Entry of the batch, or number of the call back; undefined for a call outside a batch. */
+  readonly number: number | undefined;
   readonly label: string;
   /** How it ended. */
   readonly detail: string;
@@ -13,8 +15,6 @@ export interface Bar {
   readonly from: number;
   readonly to: number;
   readonly isFailed: boolean;
-  /** It is the call that was asked for. */
-  readonly isOwn: boolean;
 }
 
 /** What is known of a call from the list alone. */
@@ -26,25 +26,19 @@ export function alone(call: CallRecord): Timeline {
   return { call, steps };
 }
 
-/** The bars: entries of a batch in their order. */
+/** The bars: entries of a batch in their order, and calls back below the call that made them. */
 export function bars({ call, steps }: Timeline): Bar[] {
-  const outcome = steps.find((step) => step.name === 'ended')?.detail ?? call.outcome;
-  const own: Bar = {
-    entry: call.entry,
-    label: nameOf(call),
-    detail: outcome,
-    from: 0,
-    to: call.ms,
-    isFailed: call.outcome !== 'ok',
-    isOwn: true,
-  };
-  const others = steps.filter((step) => step.name === 'entry ended').flatMap((ended) => entryBar(ended, steps));
-  return [own, ...others].sort((one, other) => (one.entry ?? 0) - (other.entry ?? 0));
+  const detail = steps.find((step) => step.name === 'ended')?.detail ?? call.outcome;
+  const isFailed = call.outcome !== 'ok';
+  const own: Bar = { kind: 'own', number: call.entry, label: nameOf(call), detail, from: 0, to: call.ms, isFailed };
+  const entries = [own, ...others('entry', steps, call.ms)].sort((one, other) => (one.number ?? 0) - (other.number ?? 0));
+  const callbacks = others('callback', steps, call.ms);
+  return entries.flatMap((bar) => (bar === own ? [bar, ...callbacks] : [bar]));
 }
 
 /** The method of a call, or a text for messages without one. */
 export function nameOf(call: CallRecord): string {
-  return call.method === '' ? '(unreadable message)' : call.method;
+  return named(call.method);
 }
 
 /** How a call ended, in words. */
@@ -58,12 +52,19 @@ export function extent(all: readonly Bar[]): { readonly from: number; readonly t
   return { from, to: Math.max(from + 0.001, ...all.map((bar) => bar.to)) };
 }
 
-/** The server writes `entry 2: math/add ok`. */
-function entryBar(ended: Step, steps: readonly Step[]): Bar[] {
-  const read = /^entry (\d+): (\S*) ?(.*)$/.exec(ended.detail);
-  if (!read) return [];
-  const [, entry = '', label = '', detail = ''] = read;
-  const begun = steps.find((step) => step.name === 'entry begun' && step.detail.startsWith(`entry ${entry}: `));
-  const from = begun?.at ?? ended.at;
-  return [{ entry: Number(entry), label, detail, from, to: ended.at, isFailed: !/^ok\b/.test(detail), isOwn: false }];
+function named(method: string): string {
+  return method === '' ? '(unreadable message)' : method;
+}
+
+/** Bars of what the server writes as `entry 2: math/add`, and as `entry 2: math/add ok` when it ends; calls back likewise. */
+function others(kind: 'entry' | 'callback', steps: readonly Step[], end: number): Bar[] {
+  return steps.flatMap((begun) => {
+    const [prefix, number] = /^(?:entry|call) (\d+): /.exec(begun.detail) ?? [];
+    if (begun.name !== `${kind} begun` || prefix === undefined) return [];
+    const ended = steps.find((step) => step.name === `${kind} ended` && step.detail.startsWith(`${begun.detail} `));
+    const detail = ended?.detail.slice(begun.detail.length + 1) ?? 'not ended';
+    const to = ended?.at ?? Math.max(begun.at, end);
+    const label = named(begun.detail.slice(prefix.length));
+    return [{ kind, number: Number(number), label, detail, from: begun.at, to, isFailed: !/^(?:ok|sent|not ended)\b/.test(detail) }];
+  });
 }

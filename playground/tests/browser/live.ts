@@ -125,6 +125,21 @@ watch('a failing call is listed and explained, and opens with the bars of its ba
   await dialog.waitFor();
 });
 
+watch('a call opens with the bars of its calls back', async ({ page, server }) => {
+  await live(page);
+  const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
+  const body = JSON.stringify(request('watch', { seconds: 0.1 }));
+  // The list shows a call: from now on, calls back are remembered.
+  await post(server, request('sum', [1]));
+  await calls(page).getByText('sum', { exact: true }).waitFor();
+  assert.match(await (await fetch(server.url, { method: 'POST', headers, body })).text(), /onTick/);
+  await calls(page).getByText('watch', { exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'watch' });
+  await dialog.locator('.bar.callback').waitFor();
+  assert.deepEqual(await dialog.locator('.bar-label').allInnerTexts(), ['watch', '← onTick']);
+  await dialog.getByText('call 1: onTick sent').waitFor();
+});
+
 watch('calls are filtered by method, outcome and duration', async ({ page, server }) => {
   const field = (name: string) => page.getByRole('search').getByLabel(name, { exact: true });
   const names = async (count: number) => {

@@ -116,7 +116,7 @@ test('a heat map without calls still has rows and edges', () => {
 
 function stats(t: number, more: Partial<Stats> = {}): Stats {
   const none = { errors: {}, refused: {}, security: {}, sessions: {}, rows: [], latency: { buckets: [] } };
-  return { t, seconds: 1, calls: 0, inFlight: 0, streams: 0, bytesIn: 0, bytesOut: 0, ...none, ...more };
+  return { t, seconds: 1, calls: 0, inFlight: 0, waiting: 0, streams: 0, bytesIn: 0, bytesOut: 0, ...none, ...more };
 }
 
 test('numbers become rates, old ones are dropped, and a gap is known', () => {
@@ -232,24 +232,24 @@ const CALL: CallRecord = {
 test('a call alone is one bar', () => {
   const all = bars(alone(CALL));
   assert.deepEqual(
-    all.map(({ label, from, to, isFailed, isOwn }) => [label, from, to, isFailed, isOwn]),
-    [['wait', 0, 200, false, true]],
+    all.map(({ kind, label, from, to, isFailed }) => [kind, label, from, to, isFailed]),
+    [['own', 'wait', 0, 200, false]],
   );
   assert.ok(extent(bars(alone({ ...CALL, ms: 0 }))).to > 0);
 });
 
 test('a batch is a bar for each entry, in their order', () => {
   const steps = [
-    { at: -1, name: 'entry begun', detail: 'entry 0: sum ' },
+    { at: -1, name: 'entry begun', detail: 'entry 0: sum' },
     { at: -0.5, name: 'entry ended', detail: 'entry 0: sum ok' },
     { at: 0, name: 'begun', detail: 'wait over http' },
-    { at: 2, name: 'entry begun', detail: 'entry 2: nope ' },
+    { at: 2, name: 'entry begun', detail: 'entry 2: nope' },
     { at: 3, name: 'entry ended', detail: 'entry 2: nope error -32601' },
     { at: 200, name: 'ended', detail: 'ok' },
   ];
   const all = bars({ call: { ...CALL, batch: 1, entry: 1 }, steps });
   assert.deepEqual(
-    all.map(({ entry, label, from, to, isFailed }) => [entry, label, from, to, isFailed]),
+    all.map(({ number, label, from, to, isFailed }) => [number, label, from, to, isFailed]),
     [
       [0, 'sum', -1, -0.5, false],
       [1, 'wait', 0, 200, false],
@@ -257,6 +257,30 @@ test('a batch is a bar for each entry, in their order', () => {
     ],
   );
   assert.deepEqual(extent(all), { from: -1, to: 200 });
+});
+
+test('calls back are bars below the call that made them, whatever they are called', () => {
+  const steps = [
+    { at: 0, name: 'begun', detail: 'wait over ws' },
+    { at: 1, name: 'callback begun', detail: 'call 1: ask me' },
+    { at: 2, name: 'callback begun', detail: 'call 2: tell' },
+    { at: 3, name: 'callback ended', detail: 'call 2: tell sent' },
+    { at: 4, name: 'callback ended', detail: 'call 1: ask me error -32601' },
+    { at: 5, name: 'callback begun', detail: 'call 3: ask me' },
+    { at: 200, name: 'ended', detail: 'ok' },
+    { at: 201, name: 'entry begun', detail: 'entry 1: sum' },
+    { at: 202, name: 'entry ended', detail: 'entry 1: sum ok' },
+  ];
+  assert.deepEqual(
+    bars({ call: { ...CALL, batch: 1, entry: 0 }, steps }).map(({ kind, label, detail, from, to, isFailed }) => [kind, label, detail, from, to, isFailed]),
+    [
+      ['own', 'wait', 'ok', 0, 200, false],
+      ['callback', 'ask me', 'error -32601', 1, 4, true],
+      ['callback', 'tell', 'sent', 2, 3, false],
+      ['callback', 'ask me', 'not ended', 5, 200, false],
+      ['entry', 'sum', 'ok', 201, 202, false],
+    ],
+  );
 });
 
 test('axes end at round numbers', () => {

@@ -44,7 +44,7 @@ export function Tiles() {
         label="In flight"
         value={shown(latest?.inFlight, whole)}
         unit={latest?.inFlight === 1 ? 'call' : 'calls'}
-        more={peak(IN_FLIGHT)}
+        more={latest?.waiting ? `${whole(latest.waiting)} waiting` : peak(IN_FLIGHT)}
         points={minute}
         of={IN_FLIGHT}
       />

@@ -1,4 +1,4 @@
-/** One call with its batch, as bars over time. */
+/** One call with its batch and its calls back, as bars over time. */
 
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -86,6 +86,7 @@ function Facts({ call: record }: { call: CallRecord }) {
     ['Response', bytes(record.bytesOut)],
     ['Stream', record.items === undefined ? undefined : counted(record.items, 'item')],
     ['Trace', record.trace],
+    ['Incident', record.incident],
   ];
   return (
     <dl class="facts">
@@ -116,9 +117,10 @@ function Bars({ timeline }: { timeline: Timeline }) {
     <figure class="bars" tabIndex={0} aria-label={`Timeline of ${counted(all.length, 'call')}`}>
       <ol>
         {all.map((bar) => (
-          <li key={bar.entry ?? 'own'} class={`bar ${bar.isOwn ? 'own' : ''} ${bar.isFailed ? 'failed' : ''}`} title={titleOf(bar)}>
+          <li key={`${bar.kind} ${bar.number}`} class={`bar ${bar.kind} ${bar.isFailed ? 'failed' : ''}`} title={titleOf(bar)}>
             <span class="bar-label mono cut">
-              {bar.entry !== undefined && <span class="muted">{bar.entry} </span>}
+              {bar.kind === 'callback' && <span class="muted">← </span>}
+              {bar.kind !== 'callback' && bar.number !== undefined && <span class="muted">{bar.number} </span>}
               {bar.label}
             </span>
             <svg viewBox="0 0 1000 18" preserveAspectRatio="none" aria-hidden="true" focusable="false">
@@ -140,7 +142,8 @@ function Bars({ timeline }: { timeline: Timeline }) {
 }
 
 function titleOf(bar: Bar): string {
-  return `${bar.label} ${bar.detail}, from ${signed(bar.from)} to ${signed(bar.to)}`;
+  const what = bar.kind === 'callback' ? `Call back: ${bar.label}` : bar.label;
+  return `${what} ${bar.detail}, from ${signed(bar.from)} to ${signed(bar.to)}`;
 }
 
 function Steps({ timeline }: { timeline: Timeline }) {
