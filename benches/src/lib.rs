@@ -13,6 +13,7 @@ pub mod findings;
 pub mod gates;
 pub mod goal;
 pub mod load;
+pub mod observability;
 pub mod options;
 pub mod pipeline;
 pub mod report;

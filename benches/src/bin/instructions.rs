@@ -1,5 +1,5 @@
-//! `instructions [security] [--gate] [--json]`: counts the instructions, with valgrind, and the allocations of one call of every
-//! case, and the instructions of one HTTP request of our server; or only what security costs.
+//! `instructions [security|observability] [--gate] [--json]`: counts the instructions, with valgrind, and the allocations of one call of
+//! every case, and the instructions of one HTTP request of our server; or only what security or observability costs.
 //!
 //! Unlike a time, a count is the same on a busy machine, which makes it fit to gate a change on.
 
@@ -14,19 +14,23 @@ use switchboard_benches::goal::{FLOOR, Goal, Limit};
 use switchboard_benches::report::{Ratio, Row, Section};
 use switchboard_benches::servers::CONSTANT;
 use switchboard_benches::workload::Workload;
-use switchboard_benches::{callgrind, cases, security};
+use switchboard_benches::{callgrind, cases, observability, security};
 
 /// The servers whose instructions are counted.
 const SERVERS: [&str; 2] = ["switchboard", CONSTANT];
 
 fn main() -> ExitCode {
     let has = |flag: &str| std::env::args().skip(1).any(|argument| argument == flag);
-    let is_known = |argument: &str| ["security", "--gate", "--json"].contains(&argument);
+    let is_known = |argument: &str| ["security", "observability", "--gate", "--json"].contains(&argument);
     if let Some(unknown) = std::env::args().skip(1).find(|argument| !is_known(argument)) {
-        eprintln!("what is {unknown:?}?\nusage: instructions [security] [--gate] [--json]");
+        eprintln!("what is {unknown:?}?\nusage: instructions [security|observability] [--gate] [--json]");
         return ExitCode::FAILURE;
     }
-    let findings = if has("security") { security::count() } else { measure() };
+    let findings = match () {
+        () if has("security") => security::count(),
+        () if has("observability") => observability::count(),
+        () => measure(),
+    };
     match findings {
         Ok(findings) => {
             findings.print(has("--json"));
@@ -52,6 +56,7 @@ fn measure() -> io::Result<Findings> {
         findings.add(section, goals);
     }
     findings.extend(security::count()?);
+    findings.extend(observability::count()?);
     Ok(findings)
 }
 

@@ -107,7 +107,7 @@ pub fn ready<T>(future: impl Future<Output = T>) -> T {
 
 #[cfg(test)]
 mod tests {
-    use super::{check, counted, security};
+    use super::{check, counted, observability, security};
     use crate::workload::Workload;
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
                 check(&*case, workload).unwrap();
             }
         }
-        for case in security() {
+        for case in security().into_iter().chain(observability()) {
             check(&*case, Add).unwrap();
         }
     }

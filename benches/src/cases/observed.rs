@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{SpanData, SpanExporter};
+use switchboard::lines::LogFile;
 use switchboard::log::CallLog;
 use switchboard::metrics::Metrics;
 use switchboard::observer::SharedObserver;
@@ -50,7 +51,8 @@ pub fn observers() -> Vec<SharedObserver> {
 }
 
 fn log() -> SharedObserver {
-    let file = std::env::temp_dir().join(format!("switchboard-bench-{}.jsonl", std::process::id()));
+    // It begins again when it is full, so that the disk does not fill.
+    let file = LogFile::new(std::env::temp_dir().join("switchboard-bench.jsonl")).with_kept(0);
     CallLog::builder().into_file(file).expect("the folder for temporary files is writable").into()
 }
 

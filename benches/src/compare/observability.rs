@@ -8,6 +8,7 @@ use crate::cases;
 use crate::cases::observed::{LOGGED, TRACED, UNOBSERVED};
 use crate::findings::Findings;
 use crate::goal::{Goal, Limit};
+use crate::observability::{IN_PROCESS, OVER_HTTP};
 use crate::options::Options;
 use crate::report::{Ratio, Row, Section};
 use crate::servers;
@@ -24,7 +25,7 @@ const CPU: &str = "CPU us";
 pub fn run(options: &Options) -> io::Result<Findings> {
     let mut findings = Findings::default();
     let section = Section {
-        title: "observability in process".to_owned(),
+        title: IN_PROCESS.to_owned(),
         columns: vec![TIME],
         ratios: vec![Ratio { column: TIME, base: UNOBSERVED }],
         rows: in_process(options)?,
@@ -36,7 +37,7 @@ pub fn run(options: &Options) -> io::Result<Findings> {
     let goals = vec![goal(LOGGED, 1.3), goal(TRACED, 1.5)];
     findings.add(section, goals);
     let section = Section {
-        title: "observability over HTTP".to_owned(),
+        title: OVER_HTTP.to_owned(),
         columns: vec!["requests/s", CPU, http::LOAD],
         ratios: vec![Ratio { column: CPU, base: "switchboard" }],
         rows: http::measure(options, servers::OBSERVABILITY, Workload::Add, "", 16)?,

@@ -252,9 +252,6 @@ impl Serve {
         let server = server.with_service(assembly.service(&config)?);
         let mut signals = Signals::listen().map_err(|error| cannot_start(&error))?;
         let handle = server.handle();
-        if let Some(admin) = &admin {
-            admin.serves(&urls, handle.clone());
-        }
         let admin_urls: Vec<String> = admin_server.iter().flat_map(Server::urls).collect();
         output::note(&match is_background(&urls) {
             true => banner::brief(&urls),
@@ -266,6 +263,9 @@ impl Serve {
             tokio::spawn(config::reload(origin, config, methods, live, build));
         }
         let mut serving = tokio::spawn(server.serve());
+        if let Some(admin) = &admin {
+            admin.serves(&urls, handle.clone(), serving.abort_handle());
+        }
         // It answers until the server has stopped: that is when a supervisor asks.
         let _admin = admin_server.map(|server| AbortOnDrop(tokio::spawn(server.serve())));
         tokio::select! {

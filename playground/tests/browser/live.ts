@@ -129,9 +129,6 @@ watch('a call opens with the bars of its calls back', async ({ page, server }) =
   await live(page);
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
   const body = JSON.stringify(request('watch', { seconds: 0.1 }));
-  // The list shows a call: from now on, calls back are remembered.
-  await post(server, request('sum', [1]));
-  await calls(page).getByText('sum', { exact: true }).waitFor();
   assert.match(await (await fetch(server.url, { method: 'POST', headers, body })).text(), /onTick/);
   await calls(page).getByText('watch', { exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'watch' });
@@ -146,6 +143,7 @@ watch('calls are filtered by method, outcome and duration', async ({ page, serve
     await page.waitForFunction((many) => document.querySelectorAll('#calls tbody tr').length === many, count);
     return (await page.locator('#calls .name').allInnerTexts()).sort();
   };
+  await live(page);
   for (const message of [request('math/add', [1, 2]), request('math/add', ['x']), request('wait', { seconds: 0.2 })]) {
     await post(server, message);
   }

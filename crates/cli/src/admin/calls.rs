@@ -126,6 +126,15 @@ impl Calls {
         Watch(self.clone())
     }
 
+    /// Has all calls remembered for so long.
+    pub(super) fn watch_for(&self, time: Duration) {
+        let watch = self.watch();
+        tokio::spawn(async move {
+            tokio::time::sleep(time).await;
+            drop(watch);
+        });
+    }
+
     pub(super) fn is_watched(&self) -> bool {
         self.0.watching.load(Ordering::Relaxed) > 0
     }

@@ -19,6 +19,9 @@ use super::sessions::SessionRecord;
 use super::stats::{By, Moment, Stats, limits};
 use crate::units;
 
+/// How long calls are remembered for those who have asked about the server.
+const LOOKING: Duration = Duration::from_secs(5);
+
 /// What can be asked.
 pub(super) struct Methods(pub(super) Admin);
 
@@ -71,6 +74,8 @@ impl Methods {
     #[method(safe, name = "admin/info")]
     fn info(&self) -> Report {
         let state = &self.0.0;
+        // The live page asks every second, and lists calls after it was paused.
+        state.calls.watch_for(LOOKING);
         Report {
             name: "switchboard",
             version: env!("CARGO_PKG_VERSION"),
@@ -97,8 +102,7 @@ impl Methods {
     ) -> Result<impl Stream<Item = Stats> + Send + 'static, ErrorObject> {
         let admin = self.0.clone();
         let clock = interval(period(&every)?);
-        // By method, the metrics know; they count anyway.
-        let watch = matches!(by, By::Transport | By::Who).then(|| admin.0.calls.watch());
+        let watch = admin.0.calls.watch();
         let first = Moment::now(&admin, by);
         let state = (admin, clock, first, watch);
         Ok(stream::unfold(state, move |(admin, mut clock, before, watch)| async move {
@@ -111,7 +115,8 @@ impl Methods {
 
     /// Streams calls as they end, after the most recent ones.
     ///
-    /// Of the past, calls that failed or took 100 ms are remembered, and all others while this method or `admin/stats` by transport or caller was watched.
+    /// Of the past, calls that failed or took 100 ms are remembered, and all others while this method or `admin/stats` was watched, or in the seconds after
+    /// `admin/info`.
     #[method(safe, name = "admin/calls")]
     fn calls(
         &self,
@@ -239,12 +244,23 @@ impl Methods {
 
     /// Stops the server: calls in progress finish, and no more are accepted.
     #[method(name = "admin/drain")]
-    fn drain(&self) -> bool {
+    fn drain(
+        &self,
+        _cx: &Context,
+        /// How long calls may take to finish, such as 10s, if that is less than the server's own limit.
+        within: Option<String>,
+    ) -> Result<bool, ErrorObject> {
+        let within = within.map(|text| span("within", &text)).transpose()?;
         self.0.drain();
-        if let Some(handle) = self.0.0.handle.get() {
-            handle.shutdown();
+        let Some((handle, serving)) = self.0.0.serving.get().cloned() else { return Ok(false) };
+        handle.shutdown();
+        if let Some(within) = within {
+            tokio::spawn(async move {
+                tokio::time::sleep(within).await;
+                serving.abort();
+            });
         }
-        true
+        Ok(true)
     }
 
     /// Sets the level of the call log.

@@ -24,6 +24,7 @@ use switchboard::observer::SharedObserver;
 use switchboard::openrpc::{Discovery, Generator, Info};
 use switchboard::server::{Handle, ListenError, Server};
 use switchboard::{Description, Layer, Router, Service, Settings, playground};
+use tokio::task::AbortHandle;
 
 use self::calls::Calls;
 use self::sessions::Sessions;
@@ -46,7 +47,7 @@ struct State {
     config: Option<String>,
     is_draining: AtomicBool,
     listeners: OnceLock<Vec<String>>,
-    handle: OnceLock<Handle>,
+    serving: OnceLock<(Handle, AbortHandle)>,
 }
 
 /// Where the live page is. Calls go there too.
@@ -69,7 +70,7 @@ impl Admin {
             config: config.source.has_main().then(|| config.source.main().path.display().to_string()),
             is_draining: AtomicBool::new(false),
             listeners: OnceLock::new(),
-            handle: OnceLock::new(),
+            serving: OnceLock::new(),
         }))
     }
 
@@ -88,10 +89,10 @@ impl Admin {
         self.0.calls.clone()
     }
 
-    /// The server listens at these URLs, and can be stopped with this handle.
-    pub(crate) fn serves(&self, urls: &[String], handle: Handle) {
+    /// The server listens at these URLs, can be stopped with this handle, and is this task.
+    pub(crate) fn serves(&self, urls: &[String], handle: Handle, task: AbortHandle) {
         let _ = self.0.listeners.set(urls.to_vec());
-        let _ = self.0.handle.set(handle);
+        let _ = self.0.serving.set((handle, task));
     }
 
     /// The server stops: it is not ready for more.

@@ -27,7 +27,7 @@ impl PushMetricExporter for Reporting {
         let was_failing = self.is_failing.swap(result.is_err(), Ordering::Relaxed);
         match &result {
             Err(error) if !was_failing => {
-                tracing::warn!(%error, "metrics cannot be exported; the next ones that can be have all counts");
+                tracing::warn!(%error, "metrics cannot be exported; they are kept until they can be");
             }
             Ok(()) if was_failing => tracing::info!("metrics are exported again"),
             _ => {}

@@ -168,10 +168,18 @@ fn to_change_something_takes_the_socket_or_a_caller_that_is_named() {
     let folder = Folder::new("admin");
     let socket = format!("unix:{}", folder.file("admin.sock"));
     let serving = Serving::start(&["--admin", &socket, "--log-level", "warn"]);
+    let wrong = run(&["call", &socket, "admin/log_level", "level=debug", "methods=[\"\"]"]);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert_eq!(json(&socket, &["admin/log_level", "level=off", "methods=[\"math/*\"]", "for=1h"]), true);
+    assert_eq!(json(&socket, &["admin/info"])["logLevel"], "warn");
     assert_eq!(json(&socket, &["admin/log_level", "level=debug", "for=1h"]), true);
     assert_eq!(json(&socket, &["admin/info"])["logLevel"], "debug");
-    assert_eq!(json(&socket, &["admin/drain"]), true);
+    // A call that would take longer does not hold it up.
+    let mut slow = program(&["call", &serving.url(), "wait", "60"]).stderr(Stdio::null()).spawn().unwrap();
+    while first_item(&socket, &["admin/stats", "every=100ms"])["inFlight"] != 1 {}
+    assert_eq!(json(&socket, &["admin/drain", "within=100ms"]), true);
     assert!(serving.wait().0.success());
+    assert!(!slow.wait().unwrap().success());
 
     let tokens = CredentialFile::new("admin-tokens", &format!("alice:{ALICE}\nbob:{BOB}\n"), 0o600);
     let more =
