@@ -9,6 +9,8 @@ use std::time::Duration;
 const ROOM: usize = 1 << 20;
 /// How long lines are collected before they are written together.
 const LINGER: Duration = Duration::from_millis(2);
+/// The most memory that is kept for further lines.
+const KEPT: usize = 1 << 20;
 /// How long a descriptor that does not block is left alone when it is full.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -65,6 +67,11 @@ impl LineQueue {
 
     /// Queues whole lines, or drops them if there is no room.
     pub fn push(&self, lines: &str) {
+        self.push_bytes(lines.as_bytes());
+    }
+
+    /// The same for lines in ASCII.
+    pub(crate) fn push_bytes(&self, lines: &[u8]) {
         let shared = &self.0.0;
         let mut queue = shared.lock();
         let is_idle = queue.is_idle;
@@ -73,7 +80,7 @@ impl LineQueue {
             queue.dropped += 1;
             queue.lost += 1;
         } else {
-            queue.text.extend_from_slice(lines.as_bytes());
+            queue.text.extend_from_slice(lines);
         }
         drop(queue);
         if is_idle {
@@ -174,12 +181,14 @@ impl Shared {
         // How many lines could not be written and are not told of yet.
         let mut unwritten = 0;
         let mut next = Some(Duration::ZERO);
+        // What was written last, empty: lines are collected there again, without allocating.
+        let mut spare = Vec::new();
         loop {
             self.wait(next);
             let mut queue = self.lock();
             let is_last = queue.is_closed;
             (queue.is_writing, queue.is_urgent) = (true, false);
-            let mut text = std::mem::take(&mut queue.text);
+            let mut text = std::mem::replace(&mut queue.text, std::mem::take(&mut spare));
             let dropped = std::mem::take(&mut queue.dropped);
             drop(queue);
             let (due, wait) = self.due();
@@ -193,6 +202,10 @@ impl Shared {
                 Ok(()) => 0,
                 Err(error) => self.note_failure(&text, dropped + unwritten, &error),
             };
+            if text.capacity() <= KEPT {
+                text.clear();
+                spare = text;
+            }
             self.lock().is_writing = false;
             self.changed.notify_all();
             if is_last {

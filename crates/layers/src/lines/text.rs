@@ -21,39 +21,51 @@ pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
 /// JSON as ASCII. JSON escapes only the ASCII controls; other characters can control a terminal, or turn a line around.
 pub(crate) fn ascii(json: &str) -> String {
     let mut line = String::with_capacity(json.len() + 1);
-    push_ascii(&mut line, json);
-    line
-}
-
-fn push_ascii(line: &mut String, json: &str) {
     if json.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-        return line.push_str(json);
+        line.push_str(json);
+        return line;
     }
     for character in json.chars() {
         match character {
             ' '..='~' => line.push(character),
-            _ => character.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
-                let _ = write!(line, "\\u{unit:04x}");
-            }),
+            _ => push_escape(&mut line, character),
         }
+    }
+    line
+}
+
+fn push_escape(line: &mut String, character: char) {
+    for unit in character.encode_utf16(&mut [0; 2]) {
+        let _ = write!(line, "\\u{unit:04x}");
     }
 }
 
-/// Adds a text as a JSON string in ASCII.
+/// Adds a text as a JSON string in ASCII, short if it is a long one.
 #[cfg(feature = "log")]
-pub(crate) fn push_json_string(line: &mut String, text: &str) {
-    line.push('"');
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\') {
-        line.push_str(text);
+#[inline]
+pub(crate) fn push_json_string(line: &mut Vec<u8>, text: &[u8]) {
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+    line.push(b'"');
+    if text.len() <= TEXT && text.iter().all(is_plain) {
+        line.extend_from_slice(text);
     } else {
-        for character in text.chars() {
-            match character {
-                '"' | '\\' => line.extend(['\\', character]),
-                _ => push_ascii(line, character.encode_utf8(&mut [0; 4])),
-            }
+        push_escaped(line, &shortened(&String::from_utf8_lossy(text)));
+    }
+    line.push(b'"');
+}
+
+/// Adds a text with escapes, of any length.
+#[cfg(feature = "log")]
+pub(crate) fn push_escaped(line: &mut Vec<u8>, text: &str) {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => escaped.extend(['\\', character]),
+            ' '..='~' => escaped.push(character),
+            _ => push_escape(&mut escaped, character),
         }
     }
-    line.push('"');
+    line.extend_from_slice(escaped.as_bytes());
 }
 
 #[cfg(test)]
@@ -70,11 +82,11 @@ mod tests {
     #[cfg(feature = "log")]
     proptest::proptest! {
         #[test]
-        fn a_json_string_is_ascii_and_reads_as_the_text(text in ".*") {
-            let mut line = String::new();
-            push_json_string(&mut line, &text);
-            proptest::prop_assert!(line.bytes().all(|byte| matches!(byte, b' '..=b'~')));
-            proptest::prop_assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
+        fn a_json_string_is_ascii_and_reads_as_the_text(text in ".{0,300}") {
+            let mut line = Vec::new();
+            push_json_string(&mut line, text.as_bytes());
+            proptest::prop_assert!(line.iter().all(|byte| matches!(byte, b' '..=b'~')));
+            proptest::prop_assert_eq!(serde_json::from_slice::<String>(&line).unwrap(), shortened(&text));
         }
     }
 }

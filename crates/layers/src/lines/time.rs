@@ -1,35 +1,41 @@
 //! Times as text.
 
+#[cfg(feature = "log")]
 use std::cell::RefCell;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
+
+#[cfg(feature = "log")]
+use super::{push_digit, push_pair};
 
 /// A time as `2026-11-17T10:43:02.117Z`. Times before 1970 become its beginning.
 #[must_use]
 pub fn rfc3339(time: SystemTime) -> String {
-    let mut text = String::with_capacity(24);
-    push_rfc3339(&mut text, time);
-    text
+    let since = since_1970(time);
+    format!("{}.{:03}Z", whole_second(since.as_secs()), since.subsec_millis())
 }
 
-/// Adds such a time to a line.
-pub(crate) fn push_rfc3339(line: &mut String, time: SystemTime) {
+pub(crate) fn since_1970(time: SystemTime) -> Duration {
+    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+}
+
+/// Adds such a time, given since 1970, to a line.
+#[cfg(feature = "log")]
+pub(crate) fn push_time(line: &mut Vec<u8>, since: Duration) {
     thread_local! {
         /// The text of the last second: a busy log has thousands of lines in each.
         static LAST: RefCell<(u64, String)> = const { RefCell::new((u64::MAX, String::new())) };
     }
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     LAST.with_borrow_mut(|(second, text)| {
         if *second != since.as_secs() {
             (*second, *text) = (since.as_secs(), whole_second(since.as_secs()));
         }
-        line.push_str(text);
+        line.extend_from_slice(text.as_bytes());
     });
-    let milliseconds = since.subsec_millis();
-    line.push('.');
-    for digit in [milliseconds / 100, milliseconds / 10 % 10, milliseconds % 10] {
-        line.push(char::from(b'0' + digit as u8));
-    }
-    line.push('Z');
+    let milliseconds = u64::from(since.subsec_millis());
+    line.push(b'.');
+    push_digit(line, milliseconds / 100);
+    push_pair(line, milliseconds);
+    line.push(b'Z');
 }
 
 fn whole_second(seconds: u64) -> String {
@@ -53,8 +59,6 @@ fn date(days: u64) -> (u64, u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
@@ -62,6 +66,12 @@ mod tests {
         let check = |milliseconds, expected: &str| {
             let time = SystemTime::UNIX_EPOCH + Duration::from_millis(milliseconds);
             assert_eq!(rfc3339(time), expected);
+            #[cfg(feature = "log")]
+            {
+                let mut line = Vec::new();
+                push_time(&mut line, since_1970(time));
+                assert_eq!(line, expected.as_bytes());
+            }
         };
         check(0, "1970-01-01T00:00:00.000Z");
         check(951_782_400_000, "2000-02-29T00:00:00.000Z");

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use switchboard_core::{Call, ErrorObject, Json, Layer, Outcome, Reply, ReplyFuture, Service};
 
 use super::{CallLog, LogFormat};
-use crate::lines::{ascii, push_json_string, push_rfc3339};
+use crate::lines::{ascii, push_escaped, rfc3339, shortened};
 
 /// Names of members whose values are never written, without `_` and `-` and in lower case.
 const SECRETS: [&str; 16] = [
@@ -227,20 +227,22 @@ impl BodyLog {
 }
 
 fn json_line(call: &Call, members: &[(&str, Option<&str>)]) -> String {
-    let mut line = String::from("{\"time\":\"");
-    push_rfc3339(&mut line, SystemTime::now());
-    line.push_str("\",\"level\":\"info\",\"event\":\"bodies\"");
-    let id = call.id().map(ToString::to_string);
+    let mut line =
+        format!("{{\"time\":\"{}\",\"level\":\"info\",\"event\":\"bodies\"", rfc3339(SystemTime::now()));
+    let mut add = |name: &str, text: &str| {
+        let mut value = Vec::new();
+        push_escaped(&mut value, text);
+        let _ = write!(line, ",\"{name}\":\"{}\"", String::from_utf8_lossy(&value));
+    };
     let session = call.cx.session().id();
-    let own = [
-        ("method", Some(call.method.as_str())),
-        ("id", id.as_deref().map(|id| id.trim_matches('"'))),
-        ("session", Some(session.get(..8).unwrap_or(session))),
-    ];
-    for (name, text) in own.iter().chain(members) {
+    add("method", &shortened(call.method.as_str()));
+    if let Some(id) = call.id() {
+        add("id", &shortened(id.as_str().trim_matches('"')));
+    }
+    add("session", session.get(..8).unwrap_or(session));
+    for (name, text) in members {
         if let Some(text) = text {
-            let _ = write!(line, ",\"{name}\":");
-            push_json_string(&mut line, text);
+            add(name, text);
         }
     }
     line.push_str("}\n");

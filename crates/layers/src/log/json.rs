@@ -1,55 +1,64 @@
 //! Lines for programs.
 
-use std::fmt::Write as _;
+use std::cell::RefCell;
+use std::io::Write as _;
 use std::net::SocketAddr;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
+use super::LogLevel;
 use super::record::{Event, Record};
-use crate::lines::{push_json_string, push_rfc3339, shortened};
+use crate::lines::{push_digit, push_hex, push_json_string, push_number, push_pair, push_time, rfc3339};
 
-/// A record as a line of JSON. Unknown members are omitted.
+/// A record as a line of JSON, at this time since 1970. Unknown members are omitted.
 ///
-/// It is written by hand: serde would take twice as long as the call that the line is about.
-pub(super) fn push_line(text: &mut String, record: &Record<'_>, time: SystemTime) {
-    let mut line = Line(text);
-    line.0.push_str("{\"time\":\"");
-    push_rfc3339(line.0, time);
-    line.0.push('"');
-    line.word(r#","level":"#, Some(record.level.name()));
-    line.word(r#","event":"#, Some(record.event.name()));
-    line.word(r#","outcome":"#, record.outcome);
+/// It is written by hand: serde would take twice as long as the call that the line is about. The names of members are constants where they are
+/// written, so that copying them takes a few instructions.
+pub(super) fn push_line(line: &mut Vec<u8>, record: &Record<'_>, time: Duration) {
+    let mut line = Line(line);
+    line.0.extend_from_slice(b"{\"time\":\"");
+    push_time(line.0, time);
+    // Most lines are like this.
+    if record.level == LogLevel::Info && record.event == Event::Call && record.outcome == Some("ok") {
+        line.0.extend_from_slice(br#"","level":"info","event":"call","outcome":"ok""#);
+    } else {
+        line.0.push(b'"');
+        line.word(br#","level":""#, Some(record.level.name()));
+        line.word(br#","event":""#, Some(record.event.name()));
+        line.word(br#","outcome":""#, record.outcome);
+    }
     if let Some(code) = record.code {
-        line.0.push_str(r#","code":"#);
+        line.0.extend_from_slice(br#","code":"#);
         let _ = write!(line.0, "{}", code.0);
     }
     if record.is_slow {
-        line.0.push_str(",\"slow\":true");
+        line.0.extend_from_slice(b",\"slow\":true");
     }
-    line.text(r#","method":"#, record.method.map(switchboard_core::Name::as_str));
+    line.text(br#","method":"#, record.method.map(switchboard_core::Name::as_bytes));
     if let Some(id) = record.id {
-        line.id(id.as_str());
+        line.id(id.as_bytes());
     }
     if let Some(duration) = record.duration {
-        line.milliseconds(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX));
+        line.milliseconds(duration);
     }
-    line.number(r#","bytesIn":"#, record.bytes_in.map(|bytes| bytes as u64));
-    line.number(r#","bytesOut":"#, record.bytes_out.map(|bytes| bytes as u64));
-    let items = if record.event == Event::Batch { r#","entries":"# } else { r#","items":"# };
-    line.number(items, record.items);
-    line.number(r#","status":"#, record.status.map(u64::from));
-    line.text(r#","reason":"#, record.reason);
-    line.word(r#","incident":"#, record.incident);
-    line.text(r#","who":"#, record.who);
-    line.word(r#","transport":"#, record.transport);
-    if let Some(peer) = record.address {
-        line.0.push_str(r#","peer":"#);
-        line.address(peer);
+    line.number(br#","bytesIn":"#, record.bytes_in.map(|bytes| bytes as u64));
+    line.number(br#","bytesOut":"#, record.bytes_out.map(|bytes| bytes as u64));
+    match record.event {
+        Event::Batch => line.number(br#","entries":"#, record.items),
+        _ => line.number(br#","items":"#, record.items),
     }
-    line.word(r#","session":"#, record.session);
-    line.number(r#","batch":"#, record.batch.map(|batch| batch.0));
-    line.number(r#","entry":"#, record.entry.map(|entry| entry as u64));
-    line.word(r#","trace":"#, record.trace.map(|trace| trace.trace_id()).as_deref());
-    line.0.push_str("}\n");
+    line.number(br#","status":"#, record.status.map(u64::from));
+    line.text(br#","reason":"#, record.reason.map(str::as_bytes));
+    line.word(br#","incident":""#, record.incident);
+    line.text(br#","who":"#, record.who.map(str::as_bytes));
+    line.origin(Origin { transport: record.transport, address: record.address, session: record.session });
+    line.number(br#","batch":"#, record.batch.map(|batch| batch.0));
+    line.number(br#","entry":"#, record.entry.map(|entry| entry as u64));
+    if let Some(trace) = &record.trace {
+        line.0.extend_from_slice(br#","trace":""#);
+        push_hex(line.0, &trace.trace);
+        line.0.push(b'"');
+    }
+    line.0.extend_from_slice(b"}\n");
 }
 
 /// The same line, standing for so many others.
@@ -59,94 +68,139 @@ pub(super) fn repeated(line: &str, count: u64) -> String {
 
 /// The line in the place of lost ones.
 pub(super) fn lost(count: u64) -> String {
-    let mut line = String::from("{\"time\":\"");
-    push_rfc3339(&mut line, SystemTime::now());
-    let _ = writeln!(line, "\",\"level\":\"warn\",\"event\":\"lines-lost\",\"lost\":{count}}}");
-    line
+    let time = rfc3339(SystemTime::now());
+    format!("{{\"time\":\"{time}\",\"level\":\"warn\",\"event\":\"lines-lost\",\"lost\":{count}}}\n")
 }
 
-/// Adds a number. The usual formatting takes several times as long.
-fn push_number(text: &mut String, mut number: u64) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
+/// Where a call comes from: the same for all calls of a session.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Origin<'a> {
+    transport: Option<&'static str>,
+    address: Option<SocketAddr>,
+    session: Option<&'a str>,
+}
+
+/// The members of an origin as they are written.
+#[derive(Default)]
+struct WrittenOrigin {
+    transport: Option<&'static str>,
+    address: Option<SocketAddr>,
+    session: Option<String>,
+    members: Vec<u8>,
+}
+
+impl WrittenOrigin {
+    fn is_of(&self, origin: &Origin<'_>) -> bool {
+        self.session.as_deref() == origin.session
+            && self.address == origin.address
+            && self.transport == origin.transport
     }
-    // Digits are ASCII.
-    text.push_str(std::str::from_utf8(&digits[at..]).unwrap_or_default());
+
+    #[cold]
+    fn write(&mut self, origin: &Origin<'_>) {
+        (self.transport, self.address) = (origin.transport, origin.address);
+        self.session = origin.session.map(str::to_owned);
+        self.members.clear();
+        let mut line = Line(&mut self.members);
+        line.word(br#","transport":""#, origin.transport);
+        if let Some(peer) = origin.address {
+            line.address(peer);
+        }
+        line.word(br#","session":""#, origin.session);
+    }
 }
 
-struct Line<'a>(&'a mut String);
+struct Line<'a>(&'a mut Vec<u8>);
 
-/// Members are added with what precedes their values: a comma, the name and a colon.
+/// Members are added with what precedes their values: a comma, the name and a colon, and the quote of a word.
 impl Line<'_> {
     /// A text without characters to escape.
-    fn word(&mut self, name: &str, word: Option<&str>) {
+    #[inline(always)]
+    fn word<const N: usize>(&mut self, name: &[u8; N], word: Option<&str>) {
         if let Some(word) = word {
-            self.0.push_str(name);
-            self.0.push('"');
-            self.0.push_str(word);
-            self.0.push('"');
+            self.0.extend_from_slice(name);
+            self.0.extend_from_slice(word.as_bytes());
+            self.0.push(b'"');
         }
     }
 
     /// A text that anyone may have chosen.
-    fn text(&mut self, name: &str, text: Option<&str>) {
+    #[inline(always)]
+    fn text<const N: usize>(&mut self, name: &[u8; N], text: Option<&[u8]>) {
         if let Some(text) = text {
-            self.0.push_str(name);
-            push_json_string(self.0, &shortened(text));
+            self.0.extend_from_slice(name);
+            push_json_string(self.0, text);
         }
     }
 
-    fn number(&mut self, name: &str, number: Option<u64>) {
+    #[inline(always)]
+    fn number<const N: usize>(&mut self, name: &[u8; N], number: Option<u64>) {
         if let Some(number) = number {
-            self.0.push_str(name);
+            self.0.extend_from_slice(name);
             push_number(self.0, number);
         }
     }
 
-    /// An identifier: a short number as it is, anything else as a string.
-    fn id(&mut self, id: &str) {
-        let is_number = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
-        if id.len() <= 20 && id.bytes().all(is_number) {
-            self.0.push_str(r#","id":"#);
-            return self.0.push_str(id);
+    /// The members of an origin. Those of the last ones are kept as text, because writing an address takes as long as half of the line.
+    fn origin(&mut self, origin: Origin<'_>) {
+        /// How many are kept in each thread.
+        const KEPT: usize = 32;
+        thread_local! {
+            static LAST: RefCell<Vec<WrittenOrigin>> = const { RefCell::new(Vec::new()) };
         }
-        // Escapes in it are shown as they were sent.
-        let inside = id.strip_prefix('"').and_then(|id| id.strip_suffix('"'));
-        self.text(r#","id":"#, Some(inside.unwrap_or(id)));
+        LAST.with_borrow_mut(|last| {
+            if last.is_empty() {
+                last.resize_with(KEPT, WrittenOrigin::default);
+            }
+            // Identifiers of sessions are random.
+            let hash = origin.session.and_then(|session| session.as_bytes().last_chunk::<4>());
+            let at = hash.map_or(0, |hash| u32::from_le_bytes(*hash) as usize * 31 >> 8) % KEPT;
+            let written = &mut last[at];
+            if !written.is_of(&origin) {
+                written.write(&origin);
+            }
+            self.0.extend_from_slice(&written.members);
+        });
     }
 
-    fn milliseconds(&mut self, micros: u64) {
-        self.0.push_str(r#","ms":"#);
+    /// An identifier: a short number as it is, anything else as a string.
+    fn id(&mut self, id: &[u8]) {
+        let is_number = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
+        if id.len() <= 20 && id.iter().all(is_number) {
+            self.0.extend_from_slice(br#","id":"#);
+            return self.0.extend_from_slice(id);
+        }
+        // Escapes in it are shown as they were sent.
+        let inside = id.strip_prefix(b"\"").and_then(|id| id.strip_suffix(b"\""));
+        self.text(br#","id":"#, Some(inside.unwrap_or(id)));
+    }
+
+    fn milliseconds(&mut self, duration: Duration) {
+        let micros =
+            duration.as_secs().saturating_mul(1_000_000).saturating_add(duration.subsec_micros().into());
+        self.0.extend_from_slice(br#","ms":"#);
         push_number(self.0, micros / 1000);
-        // The digits of the rest, with zeros before it.
-        let rest = micros % 1000;
-        let [a, b, c] = [rest / 100, rest / 10 % 10, rest % 10].map(|digit| b'0' + digit as u8);
-        self.0.push_str(std::str::from_utf8(&[b'.', a, b, c]).unwrap_or_default());
+        self.0.push(b'.');
+        push_digit(self.0, micros % 1000 / 100);
+        push_pair(self.0, micros % 100);
     }
 
     fn address(&mut self, address: SocketAddr) {
-        self.0.push('"');
+        self.0.extend_from_slice(br#","peer":""#);
         match address {
             SocketAddr::V4(address) => {
-                for (index, part) in address.ip().octets().into_iter().enumerate() {
-                    if index > 0 {
-                        self.0.push('.');
-                    }
+                let [a, b, c, d] = address.ip().octets();
+                push_number(self.0, a.into());
+                for part in [b, c, d] {
+                    self.0.push(b'.');
                     push_number(self.0, part.into());
                 }
-                self.0.push(':');
+                self.0.push(b':');
                 push_number(self.0, address.port().into());
             }
             address => drop(write!(self.0, "{address}")),
         }
-        self.0.push('"');
+        self.0.push(b'"');
     }
 }
 
@@ -158,21 +212,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_and_addresses_are_written_as_usual(number in any::<u64>(), shift in 0..64_u32, ip in any::<std::net::IpAddr>(), port in any::<u16>()) {
-            let mut text = String::new();
-            push_number(&mut text, number >> shift);
-            prop_assert_eq!(&text, &(number >> shift).to_string());
-            text.clear();
-            let address = SocketAddr::new(ip, port);
-            Line(&mut text).address(address);
-            prop_assert_eq!(text, format!("\"{address}\""));
+        fn addresses_are_written_as_usual(ip in any::<std::net::IpAddr>(), port in any::<u16>()) {
+            let (mut line, address) = (Vec::new(), SocketAddr::new(ip, port));
+            Line(&mut line).address(address);
+            prop_assert_eq!(line, format!(",\"peer\":\"{address}\"").into_bytes());
         }
 
         #[test]
         fn milliseconds_have_three_digits_of_the_next(micros in any::<u64>()) {
-            let mut text = String::new();
-            Line(&mut text).milliseconds(micros);
-            prop_assert_eq!(text, format!(",\"ms\":{}.{:03}", micros / 1000, micros % 1000));
+            let mut line = Vec::new();
+            Line(&mut line).milliseconds(Duration::from_micros(micros));
+            prop_assert_eq!(line, format!(",\"ms\":{}.{:03}", micros / 1000, micros % 1000).into_bytes());
         }
     }
 }

@@ -37,7 +37,7 @@ pub use self::bodies::{BodyLog, BodyRules};
 pub use self::level::{LogLevel, LogLevelError};
 use self::record::{Event, Record};
 use crate::access::Pattern;
-use crate::lines::{Flood, FloodVerdict, LineQueue, LogFile, Repeatable, Takes, stderr};
+use crate::lines::{Flood, FloodVerdict, LineQueue, LogFile, Repeatable, Takes, since_1970, stderr};
 
 /// The most bytes that wait to be written.
 const ROOM: usize = 4 << 20;
@@ -95,12 +95,14 @@ pub enum LogFormat {
 
 impl LogFormat {
     /// Adds the line of a record.
-    fn push(self, lines: &mut String, record: &Record<'_>, time: SystemTime) {
-        match self {
-            LogFormat::Json => json::push_line(lines, record, time),
-            LogFormat::Pretty => pretty::push_line(lines, record, time, false),
-            LogFormat::Coloured => pretty::push_line(lines, record, time, true),
+    #[inline(always)]
+    fn push(self, lines: &mut Vec<u8>, record: &Record<'_>, time: Duration) {
+        if self == LogFormat::Json {
+            return json::push_line(lines, record, time);
         }
+        let mut line = String::new();
+        pretty::push_line(&mut line, record, time, self == LogFormat::Coloured);
+        lines.extend_from_slice(line.as_bytes());
     }
 }
 
@@ -167,25 +169,25 @@ impl CallLog {
     }
 
     /// Writes a line, if the rules say so.
-    fn write(&self, mut record: Record<'_>) {
+    fn write(&self, record: &mut Record<'_>) {
         let Inner { options, lines, flood, .. } = &*self.0;
         if options.slow.is_some_and(|slow| record.duration.is_some_and(|duration| duration >= slow)) {
             (record.is_slow, record.level) = (true, record.level.min(LogLevel::Warn));
         }
-        if record.level > self.threshold(&record) || !self.is_sampled(&record) {
+        if record.level > self.threshold(record) || !self.is_sampled(record) {
             return;
         }
         let is_failure = record.level <= LogLevel::Warn && !record.is_slow;
-        let line = Line { record: &record, format: options.format };
+        let line = Line { record, format: options.format };
         if !is_failure || lock(flood).add(&line, Instant::now()) == FloodVerdict::Write {
             thread_local! {
                 /// Kept, so that a line needs no allocation.
-                static LINE: RefCell<String> = const { RefCell::new(String::new()) };
+                static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
             }
-            LINE.with_borrow_mut(|text| {
-                text.clear();
-                options.format.push(text, &record, time::of(record.at));
-                lines.push(text);
+            LINE.with_borrow_mut(|line| {
+                line.clear();
+                options.format.push(line, record, time::of(record.at));
+                lines.push_bytes(line);
             });
         }
     }
@@ -301,7 +303,7 @@ impl CallLogBuilder {
 
 impl Observer for CallLog {
     fn opened(&self, session: &Session) {
-        self.write(Record::of_session(Event::Opened, session.id(), session.origin()));
+        self.write(&mut Record::of_session(Event::Opened, session.id(), session.origin()));
     }
 
     fn closed(&self, id: &str, origin: &Origin, reason: &EndReason) {
@@ -312,23 +314,25 @@ impl Observer for CallLog {
             _ => "dropped",
         };
         let record = Record::of_session(Event::Closed, id, origin);
-        self.write(Record { reason: Some(reason), ..record });
+        self.write(&mut Record { reason: Some(reason), ..record });
     }
 
     fn received(&self, cx: &Context, message: &Received) {
         if let InputKind::Batch(entries) = message.kind {
-            self.write(Record::of_batch(cx, message, entries));
+            self.write(&mut Record::of_batch(cx, message, entries));
         }
     }
 
     fn refused(&self, cx: &Context, refused: &Refused<'_>) {
-        self.write(Record::of_refused(cx, refused));
+        self.write(&mut Record::of_refused(cx, refused));
     }
 
     fn ended(&self, call: &Ended<'_>) {
         // The line is found by the number that the caller got.
         let incident = call.error.and_then(ErrorObject::incident);
-        self.write(Record { incident: incident.as_deref(), ..Record::of_call(call) });
+        let mut record = Record::of_call(call);
+        record.incident = incident.as_deref();
+        self.write(&mut record);
     }
 }
 
@@ -360,9 +364,9 @@ impl Repeatable for Line<'_> {
     }
 
     fn line(&self, time: SystemTime) -> String {
-        let mut line = String::with_capacity(320);
-        self.format.push(&mut line, self.record, time);
-        line
+        let mut line = Vec::with_capacity(320);
+        self.format.push(&mut line, self.record, since_1970(time));
+        String::from_utf8(line).unwrap_or_default()
     }
 
     fn repeated(line: &str, count: u64) -> String {

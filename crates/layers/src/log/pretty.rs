@@ -5,11 +5,11 @@ use std::time::{Duration, SystemTime};
 
 use super::LogLevel;
 use super::record::{Event, Record};
-use crate::lines::{ascii, push_rfc3339, shortened};
+use crate::lines::{ascii, rfc3339, shortened};
 
 /// A record in columns: the time, what happened, the method, how long it took, and the rest.
-pub(super) fn push_line(line: &mut String, record: &Record<'_>, time: SystemTime, is_coloured: bool) {
-    push_time(line, time);
+pub(super) fn push_line(line: &mut String, record: &Record<'_>, time: Duration, is_coloured: bool) {
+    push_time_of_day(line, time);
     let (on, off) = match record.level {
         _ if !is_coloured => ("", ""),
         LogLevel::Off | LogLevel::Error => ("\x1b[1;31m", "\x1b[0m"),
@@ -88,9 +88,8 @@ fn happened(record: &Record<'_>) -> String {
 }
 
 /// The time of the day, in UTC.
-fn push_time(line: &mut String, time: SystemTime) {
-    let mut whole = String::with_capacity(24);
-    push_rfc3339(&mut whole, time);
+fn push_time_of_day(line: &mut String, time: Duration) {
+    let whole = rfc3339(SystemTime::UNIX_EPOCH + time);
     line.push_str(whole.split_once('T').map_or(whole.as_str(), |(_, time)| time));
 }
 

@@ -60,14 +60,15 @@ pub(super) struct Record<'a> {
     pub(super) batch: Option<BatchId>,
     pub(super) entry: Option<usize>,
     pub(super) trace: Option<TraceContext>,
-    /// When it happened, if that is known: to ask the clock takes as long as to write all this down.
-    pub(super) at: Option<Instant>,
+    /// When it happened, if that is known: so long after this moment. To ask the clock takes as long as to write all this down.
+    pub(super) at: Option<(Instant, Duration)>,
 }
 
 /// How much of a session's identifier is written: enough to connect lines, and not enough to take over a session.
 const SESSION: usize = 8;
 
 impl<'a> Record<'a> {
+    #[inline(always)]
     pub(super) fn new(event: Event) -> Record<'a> {
         let level = match event {
             Event::Call | Event::Notification | Event::Batch => LogLevel::Info,
@@ -132,6 +133,7 @@ impl<'a> Record<'a> {
         record.by(cx).at(refused.at)
     }
 
+    #[inline(always)]
     pub(super) fn of_call(call: &Ended<'a>) -> Record<'a> {
         let event = if call.id.is_some() { Event::Call } else { Event::Notification };
         let code = call.end.failure();
@@ -145,12 +147,13 @@ impl<'a> Record<'a> {
             bytes_in: Some(call.bytes_in),
             bytes_out: Some(call.bytes_out),
             items: call.end.items(),
-            at: Some((call.began + call.duration).into_std()),
+            at: Some((call.began.into_std(), call.duration)),
             ..Record::new(event)
         };
         record.by(call.cx).at(call.at)
     }
 
+    #[inline(always)]
     fn by(self, cx: &'a Context) -> Record<'a> {
         Record {
             who: Identity::from_context(cx).map(|identity| identity.subject.as_str()),
@@ -162,6 +165,7 @@ impl<'a> Record<'a> {
         }
     }
 
+    #[inline(always)]
     fn at(self, at: Position) -> Record<'a> {
         match at {
             Position::Entry { batch, index } => Record { batch: Some(batch), entry: Some(index), ..self },

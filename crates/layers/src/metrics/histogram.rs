@@ -31,7 +31,7 @@ impl Histogram {
 
     /// Counts a call.
     pub fn add(&self, duration: Duration) {
-        let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        let nanoseconds = nanoseconds(duration);
         self.buckets[bucket(nanoseconds)].fetch_add(1, Relaxed);
         self.nanoseconds.fetch_add(nanoseconds, Relaxed);
     }
@@ -123,6 +123,11 @@ impl Durations {
         let buckets = self.buckets.iter().zip(earlier_buckets).map(|(now, then)| now.saturating_sub(then));
         Durations { buckets: buckets.collect(), sum: self.sum.saturating_sub(earlier.sum) }
     }
+}
+
+/// A duration in nanoseconds, without numbers of 128 bits.
+fn nanoseconds(duration: Duration) -> u64 {
+    duration.as_secs().saturating_mul(1_000_000_000).saturating_add(duration.subsec_nanos().into())
 }
 
 /// The bucket of a duration.

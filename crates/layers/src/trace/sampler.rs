@@ -46,14 +46,14 @@ impl TraceSampler {
     pub(super) fn child(&self, parent: Option<TraceContext>) -> TraceContext {
         let (trace, random) = match parent {
             Some(parent) => (parent.trace, parent.flags & TraceContext::RANDOM),
-            None => (fastrand::u128(1..).to_be_bytes(), TraceContext::RANDOM),
+            None => (random_trace(), TraceContext::RANDOM),
         };
         let is_sampled = match parent {
             Some(parent) if self.follows => parent.is_sampled(),
             _ => self.takes(&trace),
         };
         let sampled = if is_sampled { TraceContext::SAMPLED } else { 0 };
-        TraceContext { trace, span: fastrand::u64(1..).to_be_bytes(), flags: sampled | random }
+        TraceContext { trace, span: fastrand::u64(..).max(1).to_be_bytes(), flags: sampled | random }
     }
 
     /// Whether this trace is among those recorded. Everything with the same ratio decides the same.
@@ -64,6 +64,12 @@ impl TraceSampler {
         let low = u64::from_be_bytes([a, b, c, d, e, f, g, h]) >> 1;
         self.ratio >= 1.0 || low < (self.ratio * HALF as f64) as u64
     }
+}
+
+/// The identifier of a new trace, never all zero. Two halves take less time than a number of 128 bits within bounds.
+fn random_trace() -> [u8; 16] {
+    let (high, low) = (fastrand::u64(..), fastrand::u64(..).max(1));
+    (u128::from(high) << 64 | u128::from(low)).to_be_bytes()
 }
 
 /// Records all traces, except those of callers that do not record theirs.
