@@ -225,9 +225,12 @@ impl Context {
     /// Whether nothing was said about its call that was not said about this context.
     #[inline(always)]
     pub(crate) fn is_as_new(&self, other: &Context) -> bool {
-        if self.trace.get().is_some() {
-            return false;
-        }
+        self.trace.get().is_none() && self.has_caller_of(other)
+    }
+
+    /// Whether it has no other caller than this context.
+    #[inline(always)]
+    pub(crate) fn has_caller_of(&self, other: &Context) -> bool {
         match (self.caller.get(), other.caller.get()) {
             (None, _) => true,
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
@@ -250,16 +253,17 @@ impl Context {
 impl Clone for Context {
     #[inline(always)]
     fn clone(&self) -> Context {
-        // Seldom set when calls are made from it, which a copy of the lock would not know.
+        // Seldom set when calls are made from it, which copies of the locks would not know.
         let caller =
             self.caller.get().map_or_else(OnceLock::new, |caller| OnceLock::from(Arc::clone(caller)));
+        let trace = self.trace.get().map_or_else(OnceLock::new, |trace| OnceLock::from(*trace));
         Context {
             session: self.session.clone(),
             peer: self.peer.clone(),
             metadata: self.metadata.clone(),
             extensions: self.extensions.clone(),
             caller,
-            trace: self.trace.clone(),
+            trace,
             deadline: self.deadline,
             version: self.version,
         }

@@ -101,9 +101,10 @@ impl Methods {
         by: By,
     ) -> Result<impl Stream<Item = Stats> + Send + 'static, ErrorObject> {
         let admin = self.0.clone();
-        let clock = interval(period(&every)?);
+        let period = period(&every)?;
         let watch = admin.0.calls.watch();
         let first = Moment::now(&admin, by);
+        let clock = interval(period);
         let state = (admin, clock, first, watch);
         Ok(stream::unfold(state, move |(admin, mut clock, before, watch)| async move {
             clock.tick().await;
@@ -288,7 +289,7 @@ impl Methods {
         match &methods {
             None => log.set_level(level),
             Some(methods) => {
-                methods.iter().for_each(|pattern| log.set_level_of(pattern.clone(), Some(level)))
+                methods.iter().for_each(|pattern| log.set_level_of(pattern.clone(), Some(level)));
             }
         }
         let Some(duration) = duration else { return Ok(true) };

@@ -265,7 +265,8 @@ fn the_environment_says_where_to_send_and_how_much() {
 fn a_collector_that_refuses_is_reported_once() {
     let (endpoint, sent) = collector_that_answers("400 Bad Request");
     let mut serving = serving(&[("OTEL_METRIC_EXPORT_INTERVAL", "50")], &["--otlp", &endpoint]);
-    let (url, log) = (serving.url(), serving.log());
+    // The first export may fail before the server says where it listens.
+    let (url, banner, log) = (serving.url(), serving.banner.clone(), serving.log());
     let (mut traces, mut metrics) = (0, 0);
     while traces < 3 || metrics < 3 {
         assert_eq!(call(&url, &["math/add", "2", "3"]), "5\n");
@@ -276,7 +277,7 @@ fn a_collector_that_refuses_is_reported_once() {
     }
     serving.signal("TERM");
     assert!(serving.wait().0.success());
-    let log = log.join().unwrap();
+    let log = banner + &log.join().unwrap();
     for line in ["traces cannot be exported", "metrics cannot be exported"] {
         assert_eq!(log.matches(line).count(), 1, "{log}");
     }

@@ -153,7 +153,7 @@ impl Batch {
             if self.early.is_some() && self.is_early(index) {
                 continue;
             }
-            if let Err(message) = self.load(index) {
+            if let Err(message) = self.load::<OBSERVED>(index) {
                 return Stop::Other(index, message);
             }
             if is_control(&self.call) {
@@ -195,9 +195,14 @@ impl Batch {
 
     /// Makes the call the one that an entry asks for. Gives the entry back if it asks for none.
     #[inline(always)]
-    fn load(&mut self, index: usize) -> Result<(), Box<Message>> {
+    fn load<const OBSERVED: bool>(&mut self, index: usize) -> Result<(), Box<Message>> {
         let loaded = self.entries.load(index, &mut self.call)?;
-        if self.is_marked || !self.call.cx.is_as_new(&self.cx) {
+        // Only observers begin spans.
+        let is_as_new = match OBSERVED {
+            true => self.call.cx.is_as_new(&self.cx),
+            false => self.call.cx.has_caller_of(&self.cx),
+        };
+        if self.is_marked || !is_as_new {
             self.call.cx = self.cx.clone();
         }
         self.is_marked = complete(&mut self.call, loaded, &self.engine.settings.profile);
@@ -293,7 +298,7 @@ impl Batch {
     /// Looks at an entry that was not started: it becomes the batch's call, or is given back if it asks for none. Nothing
     /// if it has its outcome.
     pub(crate) fn look(&mut self, index: usize) -> Option<Result<(), Box<Message>>> {
-        (!self.is_early(index)).then(|| self.load(index))
+        (!self.is_early(index)).then(|| self.load::<true>(index))
     }
 
     /// Says that an entry has, or is given now, its outcome before its turn.

@@ -153,9 +153,8 @@ impl Line<'_> {
                 last.resize_with(KEPT, WrittenOrigin::default);
             }
             // Identifiers of sessions are random.
-            let hash = origin.session.and_then(|session| session.as_bytes().last_chunk::<4>());
-            let at = hash.map_or(0, |hash| u32::from_le_bytes(*hash) as usize * 31 >> 8) % KEPT;
-            let written = &mut last[at];
+            let sum: usize = origin.session.unwrap_or_default().bytes().map(usize::from).sum();
+            let written = &mut last[sum % KEPT];
             if !written.is_of(&origin) {
                 written.write(&origin);
             }
