@@ -45,10 +45,10 @@ const GATES: &[Gate] = &[
     gate("in process, add, pending at first", "switchboard-connection", 11_050, None),
     gate("HTTP request", "switchboard", 8_560, None),
     gate("HTTP request with the usual headers", "switchboard", 9_600, None),
-    gate(IN_PROCESS, SECURED, 3_840, Some(3_520)),
-    gate(IN_PROCESS, SIGNED_CALL, 35_750, Some(5_870)),
-    gate(IN_PROCESS, SIGNED, 75_150, Some(5_870)),
-    gate(OVER_HTTP, servers::SECURED, 11_360, Some(9_560)),
+    gate(IN_PROCESS, SECURED, 3_640, None),
+    gate(IN_PROCESS, SIGNED_CALL, 29_200, Some(5_870)),
+    gate(IN_PROCESS, SIGNED, 64_550, Some(5_870)),
+    gate(OVER_HTTP, servers::SECURED, 11_290, Some(9_560)),
 ];
 
 const fn gate(section: &'static str, subject: &'static str, limit: u32, target: Option<u32>) -> Gate {

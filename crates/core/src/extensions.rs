@@ -23,6 +23,13 @@ impl Extensions {
         *self = Extensions(Some(Arc::new(Node { rest, value })));
     }
 
+    /// Whether nothing was added.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// The value of this type that was added last.
     #[must_use]
     pub fn get<T: 'static>(&self) -> Option<&T> {

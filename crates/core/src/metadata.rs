@@ -88,7 +88,23 @@ impl Metadata {
     /// # Errors
     ///
     /// If there are several.
+    #[inline(always)]
     pub fn single(&self, name: &str) -> Result<Option<&[u8]>, RepeatedName> {
+        // Looked at for each call of a connection, and short. Inlined, because callers have fixed names.
+        if let Some(Fields::List(list)) = self.0.as_deref() {
+            let mut found = None;
+            for (entry, value) in list {
+                if is_name(entry.as_bytes(), name.as_bytes()) && found.replace(&value[..]).is_some() {
+                    return Err(RepeatedName);
+                }
+            }
+            return Ok(found);
+        }
+        self.single_of_others(name)
+    }
+
+    #[inline(never)]
+    fn single_of_others(&self, name: &str) -> Result<Option<&[u8]>, RepeatedName> {
         let (mut found, mut is_repeated) = (None, false);
         self.visit_named(name, |value| {
             is_repeated = found.replace(value).is_some();
@@ -265,12 +281,19 @@ impl<N: Into<Box<str>>> FromIterator<N> for AllowedNames {
 }
 
 /// Whether names are the same but for case. Most are written alike, or with a capital first, which is cheaper to see.
-#[inline]
+#[inline(always)]
 fn is_name(one: &[u8], other: &[u8]) -> bool {
     let (Some((first, one)), Some((initial, other))) = (one.split_first(), other.split_first()) else {
         return one.is_empty() && other.is_empty();
     };
-    first.eq_ignore_ascii_case(initial) && (one == other || one.eq_ignore_ascii_case(other))
+    one.len() == other.len()
+        && first.eq_ignore_ascii_case(initial)
+        && (one == other || is_same_but_for_case(one, other))
+}
+
+#[inline(never)]
+fn is_same_but_for_case(one: &[u8], other: &[u8]) -> bool {
+    one.eq_ignore_ascii_case(other)
 }
 
 fn visit_lines<'a>(lines: &'a [u8], visit: &mut dyn FnMut(&'a str, &'a [u8]) -> bool) {

@@ -29,5 +29,5 @@ pub use message::{Incoming, Invalid, Message, RequestObject, ResponseObject, Res
 pub(crate) use reading::read_error;
 pub(crate) use scan::validate;
 pub use scan::{Fault, Span};
-pub(crate) use string::quote;
+pub(crate) use string::{quote, quote_into};
 pub(crate) use walk::{elements, members, written_members};

@@ -147,18 +147,23 @@ fn hex(digits: &[u8]) -> Option<u16> {
 
 /// A string as JSON, escaped as little as can be. What serde_json writes, but with long plain runs copied in one go.
 pub(crate) fn quote(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + 2);
+    quote_into(&mut out, text);
+    out
+}
+
+/// Writes a string as JSON at the end of `out`.
+pub(crate) fn quote_into(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
-    let mut out = Vec::with_capacity(rest.len() + 2);
     out.push(b'"');
     loop {
         let (plain, after) = rest.split_at(plain_run(rest));
         out.extend_from_slice(plain);
         let Some((&special, after)) = after.split_first() else { break };
-        escape_into(&mut out, special);
+        escape_into(out, special);
         rest = after;
     }
     out.push(b'"');
-    out
 }
 
 /// How many bytes can be written as they are.
@@ -170,6 +175,13 @@ fn plain_run(bytes: &[u8]) -> usize {
             break;
         }
         len += STRIDE;
+    }
+    while let Some(word) = bytes[len..].first_chunk() {
+        let stop = special_bytes(u64::from_le_bytes(*word));
+        if stop != 0 {
+            return len + stop.trailing_zeros() as usize / 8;
+        }
+        len += 8;
     }
     len + bytes[len..].iter().position(is_special).unwrap_or(bytes.len() - len)
 }

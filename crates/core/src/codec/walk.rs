@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr2;
+
 use crate::codec::string::{special_bytes, unescape};
 
 /// The elements of an array, as raw texts. Anything but an array has none.
@@ -11,15 +13,24 @@ pub(crate) fn elements(json: &[u8]) -> Elements<'_> {
 }
 
 /// The members of an object, as names without escapes and raw values. Anything but an object has none.
-pub(crate) fn members(json: &[u8]) -> impl Iterator<Item = (Cow<'_, [u8]>, &[u8])> {
-    // To the walk a member is two elements: separators are passed over, whichever they are.
-    let mut walk = Elements { rest: json.strip_prefix(b"{").unwrap_or_default() };
-    std::iter::from_fn(move || {
-        let name = walk.next()?;
+pub(crate) fn members(json: &[u8]) -> MemberWalk<'_> {
+    MemberWalk(Elements { rest: json.strip_prefix(b"{").unwrap_or_default() })
+}
+
+/// A walk over the members of an object.
+pub(crate) struct MemberWalk<'a>(Elements<'a>);
+
+impl<'a> Iterator for MemberWalk<'a> {
+    type Item = (Cow<'a, [u8]>, &'a [u8]);
+
+    /// To the walk a member is two elements: separators are passed over, whichever they are.
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let name = self.0.next()?;
         let name = &name[1..name.len() - 1];
         let name = if name.contains(&b'\\') { unescape(name).into() } else { name.into() };
-        Some((name, walk.next()?))
-    })
+        Some((name, self.0.next()?))
+    }
 }
 
 /// The members of an object as they are written: names with their quotes, and values.
@@ -63,30 +74,33 @@ fn scalar_len(rest: &[u8]) -> usize {
     rest.iter().position(ends).unwrap_or(rest.len())
 }
 
+/// The length of a string with its quotes. Most are short: then eight bytes at once tell all. There are no control characters in a
+/// checked string.
+#[inline]
 fn string_len(rest: &[u8]) -> usize {
-    let mut at = 1;
-    loop {
-        at += plain_len(&rest[at..]);
-        match rest.get(at) {
-            Some(b'"') => return at + 1,
-            Some(_) => at = (at + 2).min(rest.len()),
-            None => return rest.len(),
+    if let Some(word) = rest.get(1..).and_then(<[u8]>::first_chunk) {
+        let stop = special_bytes(u64::from_le_bytes(*word));
+        let end = 1 + stop.trailing_zeros() as usize / 8;
+        if stop != 0 && rest.get(end) == Some(&b'"') {
+            return end + 1;
         }
     }
+    long_string_len(rest)
 }
 
-/// How far it is to the next quote or backslash, eight bytes at a time. There are no control characters in a checked string.
-fn plain_len(text: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(word) = text[at..].first_chunk() {
-        let stop = special_bytes(u64::from_le_bytes(*word));
-        if stop != 0 {
-            return at + stop.trailing_zeros() as usize / 8;
+#[inline(never)]
+fn long_string_len(rest: &[u8]) -> usize {
+    let mut at = 1;
+    loop {
+        let Some(stop) = rest.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) else {
+            return rest.len();
+        };
+        at += stop;
+        if rest[at] == b'"' {
+            return at + 1;
         }
-        at += 8;
+        at += 2;
     }
-    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\');
-    text[at..].iter().position(is_special).map_or(text.len(), |stop| at + stop)
 }
 
 fn container_len(rest: &[u8]) -> usize {

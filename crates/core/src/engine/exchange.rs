@@ -277,8 +277,9 @@ pub(super) fn conclude(
             return Answer::Nothing;
         }
     };
-    let mut out = Vec::with_capacity(size(version, id, outcome));
     let members = reply.extra.as_ref().and_then(|extra| extra.members.as_ref());
+    let beside = members.map_or(0, |members| members.as_bytes().len());
+    let mut out = Vec::with_capacity(size(version, id, outcome) + beside);
     let limit = ReplyLimit::new(limit, session);
     let end = respond_with(&mut out, version, id, outcome, members, limit);
     if let Some(watch) = watch {

@@ -128,7 +128,7 @@ pub struct Access(Arc<AccessInner>);
 struct AccessInner {
     rules: Vec<Rule>,
     /// Which rules may be about a method that some rule names literally.
-    by_method: Index,
+    by_method: CompleteIndex,
     /// Which rules may be about other methods with a first segment that a pattern names without a star, by that segment.
     by_segment: Index,
     /// Which rules may be about any other method.
@@ -145,6 +145,9 @@ struct AccessInner {
 /// Rules by a name. Only our own names are in it: callers cannot flood it, so a fixed hash will do.
 type Index = HashMap<Box<[u8]>, Vec<Candidate>, FixedState>;
 
+/// The same with all rules that may be about a name.
+type CompleteIndex = HashMap<Box<[u8]>, Box<[Candidate]>, FixedState>;
+
 /// A rule that may be about a method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Candidate {
@@ -157,6 +160,7 @@ impl Access {
     /// Allows only what these rules allow.
     pub fn new(rules: impl IntoIterator<Item = Rule>) -> Access {
         let mut inner = AccessInner { rules: rules.into_iter().collect(), ..AccessInner::default() };
+        let mut by_method = Index::default();
         for (index, rule) in inner.rules.iter().enumerate() {
             inner.asks_where |= rule.who.iter().any(|who| matches!(who, Who::Local | Who::Remote));
             // A rule is found in one place for each method, so that no method has it twice.
@@ -171,7 +175,7 @@ impl Access {
                 inner.by_pattern.push(candidate);
                 continue;
             };
-            let by_name = if is_literal { &mut inner.by_method } else { &mut inner.by_segment };
+            let by_name = if is_literal { &mut by_method } else { &mut inner.by_segment };
             for key in keys {
                 let rules = by_name.entry(key.into()).or_default();
                 if rules.last() != Some(&candidate) {
@@ -179,7 +183,7 @@ impl Access {
                 }
             }
         }
-        inner.complete_index();
+        inner.complete_index(by_method);
         Access(Arc::new(inner))
     }
 
@@ -247,27 +251,43 @@ impl Access {
     #[inline]
     fn facts<'a>(&'a self, cx: &'a Context) -> CallerFacts<'a> {
         let identity = Identity::from_context(cx);
-        let granted = identity.and_then(|identity| self.0.roles.get(identity.subject.as_str()));
+        let granted = if self.0.roles.is_empty() { &[][..] } else { self.granted(identity) };
         let is_local = self.0.asks_where && is_local(cx);
-        CallerFacts::new(identity, granted.map(Vec::as_slice).unwrap_or_default(), is_local)
+        CallerFacts::new(identity, granted, is_local)
+    }
+
+    /// The roles of a caller beside those that its credential names.
+    #[inline(never)]
+    fn granted(&self, identity: Option<&Identity>) -> &[String] {
+        let granted = identity.and_then(|identity| self.0.roles.get(identity.subject.as_str()));
+        granted.map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The rules that may be about a method.
+    #[inline]
     fn candidates(&self, method: &[u8]) -> &[Candidate] {
-        let inner = &*self.0;
-        let named = inner.by_method.get(method);
-        named.or_else(|| inner.by_segment.get(first_segment(method))).unwrap_or(&inner.by_pattern)
+        match self.0.by_method.get(method) {
+            Some(named) => named,
+            None => self.0.unnamed(method),
+        }
     }
 }
 
 impl AccessInner {
+    /// The rules that may be about a method that none names literally.
+    #[inline(never)]
+    fn unnamed(&self, method: &[u8]) -> &[Candidate] {
+        self.by_segment.get(first_segment(method)).unwrap_or(&self.by_pattern)
+    }
+
     /// Adds to the rules of every name those that are found by less of it, so that one lookup finds them all.
-    fn complete_index(&mut self) {
+    fn complete_index(&mut self, by_method: Index) {
         for rules in self.by_segment.values_mut() {
             rules.extend(&self.by_pattern);
         }
-        for (method, rules) in &mut self.by_method {
-            rules.extend(self.by_segment.get(first_segment(method)).unwrap_or(&self.by_pattern));
+        for (method, mut rules) in by_method {
+            rules.extend(self.unnamed(&method));
+            self.by_method.insert(method, rules.into());
         }
     }
 }

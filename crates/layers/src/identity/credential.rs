@@ -61,16 +61,29 @@ pub(crate) struct Unreadable;
 impl<'a> Credential<'a> {
     /// The credential of this context: the one sent with the call or the handshake, else the one that the transport knows.
     pub(crate) fn of(cx: &'a Context) -> Result<Option<Credential<'a>>, Unreadable> {
-        match Credential::of_metadata(cx.metadata())? {
-            Some(Credential::Basic { .. }) if !is_private(cx) => return Err(Unreadable),
-            Some(credential) => return Ok(Some(credential)),
-            None => {}
+        let sent = Credential::of_metadata(cx.metadata());
+        match &sent {
+            Ok(Some(Credential::Basic { .. })) if !is_private(cx) => Err(Unreadable),
+            Ok(None) => Ok(Credential::of_transport(cx)),
+            _ => sent,
         }
+    }
+
+    /// The credential that the transport knows.
+    #[inline(never)]
+    fn of_transport(cx: &'a Context) -> Option<Credential<'a>> {
         let certificate = cx.get::<PeerCertificate>().map(Credential::Certificate);
         let process = || cx.get::<PeerCredentials>().copied().map(Credential::Process);
-        Ok(certificate
+        certificate
             .or_else(process)
-            .or_else(|| (cx.origin().transport == "stdio").then_some(Credential::Stdio)))
+            .or_else(|| (cx.origin().transport == "stdio").then_some(Credential::Stdio))
+    }
+
+    /// A bearer token that is written as usual: seen at once, and before all others that may have been sent.
+    #[inline(always)]
+    pub(super) fn usual_token(metadata: &'a Metadata) -> Option<&'a [u8]> {
+        let value = metadata.single("authorization").ok()??;
+        value.strip_prefix(b"Bearer ").map(trimmed)
     }
 
     /// Whether a credential was sent with the call or the handshake, readable or not.
@@ -105,10 +118,6 @@ impl<'a> Credential<'a> {
     fn of_metadata(metadata: &'a Metadata) -> Result<Option<Credential<'a>>, Unreadable> {
         let key = || Ok(single(metadata, "x-api-key")?.map(|key| Credential::ApiKey(trimmed(key))));
         let Some(value) = single(metadata, "authorization")? else { return key() };
-        // The usual way to write it.
-        if let Some(token) = value.strip_prefix(b"Bearer ") {
-            return Ok(Some(Credential::Bearer(trimmed(token))));
-        }
         let space = value.iter().position(|byte| *byte == b' ').ok_or(Unreadable)?;
         let (scheme, rest) = (&value[..space], trimmed(&value[space..]));
         match scheme {

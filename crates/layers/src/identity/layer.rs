@@ -50,6 +50,7 @@ pub struct Authentication(Arc<Inner>);
 
 #[derive(Clone)]
 struct Inner {
+    /// At least one.
     authenticators: Vec<Arc<dyn Authenticate>>,
     is_required: bool,
     /// Which callers have which role, beside those that credentials name.
@@ -129,36 +130,69 @@ impl Authentication {
     }
 
     /// Whose credential this context has.
+    #[inline(always)]
     pub(super) fn caller(&self, cx: &Context) -> Caller {
-        match Credential::of(cx) {
+        match Credential::usual_token(cx.metadata()) {
+            Some(token) => self.check(&Credential::Bearer(token), cx),
+            None => self.caller_by_other(cx),
+        }
+    }
+
+    #[inline(never)]
+    fn caller_by_other(&self, cx: &Context) -> Caller {
+        match &Credential::of(cx) {
             Ok(None) => Caller::Anonymous,
-            Ok(Some(credential)) => self.check(&credential, cx),
+            Ok(Some(credential)) => self.check(credential, cx),
             Err(Unreadable) => self.wrong(cx),
         }
     }
 
     /// Whose this credential is.
+    #[inline(always)]
     pub(super) fn check(&self, credential: &Credential<'_>, cx: &Context) -> Caller {
         if self.0.failures.has_any()
             && let Some(blocked) = self.blocked(credential, cx)
         {
             return blocked;
         }
-        let mut found = Verdict::Unknown;
-        for (index, authenticator) in self.0.authenticators.iter().enumerate() {
-            match authenticator.authenticate(credential) {
-                Verdict::Known(identity) => return self.known(identity, credential, cx),
-                Verdict::Later(decision) => {
-                    let (this, credential, cx) = (self.clone(), credential.owned(), cx.clone());
-                    return Caller::Later(Box::pin(async move {
-                        let found = found.or(decision.await.resolved().await);
-                        this.check_later(found, credential, &cx, index + 1).await
-                    }));
-                }
-                verdict => found = found.or(verdict),
-            }
+        // Usually there is one, and it knows the credential.
+        match self.0.authenticators[0].authenticate(credential) {
+            Verdict::Known(identity) => self.known(identity, credential, cx),
+            first => self.check_others(first, credential, cx),
         }
-        self.conclude(found, credential, cx)
+    }
+
+    /// Whose a credential is that the first authenticator does not know.
+    #[inline(never)]
+    fn check_others(&self, first: Verdict, credential: &Credential<'_>, cx: &Context) -> Caller {
+        let (mut found, mut verdict, mut next) = (Verdict::Unknown, first, 1);
+        loop {
+            match verdict {
+                Verdict::Known(identity) => return self.known(identity, credential, cx),
+                Verdict::Later(_) => return self.later((found, verdict), credential, cx, next),
+                _ => found = found.or(verdict),
+            }
+            let Some(authenticator) = self.0.authenticators.get(next) else {
+                return self.conclude(found, credential, cx);
+            };
+            verdict = authenticator.authenticate(credential);
+            next += 1;
+        }
+    }
+
+    /// Waits for the second of these verdicts, then asks the authenticators from this one on.
+    fn later(
+        &self,
+        (found, decision): (Verdict, Verdict),
+        credential: &Credential<'_>,
+        cx: &Context,
+        next: usize,
+    ) -> Caller {
+        let (this, credential, cx) = (self.clone(), credential.owned(), cx.clone());
+        Caller::Later(Box::pin(async move {
+            let found = found.or(decision.resolved().await);
+            this.check_later(found, credential, &cx, next).await
+        }))
     }
 
     /// Refuses a credential unseen, if too many wrong ones came from its address.
@@ -308,9 +342,17 @@ impl Authenticated {
         // A session that is not exclusive carries the calls of many callers.
         let session = Some(cx.session()).filter(|session| session.is_exclusive());
         match session.and_then(Session::get::<Login>) {
-            Some(login) if !Credential::is_sent(cx) && login.0.is_expired() => Caller::Wrong,
-            Some(login) if !Credential::is_sent(cx) => Caller::Known(Arc::clone(&login.0)),
-            _ => self.authentication.caller(cx),
+            None => self.authentication.caller(cx),
+            Some(login) => self.caller_after_login(&login.0, cx),
+        }
+    }
+
+    #[inline(never)]
+    fn caller_after_login(&self, login: &Arc<Identity>, cx: &Context) -> Caller {
+        match Credential::is_sent(cx) {
+            true => self.authentication.caller(cx),
+            false if login.is_expired() => Caller::Wrong,
+            false => Caller::Known(Arc::clone(login)),
         }
     }
 
@@ -328,12 +370,15 @@ impl Authenticated {
         }
         match self.caller(&call.cx) {
             Caller::Known(identity) => pass(inner, call, identity),
-            Caller::Later(decision) => {
-                let (this, call, inner) = (self.clone(), call.clone(), Arc::clone(inner));
-                ReplyFuture::pending(async move { this.decided(decision.await, &call, &inner).await })
-            }
-            caller => self.decided(caller, call, inner),
+            caller => self.undecided(caller, call, inner),
         }
+    }
+
+    #[inline(never)]
+    fn undecided(&self, caller: Caller, call: &Call, inner: &Arc<dyn Service>) -> ReplyFuture {
+        let Caller::Later(decision) = caller else { return self.decided(caller, call, inner) };
+        let (this, call, inner) = (self.clone(), call.clone(), Arc::clone(inner));
+        ReplyFuture::pending(async move { this.decided(decision.await, &call, &inner).await })
     }
 
     fn decided(&self, caller: Caller, call: &Call, inner: &Arc<dyn Service>) -> ReplyFuture {

@@ -53,8 +53,8 @@ impl Buckets {
     /// Nanoseconds since the start.
     #[inline]
     pub(super) fn now(&self) -> u64 {
-        let elapsed = self.start.elapsed();
-        elapsed.as_secs().saturating_mul(1_000_000_000).saturating_add(elapsed.subsec_nanos().into())
+        // They are enough for 584 years.
+        self.start.elapsed().as_nanos() as u64
     }
 
     pub(super) fn hashing(&self) -> &SecretHashing {
@@ -72,13 +72,7 @@ impl Buckets {
         cost: u64,
     ) -> Option<Duration> {
         let charged = match key {
-            None => {
-                let charge = |full_at| gcra.charge(full_at, now, cost).ok();
-                self.shared[rule]
-                    .fetch_update(Ordering::Relaxed, Ordering::Relaxed, charge)
-                    .map_err(|full_at| gcra.charge(full_at, now, cost).err().unwrap_or(1))
-                    .map(drop)
-            }
+            None => self.charge_shared(rule, gcra, now, cost),
             Some(key) => {
                 let key = key_of(rule, key);
                 let mut set = self.set(key);
@@ -88,6 +82,15 @@ impl Buckets {
             }
         };
         charged.err().map(Duration::from_nanos)
+    }
+
+    #[inline(never)]
+    fn charge_shared(&self, rule: usize, gcra: Gcra, now: u64, cost: u64) -> Result<(), u64> {
+        let charge = |full_at| gcra.charge(full_at, now, cost).ok();
+        self.shared[rule]
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, charge)
+            .map_err(|full_at| gcra.charge(full_at, now, cost).err().unwrap_or(1))
+            .map(drop)
     }
 
     /// How long a call would have to wait, if it had. Takes nothing.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use switchboard_core::{Call, Layer, Reply, ReplyFuture, Service};
+use switchboard_core::{Call, Layer, ReplyFuture, Service};
 
 use super::shared::Shared;
 use super::{Caller, RateExceeded, RateLimits};
@@ -24,18 +24,25 @@ struct Limited {
 
 impl Service for Limited {
     fn call(&self, call: &Call) -> ReplyFuture {
-        match self.limits.charge(&call.cx, &call.method) {
+        match self.charge(call) {
             Ok(()) => match &self.limits.0.shared {
                 None => self.inner.call(call),
                 Some(shared) => self.count(call, shared),
             },
-            Err(exceeded) => ReplyFuture::ready(self.refuse(call, exceeded)),
+            Err(exceeded) => self.refused(call, exceeded),
         }
     }
 }
 
 impl Limited {
+    /// A function of its own, so that calls which pass need none of the room that refusals do.
+    #[inline(never)]
+    fn charge(&self, call: &Call) -> Result<(), RateExceeded> {
+        self.limits.charge(&call.cx, &call.method)
+    }
+
     /// Counts a call in the store, and passes it on if there is room.
+    #[inline(never)]
     fn count(&self, call: &Call, shared: &Shared) -> ReplyFuture {
         let (mut counted, mut waiting) = (Vec::new(), Vec::new());
         for counting in self.limits.0.count(shared, &call.cx, call.method.as_bytes()) {
@@ -62,20 +69,21 @@ impl Limited {
             Err(exceeded) => {
                 let limits = &*self.limits.0;
                 limits.refund(&mut Caller::new(limits, &call.cx), call.method.as_bytes(), limits.rules.len());
-                ReplyFuture::ready(self.refuse(call, exceeded))
+                self.refused(call, exceeded)
             }
         }
     }
 
     /// Which rule refused stays in the log: its name may say more about the server than callers should know.
+    #[cold]
     #[inline(never)]
-    fn refuse(&self, call: &Call, exceeded: RateExceeded) -> Reply {
+    fn refused(&self, call: &Call, exceeded: RateExceeded) -> ReplyFuture {
         let limits = &self.limits.0;
         if limits.audit.is_on() {
-            let rule = limits.rules[exceeded.rule].0.to_string();
+            let rule = limits.rules[exceeded.rule].rule.to_string();
             let event = AuditEvent::new(AuditKind::RATE_LIMITED).by(&call.cx);
             limits.audit.record(&event.method(call.method.as_str()).reason(&rule));
         }
-        over_limit::reply("rate", "too many calls; try again later", 429, exceeded.wait)
+        ReplyFuture::ready(over_limit::reply("rate", "too many calls; try again later", 429, exceeded.wait))
     }
 }

@@ -34,6 +34,7 @@ use self::shared::{Counting, Shared};
 use crate::access::{CallerFacts, Pattern, Who};
 use crate::audit::Audit;
 use crate::clock::Clock;
+use crate::hashing::SecretHashing;
 use crate::identity::Identity;
 use crate::network::network;
 use crate::store::Store;
@@ -165,13 +166,7 @@ impl RateRule {
         self
     }
 
-    #[inline]
     fn weight(&self, method: &[u8]) -> u32 {
-        if self.weights.is_empty() { 1 } else { self.highest_weight(method) }
-    }
-
-    #[inline(never)]
-    fn highest_weight(&self, method: &[u8]) -> u32 {
         let matching = self.weights.iter().filter(|(pattern, _)| pattern.matches(method));
         matching.map(|(_, weight)| *weight).max().unwrap_or(1)
     }
@@ -193,13 +188,36 @@ impl fmt::Display for RateRule {
 pub struct RateLimits(Arc<Limits>);
 
 struct Limits {
-    rules: Vec<(RateRule, Gcra)>,
+    rules: Vec<Limit>,
     buckets: Buckets,
     /// Which callers have which role, beside those that credentials name.
     roles: HashMap<Box<str>, Vec<String>>,
     audit: Audit,
     /// Where calls are counted beside the buckets.
     shared: Option<Shared>,
+}
+
+/// A rule, and what follows from it for every call.
+#[derive(Clone)]
+struct Limit {
+    rule: RateRule,
+    gcra: Gcra,
+    /// What any call costs, if the rule is about all of them and they have the same weight.
+    fixed_cost: Option<u64>,
+}
+
+impl Limit {
+    fn new(rule: RateRule) -> Limit {
+        let gcra = Gcra::new(rule.rate, rule.burst);
+        let is_for_all = rule.methods.is_empty() && rule.who.is_empty() && rule.weights.is_empty();
+        Limit { fixed_cost: is_for_all.then(|| gcra.cost(1)), rule, gcra }
+    }
+
+    /// What a call costs; none if the rule is not about it.
+    #[inline(never)]
+    fn cost(&self, caller: &mut Caller<'_>, method: &[u8]) -> Option<u64> {
+        caller.is_matched_by(&self.rule, method).then(|| self.gcra.cost(self.rule.weight(method)))
+    }
 }
 
 /// Why a call is refused.
@@ -215,11 +233,7 @@ pub struct RateExceeded {
 impl RateLimits {
     /// Limits calls by these rules.
     pub fn new(rules: impl IntoIterator<Item = RateRule>) -> RateLimits {
-        let with_state = |rule: RateRule| {
-            let state = Gcra::new(rule.rate, rule.burst);
-            (rule, state)
-        };
-        let rules: Vec<_> = rules.into_iter().map(with_state).collect();
+        let rules: Vec<_> = rules.into_iter().map(Limit::new).collect();
         let buckets = Buckets::new(BUCKETS, rules.len());
         let (roles, audit) = (HashMap::new(), Audit::default());
         RateLimits(Arc::new(Limits { rules, buckets, roles, audit, shared: None }))
@@ -286,7 +300,7 @@ impl RateLimits {
 
     /// The rules.
     pub fn rules(&self) -> impl Iterator<Item = &RateRule> {
-        self.0.rules.iter().map(|(rule, _)| rule)
+        self.0.rules.iter().map(|limit| &limit.rule)
     }
 
     /// Charges a call to every rule that matches.
@@ -294,17 +308,22 @@ impl RateLimits {
     /// # Errors
     ///
     /// If one of them has no room. The call is then charged to none.
+    #[inline]
     pub fn charge(&self, cx: &Context, method: impl AsRef<[u8]>) -> Result<(), RateExceeded> {
-        let (limits, method) = (&*self.0, method.as_ref());
-        let mut caller = Caller::new(limits, cx);
-        let now = limits.buckets.now();
-        for (rule, (of, gcra)) in limits.rules.iter().enumerate() {
-            if !caller.is_matched_by(of, method) {
-                continue;
-            }
-            let (key, cost) = (caller.key(of.by), gcra.cost(of.weight(method)));
-            if let Some(wait) = limits.buckets.charge(rule, key, *gcra, now, cost) {
-                return Err(limits.exceeded(caller, method, now, RateExceeded { rule, wait }));
+        let limits = &*self.0;
+        let (mut caller, now) = (Caller::new(limits, cx), limits.buckets.now());
+        for (rule, limit) in limits.rules.iter().enumerate() {
+            // Most rules are about all calls alike, and need not look at them.
+            let cost = match limit.fixed_cost {
+                Some(cost) => cost,
+                None => match limit.cost(&mut caller, method.as_ref()) {
+                    Some(cost) => cost,
+                    None => continue,
+                },
+            };
+            let key = key(limits.buckets.hashing(), cx, limit.rule.by);
+            if let Some(wait) = limits.buckets.charge(rule, key, limit.gcra, now, cost) {
+                return Err(limits.exceeded(cx, method.as_ref(), now, RateExceeded { rule, wait }));
             }
         }
         Ok(())
@@ -315,15 +334,14 @@ impl Limits {
     /// Puts a call back that a rule refused, and finds the rule that has room last: those after it are only asked how long they
     /// would take.
     #[cold]
-    fn exceeded(&self, mut caller: Caller<'_>, method: &[u8], now: u64, first: RateExceeded) -> RateExceeded {
+    #[inline(never)]
+    fn exceeded(&self, cx: &Context, method: &[u8], now: u64, first: RateExceeded) -> RateExceeded {
+        let mut caller = Caller::new(self, cx);
         self.refund(&mut caller, method, first.rule);
         let mut last = first;
-        for (rule, (of, gcra)) in self.rules.iter().enumerate().skip(first.rule + 1) {
-            if !caller.is_matched_by(of, method) {
-                continue;
-            }
-            let (key, cost) = (caller.key(of.by), gcra.cost(of.weight(method)));
-            if let Some(wait) = self.buckets.wait(rule, key, *gcra, now, cost)
+        for (rule, limit) in self.rules.iter().enumerate().skip(first.rule + 1) {
+            let Some(cost) = limit.cost(&mut caller, method) else { continue };
+            if let Some(wait) = self.buckets.wait(rule, caller.key(limit.rule.by), limit.gcra, now, cost)
                 && wait > last.wait
             {
                 last = RateExceeded { rule, wait };
@@ -334,9 +352,9 @@ impl Limits {
 
     /// Puts a call back that was charged to the first rules.
     fn refund(&self, caller: &mut Caller<'_>, method: &[u8], rules: usize) {
-        for (index, (rule, gcra)) in self.rules.iter().enumerate().take(rules) {
-            if caller.is_matched_by(rule, method) {
-                self.buckets.refund(index, caller.key(rule.by), gcra.cost(rule.weight(method)));
+        for (index, limit) in self.rules.iter().enumerate().take(rules) {
+            if let Some(cost) = limit.cost(caller, method) {
+                self.buckets.refund(index, caller.key(limit.rule.by), cost);
             }
         }
     }
@@ -345,7 +363,7 @@ impl Limits {
     fn count(&self, shared: &Shared, cx: &Context, method: &[u8]) -> Vec<Counting> {
         let mut caller = Caller::new(self, cx);
         let mut all = Vec::new();
-        for (index, (rule, gcra)) in self.rules.iter().enumerate() {
+        for (index, Limit { rule, gcra, .. }) in self.rules.iter().enumerate() {
             let weight = rule.weight(method);
             if weight > 0 && caller.is_matched_by(rule, method) {
                 all.push(shared.count(index, rule, *gcra, &caller.name(rule.by), weight));
@@ -373,14 +391,7 @@ impl<'a> Caller<'a> {
         Caller { limits, cx, facts: None }
     }
 
-    #[inline]
     fn is_matched_by(&mut self, rule: &RateRule, method: &[u8]) -> bool {
-        rule.methods.is_empty() && rule.who.is_empty() || self.is_among(rule, method)
-    }
-
-    /// The same for a rule about some methods or some callers.
-    #[inline(never)]
-    fn is_among(&mut self, rule: &RateRule, method: &[u8]) -> bool {
         let is_about = rule.methods.is_empty() || rule.methods.iter().any(|pattern| pattern.matches(method));
         is_about && (rule.who.is_empty() || rule.who.iter().any(|who| who.matches(self.facts())))
     }
@@ -394,20 +405,8 @@ impl<'a> Caller<'a> {
         })
     }
 
-    /// The caller's key among those that share the kind of limit; `None` if all callers do. It is a secret hash, so that no caller
-    /// can choose a name or an address that counts as another's.
-    #[inline]
     fn key(&self, by: RateBy) -> Option<u64> {
-        let hashing = self.limits.buckets.hashing();
-        let identity = match by {
-            RateBy::All => return None,
-            RateBy::Caller => Identity::from_context(self.cx),
-            RateBy::Address => None,
-        };
-        Some(match identity {
-            Some(identity) => hashing.hash_one(identity.subject.as_str()),
-            None => hashing.hash_one(address(self.cx)),
-        })
+        key(self.limits.buckets.hashing(), self.cx, by)
     }
 }
 
@@ -422,9 +421,28 @@ impl Caller<'_> {
     }
 }
 
+/// The caller's key among those that share the kind of limit; `None` if all callers do. It is a secret hash, so that no caller can
+/// choose a name or an address that counts as another's.
+#[inline(always)]
+fn key(hashing: &SecretHashing, cx: &Context, by: RateBy) -> Option<u64> {
+    let identity = match by {
+        RateBy::All => return None,
+        RateBy::Caller => Identity::from_context(cx),
+        RateBy::Address => None,
+    };
+    Some(match identity {
+        Some(identity) => hashing.hash_one(identity.subject.as_str()),
+        None => hash_of_address(hashing, cx),
+    })
+}
+
+#[inline(never)]
+fn hash_of_address(hashing: &SecretHashing, cx: &Context) -> u64 {
+    hashing.hash_one(address(cx))
+}
+
 /// The network of a caller as one number, which is hashed much faster than an address. The networks of IPv6 end in 64 zeros, so no two kinds
 /// are equal.
-#[inline(never)]
 fn address(cx: &Context) -> u128 {
     match cx.origin().address.map(|address| network(address.ip())) {
         Some(IpAddr::V4(address)) => 1 << 63 | u128::from(address.to_bits()),

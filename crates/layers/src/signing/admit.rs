@@ -7,22 +7,62 @@ use switchboard_core::{Call, Json, Reply, ReplyFuture, Service};
 
 use super::checks::{Failure, Fresh, Nonce};
 use super::layer::Inner;
-use super::verifier::Reason;
+use super::member::Claim;
+use super::verifier::{AcceptedSignature, Reason};
 use super::whole::Whole;
 use crate::identity::identify;
 use crate::store::StoreError;
 
 impl Inner {
+    /// Lets a call run that is signed as usual, if its nonce is new.
+    pub(super) fn admit_usual(
+        self: &Arc<Inner>,
+        inner: &Arc<dyn Service>,
+        call: &Call,
+        accepted: &AcceptedSignature,
+        claim: &Claim<'_>,
+        now: u64,
+    ) -> ReplyFuture {
+        let insertion = match self.insertion(claim.kid, claim, now) {
+            Ok(Some(insertion)) => insertion,
+            Ok(None) => return run(inner, call, self.usual(call, accepted, claim)),
+            Err(refusal) => return self.refuse_usual(call, claim, refusal),
+        };
+        match insertion.future.into_ready() {
+            Ok(inserted) => match self.conclude(Some(claim.kid), inserted, insertion.until) {
+                Ok(()) => run(inner, call, self.usual(call, accepted, claim)),
+                Err(refusal) => self.refuse_usual(call, claim, refusal),
+            },
+            Err(future) => {
+                let nonce = Nonce::of_key(claim.to_member(), now);
+                let insertion = Insertion { future, ..insertion };
+                self.admit_later(inner, call, nonce, insertion, self.usual(call, accepted, claim))
+            }
+        }
+    }
+
+    fn usual(&self, call: &Call, accepted: &AcceptedSignature, claim: &Claim<'_>) -> Fresh {
+        let identity = Some(Arc::clone(accepted.key.identity()));
+        Fresh { nonces: Vec::new(), identity, replies: self.signer_for(call, accepted, claim) }
+    }
+
+    #[cold]
+    fn refuse_usual(&self, call: &Call, claim: &Claim<'_>, (reason, wait): Refusal) -> ReplyFuture {
+        let member = Some(Box::new(claim.to_member()));
+        ReplyFuture::ready(self.refuse(call, &Failure { reason, member, wait }))
+    }
+
     /// Lets a call run if its nonces are new. They stay used, whatever becomes of the call.
     pub(super) fn admit(
         self: &Arc<Inner>,
         inner: &Arc<dyn Service>,
         call: &Call,
-        fresh: Fresh,
+        mut fresh: Fresh,
         whole: Option<Arc<Whole>>,
     ) -> ReplyFuture {
         if whole.is_none() && fresh.nonces.len() == 1 {
-            return self.admit_one(inner, call, fresh);
+            let nonce = fresh.nonces.remove(0);
+            return self.admit_one(inner, call, nonce, fresh);
         }
         let (verify, inner, call) = (Arc::clone(self), Arc::clone(inner), call.clone());
         ReplyFuture::pending(async move {
@@ -33,30 +73,45 @@ impl Inner {
         })
     }
 
-    /// The usual case, done at once if the store is.
-    fn admit_one(self: &Arc<Inner>, inner: &Arc<dyn Service>, call: &Call, fresh: Fresh) -> ReplyFuture {
-        let nonce = &fresh.nonces[0];
-        let insertion = match self.insertion(nonce) {
+    /// Done at once if the store is.
+    fn admit_one(
+        self: &Arc<Inner>,
+        inner: &Arc<dyn Service>,
+        call: &Call,
+        nonce: Nonce,
+        fresh: Fresh,
+    ) -> ReplyFuture {
+        let refuse = |refusal| ReplyFuture::ready(self.refuse(call, &failure(&nonce, refusal)));
+        let insertion = match self.insertion(nonce.name(), &nonce.member.claim(), nonce.now) {
             Ok(Some(insertion)) => insertion,
             Ok(None) => return run(inner, call, fresh),
-            Err(failure) => return ReplyFuture::ready(self.refuse(call, &failure)),
+            Err(refusal) => return refuse(refusal),
         };
         match insertion.future.into_ready() {
-            Ok(inserted) => match self.conclude(nonce, inserted, insertion.until) {
+            Ok(inserted) => match self.conclude(nonce.key(), inserted, insertion.until) {
                 Ok(()) => run(inner, call, fresh),
-                Err(failure) => ReplyFuture::ready(self.refuse(call, &failure)),
+                Err(refusal) => refuse(refusal),
             },
-            Err(pending) => {
-                let (verify, inner, call) = (Arc::clone(self), Arc::clone(inner), call.clone());
-                ReplyFuture::pending(async move {
-                    let inserted = pending.await;
-                    match verify.conclude(&fresh.nonces[0], inserted, insertion.until) {
-                        Ok(()) => run(&inner, &call, fresh).await,
-                        Err(failure) => verify.refuse(&call, &failure),
-                    }
-                })
-            }
+            Err(future) => self.admit_later(inner, call, nonce, Insertion { future, ..insertion }, fresh),
         }
+    }
+
+    fn admit_later(
+        self: &Arc<Inner>,
+        inner: &Arc<dyn Service>,
+        call: &Call,
+        nonce: Nonce,
+        insertion: Insertion,
+        fresh: Fresh,
+    ) -> ReplyFuture {
+        let (verify, inner, call) = (Arc::clone(self), Arc::clone(inner), call.clone());
+        ReplyFuture::pending(async move {
+            let inserted = insertion.future.await;
+            match verify.conclude(nonce.key(), inserted, insertion.until) {
+                Ok(()) => run(&inner, &call, fresh).await,
+                Err(refusal) => verify.refuse(&call, &failure(&nonce, refusal)),
+            }
+        })
     }
 
     /// Inserts the nonces of the message, once for all its calls, and then those of the call.
@@ -82,9 +137,11 @@ impl Inner {
     }
 
     async fn claim(&self, nonce: &Nonce) -> Result<(), Failure> {
-        let Some(insertion) = self.insertion(nonce)? else { return Ok(()) };
+        let fail = |refusal| failure(nonce, refusal);
+        let begun = self.insertion(nonce.name(), &nonce.member.claim(), nonce.now).map_err(fail)?;
+        let Some(insertion) = begun else { return Ok(()) };
         let inserted = insertion.future.await;
-        self.conclude(nonce, inserted, insertion.until)
+        self.conclude(nonce.key(), inserted, insertion.until).map_err(fail)
     }
 
     /// Answers the first entry of a batch, which signs it.
@@ -98,41 +155,50 @@ impl Inner {
         })
     }
 
-    /// Begins to insert a nonce. None if the call has none to insert.
-    fn insertion(&self, nonce: &Nonce) -> Result<Option<Insertion>, Failure> {
-        let Some(ts) = nonce.member.ts.filter(|_| !nonce.member.nonce.is_empty()) else { return Ok(None) };
+    /// Begins to insert a nonce that was checked at this time, under this name. None if there is none to insert.
+    fn insertion(&self, name: &[u8], claim: &Claim<'_>, now: u64) -> Result<Option<Insertion>, Refusal> {
+        let Some(ts) = claim.ts.filter(|_| !claim.nonce.is_empty()) else { return Ok(None) };
         // What was checked a moment ago is remembered a moment longer.
-        let (now, until) = (nonce.now, self.verifier.window.remembered_until(ts));
+        let until = self.verifier.window.remembered_until(ts);
         let is_shared = self.verifier.keys.len() > 1;
-        if is_shared && let Err(wait) = self.nonces.check_share(nonce.name(), now) {
-            return Err(self.store_failure(nonce, &StoreError::Full { wait }));
+        if is_shared && let Err(wait) = self.nonces.check_share(name, now) {
+            return Err(store_failure(&StoreError::Full { wait }));
         }
-        let future = self.nonces.insert(nonce.name(), &nonce.member.nonce, until, now);
+        let future = self.nonces.insert(name, claim.nonce, until, now);
         Ok(Some(Insertion { future, until }))
     }
 
-    fn conclude(&self, nonce: &Nonce, inserted: Result<bool, StoreError>, until: u64) -> Result<(), Failure> {
+    /// Decides by what the store says. A nonce of a key counts for its share of the store.
+    fn conclude(
+        &self,
+        key: Option<&[u8]>,
+        inserted: Result<bool, StoreError>,
+        until: u64,
+    ) -> Result<(), Refusal> {
         match inserted {
             Ok(true) => {
-                if nonce.is_of_key() {
-                    self.nonces.count(nonce.name(), until);
+                if let Some(key) = key {
+                    self.nonces.count(key, until);
                 }
                 Ok(())
             }
-            Ok(false) => Err(failure(nonce, Reason::Replay, Duration::ZERO)),
-            Err(error) => Err(self.store_failure(nonce, &error)),
+            Ok(false) => Err((Reason::Replay, Duration::ZERO)),
+            Err(error) => Err(store_failure(&error)),
         }
     }
+}
 
-    fn store_failure(&self, nonce: &Nonce, error: &StoreError) -> Failure {
-        let (reason, wait) = match error {
-            StoreError::Full { wait } => (Reason::StoreFull, *wait),
-            error => {
-                tracing::error!(target: "switchboard::signing", %error, "cannot remember a nonce");
-                (Reason::StoreDown, Duration::from_secs(1))
-            }
-        };
-        failure(nonce, reason, wait)
+/// Why a nonce is not taken, and how long to wait.
+type Refusal = (Reason, Duration);
+
+#[cold]
+fn store_failure(error: &StoreError) -> Refusal {
+    match error {
+        StoreError::Full { wait } => (Reason::StoreFull, *wait),
+        error => {
+            tracing::error!(target: "switchboard::signing", %error, "cannot remember a nonce");
+            (Reason::StoreDown, Duration::from_secs(1))
+        }
     }
 }
 
@@ -143,7 +209,7 @@ struct Insertion {
     until: u64,
 }
 
-fn failure(nonce: &Nonce, reason: Reason, wait: Duration) -> Failure {
+fn failure(nonce: &Nonce, (reason, wait): Refusal) -> Failure {
     Failure { reason, member: Some(Box::new(nonce.member.clone())), wait }
 }
 

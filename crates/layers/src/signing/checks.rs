@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_core::{Call, FromContext as _, Input, Json, Members, Name};
+use switchboard_core::{Call, Context, FromContext as _, Input, Json, Members, Name};
 
 use super::hop::Hop;
 use super::layer::Inner;
-use super::member::Member;
+use super::member::{Claim, Member};
 use super::params_form::ParamsForm;
 use super::replies::ReplySigner;
 use super::text::{Covered, SignedText};
@@ -67,19 +67,24 @@ pub(super) struct Nonce {
 
 impl Nonce {
     /// The name under which it is remembered: that of the key, or of the caller.
-    pub(super) fn name(&self) -> &str {
-        self.caller.as_deref().unwrap_or(&self.member.kid)
+    pub(super) fn name(&self) -> &[u8] {
+        self.caller.as_deref().unwrap_or(&self.member.kid).as_bytes()
     }
 
-    /// Whether it counts for the key's share of the store.
-    pub(super) fn is_of_key(&self) -> bool {
-        self.caller.is_none()
+    /// The key for whose share of the store it counts.
+    pub(super) fn key(&self) -> Option<&[u8]> {
+        self.caller.is_none().then_some(self.member.kid.as_bytes())
+    }
+
+    /// The nonce of a member that was checked at this time.
+    pub(super) fn of_key(member: Member, now: u64) -> Nonce {
+        Nonce { member, caller: None, now }
     }
 }
 
 impl From<Signature> for Nonce {
     fn from(signature: Signature) -> Nonce {
-        Nonce { member: signature.member, caller: None, now: signature.now }
+        Nonce::of_key(signature.member, signature.now)
     }
 }
 
@@ -96,7 +101,8 @@ impl Inner {
     /// Whether a call has no signature, nor one of the message that it came in, and needs none.
     #[inline]
     pub(super) fn is_free(&self, call: &Call) -> bool {
-        let is_unsigned = call.cx.get::<Members>().is_none() && Input::of(&call.cx).is_none();
+        // Most contexts have nothing attached, so there is nothing to look through.
+        let is_unsigned = call.cx.extensions().is_empty() || is_unsigned(&call.cx);
         is_unsigned && self.forms.is_empty() && !self.requires(&call.method)
     }
 
@@ -175,8 +181,9 @@ impl Inner {
     ) -> Result<Signature, Failure> {
         let session = member.session.as_ref().map(|_| call.cx.session().id());
         let now = self.verifier.clock.seconds();
-        let verified = self.verifier.verify_at(now, &member, session, |algorithm| text(&member, algorithm));
-        let checked = verified.and_then(|accepted| self.check_time(&member).map(|()| accepted));
+        let verified =
+            self.verifier.verify_at(now, &member.claim(), session, |algorithm| text(&member, algorithm));
+        let checked = verified.and_then(|accepted| self.check_time(member.ts).map(|()| accepted));
         match checked {
             Ok(accepted) => Ok(Signature { member, accepted, now }),
             Err(reason) => Err(Failure { reason, member: Some(Box::new(member)), ..Failure::default() }),
@@ -184,8 +191,8 @@ impl Inner {
     }
 
     /// Whether nonces of that time are remembered.
-    pub(super) fn check_time(&self, member: &Member) -> Result<(), Reason> {
-        let is_forgotten = member.ts.is_some_and(|ts| !self.nonces.covers(ts));
+    pub(super) fn check_time(&self, ts: Option<u64>) -> Result<(), Reason> {
+        let is_forgotten = ts.is_some_and(|ts| !self.nonces.covers(ts));
         if is_forgotten { Err(Reason::Expired) } else { Ok(()) }
     }
 
@@ -249,20 +256,37 @@ impl Inner {
     }
 
     fn reply_signer(&self, call: &Call, signature: &Signature, is_forwarded: bool) -> Option<ReplySigner> {
-        let key = self.reply_key(&signature.accepted.key)?;
-        let id = call.id()?.as_str().to_owned();
+        let mut signer = self.signer_for(call, &signature.accepted, &signature.member.claim())?;
         // The response has the identifier that the caller wrote.
-        let original = is_forwarded.then(|| signature.accepted.text.line_of("id")).flatten();
+        if let Some(original) = is_forwarded.then(|| signature.accepted.text.line_of("id")).flatten() {
+            signer.id = original.to_owned();
+        }
+        Some(signer)
+    }
+
+    /// What signs the reply to a call with this signature, if it is signed.
+    pub(super) fn signer_for(
+        &self,
+        call: &Call,
+        accepted: &AcceptedSignature,
+        claim: &Claim<'_>,
+    ) -> Option<ReplySigner> {
         Some(ReplySigner {
-            key,
+            key: self.reply_key(&accepted.key)?,
+            caller: Arc::clone(&accepted.key),
             clock: self.verifier.clock.clone(),
             version: call.cx.version,
-            id: original.map_or(id, str::to_owned),
-            kid: signature.member.kid.clone(),
-            nonce: signature.member.nonce.clone(),
-            request: signature.accepted.text.sha256(),
+            id: call.id()?.as_str().to_owned(),
+            nonce: claim.nonce.into(),
+            request: accepted.text.sha256(),
         })
     }
+}
+
+/// Whether neither a call nor the message that it came in has a signature.
+#[inline(never)]
+fn is_unsigned(cx: &Context) -> bool {
+    cx.get::<Members>().is_none() && Input::of(cx).is_none()
 }
 
 fn out_of_scope(signature: &Signature) -> Failure {

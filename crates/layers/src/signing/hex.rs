@@ -11,8 +11,8 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
     String::from_utf8(digits).expect("the digits are ASCII")
 }
 
-/// Both digits of a byte are written at once.
-fn write(bytes: &[u8], digits: &mut [u8]) {
+/// Writes these bytes into this room, as far as it goes. Both digits of a byte are written at once.
+pub(super) fn write<'a>(bytes: &[u8], digits: &'a mut [u8]) -> &'a [u8] {
     const PAIRS: [[u8; 2]; 256] = {
         let (digits, mut pairs, mut byte) = (b"0123456789abcdef", [[0; 2]; 256], 0);
         while byte < 256 {
@@ -24,28 +24,44 @@ fn write(bytes: &[u8], digits: &mut [u8]) {
     for (pair, byte) in digits.as_chunks_mut().0.iter_mut().zip(bytes) {
         *pair = PAIRS[usize::from(*byte)];
     }
+    &digits[..digits.len().min(bytes.len() * 2)]
 }
+
+const WRONG: u8 = 0xff;
+
+/// What each digit stands for.
+const VALUES: [u8; 256] = {
+    let (digits, mut values, mut value) = (b"0123456789abcdef", [WRONG; 256], 0);
+    while value < 16 {
+        values[digits[value as usize] as usize] = value;
+        value += 1;
+    }
+    values
+};
 
 /// The bytes that lower-case hexadecimal stands for.
 pub(crate) fn decode(text: impl AsRef<[u8]>) -> Option<Vec<u8>> {
-    const WRONG: u8 = 0xff;
-    const VALUES: [u8; 256] = {
-        let (digits, mut values, mut value) = (b"0123456789abcdef", [WRONG; 256], 0);
-        while value < 16 {
-            values[digits[value as usize] as usize] = value;
-            value += 1;
-        }
-        values
-    };
     let (pairs, []) = text.as_ref().as_chunks() else { return None };
+    let mut bytes = vec![0; pairs.len()];
+    read(pairs, &mut bytes).then_some(bytes)
+}
+
+/// The same for 32 bytes.
+pub(super) fn decode_array(digits: &[u8; 64]) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    read(digits.as_chunks().0, &mut bytes).then_some(bytes)
+}
+
+/// Reads pairs of digits. False if one is none.
+#[inline]
+fn read(pairs: &[[u8; 2]], bytes: &mut [u8]) -> bool {
     let mut seen = 0;
-    let byte = |[high, low]: &[u8; 2]| {
+    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
         let (high, low) = (VALUES[usize::from(*high)], VALUES[usize::from(*low)]);
         seen |= high | low;
-        high << 4 | low
-    };
-    let bytes = pairs.iter().map(byte).collect();
-    (seen != WRONG).then_some(bytes)
+        *byte = high << 4 | low;
+    }
+    seen != WRONG
 }
 
 /// A SHA-256 in lower-case hexadecimal.

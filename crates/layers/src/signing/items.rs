@@ -55,9 +55,9 @@ impl Progress {
         let member = Member::parse(&json, Form::Item).map_err(|_| wrong())?;
         let key = server_key(&member.kid, &sign.key, &sign.servers).ok_or_else(wrong)?;
         let (method, content) = (item.method, item.content.as_bytes());
-        let covered =
-            CoveredItem { version: sent.version, request: sent.request.as_bytes(), method, item: content };
-        let text = covered.text(&member, key.algorithm()).map_err(|_| wrong())?;
+        let (version, request, seq) = (sent.version, sent.request.as_bytes(), member.seq);
+        let covered = CoveredItem { version, request, method, item: content, seq };
+        let text = covered.text(&member.claim(), key.algorithm()).map_err(|_| wrong())?;
         let is_its = member.nonce == sent.nonce && member.aud == sign.key.kid();
         if !is_its || !key.verifies(text.as_bytes(), &member.sig) {
             return Err(wrong());

@@ -9,7 +9,7 @@ use aws_lc_rs::hmac;
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 
 use super::hex::{self, NoRandomness};
-use super::member::is_visible;
+use super::member::{is_kid, is_visible};
 use super::time;
 use crate::access::Pattern;
 use crate::identity::{Identity, Proof};
@@ -310,13 +310,6 @@ fn moment(text: &str) -> Result<u64, KeyError> {
 
 fn is_signed(public: &[u8], text: &[u8], signature: &[u8]) -> bool {
     UnparsedPublicKey::new(&ED25519, public).verify(text, signature).is_ok()
-}
-
-/// Whether this can be the name of a key.
-pub(super) fn is_kid(text: impl AsRef<[u8]>) -> bool {
-    let text = text.as_ref();
-    (1..=64).contains(&text.len())
-        && text.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
 }
 
 fn is_subject(text: &str) -> bool {

@@ -26,7 +26,7 @@ enum Source {
 }
 
 /// Only our own names are in it: callers cannot flood it, so a fixed hash will do.
-type ByName = HashMap<Box<str>, Arc<Key>, FixedState>;
+type ByName = HashMap<Box<[u8]>, Arc<Key>, FixedState>;
 
 impl SigningKeys {
     /// Reads a file that only its owner can read.
@@ -59,6 +59,11 @@ impl SigningKeys {
     /// The key with this name.
     #[must_use]
     pub fn get(&self, kid: &str) -> Option<Arc<Key>> {
+        self.find(kid.as_bytes())
+    }
+
+    /// The key with this name, as a message has it.
+    pub(super) fn find(&self, kid: &[u8]) -> Option<Arc<Key>> {
         self.with(|keys| keys.get(kid).cloned())
     }
 
@@ -118,7 +123,7 @@ fn parse(text: &str) -> Result<ByName, CredentialFileError> {
         let key: Key = text
             .parse()
             .map_err(|error: super::KeyError| CredentialFileError::Line { line, reason: error.0 })?;
-        if keys.insert(key.kid().into(), Arc::new(key)).is_some() {
+        if keys.insert(key.kid().as_bytes().into(), Arc::new(key)).is_some() {
             return Err(CredentialFileError::Line { line, reason: "an earlier line has the same key id" });
         }
     }
@@ -136,7 +141,7 @@ impl Default for SigningKeys {
 
 impl FromIterator<Key> for SigningKeys {
     fn from_iter<I: IntoIterator<Item = Key>>(keys: I) -> SigningKeys {
-        SigningKeys::of(keys.into_iter().map(|key| (key.kid().into(), Arc::new(key))).collect())
+        SigningKeys::of(keys.into_iter().map(|key| (key.kid().as_bytes().into(), Arc::new(key))).collect())
     }
 }
 

@@ -1,10 +1,11 @@
 //! The member `signature` of a message.
 
-use serde::Serialize;
-use switchboard_core::{Json, Kind};
+use std::ops::RangeInclusive;
+
+use switchboard_core::{Json, Kind, ObjectWriter};
 
 use super::hex;
-use super::key::{SigningAlgorithm, is_kid};
+use super::key::SigningAlgorithm;
 
 /// What is not as it has to be, as a JSON pointer. It depends on the bytes of the message only, so callers may learn it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,6 +38,75 @@ pub struct Member {
     pub items: Option<u64>,
     /// The signature, in bytes.
     pub sig: Vec<u8>,
+}
+
+/// What verification needs of a member: borrowed from one, or from the text of a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Claim<'a> {
+    pub(super) kid: &'a [u8],
+    pub(super) aud: &'a [u8],
+    pub(super) ts: Option<u64>,
+    pub(super) exp: Option<u64>,
+    pub(super) nonce: &'a [u8],
+    pub(super) session: Option<&'a [u8]>,
+    pub(super) sig: &'a [u8],
+}
+
+/// Most members are shorter, so that they need one allocation.
+const USUAL_LENGTH: usize = 384;
+
+impl Claim<'_> {
+    /// An object with the member `signature`, which has this number of an item of a stream, if it has one.
+    pub(super) fn to_members(self, seq: Option<u64>, items: Option<u64>) -> Json {
+        let members = ObjectWriter::with_capacity(USUAL_LENGTH);
+        members.object("signature", |member| self.write(member, seq, items)).finish()
+    }
+
+    fn write(self, member: ObjectWriter, seq: Option<u64>, items: Option<u64>) -> ObjectWriter {
+        let text = |member: ObjectWriter, name, value: &[u8]| {
+            // Nothing that is not text was read or can be signed.
+            member.text(name, str::from_utf8(value).unwrap_or_default())
+        };
+        let number = |member: ObjectWriter, name, value: Option<u64>| match value {
+            Some(value) => member.number(name, value),
+            None => member,
+        };
+        let mut member = text(member.number("v", 1), "kid", self.kid);
+        member = text(member, "aud", self.aud);
+        for (name, value) in [("ts", self.ts), ("exp", self.exp), ("seq", seq), ("items", items)] {
+            member = number(member, name, value);
+        }
+        member = text(member, "nonce", self.nonce);
+        if let Some(session) = self.session {
+            member = text(member, "session", session);
+        }
+        let mut digits = [0; 128];
+        text(member, "sig", hex::write(self.sig, &mut digits))
+    }
+
+    /// The algorithm that makes signatures of this length.
+    pub(super) fn implied_algorithm(&self) -> SigningAlgorithm {
+        match self.sig.len() {
+            32 => SigningAlgorithm::HmacSha256,
+            _ => SigningAlgorithm::Ed25519,
+        }
+    }
+
+    /// A member that claims this, for what needs it for longer.
+    pub(super) fn to_member(self) -> Member {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Member {
+            kid: text(self.kid),
+            aud: text(self.aud),
+            ts: self.ts,
+            exp: self.exp,
+            nonce: text(self.nonce),
+            session: self.session.map(text),
+            seq: None,
+            items: None,
+            sig: self.sig.to_vec(),
+        }
+    }
 }
 
 /// Which message a member belongs to; some have more to say than others.
@@ -83,10 +153,11 @@ impl Member {
                 return wrong("/signature");
             }
         }
-        // Valid ones have no escapes.
+        // Valid ones are ASCII and have no escapes.
         let text = |value: Option<Option<&[u8]>>, is_valid: fn(&[u8]) -> bool, at| {
-            let text = value.flatten().filter(|text| is_valid(text)).map(<[u8]>::to_vec);
-            text.and_then(|text| String::from_utf8(text).ok()).ok_or(Malformed { at })
+            let text =
+                value.flatten().filter(|text| is_valid(text)).and_then(|text| str::from_utf8(text).ok());
+            text.map(str::to_owned).ok_or(Malformed { at })
         };
         let number = |value: Option<Option<u64>>, at| match value {
             Some(None) => Err(Malformed { at }),
@@ -119,60 +190,21 @@ impl Member {
     /// The member as JSON.
     #[must_use]
     pub fn to_json(&self) -> Json {
-        Json::encode_ref(&self.written()).expect("texts and numbers can be written")
+        self.claim().write(ObjectWriter::with_capacity(USUAL_LENGTH), self.seq, self.items).finish()
     }
 
-    /// An object with the member `signature`.
-    pub(super) fn to_members(&self) -> Option<Json> {
-        #[derive(Serialize)]
-        struct Members<'a> {
-            signature: Written<'a>,
-        }
-        Json::encode_ref(&Members { signature: self.written() }).ok()
-    }
-
-    fn written(&self) -> Written<'_> {
-        Written {
-            v: 1,
-            kid: &self.kid,
-            aud: &self.aud,
+    /// What it claims.
+    pub(super) fn claim(&self) -> Claim<'_> {
+        Claim {
+            kid: self.kid.as_bytes(),
+            aud: self.aud.as_bytes(),
             ts: self.ts,
             exp: self.exp,
-            seq: self.seq,
-            items: self.items,
-            nonce: &self.nonce,
-            session: self.session.as_deref(),
-            sig: hex::encode(&self.sig),
+            nonce: self.nonce.as_bytes(),
+            session: self.session.as_deref().map(str::as_bytes),
+            sig: &self.sig,
         }
     }
-
-    /// The algorithm that makes signatures of this length.
-    pub(super) fn implied_algorithm(&self) -> SigningAlgorithm {
-        match self.sig.len() {
-            32 => SigningAlgorithm::HmacSha256,
-            _ => SigningAlgorithm::Ed25519,
-        }
-    }
-}
-
-/// A member as it is written.
-#[derive(Serialize)]
-struct Written<'a> {
-    v: u8,
-    kid: &'a str,
-    aud: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ts: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    exp: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    seq: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    items: Option<u64>,
-    nonce: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session: Option<&'a str>,
-    sig: String,
 }
 
 /// The bytes between the quotes of a string.
@@ -203,18 +235,56 @@ pub(super) fn signature(text: impl AsRef<[u8]>) -> Option<Vec<u8>> {
 /// Whether this is 1 to 256 visible ASCII characters that need no escapes.
 pub(super) fn is_visible(text: impl AsRef<[u8]>) -> bool {
     let text = text.as_ref();
-    (1..=256).contains(&text.len())
-        && text.iter().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'))
+    VISIBLE_LENGTHS.contains(&text.len()) && are_all(VISIBLE, text)
 }
 
 pub(super) fn is_nonce(text: impl AsRef<[u8]>) -> bool {
     let text = text.as_ref();
-    (16..=64).contains(&text.len()) && is_token(text)
+    NONCE_LENGTHS.contains(&text.len()) && is_token(text)
 }
 
 /// Whether these are the characters of a nonce.
 pub(super) fn is_token(text: impl AsRef<[u8]>) -> bool {
-    text.as_ref().iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'-'))
+    are_all(TOKEN, text.as_ref())
+}
+
+/// Whether this can be the name of a key.
+pub(super) fn is_kid(text: impl AsRef<[u8]>) -> bool {
+    let text = text.as_ref();
+    KID_LENGTHS.contains(&text.len()) && are_all(KID, text)
+}
+
+/// How long audiences and sessions may be.
+pub(super) const VISIBLE_LENGTHS: RangeInclusive<usize> = 1..=256;
+/// How long nonces may be.
+pub(super) const NONCE_LENGTHS: RangeInclusive<usize> = 16..=64;
+/// How long the names of keys may be.
+pub(super) const KID_LENGTHS: RangeInclusive<usize> = 1..=64;
+
+/// Visible ASCII characters that need no escapes.
+pub(super) const VISIBLE: u8 = 1;
+/// The characters of nonces: letters, digits, `_` and `-`.
+pub(super) const TOKEN: u8 = 2;
+/// Those of key names: the same, and dots.
+pub(super) const KID: u8 = 4;
+
+/// The classes of each character.
+pub(super) const CLASSES: [u8; 256] = {
+    let (mut classes, mut byte) = ([0; 256], 0_u8);
+    while byte < 128 {
+        let is_token = byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+        let is_visible = byte.is_ascii_graphic() && byte != b'"' && byte != b'\\';
+        classes[byte as usize] = if is_visible { VISIBLE } else { 0 }
+            | if is_token { TOKEN | KID } else { 0 }
+            | if byte == b'.' { KID } else { 0 };
+        byte += 1;
+    }
+    classes
+};
+
+/// Whether all characters are of this class. Looking each up is much faster than comparing it with ranges, and no branch depends on it.
+fn are_all(class: u8, text: &[u8]) -> bool {
+    text.iter().fold(class, |common, byte| common & CLASSES[usize::from(*byte)]) == class
 }
 
 #[cfg(test)]

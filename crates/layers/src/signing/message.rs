@@ -194,14 +194,22 @@ impl SignedMessage {
         let text = |algorithm| match &self.content {
             Content::Response { version, id, outcome } => {
                 let outcome = outcome.as_ref().map(Json::as_bytes).map_err(Json::as_bytes);
-                let covered = CoveredResponse { version: *version, id, request: request.as_bytes(), outcome };
-                Ok(covered.text(&member, algorithm))
+                let covered = CoveredResponse {
+                    version: *version,
+                    id,
+                    request: request.as_bytes(),
+                    items: member.items,
+                    outcome,
+                };
+                Ok(covered.text(&member.claim(), algorithm))
             }
             Content::Request(parts) => {
                 let (covered, params) = &**parts;
                 let item = params.as_ref().map_or(&b""[..], Json::as_bytes);
                 let (version, method) = (covered.version(), covered.method());
-                CoveredItem { version, request: request.as_bytes(), method, item }.text(&member, algorithm)
+                let covered =
+                    CoveredItem { version, request: request.as_bytes(), method, item, seq: member.seq };
+                covered.text(&member.claim(), algorithm)
             }
             Content::Batch(_) => Err(Malformed { at: "" }),
         };

@@ -27,6 +27,7 @@ mod replies;
 mod sign;
 mod text;
 mod time;
+mod usual;
 mod verifier;
 mod whole;
 

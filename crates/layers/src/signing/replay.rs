@@ -67,8 +67,10 @@ pub(super) struct Nonces {
     store: Arc<dyn Store>,
     realm: Arc<str>,
     /// By the names of our own keys: callers cannot flood it, so a fixed hash will do.
-    shares: Arc<Mutex<HashMap<Box<str>, Share, FixedState>>>,
+    shares: Arc<Mutex<Shares>>,
 }
+
+type Shares = HashMap<Box<[u8]>, Share, FixedState>;
 
 /// How many nonces of one key are remembered, by the minute in which they are forgotten.
 type Share = BTreeMap<u64, usize>;
@@ -84,16 +86,16 @@ impl Nonces {
     }
 
     /// Remembers a nonce until this time. False if it was used before.
-    pub(super) fn insert(&self, kid: &str, nonce: &str, until: u64, now: u64) -> StoreFuture<bool> {
+    pub(super) fn insert(&self, kid: &[u8], nonce: &[u8], until: u64, now: u64) -> StoreFuture<bool> {
         let time = Duration::from_secs(until.saturating_sub(now));
-        let parts = [&*self.realm, "\n", kid, "\n", nonce];
+        let parts = [self.realm.as_bytes(), b"\n", kid, b"\n", nonce];
         let (mut text, mut len) = ([0; SHORT], 0);
         for part in parts {
             let Some(room) = text.get_mut(len..len + part.len()) else {
-                let digest = digest(&SHA256, parts.concat().as_bytes());
+                let digest = digest(&SHA256, &parts.concat());
                 return self.store.insert(&digest.as_ref()[..16], b"", time);
             };
-            room.copy_from_slice(part.as_bytes());
+            room.copy_from_slice(part);
             len += part.len();
         }
         self.store.insert(&text[..len], b"", time)
@@ -101,7 +103,7 @@ impl Nonces {
 
     /// Whether one key among several has room for another nonce: none may take more than half of the store. If not, the time
     /// until it may have.
-    pub(super) fn check_share(&self, kid: &str, now: u64) -> Result<(), Duration> {
+    pub(super) fn check_share(&self, kid: &[u8], now: u64) -> Result<(), Duration> {
         let Some(capacity) = self.store.capacity() else { return Ok(()) };
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(share) = shares.get_mut(kid) else { return Ok(()) };
@@ -118,7 +120,7 @@ impl Nonces {
     }
 
     /// Counts a nonce that is remembered until this time. Replayed messages are not counted: anyone can send those.
-    pub(super) fn count(&self, kid: &str, until: u64) {
+    pub(super) fn count(&self, kid: &[u8], until: u64) {
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
         let share = match shares.get_mut(kid) {
             Some(share) => share,
@@ -167,9 +169,9 @@ mod tests {
         for length in [1, 16, 40, 41, 42, 64] {
             for last in ["a", "b"] {
                 let nonce = "0".repeat(length - 1) + last;
-                assert_eq!(nonces.insert("k", &nonce, 1361, 1000).await, Ok(true), "{nonce}");
-                assert_eq!(nonces.insert("k", &nonce, 1361, 1000).await, Ok(false), "{nonce}");
-                assert_eq!(nonces.insert("l", &nonce, 1361, 1000).await, Ok(true), "{nonce}");
+                assert_eq!(nonces.insert(b"k", nonce.as_bytes(), 1361, 1000).await, Ok(true), "{nonce}");
+                assert_eq!(nonces.insert(b"k", nonce.as_bytes(), 1361, 1000).await, Ok(false), "{nonce}");
+                assert_eq!(nonces.insert(b"l", nonce.as_bytes(), 1361, 1000).await, Ok(true), "{nonce}");
             }
         }
     }
@@ -181,11 +183,11 @@ mod tests {
         let store = Arc::new(MemoryStore::with_clock(limits, clock.clone()));
         let nonces = Nonces::new(store, "");
         for _ in 0..2 {
-            assert_eq!(nonces.check_share("a", 1000), Ok(()));
-            nonces.count("a", 1361);
+            assert_eq!(nonces.check_share(b"a", 1000), Ok(()));
+            nonces.count(b"a", 1361);
         }
-        assert_eq!(nonces.check_share("a", 1000), Err(Duration::from_secs(380)));
-        assert_eq!(nonces.check_share("b", 1000), Ok(()));
-        assert_eq!(nonces.check_share("a", 1380), Ok(()));
+        assert_eq!(nonces.check_share(b"a", 1000), Err(Duration::from_secs(380)));
+        assert_eq!(nonces.check_share(b"b", 1000), Ok(()));
+        assert_eq!(nonces.check_share(b"a", 1380), Ok(()));
     }
 }

@@ -1,6 +1,5 @@
 //! Signed replies: how a server signs them, and how a client verifies them.
 
-use std::mem::take;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,7 +7,7 @@ use switchboard_core::codec::encode_error;
 use switchboard_core::{Items, Json, Outcome, Reply, Version};
 
 use super::hex::Digest;
-use super::member::{Form, Member};
+use super::member::{Claim, Form, Member};
 use super::text::{CoveredItem, CoveredResponse};
 use super::{Key, SigningKeys};
 use crate::clock::Clock;
@@ -20,15 +19,15 @@ pub(super) struct ReplySigner {
     pub(super) version: Version,
     pub(super) id: String,
     /// The key and the nonce of the call.
-    pub(super) kid: String,
-    pub(super) nonce: String,
+    pub(super) caller: Arc<Key>,
+    pub(super) nonce: Box<[u8]>,
     /// The digest of the call's text.
     pub(super) request: Digest,
 }
 
 impl ReplySigner {
     /// Adds a signature, unless the reply has one. The messages of a stream get theirs when they are written.
-    pub(super) fn sign(mut self, mut reply: Reply) -> Reply {
+    pub(super) fn sign(self, mut reply: Reply) -> Reply {
         if signature_of(&reply).is_some() {
             return reply;
         }
@@ -44,15 +43,14 @@ impl ReplySigner {
             }
             Outcome::Stream(_) => return reply,
         };
-        let (aud, nonce) = (take(&mut self.kid), take(&mut self.nonce));
-        let mut member = self.member(aud, nonce, None);
         let (version, id, request) = (self.version, &*self.id, self.request.as_bytes());
-        let covered = CoveredResponse { version, id, request, outcome };
-        let text = covered.text(&member, self.key.algorithm());
+        let covered = CoveredResponse { version, id, request, items: None, outcome };
+        let claim = self.claim();
+        let text = covered.text(&claim, self.key.algorithm());
         let Some(sig) = self.key.sign(text.as_bytes()) else { return reply };
-        member.sig = sig;
+        let signature = Claim { sig: &sig, ..claim }.to_members(None, None);
         let extra = reply.extra_mut();
-        extra.members = with_signature(extra.members.as_ref(), &member);
+        extra.members = joined(extra.members.as_ref(), signature);
         reply
     }
 
@@ -60,38 +58,36 @@ impl ReplySigner {
     fn sign_items(self, items: Items) -> Items {
         let next = AtomicU64::new(0);
         items.sealed(move |method, item| {
-            let seq = next.fetch_add(1, Ordering::Relaxed);
-            let mut member = self.member(self.kid.clone(), self.nonce.clone(), Some(seq));
-            let covered =
-                CoveredItem { version: self.version, request: self.request.as_bytes(), method, item };
-            let text = covered.text(&member, self.key.algorithm()).ok()?;
-            member.sig = self.key.sign(text.as_bytes())?;
-            with_signature(None, &member)
+            let seq = Some(next.fetch_add(1, Ordering::Relaxed));
+            let (version, request, claim) = (self.version, self.request.as_bytes(), self.claim());
+            let covered = CoveredItem { version, request, method, item, seq };
+            let text = covered.text(&claim, self.key.algorithm()).ok()?;
+            let sig = self.key.sign(text.as_bytes())?;
+            Some(Claim { sig: &sig, ..claim }.to_members(seq, None))
         })
     }
 
-    /// A member without a signature.
-    fn member(&self, aud: String, nonce: String, seq: Option<u64>) -> Member {
-        Member {
-            kid: self.key.kid().to_owned(),
-            aud,
+    /// What the reply claims, without a signature.
+    fn claim(&self) -> Claim<'_> {
+        Claim {
+            kid: self.key.kid().as_bytes(),
+            aud: self.caller.kid().as_bytes(),
             ts: Some(self.clock.seconds()),
             exp: None,
-            nonce,
+            nonce: &self.nonce,
             session: None,
-            seq,
-            items: None,
-            sig: Vec::new(),
+            sig: &[],
         }
     }
 }
 
-/// These members and a signature.
-pub(super) fn with_signature(members: Option<&Json>, member: &Member) -> Option<Json> {
-    let inside = members.and_then(|members| members.as_str().strip_prefix('{')?.strip_suffix('}'));
-    match inside.map(str::trim).unwrap_or_default() {
-        "" => member.to_members(),
-        inside => Json::parse(format!(r#"{{{inside},"signature":{}}}"#, member.to_json())).ok(),
+/// These members and those of an object with a signature.
+fn joined(members: Option<&Json>, signature: Json) -> Option<Json> {
+    let Some(members) = members else { return Some(signature) };
+    let inside = |json: &Json| Some(json.as_str().strip_prefix('{')?.strip_suffix('}')?.trim().to_owned());
+    match inside(members).unwrap_or_default().as_str() {
+        "" => Some(signature),
+        members => Json::parse(format!("{{{members},{}}}", inside(&signature)?)).ok(),
     }
 }
 
@@ -141,9 +137,10 @@ pub(super) fn verify_reply(
         // Its messages are signed.
         Outcome::Stream(_) => return ReplyVerdict::Wrong,
     };
-    let covered =
-        CoveredResponse { version: sent.version, id: &sent.id, request: sent.request.as_bytes(), outcome };
-    let is_signed = |key: &Key| key.verifies(covered.text(&member, key.algorithm()).as_bytes(), &member.sig);
+    let (version, id, request) = (sent.version, &*sent.id, sent.request.as_bytes());
+    let covered = CoveredResponse { version, id, request, items: member.items, outcome };
+    let is_signed =
+        |key: &Key| key.verifies(covered.text(&member.claim(), key.algorithm()).as_bytes(), &member.sig);
     match server_key(&member.kid, own, servers).is_some_and(|key| is_signed(&key)) {
         true => ReplyVerdict::Signed,
         false => ReplyVerdict::Wrong,

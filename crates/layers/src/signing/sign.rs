@@ -13,7 +13,7 @@ use super::hex;
 use super::http::HttpSeal;
 use super::items::{self, Pending, Progress};
 use super::member::{Member, is_visible};
-use super::replies::{ReplyVerdict, SentCall, verify_reply, with_signature};
+use super::replies::{ReplyVerdict, SentCall, verify_reply};
 use super::text::{Covered, member_of};
 use super::{Key, SigningKeys};
 use crate::clock::Clock;
@@ -131,7 +131,7 @@ impl Sign {
         call.cx.insert(MembersOnSend::new(move |outgoing| {
             let (member, call) = sign.sign(outgoing, &metadata)?;
             *sent.lock().unwrap_or_else(PoisonError::into_inner) = Some(call);
-            with_signature(None, &member)
+            Some(member.claim().to_members(None, None))
         }));
         call.cx.insert(items::check(self, &pending, &progress));
         Some((call, Sent { pending, progress }))

@@ -6,7 +6,7 @@ use switchboard_core::{Call, Members, Metadata, Outgoing, RepeatedName, Version}
 
 use super::hex;
 use super::key::SigningAlgorithm;
-use super::member::{Malformed, Member, is_visible};
+use super::member::{Claim, Malformed, Member, is_visible};
 
 /// The first line: domain and version.
 const LABEL: &str = "switchboard-signature-v1";
@@ -119,12 +119,17 @@ impl<'a> Covered<'a> {
     /// The text of a request with this member.
     #[must_use]
     pub fn request_text(&self, member: &Member, algorithm: SigningAlgorithm) -> SignedText {
-        SignedText::head("request", member, algorithm).request(self)
+        self.claimed_text(&member.claim(), algorithm)
+    }
+
+    /// The text of a request with this claim.
+    pub(super) fn claimed_text(&self, claim: &Claim<'_>, algorithm: SigningAlgorithm) -> SignedText {
+        SignedText::head("request", claim, algorithm).request(self)
     }
 
     /// The text of a call in the tutorials' form.
     pub(super) fn params_text(&self, member: &Member, algorithm: SigningAlgorithm) -> SignedText {
-        SignedText::head("params", member, algorithm).request(self)
+        SignedText::head("params", &member.claim(), algorithm).request(self)
     }
 
     /// The same for a call that had another identifier and another method before it was forwarded.
@@ -146,13 +151,16 @@ impl<'a> Covered<'a> {
         inner: &str,
         sub: &str,
     ) -> SignedText {
-        SignedText::head("hop", member, algorithm).request(self).line("\ninner=", inner).line("\nsub=", sub)
+        SignedText::head("hop", &member.claim(), algorithm)
+            .request(self)
+            .line("\ninner=", inner)
+            .line("\nsub=", sub)
     }
 
     /// The text of a batch of these.
     #[must_use]
     pub fn batch_text(entries: &[Covered<'_>], member: &Member, algorithm: SigningAlgorithm) -> SignedText {
-        let head = SignedText::head("batch", member, algorithm);
+        let head = SignedText::head("batch", &member.claim(), algorithm);
         let head = head.line("\nentries=", entries.len().to_string());
         entries.iter().fold(head, SignedText::request)
     }
@@ -166,16 +174,18 @@ pub(super) struct CoveredResponse<'a> {
     pub(super) id: &'a str,
     /// The digest of the request's text.
     pub(super) request: &'a [u8],
+    /// How many items a stream had that it ends.
+    pub(super) items: Option<u64>,
     pub(super) outcome: Result<&'a [u8], &'a [u8]>,
 }
 
 impl CoveredResponse<'_> {
-    pub(super) fn text(&self, member: &Member, algorithm: SigningAlgorithm) -> SignedText {
-        let text = SignedText::head("response", member, algorithm)
+    pub(super) fn text(&self, claim: &Claim<'_>, algorithm: SigningAlgorithm) -> SignedText {
+        let text = SignedText::head("response", claim, algorithm)
             .line("\nversion=", version_name(self.version))
             .line("\nid=", self.id)
             .line("\nrequest=", self.request)
-            .number("\nitems=", member.items);
+            .number("\nitems=", self.items);
         match self.outcome {
             Ok(result) => text.line("\nresult=", hex::sha256(result)).line("\nerror=", ""),
             Err(error) => text.line("\nresult=", "").line("\nerror=", hex::sha256(error)),
@@ -191,15 +201,21 @@ pub(super) struct CoveredItem<'a> {
     /// Of the notification; empty if items travel as responses.
     pub(super) method: &'a str,
     pub(super) item: &'a [u8],
+    /// Its number.
+    pub(super) seq: Option<u64>,
 }
 
 impl CoveredItem<'_> {
-    pub(super) fn text(&self, member: &Member, algorithm: SigningAlgorithm) -> Result<SignedText, Malformed> {
+    pub(super) fn text(
+        &self,
+        claim: &Claim<'_>,
+        algorithm: SigningAlgorithm,
+    ) -> Result<SignedText, Malformed> {
         check_method(self.method)?;
-        Ok(SignedText::head("item", member, algorithm)
+        Ok(SignedText::head("item", claim, algorithm)
             .line("\nversion=", version_name(self.version))
             .line("\nrequest=", self.request)
-            .number("\nseq=", member.seq)
+            .number("\nseq=", self.seq)
             .line("\nmethod=", self.method)
             .line("\nitem=", hex::sha256(self.item)))
     }
@@ -215,20 +231,22 @@ impl SignedText {
         SignedText(text.into_bytes())
     }
 
-    fn head(kind: &str, member: &Member, algorithm: SigningAlgorithm) -> SignedText {
+    #[inline(always)]
+    fn head(kind: &'static str, claim: &Claim<'_>, algorithm: SigningAlgorithm) -> SignedText {
         SignedText(Vec::with_capacity(USUAL_LENGTH))
             .line(LABEL, "")
             .line("\nkind=", kind)
             .line("\nalg=", algorithm.name())
-            .line("\nkid=", &member.kid)
-            .line("\naud=", &member.aud)
-            .number("\nts=", member.ts)
-            .number("\nexp=", member.exp)
-            .line("\nnonce=", &member.nonce)
-            .line("\nsession=", member.session.as_deref().unwrap_or(""))
+            .line("\nkid=", claim.kid)
+            .line("\naud=", claim.aud)
+            .number("\nts=", claim.ts)
+            .number("\nexp=", claim.exp)
+            .line("\nnonce=", claim.nonce)
+            .line("\nsession=", claim.session.unwrap_or_default())
     }
 
     /// Adds the five lines of a request.
+    #[inline]
     fn request(self, covered: &Covered<'_>) -> SignedText {
         let text = self
             .line("\nversion=", version_name(covered.version))
@@ -239,25 +257,19 @@ impl SignedText {
     }
 
     /// Adds a line, which begins with a line break and its name. The values have no line breaks: their forms were checked.
-    #[inline]
-    fn line(mut self, name: &str, value: impl AsRef<[u8]>) -> SignedText {
+    #[inline(always)]
+    fn line(mut self, name: &'static str, value: impl AsRef<[u8]>) -> SignedText {
         self.0.extend_from_slice(name.as_bytes());
         self.0.extend_from_slice(value.as_ref());
         self
     }
 
     /// The same with a number, which may be missing.
-    fn number(self, name: &str, value: Option<u64>) -> SignedText {
-        let Some(mut rest) = value else { return self.line(name, "") };
-        let (mut digits, mut start) = ([0; 20], 20);
-        loop {
-            start -= 1;
-            digits[start] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            if rest == 0 {
-                return self.line(name, &digits[start..]);
-            }
-        }
+    #[inline(always)]
+    fn number(self, name: &'static str, value: Option<u64>) -> SignedText {
+        let Some(number) = value else { return self.line(name, "") };
+        let mut digits = [0; 20];
+        self.line(name, write_digits(number, &mut digits))
     }
 
     /// The value of a line.
@@ -287,6 +299,23 @@ impl SignedText {
     pub(super) fn sha256(&self) -> hex::Digest {
         hex::sha256(self.as_bytes())
     }
+}
+
+/// Writes a number at the end of this room.
+fn write_digits(mut number: u64, room: &mut [u8; 20]) -> &[u8] {
+    let mut start = room.len();
+    // Two digits at a time take half as many divisions.
+    while number >= 10 {
+        let pair = (number % 100) as u8;
+        number /= 100;
+        start -= 2;
+        (room[start], room[start + 1]) = (b'0' + pair / 10, b'0' + pair % 10);
+    }
+    if number > 0 || start == room.len() {
+        start -= 1;
+        room[start] = b'0' + number as u8;
+    }
+    &room[start..]
 }
 
 /// Shows the digest: the text tells what was called.

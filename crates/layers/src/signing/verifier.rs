@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::key::SigningAlgorithm;
-use super::member::{Malformed, Member};
+use super::member::{Claim, Malformed, Member};
 use super::replay::Window;
 use super::text::SignedText;
 use super::{Key, SigningKeys};
@@ -140,26 +140,26 @@ impl Verifier {
         session: Option<&str>,
         text: impl FnOnce(SigningAlgorithm) -> SignedText,
     ) -> Result<AcceptedSignature, Reason> {
-        self.verify_at(self.clock.seconds(), member, session, text)
+        self.verify_at(self.clock.seconds(), &member.claim(), session, text)
     }
 
     /// The same at this time, in seconds since 1970.
     pub(super) fn verify_at(
         &self,
         now: u64,
-        member: &Member,
+        claim: &Claim<'_>,
         session: Option<&str>,
         text: impl FnOnce(SigningAlgorithm) -> SignedText,
     ) -> Result<AcceptedSignature, Reason> {
-        let (key, text) = self.authenticate(member, now, text)?;
-        if !self.audiences.contains(&member.aud) {
+        let (key, text) = self.authenticate(claim, now, text)?;
+        if !self.audiences.iter().any(|audience| audience.as_bytes() == claim.aud) {
             return Err(Reason::WrongAudience);
         }
-        if member.session.is_some() && member.session.as_deref() != session {
+        if claim.session.is_some() && claim.session != session.map(str::as_bytes) {
             return Err(Reason::WrongSession);
         }
-        if let Some(ts) = member.ts {
-            self.window.check(ts, member.exp, now)?;
+        if let Some(ts) = claim.ts {
+            self.window.check(ts, claim.exp, now)?;
         }
         Ok(AcceptedSignature { key, text })
     }
@@ -167,23 +167,23 @@ impl Verifier {
     /// Finds the key and verifies the signature.
     pub(super) fn authenticate(
         &self,
-        member: &Member,
+        claim: &Claim<'_>,
         now: u64,
         text: impl FnOnce(SigningAlgorithm) -> SignedText,
     ) -> Result<(Arc<Key>, SignedText), Reason> {
-        let key = self.keys.get(&member.kid).filter(|key| key.is_valid_at(now));
-        let text = text(key.as_ref().map_or(member.implied_algorithm(), |key| key.algorithm()));
+        let key = self.keys.find(claim.kid).filter(|key| key.is_valid_at(now));
+        let text = text(key.as_ref().map_or(claim.implied_algorithm(), |key| key.algorithm()));
         // A signature of the wrong length gets the work of one that could be right.
-        let usable = key.as_ref().filter(|key| key.algorithm() == member.implied_algorithm());
+        let usable = key.as_ref().filter(|key| key.algorithm() == claim.implied_algorithm());
         let is_signed = match usable {
-            Some(key) => key.verifies(text.as_bytes(), &member.sig),
+            Some(key) => key.verifies(text.as_bytes(), claim.sig),
             None => {
-                let dummy = match member.implied_algorithm() {
+                let dummy = match claim.implied_algorithm() {
                     SigningAlgorithm::HmacSha256 => &self.dummies[0],
                     SigningAlgorithm::Ed25519 => &self.dummies[1],
                 };
                 // The result does not count; the time does.
-                std::hint::black_box(dummy.verifies(text.as_bytes(), &member.sig));
+                std::hint::black_box(dummy.verifies(text.as_bytes(), claim.sig));
                 false
             }
         };

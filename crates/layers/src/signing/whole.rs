@@ -79,7 +79,7 @@ fn check_request(cx: &Context, input: &Input, verify: &Inner) -> Result<Option<S
     };
     let accepted = request.verify(&head, headers, input.text(), &verify.verifier);
     accepted
-        .and_then(|accepted| verify.check_time(&request.member).map(|()| accepted))
+        .and_then(|accepted| verify.check_time(request.member.ts).map(|()| accepted))
         .map(|accepted| {
             Some(Signature { member: request.member.clone(), accepted, now: verify.verifier.clock.seconds() })
         })
@@ -100,7 +100,7 @@ fn check_batch(cx: &Context, input: &Input, verify: &Inner) -> Result<Option<Sig
     let session = member.session.as_ref().map(|_| cx.session().id());
     let accepted = message.authenticate(&member, &verify.verifier, session);
     accepted
-        .and_then(|accepted| verify.check_time(&member).map(|()| accepted))
+        .and_then(|accepted| verify.check_time(member.ts).map(|()| accepted))
         .map(|accepted| {
             Some(Signature { member: member.clone(), accepted, now: verify.verifier.clock.seconds() })
         })

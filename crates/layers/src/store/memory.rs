@@ -1,7 +1,7 @@
 //! A store in memory.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, hash_map};
 use std::fmt;
 use std::hash::BuildHasher as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -145,6 +145,23 @@ impl MemoryStore {
         Some(Duration::from_millis(wait))
     }
 
+    /// Stores an entry unless there is one. Returns whether it did. Usually there is none and there is room, so the key is made before
+    /// it is looked up.
+    fn inserted(&self, key: &[u8], value: &[u8], time: Duration) -> Result<bool, StoreError> {
+        check_sizes(key, value)?;
+        let now = self.clock.millis();
+        let mut shard = self.shard(key, now);
+        let is_new = shard.insert_new(Arc::from(key), || {
+            let expires = now.saturating_add(millis_of(time));
+            self.take(1, key.len() + value.len()).then(|| Entry { value: value.into(), expires })
+        });
+        drop(shard);
+        match is_new {
+            Some(is_new) => Ok(is_new),
+            None => self.insert_or_read(key, value, time, |_| ()).map(|found| found.is_none()),
+        }
+    }
+
     /// Stores an entry unless there is one. Returns the value that is there.
     fn insert_or_read<R>(
         &self,
@@ -215,7 +232,7 @@ impl Default for MemoryStore {
 
 impl Store for MemoryStore {
     fn insert(&self, key: &[u8], value: &[u8], time: Duration) -> StoreFuture<bool> {
-        StoreFuture::ready(self.insert_or_read(key, value, time, |_| ()).map(|found| found.is_none()))
+        StoreFuture::ready(self.inserted(key, value, time))
     }
 
     fn read(&self, key: &[u8]) -> StoreFuture<Option<Bytes>> {
@@ -272,6 +289,15 @@ impl Shard {
     fn insert(&mut self, key: Arc<[u8]>, entry: Entry) {
         self.expiries.push(Reverse((entry.expires, Arc::clone(&key))));
         self.entries.insert(key, entry);
+    }
+
+    /// Inserts an entry under a new key, and returns true; false if the key is there. None if no entry can be made for it.
+    fn insert_new(&mut self, key: Arc<[u8]>, make: impl FnOnce() -> Option<Entry>) -> Option<bool> {
+        let hash_map::Entry::Vacant(vacant) = self.entries.entry(key) else { return Some(false) };
+        let entry = make()?;
+        self.expiries.push(Reverse((entry.expires, Arc::clone(vacant.key()))));
+        vacant.insert(entry);
+        Some(true)
     }
 
     /// Drops what has expired. Returns how many entries and bytes that was.

@@ -7,7 +7,7 @@ use sfv::{BareItem, Dictionary, FieldType as _, InnerList, Item, ListEntry, Pars
 use switchboard_core::Metadata;
 
 use super::super::member::{Malformed, is_nonce};
-use crate::signing::key::is_kid;
+use crate::signing::member::is_kid;
 
 pub(crate) const SIGNATURE_INPUT: &str = "signature-input";
 pub(crate) const SIGNATURE: &str = "signature";
