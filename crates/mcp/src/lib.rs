@@ -1,3 +1,21 @@
-//! The Model Context Protocol (MCP) for Switchboard: the methods of a service become tools, resources and prompts.
+//! The Model Context Protocol (MCP) for Switchboard: the methods of a service become tools, resources and prompts, for clients of
+//! every revision.
+//!
+//! - [`Server`] offers the methods of a service. To the rest of Switchboard it is a service like any other: `tools/call` becomes an
+//!   ordinary call, so every layer sees the method and not the tool.
+//! - [`McpRoute`] serves it over HTTP, at one path for all revisions.
+//! - [`Caller`] is the client of a call: methods ask it questions, report progress to it, and log to it.
+//! - [`model`] has the wire types.
 
+mod ask;
+mod catalog;
+mod http;
 pub mod model;
+mod object;
+mod server;
+mod spoken;
+
+pub use ask::seal::{StateKeyError, StateKeys};
+pub use ask::{Amount, Answer, Ask, AskError, Caller, Feature, FromAnswer};
+pub use http::{HttpOptions, McpRoute, MessagesRoute, SseRoute};
+pub use server::{BuildError, CacheScope, Server};
