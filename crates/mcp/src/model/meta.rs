@@ -1,8 +1,13 @@
 //! The member `_meta`: its keys, their grammar, and what a request says in it.
 
+use std::collections::BTreeMap;
+
 use switchboard_core::{ErrorObject, Json, Kind};
 
 use super::{ClientCapabilities, Implementation, LogLevel, Revision, error};
+
+/// Metadata by key.
+pub type Meta = BTreeMap<String, Json>;
 
 /// The member that holds metadata.
 pub const META: &str = "_meta";

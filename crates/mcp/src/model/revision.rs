@@ -29,6 +29,9 @@ impl Revision {
         Revision::V2026_07_28,
     ];
 
+    /// The newest revision.
+    pub const LATEST: Revision = Revision::V2026_07_28;
+
     /// The newest revision with a handshake.
     pub const LATEST_STATEFUL: Revision = Revision::V2025_11_25;
 

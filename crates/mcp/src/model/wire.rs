@@ -3,9 +3,9 @@
 //! A wire type knows the members of every revision. It does not implement `Serialize`: only [`At`] does, a value together with
 //! a revision. So nothing can be written without naming the revision it is for.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::ser::{SerializeMap as _, SerializeSeq as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use switchboard_core::Json;
 
@@ -55,6 +55,14 @@ pub trait Wire {
 /// assert_eq!(written, r#"{"name":"desk","version":"1.0.0"}"#); // titles came later
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+///
+/// Without a revision it does not compile:
+///
+/// ```compile_fail,E0277
+/// use switchboard_mcp::model::Implementation;
+///
+/// let _ = serde_json::to_string(&Implementation::new("desk", "1.0.0"));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct At<'a, T>(pub &'a T, pub Revision);
 
@@ -103,7 +111,7 @@ impl Member {
 }
 
 /// Defines a wire type: a struct whose members have a name on the wire and, where it is not all of them, the revisions
-/// that know the member.
+/// that know the member. A member whose shape changed is written `via` a function of the value and the revision.
 ///
 /// It generates the struct, a `Deserialize` that ignores unknown members and reads `null` as an absent member, [`Wire`], and
 /// the table `MEMBERS`.
@@ -112,13 +120,16 @@ macro_rules! wire {
         $(#[$meta:meta])*
         pub struct $name:ident {
             required {
-                $( $(#[$required_meta:meta])* $required:ident: $required_ty:ty = $required_wire:literal, )*
+                $(
+                    $(#[$required_meta:meta])*
+                    $required:ident: $required_ty:ty = $required_wire:literal $(via $required_via:path)?,
+                )*
             }
             optional {
                 $(
                     $(#[$optional_meta:meta])*
                     $optional:ident: $optional_ty:ty = $optional_wire:literal
-                        $(since $since:ident)? $(until $until:ident)?,
+                        $(since $since:ident)? $(until $until:ident)? $(via $via:path)?,
                 )*
             }
         }
@@ -158,8 +169,16 @@ macro_rules! wire {
                 map: &mut M,
             ) -> Result<(), M::Error> {
                 let mut members = $name::MEMBERS.iter();
-                $( $crate::model::wire::write_member(&self.$required, members.next(), revision, map)?; )*
-                $( $crate::model::wire::write_member(&self.$optional, members.next(), revision, map)?; )*
+                $(
+                    let value = &self.$required;
+                    $( let value = &$required_via(value, revision); )?
+                    $crate::model::wire::write_member(value, members.next(), revision, map)?;
+                )*
+                $(
+                    let value = &self.$optional;
+                    $( let value = &$via(value, revision); )?
+                    $crate::model::wire::write_member(value, members.next(), revision, map)?;
+                )*
                 Ok(())
             }
         }
@@ -298,11 +317,7 @@ impl<T: Wire> Wire for Option<T> {
 
 impl<T: Wire> Wire for Vec<T> {
     fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(Some(self.len()))?;
-        for element in self {
-            list.serialize_element(&At(element, revision))?;
-        }
-        list.end()
+        serializer.collect_seq(self.iter().map(|element| At(element, revision)))
     }
 
     fn is_absent(&self) -> bool {
@@ -310,13 +325,15 @@ impl<T: Wire> Wire for Vec<T> {
     }
 }
 
+impl<T: Wire + Clone> Wire for Cow<'_, [T]> {
+    fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter().map(|element| At(element, revision)))
+    }
+}
+
 impl<T: Wire> Wire for BTreeMap<String, T> {
     fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.len()))?;
-        for (name, value) in self {
-            map.serialize_entry(name, &At(value, revision))?;
-        }
-        map.end()
+        serializer.collect_map(self.iter().map(|(name, value)| (name, At(value, revision))))
     }
 
     fn is_absent(&self) -> bool {
