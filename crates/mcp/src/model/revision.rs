@@ -29,6 +29,9 @@ impl Revision {
         Revision::V2026_07_28,
     ];
 
+    /// The newest revision.
+    pub const LATEST: Revision = Revision::V2026_07_28;
+
     /// The newest revision with a handshake.
     pub const LATEST_STATEFUL: Revision = Revision::V2025_11_25;
 
@@ -53,7 +56,9 @@ impl Revision {
 
 /// The text is not a published revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown protocol version; expected one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28")]
+#[error(
+    "unknown protocol version; expected one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28"
+)]
 #[non_exhaustive]
 pub struct UnknownRevision;
 
