@@ -18,4 +18,4 @@ mod spoken;
 pub use ask::seal::{StateKeyError, StateKeys};
 pub use ask::{Amount, Answer, Ask, AskError, Caller, Feature, FromAnswer};
 pub use http::{HttpOptions, McpRoute, MessagesRoute, SseRoute};
-pub use server::{BuildError, CacheScope, Server};
+pub use server::{BuildError, CacheScope, ServeError, Server};

@@ -34,6 +34,8 @@ pub use switchboard_layers::trace;
 pub use switchboard_layers::{Clock, store};
 #[cfg(feature = "signing")]
 pub use switchboard_layers::{idempotency, signing};
+#[cfg(feature = "mcp")]
+pub use switchboard_mcp as mcp;
 #[cfg(feature = "openrpc")]
 pub use switchboard_openrpc as openrpc;
 #[cfg(feature = "playground")]

@@ -15,6 +15,7 @@ use super::template::UriTemplate;
 use super::tool::{Output, TaskMode, ToolEntry, header_params, result_schema};
 use crate::model::{
     Contents, Icon, Prompt, PromptArgument, Resource, ResourceTemplate, TaskSupport, Tool, ToolAnnotations,
+    ToolExecution,
 };
 use crate::server::BuildError;
 
@@ -182,11 +183,16 @@ fn add_tool(
         Some(_) => TaskMode::Optional,
         None => TaskMode::Never,
     };
-    tool.task_support = match task {
+    let support = match task {
         TaskMode::Never => None,
         TaskMode::Optional => Some(TaskSupport::Optional),
         TaskMode::Required => Some(TaskSupport::Required),
     };
+    tool.execution = support.map(|support| {
+        let mut execution = ToolExecution::default();
+        execution.task_support = Some(support);
+        execution
+    });
     let entry = Entry::new(name.clone(), ToolEntry { tool, handler, output, task, headers });
     unique(catalog.tools.add(entry), &name)
 }
@@ -209,10 +215,10 @@ fn with_descriptions(mut schema: Value, method: &MethodDescription) -> Value {
 fn annotations(method: &MethodDescription, options: Options<'_>) -> ToolAnnotations {
     let hint = |name: &str| options.get(name).and_then(Value::as_bool);
     let mut annotations = ToolAnnotations::default();
-    annotations.read_only_hint = method.marks.safe.then_some(true);
-    annotations.idempotent_hint = method.marks.idempotent.then_some(true);
-    annotations.destructive_hint = hint("destructiveHint").or(method.marks.safe.then_some(false));
-    annotations.open_world_hint = hint("openWorldHint");
+    annotations.read_only = method.marks.safe.then_some(true);
+    annotations.idempotent = method.marks.idempotent.then_some(true);
+    annotations.destructive = hint("destructiveHint").or(method.marks.safe.then_some(false));
+    annotations.open_world = hint("openWorldHint");
     annotations
 }
 
@@ -257,7 +263,7 @@ fn add_prompt(
     for param in method.params.iter().flatten() {
         let mut argument = PromptArgument::new(param.name.clone());
         argument.description = Some(param.description.clone()).filter(|text| !text.is_empty());
-        argument.required = Some(param.is_required);
+        argument.required = param.is_required;
         prompt.arguments.push(argument);
     }
     let entry = Entry::new(name.clone(), PromptEntry { prompt, handler });

@@ -237,8 +237,8 @@ impl Events {
                 return Poll::Ready(None);
             }
             let Some(outputs) = &mut self.outputs else { return Poll::Ready(None) };
-            let mut first = std::pin::pin!(outputs.first());
-            match first.as_mut().poll(cx) {
+            let first = std::pin::pin!(outputs.first()).poll(cx);
+            match first {
                 Poll::Ready(First::Whole(whole)) => {
                     self.outputs = None;
                     Poll::Ready(Some(whole))
@@ -373,7 +373,7 @@ impl Alive {
         Alive { time, sleep: None }
     }
 
-    fn poll(&mut self, cx: &mut Task<'_>, out: &mut Vec<u8>) {
+    pub(super) fn poll(&mut self, cx: &mut Task<'_>, out: &mut Vec<u8>) {
         let time = self.time;
         let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(time)));
         if out.is_empty() {

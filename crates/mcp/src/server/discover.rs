@@ -29,7 +29,10 @@ pub(crate) fn capabilities(catalog: &Catalog) -> ServerCapabilities {
         capabilities.resources = Some(resources);
     }
     if catalog.tools.iter().any(|tool| tool.value.task != TaskMode::Never) {
-        capabilities.tasks = Some(TasksCapability::of_tools());
+        let mut tasks = TasksCapability::default();
+        tasks.cancel = Some(Settings::default());
+        tasks.requests = Json::parse(r#"{"tools":{"call":{}}}"#).ok();
+        capabilities.tasks = Some(tasks);
         let settings = Json::parse("{}").unwrap_or(Json::NULL);
         capabilities.extensions.insert(TASKS_EXTENSION.to_owned(), settings);
     }

@@ -12,6 +12,7 @@ mod resources;
 mod result;
 mod running;
 mod service;
+mod serve;
 mod settings;
 mod snapshot;
 mod subscribers;
@@ -27,7 +28,9 @@ use switchboard_core::{Context, Describe, Method, Profile, Router, Service};
 
 pub use self::error::BuildError;
 pub(crate) use self::request::{SUPPORTED, principal};
-pub use self::settings::{CacheScope, ToolFilter};
+pub use self::serve::ServeError;
+pub use self::settings::CacheScope;
+use self::settings::ToolFilter;
 pub(crate) use self::snapshot::Snapshot;
 pub(crate) use self::subscribers::{Change, Subscribers};
 pub(crate) use self::tasks::{TaskCall, Tasks};
@@ -231,7 +234,9 @@ impl Server {
     /// Stops offering a tool, prompt or resource, by its name or URI, until it is [enabled](Server::enable).
     pub fn disable(&self, name: &str) {
         // Fewer entries cannot collide.
-        let _ = self.change(|offers| drop(offers.disabled.insert(name.to_owned())));
+        let _ = self.change(|offers| {
+            offers.disabled.insert(name.to_owned());
+        });
     }
 
     /// Offers again what was [disabled](Server::disable).
@@ -240,7 +245,9 @@ impl Server {
     ///
     /// When something of the same name was added meanwhile.
     pub fn enable(&self, name: &str) -> Result<(), BuildError> {
-        self.change(|offers| drop(offers.disabled.remove(name)))
+        self.change(|offers| {
+            offers.disabled.remove(name);
+        })
     }
 
     /// Tells the clients that subscribed to a resource that it has changed.

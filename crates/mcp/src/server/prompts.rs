@@ -11,7 +11,7 @@ use super::snapshot::Snapshot;
 use super::tools::{asker, call_method, lacks_scope};
 use crate::ask::rounds::Returned;
 use crate::catalog::{Entry, PromptEntry};
-use crate::model::{Revision, lower};
+use crate::model::{Mark, Revision, lower};
 use crate::object::Object;
 
 /// Answers `prompts/list`.
@@ -42,7 +42,7 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
     }
     let given = request.param("arguments");
     let arguments = arguments(given.as_ref())?;
-    for argument in prompt.arguments.iter().filter(|argument| argument.required == Some(true)) {
+    for argument in prompt.arguments.iter().filter(|argument| argument.required) {
         if !arguments.iter().any(|(name, _)| *name == argument.name) {
             return Err(ErrorObject::invalid_params(format!("the argument {} is missing", argument.name)));
         }
@@ -111,6 +111,14 @@ impl Filling {
             let message = Object::new().with("role", "user").with("content", content);
             return result.with("messages", vec![message]).json();
         }
-        result.with("messages", lower::messages(value, self.revision)).json()
+        let lowered = match value.kind() {
+            Kind::Array => lower::neutral_list(Mark::Message, value, self.revision),
+            _ => lower::neutral(Mark::Message, value, self.revision),
+        };
+        let messages = lowered.map_err(|error| ErrorObject::internal(&error))?;
+        match messages.kind() {
+            Kind::Array => result.with("messages", messages).json(),
+            _ => result.with("messages", vec![messages]).json(),
+        }
     }
 }

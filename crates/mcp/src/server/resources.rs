@@ -12,7 +12,7 @@ use super::snapshot::Snapshot;
 use super::tools::{asker, call_method, empty, lacks_scope};
 use crate::ask::rounds::Returned;
 use crate::catalog::{Handler, Page, ResourceEntry, Source, TemplateEntry};
-use crate::model::{Revision, Wire as _, error, lower};
+use crate::model::{Mark, Revision, Wire as _, error, lower};
 use crate::object::{Object, Part};
 
 /// Answers `resources/list`.
@@ -147,6 +147,10 @@ impl Reading {
         Reply { extra: reply.extra, ..Reply::from(result) }
     }
 
+    fn lower(&self, contents: &Json) -> Result<Json, ErrorObject> {
+        lower::neutral(Mark::Contents, contents, self.revision).map_err(|error| ErrorObject::internal(&error))
+    }
+
     /// A string is a text, an array of bytes a blob, contents are themselves, and anything else is JSON.
     fn contents(&self, value: &Json) -> Result<Json, ErrorObject> {
         let is_contents = |value: &Json| {
@@ -160,10 +164,10 @@ impl Reading {
         };
         let result = self.snapshot.cacheable(self.revision);
         if is_contents(value) {
-            return result.with("contents", vec![lower::resource(value, self.revision)]).json();
+            return result.with("contents", vec![self.lower(value)?]).json();
         }
         if !list.is_empty() && list.iter().all(is_contents) {
-            let list: Vec<Json> = list.iter().map(|contents| lower::resource(contents, self.revision)).collect();
+            let list = list.iter().map(|contents| self.lower(contents)).collect::<Result<Vec<_>, _>>()?;
             return result.with("contents", list).json();
         }
         let one = Object::new().with("uri", self.uri.as_str());

@@ -7,7 +7,7 @@ use switchboard_core::{Code, ErrorObject, Json, Kind, Outcome, Reply};
 use super::request::Request;
 use super::snapshot::Snapshot;
 use crate::catalog::{Entry, Output, ToolEntry};
-use crate::model::{Revision, error, lower};
+use crate::model::{Mark, Revision, error, lower};
 use crate::object::{Object, Part};
 
 /// How the results of a tool are written for a client.
@@ -53,8 +53,8 @@ fn value_result(value: &Json, shape: &Shape) -> Result<Json, ErrorObject> {
             let joined: String = value.decode::<Vec<String>>().unwrap_or_default().concat();
             begin().with("content", vec![text_block(joined.as_str())]).json()
         }
-        Output::Block => begin().with("content", vec![lower::content(value, revision)]).json(),
-        Output::Blocks => begin().with("content", lower::contents(value, revision)).json(),
+        Output::Block => begin().with("content", vec![blocks(value, revision)?]).json(),
+        Output::Blocks => begin().with("content", blocks(value, revision)?).json(),
         Output::Whole => whole_result(value, shape),
         Output::Data { is_object, has_schema } => {
             let result = begin().with("content", vec![text_block(value.as_str())]);
@@ -71,13 +71,22 @@ fn value_result(value: &Json, shape: &Shape) -> Result<Json, ErrorObject> {
     }
 }
 
+/// A content block, or a list of them, as the revision has it.
+fn blocks(value: &Json, revision: Revision) -> Result<Json, ErrorObject> {
+    let lowered = match value.kind() {
+        Kind::Array => lower::neutral_list(Mark::Content, value, revision),
+        _ => lower::neutral(Mark::Content, value, revision),
+    };
+    lowered.map_err(|error| ErrorObject::internal(&error))
+}
+
 /// A result that the method has made as a whole.
 fn whole_result(value: &Json, shape: &Shape) -> Result<Json, ErrorObject> {
     let [content, structured, is_error, meta] = value.pick(["content", "structuredContent", "isError", "_meta"]);
     let content = content.unwrap_or_else(|| Json::parse("[]").unwrap_or(Json::NULL));
     let is_error = is_error.filter(|is_error| is_error.as_str() == "true").map(|_| Part::True);
     let structured = structured.filter(|_| shape.revision >= Revision::V2025_06_18);
-    let result = shape.begin().with("content", lower::contents(&content, shape.revision));
+    let result = shape.begin().with("content", blocks(&content, shape.revision)?);
     let result = match shape.revision.is_stateless() {
         // The result has the member already, with the description of the server.
         true => result,

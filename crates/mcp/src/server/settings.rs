@@ -29,7 +29,7 @@ impl CacheScope {
 
 /// Decides what a client sees.
 #[derive(Clone)]
-pub struct ToolFilter(Kind);
+pub(crate) struct ToolFilter(Kind);
 
 #[derive(Clone)]
 enum Kind {

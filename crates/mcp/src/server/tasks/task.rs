@@ -164,7 +164,13 @@ impl Task {
         match &state.ending {
             Some(Ending::Result(result)) => object.with("result", result.clone()),
             Some(Ending::Error(error)) => {
-                object.with_some("error", Json::encode_ref(&**error).ok())
+                let object_of = |error: &ErrorObject| {
+                    Object::new()
+                        .with("code", Json::encode(&error.code.0).unwrap_or(Json::NULL))
+                        .with("message", Json::encode(&error.message.to_string()).unwrap_or(Json::NULL))
+                        .with_some("data", error.data.clone())
+                };
+                object.with("error", object_of(error))
             }
             Some(Ending::Cancelled) => object,
             None if state.questions.is_empty() => object,
