@@ -40,6 +40,12 @@ struct Confirmed {
     confirm: bool,
 }
 
+#[derive(serde::Deserialize, JsonSchema)]
+struct Agreed {
+    #[expect(dead_code, reason = "that there is an answer is enough")]
+    ok: bool,
+}
+
 struct Fixtures {
     server: std::sync::OnceLock<mcp::Server>,
 }
@@ -211,8 +217,8 @@ impl Tools {
 
     /// Has an argument that travels in a header too.
     #[method(safe)]
-    fn test_header_param(&self, #[arg(header = "Region")] region: Option<String>) -> String {
-        format!("region: {}", region.unwrap_or_default())
+    fn test_header_param(&self, #[arg(header = "Region", default = "eu".to_owned())] region: String) -> String {
+        format!("region: {region}")
     }
 }
 
@@ -262,7 +268,7 @@ impl Rounds {
 
     /// Keeps a state.
     async fn test_input_required_result_request_state(&self, caller: &Caller) -> Result<String, ErrorObject> {
-        caller.elicit::<Confirmed>("Please confirm").key("confirm").await?;
+        caller.elicit::<Agreed>("Please confirm").key("confirm").await?;
         Ok("state-ok".to_owned())
     }
 
@@ -286,7 +292,7 @@ impl Rounds {
 
     /// Rejects a state that was changed.
     async fn test_input_required_result_tampered_state(&self, caller: &Caller) -> Result<String, ErrorObject> {
-        caller.elicit::<Confirmed>("Please confirm").key("confirm").await?;
+        caller.elicit::<Agreed>("Please confirm").key("confirm").await?;
         Ok("confirmed".to_owned())
     }
 
@@ -375,10 +381,12 @@ impl Jobs {
     }
 
     /// A job.
-    #[mcp(task = "optional")]
-    async fn test_tool_with_task(&self) -> String {
+    #[mcp(task = "manual")]
+    async fn test_tool_with_task(&self, caller: &Caller) -> Result<String, ErrorObject> {
+        let name = caller.elicit::<Named>("What is your name?").key("user_name").await?.accepted();
+        caller.background().await;
         pause().await;
-        "The task is done.".to_owned()
+        Ok(format!("The task of {} is done.", name.map_or_else(|| "nobody".to_owned(), |named| named.name)))
     }
 }
 

@@ -103,8 +103,8 @@ fn mime(meta: &ParseNestedMeta<'_>) -> syn::Result<LitStr> {
 
 fn task(meta: &ParseNestedMeta<'_>) -> syn::Result<LitStr> {
     let message =
-        "write `task = \"optional\"` or `task = \"required\"`; without `task`, a call is never a task";
-    checked(meta, |text| matches!(text, "optional" | "required"), message)
+        "write `task = \"optional\"`, `\"required\"` or `\"manual\"`; without `task`, a call is never a task";
+    checked(meta, |text| matches!(text, "optional" | "required" | "manual"), message)
 }
 
 fn tool(meta: &ParseNestedMeta<'_>) -> syn::Result<LitBool> {

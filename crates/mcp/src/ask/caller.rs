@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::task::Waker;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use switchboard_core::{Context, FromContext, Json, Peer};
 use tokio::time::Instant;
 
+use super::background::Background;
 use super::question::Question;
 use super::rounds::Rounds;
 use super::{Answer, Ask, AskError, Feature, form_schema};
@@ -62,7 +64,9 @@ struct Inner {
 pub(crate) struct CallerParts {
     pub(crate) spoken: Arc<Spoken>,
     pub(crate) peer: Peer,
-    pub(crate) asker: Asker,
+    pub(crate) asker: Mutex<Asker>,
+    /// Lets the call become a task.
+    pub(crate) background: Option<Background>,
     pub(crate) progress_token: Option<Json>,
     pub(crate) logging: Logging,
     /// Ends the event stream of the answer early, where there is one.
@@ -140,7 +144,7 @@ impl Caller {
     pub(super) fn check(&self, feature: Feature) -> Result<(), AskError> {
         let features = &self.0.parts.spoken.features;
         let is_there = match feature {
-            _ if matches!(self.0.parts.asker, Asker::Absent) => false,
+            _ if matches!(self.asker(), Asker::Absent) => false,
             Feature::Sampling => features.sampling,
             Feature::SamplingTools => features.sampling_tools,
             Feature::Form => features.form,
@@ -228,8 +232,30 @@ impl Caller {
         &self.0.parts.peer
     }
 
-    pub(crate) fn asker(&self) -> &Asker {
-        &self.0.parts.asker
+    pub(crate) fn asker(&self) -> Asker {
+        self.0.parts.asker.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Makes the call a task, if the client knows tasks: it gets an answer at once and comes back for the result. What the method
+    /// asked before was part of the call; what it asks from here on is part of the task. For methods with
+    /// `#[mcp(task = "manual")]`; does nothing in others.
+    pub async fn background(&self) {
+        if let Some(background) = &self.0.parts.background {
+            background.begin().await;
+        }
+    }
+
+    /// Whether the method wants to be a task. If not, this is woken when it does.
+    pub(crate) fn wants_background(&self, waker: &Waker) -> bool {
+        self.0.parts.background.as_ref().is_some_and(|background| background.is_wanted(waker))
+    }
+
+    /// The call has become a task.
+    pub(crate) fn go_on_as(&self, task: Arc<TaskCall>) {
+        *self.0.parts.asker.lock().unwrap_or_else(PoisonError::into_inner) = Asker::Task(task);
+        if let Some(background) = &self.0.parts.background {
+            background.confirm();
+        }
     }
 
     pub(crate) fn wants_progress(&self) -> bool {
@@ -269,7 +295,8 @@ static PLAIN: LazyLock<Caller> = LazyLock::new(|| {
     Caller::new(CallerParts {
         spoken: Arc::new(spoken),
         peer: Peer::absent(),
-        asker: Asker::Absent,
+        asker: Mutex::new(Asker::Absent),
+        background: None,
         progress_token: None,
         logging: Logging::Off,
         stream: None,

@@ -5,6 +5,7 @@
 //! start and finds them.
 
 mod answer;
+mod background;
 mod caller;
 mod error;
 mod form;
@@ -23,6 +24,7 @@ use serde_json::{Value, json};
 use switchboard_core::{CallError, Json};
 
 pub use self::answer::{Answer, FromAnswer};
+pub(crate) use self::background::Background;
 pub(crate) use self::caller::{Asker, CallerParts, Logging};
 pub use self::caller::{Amount, Caller};
 pub use self::error::{AskError, Feature};

@@ -180,12 +180,13 @@ fn add_tool(
     }
     let task = match options.text("task") {
         Some("required") => TaskMode::Required,
+        Some("manual") => TaskMode::Manual,
         Some(_) => TaskMode::Optional,
         None => TaskMode::Never,
     };
     let support = match task {
         TaskMode::Never => None,
-        TaskMode::Optional => Some(TaskSupport::Optional),
+        TaskMode::Optional | TaskMode::Manual => Some(TaskSupport::Optional),
         TaskMode::Required => Some(TaskSupport::Required),
     };
     tool.execution = support.map(|support| {

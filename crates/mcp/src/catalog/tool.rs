@@ -41,6 +41,8 @@ pub(crate) enum TaskMode {
     Never,
     Optional,
     Required,
+    /// The method says when.
+    Manual,
 }
 
 /// An argument that travels in a header too (MCP-N-11).

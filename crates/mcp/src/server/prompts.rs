@@ -6,7 +6,7 @@ use switchboard_core::{ErrorObject, Json, Kind, Outcome, Reply, ReplyFuture};
 
 use super::request::{Request, plain_text};
 use super::resources::{named, paged, protocol_error};
-use super::running::{Run, run};
+use super::running::{Ran, Run, run};
 use super::snapshot::Snapshot;
 use super::tools::{asker, call_method, lacks_scope};
 use crate::ask::rounds::Returned;
@@ -65,8 +65,9 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
             let run_it = Run::new(request, reply, caller, attributes);
             Ok(ReplyFuture::untimed(async move {
                 match run(run_it).await {
-                    Ok(reply) => filling.reply(reply),
-                    Err(asked) => asked,
+                    Ran::Replied(reply) => filling.reply(reply),
+                    Ran::Asked(asked) => asked,
+                    Ran::Background(work) => filling.reply(work.await),
                 }
             }))
         }

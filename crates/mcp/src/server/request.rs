@@ -1,13 +1,13 @@
 //! A request, with what is known about its client.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use switchboard_core::{Call, Context, ErrorObject, Json, Kind, Peer, ProgressSink};
 use switchboard_layers::identity::Identity;
 
 use super::snapshot::Snapshot;
 use super::{Shared, Subscribers};
-use crate::ask::{Asker, Caller, CallerParts, Logging};
+use crate::ask::{Asker, Background, Caller, CallerParts, Logging};
 use crate::http::CloseStream;
 use crate::model::{RequestMeta, Revision, meta};
 use crate::spoken::{Features, Handshake, Spoken};
@@ -77,15 +77,26 @@ impl<'a> Request<'a> {
     pub(super) fn session_caller(&self, asker: Asker) -> Result<Caller, ErrorObject> {
         let peer = self.cx().session().peer().clone();
         let is_session = self.handshake.is_some();
-        self.caller_with(asker, peer, is_session)
+        self.caller_with(asker, peer, is_session, None)
     }
 
     /// The client, for a handler.
     pub(super) fn caller(&self, asker: Asker) -> Result<Caller, ErrorObject> {
-        self.caller_with(asker, self.cx().peer().clone(), true)
+        self.caller_with(asker, self.cx().peer().clone(), true, None)
     }
 
-    fn caller_with(&self, asker: Asker, peer: Peer, has_progress: bool) -> Result<Caller, ErrorObject> {
+    /// The client, for a handler that may become a task.
+    pub(super) fn background_caller(&self, asker: Asker) -> Result<Caller, ErrorObject> {
+        self.caller_with(asker, self.cx().peer().clone(), true, Some(Background::default()))
+    }
+
+    fn caller_with(
+        &self,
+        asker: Asker,
+        peer: Peer,
+        has_progress: bool,
+        background: Option<Background>,
+    ) -> Result<Caller, ErrorObject> {
         let logging = match &self.handshake {
             Some(handshake) => Logging::Session(Arc::clone(handshake)),
             None => self.meta.log_level()?.map_or(Logging::Off, Logging::From),
@@ -93,7 +104,8 @@ impl<'a> Request<'a> {
         Ok(Caller::new(CallerParts {
             spoken: Arc::clone(&self.spoken),
             peer,
-            asker,
+            asker: Mutex::new(asker),
+            background,
             progress_token: self.meta.progress_token.as_ref().filter(|_| has_progress).map(Json::detached),
             logging,
             stream: self.cx().get::<CloseStream>().map(|close| close.0.clone()),

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use switchboard_core::{ErrorObject, Json, Kind, Outcome, Reply, ReplyFuture};
 
 use super::request::Request;
-use super::running::{Run, run};
+use super::running::{Ran, Run, run};
 use super::snapshot::Snapshot;
 use super::tools::{asker, call_method, empty, lacks_scope};
 use crate::ask::rounds::Returned;
@@ -76,8 +76,9 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
             let run_it = Run::new(request, reply, caller, attributes);
             Ok(ReplyFuture::untimed(async move {
                 match run(run_it).await {
-                    Ok(reply) => reading.reply(reply),
-                    Err(asked) => asked,
+                    Ran::Replied(reply) => reading.reply(reply),
+                    Ran::Asked(asked) => asked,
+                    Ran::Background(work) => reading.reply(work.await),
                 }
             }))
         }

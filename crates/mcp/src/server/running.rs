@@ -45,11 +45,25 @@ impl Run {
     }
 }
 
-/// Waits for the reply of a method. The error is the reply that asks the client.
-pub(super) async fn run(run: Run) -> Result<Reply, Reply> {
+/// What became of a method.
+pub(super) enum Ran {
+    /// It has replied.
+    Replied(Reply),
+    /// Its client is asked with this reply.
+    Asked(Reply),
+    /// It goes on as a task.
+    Background(Work),
+}
+
+/// A method that runs.
+pub(super) type Work = Pin<Box<dyn Future<Output = Reply> + Send>>;
+
+/// Waits for the reply of a method.
+pub(super) async fn run(run: Run) -> Ran {
     let Run { reply, caller, snapshot, attributes, started, has_limit } = run;
     let mut limit = TimeLimit::new(&caller, started, snapshot.call_time);
-    let mut work: Pin<Box<dyn Future<Output = Reply> + Send>> = Box::pin(whole(reply, caller.clone()));
+    let mut work: Work = Box::pin(whole(reply, caller.clone()));
+    let mut is_background = false;
     let done = poll_fn(|cx| {
         if let Poll::Ready(reply) = work.as_mut().poll(cx) {
             return Poll::Ready(Some(reply));
@@ -59,21 +73,28 @@ pub(super) async fn run(run: Run) -> Result<Reply, Reply> {
         {
             return Poll::Ready(None);
         }
+        if caller.wants_background(cx.waker()) {
+            is_background = true;
+            return Poll::Ready(None);
+        }
         if !has_limit {
             return Poll::Pending;
         }
         limit.poll(cx).map(|()| Some(ErrorObject::timed_out().into()))
     });
     let done = done.await;
+    if is_background {
+        return Ran::Background(work);
+    }
     // What the handler holds is released before the client knows of its questions.
     drop(work);
     match (done, caller.asker()) {
-        (Some(reply), _) => Ok(reply),
+        (Some(reply), _) => Ran::Replied(reply),
         (None, Asker::Rounds(rounds)) => {
             let attributes = attributes.unwrap_or_default();
-            Err(rounds.end(&snapshot.keys, attributes.as_bytes(), &snapshot.server_json).into())
+            Ran::Asked(rounds.end(&snapshot.keys, attributes.as_bytes(), &snapshot.server_json).into())
         }
-        (None, _) => Ok(ErrorObject::timed_out().into()),
+        (None, _) => Ran::Replied(ErrorObject::timed_out().into()),
     }
 }
 

@@ -7,7 +7,7 @@ use switchboard_layers::identity::Identity;
 
 use super::request::{Request, principal};
 use super::result::{Shape, tool_reply};
-use super::running::{Run, run};
+use super::running::{Ran, Run, run};
 use super::tasks;
 use crate::ask::rounds::{Returned, Rounds};
 use crate::ask::seal::digest_of;
@@ -83,18 +83,21 @@ fn begin(request: &Request<'_>, call: ToolCall) -> Result<ReplyFuture, ErrorObje
         }
     }
     let (asker, attributes) = asker(request, &call.tool.key, call.arguments.as_ref(), &call.returned)?;
-    let caller = request.caller(asker)?;
+    let may_be_task = entry.task == TaskMode::Manual && request.handshake.is_none() && request.spoken.features.tasks;
+    let caller = if may_be_task { request.background_caller(asker)? } else { request.caller(asker)? };
     let reply = call_method(request, &entry.handler, call.arguments, &caller);
     let shape = Shape::new(&call.tool, request);
     match reply.into_ready() {
         Ok(reply) if !matches!(reply.outcome, Outcome::Stream(_)) => Ok(tool_reply(reply, &shape).into()),
         reply => {
             let reply = reply.map_or_else(|pending| pending, ReplyFuture::ready);
-            let run_it = Run::new(request, reply, caller, attributes);
+            let run_it = Run::new(request, reply, caller.clone(), attributes);
+            let (shared, owner) = (Arc::clone(request.shared), principal(request.cx()));
             Ok(ReplyFuture::untimed(async move {
                 match run(run_it).await {
-                    Ok(reply) => tool_reply(reply, &shape),
-                    Err(asked) => asked,
+                    Ran::Replied(reply) => tool_reply(reply, &shape),
+                    Ran::Asked(asked) => asked,
+                    Ran::Background(work) => tasks::go_on(&shared, owner, work, &caller, shape),
                 }
             }))
         }

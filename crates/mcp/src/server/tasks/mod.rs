@@ -13,9 +13,10 @@ pub(crate) use self::task::TaskCall;
 use self::task::{Ending, Task};
 use super::request::{Request, principal};
 use super::result::{Shape, tool_reply};
-use super::running::{Run, run};
+use super::Shared;
+use super::running::{Ran, Run, Work, run};
 use super::tools::{ToolCall, call_method, empty};
-use crate::ask::Asker;
+use crate::ask::{Asker, Caller};
 use crate::catalog::TaskMode;
 use crate::model::{Revision, TASKS_EXTENSION, meta};
 use crate::object::Object;
@@ -31,6 +32,8 @@ pub(super) fn begin(request: &Request<'_>, call: &ToolCall) -> Result<Option<Rep
         },
         revision if revision.is_stateless() => match (mode, request.spoken.features.tasks) {
             (TaskMode::Required, false) => return Err(not_declared()),
+            // The method says when.
+            (TaskMode::Manual, _) => false,
             (mode, is_declared) => is_declared && mode != TaskMode::Never,
         },
         // Older clients know no tasks and wait.
@@ -65,14 +68,11 @@ fn start(request: &Request<'_>, call: &ToolCall) -> Result<ReplyFuture, ErrorObj
     let running = Arc::clone(&task);
     let work = tokio::spawn(async move {
         let reply = match run(run_it).await {
-            Ok(reply) => tool_reply(reply, &shape),
-            Err(reply) => reply,
+            Ran::Replied(reply) => tool_reply(reply, &shape),
+            Ran::Asked(reply) => reply,
+            Ran::Background(work) => tool_reply(work.await, &shape),
         };
-        running.finish(match reply.outcome {
-            Outcome::Value(result) => Ending::Result(result.detached()),
-            Outcome::Error(error) => Ending::Error(error),
-            Outcome::Stream(_) => Ending::Error(ErrorObject::internal(&"a stream was not collected")),
-        });
+        running.finish(ending(reply));
     });
     task.set_work(work.abort_handle());
     let reply = match revision.is_stateless() {
@@ -80,6 +80,31 @@ fn start(request: &Request<'_>, call: &ToolCall) -> Result<ReplyFuture, ErrorObj
         false => Object::new().with("task", task.write(Object::new(), false)).reply(),
     };
     Ok(reply.into())
+}
+
+fn ending(reply: Reply) -> Ending {
+    match reply.outcome {
+        Outcome::Value(result) => Ending::Result(result.detached()),
+        Outcome::Error(error) => Ending::Error(error),
+        Outcome::Stream(_) => Ending::Error(ErrorObject::internal(&"a stream was not collected")),
+    }
+}
+
+/// Makes a method that has begun a task.
+pub(super) fn go_on(shared: &Shared, owner: String, work: Work, caller: &Caller, shape: Shape) -> Reply {
+    let task = match shared.tasks.create(owner, None, shared.subscribers.clone()) {
+        Ok(task) => task,
+        Err(error) => return error.into(),
+    };
+    caller.go_on_as(Arc::new(TaskCall::new(&task)));
+    let reply = task.write(shape.snapshot.begin_result("task"), true).reply();
+    let running = Arc::clone(&task);
+    let work = tokio::spawn(async move {
+        let reply = tool_reply(work.await, &shape);
+        running.finish(ending(reply));
+    });
+    task.set_work(work.abort_handle());
+    reply
 }
 
 /// The task that a request names, if it belongs to its caller.
