@@ -297,8 +297,14 @@ impl Wire for u64 {
 }
 
 impl Wire for f64 {
+    /// Writes whole numbers as such: `1`, not `1.0`.
     fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(*self)
+        let whole = *self as i32;
+        if f64::from(whole) == *self {
+            serializer.serialize_i32(whole)
+        } else {
+            serializer.serialize_f64(*self)
+        }
     }
 }
 
