@@ -1,6 +1,7 @@
 //! The wire types of every revision, in one place.
 //!
-//! Types hold the members of all revisions. They are written with [`At`], which names the revision, and read from any of them.
+//! Each type has the members of all revisions. It can be read from any revision and is written with [`At`], which names the
+//! revision.
 
 mod annotations;
 mod block;
