@@ -4,16 +4,16 @@ use proptest::prelude::*;
 use switchboard_core::Json;
 use switchboard_mcp::model::{
     Annotations, CacheScope, ClientCapabilities, Completion, CompletionParams, CompletionRef, DiscoverResult,
-    Elicited, Icon, Implementation, InitializeParams, InitializeResult, ListenFilter, LogLevel, Message,
-    ModelPreferences, Prompt, PromptArgument, Resource, ResourceTemplate, Revision, Root, Roots, Sampled,
-    SamplingMessage, ServerCapabilities, Task, TaskStatus, TaskSupport, Tool, ToolAnnotations, ToolExecution,
-    Wire as _,
+    Elicited, Icon, Implementation, InitializeParams, InitializeResult, ListenFilter, LogLevel, LogParams,
+    Message, ModelPreferences, ProgressParams, Prompt, PromptArgument, Resource, ResourceTemplate, Revision,
+    Root, Roots, Sampled, SamplingMessage, ServerCapabilities, Task, TaskStatus, TaskSupport, Tool,
+    ToolAnnotations, ToolExecution, Wire as _,
 };
 
 use crate::schemas;
 use crate::values::{
-    annotations, check, check_inside, few, icon, implementation, meta, object, objects, request, some, text,
-    uri,
+    annotations, check, check_inside, few, icon, implementation, meta, notification, object, objects,
+    request, some, text, uri,
 };
 
 const SESSIONS: &[Revision] =
@@ -281,6 +281,27 @@ proptest! {
         check(&task, "Task", &[Revision::V2025_11_25]);
         let extension = task.to_json(Revision::V2026_07_28);
         prop_assert_eq!(extension.decode::<Task>().unwrap(), task);
+    }
+
+    // MCP-P-01, MCP-LOG-01
+    #[test]
+    fn progress_and_log_messages_fit_the_schema_of_every_revision(
+        token in prop_oneof![Just("7"), Just("\"a\"")], progress in 0.0..9e9, total in some(0.0..9e9), message in some(text()),
+        level in proptest::sample::select(LogLevel::ALL), data in object(), logger in some(text()), meta in meta()
+    ) {
+        let mut params = ProgressParams::new(Json::parse(token).unwrap(), progress);
+        params.total = total;
+        params.message = message;
+        params.meta = meta.clone();
+        check_inside(&params, "ProgressNotification", &Revision::ALL, |revision, params| {
+            notification(revision, "ProgressNotification", "notifications/progress", &params)
+        });
+        let mut params = LogParams::new(level, data);
+        params.logger = logger;
+        params.meta = meta;
+        check_inside(&params, "LoggingMessageNotification", &Revision::ALL, |revision, params| {
+            notification(revision, "LoggingMessageNotification", "notifications/message", &params)
+        });
     }
 
     // MCP-U-01

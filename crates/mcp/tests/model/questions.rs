@@ -4,8 +4,9 @@ use proptest::prelude::*;
 use serde_json::json;
 use switchboard_core::Json;
 use switchboard_mcp::model::{
-    Elicitation, Elicited, IncludeContext, ModelHint, ModelPreferences, Revision, Sampled, Sampling,
-    SamplingContent, SamplingMessage, ToolChoice, ToolChoiceMode, ToolUse, ToolUseResult,
+    Elicitation, Elicited, IncludeContext, InputRequest, InputRequired, ModelHint, ModelPreferences,
+    Revision, Sampled, Sampling, SamplingContent, SamplingMessage, ToolChoice, ToolChoiceMode, ToolUse,
+    ToolUseResult,
 };
 
 use crate::content::{content, result};
@@ -141,6 +142,23 @@ proptest! {
         check_inside(&ask, "ElicitRequest", &since(Revision::V2025_11_25), |revision, params| {
             request(revision, "ElicitRequest", "elicitation/create", &params)
         });
+    }
+
+    // MCP-R-01, MCP-R-02
+    #[test]
+    fn requests_for_input_fit_the_schema(
+        sampling in sampling(), schema in form(), state in some(text()), meta in meta()
+    ) {
+        let asked = [
+            InputRequest::sample(&sampling),
+            InputRequest::elicit(&Elicitation::form("Seat?", schema)),
+            InputRequest::roots(),
+        ];
+        let asked = asked.into_iter().map(|request| (request.method.clone(), request));
+        let mut result = InputRequired::new(asked.collect());
+        result.request_state = state;
+        result.meta = meta;
+        check(&result, "InputRequiredResult", &[Revision::V2026_07_28]);
     }
 
     // MCP-EL-02

@@ -5,8 +5,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use switchboard_mcp::model::{
     Completion, CompletionParams, Contents, DiscoverResult, Elicitation, Elicited, InitializeParams,
-    InitializeResult, ListenFilter, Message, Prompt, RequestMeta, Resource, ResourceTemplate, Revision,
-    Roots, Sampled, Sampling, Task, Tool, ToolResult, Wire, methods,
+    InitializeResult, InputRequired, ListenFilter, LogParams, Message, ProgressParams, Prompt, RequestMeta,
+    Resource, ResourceTemplate, Revision, Roots, Sampled, Sampling, Task, Tool, ToolResult, Wire, methods,
 };
 
 use crate::schemas::{self, Reading};
@@ -67,9 +67,9 @@ fn rewrite_parts(kind: &str, message: &mut Value, revision: Revision) -> bool {
         "CreateMessageResult" => rewrite::<Sampled>(message, "/result", revision),
         "ElicitRequest" => rewrite::<Elicitation>(message, "/params", revision),
         "ElicitResult" => rewrite::<Elicited>(message, "/result", revision),
-        "InputRequiredResult" if message.pointer("/result/inputRequests/who").is_some() => {
-            rewrite::<Elicitation>(message, "/result/inputRequests/who/params", revision);
-        }
+        "InputRequiredResult" => rewrite::<InputRequired>(message, "/result", revision),
+        "ProgressNotification" => rewrite::<ProgressParams>(message, "/params", revision),
+        "LoggingMessageNotification" => rewrite::<LogParams>(message, "/params", revision),
         "ListRootsResult" => rewrite::<Roots>(message, "/result", revision),
         "CreateTaskResult" => rewrite::<Task>(message, "/result/task", revision),
         "GetTaskResult" => rewrite::<Task>(message, "/result", revision),

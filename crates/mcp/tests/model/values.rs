@@ -44,6 +44,13 @@ pub(crate) fn request(revision: Revision, name: &str, method: &str, params: &Val
     request
 }
 
+/// A notification with these params, with the members that the revision's schema has for it.
+pub(crate) fn notification(revision: Revision, name: &str, method: &str, params: &Value) -> Value {
+    let mut notification = request(revision, name, method, params);
+    notification.as_object_mut().unwrap().remove("id");
+    notification
+}
+
 /// The revisions from this one on.
 pub(crate) fn since(first: Revision) -> Vec<Revision> {
     Revision::ALL.into_iter().filter(|revision| *revision >= first).collect()
