@@ -1,18 +1,18 @@
-//! Hints on who content is for, and how much it matters.
+//! Annotations: the intended audience and the importance of content.
 
 use super::wire::{tokens, wire};
 
 wire! {
-    /// Hints on who a piece of content or a resource is for, and how much it matters (MCP-RES-02).
+    /// Hints about content or a resource: its audience, importance and age (MCP-RES-02).
     #[derive(Default)]
     pub struct Annotations {
         required {}
         optional {
-            /// Who it is for. Nobody in particular if empty.
+            /// The intended audience. Empty if unspecified.
             audience: Vec<Role> = "audience",
-            /// How much it matters, from 0 (not at all) to 1 (it must be there).
+            /// The importance, from 0 (optional) to 1 (required).
             priority: Option<f64> = "priority",
-            /// When it was last changed, in ISO 8601.
+            /// The time of the last change, in ISO 8601.
             last_modified: Option<String> = "lastModified" since V2025_06_18,
         }
     }
@@ -26,16 +26,16 @@ impl Annotations {
         }
     }
 
-    /// Sets the priority to the nearest one that is valid.
+    /// Sets the priority, clamped to the valid range.
     pub(super) fn set_priority(&mut self, priority: f64) {
         self.priority = Some(if priority.is_nan() { 0.0 } else { priority.clamp(0.0, 1.0) });
     }
 }
 
 tokens! {
-    /// A side of a conversation.
+    /// A role in a conversation.
     pub enum Role {
-        /// The person.
+        /// The user.
         User = "user",
         /// The model.
         Assistant = "assistant",

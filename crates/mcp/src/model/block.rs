@@ -1,51 +1,51 @@
-//! The kinds of content, and the texts that take their place where a revision does not know them.
+//! The types of content blocks, and the text that replaces a block in revisions that lack its type.
 
 use super::wire::wire;
 use super::{Audio, Body, Contents, Icon, Image, Revision};
 
-/// What a block of content holds.
+/// The type and data of a content block.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Block {
-    /// A text.
+    /// Text.
     Text(String),
-    /// A picture.
+    /// An image.
     Image(Image),
-    /// A recording, from 2025-03-26 on.
+    /// Audio, since 2025-03-26.
     Audio(Audio),
-    /// The contents of a resource.
+    /// An embedded resource.
     Resource(Contents),
-    /// The address of a resource, from 2025-06-18 on.
+    /// A link to a resource, since 2025-06-18.
     Link(Link),
 }
 
 wire! {
-    /// The address of a resource that the client may read, as a block of content.
+    /// A link to a resource that the client can read.
     #[derive(Default)]
     pub struct Link {
         required {
-            /// The address of the resource.
+            /// The URI of the resource.
             uri: String = "uri",
             /// The name of the resource.
             name: String = "name",
         }
         optional {
-            /// The name to show to people.
+            /// The display name.
             title: Option<String> = "title",
-            /// What the resource is.
+            /// A description for the model.
             description: Option<String> = "description",
             /// The media type.
             mime_type: Option<String> = "mimeType",
             /// The size in bytes.
             size: Option<u64> = "size",
-            /// Icons to show with the name.
+            /// Icons for user interfaces.
             icons: Vec<Icon> = "icons" since V2025_11_25,
         }
     }
 }
 
 impl Block {
-    /// The text that a revision gets that does not know this kind of block. None if it knows it.
+    /// The replacement text if the revision lacks this type of block.
     pub(super) fn stand_in(&self, revision: Revision) -> Option<String> {
         match self {
             Block::Audio(audio) if revision < Revision::V2025_03_26 => Some(audio_stand_in(audio)),
@@ -54,7 +54,7 @@ impl Block {
         }
     }
 
-    /// The text that takes the place of a block where only texts, pictures and recordings may be.
+    /// The replacement text in sampling messages, which allow only text, images and audio.
     pub(super) fn spoken(&self) -> Option<String> {
         match self {
             Block::Link(link) => Some(link_stand_in(link)),

@@ -1,4 +1,4 @@
-//! What clients and servers say they can do.
+//! The capabilities of clients and servers.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use switchboard_core::Json;
 use super::wire::wire;
 use super::{Revision, Wire};
 
-/// The identifier of the tasks extension, which takes the place of the tasks of 2025-11-25.
+/// The identifier of the tasks extension, which replaces the tasks of 2025-11-25.
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// A capability that a method needs on the side that answers it.
+/// A capability that a method requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Capability {
@@ -20,51 +20,51 @@ pub enum Capability {
     Tools,
     /// The server has resources.
     Resources,
-    /// The server tells about changes of resources to those who subscribe.
+    /// The server supports subscriptions to resources.
     Subscribe,
     /// The server has prompts.
     Prompts,
-    /// The server completes arguments.
+    /// The server offers completion of arguments.
     Completions,
     /// The server sends log messages.
     Logging,
-    /// Calls can run as tasks, as 2025-11-25 has them.
+    /// Requests can run as tasks (2025-11-25).
     Tasks,
-    /// Tasks can be listed, as 2025-11-25 has them.
+    /// Tasks can be listed (2025-11-25).
     ListTasks,
-    /// Tasks can be cancelled, as 2025-11-25 has them.
+    /// Tasks can be cancelled (2025-11-25).
     CancelTasks,
-    /// Calls can run as tasks, as the extension has them.
+    /// Calls can run as tasks (the tasks extension).
     TasksExtension,
-    /// The client has roots.
+    /// The client provides roots.
     Roots,
-    /// The client asks its model for the server.
+    /// The client supports sampling.
     Sampling,
-    /// The client asks its user for the server.
+    /// The client supports elicitation.
     Elicitation,
 }
 
 wire! {
-    /// What a server can do.
+    /// The capabilities of a server.
     #[derive(Default)]
     pub struct ServerCapabilities {
         required {}
         optional {
-            /// It has tools.
+            /// Tools.
             tools: Option<ListCapability> = "tools",
-            /// It has resources.
+            /// Resources.
             resources: Option<ResourcesCapability> = "resources",
-            /// It has prompts.
+            /// Prompts.
             prompts: Option<ListCapability> = "prompts",
-            /// It completes arguments.
+            /// Completion of arguments.
             completions: Option<Settings> = "completions" since V2025_03_26,
-            /// It sends log messages.
+            /// Log messages.
             logging: Option<Settings> = "logging",
-            /// It runs calls as tasks.
+            /// Requests that run as tasks.
             tasks: Option<TasksCapability> = "tasks" since V2025_11_25 until V2025_11_25,
-            /// What no specification describes, by name.
+            /// Experimental capabilities, by name.
             experimental: BTreeMap<String, Json> = "experimental",
-            /// Extensions, by identifier, with their settings. 2026-07-28 defines them; peers of older revisions use them too.
+            /// Extensions and their settings, by identifier. Formal since 2026-07-28, but in use with older revisions too.
             extensions: BTreeMap<String, Json> = "extensions",
         }
     }
@@ -89,22 +89,22 @@ impl ServerCapabilities {
 }
 
 wire! {
-    /// What a client can do.
+    /// The capabilities of a client.
     #[derive(Default)]
     pub struct ClientCapabilities {
         required {}
         optional {
-            /// It has roots.
+            /// Roots.
             roots: Option<RootsCapability> = "roots",
-            /// It asks its model for the server.
+            /// Sampling.
             sampling: Option<SamplingCapability> = "sampling",
-            /// It asks its user for the server.
+            /// Elicitation.
             elicitation: Option<ElicitationCapability> = "elicitation" since V2025_06_18,
-            /// It runs calls as tasks.
+            /// Requests that run as tasks.
             tasks: Option<TasksCapability> = "tasks" since V2025_11_25 until V2025_11_25,
-            /// What no specification describes, by name.
+            /// Experimental capabilities, by name.
             experimental: BTreeMap<String, Json> = "experimental",
-            /// Extensions, by identifier, with their settings. 2026-07-28 defines them; peers of older revisions use them too.
+            /// Extensions and their settings, by identifier. Formal since 2026-07-28, but in use with older revisions too.
             extensions: BTreeMap<String, Json> = "extensions",
         }
     }
@@ -127,7 +127,7 @@ impl ClientCapabilities {
     }
 }
 
-/// A capability without settings: an empty object.
+/// A capability without settings, written as an empty object.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[non_exhaustive]
 pub struct Settings {}
@@ -139,79 +139,79 @@ impl Wire for Settings {
 }
 
 wire! {
-    /// A server has tools or prompts.
+    /// The settings of the capabilities `tools` and `prompts`.
     #[derive(Default)]
     pub struct ListCapability {
         required {}
         optional {
-            /// It says when the list changes.
+            /// Whether changes of the list are notified.
             list_changed: bool = "listChanged",
         }
     }
 }
 
 wire! {
-    /// A server has resources.
+    /// The settings of the capability `resources`.
     #[derive(Default)]
     pub struct ResourcesCapability {
         required {}
         optional {
-            /// It tells those who subscribe to a resource when the resource changes.
+            /// Whether clients can subscribe to a resource.
             subscribe: bool = "subscribe",
-            /// It says when the list changes.
+            /// Whether changes of the list are notified.
             list_changed: bool = "listChanged",
         }
     }
 }
 
 wire! {
-    /// A client has roots.
+    /// The settings of the capability `roots`.
     #[derive(Default)]
     pub struct RootsCapability {
         required {}
         optional {
-            /// It says when the list changes.
+            /// Whether changes of the list are notified.
             list_changed: bool = "listChanged" until V2025_11_25,
         }
     }
 }
 
 wire! {
-    /// A client asks its model for the server.
+    /// The settings of the capability `sampling`.
     #[derive(Default)]
     pub struct SamplingCapability {
         required {}
         optional {
-            /// The model may use tools.
+            /// Tool use is supported.
             tools: Option<Settings> = "tools" since V2025_11_25,
-            /// The client includes context of servers.
+            /// `includeContext` is supported.
             context: Option<Settings> = "context" since V2025_11_25,
         }
     }
 }
 
 wire! {
-    /// A client asks its user for the server. Without any mode it shows forms.
+    /// The settings of the capability `elicitation`. If no mode is set, the client supports forms.
     #[derive(Default)]
     pub struct ElicitationCapability {
         required {}
         optional {
-            /// It shows forms.
+            /// Forms are supported.
             form: Option<Settings> = "form" since V2025_11_25,
-            /// It opens URLs.
+            /// URLs are supported.
             url: Option<Settings> = "url" since V2025_11_25,
         }
     }
 }
 
 impl ElicitationCapability {
-    /// Whether the client shows forms: it says so, or names no mode at all.
+    /// Whether the client supports forms, explicitly or by naming no mode.
     #[must_use]
     pub fn has_form(&self) -> bool {
         self.form.is_some() || self.url.is_none()
     }
 
-    /// Whether the client opens URLs.
+    /// Whether the client supports URLs.
     #[must_use]
     pub fn has_url(&self) -> bool {
         self.url.is_some()
@@ -219,7 +219,7 @@ impl ElicitationCapability {
 }
 
 wire! {
-    /// Requests can run as tasks, as 2025-11-25 has them (MCP-TK-01).
+    /// The settings of the capability `tasks` of 2025-11-25 (MCP-TK-01).
     #[derive(Default)]
     pub struct TasksCapability {
         required {}

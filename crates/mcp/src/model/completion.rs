@@ -1,4 +1,4 @@
-//! Completing the arguments of prompts and the variables of resource templates.
+//! Completion of prompt arguments and of the variables of resource templates.
 
 use std::collections::BTreeMap;
 
@@ -9,27 +9,27 @@ use serde::{Deserialize, Deserializer, Serializer};
 use super::wire::wire;
 use super::{Revision, Wire};
 
-/// How many values a completion may have.
+/// The maximum number of values in a completion.
 const MOST_VALUES: usize = 100;
 
 wire! {
-    /// What to complete: the params of `completion/complete` (MCP-O-01).
+    /// The params of `completion/complete` (MCP-O-01).
     pub struct CompletionParams {
         required {
             /// The prompt or the resource template.
             reference: CompletionRef = "ref",
-            /// The argument, and what is typed so far.
+            /// The argument to complete.
             argument: CompletionArgument = "argument",
         }
         optional {
-            /// What is known besides.
+            /// Other arguments that are already known.
             context: Option<CompletionContext> = "context" since V2025_06_18,
         }
     }
 }
 
 impl CompletionParams {
-    /// Completes this argument, of which this much is typed.
+    /// A request to complete the argument `name`, whose current value is `value`.
     #[must_use]
     pub fn new(
         reference: CompletionRef,
@@ -42,13 +42,13 @@ impl CompletionParams {
 }
 
 wire! {
-    /// An argument, and what is typed so far.
+    /// An argument to complete.
     #[derive(Default)]
     pub struct CompletionArgument {
         required {
             /// The name of the argument.
             name: String = "name",
-            /// What is typed so far.
+            /// The current value.
             value: String = "value",
         }
         optional {}
@@ -56,24 +56,24 @@ wire! {
 }
 
 wire! {
-    /// What is known besides the argument to complete.
+    /// Context for a completion.
     #[derive(Default)]
     pub struct CompletionContext {
         required {}
         optional {
-            /// The arguments that have a value.
+            /// The arguments that already have a value.
             arguments: BTreeMap<String, String> = "arguments",
         }
     }
 }
 
-/// What an argument belongs to.
+/// The prompt or resource that an argument belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CompletionRef {
     /// The prompt with this name.
     Prompt(String),
-    /// The resource or resource template with this address.
+    /// The resource or resource template with this URI.
     Resource(String),
 }
 
@@ -113,7 +113,7 @@ impl<'de> Deserialize<'de> for CompletionRef {
 }
 
 wire! {
-    /// Values for an argument, the best first.
+    /// Suggested values for an argument, best first.
     ///
     /// # Examples
     ///
@@ -130,16 +130,16 @@ wire! {
             values: Vec<String> = "values",
         }
         optional {
-            /// How many there are altogether, if that is known.
+            /// The total number of matches, if known.
             total: Option<u64> = "total",
-            /// Whether there are more.
+            /// Whether there are more matches.
             has_more: bool = "hasMore",
         }
     }
 }
 
 impl Completion {
-    /// The first hundred of these values, and how many there are.
+    /// The first 100 of these values, with the total.
     #[must_use]
     pub fn new(values: impl IntoIterator<Item = String>) -> Completion {
         let mut values: Vec<_> = values.into_iter().collect();

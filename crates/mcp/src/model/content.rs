@@ -1,4 +1,4 @@
-//! Blocks of content: what tools return and what messages are made of.
+//! Content blocks: the parts of tool results and messages.
 
 use bytes::Bytes;
 use serde::ser::SerializeMap;
@@ -10,7 +10,7 @@ use super::media::Base64;
 use super::meta::{META, Meta};
 use super::{At, Audio, Block, Contents, Icon, Image, Link, Resource, Revision, Wire};
 
-/// A block of content. A revision that does not know its kind gets a text in its place.
+/// A content block. In revisions that lack its type, text replaces it.
 ///
 /// # Examples
 ///
@@ -27,67 +27,67 @@ use super::{At, Audio, Block, Contents, Icon, Image, Link, Resource, Revision, W
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Content {
-    /// What the block holds.
+    /// The type and data of the block.
     pub block: Block,
-    /// Who it is for, and how much it matters.
+    /// The intended audience and the importance.
     pub annotations: Option<Annotations>,
     /// Metadata.
     pub meta: Meta,
 }
 
 impl Content {
-    /// A text.
+    /// A text block.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Content {
         Content::from(Block::Text(text.into()))
     }
 
-    /// A picture.
+    /// An image block.
     #[must_use]
     pub fn image(image: Image) -> Content {
         Content::from(Block::Image(image))
     }
 
-    /// A recording.
+    /// An audio block.
     #[must_use]
     pub fn audio(audio: Audio) -> Content {
         Content::from(Block::Audio(audio))
     }
 
-    /// The contents of a resource.
+    /// An embedded resource.
     #[must_use]
     pub fn resource(contents: Contents) -> Content {
         Content::from(Block::Resource(contents))
     }
 
-    /// The address and name of a resource that the client may read.
+    /// A link to a resource that the client can read.
     #[must_use]
     pub fn link(uri: impl Into<String>, name: impl Into<String>) -> Content {
         Content::from(Block::Link(Link { uri: uri.into(), name: name.into(), ..Link::default() }))
     }
 
-    /// Marks the block as one for the user. A block may be for both.
+    /// Adds the user to the audience.
     #[must_use]
     pub fn for_user(mut self) -> Content {
         self.annotations.get_or_insert_default().add_audience(Role::User);
         self
     }
 
-    /// Marks the block as one for the model. A block may be for both.
+    /// Adds the model to the audience.
     #[must_use]
     pub fn for_assistant(mut self) -> Content {
         self.annotations.get_or_insert_default().add_audience(Role::Assistant);
         self
     }
 
-    /// Says how much the block matters, from 0 to 1. Values outside become the nearer of the two.
+    /// Sets the importance, from 0 (optional) to 1 (required). Other values are clamped.
     #[must_use]
     pub fn with_priority(mut self, priority: f64) -> Content {
         self.annotations.get_or_insert_default().set_priority(priority);
         self
     }
 
-    /// Adds metadata. Use a [key](crate::model::meta::is_valid_key) with a prefix of your own, such as `com.example/source`.
+    /// Adds metadata under a [valid key](crate::model::meta::is_valid_key), such as `com.example/source`.
     #[must_use]
     pub fn with_meta(mut self, key: impl Into<String>, value: Json) -> Content {
         self.meta.insert(key.into(), value);
@@ -103,7 +103,7 @@ impl Content {
         }
     }
 
-    /// Writes the members that blocks of every kind have.
+    /// Writes the members common to all types of blocks.
     fn write_common<M: SerializeMap>(&self, revision: Revision, map: &mut M) -> Result<(), M::Error> {
         if let Some(annotations) = &self.annotations {
             map.serialize_entry("annotations", &At(annotations, revision))?;
@@ -149,7 +149,7 @@ impl Wire for Content {
     }
 }
 
-/// The members of every kind of block at once: which of them count depends on `type`, which may come last.
+/// The members of all types of blocks. `type` says which of them apply, and may come last in the object.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Parts {
@@ -177,7 +177,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// The block that the parts make, if they are one.
+    /// The content block made of these members.
     pub(super) fn into_content<E: serde::de::Error>(self) -> Result<Content, E> {
         let block = match self.kind.as_str() {
             "text" => Block::Text(self.text.ok_or_else(|| E::missing_field("text"))?),

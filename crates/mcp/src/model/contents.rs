@@ -1,4 +1,4 @@
-//! What a resource holds: a text or bytes.
+//! The contents of a resource: text or bytes.
 
 use bytes::Bytes;
 use serde::de::Error as _;
@@ -9,7 +9,7 @@ use super::media::Base64;
 use super::meta::{META, Meta};
 use super::{Revision, Wire};
 
-/// What a resource holds, with the address of the resource.
+/// The contents of a resource.
 ///
 /// # Examples
 ///
@@ -21,33 +21,33 @@ use super::{Revision, Wire};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Contents {
-    /// The address of the resource, or of a part of it.
+    /// The URI of the resource or of a part of it.
     pub uri: String,
     /// The media type.
     pub mime_type: Option<String>,
-    /// The text or the bytes.
+    /// The text or bytes.
     pub body: Body,
     /// Metadata.
     pub meta: Meta,
 }
 
-/// The text or the bytes of a resource.
+/// The text or bytes of a resource.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// A text.
+    /// Text.
     Text(String),
-    /// Bytes, which are Base64 on the wire.
+    /// Bytes, Base64-encoded on the wire.
     Blob(Bytes),
 }
 
 impl Contents {
-    /// A text.
+    /// Text.
     #[must_use]
     pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Contents {
         Contents { uri: uri.into(), mime_type: None, body: Body::Text(text.into()), meta: Meta::new() }
     }
 
-    /// Bytes.
+    /// Binary contents.
     #[must_use]
     pub fn blob(uri: impl Into<String>, bytes: impl Into<Bytes>) -> Contents {
         Contents { uri: uri.into(), mime_type: None, body: Body::Blob(bytes.into()), meta: Meta::new() }

@@ -1,4 +1,4 @@
-//! Asking the user of a client.
+//! Elicitation: asking the user of a client.
 
 use serde::de::Error as _;
 use serde::ser::SerializeMap as _;
@@ -9,25 +9,25 @@ use super::meta::{META, Meta};
 use super::wire::{tokens, wire};
 use super::{Revision, Wire, lower};
 
-/// A question to the user of a client: the params of `elicitation/create`, from 2025-06-18 on (MCP-EL-01, MCP-EL-04).
+/// The params of `elicitation/create`: a question to the user, since 2025-06-18 (MCP-EL-01, MCP-EL-04).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Elicitation {
-    /// The user fills in a form.
+    /// A form to fill in.
     Form(ElicitForm),
-    /// The user opens a URL, from 2025-11-25 on.
+    /// A URL to open, since 2025-11-25.
     Url(ElicitUrl),
 }
 
-/// A form for the user.
+/// A form for the user to fill in.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ElicitForm {
-    /// What the server wants to know, and why.
+    /// What the server asks for and why.
     pub message: String,
-    /// The fields: the schema of an object whose members are strings, numbers, booleans or enums.
+    /// The schema of the form: a flat object of strings, numbers, booleans and enums.
     pub requested_schema: Json,
-    /// Metadata of the request, in 2025-11-25 only.
+    /// Request metadata, written only in 2025-11-25.
     pub meta: Meta,
 }
 
@@ -39,20 +39,20 @@ pub struct ElicitUrl {
     pub message: String,
     /// The URL.
     pub url: String,
-    /// Identifies the question. Only 2025-11-25 has it, where it is required.
+    /// The id of the elicitation. Required in 2025-11-25; other revisions lack it.
     pub elicitation_id: Option<String>,
-    /// Metadata of the request, in 2025-11-25 only.
+    /// Request metadata, written only in 2025-11-25.
     pub meta: Meta,
 }
 
 impl Elicitation {
-    /// A form with these fields.
+    /// A form with this schema.
     #[must_use]
     pub fn form(message: impl Into<String>, requested_schema: Json) -> Elicitation {
         Elicitation::Form(ElicitForm { message: message.into(), requested_schema, meta: Meta::new() })
     }
 
-    /// A URL to open. The identifier must be hard to guess.
+    /// A URL to open. The id must be hard to guess.
     #[must_use]
     pub fn url(
         message: impl Into<String>,
@@ -67,7 +67,7 @@ impl Elicitation {
         })
     }
 
-    /// What the server wants, and why.
+    /// What the server asks for and why.
     #[must_use]
     pub fn message(&self) -> &str {
         match self {
@@ -76,7 +76,7 @@ impl Elicitation {
         }
     }
 
-    /// Whether the revision can ask this. URLs came with 2025-11-25, and with them fields that hold several values.
+    /// Whether the revision supports this question. URLs and multi-select fields exist since 2025-11-25.
     #[must_use]
     pub fn is_in(&self, revision: Revision) -> bool {
         match self {
@@ -88,7 +88,7 @@ impl Elicitation {
 }
 
 impl Wire for Elicitation {
-    /// Writes the params. If the revision cannot [ask this](Elicitation::is_in), its peer will refuse them.
+    /// Writes the params. Check [`is_in`](Elicitation::is_in) first: unsupported questions are written as they are.
     fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
         let has_modes = revision >= Revision::V2025_11_25;
         let mut map = serializer.serialize_map(None)?;
@@ -151,39 +151,39 @@ impl<'de> Deserialize<'de> for Elicitation {
 }
 
 tokens! {
-    /// What a user did with a question.
+    /// The user's reaction to a question.
     pub enum ElicitAction {
-        /// Answered it, or agreed to open the URL.
+        /// Submitted the form, or agreed to open the URL.
         Accept = "accept",
-        /// Said no.
+        /// Declined.
         Decline = "decline",
-        /// Closed it without a choice.
+        /// Dismissed the question without a choice.
         Cancel = "cancel",
     }
 }
 
 wire! {
-    /// What a user did with a question: the result of `elicitation/create` (MCP-EL-02).
+    /// The result of `elicitation/create` (MCP-EL-02).
     pub struct Elicited {
         required {
-            /// What the user did.
+            /// The user's reaction.
             action: ElicitAction = "action",
         }
         optional {
-            /// The fields of the form, an object, if the user filled it in.
+            /// The submitted form, an object.
             content: Option<Json> = "content",
-            /// Metadata. Later revisions have none.
+            /// Metadata, until 2025-11-25.
             meta: Meta = "_meta" until V2025_11_25,
         }
     }
 }
 
 impl Elicited {
-    /// The user filled in the form.
+    /// The user submitted the form.
     ///
     /// # Errors
     ///
-    /// When the fields cannot be JSON.
+    /// When the fields cannot be serialized as JSON.
     pub fn accept<T: Serialize + ?Sized>(fields: &T) -> Result<Elicited, serde_json::Error> {
         let content = Some(Json::encode_ref(fields)?);
         Ok(Elicited { action: ElicitAction::Accept, content, meta: Meta::new() })
@@ -195,13 +195,13 @@ impl Elicited {
         Elicited { action: ElicitAction::Accept, content: None, meta: Meta::new() }
     }
 
-    /// The user said no.
+    /// The user declined.
     #[must_use]
     pub fn decline() -> Elicited {
         Elicited { action: ElicitAction::Decline, content: None, meta: Meta::new() }
     }
 
-    /// The user closed the question without a choice.
+    /// The user dismissed the question.
     #[must_use]
     pub fn cancel() -> Elicited {
         Elicited { action: ElicitAction::Cancel, content: None, meta: Meta::new() }

@@ -1,22 +1,22 @@
-//! The error codes that the protocol adds, and their errors.
+//! The error codes that MCP defines.
 
 use serde::Serialize;
 use switchboard_core::{Code, ErrorObject, Json};
 
 use super::{ClientCapabilities, Revision, Wire as _};
 
-/// There is no such resource, until 2025-11-25. Later revisions say -32602, and must not say this (MCP-RES-03).
+/// Resource not found, until 2025-11-25. Later revisions use -32602 and must not use this code (MCP-RES-03).
 pub const RESOURCE_NOT_FOUND: Code = Code(-32002);
-/// A header does not match the message.
+/// An HTTP header does not match the message.
 pub const HEADER_MISMATCH: Code = Code(-32020);
 /// The client lacks a capability that the request needs.
 pub const MISSING_CAPABILITY: Code = Code(-32021);
-/// The server does not speak the version of the request.
+/// The server does not support the protocol version of the request.
 pub const UNSUPPORTED_VERSION: Code = Code(-32022);
-/// The user must open a URL first, in 2025-11-25 only (MCP-EL-04).
+/// The user must open a URL first. 2025-11-25 only (MCP-EL-04).
 pub const URL_ELICITATION_REQUIRED: Code = Code(-32042);
 
-/// There is no resource with this URI: -32002, and -32602 from 2026-07-28 on (MCP-RES-03).
+/// No resource has this URI: -32002, or -32602 since 2026-07-28 (MCP-RES-03).
 #[must_use]
 pub fn resource_not_found(uri: &str, revision: Revision) -> ErrorObject {
     #[derive(Serialize)]
@@ -27,13 +27,13 @@ pub fn resource_not_found(uri: &str, revision: Revision) -> ErrorObject {
     ErrorObject::new(code, "Resource not found").with_data(&Data { uri: uri.to_owned() })
 }
 
-/// A header does not match the message: -32020. The text says which one.
+/// -32020: an HTTP header does not match the message. `detail` names the header.
 #[must_use]
 pub fn header_mismatch(detail: impl Into<String>) -> ErrorObject {
     ErrorObject::new(HEADER_MISMATCH, format!("Header mismatch: {}", detail.into()))
 }
 
-/// The client lacks these capabilities: -32021 (MCP-M-04).
+/// -32021: the client lacks these capabilities (MCP-M-04).
 #[must_use]
 pub fn missing_capability(required: &ClientCapabilities) -> ErrorObject {
     #[derive(Serialize)]
@@ -46,7 +46,7 @@ pub fn missing_capability(required: &ClientCapabilities) -> ErrorObject {
         .with_data(&Data { required_capabilities })
 }
 
-/// The server does not speak the requested version, but these: -32022 (MCP-M-05).
+/// -32022: the server does not support the requested version. The error lists the supported ones (MCP-M-05).
 #[must_use]
 pub fn unsupported_version(requested: &str, supported: &[Revision]) -> ErrorObject {
     #[derive(Serialize)]
@@ -59,7 +59,7 @@ pub fn unsupported_version(requested: &str, supported: &[Revision]) -> ErrorObje
         .with_data(&Data { supported, requested: requested.to_owned() })
 }
 
-/// The user must open these URLs first: -32042, in 2025-11-25 only. Each is the params of an elicitation by URL.
+/// -32042: the user must open URLs first. 2025-11-25 only. Each element is the params of a URL elicitation.
 #[must_use]
 pub fn url_elicitation_required(elicitations: Vec<Json>) -> ErrorObject {
     #[derive(Serialize)]
@@ -69,13 +69,13 @@ pub fn url_elicitation_required(elicitations: Vec<Json>) -> ErrorObject {
     ErrorObject::new(URL_ELICITATION_REQUIRED, "URL elicitation required").with_data(&Data { elicitations })
 }
 
-/// Whether a server that answers with this error speaks 2026-07-28 (MCP-X-01).
+/// Whether only servers of 2026-07-28 or later use this code (MCP-X-01).
 #[must_use]
 pub fn is_modern(code: Code) -> bool {
     matches!(code, HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION)
 }
 
-/// Whether an error says that there is no such resource. Clients accept the codes of all revisions (MCP-RES-03).
+/// Whether the error means that the resource does not exist, in any revision (MCP-RES-03).
 #[must_use]
 pub fn is_resource_not_found(error: &ErrorObject) -> bool {
     let has_uri = || error.data.as_ref().is_some_and(|data| data.get("uri").is_some());

@@ -1,4 +1,4 @@
-//! How clients and servers meet: `initialize` in sessions, `server/discover` without them.
+//! The start of a conversation: `initialize` with sessions, `server/discover` without.
 
 use super::wire::{tokens, wire};
 use super::{ClientCapabilities, Implementation, Meta, ServerCapabilities};
@@ -8,11 +8,11 @@ wire! {
     #[derive(Default)]
     pub struct InitializeParams {
         required {
-            /// The version that the client wants. It may be one that we do not know.
+            /// The version that the client requests, which may be unknown to us.
             protocol_version: String = "protocolVersion",
-            /// What the client can do.
+            /// The capabilities of the client.
             capabilities: ClientCapabilities = "capabilities",
-            /// Who the client is.
+            /// The name and version of the client.
             client_info: Implementation = "clientInfo",
         }
         optional {}
@@ -20,7 +20,7 @@ wire! {
 }
 
 impl InitializeParams {
-    /// A client that wants this version.
+    /// Params that request this version.
     #[must_use]
     pub fn new(
         protocol_version: impl Into<String>,
@@ -36,15 +36,15 @@ wire! {
     #[derive(Default)]
     pub struct InitializeResult {
         required {
-            /// The version that the session has.
+            /// The negotiated version.
             protocol_version: String = "protocolVersion",
-            /// What the server can do.
+            /// The capabilities of the server.
             capabilities: ServerCapabilities = "capabilities",
-            /// Who the server is.
+            /// The name and version of the server.
             server_info: Implementation = "serverInfo",
         }
         optional {
-            /// How to use the server, for the model.
+            /// Instructions for the model on how to use the server.
             instructions: Option<String> = "instructions",
             /// Metadata.
             meta: Meta = "_meta",
@@ -53,7 +53,7 @@ wire! {
 }
 
 impl InitializeResult {
-    /// A server that speaks this version.
+    /// A result that agrees to this version.
     #[must_use]
     pub fn new(
         protocol_version: impl Into<String>,
@@ -66,34 +66,34 @@ impl InitializeResult {
 }
 
 tokens! {
-    /// Who may share a cached result (MCP-K-02).
+    /// Which requests a cached result may answer (MCP-K-02).
     #[derive(Default)]
     pub enum CacheScope {
         /// Only requests with the same authorization.
         #[default]
         Private = "private",
-        /// Everybody.
+        /// All requests.
         Public = "public",
     }
 }
 
 wire! {
-    /// The result of `server/discover`, from 2026-07-28 on (MCP-D-01). Who the server is stands in its metadata.
+    /// The result of `server/discover`, since 2026-07-28 (MCP-D-01). Its metadata names the server.
     pub struct DiscoverResult {
         required {
-            /// The kind of result, [`COMPLETE`](super::COMPLETE).
+            /// The type of result, always [`COMPLETE`](super::COMPLETE).
             result_type: String = "resultType",
-            /// The versions that the server speaks.
+            /// The protocol versions that the server supports.
             supported_versions: Vec<String> = "supportedVersions",
-            /// What the server can do.
+            /// The capabilities of the server.
             capabilities: ServerCapabilities = "capabilities",
-            /// How many milliseconds the result stays valid.
+            /// How long the result may be cached, in milliseconds.
             ttl_ms: u64 = "ttlMs",
-            /// Who may share the result.
+            /// Which requests the cached result may answer.
             cache_scope: CacheScope = "cacheScope",
         }
         optional {
-            /// How to use the server, for the model.
+            /// Instructions for the model on how to use the server.
             instructions: Option<String> = "instructions",
             /// Metadata, with [`SERVER_INFO`](super::meta::SERVER_INFO).
             meta: Meta = "_meta",
@@ -102,7 +102,7 @@ wire! {
 }
 
 impl DiscoverResult {
-    /// A server that speaks these versions. The result is not to be cached.
+    /// A server that supports these versions. The result must not be cached.
     #[must_use]
     pub fn new(supported_versions: Vec<String>, capabilities: ServerCapabilities) -> DiscoverResult {
         DiscoverResult {
@@ -116,7 +116,7 @@ impl DiscoverResult {
         }
     }
 
-    /// Who the server says it is.
+    /// The name and version that the server claims.
     #[must_use]
     pub fn server_info(&self) -> Option<Implementation> {
         self.meta.get(super::meta::SERVER_INFO)?.decode().ok()

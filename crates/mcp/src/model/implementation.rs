@@ -1,10 +1,10 @@
-//! Who a client or a server says it is, and the icons that things have.
+//! The name and version of clients and servers, and icons.
 
 use super::wire::{tokens, wire};
 
 wire! {
-    /// The name and version of a client or a server. It is what the program says of itself: use it for display and logs, not
-    /// for decisions (MCP-M-07).
+    /// The name and version of a client or server. It is self-reported: use it for display and logs, not for decisions
+    /// (MCP-M-07).
     #[derive(Default)]
     pub struct Implementation {
         required {
@@ -14,26 +14,26 @@ wire! {
             version: String = "version",
         }
         optional {
-            /// The name to show to people.
+            /// The display name.
             title: Option<String> = "title" since V2025_06_18,
-            /// What the program does.
+            /// A description of the program.
             description: Option<String> = "description" since V2025_11_25,
             /// The home page of the program.
             website_url: Option<String> = "websiteUrl" since V2025_11_25,
-            /// Icons to show with the name.
+            /// Icons for user interfaces.
             icons: Vec<Icon> = "icons" since V2025_11_25,
         }
     }
 }
 
 impl Implementation {
-    /// A program of this name and version.
+    /// A program with this name and version.
     #[must_use]
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Implementation {
         Implementation { name: name.into(), version: version.into(), ..Implementation::default() }
     }
 
-    /// The name to show to people: the title, or else the name (MCP-B-09).
+    /// The display name: the title if there is one, otherwise the name (MCP-B-09).
     #[must_use]
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
@@ -41,26 +41,26 @@ impl Implementation {
 }
 
 wire! {
-    /// An icon. Whoever shows it must check the address and the image (MCP-B-10).
+    /// An icon. Clients must check the URI and the image before they show it (MCP-B-10).
     #[derive(Default)]
     pub struct Icon {
         required {
-            /// Where the image is: an `https:` or `data:` URI.
+            /// The image, as an `https:` or `data:` URI.
             src: String = "src",
         }
         optional {
-            /// The media type, if the address does not tell it.
+            /// The media type, if the URI does not reveal it.
             mime_type: Option<String> = "mimeType",
-            /// The sizes it is made for, such as `48x48`, or `any`.
+            /// The sizes it is designed for, such as `48x48`, or `any`.
             sizes: Vec<String> = "sizes",
-            /// The background it is made for.
+            /// The theme it is designed for.
             theme: Option<Theme> = "theme",
         }
     }
 }
 
 impl Icon {
-    /// An icon at this address.
+    /// An icon with this URI.
     #[must_use]
     pub fn new(src: impl Into<String>) -> Icon {
         Icon { src: src.into(), ..Icon::default() }
@@ -68,7 +68,7 @@ impl Icon {
 }
 
 tokens! {
-    /// The background that an icon is made for.
+    /// The theme that an icon is designed for.
     pub enum Theme {
         /// A light background.
         Light = "light",

@@ -1,23 +1,23 @@
-//! Which notifications a client wants, without a session.
+//! Subscriptions to notifications, without a session.
 
 use super::wire::wire;
 
 wire! {
-    /// Which notifications a client wants: the member `notifications` of `subscriptions/listen` and of its acknowledgement,
-    /// from 2026-07-28 on (MCP-U-01, MCP-U-02).
+    /// The notifications of a subscription: the member `notifications` of `subscriptions/listen` and of its
+    /// acknowledgement, since 2026-07-28 (MCP-U-01, MCP-U-02).
     #[derive(Default)]
     pub struct ListenFilter {
         required {}
         optional {
-            /// When the list of tools changes.
+            /// Changes of the list of tools.
             tools_list_changed: bool = "toolsListChanged",
-            /// When the list of prompts changes.
+            /// Changes of the list of prompts.
             prompts_list_changed: bool = "promptsListChanged",
-            /// When the list of resources changes.
+            /// Changes of the list of resources.
             resources_list_changed: bool = "resourcesListChanged",
-            /// When one of these resources changes, by address.
+            /// Changes of these resources, by URI.
             resource_subscriptions: Vec<String> = "resourceSubscriptions",
-            /// When one of these tasks changes, by identifier. The tasks extension has it.
+            /// Changes of these tasks, by id. Part of the tasks extension.
             task_ids: Vec<String> = "taskIds",
         }
     }

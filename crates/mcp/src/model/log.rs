@@ -5,21 +5,21 @@ use std::str::FromStr;
 use super::wire::tokens;
 
 tokens! {
-    /// How severe a log message is, from the least to the most severe. Levels compare by severity.
+    /// The severity of a log message. Levels are ordered from the least to the most severe.
     pub enum LogLevel {
         /// Details for debugging.
         Debug = "debug",
         /// Normal events.
         Info = "info",
-        /// Normal but notable events.
+        /// Normal but significant events.
         Notice = "notice",
-        /// Something may go wrong.
+        /// Warnings.
         Warning = "warning",
-        /// Something failed.
+        /// Errors.
         Error = "error",
-        /// A part of the system failed.
+        /// Failures of a component.
         Critical = "critical",
-        /// Somebody must act at once.
+        /// Immediate action is required.
         Alert = "alert",
         /// The system is unusable.
         Emergency = "emergency",

@@ -1,4 +1,4 @@
-//! Images and audio, which are Base64 on the wire.
+//! Images and audio, Base64-encoded on the wire.
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD as ALPHABET;
@@ -9,20 +9,20 @@ use serde::{Deserialize, Deserializer, Serializer};
 
 use super::{Content, Revision, Wire};
 
-/// Writes padding, and reads with and without it.
+/// Writes padding; accepts input with and without it.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &ALPHABET,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// A picture.
+/// An image.
 ///
 /// # Examples
 ///
 /// ```
 /// use switchboard_mcp::model::{Content, Image};
 ///
-/// let picture = Content::image(Image::png(&b"\x89PNG"[..])).for_user();
+/// let map = Content::image(Image::png(&b"\x89PNG"[..])).for_user();
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -34,7 +34,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// A picture of this media type.
+    /// An image of this media type.
     #[must_use]
     pub fn new(mime_type: impl Into<String>, data: impl Into<Bytes>) -> Image {
         Image { mime_type: mime_type.into(), data: data.into() }
@@ -53,7 +53,7 @@ impl Image {
     }
 }
 
-/// A recording.
+/// Audio.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Audio {
@@ -64,7 +64,7 @@ pub struct Audio {
 }
 
 impl Audio {
-    /// A recording of this media type.
+    /// Audio of this media type.
     #[must_use]
     pub fn new(mime_type: impl Into<String>, data: impl Into<Bytes>) -> Audio {
         Audio { mime_type: mime_type.into(), data: data.into() }
@@ -84,24 +84,24 @@ impl Audio {
 }
 
 impl Wire for Image {
-    /// Writes a content block.
+    /// Writes the value as a content block.
     fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
         Content::from(self.clone()).write(revision, serializer)
     }
 }
 
 impl Wire for Audio {
-    /// Writes a content block.
+    /// Writes the value as a content block.
     fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
         Content::from(self.clone()).write(revision, serializer)
     }
 }
 
-/// Bytes that are Base64 on the wire.
+/// Bytes, Base64-encoded on the wire.
 pub(super) struct Base64(pub(super) Bytes);
 
 impl Base64 {
-    /// The text of bytes.
+    /// Encodes bytes.
     pub(super) fn encode(bytes: &[u8]) -> String {
         BASE64.encode(bytes)
     }

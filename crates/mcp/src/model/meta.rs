@@ -1,4 +1,4 @@
-//! The member `_meta`: its keys, their grammar, and what a request says in it.
+//! The member `_meta`: its keys, their grammar, and the metadata of requests.
 
 use std::collections::BTreeMap;
 
@@ -9,32 +9,32 @@ use super::{ClientCapabilities, Implementation, LogLevel, Revision, error};
 /// Metadata by key.
 pub type Meta = BTreeMap<String, Json>;
 
-/// The member that holds metadata.
+/// The name of the member that holds metadata.
 pub const META: &str = "_meta";
-/// The protocol version of a request without a session. A request that has it is a modern one (MCP-X-04).
+/// The protocol version of a stateless request. Only requests since 2026-07-28 have it (MCP-X-04).
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// What the client of a request without a session can do.
+/// The capabilities of the client of a stateless request.
 pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-/// Who the client of a request without a session is.
+/// The name and version of the client of a stateless request.
 pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-/// The least level of the log messages that the client wants with the answer.
+/// The minimum level of the log messages that the client wants for this request.
 pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-/// Who the server of a result is.
+/// The name and version of the server that sent a result.
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-/// The subscription that a notification belongs to.
+/// The id of the subscription that a notification belongs to.
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 /// The task that a message belongs to, in 2025-11-25.
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
-/// The token of progress notifications.
+/// The token for progress notifications.
 pub const PROGRESS_TOKEN: &str = "progressToken";
-/// Where the request stands in a trace.
+/// The W3C trace context.
 pub const TRACEPARENT: &str = "traceparent";
-/// What tracing systems add to that.
+/// Vendor-specific trace data.
 pub const TRACESTATE: &str = "tracestate";
-/// Values that travel with a trace.
+/// W3C baggage.
 pub const BAGGAGE: &str = "baggage";
 
-/// What the `_meta` of a request says, as slices of the request. Members are read when they are asked for.
+/// The `_meta` of a request. Values are slices of the request and are parsed on demand.
 ///
 /// # Examples
 ///
@@ -53,19 +53,19 @@ pub const BAGGAGE: &str = "baggage";
 pub struct RequestMeta {
     /// The protocol version.
     pub protocol_version: Option<Json>,
-    /// What the client can do.
+    /// The capabilities of the client.
     pub client_capabilities: Option<Json>,
-    /// Who the client is.
+    /// The name and version of the client.
     pub client_info: Option<Json>,
-    /// The least level of log messages.
+    /// The minimum level of log messages.
     pub log_level: Option<Json>,
-    /// The token of progress notifications, a string or a number.
+    /// The token for progress notifications, a string or a number.
     pub progress_token: Option<Json>,
-    /// Where the request stands in a trace.
+    /// The W3C trace context.
     pub traceparent: Option<Json>,
-    /// What tracing systems add to that.
+    /// Vendor-specific trace data.
     pub tracestate: Option<Json>,
-    /// Values that travel with the trace.
+    /// W3C baggage.
     pub baggage: Option<Json>,
 }
 
@@ -111,24 +111,24 @@ impl RequestMeta {
         }
     }
 
-    /// Whether the request stands alone: it names a protocol version (MCP-X-04).
+    /// Whether the request is stateless, that is, names its protocol version (MCP-X-04).
     #[must_use]
     pub fn is_modern(&self) -> bool {
         self.protocol_version.is_some()
     }
 
-    /// The revision that the request names.
+    /// The revision of the request.
     ///
     /// # Errors
     ///
-    /// -32602 if the request names none, -32022 if the revision is not among the supported ones (MCP-M-03, MCP-M-05).
+    /// -32602 if the request names no version, -32022 if the version is not in `supported` (MCP-M-03, MCP-M-05).
     pub fn revision(&self, supported: &[Revision]) -> Result<Revision, ErrorObject> {
         let version: String = required(&self.protocol_version, PROTOCOL_VERSION)?;
         let revision = version.parse().ok().filter(|revision| supported.contains(revision));
         revision.ok_or_else(|| error::unsupported_version(&version, supported))
     }
 
-    /// What the client can do.
+    /// The capabilities of the client.
     ///
     /// # Errors
     ///
@@ -137,17 +137,17 @@ impl RequestMeta {
         required(&self.client_capabilities, CLIENT_CAPABILITIES)
     }
 
-    /// Who the client says it is. It need not say so (MCP-M-03).
+    /// The name and version of the client, if it sent them (MCP-M-03).
     #[must_use]
     pub fn client_info(&self) -> Option<Implementation> {
         self.client_info.as_ref()?.decode().ok()
     }
 
-    /// The least level of the log messages that the client wants. None if it wants none (MCP-LOG-02).
+    /// The minimum level of log messages. None if the client wants no log messages (MCP-LOG-02).
     ///
     /// # Errors
     ///
-    /// -32602 if it is not a level.
+    /// -32602 if the level is unknown.
     pub fn log_level(&self) -> Result<Option<LogLevel>, ErrorObject> {
         self.log_level.as_ref().map(|level| decode(level, LOG_LEVEL)).transpose()
     }
@@ -172,7 +172,7 @@ fn decode<T: serde::de::DeserializeOwned + 'static>(
     member.decode().map_err(|_| ErrorObject::invalid_params(format!("_meta[\"{key}\"] is malformed")))
 }
 
-/// Whether a key of `_meta` is well-formed: an optional prefix of labels, and a name (MCP-B-07).
+/// Whether a key of `_meta` is valid: an optional prefix of labels, and a name (MCP-B-07).
 ///
 /// # Examples
 ///
@@ -188,7 +188,7 @@ pub fn is_valid_key(key: &str) -> bool {
     prefix.is_none_or(|prefix| prefix.split('.').all(is_label)) && is_name(name)
 }
 
-/// Whether the protocol reserves a key of `_meta` for itself (MCP-B-07).
+/// Whether a key of `_meta` is reserved for the protocol (MCP-B-07).
 #[must_use]
 pub fn is_reserved_key(key: &str, revision: Revision) -> bool {
     let (Some(prefix), _) = split(key) else {
@@ -198,7 +198,7 @@ pub fn is_reserved_key(key: &str, revision: Revision) -> bool {
     let is_ours = |label: Option<&str>| matches!(label, Some("modelcontextprotocol" | "mcp"));
     match revision {
         Revision::V2024_11_05 | Revision::V2025_03_26 => false,
-        // The names were read as domains are: `tools.mcp.com`. From then on they are reversed: `com.mcp.tools`.
+        // This revision reads prefixes as domains, `tools.mcp.com`; later ones as reversed domains, `com.mcp.tools`.
         Revision::V2025_06_18 => is_ours(prefix.rsplit('.').nth(1)),
         _ => is_ours(prefix.split('.').nth(1)),
     }

@@ -6,31 +6,30 @@ use Revision::{V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 
 use super::{Capability, Revision};
 
-/// Who sends a message.
+/// The direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// The client, to the server.
+    /// From the client to the server.
     ToServer,
-    /// The server, to the client.
+    /// From the server to the client.
     ToClient,
-    /// Either side.
+    /// Both directions.
     Both,
 }
 
-/// A method or notification in a span of revisions. A name has several rows if its direction or capability changed.
+/// A method or notification over a range of revisions. A name has several rows if its direction or capability changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Row {
     /// The name of the method.
     pub name: &'static str,
-    /// Who sends it.
+    /// The direction.
     pub direction: Direction,
-    /// The first revision that has it so.
+    /// The first revision of the range.
     pub first: Revision,
-    /// The last revision that has it so.
+    /// The last revision of the range.
     pub last: Revision,
-    /// The capability that the side that handles it must have (for notifications, the side that sends it). For a method with
-    /// direction [`Both`], the side that handles it, whichever that is.
+    /// The required capability: of the receiver for methods, of the sender for notifications.
     pub capability: Option<Capability>,
 }
 
@@ -41,14 +40,14 @@ impl Row {
         self.name.starts_with("notifications/")
     }
 
-    /// Whether `sender` may send it: `ToServer` for clients, `ToClient` for servers.
+    /// Whether the message may go in this direction.
     #[must_use]
     pub fn is_sent(&self, sender: Direction) -> bool {
         self.direction == Both || self.direction == sender
     }
 }
 
-/// The row of a name in a revision. None if the revision does not have it, or not in this direction.
+/// Finds the row of a method or notification. None if the revision lacks it, or has it only in the other direction.
 ///
 /// # Examples
 ///
@@ -67,7 +66,7 @@ pub fn find(name: &str, sender: Direction, revision: Revision) -> Option<&'stati
     TABLE.iter().find(is_wanted)
 }
 
-/// Whether any revision has a method or notification of this name.
+/// Whether any revision has a method or notification with this name.
 #[must_use]
 pub fn is_known(name: &str) -> bool {
     TABLE.iter().any(|row| row.name == name)
@@ -80,11 +79,11 @@ macro_rules! names {
 }
 
 names! {
-    /// Begins a session.
+    /// Starts a session.
     INITIALIZE = "initialize";
-    /// Checks that the peer is there.
+    /// Checks that the peer responds.
     PING = "ping";
-    /// Asks a stateless server for its versions and capabilities.
+    /// Returns the versions and capabilities of a stateless server.
     DISCOVER = "server/discover";
     /// Lists tools.
     LIST_TOOLS = "tools/list";
@@ -92,31 +91,31 @@ names! {
     CALL_TOOL = "tools/call";
     /// Lists resources.
     LIST_RESOURCES = "resources/list";
-    /// Lists templates of resources.
+    /// Lists resource templates.
     LIST_TEMPLATES = "resources/templates/list";
     /// Reads a resource.
     READ_RESOURCE = "resources/read";
-    /// Subscribes to a resource, in a session.
+    /// Subscribes to a resource, with sessions.
     SUBSCRIBE = "resources/subscribe";
-    /// Ends a subscription to a resource.
+    /// Unsubscribes from a resource.
     UNSUBSCRIBE = "resources/unsubscribe";
     /// Lists prompts.
     LIST_PROMPTS = "prompts/list";
-    /// Fills in a prompt.
+    /// Renders a prompt.
     GET_PROMPT = "prompts/get";
     /// Completes an argument.
     COMPLETE = "completion/complete";
-    /// Sets the least level of log messages, in a session.
+    /// Sets the minimum level of log messages, with sessions.
     SET_LEVEL = "logging/setLevel";
-    /// Opens a stream of notifications, without a session.
+    /// Opens a stream of notifications, without sessions.
     LISTEN = "subscriptions/listen";
-    /// Asks a client for its roots.
+    /// Lists the roots of the client.
     LIST_ROOTS = "roots/list";
-    /// Asks the model of a client.
+    /// Samples the model of the client.
     CREATE_MESSAGE = "sampling/createMessage";
-    /// Asks the user of a client.
+    /// Asks the user of the client.
     ELICIT = "elicitation/create";
-    /// Asks how a task is.
+    /// Returns the state of a task.
     GET_TASK = "tasks/get";
     /// Waits for the result of a task.
     TASK_RESULT = "tasks/result";
@@ -124,14 +123,14 @@ names! {
     LIST_TASKS = "tasks/list";
     /// Cancels a task.
     CANCEL_TASK = "tasks/cancel";
-    /// Answers the questions of a task.
+    /// Supplies the input that a task waits for.
     UPDATE_TASK = "tasks/update";
 
-    /// The client is ready.
+    /// The client completed the handshake.
     INITIALIZED = "notifications/initialized";
-    /// The sender no longer waits for a request.
+    /// The sender cancelled a request.
     CANCELLED = "notifications/cancelled";
-    /// How far a request is.
+    /// The progress of a request.
     PROGRESS = "notifications/progress";
     /// A log message.
     MESSAGE = "notifications/message";
@@ -145,23 +144,23 @@ names! {
     RESOURCE_UPDATED = "notifications/resources/updated";
     /// The list of roots changed.
     ROOTS_CHANGED = "notifications/roots/list_changed";
-    /// A stream of notifications is open.
+    /// A stream of notifications was opened.
     ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
-    /// The user is done with a URL.
+    /// A URL elicitation was completed.
     ELICITATION_COMPLETE = "notifications/elicitation/complete";
-    /// The status of a task of 2025-11-25.
+    /// The state of a task changed (2025-11-25).
     TASK_STATUS = "notifications/tasks/status";
-    /// The status of a task of the extension.
+    /// The state of a task changed (the tasks extension).
     TASK = "notifications/tasks";
 }
 
-/// The methods that a stateless server may ask for inside a result (MCP-R-02).
+/// The requests that a stateless server may embed in a result (MCP-R-02).
 pub const INPUT_REQUESTS: [&str; 3] = [ELICIT, CREATE_MESSAGE, LIST_ROOTS];
 
-/// The methods whose result may ask for input (MCP-R-01).
+/// The methods whose result may request input (MCP-R-01).
 pub const MAY_ASK: [&str; 3] = [CALL_TOOL, READ_RESOURCE, GET_PROMPT];
 
-/// The methods whose complete results carry caching hints from 2026-07-28 on (MCP-K-01).
+/// The methods whose complete results carry caching hints since 2026-07-28 (MCP-K-01).
 pub const CACHEABLE: [&str; 6] =
     [DISCOVER, LIST_TOOLS, LIST_PROMPTS, LIST_RESOURCES, LIST_TEMPLATES, READ_RESOURCE];
 
@@ -189,7 +188,7 @@ pub const TABLE: &[Row] = &[
     row(UNSUBSCRIBE, ToServer, V2024_11_05, V2025_11_25, Some(Needs::Subscribe)),
     row(LIST_PROMPTS, ToServer, V2024_11_05, V2026_07_28, Some(Needs::Prompts)),
     row(GET_PROMPT, ToServer, V2024_11_05, V2026_07_28, Some(Needs::Prompts)),
-    // The first revision has the method but no capability for it.
+    // The first revision has no capability for it.
     row(COMPLETE, ToServer, V2024_11_05, V2024_11_05, None),
     row(COMPLETE, ToServer, V2025_03_26, V2026_07_28, Some(Needs::Completions)),
     row(SET_LEVEL, ToServer, V2024_11_05, V2025_11_25, Some(Needs::Logging)),

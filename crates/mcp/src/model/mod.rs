@@ -1,6 +1,7 @@
 //! The wire types of every revision, in one place.
 //!
-//! Types hold the members of all revisions. They are written with [`At`], which names the revision, and read from any of them.
+//! Each type has the members of all revisions. It can be read from any revision and is written with [`At`], which names the
+//! revision.
 
 mod annotations;
 mod block;
@@ -12,6 +13,7 @@ mod elicitation;
 pub mod error;
 mod handshake;
 mod implementation;
+mod input_required;
 mod listen;
 mod log;
 pub mod lower;
@@ -19,6 +21,7 @@ mod media;
 pub mod meta;
 pub mod methods;
 mod neutral;
+mod notifications;
 mod prompt;
 mod resource;
 mod result;
@@ -42,11 +45,13 @@ pub use contents::{Body, Contents};
 pub use elicitation::{ElicitAction, ElicitForm, ElicitUrl, Elicitation, Elicited};
 pub use handshake::{CacheScope, DiscoverResult, InitializeParams, InitializeResult};
 pub use implementation::{Icon, Implementation, Theme};
+pub use input_required::{INPUT_REQUIRED, InputRequest, InputRequired};
 pub use listen::ListenFilter;
 pub use log::{LogLevel, UnknownLogLevel};
 pub use media::{Audio, Image};
 pub use meta::{Meta, RequestMeta};
 pub use neutral::Mark;
+pub use notifications::{LogParams, ProgressParams};
 pub use prompt::{Message, Prompt, PromptArgument};
 pub use resource::{Resource, ResourceTemplate};
 pub use result::{COMPLETE, RESULT_TYPE, ToolResult};

@@ -1,8 +1,8 @@
-//! What handlers return: content in a form that belongs to no session.
+//! The revision-neutral form of content, which handlers return.
 //!
-//! A handler does not know which revision its client speaks. So the types that handlers return, and only those, implement
-//! `Serialize` and `JsonSchema`: their neutral form is the one of the newest revision, and their schema has a [`Mark`]. The
-//! server finds the mark in the schema of a method, and [`lower`](super::lower) turns the neutral form into the client's.
+//! A handler does not know the revision of its client. The types that handlers return are therefore the only wire types that
+//! implement `Serialize` and `JsonSchema`. The neutral form is the shape of the latest revision, and the schema carries a
+//! [`Mark`]. The server finds the mark in the result schema of a method and converts results with [`lower`](super::lower).
 
 use std::borrow::Cow;
 
@@ -12,25 +12,25 @@ use serde_json::{Value, json};
 
 use super::{Audio, Content, Contents, Image, Message, Revision, ToolResult, Wire as _};
 
-/// What the result of a method is, if it is not plain data.
+/// A mark in a schema: the method returns content instead of plain data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mark {
-    /// [`Content`], [`Image`] or [`Audio`]: one block, or a list of them.
+    /// [`Content`], [`Image`] or [`Audio`], or a list of them.
     Content,
-    /// [`Contents`], one or a list of them.
+    /// [`Contents`], or a list of them.
     Contents,
-    /// [`Message`], one or a list of them.
+    /// [`Message`], or a list of them.
     Message,
     /// [`ToolResult`].
     Result,
 }
 
 impl Mark {
-    /// The keyword of a schema that holds the mark.
+    /// The schema keyword that holds the mark.
     pub const KEYWORD: &'static str = "x-mcp";
 
-    /// The mark of a schema, or of the elements if it is one of a list. None if the type is plain data.
+    /// The mark of a schema or of its `items`. None for plain data.
     ///
     /// # Examples
     ///
@@ -49,7 +49,7 @@ impl Mark {
 
     const ALL: [Mark; 4] = [Mark::Content, Mark::Contents, Mark::Message, Mark::Result];
 
-    /// The mark as it stands in a schema.
+    /// The value of the keyword.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Mark {
         }
     }
 
-    /// An object with these members and this mark.
+    /// The schema of an object with this mark.
     fn schema(self, properties: &Value, required: &[&str]) -> Schema {
         let mut schema = Schema::default();
         schema.insert("type".to_owned(), "object".into());
@@ -74,14 +74,14 @@ impl Mark {
 macro_rules! neutral {
     ($( $name:ident: $mark:ident, $properties:tt, $required:expr; )+) => { $(
         impl Serialize for $name {
-            /// Writes the neutral form, the one of the newest revision.
+            /// Writes the neutral form, which is the shape of the latest revision.
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 self.write(Revision::LATEST, serializer)
             }
         }
 
         impl JsonSchema for $name {
-            // A mark behind a reference would be harder to find.
+            // The mark must not hide behind a `$ref`.
             fn inline_schema() -> bool {
                 true
             }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_of_what_a_handler_returns_says_what_it_is() {
+    fn schemas_of_returned_content_are_marked() {
         check::<Content>(Some(Mark::Content));
         check::<Vec<Content>>(Some(Mark::Content));
         check::<Image>(Some(Mark::Content));

@@ -1,11 +1,11 @@
-//! Prompts, as lists show them, and the messages they are made of.
+//! Prompts and their messages.
 
 use super::meta::Meta;
 use super::wire::wire;
 use super::{Content, Icon, Role};
 
 wire! {
-    /// A prompt that a user can choose (MCP-PR-01).
+    /// A prompt, as listed by `prompts/list` (MCP-PR-01).
     #[derive(Default)]
     pub struct Prompt {
         required {
@@ -13,13 +13,13 @@ wire! {
             name: String = "name",
         }
         optional {
-            /// The name to show to people.
+            /// The display name.
             title: Option<String> = "title" since V2025_06_18,
-            /// What the prompt is for.
+            /// The purpose of the prompt.
             description: Option<String> = "description",
-            /// The arguments to fill in.
+            /// The arguments.
             arguments: Vec<PromptArgument> = "arguments",
-            /// Icons to show with the name.
+            /// Icons for user interfaces.
             icons: Vec<Icon> = "icons" since V2025_11_25,
             /// Metadata.
             meta: Meta = "_meta" since V2025_06_18,
@@ -34,7 +34,7 @@ impl Prompt {
         Prompt { name: name.into(), ..Prompt::default() }
     }
 
-    /// The name to show to people: the title, or else the name (MCP-B-09).
+    /// The display name: the title if there is one, otherwise the name (MCP-B-09).
     #[must_use]
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
@@ -42,7 +42,7 @@ impl Prompt {
 }
 
 wire! {
-    /// An argument of a prompt. Its value is a string.
+    /// An argument of a prompt. Values are strings.
     #[derive(Default)]
     pub struct PromptArgument {
         required {
@@ -50,11 +50,11 @@ wire! {
             name: String = "name",
         }
         optional {
-            /// The name to show to people.
+            /// The display name.
             title: Option<String> = "title" since V2025_06_18,
-            /// What the argument is for.
+            /// The purpose of the argument.
             description: Option<String> = "description",
-            /// Whether the prompt needs it.
+            /// Whether the argument is required.
             required: bool = "required",
         }
     }
@@ -69,7 +69,7 @@ impl PromptArgument {
 }
 
 wire! {
-    /// A message of a prompt: who says it, and a block of content.
+    /// A message of a prompt: a role and a content block.
     ///
     /// # Examples
     ///
@@ -80,9 +80,9 @@ wire! {
     /// ```
     pub struct Message {
         required {
-            /// Who says it.
+            /// The role of the speaker.
             role: Role = "role",
-            /// What is said.
+            /// The content.
             content: Content = "content",
         }
         optional {}
@@ -90,13 +90,13 @@ wire! {
 }
 
 impl Message {
-    /// A message of the user.
+    /// A message from the user.
     #[must_use]
     pub fn user(content: impl Into<Content>) -> Message {
         Message { role: Role::User, content: content.into() }
     }
 
-    /// A message of the model.
+    /// A message from the model.
     #[must_use]
     pub fn assistant(content: impl Into<Content>) -> Message {
         Message { role: Role::Assistant, content: content.into() }

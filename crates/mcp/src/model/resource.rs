@@ -1,31 +1,31 @@
-//! Resources and templates of resources, as lists show them.
+//! Resources and resource templates.
 
 use super::meta::Meta;
 use super::wire::wire;
 use super::{Annotations, Icon};
 
 wire! {
-    /// A resource that a client can read (MCP-RES-01).
+    /// A resource, as listed by `resources/list` (MCP-RES-01).
     #[derive(Default)]
     pub struct Resource {
         required {
-            /// The address.
+            /// The URI.
             uri: String = "uri",
             /// The name.
             name: String = "name",
         }
         optional {
-            /// The name to show to people.
+            /// The display name.
             title: Option<String> = "title" since V2025_06_18,
-            /// What the resource is.
+            /// A description for the model.
             description: Option<String> = "description",
             /// The media type.
             mime_type: Option<String> = "mimeType",
-            /// The size in bytes, before it is encoded.
+            /// The size in bytes, before Base64 encoding.
             size: Option<u64> = "size",
-            /// Who it is for, and how much it matters.
+            /// The intended audience and the importance.
             annotations: Option<Annotations> = "annotations",
-            /// Icons to show with the name.
+            /// Icons for user interfaces.
             icons: Vec<Icon> = "icons" since V2025_11_25,
             /// Metadata.
             meta: Meta = "_meta" since V2025_06_18,
@@ -34,13 +34,13 @@ wire! {
 }
 
 impl Resource {
-    /// A resource with this address and name.
+    /// A resource with this URI and name.
     #[must_use]
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Resource {
         Resource { uri: uri.into(), name: name.into(), ..Resource::default() }
     }
 
-    /// The name to show to people: the title, or else the name (MCP-B-09).
+    /// The display name: the title if there is one, otherwise the name (MCP-B-09).
     #[must_use]
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
@@ -48,25 +48,25 @@ impl Resource {
 }
 
 wire! {
-    /// A family of resources whose addresses have variables (MCP-RES-01).
+    /// A template for the URIs of resources, as listed by `resources/templates/list` (MCP-RES-01).
     #[derive(Default)]
     pub struct ResourceTemplate {
         required {
-            /// The address with variables, as RFC 6570 has them.
+            /// The URI template (RFC 6570).
             uri_template: String = "uriTemplate",
             /// The name.
             name: String = "name",
         }
         optional {
-            /// The name to show to people.
+            /// The display name.
             title: Option<String> = "title" since V2025_06_18,
-            /// What the resources are.
+            /// A description for the model.
             description: Option<String> = "description",
-            /// The media type, if all of them have the same.
+            /// The media type, if all matching resources share it.
             mime_type: Option<String> = "mimeType",
-            /// Who they are for, and how much they matter.
+            /// The intended audience and the importance.
             annotations: Option<Annotations> = "annotations",
-            /// Icons to show with the name.
+            /// Icons for user interfaces.
             icons: Vec<Icon> = "icons" since V2025_11_25,
             /// Metadata.
             meta: Meta = "_meta" since V2025_06_18,
@@ -75,7 +75,7 @@ wire! {
 }
 
 impl ResourceTemplate {
-    /// A template with this address and name.
+    /// A template with this URI template and name.
     #[must_use]
     pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> ResourceTemplate {
         ResourceTemplate {
@@ -85,7 +85,7 @@ impl ResourceTemplate {
         }
     }
 
-    /// The name to show to people: the title, or else the name (MCP-B-09).
+    /// The display name: the title if there is one, otherwise the name (MCP-B-09).
     #[must_use]
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)

@@ -8,12 +8,12 @@ use super::meta::{META, Meta};
 use super::wire::null_is_absent;
 use super::{At, Content, Revision, Wire, lower};
 
-/// The member of a result that says what kind of result it is, from 2026-07-28 on (MCP-M-06).
+/// The member that holds the type of a result, since 2026-07-28 (MCP-M-06).
 pub const RESULT_TYPE: &str = "resultType";
-/// The kind of a result that is one.
+/// The type of a complete result.
 pub const COMPLETE: &str = "complete";
 
-/// The result of a tool: blocks of content, a structured value, or both (MCP-T-05).
+/// The result of a tool: content blocks, a structured value, or both (MCP-T-05).
 ///
 /// # Examples
 ///
@@ -30,13 +30,13 @@ pub const COMPLETE: &str = "complete";
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[non_exhaustive]
 pub struct ToolResult {
-    /// Blocks of content.
+    /// The content blocks.
     #[serde(default, deserialize_with = "null_is_absent")]
     pub content: Vec<Content>,
-    /// The structured value. Revisions before 2026-07-28 get an object: another value becomes its member `result`.
+    /// The structured value. Before 2026-07-28 it must be an object: other values are written as `{"result": value}`.
     #[serde(rename = "structuredContent")]
     pub structured: Option<Json>,
-    /// Whether the tool failed in a way that the model should know.
+    /// Whether the tool failed, in a way that the model should see.
     #[serde(rename = "isError", default, deserialize_with = "null_is_absent")]
     pub is_error: bool,
     /// Metadata.
@@ -45,30 +45,30 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// A result of these blocks.
+    /// A result with these content blocks.
     #[must_use]
     pub fn new(content: Vec<Content>) -> ToolResult {
         ToolResult { content, ..ToolResult::default() }
     }
 
-    /// A structured value, and the same as a text for clients that read only texts (MCP-T-06).
+    /// A structured value, repeated as text for clients that read only text (MCP-T-06).
     ///
     /// # Errors
     ///
-    /// When the value cannot be JSON.
+    /// When the value cannot be serialized as JSON.
     pub fn structured<T: Serialize + ?Sized>(value: &T) -> Result<ToolResult, serde_json::Error> {
         let value = Json::encode_ref(value)?;
         let content = vec![Content::text(value.as_str())];
         Ok(ToolResult { content, structured: Some(value), ..ToolResult::default() })
     }
 
-    /// A failure that the model should know, so that it can try something else.
+    /// A failure that the model should see, so that it can correct itself.
     #[must_use]
     pub fn error(text: impl Into<String>) -> ToolResult {
         ToolResult { content: vec![Content::text(text)], is_error: true, ..ToolResult::default() }
     }
 
-    /// The texts among the blocks, one a line.
+    /// The text blocks, joined with newlines.
     #[must_use]
     pub fn text(&self) -> String {
         self.content.iter().filter_map(Content::as_text).collect::<Vec<_>>().join("\n")

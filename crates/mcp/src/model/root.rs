@@ -1,18 +1,18 @@
-//! Roots: the folders that a client works in.
+//! Roots: the folders a client works in.
 
 use super::meta::Meta;
 use super::wire::wire;
 
 wire! {
-    /// A folder that a client works in. It guides servers and grants nothing (MCP-RO-01).
+    /// A folder the client works in. Roots are guidance, not access control (MCP-RO-01).
     #[derive(Default)]
     pub struct Root {
         required {
-            /// The address of the folder, a `file:` URI.
+            /// The `file:` URI of the folder.
             uri: String = "uri",
         }
         optional {
-            /// The name to show to people.
+            /// The display name.
             name: Option<String> = "name",
             /// Metadata.
             meta: Meta = "_meta" since V2025_06_18,
@@ -21,7 +21,7 @@ wire! {
 }
 
 impl Root {
-    /// A folder at this address.
+    /// A root with this URI.
     #[must_use]
     pub fn new(uri: impl Into<String>) -> Root {
         Root { uri: uri.into(), ..Root::default() }
@@ -29,22 +29,22 @@ impl Root {
 }
 
 wire! {
-    /// The folders that a client works in: the result of `roots/list`.
+    /// The result of `roots/list`.
     #[derive(Default)]
     pub struct Roots {
         required {
-            /// The folders.
+            /// The roots.
             roots: Vec<Root> = "roots",
         }
         optional {
-            /// Metadata. Later revisions have none.
+            /// Metadata, until 2025-11-25.
             meta: Meta = "_meta" until V2025_11_25,
         }
     }
 }
 
 impl Roots {
-    /// These folders.
+    /// A result with these roots.
     #[must_use]
     pub fn new(roots: Vec<Root>) -> Roots {
         Roots { roots, ..Roots::default() }

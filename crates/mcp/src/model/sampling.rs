@@ -1,4 +1,4 @@
-//! Asking the model of a client.
+//! Sampling: asking the model of a client.
 
 use std::borrow::Cow;
 
@@ -10,47 +10,47 @@ use super::wire::{tokens, wire};
 use super::{Revision, Role, Tool};
 
 wire! {
-    /// A question to the model of a client: the params of `sampling/createMessage` (MCP-SA-01).
+    /// The params of `sampling/createMessage`: a request to the model of the client (MCP-SA-01).
     #[derive(Default)]
     pub struct Sampling {
         required {
             /// The conversation so far.
             messages: Vec<SamplingMessage> = "messages" via split,
-            /// How many tokens the answer may have.
+            /// The maximum number of tokens to generate.
             max_tokens: u64 = "maxTokens",
         }
         optional {
-            /// Which model to prefer.
+            /// The preferred models.
             model_preferences: Option<ModelPreferences> = "modelPreferences",
-            /// The system prompt. The client may change it.
+            /// The system prompt, which the client may change.
             system_prompt: Option<String> = "systemPrompt",
-            /// Which context the client should add.
+            /// The context that the client should include.
             include_context: Option<IncludeContext> = "includeContext",
-            /// How varied the answer is.
+            /// The sampling temperature.
             temperature: Option<f64> = "temperature",
-            /// Texts that end the answer.
+            /// Sequences that stop the generation.
             stop_sequences: Vec<String> = "stopSequences",
-            /// An object for the provider of the model.
+            /// Provider-specific settings, an object.
             metadata: Option<Json> = "metadata",
-            /// The tools that the model may use. The client must have the capability `sampling.tools`.
+            /// The tools that the model may use. Requires the capability `sampling.tools`.
             tools: Vec<Tool> = "tools" since V2025_11_25,
-            /// How the model uses the tools.
+            /// Controls the use of tools.
             tool_choice: Option<ToolChoice> = "toolChoice" since V2025_11_25,
-            /// Metadata of the request. Later revisions have none inside a result.
+            /// Request metadata, written only in 2025-11-25.
             meta: Meta = "_meta" since V2025_11_25 until V2025_11_25,
         }
     }
 }
 
 impl Sampling {
-    /// A question with this conversation, and an answer of at most so many tokens.
+    /// A request with these messages and this token limit.
     #[must_use]
     pub fn new(messages: Vec<SamplingMessage>, max_tokens: u64) -> Sampling {
         Sampling { messages, max_tokens, ..Sampling::default() }
     }
 }
 
-/// Before 2025-11-25 a message has one block: one that has more becomes several.
+/// Before 2025-11-25 a message has exactly one block. Messages with several blocks are split.
 fn split(messages: &[SamplingMessage], revision: Revision) -> Cow<'_, [SamplingMessage]> {
     if revision >= Revision::V2025_11_25 || messages.iter().all(|message| message.content.len() == 1) {
         return Cow::Borrowed(messages);
@@ -66,12 +66,12 @@ fn split(messages: &[SamplingMessage], revision: Revision) -> Cow<'_, [SamplingM
 }
 
 wire! {
-    /// A message of a conversation.
+    /// A message of a sampling request.
     pub struct SamplingMessage {
         required {
-            /// Who says it.
+            /// The role of the speaker.
             role: Role = "role",
-            /// What is said.
+            /// The content blocks.
             #[serde(deserialize_with = "sampling_content::one_or_many")]
             content: Vec<SamplingContent> = "content" via sampling_content::one_or_many_at,
         }
@@ -83,13 +83,13 @@ wire! {
 }
 
 impl SamplingMessage {
-    /// A message of the user.
+    /// A message from the user.
     #[must_use]
     pub fn user(content: impl Into<SamplingContent>) -> SamplingMessage {
         SamplingMessage { role: Role::User, content: vec![content.into()], meta: Meta::new() }
     }
 
-    /// A message of the model.
+    /// A message from the model.
     #[must_use]
     pub fn assistant(content: impl Into<SamplingContent>) -> SamplingMessage {
         SamplingMessage { role: Role::Assistant, content: vec![content.into()], meta: Meta::new() }
@@ -97,42 +97,42 @@ impl SamplingMessage {
 }
 
 wire! {
-    /// Which model to prefer. The priorities go from 0 to 1.
+    /// Preferences for the choice of a model. Priorities range from 0 to 1.
     #[derive(Default)]
     pub struct ModelPreferences {
         required {}
         optional {
-            /// Names or parts of names of models, the best first.
+            /// Hints for model names, best first.
             hints: Vec<ModelHint> = "hints",
-            /// How much a low price matters.
+            /// The importance of low cost.
             cost_priority: Option<f64> = "costPriority",
-            /// How much speed matters.
+            /// The importance of speed.
             speed_priority: Option<f64> = "speedPriority",
-            /// How much ability matters.
+            /// The importance of capability.
             intelligence_priority: Option<f64> = "intelligencePriority",
         }
     }
 }
 
 wire! {
-    /// The name of a model, or a part of it.
+    /// A hint for the choice of a model.
     #[derive(Default)]
     pub struct ModelHint {
         required {}
         optional {
-            /// The name.
+            /// The name of a model or a part of it.
             name: Option<String> = "name",
         }
     }
 }
 
 wire! {
-    /// How the model uses the tools.
+    /// Controls the use of tools.
     #[derive(Default)]
     pub struct ToolChoice {
         required {}
         optional {
-            /// Whether it uses them. It may if absent.
+            /// The mode. `auto` if absent.
             mode: Option<ToolChoiceMode> = "mode",
         }
     }
@@ -141,29 +141,29 @@ wire! {
 tokens! {
     /// Whether the model uses tools.
     pub enum ToolChoiceMode {
-        /// It may.
+        /// The model decides.
         Auto = "auto",
-        /// It must.
+        /// The model must use a tool.
         Required = "required",
-        /// It may not.
+        /// The model must not use tools.
         None = "none",
     }
 }
 
 tokens! {
-    /// Which context a client should add to a question.
+    /// The context that a client should include in a sampling request.
     pub enum IncludeContext {
-        /// None.
+        /// No context.
         None = "none",
-        /// That of the server that asks. Deprecated since 2025-11-25.
+        /// The context of the requesting server. Deprecated since 2025-11-25.
         ThisServer = "thisServer",
-        /// That of all servers. Deprecated since 2025-11-25.
+        /// The context of all servers. Deprecated since 2025-11-25.
         AllServers = "allServers",
     }
 }
 
 wire! {
-    /// The answer of a model: the result of `sampling/createMessage`.
+    /// The result of `sampling/createMessage`.
     ///
     /// # Examples
     ///
@@ -175,16 +175,16 @@ wire! {
     /// ```
     pub struct Sampled {
         required {
-            /// Who says it, as a rule the model.
+            /// The role of the speaker, usually the model.
             role: Role = "role",
-            /// What is said.
+            /// The content blocks.
             #[serde(deserialize_with = "sampling_content::one_or_many")]
             content: Vec<SamplingContent> = "content" via sampling_content::one_or_many_at,
             /// The name of the model.
             model: String = "model",
         }
         optional {
-            /// Why the answer ends: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or another reason.
+            /// Why the generation stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` or another reason.
             stop_reason: Option<String> = "stopReason",
             /// Metadata.
             meta: Meta = "_meta",
@@ -193,7 +193,7 @@ wire! {
 }
 
 impl Sampled {
-    /// An answer of this model.
+    /// A message from this model.
     #[must_use]
     pub fn new(model: impl Into<String>, content: impl Into<SamplingContent>) -> Sampled {
         Sampled {
@@ -205,7 +205,7 @@ impl Sampled {
         }
     }
 
-    /// The texts among the blocks, one a line.
+    /// The text blocks, joined with newlines.
     #[must_use]
     pub fn text(&self) -> String {
         sampling_content::texts(&self.content)
@@ -246,7 +246,7 @@ mod tests {
         let written = answer.to_json(Revision::V2025_11_25);
         assert_eq!(written.decode::<Sampled>().unwrap(), answer);
         let older = answer.to_json(Revision::V2025_06_18).decode::<Sampled>().unwrap();
-        assert_eq!(older.text(), "[use of the tool add with {\"a\": 1}]\n2");
+        assert_eq!(older.text(), "[call of the tool add with {\"a\": 1}]\n2");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What messages to and from models are made of: content, uses of tools and their results.
+//! The content of sampling messages: content blocks, tool use and tool results.
 
 use serde::de::Error as _;
 use serde::ser::SerializeMap as _;
@@ -9,23 +9,23 @@ use super::content::Parts;
 use super::meta::{META, Meta};
 use super::{At, Content, Revision, ToolResult, Wire, lower};
 
-/// A block of a message to or from a model.
+/// A block of a sampling message.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SamplingContent {
-    /// A text, a picture or a recording. Where it is a resource or a link, a text takes its place.
+    /// Text, an image or audio. Resources and links are written as text.
     Content(Content),
-    /// The model wants to use a tool, from 2025-11-25 on.
+    /// The model calls a tool, since 2025-11-25.
     ToolUse(ToolUse),
-    /// The result of a tool that the model used, from 2025-11-25 on.
+    /// The result of a tool that the model called, since 2025-11-25.
     ToolResult(ToolUseResult),
 }
 
-/// A model wants to use a tool.
+/// A tool call by the model.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolUse {
-    /// Identifies the use.
+    /// The id of the call.
     pub id: String,
     /// The name of the tool.
     pub name: String,
@@ -36,25 +36,25 @@ pub struct ToolUse {
 }
 
 impl ToolUse {
-    /// A use of the tool with these arguments.
+    /// A call of the tool with these arguments.
     #[must_use]
     pub fn new(id: impl Into<String>, name: impl Into<String>, input: Json) -> ToolUse {
         ToolUse { id: id.into(), name: name.into(), input, meta: Meta::new() }
     }
 }
 
-/// The result of a tool that a model used.
+/// The result of a tool call by the model.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolUseResult {
-    /// The use that it is the result of.
+    /// The id of the call.
     pub tool_use_id: String,
     /// The result.
     pub result: ToolResult,
 }
 
 impl ToolUseResult {
-    /// The result of a use.
+    /// The result of the call with this id.
     #[must_use]
     pub fn new(tool_use_id: impl Into<String>, result: impl Into<ToolResult>) -> ToolUseResult {
         ToolUseResult { tool_use_id: tool_use_id.into(), result: result.into() }
@@ -71,7 +71,7 @@ impl SamplingContent {
         }
     }
 
-    /// The text block that takes the place of this one where it may not be. None if it may.
+    /// The text block that replaces this one if the revision does not allow it in a sampling message.
     fn stand_in(&self, revision: Revision) -> Option<Content> {
         match self {
             SamplingContent::Content(content) => {
@@ -80,7 +80,7 @@ impl SamplingContent {
             }
             _ if revision >= Revision::V2025_11_25 => None,
             SamplingContent::ToolUse(used) => {
-                Some(Content::text(format!("[use of the tool {} with {}]", used.name, used.input)))
+                Some(Content::text(format!("[call of the tool {} with {}]", used.name, used.input)))
             }
             SamplingContent::ToolResult(used) => Some(Content::text(used.result.text())),
         }
@@ -177,12 +177,12 @@ impl<'de> Deserialize<'de> for SamplingContent {
     }
 }
 
-/// The texts among the blocks, one a line.
+/// The text blocks, joined with newlines.
 pub(super) fn texts(content: &[SamplingContent]) -> String {
     content.iter().filter_map(SamplingContent::as_text).collect::<Vec<_>>().join("\n")
 }
 
-/// Blocks that are written as one block if there is one, and as a list otherwise.
+/// Blocks that are written without a list if there is only one.
 pub(super) struct OneOrMany<'a>(&'a [SamplingContent]);
 
 pub(super) fn one_or_many_at(content: &[SamplingContent], _: Revision) -> OneOrMany<'_> {
@@ -196,7 +196,7 @@ impl Wire for OneOrMany<'_> {
             many if revision >= Revision::V2025_11_25 => {
                 serializer.collect_seq(many.iter().map(|block| At(block, revision)))
             }
-            // There is room for one: the texts together, without what else there is.
+            // These revisions allow one block, so the text is joined and images and audio are dropped.
             many => {
                 let in_words = many.iter().map(|block| match block.stand_in(revision) {
                     Some(text) => SamplingContent::Content(text),
@@ -208,7 +208,7 @@ impl Wire for OneOrMany<'_> {
     }
 }
 
-/// Reads one block or a list of them.
+/// Reads a block or a list of blocks.
 pub(super) fn one_or_many<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<SamplingContent>, D::Error> {

@@ -1,4 +1,4 @@
-//! Tasks: calls that go on while the client does something else.
+//! Tasks: calls that run in the background.
 
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,62 +11,62 @@ use super::wire::tokens;
 use super::{Revision, Wire};
 
 tokens! {
-    /// How a task is (MCP-TK-03).
+    /// The status of a task (MCP-TK-03).
     pub enum TaskStatus {
-        /// It runs.
+        /// The task is running.
         Working = "working",
-        /// It waits for answers of the client.
+        /// The task waits for input from the client.
         InputRequired = "input_required",
-        /// It has a result.
+        /// The task has a result.
         Completed = "completed",
-        /// It has an error.
+        /// The task failed.
         Failed = "failed",
-        /// It was cancelled.
+        /// The task was cancelled.
         Cancelled = "cancelled",
     }
 }
 
 impl TaskStatus {
-    /// Whether the status does not change any more.
+    /// Whether the status is terminal.
     #[must_use]
     pub fn is_final(self) -> bool {
         matches!(self, TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled)
     }
 }
 
-/// A task, in either shape: the one of 2025-11-25, and the one of the extension for 2026-07-28, whose durations have other
-/// names and which also holds the outcome (MCP-TK-02, MCP-TX-01).
+/// A task, in the shape of 2025-11-25 or of the tasks extension of 2026-07-28. The extension renames the durations and adds
+/// the outcome (MCP-TK-02, MCP-TX-01).
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Task {
-    /// Identifies the task. It must be hard to guess.
+    /// The id of the task, which must be hard to guess.
     pub task_id: String,
-    /// How the task is.
+    /// The status.
     pub status: TaskStatus,
-    /// More about that, for people.
+    /// A description of the status, for users.
     pub status_message: Option<String>,
-    /// When the task began, in ISO 8601.
+    /// The time of creation, in ISO 8601.
     pub created_at: String,
-    /// When the status last changed, in ISO 8601.
+    /// The time of the last change, in ISO 8601.
     pub last_updated_at: String,
-    /// How many milliseconds after its beginning the task may be forgotten. None if never.
+    /// How long the task is kept after its creation, in milliseconds. None if forever.
     #[serde(alias = "ttlMs")]
     pub ttl: Option<u64>,
-    /// How many milliseconds the client should wait before it asks again.
+    /// The suggested polling interval, in milliseconds.
     #[serde(alias = "pollIntervalMs")]
     pub poll_interval: Option<u64>,
-    /// The questions of a task that waits, by key. Only the extension has them.
+    /// The requests for input, by key. Tasks extension only.
     #[serde(default, deserialize_with = "super::wire::null_is_absent")]
     pub input_requests: BTreeMap<String, Json>,
-    /// The result of a completed task. Only the extension has it.
+    /// The result of a completed task. Tasks extension only.
     pub result: Option<Json>,
-    /// The error of a failed task. Only the extension has it.
+    /// The error of a failed task. Tasks extension only.
     pub error: Option<Json>,
 }
 
 impl Task {
-    /// A task that begins now.
+    /// A new task with the status [`Working`](TaskStatus::Working).
     #[must_use]
     pub fn new(task_id: impl Into<String>) -> Task {
         let now = timestamp(SystemTime::now());
@@ -84,17 +84,17 @@ impl Task {
         }
     }
 
-    /// Changes the status now.
+    /// Sets the status and the time of the last change.
     pub fn set_status(&mut self, status: TaskStatus) {
         self.status = status;
         self.last_updated_at = timestamp(SystemTime::now());
     }
 
-    /// Writes the members into an object that is begun: results hold a task beside other members.
+    /// Writes the members into an open object, for results that add other members to a task.
     ///
     /// # Errors
     ///
-    /// Those of the serializer.
+    /// Errors of the serializer.
     pub fn write_members<M: serde::ser::SerializeMap>(
         &self,
         revision: Revision,
@@ -138,7 +138,7 @@ impl Wire for Task {
     }
 }
 
-/// A time in ISO 8601, in UTC and to the millisecond. Times before 1970 become that.
+/// Formats a time in ISO 8601, in UTC with milliseconds. Times before 1970 are clamped to 1970.
 #[must_use]
 pub fn timestamp(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -149,8 +149,8 @@ pub fn timestamp(time: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{seconds:02}.{millis:03}Z")
 }
 
-/// The date so many days after 1970-01-01. The year is counted from March on, so that the day that leap years add is its last
-/// one; 400 such years always have the same length.
+/// The date `days` after 1970-01-01. Years start in March here, so the leap day is the last day of a year, and every 400 years
+/// have the same length.
 fn date(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);

@@ -1,4 +1,4 @@
-//! Tools, as lists show them.
+//! Tools.
 
 use switchboard_core::Json;
 
@@ -7,27 +7,27 @@ use super::wire::{tokens, wire};
 use super::{Icon, Revision, lower};
 
 wire! {
-    /// A tool that a model can call (MCP-T-02).
+    /// A tool, as listed by `tools/list` (MCP-T-02).
     pub struct Tool {
         required {
             /// The name.
             name: String = "name",
-            /// The schema of the arguments, whose root has the type `object`. It is written as it is.
+            /// The schema of the arguments. Its root must have the type `object`. It is written unchanged.
             input_schema: Json = "inputSchema",
         }
         optional {
-            /// The name to show to people.
+            /// The display name.
             title: Option<String> = "title" since V2025_06_18,
-            /// What the tool does, for the model.
+            /// A description for the model.
             description: Option<String> = "description",
-            /// The schema of the structured result. Revisions before 2026-07-28 get one whose root is an object, see
-            /// [`lower::output_schema`].
+            /// The schema of the structured result. Before 2026-07-28 the root must be an object, so
+            /// [`lower::output_schema`] wraps other schemas.
             output_schema: Option<Json> = "outputSchema" since V2025_06_18 via output_schema_at,
-            /// Hints on what the tool does.
+            /// Hints about the behaviour.
             annotations: Option<ToolAnnotations> = "annotations" since V2025_03_26,
-            /// Icons to show with the name.
+            /// Icons for user interfaces.
             icons: Vec<Icon> = "icons" since V2025_11_25,
-            /// How the tool runs.
+            /// Settings for the execution.
             execution: Option<ToolExecution> = "execution" since V2025_11_25 until V2025_11_25,
             /// Metadata.
             meta: Meta = "_meta" since V2025_06_18,
@@ -36,7 +36,7 @@ wire! {
 }
 
 impl Tool {
-    /// A tool with this name that takes arguments of this schema.
+    /// A tool with this name and input schema.
     #[must_use]
     pub fn new(name: impl Into<String>, input_schema: Json) -> Tool {
         Tool {
@@ -52,14 +52,14 @@ impl Tool {
         }
     }
 
-    /// The name to show to people: the title, or else the title among the annotations, or else the name (MCP-B-09).
+    /// The display name: the title, the title of the annotations or the name, whichever is found first (MCP-B-09).
     #[must_use]
     pub fn display_name(&self) -> &str {
         let hinted = || self.annotations.as_ref().and_then(|hints| hints.title.as_deref());
         self.title.as_deref().or_else(hinted).unwrap_or(&self.name)
     }
 
-    /// Whether calls of the tool may or must run as tasks, in 2025-11-25.
+    /// Whether calls run as tasks (2025-11-25).
     #[must_use]
     pub fn task_support(&self) -> TaskSupport {
         self.execution.as_ref().and_then(|execution| execution.task_support).unwrap_or_default()
@@ -71,28 +71,27 @@ fn output_schema_at(schema: &Option<Json>, revision: Revision) -> Option<Json> {
 }
 
 wire! {
-    /// Hints on what a tool does. They come from the server: do not base decisions on those of a server that you do not
-    /// trust (MCP-T-04).
+    /// Hints about the behaviour of a tool. Do not rely on hints from servers that you do not trust (MCP-T-04).
     #[derive(Default)]
     pub struct ToolAnnotations {
         required {}
         optional {
-            /// The name to show to people, if the tool has no title.
+            /// The display name, if the tool has no title.
             title: Option<String> = "title",
-            /// The tool changes nothing. False if absent.
+            /// The tool modifies nothing. False if absent.
             read_only: Option<bool> = "readOnlyHint",
-            /// The tool may delete or overwrite. True if absent; it has a meaning only if the tool is not read-only.
+            /// The tool may delete or overwrite data. True if absent. Applies only if the tool is not read-only.
             destructive: Option<bool> = "destructiveHint",
-            /// Calling the tool twice changes no more than calling it once. False if absent.
+            /// Repeated calls with the same arguments have no additional effect. False if absent.
             idempotent: Option<bool> = "idempotentHint",
-            /// The tool deals with things outside, such as the web. True if absent.
+            /// The tool interacts with external entities, such as the web. True if absent.
             open_world: Option<bool> = "openWorldHint",
         }
     }
 }
 
 wire! {
-    /// How a tool runs.
+    /// Settings for the execution of a tool.
     #[derive(Default)]
     pub struct ToolExecution {
         required {}
@@ -107,12 +106,12 @@ tokens! {
     /// Whether calls of a tool run as tasks (MCP-TK-01).
     #[derive(Default)]
     pub enum TaskSupport {
-        /// They do not.
+        /// Calls cannot run as tasks.
         #[default]
         Forbidden = "forbidden",
-        /// They do if the client asks for it.
+        /// Calls run as tasks if the client requests it.
         Optional = "optional",
-        /// They must.
+        /// Calls must run as tasks.
         Required = "required",
     }
 }

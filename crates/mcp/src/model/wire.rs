@@ -1,7 +1,7 @@
-//! Writing values in the shape of a revision.
+//! Serialization in the shape of a revision.
 //!
-//! A wire type knows the members of every revision. It does not implement `Serialize`: only [`At`] does, a value together with
-//! a revision. So nothing can be written without naming the revision it is for.
+//! A wire type has the members of all revisions. It does not implement `Serialize`; only [`At`], a value with a revision, does.
+//! So the compiler rejects code that writes a value without naming the revision.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,21 +11,21 @@ use switchboard_core::Json;
 
 use super::Revision;
 
-/// A value that is written as one of the revisions has it.
+/// A value whose JSON depends on the revision.
 pub trait Wire {
-    /// Writes the value as `revision` has it. What the revision does not know is left out.
+    /// Writes the value in the shape of `revision`, without members that the revision lacks.
     ///
     /// # Errors
     ///
-    /// Those of the serializer.
+    /// Errors of the serializer.
     fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error>;
 
-    /// Whether the value is left out where it is optional: nothing, an empty list or map, `false`.
+    /// Whether the value is omitted where it is optional: `None`, `false`, an empty list or map.
     fn is_absent(&self) -> bool {
         false
     }
 
-    /// The value as `revision` has it, to be serialized.
+    /// The value in the shape of `revision`, as a `Serialize`.
     fn at(&self, revision: Revision) -> At<'_, Self>
     where
         Self: Sized,
@@ -33,7 +33,7 @@ pub trait Wire {
         At(self, revision)
     }
 
-    /// The value as JSON, as `revision` has it.
+    /// The value as JSON in the shape of `revision`.
     fn to_json(&self, revision: Revision) -> Json
     where
         Self: Sized,
@@ -42,7 +42,7 @@ pub trait Wire {
     }
 }
 
-/// A value and the revision to write it for.
+/// A value in the shape of a revision.
 ///
 /// # Examples
 ///
@@ -56,7 +56,7 @@ pub trait Wire {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
-/// Without a revision it does not compile:
+/// Serializing a wire type without a revision does not compile:
 ///
 /// ```compile_fail,E0277
 /// use switchboard_mcp::model::Implementation;
@@ -82,7 +82,7 @@ pub struct Member {
     pub first: Revision,
     /// The last revision that has it.
     pub last: Revision,
-    /// Whether a value without it is not valid.
+    /// Whether the member is required.
     pub is_required: bool,
 }
 
@@ -110,11 +110,11 @@ impl Member {
     }
 }
 
-/// Defines a wire type: a struct whose members have a name on the wire and, where it is not all of them, the revisions
-/// that know the member. A member whose shape changed is written `via` a function of the value and the revision.
+/// Defines a wire type: a struct whose members have a name on the wire and an optional range of revisions (`since`, `until`).
+/// A member whose shape changed is written `via` a function of the value and the revision.
 ///
-/// It generates the struct, a `Deserialize` that ignores unknown members and reads `null` as an absent member, [`Wire`], and
-/// the table `MEMBERS`.
+/// Generates the struct, a `Deserialize` that ignores unknown members and treats `null` as absent, an implementation of
+/// [`Wire`], and the table `MEMBERS`.
 macro_rules! wire {
     (
         $(#[$meta:meta])*
@@ -151,7 +151,7 @@ macro_rules! wire {
         }
 
         impl $name {
-            /// Every member, with the revisions that have it.
+            /// All members, with their revisions.
             pub const MEMBERS: &'static [$crate::model::Member] = &[
                 $( $crate::model::Member::required($required_wire), )*
                 $(
@@ -161,7 +161,7 @@ macro_rules! wire {
                 )*
             ];
 
-            /// Writes the members into an object that is begun.
+            /// Writes the members into an open object.
             #[allow(dead_code, reason = "only some objects have members beside these")]
             pub(in crate::model) fn write_members<M: serde::ser::SerializeMap>(
                 &self,
@@ -213,7 +213,7 @@ macro_rules! tokens {
         }
 
         impl $name {
-            /// Every value, in order.
+            /// All values, in order.
             pub const ALL: &'static [$name] = &[$( $name::$variant, )+];
 
             /// The value on the wire.
@@ -243,7 +243,7 @@ macro_rules! tokens {
 
 pub(super) use {tokens, wire};
 
-/// Writes a member if the revision has it and it is there. `member` is the value's row in `MEMBERS`.
+/// Writes a member, unless the revision lacks it or the value is absent. `member` is its row in `MEMBERS`.
 pub(super) fn write_member<T: Wire, M: serde::ser::SerializeMap>(
     value: &T,
     member: Option<&Member>,
@@ -258,7 +258,7 @@ pub(super) fn write_member<T: Wire, M: serde::ser::SerializeMap>(
     }
 }
 
-/// Reads `null` as the absent value: some peers write members that they do not have as `null`.
+/// Treats `null` as absent, because some peers write absent members as `null`.
 pub(super) fn null_is_absent<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -268,7 +268,7 @@ where
 }
 
 impl Wire for Json {
-    /// Writes the text as it is, with the order of its members.
+    /// Writes the text unchanged, including the order of members.
     fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
         self.serialize(serializer)
     }
@@ -297,8 +297,14 @@ impl Wire for u64 {
 }
 
 impl Wire for f64 {
+    /// Writes whole numbers without a fraction: `1`, not `1.0`.
     fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(*self)
+        let whole = *self as i32;
+        if f64::from(whole) == *self {
+            serializer.serialize_i32(whole)
+        } else {
+            serializer.serialize_f64(*self)
+        }
     }
 }
 

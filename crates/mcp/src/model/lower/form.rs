@@ -1,13 +1,13 @@
-//! The schemas of forms: enums with titles are spelled otherwise in 2025-06-18.
+//! Lowers the schemas of forms to 2025-06-18.
 
 use switchboard_core::{Json, Kind};
 
 use super::output::member;
 use crate::model::Revision;
 
-/// The schema of a form, as `revision` has it. None if the revision cannot ask for it: 2025-06-18 has no lists.
+/// Lowers the schema of a form to `revision`. None if the revision cannot express it: 2025-06-18 has no multi-select fields.
 ///
-/// In 2025-06-18 an enum with titles is `enum` and `enumNames`, and only booleans have a default (MCP-EL-01).
+/// In 2025-06-18, enums with titles use `enumNames`, and only booleans have a default (MCP-EL-01).
 ///
 /// # Examples
 ///
@@ -45,7 +45,7 @@ fn properties(properties: &Json) -> Option<Json> {
     Some(object(&lowered.collect::<Option<Vec<_>>>()?))
 }
 
-/// The schema of one field. None if it is a list.
+/// Lowers the schema of a field. None if it is a multi-select field.
 fn property(schema: &Json) -> Option<Json> {
     let kind = schema.get("type")?;
     if kind.as_str() == r#""array""# {

@@ -1,7 +1,7 @@
-//! Changes of shape: what newer revisions have, in the words of older ones.
+//! Converts values of the latest revision to older ones.
 //!
-//! Members that a revision does not know are left out by the types themselves. Here are the changes that are more than that. Each
-//! function returns its input, which is cheap to clone, when nothing has to change.
+//! The wire types omit members that a revision lacks. This module handles all other differences. Each function returns its
+//! input, which is cheap to clone, if nothing has to change.
 
 use serde::de::DeserializeOwned;
 use switchboard_core::{Json, Kind};
@@ -14,11 +14,11 @@ mod output;
 pub use form::requested_schema;
 pub use output::{output_schema, structured, wrap, wraps};
 
-/// What a handler returned, in the neutral form, as `revision` has it. A list stays a list.
+/// Converts the neutral form that a handler returned to the shape of `revision`. Lists stay lists.
 ///
 /// # Errors
 ///
-/// When the text is not of the type that the mark says.
+/// When the value does not have the type of the mark.
 ///
 /// # Examples
 ///
@@ -52,7 +52,7 @@ pub fn neutral(mark: Mark, value: &Json, revision: Revision) -> Result<Json, ser
     }
 }
 
-/// What a handler returned, as [`neutral`] has it, but always as a list: a single value becomes a list of one.
+/// Like [`neutral`], but always returns a list: a single value becomes a list of one, `null` an empty list.
 ///
 /// # Errors
 ///
@@ -66,16 +66,16 @@ pub fn neutral_list(mark: Mark, value: &Json, revision: Revision) -> Result<Json
     }
 }
 
-/// Whether it is so for the value, or for an element if it is a list.
-fn any(value: &Json, is_so: impl Fn(&Json) -> bool) -> bool {
+/// Whether the value, or an element if it is a list, satisfies the predicate.
+fn any(value: &Json, predicate: impl Fn(&Json) -> bool) -> bool {
     match value.kind() {
-        Kind::Array => value.elements().any(|element| is_so(&element)),
-        _ => is_so(value),
+        Kind::Array => value.elements().any(|element| predicate(&element)),
+        _ => predicate(value),
     }
 }
 
 fn is_block_changed(block: &Json, revision: Revision) -> bool {
-    // Every later revision knows all that a block has.
+    // Blocks have not changed since.
     if revision >= Revision::V2025_11_25 {
         return false;
     }
@@ -101,7 +101,7 @@ fn is_contents_changed(contents: &Json, revision: Revision) -> bool {
 
 fn is_result_changed(result: &Json, revision: Revision) -> bool {
     let [kind, content, value] = result.pick(["resultType", "content", "structuredContent"]);
-    // The newest revision has a member that no other has.
+    // Only stateless revisions have the type of the result.
     kind.is_some() != revision.is_stateless()
         || content.is_some_and(|content| any(&content, |block| is_block_changed(block, revision)))
         || value.is_some_and(|value| revision < Revision::V2025_06_18 || wraps_value(&value, revision))
@@ -111,7 +111,7 @@ fn wraps_value(value: &Json, revision: Revision) -> bool {
     !revision.is_stateless() && value.kind() != Kind::Object
 }
 
-/// Reads a value or a list of them, and writes it for the revision.
+/// Parses a value or a list and writes it in the shape of the revision.
 fn rewrite<T>(value: &Json, revision: Revision) -> Result<Json, serde_json::Error>
 where
     T: Wire + DeserializeOwned + 'static,
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_need_not_change_is_not_copied() {
+    fn unchanged_values_are_not_copied() {
         let blocks = vec![Content::image(Image::png(vec![1; 60])), Content::text("a").with_priority(2.0)];
         let blocks = Json::encode(&blocks).unwrap();
         for revision in Revision::ALL {

@@ -1,14 +1,14 @@
-//! Structured results, which were objects until 2025-11-25.
+//! Lowers structured results and their schemas: until 2025-11-25 they must be objects.
 
 use switchboard_core::{Json, Kind};
 
 use crate::model::Revision;
 
-/// The keywords of a schema that belong to its root, wherever the rest of it goes: references lead to them.
+/// The keywords that stay at the root when a schema is wrapped, so that `$ref` still finds its target.
 const OF_THE_ROOT: [&str; 4] = ["$schema", "$id", "$defs", "definitions"];
 
-/// The schema of a tool's result, as `revision` has it: before 2026-07-28 a schema whose root is not an object becomes the
-/// one of the member `result` of an object (MCP-X-07).
+/// Lowers the output schema of a tool to `revision`. Before 2026-07-28, a schema whose root is not an object is wrapped in the
+/// schema of `{"result": …}` (MCP-X-07).
 ///
 /// # Examples
 ///
@@ -26,7 +26,7 @@ const OF_THE_ROOT: [&str; 4] = ["$schema", "$id", "$defs", "definitions"];
 #[must_use]
 pub fn output_schema(schema: &Json, revision: Revision) -> Json {
     if revision.is_stateless() {
-        // This revision takes any object, but not the schemas `true` and `false`.
+        // Any schema is allowed, but it must be an object: not `true` or `false`.
         return as_object(schema);
     }
     if !wraps(schema, revision) {
@@ -49,13 +49,13 @@ pub fn output_schema(schema: &Json, revision: Revision) -> Json {
     Json::parse(text).expect("an object of checked members is JSON")
 }
 
-/// Whether the structured results of a tool with this output schema become the member `result` of an object.
+/// Whether [`output_schema`] wraps this schema, so that the results of the tool must be [wrapped](wrap) too.
 #[must_use]
 pub fn wraps(schema: &Json, revision: Revision) -> bool {
     !revision.is_stateless() && schema.get("type").is_none_or(|kind| kind.as_str() != r#""object""#)
 }
 
-/// The value as the member `result` of an object.
+/// Wraps a value as `{"result": value}`.
 #[must_use]
 pub fn wrap(value: &Json) -> Json {
     #[derive(serde::Serialize)]
@@ -65,8 +65,8 @@ pub fn wrap(value: &Json) -> Json {
     Json::encode_ref(&Wrapped { result: value }).expect("a struct of checked JSON is JSON")
 }
 
-/// A structured result whose tool has no output schema, as `revision` has it: before 2026-07-28 a value that is not an object
-/// becomes the member `result` of one.
+/// Lowers a structured result of a tool without an output schema. Before 2026-07-28, values other than objects are
+/// [wrapped](wrap).
 #[must_use]
 pub fn structured(value: &Json, revision: Revision) -> Json {
     if revision.is_stateless() || value.kind() == Kind::Object { value.clone() } else { wrap(value) }
