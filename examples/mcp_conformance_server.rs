@@ -16,13 +16,15 @@ use switchboard::{ErrorObject, Json, JsonSchema, Method, MethodDescription, Rout
 
 /// A PNG of one pixel.
 const PNG: &[u8] = &[
-    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d, 0x49, 0x48, 0x44, 0x52, 0, 0, 0, 1, 0, 0, 0, 1, 8, 2, 0,
-    0, 0, 0x90, 0x77, 0x53, 0xde, 0, 0, 0, 0x0c, 0x49, 0x44, 0x41, 0x54, 8, 0xd7, 0x63, 0xf8, 0xcf, 0xc0, 0, 0, 3, 1, 1, 0,
-    0x18, 0xdd, 0x8d, 0xb0, 0, 0, 0, 0, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82,
+    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d, 0x49, 0x48, 0x44, 0x52, 0, 0, 0, 1, 0, 0,
+    0, 1, 8, 2, 0, 0, 0, 0x90, 0x77, 0x53, 0xde, 0, 0, 0, 0x0c, 0x49, 0x44, 0x41, 0x54, 8, 0xd7, 0x63, 0xf8,
+    0xcf, 0xc0, 0, 0, 3, 1, 1, 0, 0x18, 0xdd, 0x8d, 0xb0, 0, 0, 0, 0, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42,
+    0x60, 0x82,
 ];
 
 /// A WAV without samples.
-const WAV: &[u8] = b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\0\0\0\0";
+const WAV: &[u8] =
+    b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\0\0\0\0";
 
 #[derive(serde::Deserialize, JsonSchema)]
 struct User {
@@ -217,7 +219,10 @@ impl Tools {
 
     /// Has an argument that travels in a header too.
     #[method(safe)]
-    fn test_header_param(&self, #[arg(header = "Region", default = "eu".to_owned())] region: String) -> String {
+    fn test_header_param(
+        &self,
+        #[arg(header = "Region", default = "eu".to_owned())] region: String,
+    ) -> String {
         format!("region: {region}")
     }
 }
@@ -256,7 +261,8 @@ impl Rounds {
 
     /// Asks the model.
     async fn test_input_required_result_sampling(&self, caller: &Caller) -> Result<String, ErrorObject> {
-        let sampled = caller.sample("What is the capital of France?").max_tokens(100).key("capital_question").await?;
+        let sampled =
+            caller.sample("What is the capital of France?").max_tokens(100).key("capital_question").await?;
         Ok(sampled.text())
     }
 
@@ -273,7 +279,10 @@ impl Rounds {
     }
 
     /// Asks three things at once.
-    async fn test_input_required_result_multiple_inputs(&self, caller: &Caller) -> Result<String, ErrorObject> {
+    async fn test_input_required_result_multiple_inputs(
+        &self,
+        caller: &Caller,
+    ) -> Result<String, ErrorObject> {
         let (name, greeting, roots) = tokio::join!(
             caller.elicit::<Named>("What is your name?").key("user_name"),
             caller.sample("Generate a greeting").max_tokens(50).key("greeting"),
@@ -291,7 +300,10 @@ impl Rounds {
     }
 
     /// Rejects a state that was changed.
-    async fn test_input_required_result_tampered_state(&self, caller: &Caller) -> Result<String, ErrorObject> {
+    async fn test_input_required_result_tampered_state(
+        &self,
+        caller: &Caller,
+    ) -> Result<String, ErrorObject> {
         caller.elicit::<Agreed>("Please confirm").key("confirm").await?;
         Ok("confirmed".to_owned())
     }
@@ -313,8 +325,12 @@ impl Rounds {
     /// A prompt that asks.
     #[mcp(prompt)]
     async fn test_input_required_result_prompt(&self, caller: &Caller) -> Result<Message, ErrorObject> {
-        let schema = json!({"type": "object", "properties": {"context": {"type": "string"}}, "required": ["context"]});
-        let answer = caller.elicit_as::<Json>("What context should the prompt use?", schema).key("user_context").await?;
+        let schema =
+            json!({"type": "object", "properties": {"context": {"type": "string"}}, "required": ["context"]});
+        let answer = caller
+            .elicit_as::<Json>("What context should the prompt use?", schema)
+            .key("user_context")
+            .await?;
         let context = answer.accepted().map(|content| content.to_string()).unwrap_or_default();
         Ok(Message::user(format!("Use this context: {context}")))
     }
@@ -374,7 +390,12 @@ impl Jobs {
     async fn multi_input(&self, caller: &Caller) -> Result<String, ErrorObject> {
         let (name, age) = tokio::join!(
             caller.elicit::<Named>("What is your name?").key("name"),
-            caller.elicit_as::<Json>("How old are you?", json!({"type": "object", "properties": {"age": {"type": "integer"}}})).key("age"),
+            caller
+                .elicit_as::<Json>(
+                    "How old are you?",
+                    json!({"type": "object", "properties": {"age": {"type": "integer"}}})
+                )
+                .key("age"),
         );
         let name = name?.accepted().map_or_else(|| "nobody".to_owned(), |named| named.name);
         Ok(format!("{name}, {}", age?.accepted().map(|age| age.to_string()).unwrap_or_default()))
@@ -418,7 +439,10 @@ impl Texts {
     fn embedded(&self, #[arg(name = "resourceUri")] resource_uri: String) -> Vec<Message> {
         let text = "Embedded resource content for testing.";
         let resource = Contents::text(resource_uri, text).with_mime_type("text/plain");
-        vec![Message::user(Content::resource(resource)), Message::user("Please process the embedded resource above.")]
+        vec![
+            Message::user(Content::resource(resource)),
+            Message::user("Please process the embedded resource above."),
+        ]
     }
 
     /// A prompt with an image.
@@ -430,7 +454,11 @@ impl Texts {
     /// Completes arguments.
     #[mcp(completes = "test_prompt_with_arguments.arg1, test_prompt_with_arguments.arg2")]
     fn completions(&self, prefix: String) -> Vec<String> {
-        ["paris", "park", "party"].into_iter().filter(|word| word.starts_with(&prefix)).map(str::to_owned).collect()
+        ["paris", "park", "party"]
+            .into_iter()
+            .filter(|word| word.starts_with(&prefix))
+            .map(str::to_owned)
+            .collect()
     }
 
     /// Data by identifier.
@@ -481,14 +509,16 @@ fn schema_tool() -> Method {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let fixtures = std::sync::Arc::new(Fixtures { server: std::sync::OnceLock::new() });
-    let router = Router::builder().add(Tools(fixtures.clone())).add(Rounds).add(Jobs).add(Texts).add(schema_tool());
+    let router =
+        Router::builder().add(Tools(fixtures.clone())).add(Rounds).add(Jobs).add(Texts).add(schema_tool());
     let text = Resource::new("test://static-text", "Static text");
     let binary = Resource::new("test://static-binary", "Static binary");
     let server = mcp::Server::new(router.build()?)
         .named("mcp-conformance-server", "1.0.0")
         .resource(
             text,
-            Contents::text("test://static-text", "This is the content of the static text resource.").with_mime_type("text/plain"),
+            Contents::text("test://static-text", "This is the content of the static text resource.")
+                .with_mime_type("text/plain"),
         )
         .resource(binary, Contents::blob("test://static-binary", PNG).with_mime_type("image/png"));
     let _ = fixtures.server.set(server.clone());
@@ -498,7 +528,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let route = McpRoute::new(&server)?;
     let (events, messages) = route.two_paths("/messages");
-    let options = EndpointOptions::default().route("/mcp", route).route("/sse", events).route("/messages", messages);
+    let options =
+        EndpointOptions::default().route("/mcp", route).route("/sse", events).route("/messages", messages);
     let mut listening = Server::new(Router::builder().build()?).with_http(options);
     listening.listen(&format!("http://{address}")).await?;
     for url in listening.urls() {

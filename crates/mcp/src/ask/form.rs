@@ -34,7 +34,9 @@ pub(crate) fn form_schema<T: JsonSchema>() -> Value {
 
 /// A field as forms have it: of one type, and with no more keywords than clients know.
 fn field_schema(field: Value) -> Map<String, Value> {
-    let Value::Object(mut field) = field else { return Map::from_iter([("type".to_owned(), json!("string"))]) };
+    let Value::Object(mut field) = field else {
+        return Map::from_iter([("type".to_owned(), json!("string"))]);
+    };
     field.remove("title");
     // An optional field is one that is not required.
     if let Some(Value::Array(choices)) = field.remove("anyOf") {

@@ -25,8 +25,8 @@ use switchboard_core::{CallError, Json};
 
 pub use self::answer::{Answer, FromAnswer};
 pub(crate) use self::background::Background;
-pub(crate) use self::caller::{Asker, CallerParts, Logging};
 pub use self::caller::{Amount, Caller};
+pub(crate) use self::caller::{Asker, CallerParts, Logging};
 pub use self::error::{AskError, Feature};
 pub(crate) use self::form::form_schema;
 pub(crate) use self::question::Question;
@@ -95,7 +95,8 @@ impl<T> Ask<T> {
                 Ok(None)
             }
             Asker::Rounds(rounds) => {
-                let asked = rounds.ask(&self.question, self.caller.revision(), |answer| (self.read)(answer).is_some())?;
+                let asked = rounds
+                    .ask(&self.question, self.caller.revision(), |answer| (self.read)(answer).is_some())?;
                 match asked {
                     Asked::Answered(answer) => self.decode(&answer).map(Some),
                     Asked::Open => {

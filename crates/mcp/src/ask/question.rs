@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use switchboard_core::Json;
 
 use super::error::Feature;
-use crate::model::{At, Message, Revision, Role};
+use crate::model::{At, Message, Revision, Role, lower};
 
 /// A question before it is asked.
 #[derive(Clone, Debug)]
@@ -76,6 +76,13 @@ impl Question {
         if matches!(self.feature, Feature::Sampling | Feature::SamplingTools) {
             let written = |message| serde_json::to_value(At(message, revision)).unwrap_or_default();
             params.insert("messages".to_owned(), self.messages.iter().map(written).collect());
+        }
+        // Older clients know fewer kinds of fields.
+        if self.feature == Feature::Form
+            && let Some(schema) = params.get("requestedSchema").and_then(|schema| Json::encode(schema).ok())
+            && let Some(lowered) = lower::requested_schema(&schema, revision)
+        {
+            params.insert("requestedSchema".to_owned(), lowered.decode().unwrap_or_default());
         }
         // Only that revision identifies elicitations; before and after it the request itself does.
         if self.feature == Feature::Url && revision == Revision::V2025_11_25 {

@@ -86,7 +86,11 @@ pub(crate) struct Returned {
 
 impl Rounds {
     /// Goes on with what the client sent back for a call with these attributes.
-    pub(crate) fn resume(returned: &Returned, keys: &StateKeys, attributes: &[u8]) -> Result<Rounds, ErrorObject> {
+    pub(crate) fn resume(
+        returned: &Returned,
+        keys: &StateKeys,
+        attributes: &[u8],
+    ) -> Result<Rounds, ErrorObject> {
         let mut state = State::default();
         let mut asked = HashMap::new();
         if let Some(sealed) = &returned.state {
@@ -182,7 +186,12 @@ impl Rounds {
     }
 
     /// Ends the round: the open questions, as the result of the call.
-    pub(crate) fn end(&self, keys: &StateKeys, attributes: &[u8], server: &Json) -> Result<Json, ErrorObject> {
+    pub(crate) fn end(
+        &self,
+        keys: &StateKeys,
+        attributes: &[u8],
+        server: &Json,
+    ) -> Result<Json, ErrorObject> {
         let mut state = self.state();
         state.is_over = true;
         let open = std::mem::take(&mut state.open);
@@ -202,7 +211,8 @@ impl Rounds {
         let sealed = sealed.ok_or_else(|| ErrorObject::internal(&"the state could not be sealed"))?;
         let mut requests = Object::new();
         for Open { key, method, params, .. } in &open {
-            requests = requests.with(key, Object::new().with("method", *method).with("params", params.clone()));
+            requests =
+                requests.with(key, Object::new().with("method", *method).with("params", params.clone()));
         }
         let meta = Object::new().with(crate::model::meta::SERVER_INFO, server.clone());
         Object::new()

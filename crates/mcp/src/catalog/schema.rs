@@ -40,9 +40,7 @@ fn inline(
     used: &mut Vec<String>,
 ) -> Value {
     match schema {
-        Value::Array(items) => {
-            items.iter().map(|item| inline(item, definitions, inside, used)).collect()
-        }
+        Value::Array(items) => items.iter().map(|item| inline(item, definitions, inside, used)).collect(),
         Value::Object(members) => {
             let name = members.get("$ref").and_then(Value::as_str).and_then(|to| to.strip_prefix(PREFIX));
             if let Some(name) = name

@@ -12,7 +12,9 @@ enum Piece {
 
 /// The template has an expression that is not supported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a URI template that can be matched; use {{name}} for a segment and {{+name}} for a path")]
+#[error(
+    "{0:?} is not a URI template that can be matched; use {{name}} for a segment and {{+name}} for a path"
+)]
 pub(crate) struct TemplateError(String);
 
 impl UriTemplate {
@@ -63,7 +65,9 @@ impl UriTemplate {
                     let end = match self.0.get(index + 1) {
                         None => rest.len(),
                         // The last piece of text has to be at the end.
-                        Some(Piece::Text(text)) if index + 2 == self.0.len() => rest.len().checked_sub(text.len())?,
+                        Some(Piece::Text(text)) if index + 2 == self.0.len() => {
+                            rest.len().checked_sub(text.len())?
+                        }
                         Some(Piece::Text(text)) => rest.find(text.as_str())?,
                         Some(Piece::Variable { .. }) => return None,
                     };
@@ -108,8 +112,9 @@ mod tests {
     fn uris_are_matched_and_their_variables_decoded() {
         let check = |template: &str, uri: &str, expected: Option<&[(&str, &str)]>| {
             let found = UriTemplate::parse(template).unwrap().matches(uri);
-            let expected = expected
-                .map(|pairs| pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect());
+            let expected = expected.map(|pairs| {
+                pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+            });
             assert_eq!(found, expected, "{template} {uri}");
         };
         check("a://b", "a://b", Some(&[]));

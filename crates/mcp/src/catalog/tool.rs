@@ -91,7 +91,9 @@ fn is_stream(method: &MethodDescription) -> bool {
 /// The schema of a method's result: of the list of its items, if it streams.
 pub(super) fn result_schema(method: &MethodDescription) -> Option<Value> {
     match &method.result {
-        ResultDescription::Value(schema) | ResultDescription::Either { value: schema, .. } => Some(schema.clone()),
+        ResultDescription::Value(schema) | ResultDescription::Either { value: schema, .. } => {
+            Some(schema.clone())
+        }
         ResultDescription::Stream(item) => Some(serde_json::json!({"type": "array", "items": item})),
         _ => None,
     }

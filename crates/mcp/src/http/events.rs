@@ -136,7 +136,11 @@ mod tests {
     use super::*;
 
     fn texts(rest: Option<Rest>) -> Vec<String> {
-        rest.unwrap().events.iter().map(|(id, text)| format!("{id} {}", String::from_utf8_lossy(text))).collect()
+        rest.unwrap()
+            .events
+            .iter()
+            .map(|(id, text)| format!("{id} {}", String::from_utf8_lossy(text)))
+            .collect()
     }
 
     // MCP-HTTP-10

@@ -21,7 +21,8 @@ use crate::server::principal;
 fn session(endpoint: &Endpoint, request: &Guarded) -> Result<InUse, Box<Response<Body>>> {
     let Some(id) = header(&request.head.headers, SESSION_ID) else {
         // Requests that stand alone are posted, and nothing else (MCP-N-01).
-        let mut response = refuse(StatusCode::METHOD_NOT_ALLOWED, TRANSPORT, "send Mcp-Session-Id, or use POST");
+        let mut response =
+            refuse(StatusCode::METHOD_NOT_ALLOWED, TRANSPORT, "send Mcp-Session-Id, or use POST");
         response.headers_mut().insert(http::header::ALLOW, http::HeaderValue::from_static("POST"));
         return Err(Box::new(response));
     };

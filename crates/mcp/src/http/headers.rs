@@ -45,7 +45,8 @@ pub(super) fn check(headers: &HeaderMap, posted: &Posted, catalog: &Catalog) -> 
             return Err(header_mismatch(format!("Mcp-Name and params.{member} differ")));
         }
     }
-    let tool = target.filter(|_| method == methods::CALL_TOOL).and_then(|name| catalog.tools.get(&name).cloned());
+    let tool =
+        target.filter(|_| method == methods::CALL_TOOL).and_then(|name| catalog.tools.get(&name).cloned());
     let arguments = params.and_then(|params| params.get("arguments"));
     tool.iter().flat_map(|tool| &tool.value.headers).try_for_each(|param| {
         let value = arguments.clone().and_then(|arguments| value_at(&arguments, &param.path));
@@ -62,7 +63,8 @@ fn value_at(arguments: &Json, path: &[String]) -> Option<Json> {
 fn check_param(headers: &HeaderMap, param: &HeaderParam, value: Option<&Json>) -> Result<(), ErrorObject> {
     let Some(value) = value else { return Ok(()) };
     let name = format!("mcp-param-{}", param.header);
-    let missing = || header_mismatch(format!("Mcp-Param-{} is missing, or given more than once", param.header));
+    let missing =
+        || header_mismatch(format!("Mcp-Param-{} is missing, or given more than once", param.header));
     let given = decode(header(headers, &name).ok_or_else(missing)?)?;
     let is_equal = match value.kind() {
         Kind::String => value.decode::<String>().is_ok_and(|value| value == given),

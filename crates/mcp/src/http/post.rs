@@ -9,7 +9,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_core::Stream;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
-use switchboard_core::{Answer, Code, Context, Delivery, Engine, ErrorObject, First, Output, Outputs, Session};
+use switchboard_core::{
+    Answer, Code, Context, Delivery, Engine, ErrorObject, First, Output, Outputs, Session,
+};
 use switchboard_transport::http::{Body, Guarded};
 use tokio::time::{Instant, Sleep};
 
@@ -61,7 +63,9 @@ fn is_stateless(posted: &Posted, headers: &HeaderMap) -> bool {
     }
     let version = header(headers, PROTOCOL_VERSION);
     let is_modern = version.is_some_and(|version| SUPPORTED.iter().any(|known| known.as_str() == version));
-    is_modern && header(headers, SESSION_ID).is_none() && posted.method.as_deref() != Some(methods::INITIALIZE)
+    is_modern
+        && header(headers, SESSION_ID).is_none()
+        && posted.method.as_deref() != Some(methods::INITIALIZE)
 }
 
 /// Answers a message that stands alone, in the order of MCP-N-16.
@@ -77,10 +81,12 @@ async fn alone(
         return bad(&ErrorObject::invalid_request("send one request or notification"));
     }
     if posted.is_request() {
-        let checked = headers::check_version(headers, posted).and_then(|()| posted.meta.revision(&SUPPORTED)).and_then(|_| {
-            posted.meta.client_capabilities()?;
-            headers::check(headers, posted, &endpoint.shared.snapshot.load().catalog)
-        });
+        let checked = headers::check_version(headers, posted)
+            .and_then(|()| posted.meta.revision(&SUPPORTED))
+            .and_then(|_| {
+                posted.meta.client_capabilities()?;
+                headers::check(headers, posted, &endpoint.shared.snapshot.load().catalog)
+            });
         if let Err(error) = checked {
             return bad(&error);
         }
@@ -90,7 +96,12 @@ async fn alone(
         Ok(First::Whole(whole)) => answer::whole(whole),
         _ => {
             let keep_alive = endpoint.options.keep_alive;
-            let events = Events { outputs: Some(outputs), place: None, control: Arc::default(), alive: Alive::new(keep_alive) };
+            let events = Events {
+                outputs: Some(outputs),
+                place: None,
+                control: Arc::default(),
+                alive: Alive::new(keep_alive),
+            };
             answer::events(streamed(events))
         }
     }
@@ -111,7 +122,9 @@ async fn in_session(
     let Some(id) = header(headers, SESSION_ID) else {
         return match posted.method.as_deref() {
             Some(methods::INITIALIZE) if posted.is_request() => begin(endpoint, text, cx).await,
-            _ => bad("begin a session with initialize and send its Mcp-Session-Id, or name the protocol version in _meta"),
+            _ => bad(
+                "begin a session with initialize and send its Mcp-Session-Id, or name the protocol version in _meta",
+            ),
         };
     };
     let Some(in_use) = endpoint.sessions.find(id, &principal(&cx)) else {
@@ -141,7 +154,11 @@ async fn begin(endpoint: &Endpoint, text: Bytes, cx: Context) -> Response<Body> 
     let cx = cx.with_session(session.clone());
     let mut outputs = endpoint.engine.outputs(text, &cx, Delivery::Either { wants_stream: false });
     let First::Whole(whole) = outputs.first().await else {
-        return refuse(StatusCode::INTERNAL_SERVER_ERROR, Code::INTERNAL_ERROR, "initialize was not answered");
+        return refuse(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            Code::INTERNAL_ERROR,
+            "initialize was not answered",
+        );
     };
     let has_begun = matches!(whole, Answer::Single { code: None, .. });
     let mut response = answer::whole(whole);
@@ -174,7 +191,8 @@ async fn run(
     let outputs = engine.outputs(text, &cx, Delivery::Either { wants_stream: false });
     let place = Place { in_use: Some(in_use), stream: None, is_primed: !can_poll };
     let keep_alive = endpoint.options.keep_alive;
-    let mut events = Events { outputs: Some(outputs), place: Some(place), control, alive: Alive::new(keep_alive) };
+    let mut events =
+        Events { outputs: Some(outputs), place: Some(place), control, alive: Alive::new(keep_alive) };
     match tokio::time::timeout(PATIENCE, events.first()).await {
         Ok(Some(whole)) => answer::whole(whole),
         _ => answer::events(streamed(events)),

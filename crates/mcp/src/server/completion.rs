@@ -27,7 +27,8 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
     let catalog = &request.snapshot.catalog;
     let key = match text(kind).as_deref() {
         Some("ref/prompt") => text(name).filter(|name| catalog.prompts.get(name).is_some()),
-        Some("ref/resource") => text(uri).filter(|uri| catalog.templates.get(uri).is_some() || catalog.resources.get(uri).is_some()),
+        Some("ref/resource") => text(uri)
+            .filter(|uri| catalog.templates.get(uri).is_some() || catalog.resources.get(uri).is_some()),
         _ => return Err(wrong("ref.type must be ref/prompt or ref/resource")),
     };
     let key = key.ok_or_else(|| wrong("ref names nothing that is offered"))?;

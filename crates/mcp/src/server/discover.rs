@@ -6,8 +6,8 @@ use super::request::Request;
 use crate::catalog::{Catalog, TaskMode};
 use crate::model::methods::{self, Direction};
 use crate::model::{
-    ListCapability, ResourcesCapability, Revision, ServerCapabilities, Settings, TASKS_EXTENSION, TasksCapability,
-    Wire as _,
+    ListCapability, ResourcesCapability, Revision, ServerCapabilities, Settings, TASKS_EXTENSION,
+    TasksCapability, Wire as _,
 };
 
 /// The capabilities of a server with these tables. What is empty is not declared.

@@ -5,7 +5,9 @@
 #[non_exhaustive]
 pub enum BuildError {
     /// Two tools, prompts or resources have the same name or URI.
-    #[error("{0:?} is offered twice; rename one with #[mcp(name = \"…\")], or keep it out with #[mcp(tool = false)]")]
+    #[error(
+        "{0:?} is offered twice; rename one with #[mcp(name = \"…\")], or keep it out with #[mcp(tool = false)]"
+    )]
     Duplicate(String),
     /// The method cannot be called.
     #[error("{0}")]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use switchboard_core::{Call, Cancel, ErrorObject, Json, Kind, Name, Profile, Reply, Session, Versions};
 
-use super::request::Request;
 use super::Shared;
+use super::request::Request;
 use crate::model::{Revision, Wire as _, methods};
 use crate::object::Object;
 use crate::spoken::{Features, Handshake, Spoken};
@@ -43,7 +43,8 @@ fn begin(call: &Call, shared: &Arc<Shared>) -> Result<Reply, ErrorObject> {
     let params = params.ok_or_else(|| ErrorObject::invalid_params("initialize needs params"))?;
     let [version, capabilities, client] = params.pick(["protocolVersion", "capabilities", "clientInfo"]);
     let requested: Option<String> = version.and_then(|version| version.decode().ok());
-    let requested = requested.ok_or_else(|| ErrorObject::invalid_params("protocolVersion must be a string"))?;
+    let requested =
+        requested.ok_or_else(|| ErrorObject::invalid_params("protocolVersion must be a string"))?;
     // A version that is not known, or has no sessions, gets the newest that has (MCP-L-03).
     let known = requested.parse().ok().filter(|revision: &Revision| !revision.is_stateless());
     let revision = known.unwrap_or(Revision::LATEST_STATEFUL);
@@ -72,4 +73,3 @@ pub(super) fn initialized(request: &Request<'_>) -> Reply {
 pub(super) fn pong() -> Reply {
     Object::new().reply()
 }
-

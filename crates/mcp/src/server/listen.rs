@@ -35,7 +35,9 @@ impl Wanted {
         let flag = |json: Option<Json>| json.is_some_and(|json| json.as_str() == "true");
         let list = |json: Option<Json>, name: &'static str| match json {
             None => Ok(HashSet::new()),
-            Some(json) => json.decode().map_err(|_| ErrorObject::invalid_params(format!("{name} must be a list of strings"))),
+            Some(json) => json
+                .decode()
+                .map_err(|_| ErrorObject::invalid_params(format!("{name} must be a list of strings"))),
         };
         if tasks.is_some() && !features.tasks {
             return Err(super::tasks::not_declared());
@@ -85,7 +87,8 @@ pub(super) fn listen(request: &Request<'_>) -> ReplyFuture {
 
 fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
     let notifications = request.param("notifications").filter(|json| json.kind() == Kind::Object);
-    let notifications = notifications.ok_or_else(|| ErrorObject::invalid_params("notifications must be an object"))?;
+    let notifications =
+        notifications.ok_or_else(|| ErrorObject::invalid_params("notifications must be an object"))?;
     let mut wanted = Wanted::read(&notifications, &request.spoken.features)?;
     let capabilities = &request.snapshot.capabilities;
     wanted.tools &= capabilities.has(Capability::Tools);
@@ -96,7 +99,10 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
     }
     let Some(id) = request.call.id().map(Id::detached) else { return Ok(Reply::value(Json::NULL).into()) };
     if request.subscribers().listeners() >= LISTENERS {
-        return Err(ErrorObject::over_limit("listeners", format!("at most {LISTENERS} clients can listen at once")));
+        return Err(ErrorObject::over_limit(
+            "listeners",
+            format!("at most {LISTENERS} clients can listen at once"),
+        ));
     }
     let stream = Stream {
         // From here on no change is missed.
@@ -120,7 +126,8 @@ struct Stream {
 
 impl Stream {
     async fn run(mut self, server: Json) -> Reply {
-        let acknowledged = Object::new().with("_meta", self.meta()).with("notifications", self.wanted.honoured());
+        let acknowledged =
+            Object::new().with("_meta", self.meta()).with("notifications", self.wanted.honoured());
         if self.notify(methods::ACKNOWLEDGED, &acknowledged).await.is_none() {
             return ended(&self.subscription, &server);
         }
@@ -164,7 +171,8 @@ impl Stream {
 /// The members of a task, and the subscription that the notification belongs to.
 fn with_meta(task: &Json, subscription: &Json) -> Option<Json> {
     let mut params = Object::new();
-    let names: Vec<String> = task.members().map(|(name, _)| String::from_utf8_lossy(&name).into_owned()).collect();
+    let names: Vec<String> =
+        task.members().map(|(name, _)| String::from_utf8_lossy(&name).into_owned()).collect();
     for name in &names {
         params = params.with(name, task.get(name)?);
     }

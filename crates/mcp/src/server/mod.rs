@@ -11,8 +11,8 @@ mod request;
 mod resources;
 mod result;
 mod running;
-mod service;
 mod serve;
+mod service;
 mod settings;
 mod snapshot;
 mod subscribers;
@@ -134,7 +134,10 @@ impl Server {
 
     /// Shows each client only what the function returns true for, by the name of the method behind it: tools, resources and prompts.
     #[must_use]
-    pub fn visible_methods(self, is_visible: impl Fn(&str, &Context) -> bool + Send + Sync + 'static) -> Server {
+    pub fn visible_methods(
+        self,
+        is_visible: impl Fn(&str, &Context) -> bool + Send + Sync + 'static,
+    ) -> Server {
         self.with(|snapshot| snapshot.filter = Some(ToolFilter::by_method(is_visible)))
     }
 
@@ -211,7 +214,8 @@ impl Server {
     ///
     /// When there is one of that name, or the method's name is not allowed.
     pub fn add(&self, method: Method) -> Result<(), BuildError> {
-        let router = Router::builder().add(method).build().map_err(|error| BuildError::Method(error.to_string()))?;
+        let router =
+            Router::builder().add(method).build().map_err(|error| BuildError::Method(error.to_string()))?;
         let service: Arc<dyn Describe> = Arc::new(router);
         self.change(|offers| offers.services.push(service))
     }

@@ -19,7 +19,11 @@ pub(super) fn list(request: &Request<'_>) -> Reply {
     let cursor = request.param("cursor");
     let is_shown = |prompt: &PromptEntry| request.snapshot.shows(&prompt.handler, request.cx());
     let (snapshot, revision) = (&request.snapshot, request.revision());
-    paged(request, "prompts", snapshot.catalog.prompts.page(cursor.as_ref(), snapshot.page_size, revision, is_shown))
+    paged(
+        request,
+        "prompts",
+        snapshot.catalog.prompts.page(cursor.as_ref(), snapshot.page_size, revision, is_shown),
+    )
 }
 
 /// Answers `prompts/get`.
@@ -48,7 +52,8 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
         }
     }
     let params = named(handler, arguments.iter().map(|(name, value)| (name.as_str(), value.as_str())))?;
-    let returned = Returned { answers: request.param("inputResponses"), state: request.param("requestState") };
+    let returned =
+        Returned { answers: request.param("inputResponses"), state: request.param("requestState") };
     let (asker, attributes) = asker(request, &name, given.as_ref(), &returned)?;
     let caller = request.caller(asker)?;
     let params = (!arguments.is_empty()).then_some(params);

@@ -146,7 +146,9 @@ pub(super) fn plain_text(value: &Json) -> String {
 /// What a request that stands alone says about its client (MCP-M-02 to MCP-M-05).
 fn alone(request: &RequestMeta) -> Result<Spoken, ErrorObject> {
     let capabilities = request.client_capabilities.as_ref();
-    let missing = || ErrorObject::invalid_params(format!("the request has no _meta[\"{}\"]", meta::CLIENT_CAPABILITIES));
+    let missing = || {
+        ErrorObject::invalid_params(format!("the request has no _meta[\"{}\"]", meta::CLIENT_CAPABILITIES))
+    };
     let capabilities = capabilities.filter(|json| json.kind() == Kind::Object).ok_or_else(missing)?;
     let revision = request.revision(&SUPPORTED)?;
     let client = request.client_info.as_ref().map(Json::detached);

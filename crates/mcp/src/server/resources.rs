@@ -23,7 +23,11 @@ pub(super) fn list(request: &Request<'_>) -> Reply {
         Source::Method(handler) => request.snapshot.shows(handler, request.cx()),
     };
     let (snapshot, revision) = (&request.snapshot, request.revision());
-    paged(request, "resources", snapshot.catalog.resources.page(cursor.as_ref(), snapshot.page_size, revision, is_shown))
+    paged(
+        request,
+        "resources",
+        snapshot.catalog.resources.page(cursor.as_ref(), snapshot.page_size, revision, is_shown),
+    )
 }
 
 /// Answers `resources/templates/list`.
@@ -64,7 +68,8 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
     if let Some(refused) = lacks_scope(request, &handler) {
         return Ok(refused.into());
     }
-    let returned = Returned { answers: request.param("inputResponses"), state: request.param("requestState") };
+    let returned =
+        Returned { answers: request.param("inputResponses"), state: request.param("requestState") };
     let (asker, attributes) = asker(request, &uri, None, &returned)?;
     let caller = request.caller(asker)?;
     let reply = call_method(request, &handler, params, &caller);
@@ -110,7 +115,11 @@ fn find(snapshot: &Snapshot, uri: &str, request: &Request<'_>) -> Result<Found, 
             && snapshot.shows(handler, request.cx())
         {
             let params = named(handler, values.iter().map(|(name, value)| (name.as_str(), value.as_str())))?;
-            return Ok(Found::Method { handler: handler.clone(), params: Some(params), mime: shown.mime_type.clone() });
+            return Ok(Found::Method {
+                handler: handler.clone(),
+                params: Some(params),
+                mime: shown.mime_type.clone(),
+            });
         }
     }
     Err(not_found())
@@ -190,7 +199,9 @@ impl Reading {
 pub(super) fn protocol_error(error: &ErrorObject) -> ErrorObject {
     use switchboard_core::Code;
     match error.code {
-        Code::INVALID_PARAMS | Code::INTERNAL_ERROR | Code::INVALID_REQUEST | error::MISSING_CAPABILITY => error.clone(),
+        Code::INVALID_PARAMS | Code::INTERNAL_ERROR | Code::INVALID_REQUEST | error::MISSING_CAPABILITY => {
+            error.clone()
+        }
         Code(code) if (-32768..=-32000).contains(&code) => {
             let text = super::result::describe(error);
             ErrorObject::new(Code::INTERNAL_ERROR, text).with_data(&serde_json::json!({"code": code}))

@@ -48,7 +48,9 @@ fn value_result(value: &Json, shape: &Shape) -> Result<Json, ErrorObject> {
     match shape.tool.value.output {
         Output::Nothing => begin().with("content", Vec::<Part<'_>>::new()).json(),
         // The text of a string is its text in a block, too.
-        Output::Text if value.kind() == Kind::String => begin().with("content", vec![text_block(value.clone())]).json(),
+        Output::Text if value.kind() == Kind::String => {
+            begin().with("content", vec![text_block(value.clone())]).json()
+        }
         Output::Text => {
             let joined: String = value.decode::<Vec<String>>().unwrap_or_default().concat();
             begin().with("content", vec![text_block(joined.as_str())]).json()
@@ -82,7 +84,8 @@ fn blocks(value: &Json, revision: Revision) -> Result<Json, ErrorObject> {
 
 /// A result that the method has made as a whole.
 fn whole_result(value: &Json, shape: &Shape) -> Result<Json, ErrorObject> {
-    let [content, structured, is_error, meta] = value.pick(["content", "structuredContent", "isError", "_meta"]);
+    let [content, structured, is_error, meta] =
+        value.pick(["content", "structuredContent", "isError", "_meta"]);
     let content = content.unwrap_or_else(|| Json::parse("[]").unwrap_or(Json::NULL));
     let is_error = is_error.filter(|is_error| is_error.as_str() == "true").map(|_| Part::True);
     let structured = structured.filter(|_| shape.revision >= Revision::V2025_06_18);

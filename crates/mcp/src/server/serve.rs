@@ -1,6 +1,5 @@
 //! Listening on a URL.
 
-
 use switchboard_core::Settings;
 use switchboard_transport::carrier::{Url, UrlError};
 use switchboard_transport::http::EndpointOptions;

@@ -66,10 +66,20 @@ impl Snapshot {
         let (now, before) = (&self.catalog, &before.catalog);
         let newest = Revision::V2026_07_28;
         let mut changes = Vec::new();
-        if !now.tools.iter().map(|entry| entry.written(newest)).eq(before.tools.iter().map(|entry| entry.written(newest))) {
+        if !now
+            .tools
+            .iter()
+            .map(|entry| entry.written(newest))
+            .eq(before.tools.iter().map(|entry| entry.written(newest)))
+        {
             changes.push(Change::Tools);
         }
-        if !now.prompts.iter().map(|entry| entry.written(newest)).eq(before.prompts.iter().map(|entry| entry.written(newest))) {
+        if !now
+            .prompts
+            .iter()
+            .map(|entry| entry.written(newest))
+            .eq(before.prompts.iter().map(|entry| entry.written(newest)))
+        {
             changes.push(Change::Prompts);
         }
         let resources = |catalog: &Catalog| -> Vec<Json> {

@@ -94,7 +94,9 @@ impl Subscribers {
         let peers: Vec<Peer> = {
             let mut state = self.state();
             // A listener that is behind reads the lists again in any case, so the change that does not fit is not missed.
-            state.listeners.retain(|_, sender| !matches!(sender.try_send(change.clone()), Err(mpsc::error::TrySendError::Closed(_))));
+            state.listeners.retain(|_, sender| {
+                !matches!(sender.try_send(change.clone()), Err(mpsc::error::TrySendError::Closed(_)))
+            });
             let is_wanted = |subscriber: &&Subscriber| match change {
                 Change::Resource(uri) => {
                     let handshake = subscriber.handshake.upgrade();

@@ -51,7 +51,8 @@ pub(super) struct ToolCall {
 impl ToolCall {
     fn read(request: &Request<'_>) -> Result<ToolCall, ErrorObject> {
         let params = request.call.params.as_ref();
-        let params = params.ok_or_else(|| ErrorObject::invalid_params("tools/call needs the name of a tool"))?;
+        let params =
+            params.ok_or_else(|| ErrorObject::invalid_params("tools/call needs the name of a tool"))?;
         let [name, arguments, answers, state, task] =
             params.pick(["name", "arguments", "inputResponses", "requestState", "task"]);
         let name: Option<String> = name.and_then(|name| name.decode().ok());
@@ -83,7 +84,8 @@ fn begin(request: &Request<'_>, call: ToolCall) -> Result<ReplyFuture, ErrorObje
         }
     }
     let (asker, attributes) = asker(request, &call.tool.key, call.arguments.as_ref(), &call.returned)?;
-    let may_be_task = entry.task == TaskMode::Manual && request.handshake.is_none() && request.spoken.features.tasks;
+    let may_be_task =
+        entry.task == TaskMode::Manual && request.handshake.is_none() && request.spoken.features.tasks;
     let caller = if may_be_task { request.background_caller(asker)? } else { request.caller(asker)? };
     let reply = call_method(request, &entry.handler, call.arguments, &caller);
     let shape = Shape::new(&call.tool, request);

@@ -11,9 +11,9 @@ use switchboard_core::{Code, ErrorObject, Json, Kind, Outcome, Reply, ReplyFutur
 pub(crate) use self::table::Tasks;
 pub(crate) use self::task::TaskCall;
 use self::task::{Ending, Task};
+use super::Shared;
 use super::request::{Request, principal};
 use super::result::{Shape, tool_reply};
-use super::Shared;
 use super::running::{Ran, Run, Work, run};
 use super::tools::{ToolCall, call_method, empty};
 use crate::ask::{Asker, Caller};
@@ -136,7 +136,8 @@ pub(super) fn get(request: &Request<'_>) -> Reply {
 pub(super) fn update(request: &Request<'_>) -> Reply {
     let answered = find(request).and_then(|task| {
         let answers = request.param("inputResponses").filter(|answers| answers.kind() == Kind::Object);
-        let answers = answers.ok_or_else(|| ErrorObject::invalid_params("inputResponses must be an object"))?;
+        let answers =
+            answers.ok_or_else(|| ErrorObject::invalid_params("inputResponses must be an object"))?;
         for (key, _) in answers.members() {
             let key = String::from_utf8_lossy(&key).into_owned();
             if let Some(answer) = answers.get(&key) {
@@ -181,7 +182,8 @@ pub(super) fn result(request: &Request<'_>) -> ReplyFuture {
 /// A result with the task that it belongs to (MCP-TK-05).
 fn related(result: &Json, id: &str) -> Result<Json, ErrorObject> {
     let related = Object::new().with(meta::RELATED_TASK, Object::new().with("taskId", id));
-    let names: Vec<String> = result.members().map(|(name, _)| String::from_utf8_lossy(&name).into_owned()).collect();
+    let names: Vec<String> =
+        result.members().map(|(name, _)| String::from_utf8_lossy(&name).into_owned()).collect();
     let mut whole = Object::new();
     for name in names.iter().filter(|name| *name != meta::META) {
         whole = whole.with_some(name, result.get(name));

@@ -37,7 +37,10 @@ impl Tasks {
         if tasks.len() >= TASKS {
             let oldest = tasks.values().filter(|task| task.has_ended()).min_by_key(|task| task.created);
             let Some(oldest) = oldest.map(|task| task.id.clone()) else {
-                return Err(ErrorObject::over_limit("tasks", format!("at most {TASKS} tasks can run at once")));
+                return Err(ErrorObject::over_limit(
+                    "tasks",
+                    format!("at most {TASKS} tasks can run at once"),
+                ));
             };
             tasks.remove(&oldest);
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use switchboard_core::{ErrorObject, Json};
 use tokio::sync::{Notify, oneshot};
@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 use super::super::subscribers::{Change, Subscribers};
 use crate::ask::Question;
 use crate::ask::seal::random_id;
-use crate::model::Revision;
+use crate::model::{Revision, timestamp};
 use crate::object::Object;
 
 /// How often clients should ask, in milliseconds.
@@ -178,7 +178,8 @@ impl Task {
                 let mut requests = serde_json::Map::new();
                 for (key, open) in &state.questions {
                     let params = open.params.decode().unwrap_or(serde_json::Value::Null);
-                    requests.insert(key.clone(), serde_json::json!({"method": open.method, "params": params}));
+                    requests
+                        .insert(key.clone(), serde_json::json!({"method": open.method, "params": params}));
                 }
                 object.with_some("inputRequests", Json::encode(&requests).ok())
             }
@@ -199,7 +200,11 @@ impl TaskCall {
     }
 
     /// Asks a question. No answer comes if the task has ended.
-    pub(crate) fn ask(&self, question: Question, revision: Revision) -> impl Future<Output = Option<Json>> + Send + use<> {
+    pub(crate) fn ask(
+        &self,
+        question: Question,
+        revision: Revision,
+    ) -> impl Future<Output = Option<Json>> + Send + use<> {
         let (sender, answer) = oneshot::channel();
         if let Some(task) = self.0.upgrade() {
             task.change(|state| {
@@ -209,43 +214,11 @@ impl TaskCall {
                     Some(key) if !state.questions.contains_key(key) => key.clone(),
                     _ => format!("{}-{}", question.word(), state.asked),
                 };
-                let open = Open { method: question.method(), params: question.params(revision), answer: sender };
+                let open =
+                    Open { method: question.method(), params: question.params(revision), answer: sender };
                 state.ending.is_none() && state.questions.insert(key, open).is_none()
             });
         }
         async { answer.await.ok() }
-    }
-}
-
-/// A time as RFC 3339 has it, in UTC.
-fn timestamp(time: SystemTime) -> String {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-    // Days are counted in eras of 400 years that begin on the first of March.
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
-    let year = year + era * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", since.subsec_millis())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_written_in_utc() {
-        let check = |seconds: u64, expected: &str| {
-            assert_eq!(timestamp(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
-        };
-        check(0, "1970-01-01T00:00:00.000Z");
-        check(951_782_399, "2000-02-28T23:59:59.000Z");
-        check(951_782_400, "2000-02-29T00:00:00.000Z");
-        check(1_795_046_400, "2026-11-19T00:00:00.000Z");
-        check(4_107_542_400, "2100-03-01T00:00:00.000Z");
     }
 }
