@@ -163,7 +163,7 @@ impl Tools {
             },
             "required": [],
         });
-        asked(caller, schema).await
+        asked(caller, &schema).await
     }
 
     /// Asks the user to choose.
@@ -191,7 +191,7 @@ impl Tools {
             },
             "required": [],
         });
-        asked(caller, schema).await
+        asked(caller, &schema).await
     }
 
     /// Lets the client come back for the result.
@@ -237,7 +237,7 @@ impl Fixtures {
     }
 }
 
-async fn asked(caller: &Caller, schema: Value) -> Result<String, ErrorObject> {
+async fn asked(caller: &Caller, schema: &Value) -> Result<String, ErrorObject> {
     let answer = caller.elicit_as::<Json>("Please fill in the form.", schema).await?;
     Ok(match answer {
         Answer::Accept(content) => format!("Elicitation completed: action=accept, content={content}"),

@@ -29,6 +29,10 @@ impl<S: Describe + ?Sized> Describe for Arc<S> {
     fn describe_methods(&self, schemas: &mut Schemas) -> Vec<MethodDescription> {
         (**self).describe_methods(schemas)
     }
+
+    fn describe_in(&self, dialect: Dialect) -> Description {
+        (**self).describe_in(dialect)
+    }
 }
 
 /// The methods of a service that [describes](Describe) itself.

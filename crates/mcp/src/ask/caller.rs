@@ -1,7 +1,8 @@
 //! The client of a call, for its handler.
 
+use std::cmp::Ordering;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
@@ -106,11 +107,11 @@ impl Caller {
     where
         T: JsonSchema + DeserializeOwned + 'static,
     {
-        self.elicit_as(message, form_schema::<T>())
+        self.elicit_as(message, &form_schema::<T>())
     }
 
     /// Asks the user to fill in a form with this schema: an object whose properties are strings, numbers, booleans and enums.
-    pub fn elicit_as<T>(&self, message: impl Into<String>, schema: Value) -> Ask<Answer<T>>
+    pub fn elicit_as<T>(&self, message: impl Into<String>, schema: &Value) -> Ask<Answer<T>>
     where
         T: DeserializeOwned + 'static,
     {
@@ -169,7 +170,7 @@ impl Caller {
         {
             let mut last = self.0.progress.lock().unwrap_or_else(PoisonError::into_inner);
             // MCP-P-01. Not a number is not more than anything.
-            if !(done > *last) {
+            if done.partial_cmp(&last).is_none_or(|order| order != Ordering::Greater) {
                 return;
             }
             *last = done;
@@ -264,14 +265,14 @@ impl Caller {
 
     /// Begins to wait for an answer.
     pub(super) fn begin_waiting(&self) -> Waiting {
-        self.0.waiting.fetch_add(1, Ordering::Relaxed);
+        self.0.waiting.fetch_add(1, Relaxed);
         Waiting { caller: self.clone(), since: Instant::now() }
     }
 
     /// How long questions waited for their answers; none while one waits.
     pub(crate) fn waited(&self) -> Option<Duration> {
-        let is_waiting = self.0.waiting.load(Ordering::Relaxed) > 0;
-        (!is_waiting).then(|| Duration::from_millis(self.0.waited.load(Ordering::Relaxed)))
+        let is_waiting = self.0.waiting.load(Relaxed) > 0;
+        (!is_waiting).then(|| Duration::from_millis(self.0.waited.load(Relaxed)))
     }
 }
 
@@ -284,8 +285,8 @@ pub(super) struct Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         let time = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.caller.0.waited.fetch_add(time, Ordering::Relaxed);
-        self.caller.0.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.caller.0.waited.fetch_add(time, Relaxed);
+        self.caller.0.waiting.fetch_sub(1, Relaxed);
     }
 }
 

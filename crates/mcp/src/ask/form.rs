@@ -95,14 +95,12 @@ mod tests {
         }
         #[derive(Deserialize, JsonSchema)]
         #[serde(rename_all = "lowercase")]
-        #[expect(dead_code, reason = "only the schema is looked at")]
         enum Class {
             First,
             Second,
         }
         #[derive(Deserialize, JsonSchema)]
         #[serde(rename_all = "lowercase")]
-        #[expect(dead_code, reason = "only the schema is looked at")]
         enum Meal {
             /// Without meat
             Veg,

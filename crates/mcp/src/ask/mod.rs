@@ -106,8 +106,7 @@ impl<T> Ask<T> {
                 }
             }
             Asker::Task(task) => {
-                let (question, revision) = (self.question.clone(), self.caller.revision());
-                let answer = task.ask(question, revision);
+                let answer = task.ask(&self.question, self.caller.revision());
                 let (timeout, waiting) = (self.timeout, self.caller.begin_waiting());
                 self.state = AskState::Sent(Box::pin(async move {
                     let answer = tokio::time::timeout(timeout, answer).await;
@@ -154,7 +153,7 @@ impl Ask<Sampled> {
 
     /// Names a model, or a part of its name, that the client should prefer. The first one that it has counts.
     pub fn prefer_model(mut self, name: impl Into<String>) -> Ask<Sampled> {
-        self.question.add_hint(name.into());
+        self.question.add_hint(&name.into());
         self
     }
 

@@ -45,7 +45,7 @@ impl Question {
         });
     }
 
-    pub(super) fn add_hint(&mut self, name: String) {
+    pub(super) fn add_hint(&mut self, name: &str) {
         let preferences = self.params.entry("modelPreferences").or_insert_with(|| json!({"hints": []}));
         if let Some(hints) = preferences.get_mut("hints").and_then(Value::as_array_mut) {
             hints.push(json!({"name": name}));

@@ -74,14 +74,14 @@ fn add_service(
         } else if options.has("prompt") {
             let name = options.name(method);
             if !offers.disabled.contains(&name) {
-                add_prompt(catalog, method, options, name, handler)?;
+                add_prompt(catalog, method, options, &name, handler)?;
             }
         } else if options.has("completes") {
             add_completions(catalog, description, method, options, &handler);
         } else if !matches!(method.result, ResultDescription::Nothing) {
             let name = options.name(method);
             if !offers.disabled.contains(&name) {
-                add_tool(catalog, &description.definitions, method, options, name, handler)?;
+                add_tool(catalog, &description.definitions, method, options, &name, handler)?;
             }
         }
     }
@@ -139,6 +139,7 @@ fn handler(service: &Arc<dyn Service>, method: &MethodDescription, options: Opti
         method: method.name.as_str().into(),
         params: params.map(|param| Param { name: param.name.clone(), kind: kind(&param.schema) }).collect(),
         scope: options.owned("scope"),
+        is_stream: matches!(method.result, ResultDescription::Stream(_)),
     }
 }
 
@@ -155,7 +156,7 @@ fn add_tool(
     definitions: &Map<String, Value>,
     method: &MethodDescription,
     options: Options<'_>,
-    name: String,
+    name: &str,
     handler: Handler,
 ) -> Result<(), BuildError> {
     let mut input = match method.params_schema() {
@@ -168,7 +169,7 @@ fn add_tool(
     let result = result_schema(method).map(|schema| complete(&schema, definitions));
     let output = Output::of(method, result.as_ref());
     let headers = header_params(&input);
-    let mut tool = Tool::new(name.clone(), text_of(&input)?);
+    let mut tool = Tool::new(name, text_of(&input)?);
     tool.title = options.owned("title");
     tool.description = documentation(method);
     tool.icons = options.icons();
@@ -189,13 +190,9 @@ fn add_tool(
         TaskMode::Optional | TaskMode::Manual => Some(TaskSupport::Optional),
         TaskMode::Required => Some(TaskSupport::Required),
     };
-    tool.execution = support.map(|support| {
-        let mut execution = ToolExecution::default();
-        execution.task_support = Some(support);
-        execution
-    });
-    let entry = Entry::new(name.clone(), ToolEntry { tool, handler, output, task, headers });
-    unique(catalog.tools.add(entry), &name)
+    tool.execution = support.map(|support| ToolExecution { task_support: Some(support) });
+    let entry = Entry::new(name, ToolEntry { tool, handler, output, task, headers });
+    unique(catalog.tools.add(entry), name)
 }
 
 fn text_of(schema: &Value) -> Result<Json, BuildError> {
@@ -215,12 +212,13 @@ fn with_descriptions(mut schema: Value, method: &MethodDescription) -> Value {
 /// Hints for hosts. A safe method changes nothing, so it cannot be destructive.
 fn annotations(method: &MethodDescription, options: Options<'_>) -> ToolAnnotations {
     let hint = |name: &str| options.get(name).and_then(Value::as_bool);
-    let mut annotations = ToolAnnotations::default();
-    annotations.read_only = method.marks.safe.then_some(true);
-    annotations.idempotent = method.marks.idempotent.then_some(true);
-    annotations.destructive = hint("destructiveHint").or(method.marks.safe.then_some(false));
-    annotations.open_world = hint("openWorldHint");
-    annotations
+    ToolAnnotations {
+        title: None,
+        read_only: method.marks.safe.then_some(true),
+        idempotent: method.marks.idempotent.then_some(true),
+        destructive: hint("destructiveHint").or(method.marks.safe.then_some(false)),
+        open_world: hint("openWorldHint"),
+    }
 }
 
 fn add_resource(
@@ -254,10 +252,10 @@ fn add_prompt(
     catalog: &mut Catalog,
     method: &MethodDescription,
     options: Options<'_>,
-    name: String,
+    name: &str,
     handler: Handler,
 ) -> Result<(), BuildError> {
-    let mut prompt = Prompt::new(name.clone());
+    let mut prompt = Prompt::new(name);
     prompt.title = options.owned("title");
     prompt.description = documentation(method);
     prompt.icons = options.icons();
@@ -267,8 +265,8 @@ fn add_prompt(
         argument.required = param.is_required;
         prompt.arguments.push(argument);
     }
-    let entry = Entry::new(name.clone(), PromptEntry { prompt, handler });
-    unique(catalog.prompts.add(entry), &name)
+    let entry = Entry::new(name, PromptEntry { prompt, handler });
+    unique(catalog.prompts.add(entry), name)
 }
 
 /// Registers a method that completes arguments of others: pairs of a method in the same namespace and its parameter.

@@ -44,6 +44,8 @@ pub(crate) struct Handler {
     pub(crate) params: Arc<[Param]>,
     /// The scope that a caller needs.
     pub(crate) scope: Option<String>,
+    /// Whether the method streams, so that a remote one has to be asked for its stream.
+    pub(crate) is_stream: bool,
 }
 
 /// A parameter of a method.

@@ -12,7 +12,7 @@ const VALUES: usize = 100;
 
 /// Answers `completion/complete`.
 pub(super) fn complete(request: &Request<'_>) -> ReplyFuture {
-    begin(request).unwrap_or_else(|error| ReplyFuture::ready(error))
+    begin(request).unwrap_or_else(ReplyFuture::ready)
 }
 
 fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {

@@ -12,27 +12,20 @@ use crate::model::{
 
 /// The capabilities of a server with these tables. What is empty is not declared.
 pub(crate) fn capabilities(catalog: &Catalog) -> ServerCapabilities {
-    let list = || {
-        let mut list = ListCapability::default();
-        list.list_changed = true;
-        list
+    let list = || ListCapability { list_changed: true };
+    let has_resources = !catalog.resources.is_empty() || !catalog.templates.is_empty();
+    let mut capabilities = ServerCapabilities {
+        logging: Some(Settings::default()),
+        tools: (!catalog.tools.is_empty()).then(list),
+        prompts: (!catalog.prompts.is_empty()).then(list),
+        completions: (!catalog.completions.is_empty()).then(Settings::default),
+        resources: has_resources.then_some(ResourcesCapability { list_changed: true, subscribe: true }),
+        ..ServerCapabilities::default()
     };
-    let mut capabilities = ServerCapabilities::default();
-    capabilities.logging = Some(Settings::default());
-    capabilities.tools = (!catalog.tools.is_empty()).then(list);
-    capabilities.prompts = (!catalog.prompts.is_empty()).then(list);
-    capabilities.completions = (!catalog.completions.is_empty()).then(Settings::default);
-    if !catalog.resources.is_empty() || !catalog.templates.is_empty() {
-        let mut resources = ResourcesCapability::default();
-        resources.list_changed = true;
-        resources.subscribe = true;
-        capabilities.resources = Some(resources);
-    }
     if catalog.tools.iter().any(|tool| tool.value.task != TaskMode::Never) {
-        let mut tasks = TasksCapability::default();
-        tasks.cancel = Some(Settings::default());
-        tasks.requests = Json::parse(r#"{"tools":{"call":{}}}"#).ok();
-        capabilities.tasks = Some(tasks);
+        let requests = Json::parse(r#"{"tools":{"call":{}}}"#).ok();
+        let cancel = Some(Settings::default());
+        capabilities.tasks = Some(TasksCapability { requests, cancel, ..TasksCapability::default() });
         let settings = Json::parse("{}").unwrap_or(Json::NULL);
         capabilities.extensions.insert(TASKS_EXTENSION.to_owned(), settings);
     }

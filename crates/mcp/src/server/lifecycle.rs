@@ -31,7 +31,7 @@ fn takes_batches(session: &Session) -> bool {
 
 /// Answers `initialize`.
 pub(super) fn initialize(call: &Call, shared: &Arc<Shared>) -> Reply {
-    begin(call, shared).map_or_else(Reply::error, |result| result)
+    begin(call, shared).unwrap_or_else(Reply::error)
 }
 
 fn begin(call: &Call, shared: &Arc<Shared>) -> Result<Reply, ErrorObject> {

@@ -82,7 +82,7 @@ impl Wanted {
 
 /// Answers `subscriptions/listen`: with notifications, and with a result when the server ends the stream.
 pub(super) fn listen(request: &Request<'_>) -> ReplyFuture {
-    begin(request).unwrap_or_else(|error| ReplyFuture::ready(error))
+    begin(request).unwrap_or_else(ReplyFuture::ready)
 }
 
 fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {

@@ -28,7 +28,7 @@ pub(super) fn list(request: &Request<'_>) -> Reply {
 
 /// Answers `prompts/get`.
 pub(super) fn get(request: &Request<'_>) -> ReplyFuture {
-    begin(request).unwrap_or_else(|error| ReplyFuture::ready(error))
+    begin(request).unwrap_or_else(ReplyFuture::ready)
 }
 
 fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {

@@ -52,7 +52,7 @@ pub(super) fn paged(request: &Request<'_>, name: &'static str, page: Result<Page
 
 /// Answers `resources/read`.
 pub(super) fn read(request: &Request<'_>) -> ReplyFuture {
-    begin(request).unwrap_or_else(|error| ReplyFuture::ready(error))
+    begin(request).unwrap_or_else(ReplyFuture::ready)
 }
 
 fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {

@@ -33,9 +33,12 @@ pub(crate) struct ToolFilter(Kind);
 
 #[derive(Clone)]
 enum Kind {
-    Tool(Arc<dyn Fn(&Tool, &Context) -> bool + Send + Sync>),
-    Method(Arc<dyn Fn(&str, &Context) -> bool + Send + Sync>),
+    Tool(Arc<ByTool>),
+    Method(Arc<ByMethod>),
 }
+
+type ByTool = dyn Fn(&Tool, &Context) -> bool + Send + Sync;
+type ByMethod = dyn Fn(&str, &Context) -> bool + Send + Sync;
 
 impl ToolFilter {
     pub(super) fn by_tool(filter: impl Fn(&Tool, &Context) -> bool + Send + Sync + 'static) -> ToolFilter {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use switchboard_core::{Call, Code, ErrorObject, Json, Kind, Name, Outcome, Reply, ReplyFuture};
+use switchboard_core::{Call, Code, ErrorObject, Json, Kind, Name, Outcome, Reply, ReplyFuture, StreamWanted};
 use switchboard_layers::identity::Identity;
 
 use super::request::{Request, principal};
@@ -78,10 +78,10 @@ fn begin(request: &Request<'_>, call: ToolCall) -> Result<ReplyFuture, ErrorObje
     if let Some(refused) = lacks_scope(request, &entry.handler) {
         return Ok(refused.into());
     }
-    if entry.task != TaskMode::Never || call.task.is_some() {
-        if let Some(reply) = tasks::begin(request, &call)? {
-            return Ok(reply);
-        }
+    if (entry.task != TaskMode::Never || call.task.is_some())
+        && let Some(reply) = tasks::begin(request, &call)?
+    {
+        return Ok(reply);
     }
     let (asker, attributes) = asker(request, &call.tool.key, call.arguments.as_ref(), &call.returned)?;
     let may_be_task =
@@ -113,7 +113,10 @@ pub(super) fn call_method(
     params: Option<Json>,
     caller: &Caller,
 ) -> ReplyFuture {
-    let cx = request.context_with(caller);
+    let mut cx = request.context_with(caller);
+    if handler.is_stream {
+        cx.insert(StreamWanted);
+    }
     let call = Call::new(Name::clone(&handler.method), params).with_context(cx);
     handler.service.call(&call)
 }

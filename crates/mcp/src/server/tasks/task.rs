@@ -202,7 +202,7 @@ impl TaskCall {
     /// Asks a question. No answer comes if the task has ended.
     pub(crate) fn ask(
         &self,
-        question: Question,
+        question: &Question,
         revision: Revision,
     ) -> impl Future<Output = Option<Json>> + Send + use<> {
         let (sender, answer) = oneshot::channel();
