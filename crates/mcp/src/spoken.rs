@@ -30,18 +30,19 @@ pub(crate) struct Features {
 }
 
 impl Features {
-    /// Reads the capabilities of a client.
-    pub(crate) fn read(capabilities: &Json) -> Features {
+    /// Reads the capabilities of a client. It may declare more than the revision has, if it knows newer ones too.
+    pub(crate) fn read(capabilities: &Json, revision: Revision) -> Features {
         let [roots, sampling, elicitation, extensions] =
             capabilities.pick(["roots", "sampling", "elicitation", "extensions"]);
         let is_object = |json: &Json| json.kind() == Kind::Object;
         let sampling = sampling.filter(is_object);
-        let elicitation = elicitation.filter(is_object);
-        let url = elicitation.as_ref().is_some_and(|elicitation| elicitation.get("url").is_some());
+        let elicitation = elicitation.filter(is_object).filter(|_| revision >= Revision::V2025_06_18);
+        let has_modes = revision >= Revision::V2025_11_25;
+        let url = elicitation.as_ref().is_some_and(|elicitation| has_modes && elicitation.get("url").is_some());
         let form = elicitation.is_some_and(|elicitation| !url || elicitation.get("form").is_some());
         Features {
             roots: roots.is_some_and(|roots| is_object(&roots)),
-            sampling_tools: sampling.as_ref().is_some_and(|sampling| sampling.get("tools").is_some()),
+            sampling_tools: sampling.as_ref().is_some_and(|sampling| has_modes && sampling.get("tools").is_some()),
             sampling: sampling.is_some(),
             form,
             url,
@@ -90,10 +91,14 @@ mod tests {
     // MCP-L-07, MCP-M-09
     #[test]
     fn an_empty_elicitation_capability_means_forms() {
-        let check = |text: &'static str, form: bool, url: bool| {
-            let features = Features::read(&Json::parse(text).unwrap());
+        let check_at = |revision, text: &'static str, form: bool, url: bool| {
+            let features = Features::read(&Json::parse(text).unwrap(), revision);
             assert_eq!((features.form, features.url), (form, url), "{text}");
         };
+        check_at(Revision::V2025_03_26, r#"{"elicitation":{"form":{},"url":{}}}"#, false, false);
+        check_at(Revision::V2025_06_18, r#"{"elicitation":{"form":{},"url":{}}}"#, true, false);
+        check_at(Revision::V2025_06_18, r#"{"elicitation":{}}"#, true, false);
+        let check = |text, form, url| check_at(Revision::V2026_07_28, text, form, url);
         check("{}", false, false);
         check(r#"{"elicitation":{}}"#, true, false);
         check(r#"{"elicitation":{"form":{}}}"#, true, false);

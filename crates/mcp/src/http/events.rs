@@ -46,6 +46,8 @@ pub(super) struct EventLog {
 struct Stream {
     events: VecDeque<(u64, Bytes)>,
     last: u64,
+    /// How many answers it is being sent in.
+    open: usize,
     ended: Option<Instant>,
     /// Whether it is one of those for messages that belong to no request.
     is_general: bool,
@@ -62,8 +64,16 @@ impl EventLog {
     pub(super) fn open(&mut self, is_general: bool) -> u32 {
         self.forget();
         self.last += 1;
-        self.streams.insert(self.last, Stream { is_general, ..Stream::default() });
+        self.streams.insert(self.last, Stream { is_general, open: 1, ..Stream::default() });
         self.last
+    }
+
+    /// Goes on with a stream.
+    pub(super) fn reopen(&mut self, stream: u32) {
+        if let Some(stream) = self.streams.get_mut(&stream) {
+            stream.open += 1;
+            stream.ended = None;
+        }
     }
 
     /// Whether a stream is for messages that belong to no request.
@@ -100,20 +110,24 @@ impl EventLog {
         }
     }
 
-    /// A stream has sent everything.
+    /// A stream has sent everything, or has no reader any more.
     pub(super) fn end(&mut self, stream: u32) {
         if let Some(stream) = self.streams.get_mut(&stream) {
-            stream.ended = Some(Instant::now());
+            stream.open = stream.open.saturating_sub(1);
+            if stream.open == 0 {
+                stream.ended = Some(Instant::now());
+            }
         }
         self.forget();
     }
 
-    /// Forgets streams that ended a while ago, and those that ended without an event.
+    /// Forgets streams that ended a while ago, and those without an event that nobody can name.
     fn forget(&mut self) {
         let now = Instant::now();
         let (events, bytes) = (&mut self.events, &mut self.bytes);
         self.streams.retain(|_, stream| {
-            let is_kept = stream.ended.is_none_or(|ended| now < ended + KEPT);
+            let can_be_named = !stream.is_general || stream.last > 0;
+            let is_kept = stream.ended.is_none_or(|ended| can_be_named && now < ended + KEPT);
             if !is_kept {
                 *events -= stream.events.len();
                 *bytes -= stream.events.iter().map(|(_, text)| text.len()).sum::<usize>();

@@ -72,7 +72,13 @@ fn resume(endpoint: &Endpoint, in_use: InUse, after: EventId) -> Response<Body> 
 fn general(endpoint: &Endpoint, in_use: InUse, after: Option<EventId>) -> Response<Body> {
     let live = Arc::clone(in_use.live());
     let Some(output) = live.session.attach() else { return answer::no_session(None) };
-    let stream_id = after.map_or_else(|| live.open_stream(true), |after| after.stream);
+    let stream_id = match after {
+        None => live.open_stream(true),
+        Some(after) => {
+            live.reopen_stream(after.stream);
+            after.stream
+        }
+    };
     let keep_alive = endpoint.options.keep_alive;
     let missed = after.and_then(|after| {
         let rest = live.missed(after)?;
@@ -102,6 +108,12 @@ struct General {
     in_use: InUse,
     output: SessionOutput,
     stream: u32,
+}
+
+impl Drop for General {
+    fn drop(&mut self) {
+        self.in_use.live().end_stream(self.stream);
+    }
 }
 
 /// Answers a DELETE.

@@ -37,6 +37,10 @@ impl Live {
         self.log(|log| log.open(is_general))
     }
 
+    pub(super) fn reopen_stream(&self, stream: u32) {
+        self.log(|log| log.reopen(stream));
+    }
+
     pub(super) fn is_general(&self, stream: u32) -> Option<bool> {
         self.log(|log| log.is_general(stream))
     }

@@ -48,7 +48,8 @@ fn begin(call: &Call, shared: &Arc<Shared>) -> Result<Reply, ErrorObject> {
     // A version that is not known, or has no sessions, gets the newest that has (MCP-L-03).
     let known = requested.parse().ok().filter(|revision: &Revision| !revision.is_stateless());
     let revision = known.unwrap_or(Revision::LATEST_STATEFUL);
-    let features = capabilities.as_ref().map(Features::read).unwrap_or_default();
+    let features =
+        capabilities.map(|capabilities| Features::read(&capabilities, revision)).unwrap_or_default();
     let client = client.as_ref().map(Json::detached);
     session.set(Handshake::new(Spoken { revision, features, client }));
     let snapshot = shared.snapshot.load();

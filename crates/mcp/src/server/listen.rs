@@ -1,6 +1,7 @@
 //! Streams of notifications for stateless clients (MCP-U-01 to MCP-U-08).
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use switchboard_core::{ErrorObject, Id, Json, Kind, Peer, Reply, ReplyFuture, Session};
 
@@ -46,17 +47,23 @@ impl Wanted {
         Ok(Wanted { tools: flag(tools), prompts: flag(prompts), resources: flag(resources), uris, tasks })
     }
 
-    fn has(&self, change: &Change) -> bool {
-        match change {
+    /// The change by the name that the client gave it, if the client wants to hear of it.
+    fn named(&self, change: &Change) -> Option<Change> {
+        let is_wanted = match change {
             Change::Tools => self.tools,
             Change::Prompts => self.prompts,
             Change::Resources => self.resources,
             // A change of a part is a change of the whole (MCP-U-07).
-            Change::Resource(uri) => self.uris.iter().any(|wanted| {
-                uri.strip_prefix(wanted.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            }),
+            Change::Resource(uri) => {
+                let has_part = |whole: &&String| {
+                    let rest = uri.strip_prefix(whole.as_str());
+                    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                };
+                return self.uris.iter().find(has_part).map(|whole| Change::Resource(whole.clone()));
+            }
             Change::Task(id, _) => self.tasks.contains(id),
-        }
+        };
+        is_wanted.then(|| change.clone())
     }
 
     /// What is honoured, as the acknowledgement says it.
@@ -104,9 +111,11 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
             format!("at most {LISTENERS} clients can listen at once"),
         ));
     }
+    let wanted = Arc::new(wanted);
+    let named = Arc::clone(&wanted);
     let stream = Stream {
         // From here on no change is missed.
-        listener: request.subscribers().listen(),
+        listener: request.subscribers().listen(move |change| named.named(change)),
         wanted,
         subscription: Json::parse(id.as_bytes().to_vec()).unwrap_or(Json::NULL),
         peer: request.cx().peer().clone(),
@@ -118,14 +127,14 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
 
 struct Stream {
     listener: Listener,
-    wanted: Wanted,
+    wanted: Arc<Wanted>,
     subscription: Json,
     peer: Peer,
     session: Session,
 }
 
 impl Stream {
-    async fn run(mut self, server: Json) -> Reply {
+    async fn run(self, server: Json) -> Reply {
         let acknowledged =
             Object::new().with("_meta", self.meta()).with("notifications", self.wanted.honoured());
         if self.notify(methods::ACKNOWLEDGED, &acknowledged).await.is_none() {
@@ -136,12 +145,8 @@ impl Stream {
         loop {
             let change = tokio::select! {
                 change = self.listener.next() => change,
-                _ = &mut closing => None,
+                _ = &mut closing => return ended(&self.subscription, &server),
             };
-            let Some(change) = change else { return ended(&self.subscription, &server) };
-            if !self.wanted.has(&change) {
-                continue;
-            }
             let params = match &change {
                 Change::Resource(uri) => Object::new().with("_meta", self.meta()).with("uri", uri.as_str()),
                 Change::Task(_, task) => match with_meta(task, &self.subscription) {

@@ -152,7 +152,7 @@ fn alone(request: &RequestMeta) -> Result<Spoken, ErrorObject> {
     let capabilities = capabilities.filter(|json| json.kind() == Kind::Object).ok_or_else(missing)?;
     let revision = request.revision(&SUPPORTED)?;
     let client = request.client_info.as_ref().map(Json::detached);
-    Ok(Spoken { revision, features: Features::read(capabilities), client })
+    Ok(Spoken { revision, features: Features::read(capabilities, revision), client })
 }
 
 /// Who the caller is, as far as it has proven that: what belongs to one caller must not be used by another.

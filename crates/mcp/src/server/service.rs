@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use switchboard_core::{Call, ErrorObject, Reply, ReplyFuture, Service};
+use switchboard_core::{Call, ErrorObject, Id, Reply, ReplyFuture, Service};
 
 use super::request::Request;
 use super::{Shared, completion, discover, lifecycle, listen, logging, prompts, resources, tasks, tools};
@@ -13,6 +13,10 @@ pub(super) struct McpService(pub(super) Arc<Shared>);
 
 impl Service for McpService {
     fn call(&self, call: &Call) -> ReplyFuture {
+        if call.id().is_some_and(Id::is_null) {
+            // MCP-B-02
+            return ReplyFuture::ready(ErrorObject::invalid_request("id must be a string or a number"));
+        }
         // The two methods that need no handshake.
         match call.method.as_str() {
             methods::INITIALIZE if !is_modern(call) => return lifecycle::initialize(call, &self.0).into(),

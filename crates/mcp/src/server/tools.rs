@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use switchboard_core::{Call, Code, ErrorObject, Json, Kind, Name, Outcome, Reply, ReplyFuture, StreamWanted};
+use switchboard_core::{
+    Call, Code, ErrorObject, Json, Kind, Name, Outcome, Reply, ReplyFuture, StreamWanted,
+};
 use switchboard_layers::identity::Identity;
 
 use super::request::{Request, principal};
