@@ -38,11 +38,14 @@ impl Features {
         let sampling = sampling.filter(is_object);
         let elicitation = elicitation.filter(is_object).filter(|_| revision >= Revision::V2025_06_18);
         let has_modes = revision >= Revision::V2025_11_25;
-        let url = elicitation.as_ref().is_some_and(|elicitation| has_modes && elicitation.get("url").is_some());
+        let url =
+            elicitation.as_ref().is_some_and(|elicitation| has_modes && elicitation.get("url").is_some());
         let form = elicitation.is_some_and(|elicitation| !url || elicitation.get("form").is_some());
         Features {
             roots: roots.is_some_and(|roots| is_object(&roots)),
-            sampling_tools: sampling.as_ref().is_some_and(|sampling| has_modes && sampling.get("tools").is_some()),
+            sampling_tools: sampling
+                .as_ref()
+                .is_some_and(|sampling| has_modes && sampling.get("tools").is_some()),
             sampling: sampling.is_some(),
             form,
             url,

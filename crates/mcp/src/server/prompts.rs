@@ -6,7 +6,7 @@ use switchboard_core::{ErrorObject, Json, Kind, Outcome, Reply, ReplyFuture};
 
 use super::request::{Request, plain_text};
 use super::resources::{named, paged, protocol_error};
-use super::running::{Ran, Run, run};
+use super::running::finished;
 use super::snapshot::Snapshot;
 use super::tools::{asker, call_method, lacks_scope};
 use crate::ask::rounds::Returned;
@@ -63,20 +63,7 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
         revision: request.revision(),
         snapshot: Arc::clone(&request.snapshot),
     };
-    match reply.into_ready() {
-        Ok(reply) if !matches!(reply.outcome, Outcome::Stream(_)) => Ok(filling.reply(reply).into()),
-        reply => {
-            let reply = reply.map_or_else(|pending| pending, ReplyFuture::ready);
-            let run_it = Run::new(request, reply, caller, attributes);
-            Ok(ReplyFuture::untimed(async move {
-                match run(run_it).await {
-                    Ran::Replied(reply) => filling.reply(reply),
-                    Ran::Asked(asked) => asked,
-                    Ran::Background(work) => filling.reply(work.await),
-                }
-            }))
-        }
-    }
+    Ok(finished(request, reply, caller, attributes, move |reply| filling.reply(reply)))
 }
 
 /// The arguments of a prompt, which are texts.

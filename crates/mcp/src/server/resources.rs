@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use switchboard_core::{ErrorObject, Json, Kind, Outcome, Reply, ReplyFuture};
 
 use super::request::Request;
-use super::running::{Ran, Run, run};
+use super::running::finished;
 use super::snapshot::Snapshot;
 use super::tools::{asker, call_method, empty, lacks_scope};
 use crate::ask::rounds::Returned;
@@ -74,20 +74,7 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
     let caller = request.caller(asker)?;
     let reply = call_method(request, &handler, params, &caller);
     let reading = Reading { uri, mime, revision: request.revision(), snapshot: Arc::clone(snapshot) };
-    match reply.into_ready() {
-        Ok(reply) if !matches!(reply.outcome, Outcome::Stream(_)) => Ok(reading.reply(reply).into()),
-        reply => {
-            let reply = reply.map_or_else(|pending| pending, ReplyFuture::ready);
-            let run_it = Run::new(request, reply, caller, attributes);
-            Ok(ReplyFuture::untimed(async move {
-                match run(run_it).await {
-                    Ran::Replied(reply) => reading.reply(reply),
-                    Ran::Asked(asked) => asked,
-                    Ran::Background(work) => reading.reply(work.await),
-                }
-            }))
-        }
-    }
+    Ok(finished(request, reply, caller, attributes, move |reply| reading.reply(reply)))
 }
 
 enum Found {

@@ -45,6 +45,29 @@ impl Run {
     }
 }
 
+/// The reply of a method, finished by a function: at once if it is there.
+pub(super) fn finished(
+    request: &Request<'_>,
+    reply: ReplyFuture,
+    caller: Caller,
+    attributes: Option<String>,
+    finish: impl FnOnce(Reply) -> Reply + Send + 'static,
+) -> ReplyFuture {
+    let reply = match reply.into_ready() {
+        Ok(reply) if !matches!(reply.outcome, Outcome::Stream(_)) => return finish(reply).into(),
+        Ok(reply) => ReplyFuture::ready(reply),
+        Err(pending) => pending,
+    };
+    let begun = Run::new(request, reply, caller, attributes);
+    ReplyFuture::untimed(async move {
+        match run(begun).await {
+            Ran::Replied(reply) => finish(reply),
+            Ran::Asked(asked) => asked,
+            Ran::Background(work) => finish(work.await),
+        }
+    })
+}
+
 /// What became of a method.
 pub(super) enum Ran {
     /// It has replied.

@@ -46,6 +46,9 @@ struct State {
     next: u64,
 }
 
+/// What a listener hears of a change, if anything.
+type Wanted = dyn Fn(&Change) -> Option<Change> + Send + Sync;
+
 struct Subscriber {
     peer: Peer,
     handshake: Weak<Handshake>,
@@ -56,7 +59,7 @@ struct Subscriber {
 /// What a stateless client wants to hear of, and has not heard yet.
 struct Inbox {
     /// The change by the name that the client gave it, if it wants to hear of it.
-    wanted: Box<dyn Fn(&Change) -> Option<Change> + Send + Sync>,
+    wanted: Box<Wanted>,
     waiting: Mutex<Waiting>,
     arrived: Notify,
 }
