@@ -20,9 +20,9 @@ pub(super) fn mcp(reader: &mut Reader<'_>, listen: &[String]) -> Mcp {
         _ if !mcp.stdio => return mcp,
         [url] if url == "stdio" => return mcp,
         urls if urls.iter().any(|url| url.starts_with("stdio")) => {
-            "listen on stdio only; HTTP listeners of another server answer MCP at `/mcp`"
+            "remove the other listeners, or start another server for them"
         }
-        _ => "add `--stdio`; over HTTP, MCP is at `/mcp` without this option",
+        _ => "add `--stdio`, or remove this option: HTTP listeners answer MCP at `/mcp` without it",
     };
     let title = "MCP over standard input and output needs `stdio` as the only listener";
     reader.faults.push(Fault::new(reader.place(STDIO), title, advice));
