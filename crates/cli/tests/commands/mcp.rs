@@ -76,24 +76,24 @@ impl Client {
     }
 
     fn tools(&self) -> Vec<String> {
-        let answer = self.post(&request("tools/list", json!({}))).json();
+        let answer = self.post(&request("tools/list", &json!({}))).json();
         let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("{answer}"));
         tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     }
 
-    fn call(&self, tool: &str, arguments: Value) -> Value {
-        self.post(&request("tools/call", json!({"name": tool, "arguments": arguments}))).json()
+    fn call(&self, tool: &str, arguments: &Value) -> Value {
+        self.post(&request("tools/call", &json!({"name": tool, "arguments": arguments}))).json()
     }
 }
 
-fn request(method: &str, params: Value) -> Value {
+fn request(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
 }
 
 fn initialize() -> Value {
     let client = json!({"name": "test", "version": "1"});
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
-    request("initialize", params)
+    request("initialize", &params)
 }
 
 fn is_there(tools: &[String], name: &str) -> bool {
@@ -114,9 +114,9 @@ fn the_methods_are_tools_and_the_banner_says_where() {
     let line = format!("\nMCP on {url}/mcp with {} tools\n", tools.len());
     assert!(serving.banner.contains(&line), "{}", serving.banner);
 
-    let answer = client.call("math_add", json!({"a": 2, "b": 3}));
+    let answer = client.call("math_add", &json!({"a": 2, "b": 3}));
     assert_eq!(answer["result"]["structuredContent"], json!({"result": 5}), "{answer}");
-    let answer = client.call("math_sqrt", json!({"x": -1}));
+    let answer = client.call("math_sqrt", &json!({"x": -1}));
     assert_eq!(answer["result"]["isError"], json!(true), "{answer}");
 }
 
@@ -131,7 +131,7 @@ fn a_client_without_a_session_is_answered_at_the_same_path() {
     });
     let params = json!({"name": "math_add", "arguments": {"a": 2, "b": 3}, "_meta": meta});
     let headers = "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: math_add\r\n";
-    let answer = client.send("POST", "/mcp", headers, &request("tools/call", params).to_string());
+    let answer = client.send("POST", "/mcp", headers, &request("tools/call", &params).to_string());
     assert_eq!(answer.json()["result"]["structuredContent"], 5, "{}", answer.body);
     assert_eq!(answer.header("mcp-session-id"), None);
 }
@@ -175,14 +175,14 @@ fn with_tokens_every_request_needs_one_and_a_session_belongs_to_its_caller() {
     assert_eq!(stranger.send("GET", "/sse", "", "").status, 401);
 
     let alice = Client::with_session(&url, Some(ALICE));
-    let answer = alice.call("math_add", json!({"a": 2, "b": 3}));
+    let answer = alice.call("math_add", &json!({"a": 2, "b": 3}));
     assert_eq!(answer["result"]["structuredContent"]["result"], 5, "{answer}");
     // The identifier of a session is no credential.
     let thief = Client { headers: alice.headers.replace(ALICE, BOB), place: alice.place.clone() };
-    assert_eq!(thief.post(&request("tools/list", json!({}))).status, 404);
+    assert_eq!(thief.post(&request("tools/list", &json!({}))).status, 404);
     let anonymous = alice.headers.lines().last().unwrap();
     let anonymous = Client { headers: format!("{anonymous}\r\n"), place: alice.place.clone() };
-    assert_eq!(anonymous.post(&request("tools/list", json!({}))).status, 401);
+    assert_eq!(anonymous.post(&request("tools/list", &json!({}))).status, 401);
 }
 
 #[test]
@@ -204,20 +204,20 @@ fn access_rules_decide_which_tools_a_caller_sees_and_calls() {
     let (anyone, bob) = (Client::with_session(&url, None), Client::with_session(&url, Some(BOB)));
     assert!(is_there(&anyone.tools(), "math_add") && !is_there(&anyone.tools(), "getUser"));
     assert!(is_there(&bob.tools(), "getUser") && !is_there(&bob.tools(), "echo"));
-    let answer = bob.call("getUser", json!({"id": 1}));
+    let answer = bob.call("getUser", &json!({"id": 1}));
     assert!(answer["result"]["isError"].is_null() && answer["result"].is_object(), "{answer}");
     // The rules see the method behind the tool, with its params.
-    let answer = bob.call("getUser", json!({"id": 3}));
+    let answer = bob.call("getUser", &json!({"id": 3}));
     assert!(answer["result"]["isError"] == true || answer["error"].is_object(), "{answer}");
     // A hidden tool is an unknown one.
     let strip = |answer: Value| answer.to_string().replace("getUser", "T").replace("no_such", "T");
-    assert_eq!(strip(anyone.call("getUser", json!({}))), strip(anyone.call("no_such", json!({}))));
+    assert_eq!(strip(anyone.call("getUser", &json!({}))), strip(anyone.call("no_such", &json!({}))));
 
     std::fs::write(&file, rules("{ allow = \"echo\", who = \"anyone\" },\n")).unwrap();
     serving.signal("HUP");
     serving.read_until("Configuration reloaded");
     assert!(is_there(&anyone.tools(), "echo"));
-    assert_eq!(anyone.call("echo", json!({"message": "hi"}))["result"]["isError"], Value::Null);
+    assert_eq!(anyone.call("echo", &json!({"message": "hi"}))["result"]["isError"], Value::Null);
 }
 
 #[test]
