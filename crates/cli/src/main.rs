@@ -54,6 +54,7 @@ mod tap;
 mod target;
 mod telemetry;
 mod text;
+mod tools;
 mod top;
 mod units;
 mod usage;

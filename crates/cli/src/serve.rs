@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 
 use crate::admin::Admin;
 use crate::assembly::Assembly;
+use crate::banner::{self, Banner};
 use crate::config::{self, Config, Origin};
 use crate::credentials::Credentials;
 use crate::exit::{self, Exit};
@@ -28,7 +29,7 @@ use crate::signals::Signals;
 use crate::signing::VerifyOptions;
 use crate::telemetry::Telemetry;
 use crate::written::Written;
-use crate::{address, banner, demo, log, memory, output, proxy, spec, units};
+use crate::{address, demo, log, memory, output, proxy, spec, tools, units};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,6 +48,7 @@ Examples:
   switchboard serve 8077 --tokens tokens.txt --print-config > switchboard.toml
   switchboard serve --keys keys.txt                  # made with `switchboard key new`
   switchboard serve --stdio
+  switchboard serve --stdio --mcp                    # the methods as tools, for an agent that starts it
   switchboard serve --allow-origin https://app.example.com --cors
   switchboard serve --proxy-for http://127.0.0.1:9000/rpc";
 
@@ -89,6 +91,10 @@ pub(crate) struct Serve {
     /// Serve over standard input and output, one message per line. The server stops when its input ends.
     #[arg(long)]
     stdio: bool,
+    /// With --stdio: speak the Model Context Protocol (MCP), so that agents can start this command as a tool server. Over HTTP, MCP is at
+    /// `/mcp` without this option.
+    #[arg(long, conflicts_with = "no_mcp")]
+    mcp: bool,
     /// Certificate chain in PEM format, for https, wss and tls. Changes are picked up within 5 seconds.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
@@ -134,6 +140,9 @@ pub(crate) struct Serve {
     /// repeated. All listeners must be on loopback addresses.
     #[arg(long, value_name = "URL", conflicts_with = "no_playground")]
     proxy_for: Vec<String>,
+    /// Do not answer clients of the Model Context Protocol (MCP) at `/mcp`, `/sse` and `/messages`.
+    #[arg(long)]
+    no_mcp: bool,
     /// Maximum size of a request or message.
     #[arg(long, value_name = "BYTES", default_value = "4M", value_parser = units::bytes)]
     max_body: usize,
@@ -232,7 +241,8 @@ impl Serve {
         let observers = observers(&logs, admin.as_ref(), telemetry.as_ref(), &methods);
         assembly.log(logs.calls.as_ref().and_then(|log| config.calls.bodies(log)));
         assembly.trace(telemetry.as_ref().map(|telemetry| telemetry.tracing.clone()));
-        let mut server = written.watch(assembly.server(&config, &methods, observers)?);
+        let settings = assembly.settings(&config, observers);
+        let mut server = written.watch(assembly.server(&config, settings.clone())?);
         let urls = listen(&mut server, &config).await?;
         let admin_server = match (&admin, &config.admin) {
             (Some(admin), Some(url)) => Some(admin.listen(url, &config).await?),
@@ -243,7 +253,7 @@ impl Serve {
         }
         // The description names the URLs, which are known only now.
         assembly.describe(&urls, &config)?;
-        let server = server.with_service(assembly.service(&config)?);
+        let (server, tools) = assembly.complete(server, &config, &methods, settings)?;
         let mut signals = Signals::listen().map_err(|error| cannot_start(&error))?;
         let handle = server.handle();
         if let Some(admin) = &admin {
@@ -252,7 +262,14 @@ impl Serve {
         let admin_urls: Vec<String> = admin_server.iter().flat_map(Server::urls).collect();
         output::note(&match is_background(&urls) {
             true => banner::brief(&urls),
-            false => banner::banner(&urls, &admin_urls, &methods.methods, config.playground),
+            false => banner::banner(&Banner {
+                urls: &urls,
+                admin: &admin_urls,
+                methods: &methods.methods,
+                mcp: config.mcp,
+                tools: tools.count(),
+                has_page: config.playground,
+            }),
         });
         tokio::spawn(memory::give_back());
         if let Some(live) = assembly.live() {
@@ -291,7 +308,7 @@ fn observers(
     let metrics = match (admin, telemetry) {
         (Some(admin), _) => Some(admin.metrics().clone()),
         (None, Some(_)) => {
-            let metrics = Metrics::new(methods.methods.iter().map(|method| &method.name));
+            let metrics = Metrics::new(tools::counted(methods));
             Some(metrics.with_audit(logs.audit.clone()))
         }
         (None, None) => None,

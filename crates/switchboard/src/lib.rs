@@ -91,6 +91,9 @@ mod pages {
     #[cfg(feature = "log")]
     #[doc = include_str!("../../../docs/logging.md")]
     struct Logging;
+    #[cfg(feature = "mcp")]
+    #[doc = include_str!("../../../docs/mcp.md")]
+    struct Mcp;
     #[cfg(all(feature = "metrics", feature = "trace"))]
     #[doc = include_str!("../../../docs/observing.md")]
     struct Observing;

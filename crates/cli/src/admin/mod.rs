@@ -28,7 +28,7 @@ use self::calls::Calls;
 use self::sessions::Sessions;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{proxy, serve};
+use crate::{proxy, serve, tools};
 
 /// What the admin listener knows about the server. Cheap to clone.
 #[derive(Clone)]
@@ -56,8 +56,7 @@ const READING: [&str; 6] =
 impl Admin {
     /// For a server with these methods.
     pub(crate) fn new(config: &Config, methods: &Description, log: Option<CallLog>) -> Admin {
-        let names = methods.methods.iter().map(|method| &method.name);
-        let metrics = Metrics::new(names.map(String::as_str).chain(["rpc.discover"]));
+        let metrics = Metrics::new(tools::counted(methods).chain(["rpc.discover"]));
         let metrics = metrics.with_audit(config.audit.clone());
         let metrics = with_gauges(metrics, config, log.clone());
         Admin(Arc::new(State {

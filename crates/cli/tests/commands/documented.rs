@@ -8,6 +8,7 @@ use crate::replay::{Block, DEFAULT, Replay, blocks, section};
 
 const AUTHENTICATION: &str = include_str!("../../../../docs/authentication.md");
 const CONFIGURATION: &str = include_str!("../../../../docs/configuration.md");
+const MCP: &str = include_str!("../../../../docs/mcp.md");
 const TAPPING: &str = include_str!("../../../../docs/tapping.md");
 const TOP: &str = include_str!("../../../../docs/top.md");
 const SIGNING: &str = include_str!("../../../../docs/signing.md");
@@ -103,6 +104,15 @@ fn install_and_sessions(heading: &str) -> (Vec<Block>, Vec<Block>) {
 fn configuration_files_work_as_the_page_says() {
     let mut replay = Replay::new("configuration");
     replay.run(&blocks(CONFIGURATION));
+}
+
+#[test]
+fn clients_of_mcp_are_answered_as_the_page_says() {
+    if is_missing(&["curl"]) {
+        return;
+    }
+    let mut replay = Replay::new("mcp");
+    replay.run(&blocks(section(MCP, "switchboard serve")));
 }
 
 #[test]

@@ -36,6 +36,8 @@ mod keys;
 #[cfg(unix)]
 mod machine;
 mod manual;
+#[cfg(unix)]
+mod mcp;
 #[cfg(target_os = "linux")]
 mod memory;
 mod notify;
