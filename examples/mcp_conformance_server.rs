@@ -533,7 +533,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut listening = Server::new(Router::builder().build()?).with_http(options);
     listening.listen(&format!("http://{address}")).await?;
     for url in listening.urls() {
-        println!("MCP at {url}mcp");
+        println!("MCP at {url}/mcp");
     }
     if std::env::var_os("SWITCHBOARD_EXAMPLE_ONCE").is_some() {
         listening.handle().shutdown();
