@@ -204,7 +204,7 @@ impl Tools {
     /// Asks the user while it streams.
     async fn test_streaming_elicitation(&self, caller: &Caller) -> Result<String, ErrorObject> {
         caller.progress(1, 2).await;
-        asked(caller, json!({"type": "object", "properties": {"name": {"type": "string"}}})).await
+        asked(caller, &json!({"type": "object", "properties": {"name": {"type": "string"}}})).await
     }
 
     /// Changes the list of tools.
@@ -295,7 +295,7 @@ impl Rounds {
     /// Asks one thing after the other.
     async fn test_input_required_result_multi_round(&self, caller: &Caller) -> Result<String, ErrorObject> {
         caller.elicit::<Named>("Step 1: What is your name?").key("step1").await?;
-        caller.elicit_as::<Json>("Step 2: What is your favorite color?", color()).key("step2").await?;
+        caller.elicit_as::<Json>("Step 2: What is your favorite color?", &color()).key("step2").await?;
         Ok("All steps are done.".to_owned())
     }
 
@@ -328,7 +328,7 @@ impl Rounds {
         let schema =
             json!({"type": "object", "properties": {"context": {"type": "string"}}, "required": ["context"]});
         let answer = caller
-            .elicit_as::<Json>("What context should the prompt use?", schema)
+            .elicit_as::<Json>("What context should the prompt use?", &schema)
             .key("user_context")
             .await?;
         let context = answer.accepted().map(|content| content.to_string()).unwrap_or_default();
@@ -393,7 +393,7 @@ impl Jobs {
             caller
                 .elicit_as::<Json>(
                     "How old are you?",
-                    json!({"type": "object", "properties": {"age": {"type": "integer"}}})
+                    &json!({"type": "object", "properties": {"age": {"type": "integer"}}})
                 )
                 .key("age"),
         );
@@ -533,7 +533,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut listening = Server::new(Router::builder().build()?).with_http(options);
     listening.listen(&format!("http://{address}")).await?;
     for url in listening.urls() {
-        println!("MCP at {url}mcp");
+        println!("MCP at {url}/mcp");
     }
     if std::env::var_os("SWITCHBOARD_EXAMPLE_ONCE").is_some() {
         listening.handle().shutdown();

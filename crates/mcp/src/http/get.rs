@@ -8,6 +8,7 @@ use futures_util::stream;
 use http::{Response, StatusCode};
 use switchboard_core::SessionOutput;
 use switchboard_transport::http::{Body, Guarded};
+use switchboard_transport::server::Shutdown;
 
 use super::answer::{self, TRANSPORT, refuse};
 use super::body::{COMMENT, streamed, write_event};
@@ -43,8 +44,8 @@ pub(super) fn answer(endpoint: &Arc<Endpoint>, request: &Guarded) -> Response<Bo
     let known = after.and_then(|after| Some((after, in_use.live().is_general(after.stream)?)));
     match known {
         Some((after, false)) => resume(endpoint, in_use, after),
-        Some((after, true)) => general(endpoint, in_use, Some(after)),
-        None => general(endpoint, in_use, None),
+        Some((after, true)) => general(endpoint, in_use, Some(after), request.shutdown()),
+        None => general(endpoint, in_use, None, request.shutdown()),
     }
 }
 
@@ -69,7 +70,12 @@ fn resume(endpoint: &Endpoint, in_use: InUse, after: EventId) -> Response<Body> 
 }
 
 /// The messages of a session that belong to no request. The newest stream gets them; older ones end.
-fn general(endpoint: &Endpoint, in_use: InUse, after: Option<EventId>) -> Response<Body> {
+fn general(
+    endpoint: &Endpoint,
+    in_use: InUse,
+    after: Option<EventId>,
+    shutdown: Arc<Shutdown>,
+) -> Response<Body> {
     let live = Arc::clone(in_use.live());
     let Some(output) = live.session.attach() else { return answer::no_session(None) };
     let stream_id = match after {
@@ -89,15 +95,22 @@ fn general(endpoint: &Endpoint, in_use: InUse, after: Option<EventId>) -> Respon
     // Headers are sent with the first piece, so that the client sees that the stream is open.
     let first = missed.unwrap_or_else(|| Bytes::from_static(COMMENT));
     let state = General { in_use, output, stream: stream_id };
-    let rest = stream::unfold(state, move |mut state| async move {
-        match tokio::time::timeout(keep_alive, state.output.next()).await {
-            Err(_) => Some((Bytes::from_static(COMMENT), state)),
-            Ok(None) => None,
-            Ok(Some(text)) => {
-                let id = state.in_use.live().keep(state.stream, &text);
-                let mut out = Vec::new();
-                write_event(&mut out, Some(id), &text);
-                Some((Bytes::from(out), state))
+    let rest = stream::unfold(state, move |mut state| {
+        let shutdown = Arc::clone(&shutdown);
+        async move {
+            let next = tokio::select! {
+                next = tokio::time::timeout(keep_alive, state.output.next()) => next,
+                () = shutdown.wait() => return None,
+            };
+            match next {
+                Err(_) => Some((Bytes::from_static(COMMENT), state)),
+                Ok(None) => None,
+                Ok(Some(text)) => {
+                    let id = state.in_use.live().keep(state.stream, &text);
+                    let mut out = Vec::new();
+                    write_event(&mut out, Some(id), &text);
+                    Some((Bytes::from(out), state))
+                }
             }
         }
     });

@@ -23,7 +23,7 @@ use http::header::HeaderMap;
 use switchboard_core::{Engine, Settings};
 use switchboard_transport::http::{Guarded, Route, RouteFuture};
 
-pub(crate) use self::post::CloseStream;
+pub(crate) use self::post::{CloseStream, ShuttingDown};
 use self::sessions::Sessions;
 pub use self::two_paths::{MessagesRoute, SseRoute};
 use crate::server::{BuildError, Server, Shared};

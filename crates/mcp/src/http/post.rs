@@ -13,6 +13,7 @@ use switchboard_core::{
     Answer, Code, Context, Delivery, Engine, ErrorObject, First, Output, Outputs, Session,
 };
 use switchboard_transport::http::{Body, Guarded};
+use switchboard_transport::server::Shutdown;
 use tokio::time::{Instant, Sleep};
 
 use super::answer::{self, TRANSPORT, refusal, refuse};
@@ -30,6 +31,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub(crate) struct CloseStream(pub(crate) Arc<dyn Fn(Duration) + Send + Sync>);
 
+/// Tells a subscription when the server shuts down; among the extensions of a call's context.
+#[derive(Clone)]
+pub(crate) struct ShuttingDown(pub(crate) Arc<Shutdown>);
+
 /// Answers a POST.
 pub(super) async fn answer(endpoint: Arc<Endpoint>, mut request: Guarded) -> Response<Body> {
     let headers = std::mem::take(&mut request.head.headers);
@@ -40,7 +45,7 @@ pub(super) async fn answer(endpoint: Arc<Endpoint>, mut request: Guarded) -> Res
         let text = "accept both application/json and text/event-stream";
         return refuse(StatusCode::NOT_ACCEPTABLE, TRANSPORT, text);
     }
-    let cx = request.cx.clone();
+    let (mut cx, shutdown) = (request.cx.clone(), request.shutdown());
     let text = match request.read(usize::MAX).await {
         Ok(text) => text,
         Err(unread) => return unread.response(),
@@ -50,6 +55,9 @@ pub(super) async fn answer(endpoint: Arc<Endpoint>, mut request: Guarded) -> Res
         Err(error) => return refusal(StatusCode::BAD_REQUEST, &error, None),
     };
     if is_stateless(&posted, &headers) {
+        if posted.method.as_deref() == Some(methods::LISTEN) {
+            cx.insert(ShuttingDown(shutdown));
+        }
         alone(&endpoint, &headers, &posted, text, cx).await
     } else {
         in_session(&endpoint, &headers, &posted, text, cx).await

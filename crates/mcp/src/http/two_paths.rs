@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use futures_core::Stream;
 use http::{Method, Response, StatusCode};
-use switchboard_core::{Connection, ConnectionError, FrameSink, FrameSource, Session};
+use switchboard_core::{CloseReason, Connection, ConnectionError, FrameSink, FrameSource, Session};
 use switchboard_transport::http::{Body, Guarded, Route, RouteFuture};
 use tokio::sync::mpsc;
 
@@ -82,13 +82,22 @@ fn open(shared: &Arc<Shared>, request: &Guarded) -> Response<Body> {
     let id = session.id().to_owned();
     let (messages, inbox) = mpsc::channel(WAITING);
     let outbox = Arc::<Outbox>::default();
+    let (closing, shutdown) = (session.clone(), request.shutdown());
     let cx = request.cx.clone().with_session(session);
     let engine = shared.endpoint.engine.clone();
     let (peer, connection) = Connection::new(Incoming(inbox), Outgoing(Arc::clone(&outbox)), engine, cx);
     drop(peer);
     shared.connections().insert(id.clone(), Inbox { owner: principal(&request.cx), messages });
     tokio::spawn(async move {
-        if let Err(error) = connection.await {
+        let mut connection = std::pin::pin!(connection);
+        let ended = tokio::select! {
+            ended = &mut connection => ended,
+            () = shutdown.wait() => {
+                closing.close(CloseReason::shutting_down());
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
             tracing::debug!(%error, "a connection over two paths ended");
         }
     });

@@ -4,9 +4,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use switchboard_core::{ErrorObject, Id, Json, Kind, Peer, Reply, ReplyFuture, Session};
+use switchboard_transport::server::Shutdown;
 
 use super::request::Request;
 use super::subscribers::{Change, Listener};
+use crate::http::ShuttingDown;
 use crate::model::{Capability, meta, methods};
 use crate::object::{Object, Part};
 use crate::spoken::Features;
@@ -120,6 +122,11 @@ fn begin(request: &Request<'_>) -> Result<ReplyFuture, ErrorObject> {
         subscription: Json::parse(id.as_bytes().to_vec()).unwrap_or(Json::NULL),
         peer: request.cx().peer().clone(),
         session: request.cx().session().clone(),
+        shutdown: request
+            .cx()
+            .get::<ShuttingDown>()
+            .map(|stopping| Arc::clone(&stopping.0))
+            .unwrap_or_default(),
     };
     let server = request.snapshot.server_json.clone();
     Ok(ReplyFuture::untimed(async move { stream.run(server).await }))
@@ -131,6 +138,8 @@ struct Stream {
     subscription: Json,
     peer: Peer,
     session: Session,
+    /// Of the server behind a single request; others close the session.
+    shutdown: Arc<Shutdown>,
 }
 
 impl Stream {
@@ -146,6 +155,7 @@ impl Stream {
             let change = tokio::select! {
                 change = self.listener.next() => change,
                 _ = &mut closing => return ended(&self.subscription, &server),
+                () = self.shutdown.wait() => return ended(&self.subscription, &server),
             };
             let params = match &change {
                 Change::Resource(uri) => Object::new().with("_meta", self.meta()).with("uri", uri.as_str()),

@@ -6,7 +6,7 @@ use switchboard_mcp::model::{Contents, Resource};
 use crate::client::Client;
 use crate::fixtures::{add, offered, server, text_tool};
 
-// MCP-T-10
+// MCP-T-08
 #[tokio::test(start_paused = true)]
 async fn sessions_that_have_begun_hear_of_changed_lists() {
     let server = server([

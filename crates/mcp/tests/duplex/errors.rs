@@ -62,7 +62,7 @@ async fn errors_of_a_tool_are_results_unless_the_call_was_wrong_or_the_server_fa
     }
 }
 
-// MCP-T-07
+// MCP-T-07, MCP-T-10
 #[tokio::test(start_paused = true)]
 async fn arguments_that_cannot_be_read_are_for_the_model_since_2025_11_25() {
     let wrong = json!({"name": "math_add", "arguments": {"a": "one", "b": 2}});

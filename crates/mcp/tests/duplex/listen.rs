@@ -50,7 +50,7 @@ async fn the_acknowledgement_comes_first_and_then_only_what_was_asked_for() {
     client.is_silent().await;
 }
 
-// MCP-U-04, MCP-U-05
+// MCP-U-04, MCP-U-05, MCP-C-02
 #[tokio::test(start_paused = true)]
 async fn subscriptions_are_told_apart_and_end_one_by_one() {
     let server = offering();
@@ -126,4 +126,25 @@ async fn a_listener_that_is_far_behind_still_hears_of_every_resource() {
     }
     server.updated("test://a/b");
     client.notification("notifications/resources/updated").await;
+}
+
+// MCP-U-08
+#[tokio::test(start_paused = true)]
+async fn subscriptions_are_bounded_and_make_room_when_they_end() {
+    let server = offering();
+    let mut clients = Vec::new();
+    for _ in 0..16 {
+        let mut client = Client::connect(&server);
+        for _ in 0..64 {
+            listen(&mut client, json!({"toolsListChanged": true})).await;
+        }
+        clients.push(client);
+    }
+    let mut client = Client::connect(&server);
+    let params = json!({"notifications": {"toolsListChanged": true}});
+    let refused = client.ask_alone("subscriptions/listen", params).await;
+    assert!(refused["error"]["message"].is_string(), "{refused}");
+    clients[0].notify("notifications/cancelled", json!({"requestId": 1})).await;
+    clients[0].is_silent().await;
+    listen(&mut client, json!({"toolsListChanged": true})).await;
 }

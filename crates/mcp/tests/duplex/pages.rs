@@ -38,7 +38,7 @@ async fn walk(client: &mut Client, method: &str, member: &str, modern: bool) -> 
     }
 }
 
-// MCP-G-01, MCP-K-04
+// MCP-G-01, MCP-K-04, MCP-T-09
 #[tokio::test(start_paused = true)]
 async fn pages_together_are_the_whole_list_in_order() {
     let server = server(numbered(25)).page_size(10);

@@ -110,7 +110,7 @@ fn answers(method: &str, params: &Value) -> Value {
     }
 }
 
-// MCP-R-01, MCP-R-02, MCP-EL-01, MCP-EL-02, MCP-EL-03, MCP-SA-01, MCP-RO-01, MCP-X-07
+// MCP-R-01, MCP-R-02, MCP-EL-01, MCP-EL-02, MCP-EL-04, MCP-SA-01, MCP-RO-01, MCP-X-07
 #[tokio::test(start_paused = true)]
 async fn one_handler_asks_clients_of_both_eras() {
     let (text, asked) = both_eras(&server([book()]), "book", &everything(), answers).await;
@@ -199,7 +199,7 @@ async fn cancelling_a_call_withdraws_its_question() {
     client.is_silent().await;
 }
 
-// MCP-EL-01
+// MCP-EL-01, MCP-EL-05
 #[tokio::test(start_paused = true)]
 async fn revisions_before_elicitation_do_not_ask_for_it() {
     let mut client = Client::session(&server([book()]), "2025-03-26", everything()).await;
@@ -207,7 +207,7 @@ async fn revisions_before_elicitation_do_not_ask_for_it() {
     assert_eq!(result["isError"], true, "{result}");
 }
 
-// MCP-EL-03
+// MCP-EL-04, MCP-EL-05
 #[tokio::test(start_paused = true)]
 async fn pages_to_open_have_an_identifier_in_2025_11_25_only() {
     let open = text_tool("open", |_, caller| async move {

@@ -208,7 +208,7 @@ async fn a_state_that_was_changed_or_belongs_to_another_call_is_invalid() {
     assert!(errors.iter().all(|error| *error == errors[0]), "nothing can be learned: {errors:?}");
 }
 
-// MCP-R-05, MCP-M-01
+// MCP-R-04, MCP-R-05, MCP-M-01
 #[tokio::test(start_paused = true)]
 async fn servers_that_share_a_key_continue_each_others_calls() {
     let make = |key: u8| server([hello(&Arc::default())]).state_keys(StateKeys::new([[key; 32]]).unwrap());
@@ -249,7 +249,7 @@ async fn a_call_that_asks_without_end_fails() {
     }
 }
 
-// MCP-R-01, MCP-K-01
+// MCP-R-01, MCP-K-01, MCP-S-05
 #[tokio::test(start_paused = true)]
 async fn resources_and_prompts_ask_in_rounds_too() {
     let asking = |name: &str, options: Value| {
