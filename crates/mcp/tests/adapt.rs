@@ -5,6 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use futures_util::stream;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use switchboard_core::{
     Call, CallError, Connection, Context, Describe, Dialect, Engine, ErrorObject, Json, Method,
@@ -18,10 +19,26 @@ use switchboard_openrpc::{Discovery, Document, Generator, Info};
 use switchboard_transport::{memory, running};
 use tokio::sync::mpsc;
 
+#[derive(Deserialize)]
+struct Two {
+    a: i64,
+    b: i64,
+}
+
+#[derive(Deserialize)]
+struct To {
+    to: u32,
+}
+
+#[derive(Deserialize)]
+struct City {
+    city: String,
+}
+
 /// The methods of a JSON-RPC server that describes itself.
 fn backend() -> Router {
     let integer = || json!({"type": "integer"});
-    let add = Method::sync("math/add", |(a, b): (i64, i64), _| Ok::<_, ErrorObject>(a + b)).described(move |_| {
+    let add = Method::sync("math/add", |Two { a, b }, _| Ok::<_, ErrorObject>(a + b)).described(move |_| {
         MethodDescription::documented("Adds two numbers.\n\nExactly.")
             .param(ParamDescription::required("a", integer()))
             .param(ParamDescription::required("b", integer()).documented("The other one."))
@@ -29,13 +46,13 @@ fn backend() -> Router {
             .example("small", json!({"a": 2, "b": 3}), Some(json!(5)))
             .safe()
     });
-    let count = Method::stream("count", |(to,): (u32,), _| stream::iter(1..=to))
-        .described(move |_| {
-            MethodDescription::documented("Counts.")
-                .param(ParamDescription::required("to", integer()))
-                .result(ResultDescription::Stream(integer()))
-        });
-    let fail = Method::sync("fail", |(): (), _| Err::<i64, _>(ErrorObject::validation_failed("no such city")));
+    let count = Method::stream("count", |To { to }, _| stream::iter(1..=to)).described(move |_| {
+        MethodDescription::documented("Counts.")
+            .param(ParamDescription::required("to", integer()))
+            .result(ResultDescription::Stream(integer()))
+    });
+    let fail =
+        Method::sync("fail", |(): (), _| Err::<i64, _>(ErrorObject::validation_failed("no such city")));
     let methods = Router::builder().add(add).add(count).add(fail);
     Discovery::new(Generator::new(Info::new("Backend", "2.0.0"))).build(methods).unwrap()
 }
@@ -81,17 +98,22 @@ async fn call_tool(peer: &Peer, name: &str, arguments: Value) -> Value {
 
 #[tokio::test]
 async fn methods_of_a_remote_server_are_tools() {
-    let remote = Remote::discover(memory::connect(backend(), Router::builder().build().unwrap())).await.unwrap();
+    let remote =
+        Remote::discover(memory::connect(backend(), Router::builder().build().unwrap())).await.unwrap();
     assert_eq!(remote.info().title, "Backend");
     let server = Server::new(remote);
     let (peer, _received) = connect(&server);
     initialize(&peer).await;
     let tools: Value = peer.call("tools/list", json!({})).await.unwrap();
-    let names: Vec<&str> = tools["tools"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> =
+        tools["tools"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["count", "fail", "math_add"]);
     let add = &tools["tools"][2];
     assert_eq!(add["annotations"]["readOnlyHint"], true);
-    assert_eq!(add["inputSchema"]["properties"]["b"], json!({"type": "integer", "description": "The other one."}));
+    assert_eq!(
+        add["inputSchema"]["properties"]["b"],
+        json!({"type": "integer", "description": "The other one."})
+    );
     assert_eq!(add["inputSchema"]["required"], json!(["a", "b"]));
     let text = add["description"].as_str().unwrap();
     assert_eq!(text, "Adds two numbers.\n\nExactly.\n\nExample: {\"a\":2,\"b\":3} returns 5");
@@ -104,7 +126,8 @@ async fn methods_of_a_remote_server_are_tools() {
 
 #[tokio::test]
 async fn streams_of_a_remote_server_are_progress() {
-    let remote = Remote::discover(memory::connect(backend(), Router::builder().build().unwrap())).await.unwrap();
+    let remote =
+        Remote::discover(memory::connect(backend(), Router::builder().build().unwrap())).await.unwrap();
     let server = Server::new(remote);
     let (peer, mut received) = connect(&server);
     initialize(&peer).await;
@@ -123,7 +146,8 @@ async fn methods_are_filtered_renamed_and_described() {
     let peer = memory::connect(backend(), Router::builder().build().unwrap());
     let remote = Remote::discover(peer).await.unwrap();
     let remote = remote.keep("math/*".parse().unwrap()).keep("count".parse().unwrap());
-    let remote = remote.without("count".parse().unwrap()).rename("math/add", "sum").describe("math/add", "Sums up.");
+    let remote =
+        remote.without("count".parse().unwrap()).rename("math/add", "sum").describe("math/add", "Sums up.");
     assert_eq!(remote.methods(), ["math/add"]);
     let refused = Service::call(&remote, &Call::new("count", None)).await;
     assert!(matches!(refused.outcome, Outcome::Error(error) if error.code.0 == -32601));
@@ -188,15 +212,18 @@ async fn a_server_that_does_not_describe_itself_is_an_error_that_says_so() {
     let undescribed = Router::builder().method("m", |(): (), _| Ok::<_, ErrorObject>(1)).build().unwrap();
     assert_eq!(Remote::discover(Peer::from(undescribed)).await.unwrap_err(), RemoteError::Undescribed);
     let wrong = Router::builder().method("m", |(): (), _| Ok::<_, ErrorObject>(1));
-    let wrong = wrong.extension(Method::sync("rpc.discover", |(): (), _| Ok::<_, ErrorObject>(1))).build().unwrap();
+    let wrong =
+        wrong.extension(Method::sync("rpc.discover", |(): (), _| Ok::<_, ErrorObject>(1))).build().unwrap();
     assert!(matches!(Remote::discover(Peer::from(wrong)).await, Err(RemoteError::Document(_))));
 }
 
 #[tokio::test]
 async fn notifications_of_the_remote_server_are_updates_where_that_is_said() {
-    let document = Arc::new(Mutex::new(json!({"openrpc": "1.3.2", "info": {"title": "Prices", "version": "1"}, "methods": [
+    let document = Arc::new(Mutex::new(
+        json!({"openrpc": "1.3.2", "info": {"title": "Prices", "version": "1"}, "methods": [
         {"name": "price", "params": [{"name": "symbol", "required": true, "schema": {"type": "string"}}],
-         "result": {"name": "r", "schema": {"type": "number"}}}]})));
+         "result": {"name": "r", "schema": {"type": "number"}}}]}),
+    ));
     let told = Arc::clone(&document);
     let clients: Arc<Mutex<Vec<Peer>>> = Arc::default();
     let known = Arc::clone(&clients);
@@ -220,8 +247,12 @@ async fn notifications_of_the_remote_server_are_updates_where_that_is_said() {
     backend.notify("price/changed", json!({"symbol": "OTHER"})).await.unwrap();
     backend.notify("price/changed", json!({"symbol": "ACME"})).await.unwrap();
     let (method, params) = received.recv().await.unwrap();
-    assert_eq!((method.as_str(), params.as_str()), ("notifications/resources/updated", r#"{"uri":"prices://ACME"}"#));
-    let added = json!({"name": "reset", "params": [], "result": {"name": "r", "schema": {"type": "boolean"}}});
+    assert_eq!(
+        (method.as_str(), params.as_str()),
+        ("notifications/resources/updated", r#"{"uri":"prices://ACME"}"#)
+    );
+    let added =
+        json!({"name": "reset", "params": [], "result": {"name": "r", "schema": {"type": "boolean"}}});
     document.lock().unwrap()["methods"].as_array_mut().unwrap().push(added);
     backend.notify("methods/changed", json!({})).await.unwrap();
     assert_eq!(received.recv().await.unwrap().0, "notifications/tools/list_changed");
@@ -236,7 +267,7 @@ fn mcp_server() -> Server {
                 .param(ParamDescription::required("city", json!({"type": "string", "minLength": 1})))
         }
     };
-    let weather = Method::sync("weather", |(city,): (String,), _| match city.as_str() {
+    let weather = Method::sync("weather", |City { city }, _| match city.as_str() {
         "Oslo" => Ok(json!({"city": city, "degrees": 7})),
         other => Err(ErrorObject::validation_failed(format!("no such city: {other}"))),
     });
@@ -244,17 +275,17 @@ fn mcp_server() -> Server {
     let weather = weather.described(move |schemas| {
         city("The weather in a city.")(schemas).result(ResultDescription::Value(schema.clone())).safe()
     });
-    let greet = Method::sync("greet", |(city,): (String,), _| Ok::<_, ErrorObject>(format!("Hello {city}!")));
+    let greet = Method::sync("greet", |City { city }, _| Ok::<_, ErrorObject>(format!("Hello {city}!")));
     let greet = greet.described(move |schemas| {
         city("Greets.")(schemas).result(ResultDescription::Value(json!({"type": "string"})))
     });
-    let about = Method::sync("about", |(city,): (String,), _| Ok::<_, ErrorObject>(format!("About {city}.")));
+    let about = Method::sync("about", |City { city }, _| Ok::<_, ErrorObject>(format!("About {city}.")));
     let about = about.described(move |schemas| {
         city("Facts.")(schemas)
             .result(ResultDescription::Value(json!({"type": "string"})))
             .extension("x-mcp", json!({"resource": "city://{city}"}))
     });
-    let plan = Method::sync("plan", |(city,): (String,), _| Ok::<_, ErrorObject>(format!("Plan {city}.")));
+    let plan = Method::sync("plan", |City { city }, _| Ok::<_, ErrorObject>(format!("Plan {city}.")));
     let plan = plan.described(move |schemas| {
         city("Plans.")(schemas)
             .result(ResultDescription::Value(json!({"type": "string"})))
@@ -304,7 +335,7 @@ async fn check_methods(client: &Client) {
     };
     check("weather", json!({"city": "Oslo"}), Ok(json!({"city": "Oslo", "degrees": 7}))).await;
     check("weather", json!(["Oslo"]), Ok(json!({"city": "Oslo", "degrees": 7}))).await;
-    let failed = "Validation failed: no such city: Rome";
+    let failed = "Invalid user data: no such city: Rome";
     check("weather", json!({"city": "Rome"}), Err((-32001, failed))).await;
     check("greet", json!({"city": "Oslo"}), Ok(json!("Hello Oslo!"))).await;
     let read: Value = peer.call("resources/read", json!({"uri": "city://Oslo"})).await.unwrap();

@@ -93,8 +93,8 @@ impl Writer {
         described.name.clone_from(&method.name);
         described.summary = method.summary.clone().unwrap_or_default();
         described.description = method.description.clone().unwrap_or_default();
-        described.params = (!method.has_unknown_params())
-            .then(|| method.params().map(|param| self.param(param)).collect());
+        described.params =
+            (!method.has_unknown_params()).then(|| method.params().map(|param| self.param(param)).collect());
         described.allows_unknown_params = method.allows_additional_params();
         described.result = self.result(method);
         described.errors = method
@@ -114,6 +114,12 @@ impl Writer {
         described.subscription = subscription(method);
         let extensions = method.others.iter().filter(|(name, _)| name.starts_with("x-"));
         described.others = extensions.map(|(name, value)| (name.clone(), value.clone())).collect();
+        // A server that offers the method as a tool itself says what the tool is called.
+        if let Some(Value::Object(options)) = described.others.get_mut("x-mcp")
+            && let Some(Value::String(name)) = options.get("tool").cloned()
+        {
+            options.entry("name").or_insert(Value::String(name));
+        }
         method.examples().fold(described, |described, example| {
             let params = example.params.iter().filter_map(Referable::here);
             let params: Map<String, Value> =

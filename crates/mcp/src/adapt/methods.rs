@@ -110,13 +110,32 @@ fn passed(client: &Client) -> BTreeMap<&'static str, Passed> {
     let uri = ParamDescription::required("uri", text()).documented("The URI of the resource.");
     let name = ParamDescription::required("name", text()).documented("The name of the prompt.");
     let values = json!({"type": "object", "additionalProperties": {"type": "string"}});
-    let arguments = ParamDescription::optional("arguments", values).documented("The arguments of the prompt.");
+    let arguments =
+        ParamDescription::optional("arguments", values).documented("The arguments of the prompt.");
     let all = [
-        (resources, methods::LIST_RESOURCES, "Lists the resources of the MCP server.", "resources", vec![cursor()]),
-        (resources, methods::LIST_TEMPLATES, "Lists the resource templates of the MCP server.", "resourceTemplates", vec![cursor()]),
+        (
+            resources,
+            methods::LIST_RESOURCES,
+            "Lists the resources of the MCP server.",
+            "resources",
+            vec![cursor()],
+        ),
+        (
+            resources,
+            methods::LIST_TEMPLATES,
+            "Lists the resource templates of the MCP server.",
+            "resourceTemplates",
+            vec![cursor()],
+        ),
         (resources, methods::READ_RESOURCE, "Reads a resource of the MCP server.", "contents", vec![uri]),
         (prompts, methods::LIST_PROMPTS, "Lists the prompts of the MCP server.", "prompts", vec![cursor()]),
-        (prompts, methods::GET_PROMPT, "Fills in a prompt of the MCP server.", "messages", vec![name, arguments]),
+        (
+            prompts,
+            methods::GET_PROMPT,
+            "Fills in a prompt of the MCP server.",
+            "messages",
+            vec![name, arguments],
+        ),
     ];
     let offered = all.into_iter().filter(|(is_offered, ..)| *is_offered);
     offered
@@ -164,7 +183,9 @@ impl Service for Methods {
         let values: Vec<(&str, Json)> =
             slots.iter().filter_map(|slot| Some((slot.name.as_str(), params.get(&slot.name)?))).collect();
         let params = values.into_iter().fold(Object::new(), |params, (name, value)| params.with(name, value));
-        client.send(method, params, &call.cx, param_headers(&Json::NULL, &[])).map(|reply| translated(reply.outcome))
+        client
+            .send(method, params, &call.cx, param_headers(&Json::NULL, &[]))
+            .map(|reply| translated(reply.outcome))
     }
 }
 

@@ -55,15 +55,21 @@ impl ToolMethod {
 
 /// The properties of a schema as parameters, those that are required first and in their order.
 fn params(input: &Value) -> (Option<Vec<ParamDescription>>, bool) {
-    let is_composed = ["allOf", "anyOf", "oneOf", "$ref", "if"].iter().any(|keyword| input.get(keyword).is_some());
+    let is_composed =
+        ["allOf", "anyOf", "oneOf", "$ref", "if"].iter().any(|keyword| input.get(keyword).is_some());
     let Some(properties) = input.get("properties").and_then(Value::as_object).filter(|_| !is_composed) else {
         return match is_composed {
             true => (Some(vec![ParamDescription::required(WHOLE, self_contained(input))]), false),
             false => (Some(Vec::new()), input.get("additionalProperties") != Some(&Value::Bool(false))),
         };
     };
-    let required: Vec<&str> =
-        input.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let required: Vec<&str> = input
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
     let definitions = definitions(input);
     let schema = |name: &str| inlined(&properties[name], DEFINITIONS, &definitions);
     let first = required.iter().filter(|name| properties.contains_key(**name));
@@ -87,7 +93,8 @@ fn definitions(schema: &Value) -> Map<String, Value> {
 /// A schema for another document. It stays as it is, unless it refers to its own definitions.
 fn self_contained(schema: &Value) -> Value {
     let definitions = definitions(schema);
-    let mut whole = if definitions.is_empty() { schema.clone() } else { inlined(schema, DEFINITIONS, &definitions) };
+    let mut whole =
+        if definitions.is_empty() { schema.clone() } else { inlined(schema, DEFINITIONS, &definitions) };
     if let Value::Object(members) = &mut whole {
         for keyword in ["$schema", "$id", "$defs", "definitions"] {
             members.remove(keyword);
@@ -186,11 +193,7 @@ mod tests {
         check(r#"{"content":[{"type":"text","text":"hi"}]}"#, true, Ok("\"hi\""));
         check(r#"{"content":[]}"#, false, Ok("null"));
         let image = r#"[{"type":"image","data":"AA==","mimeType":"image/png"}]"#;
-        check(
-            r#"{"content":[{"type":"image","data":"AA==","mimeType":"image/png"}]}"#,
-            false,
-            Ok(image),
-        );
+        check(r#"{"content":[{"type":"image","data":"AA==","mimeType":"image/png"}]}"#, false, Ok(image));
         let failed = r#"{"content":[{"type":"text","text":"no such city"}],"isError":true}"#;
         check(failed, false, Err("no such city (-32001)"));
     }
@@ -215,7 +218,11 @@ mod tests {
         );
         check(json!({"type": "object", "additionalProperties": false}), &[], false);
         check(json!({"type": "object"}), &[], true);
-        check(json!({"type": "object", "anyOf": [{}], "properties": {"a": {}}}), &[("arguments", true)], false);
+        check(
+            json!({"type": "object", "anyOf": [{}], "properties": {"a": {}}}),
+            &[("arguments", true)],
+            false,
+        );
     }
 
     #[test]

@@ -5,9 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use switchboard_core::reconnect::{Backoff, ReconnectOptions, ReconnectingPeer};
-use switchboard_core::{
-    Call, CallError, Code, Context, ErrorObject, Json, Outcome, Peer, Service, Settings,
-};
+use switchboard_core::{Call, CallError, Code, Context, ErrorObject, Json, Outcome, Peer, Service, Settings};
 use switchboard_transport::Dial;
 
 use super::http::Link;
@@ -196,7 +194,9 @@ async fn initialize(peer: &Peer) -> Result<Agreed, CallError> {
         Outcome::Stream(_) => return Err(CallError::Protocol("initialize has no stream".into())),
     };
     let told: InitializeResult = told.decode().map_err(|error| {
-        CallError::Protocol(format!("the server does not speak MCP: its answer to initialize: {error}").into())
+        CallError::Protocol(
+            format!("the server does not speak MCP: its answer to initialize: {error}").into(),
+        )
     })?;
     let revision: Option<Revision> = told.protocol_version.parse().ok();
     let revision = revision.filter(|revision| !revision.is_stateless()).ok_or_else(|| {

@@ -15,6 +15,8 @@ pub(super) fn messages(text: &str) -> Vec<String> {
             _ => {}
         }
     }
+    // The last blank line may be missing.
+    messages.extend(data);
     messages
 }
 
@@ -38,6 +40,6 @@ mod tests {
         check("event: message\r\nid: 1\r\ndata: {\"a\":1}\r\n\r\n", &[r#"{"a":1}"#]);
         check("id: 1\ndata:\n\n: comment\n\ndata:{\ndata: }\n\n", &["{\n}"]);
         check("data: 1\n\ndata: 2\n\n", &["1", "2"]);
-        check("data: cut off\n", &[]);
+        check("data: 1\n\ndata: 2", &["1", "2"]);
     }
 }

@@ -140,12 +140,18 @@ impl Inner {
     }
 
     /// The reply in a response, which is JSON or an event stream.
-    async fn read(&self, id: u64, response: &Response<Bytes>, is_notification: bool) -> Result<Reply, CallError> {
+    async fn read(
+        &self,
+        id: u64,
+        response: &Response<Bytes>,
+        is_notification: bool,
+    ) -> Result<Reply, CallError> {
         let status = response.status();
         if is_notification && status.is_success() {
             return Ok(Reply::value(Json::NULL));
         }
-        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let kind =
+            response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let texts = match kind.starts_with("text/event-stream") {
             true => events::messages(&String::from_utf8_lossy(response.body())),
             false => vec![String::from_utf8_lossy(response.body()).into_owned()],
@@ -160,9 +166,9 @@ impl Inner {
             }
         }
         Err(match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                CallError::CannotConnect(format!("the server does not accept the credentials (HTTP {status})").into())
-            }
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => CallError::CannotConnect(
+                format!("the server does not accept the credentials (HTTP {status})").into(),
+            ),
             status if status.is_success() => {
                 CallError::Protocol("the server ended its response without an answer".into())
             }

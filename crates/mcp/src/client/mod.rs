@@ -11,12 +11,10 @@ mod listener;
 use std::fmt;
 use std::sync::Arc;
 
-use switchboard_core::{
-    Call, CallError, Context, ErrorObject, Json, Outcome, Peer, ReplyFuture, Service,
-};
+use switchboard_core::{Call, CallError, Context, ErrorObject, Json, Outcome, Peer, ReplyFuture, Service};
 
-pub(crate) use self::headers::param_headers;
 use self::headers::ParamHeaders;
+pub(crate) use self::headers::param_headers;
 use self::listener::Listening;
 use crate::model::{
     COMPLETE, Capability, ClientCapabilities, Implementation, Revision, ServerCapabilities, Wire as _, meta,
