@@ -20,11 +20,13 @@ use switchboard::{
 
 use crate::config::{Config, Live, Stack, keeping};
 use crate::failure::Failure;
+use crate::served::Served;
 use crate::tools::{self, Tools};
 use crate::{demo, proxy};
 
 /// The parts of a server that outlive its configuration.
 pub(crate) struct Assembly {
+    served: Served,
     generator: Generator,
     router: Arc<Router>,
     /// The rules in use, for what `rpc.discover` shows; none if they cannot change.
@@ -38,22 +40,20 @@ pub(crate) struct Assembly {
 
 impl Assembly {
     /// The parts for this configuration.
-    pub(crate) fn new(config: &Config) -> Result<Assembly, Failure> {
+    pub(crate) fn new(config: &Config, served: Served) -> Result<Assembly, Failure> {
         let version =
             config.openrpc.parse::<SpecVersion>().map_err(|error| Failure::usage(error.to_string()))?;
         // Without files nothing can change, and calls go straight to the methods.
         let can_change = config.has_files;
         let visible = can_change.then(|| Arc::new(ArcSwapOption::new(config.access.clone().map(Arc::new))));
-        let generator = demo::generator().version(version);
+        let generator = served.generator().version(version);
         let generator = match config.mcp.http || config.mcp.stdio {
-            true => {
-                let methods = demo::router().map_err(|error| Failure::usage(error.to_string()))?;
-                tools::documented(generator, methods)
-            }
+            true => tools::documented(generator, served.router()?),
             false => generator,
         };
-        let router = described(&generator, visible.as_ref())?;
+        let router = described(&served, &generator, visible.as_ref())?;
         let mut assembly = Assembly {
+            served,
             generator,
             router,
             visible,
@@ -87,7 +87,7 @@ impl Assembly {
             self.idempotency = config.idempotency.map(|time| keeping(store, time, config.timeout));
         }
         self.generator = demo::servers(urls).into_iter().fold(self.generator.clone(), Generator::server);
-        self.router = described(&self.generator, self.visible.as_ref())?;
+        self.router = described(&self.served, &self.generator, self.visible.as_ref())?;
         Ok(())
     }
 
@@ -111,7 +111,7 @@ impl Assembly {
     /// The methods with the middleware of this configuration in front of them; outermost last.
     pub(crate) fn stack(&self, config: &Config) -> Result<Stack, Failure> {
         let wrong = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
-        let mut service = demo::verified(Arc::clone(&self.router) as Arc<dyn Service>);
+        let mut service = self.served.verified(Arc::clone(&self.router) as Arc<dyn Service>);
         if config.validate {
             let validation = Validation::new(&self.generator.document(&self.router));
             service = validation.map_err(|error| wrong(&error))?.layer(service);
@@ -223,6 +223,7 @@ fn is_visible(rules: Option<&Arc<ArcSwapOption<Access>>>, cx: &Context, method: 
 
 /// The methods, with a description that shows each caller what it may call.
 fn described(
+    served: &Served,
     generator: &Generator,
     visible: Option<&Arc<ArcSwapOption<Access>>>,
 ) -> Result<Arc<Router>, Failure> {
@@ -231,7 +232,7 @@ fn described(
         let visible = Arc::clone(visible);
         discovery = discovery.visible(move |cx, method| is_visible(Some(&visible), cx, method));
     }
-    demo::discovered(discovery).map(Arc::new).map_err(|error| Failure::usage(error.to_string()))
+    served.discovered(discovery).map(Arc::new)
 }
 
 fn tls(config: &Config) -> Result<Option<ServerTls>, Failure> {

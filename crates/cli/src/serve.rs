@@ -24,6 +24,7 @@ use crate::config::{self, Config, Origin};
 use crate::credentials::Credentials;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
+use crate::served::Served;
 use crate::shell::quoted;
 use crate::signals::Signals;
 use crate::signing::VerifyOptions;
@@ -49,6 +50,7 @@ Examples:
   switchboard serve --keys keys.txt                  # made with `switchboard key new`
   switchboard serve --stdio
   switchboard serve --stdio --mcp                    # the methods as tools, for an agent that starts it
+  switchboard serve --from-mcp 'exec:npx -y some-server'   # its tools as methods
   switchboard serve --allow-origin https://app.example.com --cors
   switchboard serve --proxy-for http://127.0.0.1:9000/rpc";
 
@@ -91,6 +93,10 @@ pub(crate) struct Serve {
     /// Serve over standard input and output, one message per line. The server stops when its input ends.
     #[arg(long)]
     stdio: bool,
+    /// Serve the tools, resources and prompts of this MCP server as methods, instead of the demo methods: a URL such as
+    /// http://127.0.0.1:9000/mcp, or `exec:COMMAND`.
+    #[arg(long, value_name = "URL")]
+    from_mcp: Option<String>,
     /// With --stdio: speak the Model Context Protocol (MCP), so that agents can start this command as a tool server. Over HTTP, MCP is at
     /// `/mcp` without this option.
     #[arg(long, conflicts_with = "no_mcp")]
@@ -229,11 +235,12 @@ impl Serve {
     }
 
     async fn serve(self, origin: Origin) -> Result<(), Failure> {
-        let methods = demo::router().map_err(|error| Failure::usage(error.to_string()))?.describe();
+        let served = Served::from(self.from_mcp.as_deref()).await?;
+        let methods = served.router()?.describe();
         let config = origin.load(&methods)?;
         output::note(&config.shown_warnings());
         raise_file_limit(config.connections);
-        let mut assembly = Assembly::new(&config)?;
+        let mut assembly = Assembly::new(&config, served)?;
         let logs = Logs { calls: config.calls.start(self.verbose)?, audit: config.audit.clone() };
         let written = Written::default();
         let admin = config.admin.as_ref().map(|_| Admin::new(&config, &methods, logs.calls.clone()));

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "all of this is tests; what fails ends one")]
 
 #[cfg(unix)]
+mod adapters;
 mod admin;
 mod batch;
 #[cfg(unix)]

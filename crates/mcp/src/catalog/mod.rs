@@ -12,12 +12,12 @@ mod tool;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub(crate) use self::build::{Offers, build};
+pub(crate) use self::build::{Offers, build, public_name};
 pub(crate) use self::entry::{Entry, Handler};
 pub(crate) use self::page::Page;
 pub(crate) use self::prompt::PromptEntry;
 pub(crate) use self::resource::{ResourceEntry, Source, TemplateEntry};
-pub(crate) use self::tool::{HeaderParam, Output, TaskMode, ToolEntry};
+pub(crate) use self::tool::{HeaderParam, Output, TaskMode, ToolEntry, header_params};
 
 /// The tables.
 #[derive(Default)]

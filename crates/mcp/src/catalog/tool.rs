@@ -100,7 +100,7 @@ pub(super) fn result_schema(method: &MethodDescription) -> Option<Value> {
 }
 
 /// The arguments that travel in headers too.
-pub(super) fn header_params(schema: &Value) -> Vec<HeaderParam> {
+pub(crate) fn header_params(schema: &Value) -> Vec<HeaderParam> {
     let mut found = Vec::new();
     collect(schema, &mut Vec::new(), &mut found);
     found

@@ -220,6 +220,15 @@ impl Server {
         self.change(|offers| offers.services.push(service))
     }
 
+    /// Reads the descriptions of its services again, and tells the clients whose lists changed.
+    ///
+    /// # Errors
+    ///
+    /// When what the services have now cannot be offered. Then everything stays as it was.
+    pub fn refresh(&self) -> Result<(), BuildError> {
+        self.change(|_| {})
+    }
+
     /// Adds a resource with fixed contents, or replaces the one with its URI.
     ///
     /// # Errors
