@@ -1,6 +1,7 @@
 //! What sessions hold: little while they are idle, and nothing when they are over.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what it measured")]
+#![allow(clippy::needless_pass_by_value, reason = "values are written where they are sent")]
 
 use std::net::SocketAddr;
 
