@@ -2,7 +2,7 @@
 //! both revisions that have them, and all its scenarios, those that are not scored included. Then the official Inspector calls the
 //! server, over HTTP, over the event stream of 2024-11-05 and as a child process.
 //!
-//! Both are pinned in `tests/mcp/` and installed where cargo builds, in `mcp/`.
+//! The suite is pinned in `tests/mcp/`. Both are installed where cargo builds, in `mcp/`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,6 +33,7 @@ pub(crate) fn run() -> Result<Done, Failure> {
     let folder = target.join("mcp");
     let node = node::ensure(&folder.join("node"))?;
     install(&folder)?;
+    install_inspector(&folder.join("inspector"))?;
     Program::cargo("build -p switchboard --example mcp_conformance_server --all-features").run()?;
     let program = target.join("debug/examples/mcp_conformance_server");
     let (mut server, url) = start(&program)?;
@@ -93,7 +94,7 @@ const INSPECTED: [(&[&str], &str); 6] = [
 
 /// Lets the Inspector call the server at this place: a URL, or a program and its argument.
 fn inspect(folder: &Path, node: &str, place: &[&str]) -> Result<(), Failure> {
-    let program = folder.join("node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js");
+    let program = folder.join("inspector").join(INSPECTOR).join("clients/launcher/build/index.js");
     for (method, expected) in INSPECTED {
         let inspector = Program::new(node).arg(program.display().to_string()).arg("--cli");
         let inspector = inspector.args(place.to_vec()).arg("--method").args(method.to_vec());
@@ -130,13 +131,32 @@ fn install(folder: &Path) -> Result<(), Failure> {
         fs::write(folder.join(list), text).map_err(|error| failed(&error))?;
     }
     let npm = Program::new("npm").args(["ci", "--prefix", &folder.display().to_string(), "--ignore-scripts"]);
-    npm.args(["--no-audit", "--no-fund"]).run().map_err(|failure| {
-        failure.advise(
-            "check that packages can be downloaded, and run the step again; or skip it with `--skip mcp`",
-        )
-    })?;
+    npm.args(["--no-audit", "--no-fund"]).run().map_err(unreachable)?;
     // Last, so that what was left half done is begun anew.
     fs::write(stamp, wanted.concat()).map_err(|error| failed(&error))
+}
+
+/// Where the Inspector is in its folder.
+const INSPECTOR: &str = "node_modules/@modelcontextprotocol/inspector";
+
+/// Installs the Inspector, unless it is there. Its list of packages names some that are made for other platforms only, which `npm ci`
+/// does not accept.
+fn install_inspector(folder: &Path) -> Result<(), Failure> {
+    const PACKAGE: &str = "@modelcontextprotocol/inspector@2.12.0";
+    let stamp = folder.join("installed");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == PACKAGE) {
+        return Ok(());
+    }
+    fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    let npm = Program::new("npm").args(["install", "--prefix", &folder.display().to_string()]);
+    let npm = npm.args(["--ignore-scripts", "--no-save", "--no-audit", "--no-fund", PACKAGE]);
+    npm.run().map_err(unreachable)?;
+    fs::write(stamp, PACKAGE).map_err(|error| failed(&error))
+}
+
+fn unreachable(failure: Failure) -> Failure {
+    failure
+        .advise("check that packages can be downloaded, and run the step again; or skip it with `--skip mcp`")
 }
 
 /// Starts the server on a free port. Gives its URL.

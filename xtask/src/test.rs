@@ -104,6 +104,7 @@ fn tests_release() -> Result<Done, Failure> {
 /// What compares with an oracle, and what needs the speed to be thorough.
 fn leaks_release() -> Result<Done, Failure> {
     needs::CURL.ensure()?;
+    optimised("-p switchboard-mcp --test memory")?;
     optimised("-p switchboard-tests --test allocations --test leaks --test properties --test vectors")
 }
 

@@ -1,6 +1,7 @@
 //! The server over HTTP, with a listener and clients that send exactly what they are told.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+#![allow(clippy::needless_pass_by_value, reason = "values are written where they are sent")]
 
 mod alone;
 mod client;
