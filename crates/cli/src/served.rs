@@ -12,6 +12,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::visible::visible;
 
+const DEMO: &str =
+    "Demo methods of a JSON-RPC server, for trying out tools. They change nothing outside the server.";
+
 /// Where the methods come from.
 #[derive(Clone)]
 pub(crate) enum Served {
@@ -54,6 +57,14 @@ impl Served {
         let version = if version.is_empty() { "0.0.0".to_owned() } else { version };
         let text = client.instructions().unwrap_or("The tools of an MCP server as methods.");
         Generator::new(Info::new(name, version).described(text))
+    }
+
+    /// What models should know about the methods as a whole.
+    pub(crate) fn instructions(&self) -> Option<&str> {
+        match self {
+            Served::Demo => Some(DEMO),
+            Served::Mcp(methods) => methods.client().instructions(),
+        }
     }
 
     /// The methods with the checks that some of them need.

@@ -131,7 +131,7 @@ impl AdaptOptions {
 
 impl AdaptFile {
     fn read(path: &PathBuf) -> Result<AdaptFile, Failure> {
-        let text = text::read(&path.to_string_lossy())?;
+        let text = text::read(path)?;
         toml::from_str(&text).map_err(|error| Failure::usage(format!("{}: {error}", text::name(path))))
     }
 }
