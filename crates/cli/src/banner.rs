@@ -49,7 +49,7 @@ pub(crate) fn banner(shown: &Banner<'_>) -> String {
         line(&mut text, format_args!("  {HEAD}{heading}{HEAD:#}"));
         for method in group {
             // Other servers may have written them.
-            let (signature, summary) = (visible(&signature(method)).to_string(), visible(&method.summary));
+            let (signature, summary) = (visible(&signature(method)), visible(&method.summary));
             line(&mut text, format_args!("    {METHOD}{signature:width$}{METHOD:#}  {summary}"));
         }
     }
@@ -59,10 +59,9 @@ pub(crate) fn banner(shown: &Banner<'_>) -> String {
         if let Some((scheme, place)) = web(&url).filter(|_| has_page) {
             line(&mut text, format_args!("  {URL}{scheme}://{place}/{URL:#} in a browser"));
         }
-        if !methods.iter().any(|method| method.name == "math/add") {
-            line(&mut text, format_args!("  switchboard discover {}", quoted(&url)));
-        } else {
-            examples(&mut text, &url);
+        match methods.iter().any(|method| method.name == "math/add") {
+            true => examples(&mut text, &url),
+            false => line(&mut text, format_args!("  switchboard discover {}", quoted(&url))),
         }
     }
     if urls.iter().any(|url| ["https:", "wss:", "tls:"].iter().any(|secure| url.starts_with(secure))) {

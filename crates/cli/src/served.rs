@@ -78,12 +78,15 @@ impl Served {
 
 fn unreachable(url: &str, error: &CallError) -> Failure {
     let is_url = url.contains(':');
-    let what = format!("cannot use {} as an MCP server: {error}", visible(url));
+    let why = match error {
+        CallError::Unsupported(why) => why.to_string(),
+        other => other.to_string(),
+    };
+    let what = format!("cannot use {} as an MCP server: {}", visible(url), visible(&why));
     let failure = Failure::new(if is_url { Exit::Unreachable } else { Exit::Usage }, what);
     match error {
-        CallError::Unsupported(_) if !is_url => {
-            failure.advise("use a URL such as http://127.0.0.1:9000/mcp, or `exec:COMMAND`")
-        }
+        _ if !is_url => failure.advise("use a URL such as http://127.0.0.1:9000/mcp, or `exec:COMMAND`"),
+        CallError::CannotConnect(_) => failure,
         _ if !url.starts_with("exec:") => failure.advise("check the URL with its path, often `/mcp`"),
         _ => failure,
     }
