@@ -8,6 +8,7 @@ use switchboard::MethodDescription;
 
 use crate::config::Mcp;
 use crate::shell::quoted;
+use crate::visible::visible;
 use crate::{address, tools};
 
 const HEAD: Style = Style::new().bold();
@@ -47,26 +48,20 @@ pub(crate) fn banner(shown: &Banner<'_>) -> String {
     for (heading, group) in groups(methods) {
         line(&mut text, format_args!("  {HEAD}{heading}{HEAD:#}"));
         for method in group {
-            let (signature, summary) = (signature(method), &method.summary);
+            // Other servers may have written them.
+            let (signature, summary) = (visible(&signature(method)), visible(&method.summary));
             line(&mut text, format_args!("    {METHOD}{signature:width$}{METHOD:#}  {summary}"));
         }
     }
     if let Some(first) = urls.iter().find(|url| *url != "stdio") {
         let url = address::reachable(first);
-        let example = r#"{"jsonrpc": "2.0", "id": 1, "method": "math/add", "params": [2, 3]}"#;
         line(&mut text, format_args!("\n{HEAD}Try it{HEAD:#}"));
         if let Some((scheme, place)) = web(&url).filter(|_| has_page) {
             line(&mut text, format_args!("  {URL}{scheme}://{place}/{URL:#} in a browser"));
         }
-        if url.starts_with("http:") {
-            line(&mut text, format_args!("  curl {url} -H 'content-type: application/json' -d '{example}'"));
-        }
-        line(&mut text, format_args!("  switchboard call {} math/add a=2 b=3", quoted(&url)));
-        if let Some((scheme, place)) = web(&url) {
-            // These are served at the same port.
-            line(&mut text, format_args!("  curl -N '{scheme}://{place}/rpc/stream?method=ticks&count=3'"));
-            let socket = scheme.replace("http", "ws");
-            line(&mut text, format_args!("  switchboard call {socket}://{place}/ws ticks count=3"));
+        match methods.iter().any(|method| method.name == "math/add") {
+            true => examples(&mut text, &url),
+            false => line(&mut text, format_args!("  switchboard discover {}", quoted(&url))),
         }
     }
     if urls.iter().any(|url| ["https:", "wss:", "tls:"].iter().any(|secure| url.starts_with(secure))) {
@@ -75,6 +70,21 @@ pub(crate) fn banner(shown: &Banner<'_>) -> String {
     }
     line(&mut text, format_args!("\n{FAINT}Press Ctrl-C to stop.{FAINT:#}"));
     text
+}
+
+/// Commands that call the demo methods.
+fn examples(text: &mut String, url: &str) {
+    let example = r#"{"jsonrpc": "2.0", "id": 1, "method": "math/add", "params": [2, 3]}"#;
+    if url.starts_with("http:") {
+        line(text, format_args!("  curl {url} -H 'content-type: application/json' -d '{example}'"));
+    }
+    line(text, format_args!("  switchboard call {} math/add a=2 b=3", quoted(url)));
+    if let Some((scheme, place)) = web(url) {
+        // These are served at the same port.
+        line(text, format_args!("  curl -N '{scheme}://{place}/rpc/stream?method=ticks&count=3'"));
+        let socket = scheme.replace("http", "ws");
+        line(text, format_args!("  switchboard call {socket}://{place}/ws ticks count=3"));
+    }
 }
 
 impl Banner<'_> {

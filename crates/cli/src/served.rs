@@ -12,6 +12,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::visible::visible;
 
+const DEMO: &str =
+    "Demo methods of a JSON-RPC server, for trying out tools. They change nothing outside the server.";
+
 /// Where the methods come from.
 #[derive(Clone)]
 pub(crate) enum Served {
@@ -56,6 +59,14 @@ impl Served {
         Generator::new(Info::new(name, version).described(text))
     }
 
+    /// What models should know about the methods as a whole.
+    pub(crate) fn instructions(&self) -> Option<&str> {
+        match self {
+            Served::Demo => Some(DEMO),
+            Served::Mcp(methods) => methods.client().instructions(),
+        }
+    }
+
     /// The methods with the checks that some of them need.
     pub(crate) fn verified(&self, service: Arc<dyn Service>) -> Arc<dyn Service> {
         match self {
@@ -67,12 +78,15 @@ impl Served {
 
 fn unreachable(url: &str, error: &CallError) -> Failure {
     let is_url = url.contains(':');
-    let what = format!("cannot use {} as an MCP server: {error}", visible(url));
+    let why = match error {
+        CallError::Unsupported(why) => why.to_string(),
+        other => other.to_string(),
+    };
+    let what = format!("cannot use {} as an MCP server: {}", visible(url), visible(&why));
     let failure = Failure::new(if is_url { Exit::Unreachable } else { Exit::Usage }, what);
     match error {
-        CallError::Unsupported(_) if !is_url => {
-            failure.advise("use a URL such as http://127.0.0.1:9000/mcp, or `exec:COMMAND`")
-        }
+        _ if !is_url => failure.advise("use a URL such as http://127.0.0.1:9000/mcp, or `exec:COMMAND`"),
+        CallError::CannotConnect(_) => failure,
         _ if !url.starts_with("exec:") => failure.advise("check the URL with its path, often `/mcp`"),
         _ => failure,
     }

@@ -19,9 +19,6 @@ pub(crate) const PATH: &str = "/mcp";
 const EVENTS: &str = "/sse";
 const MESSAGES: &str = "/messages";
 
-const INSTRUCTIONS: &str =
-    "Demo methods of a JSON-RPC server, for trying out tools. They change nothing outside the server.";
-
 /// The MCP server of a JSON-RPC server.
 pub(crate) struct Tools(Server);
 
@@ -29,6 +26,7 @@ impl Tools {
     /// For these methods, and those of them that a caller may see.
     pub(crate) fn new(
         methods: impl Describe,
+        instructions: Option<&str>,
         config: &Config,
         is_visible: impl Fn(&Context, &str) -> bool + Send + Sync + 'static,
     ) -> Tools {
@@ -36,10 +34,12 @@ impl Tools {
         about.title = Some("Switchboard".to_owned());
         let server = Server::new(methods)
             .described(about)
-            .instructions(INSTRUCTIONS)
             .call_time(config.timeout)
             .visible_methods(move |method, cx| is_visible(cx, method));
-        Tools(server)
+        Tools(match instructions {
+            Some(text) => server.instructions(text),
+            None => server,
+        })
     }
 
     /// How many there are.

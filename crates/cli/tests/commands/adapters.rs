@@ -44,7 +44,7 @@ fn methods_are_tools_over_every_transport() {
     let program = format!("exec:{} serve --stdio", env!("CARGO_BIN_EXE_switchboard"));
     for url in [serving.url(), serving.url().replace("http:", "ws:"), program] {
         let (answers, stderr) =
-            ask(&[&url], &[call(1, "math_add", json!({"a": 2, "b": 3})), call(2, "count", json!({"n": 2}))]);
+            ask(&[&url], &[call(1, "math_add", json!({"a": 2, "b": 3})), call(2, "count", json!({"to": 2}))]);
         assert!(stderr.contains("MCP on stdio with "), "{stderr}");
         let answers: Vec<&Value> = answers.iter().filter(|answer| !answer["id"].is_null()).collect();
         assert_eq!(answers[0]["result"]["content"][0]["text"], "5", "{url}");

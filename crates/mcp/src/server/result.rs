@@ -48,7 +48,7 @@ fn value_result(value: &Json, shape: &Shape) -> Result<Json, ErrorObject> {
     match shape.tool.value.output {
         Output::Nothing => begin().with("content", Vec::<Part<'_>>::new()).json(),
         // The text of a string is its text in a block, too.
-        Output::Text if value.kind() == Kind::String => {
+        Output::Text | Output::Data { has_schema: false, .. } if value.kind() == Kind::String => {
             begin().with("content", vec![text_block(value.clone())]).json()
         }
         Output::Text => {
