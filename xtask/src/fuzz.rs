@@ -45,6 +45,7 @@ const WEIGHTS: &[(&str, u64)] = &[
     ("http_plain", 1),
     ("http_signature", 10),
     ("jwt", 30),
+    ("mcp", 6),
     ("metadata", 8),
     ("openrpc", 15),
     ("proxy", 400),

@@ -4,7 +4,8 @@ use crate::options::{self, Options};
 use crate::program::Program;
 use crate::step::{self, Done, Failure, Step};
 use crate::{
-    autobahn, bench, check, examples, features, floors, fuzz, install, interop, needs, package, playground,
+    autobahn, bench, check, examples, features, floors, fuzz, install, interop, mcp, needs, package,
+    playground,
 };
 
 /// The steps that follow those of `check`.
@@ -19,6 +20,11 @@ const STEPS: &[Step] = &[
     Step { name: "features", about: "each feature alone, none, the defaults and all", run: features::run },
     Step { name: "examples", about: "every example builds, runs and exits successfully", run: examples::run },
     Step { name: "interop", about: "other libraries call us, and we call them", run: interop::run },
+    Step {
+        name: "mcp",
+        about: "the official conformance suite of the Model Context Protocol",
+        run: mcp::run,
+    },
     Step {
         name: "playground",
         about: "the built pages are up to date, and work in a browser",
@@ -98,6 +104,7 @@ fn tests_release() -> Result<Done, Failure> {
 /// What compares with an oracle, and what needs the speed to be thorough.
 fn leaks_release() -> Result<Done, Failure> {
     needs::CURL.ensure()?;
+    optimised("-p switchboard-mcp --test memory")?;
     optimised("-p switchboard-tests --test allocations --test leaks --test properties --test vectors")
 }
 

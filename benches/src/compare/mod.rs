@@ -12,6 +12,7 @@ pub mod http;
 pub mod idle;
 pub mod in_process;
 pub mod large;
+pub mod mcp;
 pub mod observability;
 pub mod security;
 pub mod stream;
@@ -27,7 +28,7 @@ mod pipelined;
 /// When a server does not start, or an answer is wrong.
 pub fn run(options: &Options) -> io::Result<Findings> {
     type Topic = fn(&Options) -> io::Result<Findings>;
-    let topics: [(&str, Topic); 10] = [
+    let topics: [(&str, Topic); 11] = [
         ("http", http::run),
         ("batch", batch::run),
         ("ws", ws::run),
@@ -38,6 +39,7 @@ pub fn run(options: &Options) -> io::Result<Findings> {
         ("large", large::run),
         ("security", security::run),
         ("observability", observability::run),
+        ("mcp", mcp::run),
     ];
     let mut findings = Findings::default();
     for (_, topic) in topics.iter().filter(|(name, _)| options.wants(name)) {

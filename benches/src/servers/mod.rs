@@ -18,6 +18,7 @@ pub mod by_hand_ws;
 pub mod hyper_constant;
 pub mod jsonrpsee;
 pub mod lines;
+pub mod mcp;
 pub mod observed;
 pub mod secured;
 pub mod switchboard;
@@ -48,6 +49,12 @@ pub const OBSERVED: &str = "switchboard-observed";
 
 /// The servers that show what it costs to be observed, ours first.
 pub const OBSERVABILITY: &[&str] = &["switchboard", OBSERVED];
+
+/// Our server of the Model Context Protocol.
+pub const MCP: &str = "switchboard-mcp";
+
+/// That of rmcp.
+pub const RMCP: &str = "rmcp";
 
 /// The echo of tungstenite that writes together what is there.
 pub const TUNGSTENITE: &str = "tungstenite";
@@ -89,6 +96,8 @@ pub fn names() -> Vec<&'static str> {
         SWITCHBOARD_TCP,
         BY_HAND_TCP,
         LINE_ECHO,
+        MCP,
+        RMCP,
     ];
     HTTP.iter().copied().filter(|name| *name != SHIPPED).chain(others).collect()
 }
@@ -120,7 +129,9 @@ pub fn run_stdio(name: &str, workers: usize) -> io::Result<()> {
         "switchboard" => block_on(workers, switchboard::serve_stdio()),
         "by-hand" => lines::serve_stdio(Answers::Call),
         LINE_ECHO => lines::serve_stdio(Answers::Echo),
-        _ => Err(unknown(name, &["switchboard", "by-hand", LINE_ECHO])),
+        MCP => block_on(workers, mcp::serve_stdio()),
+        RMCP => block_on(workers, mcp::serve_rmcp_stdio()),
+        _ => Err(unknown(name, &["switchboard", "by-hand", LINE_ECHO, MCP, RMCP])),
     }
 }
 
@@ -147,6 +158,8 @@ async fn serve(name: &str, listener: TcpListener) -> io::Result<()> {
         SWITCHBOARD_TCP => switchboard::serve_tcp(listener).await,
         BY_HAND_TCP => lines::serve(listener, Answers::Call).await,
         LINE_ECHO => lines::serve(listener, Answers::Echo).await,
+        MCP => mcp::serve(listener).await,
+        RMCP => mcp::serve_rmcp(listener).await,
         _ => Err(unknown(name, &names())),
     }
 }

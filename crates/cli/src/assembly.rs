@@ -15,15 +15,20 @@ use switchboard::shed::Shedding;
 use switchboard::signing::Verify;
 use switchboard::tls::{CallerProof, ServerFiles, ServerTls};
 use switchboard::trace::Tracing;
-use switchboard::{Description, Layer, Limits, Router, Service, Settings, playground};
+use switchboard::{
+    Context, Description, Layer, Layered, Limits, Profile, Router, Service, Settings, mcp, playground,
+};
 
 use crate::admin::Admin;
 use crate::config::{Config, Live, Stack, keeping};
 use crate::failure::Failure;
+use crate::served::Served;
+use crate::tools::{self, Tools};
 use crate::{demo, proxy};
 
 /// The parts of a server that outlive its configuration.
 pub(crate) struct Assembly {
+    served: Served,
     generator: Generator,
     router: Arc<Router>,
     /// The rules in use, for what `rpc.discover` shows; none if they cannot change.
@@ -49,15 +54,20 @@ impl Queue {
 
 impl Assembly {
     /// The parts for this configuration.
-    pub(crate) fn new(config: &Config) -> Result<Assembly, Failure> {
+    pub(crate) fn new(config: &Config, served: Served) -> Result<Assembly, Failure> {
         let version =
             config.openrpc.parse::<SpecVersion>().map_err(|error| Failure::usage(error.to_string()))?;
         // Without files nothing can change, and calls go straight to the methods.
         let can_change = config.has_files;
         let visible = can_change.then(|| Arc::new(ArcSwapOption::new(config.access.clone().map(Arc::new))));
-        let generator = demo::generator().version(version);
-        let router = described(&generator, visible.as_ref())?;
+        let generator = served.generator().version(version);
+        let generator = match config.mcp.http || config.mcp.stdio {
+            true => tools::documented(generator, served.router()?),
+            false => generator,
+        };
+        let router = described(&served, &generator, visible.as_ref())?;
         let mut assembly = Assembly {
+            served,
             generator,
             router,
             visible,
@@ -103,7 +113,7 @@ impl Assembly {
             self.idempotency = config.idempotency.map(|time| keeping(store, time, config.timeout));
         }
         self.generator = demo::servers(urls).into_iter().fold(self.generator.clone(), Generator::server);
-        self.router = described(&self.generator, self.visible.as_ref())?;
+        self.router = described(&self.served, &self.generator, self.visible.as_ref())?;
         Ok(())
     }
 
@@ -127,7 +137,7 @@ impl Assembly {
     /// The methods with the middleware of this configuration in front of them; outermost last.
     pub(crate) fn stack(&self, config: &Config) -> Result<Stack, Failure> {
         let wrong = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
-        let mut service = demo::verified(Arc::clone(&self.router) as Arc<dyn Service>);
+        let mut service = self.served.verified(Arc::clone(&self.router) as Arc<dyn Service>);
         // These copy the call, so they come after those that say who makes it: observers see only the first copy.
         if let Some(tracing) = &self.tracing {
             service = tracing.layer(service);
@@ -173,13 +183,8 @@ impl Assembly {
         Ok(Stack { service, authentication })
     }
 
-    /// The server, which listens nowhere yet.
-    pub(crate) fn server(
-        &self,
-        config: &Config,
-        methods: &Description,
-        observers: Vec<SharedObserver>,
-    ) -> Result<Server, Failure> {
+    /// What applies to all listeners.
+    pub(crate) fn settings(&self, config: &Config, observers: Vec<SharedObserver>) -> Settings {
         let admission = match &self.live {
             Some(live) => Some(live.clone().into()),
             None => {
@@ -188,9 +193,18 @@ impl Assembly {
             }
         };
         let observer = if observers.is_empty() { None } else { Some(observers.into()) };
+        let profile = if config.mcp.stdio { mcp::Server::profile() } else { Profile::default() };
+        Settings::default()
+            .with_limits(limits(config))
+            .with_profile(profile)
+            .with_admission(admission)
+            .with_observer(observer)
+    }
+
+    /// The server, which listens nowhere yet and answers no calls.
+    pub(crate) fn server(&self, config: &Config, settings: Settings) -> Result<Server, Failure> {
         let server = Server::new(Arc::clone(&self.router))
-            .with_http(endpoint(config)?.with_get(Get::safe(methods)))
-            .with_settings(settings(config).with_admission(admission).with_observer(observer))
+            .with_settings(settings)
             .with_options(
                 ServerOptions::default()
                     .with_connections(config.connections)
@@ -206,21 +220,50 @@ impl Assembly {
         };
         Ok(if config.public || config.authentication.is_some() { server.public() } else { server })
     }
+
+    /// The server with what answers its calls, and the tools that it offers.
+    pub(crate) fn complete(
+        &self,
+        server: Server,
+        config: &Config,
+        methods: &Description,
+        settings: Settings,
+    ) -> Result<(Server, Tools), Failure> {
+        let service = self.service(config)?;
+        let tools = self.tools(config, &service);
+        let http = endpoint(config)?.with_get(Get::safe(methods));
+        let http = if config.mcp.http { tools.route(http, settings)? } else { http };
+        let service = if config.mcp.stdio { tools.service()? } else { service };
+        Ok((server.with_http(http).with_service(service), tools))
+    }
+
+    /// The methods as tools. Their calls pass through the same middleware as others.
+    fn tools(&self, config: &Config, service: &Arc<dyn Service>) -> Tools {
+        let service = Arc::clone(service);
+        let methods = Layered::new(Arc::clone(&self.router), move |_: Arc<dyn Service>| Arc::clone(&service));
+        let visible = self.visible.clone();
+        Tools::new(methods, config, move |cx, method| is_visible(visible.as_ref(), cx, method))
+    }
+}
+
+/// Whether the rules in use let the caller see the method.
+fn is_visible(rules: Option<&Arc<ArcSwapOption<Access>>>, cx: &Context, method: &str) -> bool {
+    let rules = rules.map(|rules| rules.load());
+    rules.as_deref().and_then(Option::as_ref).is_none_or(|access| access.is_visible(cx, method))
 }
 
 /// The methods, with a description that shows each caller what it may call.
 fn described(
+    served: &Served,
     generator: &Generator,
     visible: Option<&Arc<ArcSwapOption<Access>>>,
 ) -> Result<Arc<Router>, Failure> {
     let mut discovery = switchboard::openrpc::Discovery::new(generator.clone());
     if let Some(visible) = visible {
         let visible = Arc::clone(visible);
-        discovery = discovery.visible(move |cx, method| {
-            visible.load().as_ref().is_none_or(|access| access.is_visible(cx, method))
-        });
+        discovery = discovery.visible(move |cx, method| is_visible(Some(&visible), cx, method));
     }
-    demo::discovered(discovery).map(Arc::new).map_err(|error| Failure::usage(error.to_string()))
+    served.discovered(discovery).map(Arc::new)
 }
 
 fn tls(config: &Config) -> Result<Option<ServerTls>, Failure> {
@@ -253,11 +296,10 @@ fn endpoint(config: &Config) -> Result<EndpointOptions, Failure> {
     Ok(if config.playground { options.route("/", playground::page()) } else { options })
 }
 
-fn settings(config: &Config) -> Settings {
-    let limits = Limits::default()
+fn limits(config: &Config) -> Limits {
+    Limits::default()
         .with_frame(config.body)
         .with_batch(config.batch)
         .with_call_time(config.timeout)
-        .with_drain_time(config.drain_time);
-    Settings::default().with_limits(limits)
+        .with_drain_time(config.drain_time)
 }

@@ -6,21 +6,33 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use switchboard::MethodDescription;
 
-use crate::address;
+use crate::config::Mcp;
 use crate::shell::quoted;
+use crate::visible::visible;
+use crate::{address, tools};
 
 const HEAD: Style = Style::new().bold();
 const URL: Style = AnsiColor::Cyan.on_default().underline();
 const METHOD: Style = AnsiColor::Green.on_default();
 const FAINT: Style = Style::new().dimmed();
 
+/// What is shown.
+pub(crate) struct Banner<'a> {
+    /// Where the server listens.
+    pub(crate) urls: &'a [String],
+    /// Where its admin listener does.
+    pub(crate) admin: &'a [String],
+    pub(crate) methods: &'a [MethodDescription],
+    /// Which listeners speak MCP, and how many tools they offer.
+    pub(crate) mcp: Mcp,
+    pub(crate) tools: usize,
+    /// Whether there is a page to try methods in.
+    pub(crate) has_page: bool,
+}
+
 /// The whole text.
-pub(crate) fn banner(
-    urls: &[String],
-    admin: &[String],
-    methods: &[MethodDescription],
-    has_page: bool,
-) -> String {
+pub(crate) fn banner(shown: &Banner<'_>) -> String {
+    let Banner { urls, admin, methods, has_page, .. } = *shown;
     let mut text = format!("{HEAD}switchboard {}{HEAD:#}\n", env!("CARGO_PKG_VERSION"));
     for url in urls {
         line(&mut text, format_args!("Listening on {URL}{url}{URL:#}"));
@@ -28,31 +40,28 @@ pub(crate) fn banner(
     for url in admin {
         line(&mut text, format_args!("Admin on {URL}{url}{URL:#}"));
     }
+    for place in shown.mcp_places() {
+        line(&mut text, format_args!("MCP on {URL}{place}{URL:#} with {} tools", shown.tools));
+    }
     line(&mut text, format_args!("\n{HEAD}Methods{HEAD:#}"));
     let width = methods.iter().map(|method| signature(method).chars().count()).max().unwrap_or(0);
     for (heading, group) in groups(methods) {
         line(&mut text, format_args!("  {HEAD}{heading}{HEAD:#}"));
         for method in group {
-            let (signature, summary) = (signature(method), &method.summary);
+            // Other servers may have written them.
+            let (signature, summary) = (visible(&signature(method)), visible(&method.summary));
             line(&mut text, format_args!("    {METHOD}{signature:width$}{METHOD:#}  {summary}"));
         }
     }
     if let Some(first) = urls.iter().find(|url| *url != "stdio") {
         let url = address::reachable(first);
-        let example = r#"{"jsonrpc": "2.0", "id": 1, "method": "math/add", "params": [2, 3]}"#;
         line(&mut text, format_args!("\n{HEAD}Try it{HEAD:#}"));
         if let Some((scheme, place)) = web(&url).filter(|_| has_page) {
             line(&mut text, format_args!("  {URL}{scheme}://{place}/{URL:#} in a browser"));
         }
-        if url.starts_with("http:") {
-            line(&mut text, format_args!("  curl {url} -H 'content-type: application/json' -d '{example}'"));
-        }
-        line(&mut text, format_args!("  switchboard call {} math/add a=2 b=3", quoted(&url)));
-        if let Some((scheme, place)) = web(&url) {
-            // These are served at the same port.
-            line(&mut text, format_args!("  curl -N '{scheme}://{place}/rpc/stream?method=ticks&count=3'"));
-            let socket = scheme.replace("http", "ws");
-            line(&mut text, format_args!("  switchboard call {socket}://{place}/ws ticks count=3"));
+        match methods.iter().any(|method| method.name == "math/add") {
+            true => examples(&mut text, &url),
+            false => line(&mut text, format_args!("  switchboard discover {}", quoted(&url))),
         }
     }
     if urls.iter().any(|url| ["https:", "wss:", "tls:"].iter().any(|secure| url.starts_with(secure))) {
@@ -61,6 +70,32 @@ pub(crate) fn banner(
     }
     line(&mut text, format_args!("\n{FAINT}Press Ctrl-C to stop.{FAINT:#}"));
     text
+}
+
+/// Commands that call the demo methods.
+fn examples(text: &mut String, url: &str) {
+    let example = r#"{"jsonrpc": "2.0", "id": 1, "method": "math/add", "params": [2, 3]}"#;
+    if url.starts_with("http:") {
+        line(text, format_args!("  curl {url} -H 'content-type: application/json' -d '{example}'"));
+    }
+    line(text, format_args!("  switchboard call {} math/add a=2 b=3", quoted(url)));
+    if let Some((scheme, place)) = web(url) {
+        // These are served at the same port.
+        line(text, format_args!("  curl -N '{scheme}://{place}/rpc/stream?method=ticks&count=3'"));
+        let socket = scheme.replace("http", "ws");
+        line(text, format_args!("  switchboard call {socket}://{place}/ws ticks count=3"));
+    }
+}
+
+impl Banner<'_> {
+    /// Where clients of MCP are answered.
+    fn mcp_places(&self) -> Vec<String> {
+        let place = |url: &String| match web(&address::reachable(url)) {
+            Some((scheme, place)) => self.mcp.http.then(|| format!("{scheme}://{place}{}", tools::PATH)),
+            None => (self.mcp.stdio && url == "stdio").then(|| url.clone()),
+        };
+        self.urls.iter().filter_map(place).collect()
+    }
 }
 
 /// Where it listens, for another program that started this one.
@@ -125,7 +160,14 @@ mod tests {
             method
         };
         let methods = [method("a", Some("streams")), method("long", None), method("c", Some("basics"))];
-        let text = banner(&["stdio".to_owned()], &[], &methods, true);
+        let text = banner(&Banner {
+            urls: &["stdio".to_owned()],
+            admin: &[],
+            methods: &methods,
+            mcp: Mcp { http: true, stdio: false },
+            tools: 3,
+            has_page: true,
+        });
         let text = anstream::adapter::strip_str(&text).to_string();
         let expected = "Methods\n  basics\n    c(…)     Does it.\n  streams\n    a(…)     Does it.\n  other\n    long(…)  Does it.\n";
         assert!(text.contains(expected), "{text}");

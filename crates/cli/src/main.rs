@@ -30,6 +30,7 @@ mod layout;
 mod log;
 mod login;
 mod man;
+mod mcp;
 mod memory;
 mod notify;
 mod output;
@@ -42,6 +43,7 @@ mod responses;
 mod retry;
 mod same;
 mod serve;
+mod served;
 mod session;
 mod shell;
 mod signals;
@@ -54,6 +56,7 @@ mod tap;
 mod target;
 mod telemetry;
 mod text;
+mod tools;
 mod top;
 mod units;
 mod usage;
@@ -117,6 +120,7 @@ enum Command {
     Generate(generate::Generate),
     Key(key::Key),
     Man(man::Man),
+    Mcp(Box<mcp::Mcp>),
     Notify(notify::Notify),
     Repl(repl::Repl),
     Replay(replay::Replay),
@@ -153,6 +157,7 @@ fn main() -> ExitCode {
         Command::Generate(generate) => generate.run(),
         Command::Key(key) => key.run(),
         Command::Man(man) => man.run(Arguments::command()),
+        Command::Mcp(mcp) => mcp.run(),
         Command::Notify(notify) => notify.run(),
         Command::Repl(repl) => repl.run(),
         Command::Replay(replay) => replay.run(),
@@ -186,8 +191,16 @@ mod tests {
     #[test]
     fn every_option_of_a_server_has_a_key() {
         // What these say is not a part of the configuration.
-        const OTHERS: &[&str] =
-            &["addresses", "stdio", "config", "set", "print_config", "verbose", "client_cert_optional"];
+        const OTHERS: &[&str] = &[
+            "addresses",
+            "stdio",
+            "from_mcp",
+            "config",
+            "set",
+            "print_config",
+            "verbose",
+            "client_cert_optional",
+        ];
         let all = Arguments::command();
         let serve = all.find_subcommand("serve").unwrap();
         let options: Vec<String> = serve.get_arguments().map(|option| option.get_id().to_string()).collect();

@@ -18,16 +18,18 @@ use tokio::task::JoinHandle;
 
 use crate::admin::Admin;
 use crate::assembly::Assembly;
+use crate::banner::{self, Banner};
 use crate::config::{self, Config, Origin};
 use crate::credentials::Credentials;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
+use crate::served::Served;
 use crate::shell::quoted;
 use crate::signals::Signals;
 use crate::signing::VerifyOptions;
 use crate::telemetry::Telemetry;
 use crate::written::Written;
-use crate::{address, admin, banner, demo, log, memory, output, proxy, spec, units};
+use crate::{address, admin, demo, log, memory, output, proxy, spec, units};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,6 +48,8 @@ Examples:
   switchboard serve 8077 --tokens tokens.txt --print-config > switchboard.toml
   switchboard serve --keys keys.txt                  # made with `switchboard key new`
   switchboard serve --stdio
+  switchboard serve --stdio --mcp                    # the methods as tools, for an agent that starts it
+  switchboard serve --from-mcp 'exec:npx -y some-server'   # its tools as methods
   switchboard serve --allow-origin https://app.example.com --cors
   switchboard serve --proxy-for http://127.0.0.1:9000/rpc";
 
@@ -88,6 +92,14 @@ pub(crate) struct Serve {
     /// Serve over standard input and output, one message per line. The server stops when its input ends.
     #[arg(long)]
     stdio: bool,
+    /// Serve the tools, resources and prompts of this MCP server as methods, instead of the demo methods: a URL such as
+    /// http://127.0.0.1:9000/mcp, or `exec:COMMAND`.
+    #[arg(long, value_name = "URL")]
+    from_mcp: Option<String>,
+    /// With --stdio: speak the Model Context Protocol (MCP), so that agents can start this command as a tool server. Over HTTP, MCP is at
+    /// `/mcp` without this option.
+    #[arg(long, conflicts_with = "no_mcp")]
+    mcp: bool,
     /// Certificate chain in PEM format, for https, wss and tls. Changes are picked up within 5 seconds.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
@@ -133,6 +145,9 @@ pub(crate) struct Serve {
     /// repeated. All listeners must be on loopback addresses.
     #[arg(long, value_name = "URL", conflicts_with = "no_playground")]
     proxy_for: Vec<String>,
+    /// Do not answer clients of the Model Context Protocol (MCP) at `/mcp`, `/sse` and `/messages`.
+    #[arg(long)]
+    no_mcp: bool,
     /// Maximum size of a request or message.
     #[arg(long, value_name = "BYTES", default_value = "4M", value_parser = units::bytes)]
     max_body: usize,
@@ -219,11 +234,12 @@ impl Serve {
     }
 
     async fn serve(self, origin: Origin) -> Result<(), Failure> {
-        let methods = demo::router().map_err(|error| Failure::usage(error.to_string()))?.describe();
+        let served = Served::from(self.from_mcp.as_deref()).await?;
+        let methods = served.router()?.describe();
         let config = origin.load(&methods)?;
         output::note(&config.shown_warnings());
         raise_file_limit(config.connections);
-        let mut assembly = Assembly::new(&config)?;
+        let mut assembly = Assembly::new(&config, served)?;
         let logs = Logs { calls: config.calls.start(self.verbose)?, audit: config.audit.clone() };
         let written = Written::default();
         let admin = config.admin.as_ref();
@@ -238,7 +254,8 @@ impl Serve {
         assembly.log(logs.calls.as_ref().and_then(|log| config.calls.bodies(log)));
         assembly.trace(telemetry.as_ref().map(|telemetry| telemetry.tracing.clone()));
         assembly.watch(admin.as_ref());
-        let mut server = written.watch(assembly.server(&config, &methods, observers)?);
+        let settings = assembly.settings(&config, observers);
+        let mut server = written.watch(assembly.server(&config, settings.clone())?);
         let urls = listen(&mut server, &config).await?;
         let admin_server = match (&admin, &config.admin) {
             (Some(admin), Some(url)) => Some(admin.listen(url, &config).await?),
@@ -249,13 +266,20 @@ impl Serve {
         }
         // The description names the URLs, which are known only now.
         assembly.describe(&urls, &config)?;
-        let server = server.with_service(assembly.service(&config)?);
+        let (server, tools) = assembly.complete(server, &config, &methods, settings)?;
         let mut signals = Signals::listen().map_err(|error| cannot_start(&error))?;
         let handle = server.handle();
         let admin_urls: Vec<String> = admin_server.iter().flat_map(Server::urls).collect();
         output::note(&match is_background(&urls) {
             true => banner::brief(&urls),
-            false => banner::banner(&urls, &admin_urls, &methods.methods, config.playground),
+            false => banner::banner(&Banner {
+                urls: &urls,
+                admin: &admin_urls,
+                methods: &methods.methods,
+                mcp: config.mcp,
+                tools: tools.count(),
+                has_page: config.playground,
+            }),
         });
         tokio::spawn(memory::give_back());
         if let Some(live) = assembly.live() {

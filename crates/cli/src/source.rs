@@ -38,6 +38,12 @@ pub(crate) fn document(place: &str, target: &Target) -> Result<Document, Failure
     Document::parse(local(place)?.to_string()).map_err(|error| none(place, &error.to_string()))
 }
 
+/// The document in this file.
+pub(crate) fn file(path: &Path) -> Result<Document, Failure> {
+    let place = path.to_string_lossy();
+    Document::parse(local(&place)?.to_string()).map_err(|error| none(&place, &error.to_string()))
+}
+
 /// Why the text at a place is not a document, and how to get one.
 fn none(place: &str, why: &str) -> Failure {
     Failure::usage(format!("{} is not an OpenRPC document: {why}", text::name(Path::new(place))))

@@ -5,7 +5,10 @@
 //! which is true, `stream`, which is true or false, and `metadata`, an object of strings. They are removed when a call arrives, and added again when it is
 //! forwarded: with the time that is left, and with progress going back the same way.
 
+use std::fmt;
 use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -196,6 +199,30 @@ impl ProgressTo {
 #[derive(Clone)]
 pub(crate) struct ProgressSender(pub(crate) mpsc::Sender<Json>);
 
+/// Takes the progress of calls with this value in their context, for protocols that report it in their own way. Attach it with
+/// [`Context::insert`].
+#[derive(Clone)]
+pub struct ProgressSink(Arc<dyn Fn(Json) -> Told + Send + Sync>);
+
+/// Done when progress has been passed on.
+type Told = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl ProgressSink {
+    /// Gives each value to this function.
+    pub fn new<R>(tell: impl Fn(Json) -> R + Send + Sync + 'static) -> ProgressSink
+    where
+        R: Future<Output = ()> + Send + 'static,
+    {
+        ProgressSink(Arc::new(move |value| Box::pin(tell(value))))
+    }
+}
+
+impl fmt::Debug for ProgressSink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProgressSink(..)")
+    }
+}
+
 impl Context {
     /// Reports progress to the caller, if it wants progress and the transport can carry it; does nothing
     /// otherwise.
@@ -203,7 +230,12 @@ impl Context {
     /// Progress reported before the method returns arrives before its reply. The future waits while too much is queued;
     /// if there is room, it is sent before the future is first polled.
     pub fn progress<T: Serialize + ?Sized>(&self, value: &T) -> impl Future<Output = ()> + Send + use<T> {
+        let mut told = None;
         let sent = match (self.get::<ProgressTo>(), Json::encode_ref(value)) {
+            (_, Ok(value)) if self.get::<ProgressSink>().is_some() => {
+                told = self.get::<ProgressSink>().map(|sink| (sink.0)(value));
+                None
+            }
             (Some(to), Ok(value)) => Some(to.send(self.peer(), &value)),
             (None, Ok(value)) => {
                 if let Some(sender) = self.get::<ProgressSender>() {
@@ -217,6 +249,9 @@ impl Context {
             }
         };
         async {
+            if let Some(told) = told {
+                told.await;
+            }
             if let Some(sent) = sent
                 && let Err(error) = sent.await
             {
@@ -228,7 +263,9 @@ impl Context {
     /// Whether the caller wants progress.
     #[must_use]
     pub fn wants_progress(&self) -> bool {
-        self.get::<ProgressTo>().is_some() || self.get::<ProgressSender>().is_some()
+        self.get::<ProgressSink>().is_some()
+            || self.get::<ProgressTo>().is_some()
+            || self.get::<ProgressSender>().is_some()
     }
 
     /// Whether the caller reads a stream, for methods that can also return one value: it called with

@@ -29,6 +29,10 @@ impl<S: Describe + ?Sized> Describe for Arc<S> {
     fn describe_methods(&self, schemas: &mut Schemas) -> Vec<MethodDescription> {
         (**self).describe_methods(schemas)
     }
+
+    fn describe_in(&self, dialect: Dialect) -> Description {
+        (**self).describe_in(dialect)
+    }
 }
 
 /// The methods of a service that [describes](Describe) itself.
@@ -293,24 +297,24 @@ impl ParamDescription {
             true => json!({"type": "array", "items": self.schema}),
             false => self.schema.clone(),
         };
-        let Some(default) = &self.default else { return schema };
-        let mut members = match schema {
-            // In draft 7, members beside a reference are ignored.
-            Value::Object(members) if members.contains_key("$ref") => {
-                Map::from_iter([("allOf".to_owned(), json!([members]))])
-            }
-            Value::Object(members) => members,
-            Value::Bool(false) => Map::from_iter([("not".to_owned(), json!({}))]),
-            _ => Map::new(),
-        };
-        members.insert("default".to_owned(), default.clone());
-        Value::Object(members)
+        match &self.default {
+            Some(default) => with_member(schema, "default", default.clone()),
+            None => schema,
+        }
     }
 
     /// Sets its documentation.
     #[must_use]
     pub fn documented(mut self, docs: &str) -> ParamDescription {
         self.description = docs.trim().to_owned();
+        self
+    }
+
+    /// Adds an extension: a member of its JSON Schema, with a name that starts with `x-`. A variadic parameter has it in the
+    /// schema of one value.
+    #[must_use]
+    pub fn extension(mut self, name: impl Into<String>, value: impl Into<Value>) -> ParamDescription {
+        self.schema = with_member(self.schema, name, value.into());
         self
     }
 
@@ -321,4 +325,19 @@ impl ParamDescription {
         self.is_required = false;
         self
     }
+}
+
+/// The schema with one more member, which does not change the values that it accepts.
+fn with_member(schema: Value, name: impl Into<String>, value: Value) -> Value {
+    let mut members = match schema {
+        // In draft 7, members beside a reference are ignored.
+        Value::Object(members) if members.contains_key("$ref") => {
+            Map::from_iter([("allOf".to_owned(), json!([members]))])
+        }
+        Value::Object(members) => members,
+        Value::Bool(false) => Map::from_iter([("not".to_owned(), json!({}))]),
+        _ => Map::new(),
+    };
+    members.insert(name.into(), value);
+    Value::Object(members)
 }

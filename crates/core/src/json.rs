@@ -188,6 +188,39 @@ impl Json {
         codec::members(self.as_bytes())
     }
 
+    /// The members of an object: their names without escapes, and their values, which share this text. Anything but an
+    /// object has none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use switchboard_core::Json;
+    ///
+    /// let json = Json::parse(r#"{"to": ["ann", "bob"], "n": 2}"#)?;
+    /// let names: Vec<_> = json.entries().map(|(name, _)| name).collect();
+    /// assert_eq!(names, ["to", "n"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn entries(&self) -> impl Iterator<Item = (Cow<'_, str>, Json)> {
+        self.members().map(|(name, value)| (as_text(name), self.sub(value)))
+    }
+
+    /// The elements of an array, which share this text. Anything but an array has none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use switchboard_core::Json;
+    ///
+    /// let json = Json::parse(r#"["ann", [1, 2]]"#)?;
+    /// let last = json.elements().last();
+    /// assert_eq!(last.unwrap().as_str(), "[1, 2]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn elements(&self) -> impl Iterator<Item = Json> {
+        codec::elements(self.as_bytes()).map(|value| self.sub(value))
+    }
+
     /// The element of an array at this index.
     #[must_use]
     pub fn element(&self, index: usize) -> Option<Json> {
@@ -248,6 +281,14 @@ fn simple<T: 'static>(value: &T) -> Option<Text> {
         return any.downcast_ref().map(|text: &String| Text::from_vec(codec::quote(text)));
     }
     None
+}
+
+/// The text of a name, which is UTF-8 because the whole text was checked.
+fn as_text(name: Cow<'_, [u8]>) -> Cow<'_, str> {
+    match name {
+        Cow::Borrowed(name) => String::from_utf8_lossy(name),
+        Cow::Owned(name) => String::from_utf8_lossy(&name).into_owned().into(),
+    }
 }
 
 impl Kind {
@@ -344,6 +385,20 @@ mod tests {
         let again: Json = Json::encode(&json).unwrap().decode().unwrap();
         assert_eq!(json.as_bytes().as_ptr(), again.as_bytes().as_ptr());
         assert_ne!(json.as_bytes().as_ptr(), json.detached().as_bytes().as_ptr());
+    }
+
+    #[test]
+    fn members_and_elements_are_walked_in_order_and_only_where_they_are() {
+        let json = Json::parse(r#"{"b\u0062": [1 , {"c": "]"}], "a": {}, "a": null}"#).unwrap();
+        let entries: Vec<_> =
+            json.entries().map(|(name, value)| (name.into_owned(), value.to_string())).collect();
+        let expected = [("bb", r#"[1 , {"c": "]"}]"#), ("a", "{}"), ("a", "null")];
+        assert_eq!(entries, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let elements: Vec<_> =
+            json.get("bb").unwrap().elements().map(|element| element.to_string()).collect();
+        assert_eq!(elements, ["1", r#"{"c": "]"}"#]);
+        assert_eq!(json.elements().count(), 0);
+        assert_eq!(Json::NULL.entries().count(), 0);
     }
 
     #[test]

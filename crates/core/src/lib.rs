@@ -79,6 +79,7 @@ pub use call::{
     Call, ItemCheck, Members, MembersOnSend, Outgoing, ReceivedItem, StreamWanted, encode_params,
 };
 pub use call_error::CallError;
+pub use call_options::ProgressSink;
 pub use code::Code;
 pub use connection::{Connection, ConnectionError, FrameSink, FrameSource};
 pub use context::{Context, Origin, Version};

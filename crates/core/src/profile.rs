@@ -8,6 +8,7 @@ use crate::limits::Limits;
 use crate::metadata::AllowedNames;
 use crate::name::Name;
 use crate::observer::SharedObserver;
+use crate::session::Session;
 use crate::tap::Tap;
 
 /// The dialect: which versions are accepted, and how cancellation and streams are expressed.
@@ -20,6 +21,8 @@ pub struct Profile {
     pub versions: Versions,
     /// Whether an array is a batch. Otherwise it is one invalid request (J2-72).
     pub batches: bool,
+    /// Which sessions of many messages may send batches, if not all: where a handshake decides. Only for connections.
+    pub batches_if: Option<fn(&Session) -> bool>,
     /// Whether `"params": null` counts as no parameters. Otherwise it is an invalid request (J2-11).
     pub null_params: bool,
     /// Whether messages after a notification wait until it is done: true by default.
@@ -194,6 +197,7 @@ impl Default for Profile {
         Profile {
             versions: Versions::Both,
             batches: true,
+            batches_if: None,
             null_params: true,
             ordered_notifications: true,
             cancel: Cancel {
@@ -220,6 +224,13 @@ impl Profile {
     #[must_use]
     pub fn with_batches(mut self, batches: bool) -> Profile {
         self.batches = batches;
+        self
+    }
+
+    /// Sets [`batches_if`](Profile::batches_if).
+    #[must_use]
+    pub fn with_batches_if(mut self, batches_if: Option<fn(&Session) -> bool>) -> Profile {
+        self.batches_if = batches_if;
         self
     }
 

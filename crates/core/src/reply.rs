@@ -314,6 +314,7 @@ pub struct ReplyFuture(ReplyFutureState);
 enum ReplyFutureState {
     Ready(Option<Reply>),
     Pending(Pin<Box<dyn Future<Output = Reply> + Send>>),
+    Untimed(Pin<Box<dyn Future<Output = Reply> + Send>>),
 }
 
 impl ReplyFuture {
@@ -325,6 +326,17 @@ impl ReplyFuture {
     /// A reply from a future.
     pub fn pending(future: impl Future<Output = Reply> + Send + 'static) -> ReplyFuture {
         ReplyFuture(ReplyFutureState::Pending(Box::pin(future)))
+    }
+
+    /// A reply from a future that limits its own time: [`call_time`](crate::Limits::call_time) does not apply to it, the deadline
+    /// of its caller does. For calls that wait for a person, or that last as long as their caller listens.
+    pub fn untimed(future: impl Future<Output = Reply> + Send + 'static) -> ReplyFuture {
+        ReplyFuture(ReplyFutureState::Untimed(Box::pin(future)))
+    }
+
+    /// Whether it limits its own time.
+    pub(crate) fn is_untimed(&self) -> bool {
+        matches!(self.0, ReplyFutureState::Untimed(_))
     }
 
     /// The reply if it is ready, the future otherwise.
@@ -353,7 +365,7 @@ impl ReplyFuture {
     pub fn as_ready(&self) -> Option<&Reply> {
         match &self.0 {
             ReplyFutureState::Ready(reply) => reply.as_ref(),
-            ReplyFutureState::Pending(_) => None,
+            ReplyFutureState::Pending(_) | ReplyFutureState::Untimed(_) => None,
         }
     }
 
@@ -361,6 +373,7 @@ impl ReplyFuture {
     pub fn map(self, change: impl FnOnce(Reply) -> Reply + Send + 'static) -> ReplyFuture {
         match self.into_ready() {
             Ok(reply) => ReplyFuture::ready(change(reply)),
+            Err(future) if future.is_untimed() => ReplyFuture::untimed(async move { change(future.await) }),
             Err(future) => ReplyFuture::pending(async move { change(future.await) }),
         }
     }
@@ -380,7 +393,7 @@ impl Future for ReplyFuture {
             ReplyFutureState::Ready(reply) => {
                 Poll::Ready(reply.take().expect("a finished future is not polled again"))
             }
-            ReplyFutureState::Pending(future) => future.as_mut().poll(cx),
+            ReplyFutureState::Pending(future) | ReplyFutureState::Untimed(future) => future.as_mut().poll(cx),
         }
     }
 }
@@ -390,6 +403,7 @@ impl fmt::Debug for ReplyFuture {
         match &self.0 {
             ReplyFutureState::Ready(reply) => f.debug_tuple("Ready").field(reply).finish(),
             ReplyFutureState::Pending(_) => f.write_str("Pending(..)"),
+            ReplyFutureState::Untimed(_) => f.write_str("Untimed(..)"),
         }
     }
 }

@@ -7,6 +7,7 @@ use syn::parse::ParseBuffer;
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Token, Type};
 
+use crate::mcp::is_token;
 use crate::model::{DefaultValue, Example, Extension};
 use crate::options::{key, text, unknown_key};
 
@@ -152,6 +153,7 @@ pub(crate) struct ArgAttribute {
     pub(crate) default: Option<(Span, DefaultValue)>,
     pub(crate) rest: Option<Span>,
     pub(crate) schema: Option<Type>,
+    pub(crate) header: Option<LitStr>,
 }
 
 impl ArgAttribute {
@@ -163,7 +165,10 @@ impl ArgAttribute {
                 "default" => arg.default = Some((meta.path.span(), default_value(meta)?)),
                 "rest" => arg.rest = Some(meta.path.span()),
                 "schema" => arg.schema = Some(schema_type(meta)?),
-                _ => return Err(unknown_key(meta, "arg", "`name`, `default`, `rest` and `schema`")),
+                "header" => arg.header = Some(header(meta)?),
+                _ => {
+                    return Err(unknown_key(meta, "arg", "`name`, `default`, `rest`, `schema` and `header`"));
+                }
             }
             Ok(())
         })?;
@@ -178,6 +183,19 @@ fn schema_type(meta: &ParseNestedMeta<'_>) -> syn::Result<Type> {
     ty.map_err(|_| meta.error(format_args!("write a type that has a JSON Schema, as in `{key} = String`")))
 }
 
+/// The name of a header.
+fn header(meta: &ParseNestedMeta<'_>) -> syn::Result<LitStr> {
+    let name = text(meta)?;
+    if !is_token(&name.value()) {
+        let message = format!(
+            "{:?} is not the name of a header (a token of RFC 9110): use letters, digits and `-`, as in `header = \"Region\"`",
+            name.value()
+        );
+        return Err(syn::Error::new_spanned(name, message));
+    }
+    Ok(name)
+}
+
 fn default_value(meta: &ParseNestedMeta<'_>) -> syn::Result<DefaultValue> {
     if !meta.input.peek(Token![=]) {
         return Ok(DefaultValue::OfType);
@@ -189,7 +207,7 @@ fn default_value(meta: &ParseNestedMeta<'_>) -> syn::Result<DefaultValue> {
 }
 
 /// Removes the attributes of this name and reads their entries.
-fn take(
+pub(crate) fn take(
     attrs: &mut Vec<Attribute>,
     name: &str,
     mut read: impl FnMut(&ParseNestedMeta<'_>) -> syn::Result<()>,

@@ -6,6 +6,7 @@ use syn::{ImplItem, Item, ItemImpl, ItemTrait, TraitItem, parse_quote};
 
 use crate::expand::{self, Host};
 use crate::faults::Faults;
+use crate::mcp;
 use crate::model::Method;
 use crate::options::Options;
 use crate::parse::{self, Container};
@@ -54,6 +55,7 @@ fn implementation(mut block: ItemImpl, options: &Options, faults: &mut Faults) -
         })
         .collect();
     check_names(&methods, faults);
+    check_completions(&methods, faults);
     let made = expand::server(&Host::of_impl(&block), &methods, options);
     (block.into_token_stream(), made)
 }
@@ -72,6 +74,7 @@ fn declaration(
         .filter_map(|(attrs, sig)| parse::method(attrs, sig, Container::Trait, options, faults))
         .collect();
     check_names(&methods, faults);
+    check_completions(&methods, faults);
     check_client_names(&methods, faults);
     let host = Host::of_trait(&declared);
     let wrapper = expand::wrapper(&declared);
@@ -110,6 +113,13 @@ fn check_names(methods: &[Method], faults: &mut Faults) {
             );
             faults.at(&method.function, message);
         }
+    }
+}
+
+/// Only if all is well so far: a method with a mistake may be missing here, and would be reported as unknown.
+fn check_completions(methods: &[Method], faults: &mut Faults) {
+    if faults.is_empty() {
+        mcp::check_completions(methods, faults);
     }
 }
 

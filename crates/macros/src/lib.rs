@@ -8,6 +8,7 @@ mod case;
 mod expand;
 mod faults;
 mod item;
+mod mcp;
 mod model;
 mod options;
 mod parse;

@@ -3,6 +3,8 @@
 use proc_macro2::TokenStream;
 use syn::{Attribute, Expr, Ident, LitStr, Type};
 
+use crate::mcp::Mcp;
+
 /// One method.
 pub(crate) struct Method {
     /// The function.
@@ -24,6 +26,8 @@ pub(crate) struct Method {
     pub(crate) is_notification: bool,
     pub(crate) examples: Vec<Example>,
     pub(crate) extensions: Vec<Extension>,
+    /// What it says to clients of MCP.
+    pub(crate) mcp: Option<Mcp>,
     pub(crate) is_async: bool,
     /// What the function takes after `&self`, in its order.
     pub(crate) inputs: Vec<Input>,
@@ -92,6 +96,8 @@ pub(crate) struct Argument {
     pub(crate) ty: Type,
     /// The type that it is described by, if not its own.
     pub(crate) schema: Option<Type>,
+    /// The HTTP header that repeats it in calls over MCP.
+    pub(crate) header: Option<LitStr>,
     pub(crate) kind: Kind,
 }
 

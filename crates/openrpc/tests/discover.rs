@@ -4,6 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use switchboard::{CallError, Context, ErrorObject, Json, Peer, Router, RouterBuilder, RouterError, service};
 use switchboard_openrpc::{DISCOVER, Discovery, Document, Generator, Info};
 
@@ -69,6 +70,31 @@ async fn the_document_is_given_to_whoever_asks_without_params() {
     assert_eq!(names, ["read", "rpc.discover", "unlock"]);
     let discover = document.method(DISCOVER).unwrap();
     assert!(discover.is_safe() && discover.params().next().is_none());
+}
+
+#[service]
+trait Weather {
+    #[mcp(title = "Weather", resource = "desk://weather/{region}")]
+    async fn weather(&self, #[arg(header = "Region")] region: String) -> String;
+}
+
+struct Station;
+
+impl Weather for Station {
+    async fn weather(&self, region: String) -> String {
+        region
+    }
+}
+
+#[tokio::test]
+async fn extensions_of_methods_and_params_reach_a_remote_reader() {
+    let routes = Router::builder().add(WeatherService(Station));
+    let json = ask(discovery().build(routes).unwrap(), None).await.unwrap();
+    let document = Document::parse(json.to_string()).unwrap();
+    let weather = document.method("weather").unwrap();
+    assert_eq!(weather.others["x-mcp"], json!({"title": "Weather", "resource": "desk://weather/{region}"}));
+    let schemas: Vec<_> = weather.params().map(|param| param.schema.as_value().clone()).collect();
+    assert_eq!(schemas, [json!({"type": "string", "x-mcp-header": "Region"})]);
 }
 
 // OR-30

@@ -287,6 +287,23 @@ fn extensions_of_a_method_stand_in_its_entry() {
     assert_eq!(buy.others.get("name"), None);
 }
 
+#[test]
+fn a_generator_adds_extensions_to_methods() {
+    let described = |_: &mut Schemas| {
+        MethodDescription::documented("Buys.").extension("x-mcp", json!({"title": "Buy", "tool": true}))
+    };
+    let buy = switchboard::Method::sync("buy", |(): (), _| Ok::<_, ErrorObject>(())).described(described);
+    let router = Router::builder().add(buy).build().unwrap();
+    let generator = Generator::new(Info::new("Shop", "1"))
+        .extension("buy", "x-mcp", json!({"tool": "buy_it"}))
+        .extension("buy", "x-cost", 5)
+        .extension("sell", "x-cost", 6);
+    let document = generator.document(&router);
+    let others = &document.method("buy").unwrap().others;
+    assert_eq!(others["x-mcp"], json!({"title": "Buy", "tool": "buy_it"}), "members are added");
+    assert_eq!(others["x-cost"], 5);
+}
+
 // OR-12, OR-43
 #[test]
 fn results_are_values_null_or_nothing() {

@@ -34,6 +34,8 @@ pub use switchboard_layers::trace;
 pub use switchboard_layers::{Clock, store};
 #[cfg(feature = "signing")]
 pub use switchboard_layers::{idempotency, signing};
+#[cfg(feature = "mcp")]
+pub use switchboard_mcp as mcp;
 #[cfg(feature = "openrpc")]
 pub use switchboard_openrpc as openrpc;
 #[cfg(feature = "playground")]
@@ -89,6 +91,9 @@ mod pages {
     #[cfg(feature = "log")]
     #[doc = include_str!("../../../docs/logging.md")]
     struct Logging;
+    #[cfg(feature = "mcp")]
+    #[doc = include_str!("../../../docs/mcp.md")]
+    struct Mcp;
     #[cfg(all(feature = "metrics", feature = "trace"))]
     #[doc = include_str!("../../../docs/observing.md")]
     struct Observing;

@@ -25,6 +25,8 @@ export interface Method {
   readonly pushes: boolean;
   /** Why it is not to be used any more. */
   readonly deprecated: string | undefined;
+  /** The name of the tool that clients of MCP see. */
+  readonly tool: string | undefined;
 }
 
 export type Mark = 'safe' | 'idempotent' | 'stream' | 'subscription' | 'deprecated';
@@ -93,6 +95,7 @@ function readMethod(method: Json, root: Json): Method {
     takesOthers: method['x-additional-params'] === true,
     pushes: tags.includes('pushes'),
     deprecated,
+    tool: text(object(method['x-mcp']).tool) || undefined,
   };
 }
 

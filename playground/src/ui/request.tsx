@@ -97,16 +97,21 @@ function MethodHead() {
 }
 
 function MethodDocs({ method }: { method: Method }) {
-  const { summary, description, marks, deprecated } = method;
+  const { summary, description, marks, deprecated, tool } = method;
   return (
     <div class="method-docs">
-      {marks.length > 0 && (
+      {(marks.length > 0 || tool !== undefined) && (
         <p class="badges">
           {marks.map((mark) => (
             <span class={`badge ${mark}`} key={mark}>
               {mark}
             </span>
           ))}
+          {tool !== undefined && (
+            <span class="badge" title={`Clients of the Model Context Protocol call this method as the tool ${tool}.`}>
+              tool <span class="mono">{tool}</span>
+            </span>
+          )}
         </p>
       )}
       {deprecated !== undefined && <p class="note">Deprecated. {deprecated}</p>}

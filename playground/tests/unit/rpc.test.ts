@@ -103,12 +103,14 @@ test('a document is read as far as it is one', () => {
       {
         name: 'add',
         'x-safe': true,
+        'x-mcp': { tool: 'math_add' },
         params: [{ $ref: '#/components/contentDescriptors/A' }, { name: 'b', schema: { type: 'number' } }],
         result: { name: 'r', schema: { type: 'number' } },
       },
       {
         name: 'sum',
         paramStructure: 'by-name',
+        'x-mcp': { tool: false },
         params: [{ name: 'all', 'x-variadic': true, schema: { type: 'array', items: { type: 'number' } } }],
       },
       {
@@ -144,6 +146,10 @@ test('a document is read as far as it is one', () => {
   assert.deepEqual(unknown({ ...methods[3]!, takesOthers: true }, '{"_meta": 1, "other": 1}'), []);
   assert.equal(methods[4]?.takesOthers, true);
   assert.equal(methods[2]?.deprecated, 'old');
+  assert.deepEqual(
+    methods.slice(0, 3).map(({ tool }) => tool),
+    ['math_add', undefined, undefined],
+  );
   assert.deepEqual(methods[2]?.result, { type: 'integer' });
   assert.deepEqual(methods[3]?.result, { type: 'string' });
   assert.deepEqual(paramsSchema(methods[1]!, true), { type: 'array', items: [], additionalItems: { type: 'number' }, minItems: 0 });

@@ -4,11 +4,12 @@
 //! ([`run`]), or start a server of somebody else ([`Other`])
 //! and call it ([`calls`]). The programs are in `node/` and `python/`, one for
 //! each library; each can be read, and run by hand, on its own. Tutorials run against the program that people run
-//! ([`Demo`]).
+//! ([`Demo`]), clients of the Model Context Protocol against the server of its conformance suite ([`Fixtures`]).
 
 mod calls;
 mod checking;
 mod demo;
+mod fixtures;
 mod methods;
 mod other;
 mod programs;
@@ -17,6 +18,7 @@ mod serving;
 pub use calls::{batch, calls, notification};
 pub use checking::{Checked, check};
 pub use demo::Demo;
+pub use fixtures::Fixtures;
 pub use methods::router;
 pub use other::Other;
 pub use programs::{Program, run};

@@ -31,7 +31,7 @@ use self::sessions::Sessions;
 use crate::assembly::Queue;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{proxy, serve};
+use crate::{proxy, serve, tools};
 
 /// What the admin listener knows about the server. Cheap to clone.
 #[derive(Clone)]
@@ -161,8 +161,7 @@ pub(crate) fn counting(
     queue: &Queue,
     log: Option<CallLog>,
 ) -> Metrics {
-    let names = methods.methods.iter().map(|method| &method.name);
-    let metrics = Metrics::new(names.map(String::as_str).chain(["rpc.discover"]));
+    let metrics = Metrics::new(tools::counted(methods).chain(["rpc.discover"]));
     let metrics = metrics.with_audit(config.audit.clone());
     let built = "What runs, as labels of a number that is always 1.";
     let metrics = metrics.with_info(

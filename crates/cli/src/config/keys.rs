@@ -176,6 +176,14 @@ pub(crate) const KEYS: &[Key] = &[
         "--openrpc",
         "OpenRPC version of the description that rpc.discover returns",
     ),
+    key(
+        "mcp.http",
+        Kind::Flag,
+        "true",
+        "--no-mcp",
+        "serve the methods as tools of the Model Context Protocol (MCP) at `/mcp`",
+    ),
+    key("mcp.stdio", Kind::Flag, "false", "--mcp", "speak MCP over standard input and output"),
     key("limits.body", Kind::Size, "\"4MB\"", "--max-body", "maximum size of a request or message"),
     key("limits.batch", Kind::Count, "100", "--max-batch", "maximum number of calls in a batch"),
     key(

@@ -14,6 +14,7 @@ mod limits;
 mod list_keys;
 mod live;
 mod log;
+mod mcp;
 mod otel;
 mod overlay;
 #[cfg(test)]
@@ -45,6 +46,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 
 pub(crate) use self::live::{Live, Stack};
+pub(crate) use self::mcp::Mcp;
 pub(crate) use self::otel::Otel;
 pub(crate) use self::rules::{Roles, Subject};
 pub(crate) use self::store::keeping;
@@ -91,6 +93,7 @@ pub(crate) struct Config {
     pub(crate) playground: bool,
     pub(crate) proxy_for: Vec<String>,
     pub(crate) openrpc: String,
+    pub(crate) mcp: Mcp,
     pub(crate) body: usize,
     pub(crate) batch: usize,
     pub(crate) buffers: usize,
@@ -179,8 +182,10 @@ impl Config {
         let access = rules::access(reader, &roles, methods);
         let authentication = credentials::authentication(reader, access.is_some());
         let rate = limits::rate(reader, &roles);
+        let listen = listen(reader);
         let mut config = Config {
-            listen: listen(reader),
+            mcp: mcp::mcp(reader, &listen),
+            listen,
             is_listen_set: reader.is_set("listen"),
             public: reader.flag("public"),
             timeout: reader.duration("timeout"),

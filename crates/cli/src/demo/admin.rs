@@ -23,6 +23,7 @@ impl Default for Admin {
 impl Admin {
     /// Pretends to restart the server. Answers only callers on the same machine, and those with the role or scope `admin`.
     #[method(name = "restartServer", tag = "security")]
+    #[mcp(tool = false)]
     fn restart_server(&self, cx: &Context) -> Result<&'static str, ErrorObject> {
         if !self.access.decide(cx, "admin/restartServer", None).is_allowed() {
             return Err(ErrorObject::unauthorized());

@@ -8,6 +8,8 @@ use crate::replay::{Block, DEFAULT, Replay, blocks, section};
 
 const AUTHENTICATION: &str = include_str!("../../../../docs/authentication.md");
 const CONFIGURATION: &str = include_str!("../../../../docs/configuration.md");
+const MCP: &str = include_str!("../../../../docs/mcp.md");
+const MCP_ADAPTERS: &str = include_str!("../../../../docs/mcp-adapters.md");
 const TAPPING: &str = include_str!("../../../../docs/tapping.md");
 const TOP: &str = include_str!("../../../../docs/top.md");
 const SIGNING: &str = include_str!("../../../../docs/signing.md");
@@ -103,6 +105,25 @@ fn install_and_sessions(heading: &str) -> (Vec<Block>, Vec<Block>) {
 fn configuration_files_work_as_the_page_says() {
     let mut replay = Replay::new("configuration");
     replay.run(&blocks(CONFIGURATION));
+}
+
+#[test]
+fn clients_of_mcp_are_answered_as_the_page_says() {
+    if is_missing(&["curl"]) {
+        return;
+    }
+    let mut replay = Replay::new("mcp");
+    replay.run(&blocks(section(MCP, "switchboard serve")));
+}
+
+#[test]
+fn methods_of_another_server_are_tools_as_the_page_says() {
+    let serving = Serving::start(&[]);
+    let mut replay = Replay::new("mcp-adapters");
+    replay.stand_in_port(DEFAULT, serving.url().strip_prefix("http://").unwrap());
+    let sessions: Vec<Block> = blocks(MCP_ADAPTERS).into_iter().filter(Block::is_console).collect();
+    assert!(!sessions.is_empty());
+    replay.run(&sessions);
 }
 
 #[test]

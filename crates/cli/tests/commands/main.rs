@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "all of this is tests; what fails ends one")]
 
 #[cfg(unix)]
+mod adapters;
 mod admin;
 mod batch;
 #[cfg(unix)]
@@ -36,6 +37,8 @@ mod keys;
 #[cfg(unix)]
 mod machine;
 mod manual;
+#[cfg(unix)]
+mod mcp;
 #[cfg(target_os = "linux")]
 mod memory;
 mod notify;

@@ -47,7 +47,14 @@ impl Connection {
     fn take_other(&mut self, found: Result<Found, ErrorObject>, bytes: usize, cx: &mut Poller<'_>) {
         let note =
             |this: &Connection, kind| this.calls.engine.note_received(&this.calls.cx, bytes, kind, None);
+        let takes_batches = |this: &Connection| {
+            this.settings.profile.batches_if.is_none_or(|takes_batches| takes_batches(&this.session))
+        };
         match found {
+            Ok(Found::Batch(_)) if !takes_batches(self) => {
+                note(self, InputKind::Unreadable);
+                self.refuse_frame(&ErrorObject::invalid_request("this session takes no batches"));
+            }
             Ok(Found::Batch(entries)) => self.take_batch(entries, bytes, cx),
             Ok(Found::Other(message)) => match *message {
                 Message::Response(response) => {

@@ -75,7 +75,8 @@ impl Streaming {
 impl Running {
     /// The rest of a call that began with this future.
     pub(crate) fn new(call: &Call, future: ReplyFuture, streaming: Streaming, limits: &Limits) -> Running {
-        let until = moment_after(limits.call_time);
+        let time = if future.is_untimed() { FOR_EVER } else { limits.call_time };
+        let until = moment_after(time);
         let until = call.cx.deadline.map_or(until, |deadline| deadline.min(until));
         // The call, and more so its stream, may last much longer than the frame it came in.
         let method = call.method.detached();

@@ -119,8 +119,11 @@ impl Inputs {
         self.remote.is_closed() || self.locked(|state| state.is_closing && state.running.is_empty())
     }
 
-    /// Ends what waits for the caller.
+    /// Ends what waits for the caller, and its calls: nobody could get their answers.
     pub(super) fn end(&self) {
+        let flags: Vec<_> =
+            self.locked(|state| state.running.iter().map(|(.., flag)| flag.clone()).collect());
+        flags.iter().for_each(CancelFlag::set);
         self.remote.close(&CallError::Closed("the session has ended".into()));
         self.remote.wake_driver();
     }

@@ -3,7 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use futures_util::StreamExt;
-use switchboard_core::{CallError, Code, Json, Limits, Method, Router, Settings};
+use switchboard_core::{
+    CallError, Code, Context, ErrorObject, Json, Limits, Method, Profile, Router, Settings,
+};
 
 use crate::rig::{Gate, Raw, client_of, echo};
 
@@ -97,4 +99,25 @@ async fn a_stream_of_the_far_side_ends_where_it_ends() {
     let (client, _server) = client_of(Router::builder().add(count));
     let items: Vec<_> = client.stream::<u32>("count", [5]).await.unwrap().collect().await;
     assert_eq!(items, (0..5).map(Ok).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_session_may_be_allowed_batches_after_a_handshake() {
+    // J2-72
+    struct Negotiated;
+    let begin = Method::sync("begin", |(): (), cx: Context| {
+        cx.session().set(Negotiated);
+        Ok::<_, ErrorObject>(true)
+    });
+    let profile = Profile::default().with_batches_if(Some(|session| session.get::<Negotiated>().is_some()));
+    let (mut raw, _server) =
+        Raw::against(Router::builder().add(begin).add(echo()), Settings::default().with_profile(profile));
+    let batch = r#"[{"jsonrpc":"2.0","method":"echo","params":[],"id":1}]"#;
+    raw.send(batch).await;
+    let refused = raw.receive().await.unwrap();
+    assert!(refused.contains("-32600") && refused.contains(r#""id":null"#), "{refused}");
+    raw.send(r#"{"jsonrpc":"2.0","method":"begin","id":2}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":true,"id":2}"#).await;
+    raw.send(batch).await;
+    raw.expect(r#"[{"jsonrpc":"2.0","result":[],"id":1}]"#).await;
 }

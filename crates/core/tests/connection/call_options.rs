@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use switchboard_core::{
-    CallError, Code, Context, ErrorObject, Json, Method, Profile, Reply, ReplyFuture, Router, RouterBuilder,
-    Settings, Subscription, service_fn,
+    Call, CallError, Code, Context, ErrorObject, Json, Method, Profile, ProgressSink, Reply, ReplyFuture,
+    Router, RouterBuilder, Service as _, Settings, Subscription, service_fn,
 };
 use tokio::sync::mpsc;
 
@@ -275,4 +275,24 @@ async fn whoever_reads_a_subscription_under_its_own_names_does_not_ask_for_a_str
     }
     assert!(sent.contains(r#""stream":true"#), "{sent}");
     call.abort();
+}
+
+#[tokio::test]
+async fn a_protocol_can_take_progress_and_report_it_in_its_own_way() {
+    let (sender, mut seen) = tokio::sync::mpsc::unbounded_channel();
+    let router = Router::builder()
+        .method("work", |(): (), cx: Context| {
+            assert!(cx.wants_progress());
+            drop(cx.progress(&1));
+            Ok::<_, ErrorObject>("done")
+        })
+        .build()
+        .unwrap();
+    let mut call = Call::new("work", None);
+    call.cx.insert(ProgressSink::new(move |value: Json| {
+        sender.send(value).unwrap();
+        std::future::ready(())
+    }));
+    let _ = router.call(&call).await;
+    assert_eq!(seen.recv().await.unwrap().as_str(), "1");
 }

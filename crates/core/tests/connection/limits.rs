@@ -4,7 +4,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use switchboard_core::{
-    Code, ConnectionError, Context, ErrorObject, Json, Limits, Method, Peer, Router, Settings,
+    Code, ConnectionError, Context, ErrorObject, Json, Limits, Method, Peer, Reply, ReplyFuture, Router,
+    Settings, service_fn,
 };
 
 use crate::rig::{Gate, Raw, echo, ends};
@@ -164,4 +165,26 @@ async fn a_peer_kept_by_a_handler_does_not_keep_the_connection() {
     server.task.await.unwrap().unwrap();
     let error = kept.get().unwrap().call::<Json>("anything", ()).await.unwrap_err();
     assert!(matches!(error, switchboard_core::CallError::Closed(_)), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_limits_its_own_time_is_only_ended_by_its_callers_deadline() {
+    let limits = Limits::default().with_call_time(Duration::from_secs(3));
+    let slow = Method::new(
+        "slow",
+        service_fn(|_| {
+            let reply = ReplyFuture::untimed(async {
+                tokio::time::sleep(Duration::from_secs(10)).await;
+                Reply::value(Json::TRUE)
+            });
+            // A layer that changes the reply does not give it a limit.
+            reply.map(|reply| reply)
+        }),
+    );
+    let (mut raw, _server) =
+        Raw::against(Router::builder().add(slow), Settings::default().with_limits(limits));
+    raw.send(r#"{"jsonrpc":"2.0","method":"slow","id":1}"#).await;
+    raw.expect(r#"{"jsonrpc":"2.0","result":true,"id":1}"#).await;
+    raw.send(r#"{"jsonrpc":"2.0","method":"slow","id":2,"timeoutMs":5000}"#).await;
+    assert!(raw.receive().await.unwrap().contains("-32003"));
 }

@@ -6,7 +6,8 @@ use syn::spanned::Spanned;
 use syn::{Ident, Type};
 
 use crate::expand::server::default_value;
-use crate::expand::{mixed, private_at};
+use crate::expand::{mcp, mixed, private_at};
+use crate::mcp::{EXTENSION, HEADER};
 use crate::model::{Argument, Example, Extension, Kind, Method, Output};
 use crate::options::Options;
 
@@ -31,6 +32,10 @@ pub(crate) fn description(method: &Method, options: &Options) -> TokenStream {
     let extensions = method.extensions.iter().map(|Extension { name, value }| {
         quote_spanned!(mixed()=> .extension(#name, #krate::__private::json!(#value)))
     });
+    let mcp = method.mcp.as_ref().map(|mcp| {
+        let value = mcp::value(mcp);
+        quote_spanned!(mixed()=> .extension(#EXTENSION, #krate::__private::json!(#value)))
+    });
     let examples = method.examples.iter().map(|example| self::example(example, options));
     quote_spanned! {mixed()=>
         let errors = #errors;
@@ -47,6 +52,7 @@ pub(crate) fn description(method: &Method, options: &Options) -> TokenStream {
             #(.deprecated(#deprecated))*
             #(#examples)*
             #(#extensions)*
+            #mcp
     }
 }
 
@@ -79,7 +85,9 @@ fn param(argument: &Argument, options: &Options) -> TokenStream {
             quote_spanned!(mixed()=> #krate::ParamDescription::variadic(#name, #schema))
         }
     };
-    quote_spanned!(mixed()=> #described #documented)
+    let header =
+        argument.header.as_ref().map(|header| quote_spanned!(mixed()=> .extension(#HEADER, #header)));
+    quote_spanned!(mixed()=> #described #documented #header)
 }
 
 fn example(example: &Example, options: &Options) -> TokenStream {

@@ -6,6 +6,7 @@ mod client;
 mod declaration;
 mod describe;
 mod host;
+mod mcp;
 mod server;
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};

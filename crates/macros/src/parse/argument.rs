@@ -23,6 +23,9 @@ pub(crate) fn input(
     }
     if let Some((reference, is_optional)) = types::reference(&typed.ty) {
         check_reference(reference, faults)?;
+        if let Some(header) = &attribute.header {
+            faults.at(header, "callers do not send an argument that comes from the context: remove `header`");
+        }
         let ty = types::plain(&reference.elem).clone();
         return Some(Input::Borrowed(Box::new(Borrowed { ty, is_optional })));
     }
@@ -32,8 +35,11 @@ pub(crate) fn input(
     let name = attribute
         .name
         .map_or_else(|| options.arguments.apply(&variable.unraw().to_string()), |name| name.value());
-    let (ty, schema) = (types::plain(&typed.ty).clone(), attribute.schema);
-    Some(Input::Argument(Box::new(Argument { variable, name, docs, ty, schema, kind })))
+    let (ty, schema, header) = (types::plain(&typed.ty).clone(), attribute.schema, attribute.header);
+    if let (Some(header), Kind::Rest(_)) = (&header, &kind) {
+        faults.at(header, "a header holds one value, but `rest` collects many: remove one of them");
+    }
+    Some(Input::Argument(Box::new(Argument { variable, name, docs, ty, schema, header, kind })))
 }
 
 /// What is borrowed comes from the context of the call. Texts and lists are meant to be sent by callers.

@@ -2,10 +2,11 @@
 
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{Attribute, FnArg, GenericParam, PatType, ReceiverKind, Safety, Signature};
+use syn::{Attribute, FnArg, GenericParam, LitStr, PatType, ReceiverKind, Safety, Signature};
 
 use crate::attributes::{self, ArgAttribute, MethodAttribute};
 use crate::faults::Faults;
+use crate::mcp::{self, Mcp};
 use crate::model::{Input, Kind, Method, Output};
 use crate::options::Options;
 use crate::parse::{Container, argument, output};
@@ -19,8 +20,10 @@ pub(crate) fn method(
     faults: &mut Faults,
 ) -> Option<Method> {
     let attribute = faults.unwrap_or_default(MethodAttribute::take(attrs));
+    let mcp = faults.unwrap_or_default(Mcp::take(attrs, options));
     let inputs = take_inputs(sig, faults);
     if attribute.skip {
+        mcp.iter().for_each(|mcp| mcp::check_skipped(mcp, faults));
         return None;
     }
     check_receiver(sig, faults);
@@ -44,7 +47,7 @@ pub(crate) fn method(
         .subscription
         .as_ref()
         .map(|names| (options.full_name(&names.item.value()), options.full_name(&names.unsubscribe.value())));
-    Some(Method {
+    let method = Method {
         function: sig.ident.clone(),
         name,
         docs: attributes::docs(attrs),
@@ -58,11 +61,14 @@ pub(crate) fn method(
         is_notification: attribute.notification.is_some(),
         examples: attribute.examples,
         extensions: attribute.extensions,
+        mcp,
         is_async: sig.asyncness.is_some(),
         inputs,
         output,
         result_schema: attribute.result_schema,
-    })
+    };
+    mcp::check_method(&method, faults);
+    Some(method)
 }
 
 /// What the function takes after its receiver, without our attributes and without doc comments, which Rust does not
@@ -140,6 +146,13 @@ fn check_inputs(inputs: &[Input], faults: &mut Faults) {
             let message = format!("two arguments are named \"{}\": rename one", argument.name);
             faults.at(&argument.variable, message);
         }
+        if let Some(header) = &argument.header {
+            let is_same = |other: &LitStr| other.value().eq_ignore_ascii_case(&header.value());
+            if arguments[..position].iter().any(|earlier| earlier.header.as_ref().is_some_and(is_same)) {
+                let message = "another argument already has this header, and headers ignore case: rename one";
+                faults.at(header, message);
+            }
+        }
         if matches!(argument.kind, Kind::Rest(_)) && position + 1 < arguments.len() {
             let message = "`rest` takes all remaining values, so it must be the last argument";
             faults.at(&argument.variable, message);
@@ -151,7 +164,7 @@ fn full_name(sig: &Signature, attribute: &MethodAttribute, options: &Options, fa
     let own = attribute
         .name
         .as_ref()
-        .map_or_else(|| options.methods.apply(&sig.ident.unraw().to_string()), syn::LitStr::value);
+        .map_or_else(|| options.methods.apply(&sig.ident.unraw().to_string()), LitStr::value);
     let full = options.full_name(&own);
     let span = attribute.name.as_ref().map_or(sig.ident.span(), Spanned::span);
     if own.is_empty() {

@@ -7,7 +7,10 @@ mod examples;
 mod method;
 mod params;
 
-use switchboard_core::{Describe, Description, Dialect};
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+use switchboard_core::{Describe, Description, Dialect, MethodDescription};
 
 use crate::document::{Components, Document, Formats, Info, Schema, ServerEntry, SpecVersion};
 
@@ -30,13 +33,14 @@ pub struct Generator {
     info: Info,
     servers: Vec<ServerEntry>,
     version: SpecVersion,
+    extensions: HashMap<String, Map<String, Value>>,
 }
 
 impl Generator {
     /// Generates documents of an API with this title.
     #[must_use]
     pub fn new(info: Info) -> Generator {
-        Generator { info, servers: Vec::new(), version: SpecVersion::default() }
+        Generator { info, servers: Vec::new(), version: SpecVersion::default(), extensions: HashMap::new() }
     }
 
     /// Adds a server of the API.
@@ -53,6 +57,19 @@ impl Generator {
         self
     }
 
+    /// Adds an extension, whose name starts with `x-`, to a method. If the method describes itself with one of that name and both are
+    /// objects, the members of this one are added to it.
+    #[must_use]
+    pub fn extension(
+        mut self,
+        method: impl Into<String>,
+        name: impl Into<String>,
+        value: impl Into<Value>,
+    ) -> Generator {
+        self.extensions.entry(method.into()).or_default().insert(name.into(), value.into());
+        self
+    }
+
     /// The document of a router, or of another service that describes itself.
     #[must_use]
     pub fn document(&self, service: &(impl Describe + ?Sized)) -> Document {
@@ -61,7 +78,8 @@ impl Generator {
 
     /// The document of what is described, with schemas in the dialect of OpenRPC.
     pub(crate) fn describe(&self, description: Description) -> Document {
-        let Description { methods, definitions, .. } = description;
+        let Description { mut methods, definitions, .. } = description;
+        methods.iter_mut().for_each(|method| self.extend(method));
         let schemas = definitions.into_iter().filter_map(|(name, value)| Some((name, Schema::new(value)?)));
         let components = Components { schemas: schemas.collect(), ..Components::default() };
         let mut document = Document {
@@ -73,5 +91,14 @@ impl Generator {
         };
         document.write_schemas_plainly(Formats::All);
         document.written_in(self.version)
+    }
+
+    fn extend(&self, method: &mut MethodDescription) {
+        for (name, value) in self.extensions.get(&method.name).into_iter().flatten() {
+            match (method.others.get_mut(name), value) {
+                (Some(Value::Object(known)), Value::Object(more)) => known.extend(more.clone()),
+                _ => drop(method.others.insert(name.clone(), value.clone())),
+            }
+        }
     }
 }

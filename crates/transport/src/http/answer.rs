@@ -21,6 +21,7 @@ use super::rules::{Admitted, Decision, Rules};
 use super::server_tap;
 use super::signed;
 use super::sse::StreamGuard;
+use crate::server::Shutdown;
 
 /// What a request in flight holds on to: the rules it follows, its context, and its share of what the server bounds.
 pub(super) trait RequestScope: Send + Sync {
@@ -33,6 +34,10 @@ pub(super) trait RequestScope: Send + Sync {
     /// Lets the connection go on as a WebSocket with this context, once the response is sent. False if that is not possible now.
     #[cfg(feature = "ws")]
     fn upgrade(&self, cx: Context) -> bool;
+    /// Tells when the server shuts down.
+    fn shutdown(&self) -> Arc<Shutdown> {
+        Arc::default()
+    }
     /// What an answer that is not done with its response holds on to.
     fn stream_guard(&self) -> StreamGuard {
         StreamGuard::default()

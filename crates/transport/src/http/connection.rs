@@ -464,6 +464,10 @@ impl RequestScope for Running {
         &self.0.account
     }
 
+    fn shutdown(&self) -> Arc<Shutdown> {
+        Arc::clone(&self.0.stop)
+    }
+
     fn stream_guard(&self) -> StreamGuard {
         StreamGuard::new(Arc::clone(&self.0.socket), Arc::clone(&self.0.stop))
     }

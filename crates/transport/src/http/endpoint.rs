@@ -27,7 +27,7 @@ use super::server_tap;
 use super::sse::StreamGuard;
 #[cfg(feature = "ws")]
 use super::upgrade::Upgrade;
-use crate::server::{CANCEL_TIME, ServerOptions, ServerState};
+use crate::server::{CANCEL_TIME, ServerOptions, ServerState, Shutdown};
 
 /// Answers HTTP requests with a service. Cheap to clone.
 ///
@@ -158,6 +158,10 @@ impl RequestScope for MountedRequest {
 
     fn account(&self) -> &Arc<Account> {
         self.state.mounted()
+    }
+
+    fn shutdown(&self) -> Arc<Shutdown> {
+        Arc::clone(&self.state.shutdown)
     }
 
     fn stream_guard(&self) -> StreamGuard {

@@ -18,6 +18,7 @@ use super::super::answer::RequestScope;
 use super::super::body::{self, Body};
 use super::super::fault::Fault;
 use super::super::server_tap;
+use crate::server::Shutdown;
 
 /// A request that has passed the checks of `Host` and `Origin`, for a [`Route`](super::Route).
 pub struct Guarded {
@@ -81,6 +82,13 @@ impl Guarded {
     /// When it is too long, too slow, incomplete, or does not fit into memory. [`Unread::response`] is the matching response.
     pub async fn read(self, limit: usize) -> Result<Bytes, Unread> {
         self.body.read_all(limit).await
+    }
+
+    /// Tells when the server shuts down. A response that has no end by itself should end then; otherwise it is cut off after
+    /// [`limits.drain_time`](switchboard_core::Limits::drain_time).
+    #[must_use]
+    pub fn shutdown(&self) -> Arc<Shutdown> {
+        self.body.scope.shutdown()
     }
 
     /// The request with its body, to which the same limits apply.

@@ -1,0 +1,210 @@
+//! Calls of a tool over the Model Context Protocol, beside rmcp's server.
+
+use std::io::{self, Error, ErrorKind};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use super::interleave;
+use super::pipelined::{self, CPU, LOAD, RATE, Subject};
+use crate::child::{Process, Server};
+use crate::findings::Findings;
+use crate::goal::{Goal, Limit};
+use crate::options::Options;
+use crate::pipeline::{Lane, Pipeline, Stream};
+use crate::report::{Ratio, Row, Section};
+use crate::servers::{MCP, RMCP};
+
+/// How many calls are under way on the only connection.
+const DEPTH: usize = 64;
+
+/// How many connections call over HTTP.
+const CONNECTIONS: usize = 16;
+
+const OF_RMCP: Ratio = Ratio { column: RATE, base: RMCP };
+const CPU_OF_RMCP: Ratio = Ratio { column: CPU, base: RMCP };
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+const CALL: &str =
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":100,"b":7}}}"#;
+const ALONE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"}},"name":"add","arguments":{"a":100,"b":7}}}"#;
+const ALONE_HEADERS: &str = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: add\r\n";
+
+/// Compares over pipes, and over HTTP with sessions and without.
+///
+/// # Errors
+/// When a server does not start, or an answer is wrong.
+pub fn run(options: &Options) -> io::Result<Findings> {
+    let mut findings = Findings::default();
+    let stdio = pipelined::measure(options, |runtime| {
+        let start = |name| runtime.block_on(over_pipes(name, options.workers));
+        [MCP, RMCP].into_iter().map(start).collect()
+    })?;
+    let section = section(format!("MCP over stdio, depth {DEPTH}"), vec![RATE, CPU, LOAD], stdio);
+    let goal = Goal::on_ratio_of(MCP, &section, OF_RMCP, Limit::AtLeast(10.0));
+    findings.add(section, [goal]);
+    for (title, has_session) in [("with sessions", true), ("stateless", false)] {
+        let rows = over_http(options, has_session)?;
+        let section = self::section(format!("MCP over HTTP, {title}, {CONNECTIONS} connections"), vec![RATE, CPU], rows);
+        let goal = Goal::on_ratio_of(MCP, &section, CPU_OF_RMCP, Limit::AtMost(0.5));
+        findings.add(section, [goal]);
+    }
+    Ok(findings)
+}
+
+fn section(title: String, columns: Vec<&'static str>, rows: Vec<Row>) -> Section {
+    Section { title, columns, ratios: vec![OF_RMCP, CPU_OF_RMCP], rows }
+}
+
+async fn over_pipes(name: &str, workers: usize) -> io::Result<(String, Subject<impl Stream + use<>>)> {
+    let mut process = Process::start_stdio(name, workers)?;
+    let mut stream = process.pipes()?;
+    stream.write_all(format!("{INITIALIZE}\n").as_bytes()).await?;
+    let mut reader = BufReader::new(&mut stream);
+    let mut line = Vec::new();
+    reader.read_until(b'\n', &mut line).await?;
+    stream.write_all(format!("{INITIALIZED}\n{CALL}\n").as_bytes()).await?;
+    let mut reader = BufReader::new(&mut stream);
+    line.clear();
+    reader.read_until(b'\n', &mut line).await?;
+    if !is_right(&line) {
+        return Err(wrong(name, &line));
+    }
+    let lane = Lane::new(stream, format!("{CALL}\n").as_bytes(), &line, DEPTH);
+    Ok((name.to_owned(), Subject { process, load: Pipeline::new(vec![lane]) }))
+}
+
+/// Whether an answer has the sum, and is the result of a tool.
+fn is_right(answer: &[u8]) -> bool {
+    let has = |part: &[u8]| answer.windows(part.len()).any(|window| window == part);
+    has(b"107") && has(b"\"content\"")
+}
+
+fn wrong(name: &str, answer: &[u8]) -> Error {
+    let shown = String::from_utf8_lossy(&answer[..answer.len().min(400)]);
+    Error::new(ErrorKind::InvalidData, format!("{name}: wrong answer: {shown}"))
+}
+
+/// The rate and the CPU time of servers over HTTP.
+fn over_http(options: &Options, has_session: bool) -> io::Result<Vec<Row>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut subjects = Vec::new();
+    for name in [MCP, RMCP] {
+        let server = Server::start(name, options.workers)?;
+        let callers = runtime.block_on(callers(name, server.address, has_session))?;
+        subjects.push((name.to_owned(), (server, Some(callers))));
+    }
+    interleave(&mut subjects, options.rounds(), |(server, callers)| {
+        let ready = callers.take().unwrap_or_default();
+        let (figures, back) = runtime.block_on(round(server, ready, options.network_round()))?;
+        *callers = Some(back);
+        Ok(figures)
+    })
+}
+
+/// A connection that calls the tool.
+struct Caller {
+    stream: TcpStream,
+    request: Vec<u8>,
+    buffer: Vec<u8>,
+}
+
+async fn callers(name: &str, address: SocketAddr, has_session: bool) -> io::Result<Vec<Caller>> {
+    let mut callers = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        let mut caller = Caller { stream, request: Vec::new(), buffer: vec![0; 64 << 10] };
+        let headers = if has_session {
+            caller.request = post("", INITIALIZE);
+            let first = caller.exchange().await?.to_vec();
+            let text = String::from_utf8_lossy(&first).to_ascii_lowercase();
+            let id = text.split("mcp-session-id: ").nth(1).and_then(|rest| rest.split("\r\n").next());
+            let id = id.ok_or_else(|| wrong(name, &first))?.to_owned();
+            let headers = format!("Mcp-Session-Id: {id}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
+            caller.request = post(&headers, INITIALIZED);
+            caller.exchange().await?;
+            headers
+        } else {
+            ALONE_HEADERS.to_owned()
+        };
+        caller.request = post(&headers, if has_session { CALL } else { ALONE });
+        let first = caller.exchange().await?;
+        if !is_right(first) {
+            return Err(wrong(name, first));
+        }
+        callers.push(caller);
+    }
+    Ok(callers)
+}
+
+fn post(headers: &str, body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!(
+        "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+    )
+    .into_bytes()
+}
+
+impl Caller {
+    /// Sends the request and reads its answer, whichever way its end is marked.
+    async fn exchange(&mut self) -> io::Result<&[u8]> {
+        self.stream.write_all(&self.request).await?;
+        let mut filled = 0;
+        while !is_whole(&self.buffer[..filled]) {
+            let count = self.stream.read(&mut self.buffer[filled..]).await?;
+            if count == 0 {
+                return Err(wrong("closed", &self.buffer[..filled]));
+            }
+            filled += count;
+        }
+        Ok(&self.buffer[..filled])
+    }
+
+    async fn run(mut self, until: Instant) -> io::Result<(Caller, u64)> {
+        let mut count = 0;
+        while Instant::now() < until {
+            let answer = self.exchange().await?;
+            if !is_right(answer) {
+                return Err(wrong("later", answer));
+            }
+            count += 1;
+        }
+        Ok((self, count))
+    }
+}
+
+fn is_whole(answer: &[u8]) -> bool {
+    let Some(head) = answer.windows(4).position(|window| window == b"\r\n\r\n") else { return false };
+    let text = String::from_utf8_lossy(&answer[..head]).to_ascii_lowercase();
+    if text.contains("transfer-encoding: chunked") {
+        return answer.ends_with(b"\r\n0\r\n\r\n") || answer[head..] == *b"\r\n\r\n0\r\n\r\n";
+    }
+    let length = text.split("content-length: ").nth(1).and_then(|rest| rest.split("\r\n").next()?.parse().ok());
+    answer.len() >= head + 4 + length.unwrap_or(0_usize)
+}
+
+async fn round(
+    server: &Server,
+    callers: Vec<Caller>,
+    duration: Duration,
+) -> io::Result<(Vec<f64>, Vec<Caller>)> {
+    let before = server.process.cpu_time()?;
+    let start = Instant::now();
+    let mut tasks: JoinSet<_> = callers.into_iter().map(|caller| caller.run(start + duration)).collect();
+    let (mut back, mut calls) = (Vec::new(), 0);
+    while let Some(done) = tasks.join_next().await {
+        let (caller, count) = done??;
+        back.push(caller);
+        calls += count;
+    }
+    let elapsed = start.elapsed();
+    tokio::time::sleep(Duration::from_millis(15)).await;
+    let used = server.process.cpu_time()?.saturating_sub(before);
+    let calls = calls as f64;
+    Ok((vec![calls / elapsed.as_secs_f64(), used.as_secs_f64() * 1e6 / calls], back))
+}

@@ -1,0 +1,30 @@
+//! Where clients of the Model Context Protocol (MCP) are answered.
+
+use super::faults::Fault;
+use super::reader::Reader;
+
+/// Which listeners speak MCP.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mcp {
+    /// Those for HTTP, at `/mcp`.
+    pub(crate) http: bool,
+    /// Standard input and output, which then speaks nothing else.
+    pub(crate) stdio: bool,
+}
+
+/// Reads which of these listeners speak MCP. Standard input and output can only if it is the only one.
+pub(super) fn mcp(reader: &mut Reader<'_>, listen: &[String]) -> Mcp {
+    const STDIO: &str = "mcp.stdio";
+    let mcp = Mcp { http: reader.flag("mcp.http"), stdio: reader.flag(STDIO) };
+    let advice = match listen {
+        _ if !mcp.stdio => return mcp,
+        [url] if url == "stdio" => return mcp,
+        urls if urls.iter().any(|url| url.starts_with("stdio")) => {
+            "remove the other listeners, or start another server for them"
+        }
+        _ => "add `--stdio`, or remove this option: HTTP listeners answer MCP at `/mcp` without it",
+    };
+    let title = "MCP over standard input and output needs `stdio` as the only listener";
+    reader.faults.push(Fault::new(reader.place(STDIO), title, advice));
+    mcp
+}

@@ -1,0 +1,93 @@
+//! The methods that `switchboard serve` serves: those of the demo, or those of an MCP server.
+
+use std::sync::Arc;
+
+use switchboard::mcp::Client;
+use switchboard::mcp::adapt::Methods;
+use switchboard::openrpc::{Discovery, Generator, Info};
+use switchboard::{CallError, Router, Service};
+
+use crate::demo;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::visible::visible;
+
+const DEMO: &str =
+    "Demo methods of a JSON-RPC server, for trying out tools. They change nothing outside the server.";
+
+/// Where the methods come from.
+#[derive(Clone)]
+pub(crate) enum Served {
+    /// The demo.
+    Demo,
+    /// The tools, resources and prompts of an MCP server.
+    Mcp(Methods),
+}
+
+impl Served {
+    /// The methods of the MCP server at this URL, or those of the demo.
+    pub(crate) async fn from(url: Option<&str>) -> Result<Served, Failure> {
+        let Some(url) = url else { return Ok(Served::Demo) };
+        let client = Client::connect(url).await.map_err(|error| unreachable(url, &error))?;
+        Ok(Served::Mcp(Methods::of(&client).await.map_err(|error| unreachable(url, &error))?))
+    }
+
+    /// The router of all methods, with their description.
+    pub(crate) fn router(&self) -> Result<Router, Failure> {
+        self.discovered(Discovery::new(self.generator()))
+    }
+
+    /// The same router, described like this.
+    pub(crate) fn discovered(&self, discovery: Discovery) -> Result<Router, Failure> {
+        let router = match self {
+            Served::Demo => demo::discovered(discovery),
+            Served::Mcp(methods) => discovery.build(Router::builder().mount_described("", methods.clone())),
+        };
+        router.map_err(|error| Failure::usage(error.to_string()))
+    }
+
+    /// The generator of their document.
+    pub(crate) fn generator(&self) -> Generator {
+        let Served::Mcp(methods) = self else { return demo::generator() };
+        let client = methods.client();
+        let (name, version) = match client.server() {
+            Some(server) => (server.display_name().to_owned(), server.version.clone()),
+            None => ("MCP server".to_owned(), String::new()),
+        };
+        let version = if version.is_empty() { "0.0.0".to_owned() } else { version };
+        let text = client.instructions().unwrap_or("The tools of an MCP server as methods.");
+        Generator::new(Info::new(name, version).described(text))
+    }
+
+    /// What models should know about the methods as a whole.
+    pub(crate) fn instructions(&self) -> Option<&str> {
+        match self {
+            Served::Demo => Some(DEMO),
+            Served::Mcp(methods) => methods.client().instructions(),
+        }
+    }
+
+    /// The methods with the checks that some of them need.
+    pub(crate) fn verified(&self, service: Arc<dyn Service>) -> Arc<dyn Service> {
+        match self {
+            Served::Demo => demo::verified(service),
+            Served::Mcp(_) => service,
+        }
+    }
+}
+
+fn unreachable(url: &str, error: &CallError) -> Failure {
+    let is_url = url.contains(':');
+    let why = match error {
+        CallError::Unsupported(why) => why.to_string(),
+        other => other.to_string(),
+    };
+    let what = format!("cannot use {} as an MCP server: {}", visible(url), visible(&why));
+    let failure = Failure::new(if is_url { Exit::Unreachable } else { Exit::Usage }, what);
+    match error {
+        _ if !is_url => failure.advise("use a URL such as http://127.0.0.1:9000/mcp, or `exec:COMMAND`"),
+        CallError::CannotConnect(_) => failure,
+        _ if !url.starts_with("exec:") => failure.advise("check the URL with its path, often `/mcp`"),
+        _ => failure,
+    }
+}

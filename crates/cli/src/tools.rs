@@ -1,0 +1,84 @@
+//! The methods as tools for clients of the Model Context Protocol (MCP).
+
+use std::sync::Arc;
+
+use serde_json::json;
+use switchboard::http::EndpointOptions;
+use switchboard::mcp::model::Implementation;
+use switchboard::mcp::model::methods::{Direction, TABLE};
+use switchboard::mcp::{BuildError, HttpOptions, McpRoute, Server};
+use switchboard::openrpc::Generator;
+use switchboard::{Context, Describe, Description, Service, Settings};
+
+use crate::config::Config;
+use crate::failure::Failure;
+
+/// Where HTTP listeners answer MCP.
+pub(crate) const PATH: &str = "/mcp";
+/// The event stream of the first revision, and where its messages are posted.
+const EVENTS: &str = "/sse";
+const MESSAGES: &str = "/messages";
+
+/// The MCP server of a JSON-RPC server.
+pub(crate) struct Tools(Server);
+
+impl Tools {
+    /// For these methods, and those of them that a caller may see.
+    pub(crate) fn new(
+        methods: impl Describe,
+        instructions: Option<&str>,
+        config: &Config,
+        is_visible: impl Fn(&Context, &str) -> bool + Send + Sync + 'static,
+    ) -> Tools {
+        let mut about = Implementation::new("switchboard", env!("CARGO_PKG_VERSION"));
+        about.title = Some("Switchboard".to_owned());
+        let server = Server::new(methods)
+            .described(about)
+            .call_time(config.timeout)
+            .visible_methods(move |method, cx| is_visible(cx, method));
+        Tools(match instructions {
+            Some(text) => server.instructions(text),
+            None => server,
+        })
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.0.tools().len()
+    }
+
+    /// Answers MCP over HTTP at the usual paths.
+    pub(crate) fn route(
+        &self,
+        options: EndpointOptions,
+        settings: Settings,
+    ) -> Result<EndpointOptions, Failure> {
+        let route = McpRoute::with(&self.0, settings, HttpOptions::default()).map_err(wrong)?;
+        let (events, messages) = route.two_paths(MESSAGES);
+        Ok(options.route(PATH, route).route(EVENTS, events).route(MESSAGES, messages))
+    }
+
+    /// Answers MCP over a transport that speaks nothing else.
+    pub(crate) fn service(&self) -> Result<Arc<dyn Service>, Failure> {
+        self.0.service().map_err(wrong)
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is the end of the error")]
+fn wrong(error: BuildError) -> Failure {
+    Failure::usage(error.to_string())
+}
+
+/// Names the tools in the document: `"x-mcp": { "tool": "math_add" }`.
+pub(crate) fn documented(generator: Generator, methods: impl Describe) -> Generator {
+    let tools = Server::new(methods).tools();
+    tools.into_iter().fold(generator, |generator, (tool, method)| {
+        generator.extension(method, "x-mcp", json!({ "tool": tool }))
+    })
+}
+
+/// The methods that calls are counted by: these, and those of MCP itself.
+pub(crate) fn counted(methods: &Description) -> impl Iterator<Item = &str> {
+    let protocol = TABLE.iter().filter(|row| row.is_sent(Direction::ToServer)).map(|row| row.name);
+    methods.methods.iter().map(|method| method.name.as_str()).chain(protocol)
+}

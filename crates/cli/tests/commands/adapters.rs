@@ -1,0 +1,143 @@
+//! `switchboard mcp`, which makes the methods of a server tools, and `switchboard serve --from-mcp`, which makes tools methods.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::carriers::Folder;
+use crate::program::{Serving, listener, parts, program, run, run_with};
+
+/// What `switchboard mcp` answers to these requests over stdio, and what it writes to stderr.
+fn ask(arguments: &[&str], requests: &[Value]) -> (Vec<Value>, String) {
+    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params":
+        {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let lines: String =
+        [initialize, ready].iter().chain(requests).map(|message| format!("{message}\n")).collect();
+    let (code, stdout, stderr) = parts(run_with(&lines, &[&["mcp"], arguments].concat()));
+    assert_eq!(code, Some(0), "{stderr}");
+    let mut answers: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    answers.retain(|answer| answer["id"] != 0);
+    answers.sort_by_key(|answer| answer["id"].as_u64());
+    (answers, stderr)
+}
+
+fn call(id: u64, tool: &str, arguments: Value) -> Value {
+    let params = json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": "p"}});
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+}
+
+fn list() -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+}
+
+fn names(answer: &Value) -> Vec<&str> {
+    let tools = answer["result"]["tools"].as_array().unwrap();
+    tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn methods_are_tools_over_every_transport() {
+    let serving = Serving::start(&[]);
+    let program = format!("exec:{} serve --stdio", env!("CARGO_BIN_EXE_switchboard"));
+    for url in [serving.url(), serving.url().replace("http:", "ws:"), program] {
+        let (answers, stderr) =
+            ask(&[&url], &[call(1, "math_add", json!({"a": 2, "b": 3})), call(2, "count", json!({"to": 2}))]);
+        assert!(stderr.contains("MCP on stdio with "), "{stderr}");
+        let answers: Vec<&Value> = answers.iter().filter(|answer| !answer["id"].is_null()).collect();
+        assert_eq!(answers[0]["result"]["content"][0]["text"], "5", "{url}");
+        assert_eq!(
+            answers[1]["result"]["structuredContent"],
+            json!({"result": [1, 2]}),
+            "{url}: {answers:?}"
+        );
+    }
+}
+
+#[test]
+fn options_and_a_file_say_which_methods_become_tools() {
+    let serving = Serving::start(&[]);
+    let folder = Folder::new("adapt");
+    let file = folder.file("adapt.toml");
+    fs::write(&file, "only = ['math/*']\nwithout = ['math/sqrt']\n[describe]\n'math/add' = 'Sums up.'\n")
+        .unwrap();
+    let (answers, stderr) = ask(
+        &[&serving.url(), "--file", &file, "--rename", "math/add=sum", "--without", "math/*_stream"],
+        &[list()],
+    );
+    assert_eq!(names(&answers[0]), ["math_multiply", "math_subtract", "sum"], "{stderr}");
+    assert!(answers[0].to_string().contains("Sums up."));
+    let (code, _, stderr) = parts(run(&["mcp", &serving.url(), "--rename", "math/ad=sum"]));
+    assert!(code == Some(2) && stderr.contains("math/add"), "{stderr}");
+    let (code, _, stderr) = parts(run(&["mcp", &serving.url(), "--only", "nothing"]));
+    assert!(code == Some(2) && stderr.contains("no method of the server is left"), "{stderr}");
+    fs::write(&file, "rename = 1\n").unwrap();
+    let (code, _, stderr) = parts(run(&["mcp", &serving.url(), "--file", &file]));
+    assert!(code == Some(2) && stderr.contains("adapt.toml"), "{stderr}");
+}
+
+#[test]
+fn a_document_describes_a_server_that_does_not() {
+    let folder = Folder::new("adapt-document");
+    let file = folder.file("openrpc.json");
+    let method = |name: &str, params: Value| json!({"name": name, "paramStructure": "by-position", "params": params, "result": {"name": "r", "schema": {}}});
+    let number = |name: &str| json!({"name": name, "required": true, "schema": {"type": "number"}});
+    let document = json!({"openrpc": "1.2.6", "info": {"title": "Chain", "version": "1"},
+        "methods": [method("subtract", json!([number("from"), number("what")]))]});
+    fs::write(&file, document.to_string()).unwrap();
+    let serving = Serving::start(&[]);
+    let (answers, _) =
+        ask(&[&serving.url(), "--document", &file], &[call(1, "subtract", json!({"what": 2, "from": 44}))]);
+    assert_eq!(answers[0]["result"]["content"][0]["text"], "42", "{answers:?}");
+}
+
+#[test]
+fn a_server_without_a_description_is_an_error_with_a_way_out() {
+    let (listener, url) = listener();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let body = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}"#;
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}",
+                body.len()
+            );
+            // The first connection only tells that there is a server.
+            if stream.read(&mut [0; 4096]).unwrap_or(0) > 0 {
+                let _ = stream.write_all(format!("{head}\r\nconnection: close\r\n\r\n{body}").as_bytes());
+            }
+        }
+    });
+    let (code, stdout, stderr) = parts(run(&["mcp", &url]));
+    assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
+    assert!(stderr.contains("rpc.discover") && stderr.contains("--document FILE"), "{stderr}");
+}
+
+#[test]
+fn tools_are_methods_again() {
+    let serving = Serving::start(&[]);
+    let adapter = Serving::spawn(program(&["mcp", &serving.url(), "--listen", "0", "--only", "math/*"]));
+    let place =
+        adapter.banner.strip_prefix("MCP on ").and_then(|rest| rest.split(' ').next()).unwrap().to_owned();
+    let program = format!("exec:{} mcp {} --only 'math/*'", env!("CARGO_BIN_EXE_switchboard"), serving.url());
+    for url in [program, place] {
+        let methods = Serving::start(&["--from-mcp", &url]);
+        let call = |arguments: &[&str]| parts(run(&[&["call", &methods.url()], arguments].concat()));
+        assert_eq!(call(&["math_add", "a=2", "b=3"]).1, "5\n", "{url}");
+        assert_eq!(call(&["math_add", "2", "3"]).1, "5\n", "{url}");
+        let (code, _, stderr) = call(&["math_sqrt", "x=-1"]);
+        assert!(code == Some(1) && stderr.contains("must not be negative"), "{url}: {stderr}");
+        let (_, listed, _) = parts(run(&["discover", &methods.url()]));
+        assert!(listed.contains("math_add") && listed.contains("Adds"), "{listed}");
+    }
+}
+
+#[test]
+fn what_is_not_an_mcp_server_is_said_so() {
+    let (code, _, stderr) = parts(run(&["serve", "0", "--from-mcp", "nonsense"]));
+    assert!(code.is_some_and(|code| code != 0) && stderr.contains("exec:COMMAND"), "{stderr}");
+    let (code, _, stderr) = parts(run(&["serve", "0", "--from-mcp", "exec:false"]));
+    assert!(code.is_some_and(|code| code != 0) && stderr.contains("cannot use"), "{stderr}");
+}

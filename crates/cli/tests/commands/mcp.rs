@@ -1,0 +1,253 @@
+//! `switchboard serve` for clients of the Model Context Protocol (MCP), over HTTP and stdio.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use crate::carriers::Folder;
+use crate::program::{Serving, parts, program, run_with};
+use crate::tokens::CredentialFile;
+
+const ALICE: &str = "2f9c1b7e55a04d13";
+const BOB: &str = "9b1f0e6c2d7a4853";
+
+/// A client of one server.
+struct Client {
+    place: String,
+    /// Headers of every request.
+    headers: String,
+}
+
+/// The status, the head and the body of a response.
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}{}", self.head, self.body))
+    }
+
+    fn header(&self, name: &str) -> Option<String> {
+        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.filter(|(known, _)| *known == name).map(|(_, value)| value.to_owned()).next()
+    }
+}
+
+impl Client {
+    fn new(url: &str, token: Option<&str>) -> Client {
+        let headers = token.map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default();
+        Client { place: url.strip_prefix("http://").unwrap().to_owned(), headers }
+    }
+
+    /// One that has a session.
+    fn with_session(url: &str, token: Option<&str>) -> Client {
+        let mut client = Client::new(url, token);
+        let answer = client.post(&initialize());
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let session = answer.header("mcp-session-id").unwrap();
+        client.headers.push_str(&format!("mcp-session-id: {session}\r\n"));
+        let ready = client.post(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        assert_eq!(ready.status, 202, "{}", ready.body);
+        client
+    }
+
+    fn post(&self, message: &Value) -> Answer {
+        self.send("POST", "/mcp", "", &message.to_string())
+    }
+
+    fn send(&self, method: &str, path: &str, more: &str, body: &str) -> Answer {
+        let mut stream = TcpStream::connect(&self.place).unwrap();
+        let (place, headers, length) = (&self.place, &self.headers, body.len());
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nhost: {place}\r\n{headers}{more}content-type: application/json\r\n\
+             accept: application/json, text/event-stream\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Answer { status, head: head.to_owned(), body: body.to_owned() }
+    }
+
+    fn tools(&self) -> Vec<String> {
+        let answer = self.post(&request("tools/list", &json!({}))).json();
+        let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("{answer}"));
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    }
+
+    fn call(&self, tool: &str, arguments: &Value) -> Value {
+        self.post(&request("tools/call", &json!({"name": tool, "arguments": arguments}))).json()
+    }
+}
+
+fn request(method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
+}
+
+fn initialize() -> Value {
+    let client = json!({"name": "test", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    request("initialize", &params)
+}
+
+fn is_there(tools: &[String], name: &str) -> bool {
+    tools.iter().any(|tool| tool == name)
+}
+
+#[test]
+fn the_methods_are_tools_and_the_banner_says_where() {
+    let serving = Serving::start(&[]);
+    let url = serving.url();
+    let client = Client::with_session(&url, None);
+    let tools = client.tools();
+    assert!(is_there(&tools, "math_add") && is_there(&tools, "ticks"), "{tools:?}");
+    // Kept out by an attribute, because they are notifications, or because they are not the server's own.
+    for hidden in ["admin_restartServer", "logEvent", "rpc_discover", "rpc.discover"] {
+        assert!(!is_there(&tools, hidden), "{tools:?}");
+    }
+    let line = format!("\nMCP on {url}/mcp with {} tools\n", tools.len());
+    assert!(serving.banner.contains(&line), "{}", serving.banner);
+
+    let answer = client.call("math_add", &json!({"a": 2, "b": 3}));
+    assert_eq!(answer["result"]["structuredContent"], json!({"result": 5}), "{answer}");
+    let answer = client.call("math_sqrt", &json!({"x": -1}));
+    assert_eq!(answer["result"]["isError"], json!(true), "{answer}");
+}
+
+#[test]
+fn a_client_without_a_session_is_answered_at_the_same_path() {
+    let serving = Serving::start(&[]);
+    let client = Client::new(&serving.url(), None);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({"name": "math_add", "arguments": {"a": 2, "b": 3}, "_meta": meta});
+    let headers = "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: math_add\r\n";
+    let answer = client.send("POST", "/mcp", headers, &request("tools/call", &params).to_string());
+    assert_eq!(answer.json()["result"]["structuredContent"], 5, "{}", answer.body);
+    assert_eq!(answer.header("mcp-session-id"), None);
+}
+
+#[test]
+fn the_document_names_the_tools_of_methods() {
+    let tool = |options: &[&str], method: &str| {
+        let serving = Serving::start(options);
+        let document = Client::new(&serving.url(), None).send("GET", "/openrpc.json", "", "").json();
+        let methods = document["methods"].as_array().unwrap();
+        methods.iter().find(|found| found["name"] == method).unwrap()["x-mcp"]["tool"].clone()
+    };
+    assert_eq!(tool(&[], "math/add"), "math_add");
+    assert_eq!(tool(&[], "admin/restartServer"), false);
+    assert_eq!(tool(&[], "logEvent"), Value::Null);
+    assert_eq!(tool(&["--no-mcp"], "math/add"), Value::Null);
+}
+
+#[test]
+fn mcp_can_be_turned_off_by_a_flag_and_by_a_key() {
+    for option in [&["--no-mcp"][..], &["--set", "mcp.http=false"]] {
+        let serving = Serving::start(option);
+        let client = Client::new(&serving.url(), None);
+        assert_eq!(client.post(&initialize()).status, 404, "{option:?}");
+        for (method, path) in [("GET", "/mcp"), ("GET", "/sse"), ("POST", "/messages?session=1")] {
+            assert_eq!(client.send(method, path, "", "").status, 404, "{option:?} {path}");
+        }
+        assert!(!serving.banner.contains("MCP"), "{}", serving.banner);
+    }
+}
+
+#[test]
+fn with_tokens_every_request_needs_one_and_a_session_belongs_to_its_caller() {
+    let file = CredentialFile::new("mcp-tokens", &format!("alice:{ALICE}\nbob:{BOB}\n"), 0o600);
+    let serving = Serving::start(&["--tokens", file.path()]);
+    let url = serving.url();
+    let stranger = Client::new(&url, None);
+    let answer = stranger.post(&initialize());
+    assert_eq!(answer.status, 401, "{}", answer.body);
+    assert!(answer.header("www-authenticate").is_some(), "{}", answer.head);
+    assert_eq!(stranger.send("GET", "/sse", "", "").status, 401);
+
+    let alice = Client::with_session(&url, Some(ALICE));
+    let answer = alice.call("math_add", &json!({"a": 2, "b": 3}));
+    assert_eq!(answer["result"]["structuredContent"]["result"], 5, "{answer}");
+    // The identifier of a session is no credential.
+    let thief = Client { headers: alice.headers.replace(ALICE, BOB), place: alice.place.clone() };
+    assert_eq!(thief.post(&request("tools/list", &json!({}))).status, 404);
+    let anonymous = alice.headers.lines().last().unwrap();
+    let anonymous = Client { headers: format!("{anonymous}\r\n"), place: alice.place.clone() };
+    assert_eq!(anonymous.post(&request("tools/list", &json!({}))).status, 401);
+}
+
+#[test]
+fn access_rules_decide_which_tools_a_caller_sees_and_calls() {
+    let folder = Folder::new("mcp-rules");
+    let tokens = CredentialFile::new("mcp-rules", &format!("alice:{ALICE}\nbob:{BOB}\n"), 0o600);
+    let rules = |more: &str| {
+        format!(
+            "listen = \"http://127.0.0.1:0\"\nauth.tokens = \"{}\"\naccess.rules = [\n\
+             {{ allow = [\"math/*\", \"rpc.*\"], who = \"anyone\" }},\n\
+             {{ allow = \"getUser\", who = \"user:bob\", when = {{ \"/id\" = {{ max = 2 }} }} }},\n{more}]\n",
+            tokens.path()
+        )
+    };
+    let file = folder.file("switchboard.toml");
+    std::fs::write(&file, rules("")).unwrap();
+    let mut serving = Serving::spawn(program(&["serve", "--config", &file, "--no-watch"]));
+    let url = serving.url();
+    let (anyone, bob) = (Client::with_session(&url, None), Client::with_session(&url, Some(BOB)));
+    assert!(is_there(&anyone.tools(), "math_add") && !is_there(&anyone.tools(), "getUser"));
+    assert!(is_there(&bob.tools(), "getUser") && !is_there(&bob.tools(), "echo"));
+    let answer = bob.call("getUser", &json!({"id": 1}));
+    assert!(answer["result"]["isError"].is_null() && answer["result"].is_object(), "{answer}");
+    // The rules see the method behind the tool, with its params.
+    let answer = bob.call("getUser", &json!({"id": 3}));
+    assert!(answer["result"]["isError"] == true || answer["error"].is_object(), "{answer}");
+    // A hidden tool is an unknown one.
+    let strip = |answer: Value| answer.to_string().replace("getUser", "T").replace("no_such", "T");
+    assert_eq!(strip(anyone.call("getUser", &json!({}))), strip(anyone.call("no_such", &json!({}))));
+
+    std::fs::write(&file, rules("{ allow = \"echo\", who = \"anyone\" },\n")).unwrap();
+    serving.signal("HUP");
+    serving.read_until("Configuration reloaded");
+    assert!(is_there(&anyone.tools(), "echo"));
+    assert_eq!(anyone.call("echo", &json!({"message": "hi"}))["result"]["isError"], Value::Null);
+}
+
+#[test]
+fn over_stdio_an_agent_gets_nothing_but_messages() {
+    let messages = [
+        initialize(),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": {
+            "name": "ticks", "arguments": {"count": 2, "seconds": 0.01}}}),
+    ];
+    let input: String = messages.iter().map(|message| format!("{message}\n")).collect();
+    let (code, stdout, stderr) = parts(run_with(&input, &["serve", "--stdio", "--mcp", "-v"]));
+    assert_eq!(code, Some(0), "{stderr}");
+    let lines: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2, "{stdout}");
+    assert_eq!(lines[0]["result"]["protocolVersion"], "2025-11-25");
+    assert_eq!(lines[1]["result"]["structuredContent"], json!({"result": [1, 2]}));
+    assert!(stderr.contains("tools/call"), "{stderr}");
+}
+
+#[test]
+fn mcp_over_stdio_needs_stdio_alone_and_the_error_says_what_to_do() {
+    for (options, advice) in [
+        (&["--mcp"][..], "add `--stdio`"),
+        (&["--mcp", "8000"], "add `--stdio`"),
+        (&["--mcp", "--stdio", "8000"], "remove the other listeners"),
+        (&["--set", "mcp.stdio=true"], "add `--stdio`"),
+    ] {
+        let (code, stdout, stderr) = parts(program(&[&["serve"][..], options].concat()).output().unwrap());
+        assert_eq!((code, stdout.as_str()), (Some(2), ""), "{options:?}: {stderr}");
+        assert!(stderr.contains(advice), "{options:?}: {stderr}");
+    }
+}

@@ -1,0 +1,221 @@
+//! The tools, resources and prompts of an MCP server as methods.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use serde_json::{Value, json};
+use switchboard_core::{
+    Call, CallError, Code, Describe, ErrorObject, Json, MethodDescription, Outcome, ParamDescription, Reply,
+    ReplyFuture, ResultDescription, Schemas, Service,
+};
+
+use super::positions::{Slot, by_name};
+use super::tool::{self, ToolMethod};
+use crate::client::{Client, param_headers};
+use crate::model::{Capability, Tool, methods};
+use crate::object::Object;
+
+/// The tools of an MCP server as methods of JSON-RPC, under their own names. Cheap to clone.
+///
+/// The result of a method is the structured content of its tool, else the text, else the content blocks. A tool that fails is an
+/// error with the code -32001 and the text. Resources and prompts are reached with the methods `resources/list`,
+/// `resources/templates/list`, `resources/read`, `prompts/list` and `prompts/get`.
+///
+/// If the server says over a duplex transport that its tools have changed, they are listed again.
+///
+/// # Examples
+///
+/// ```no_run
+/// use switchboard_core::Router;
+/// use switchboard_mcp::{Client, adapt::Methods};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = Client::connect("http://127.0.0.1:8000/mcp").await?;
+/// let router = Router::builder().mount_described("weather/", Methods::of(&client).await?).build()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Methods(Arc<Inner>);
+
+struct Inner {
+    client: Client,
+    tools: ArcSwap<BTreeMap<String, ToolMethod>>,
+    /// Methods of MCP that are passed on.
+    passed: BTreeMap<&'static str, Passed>,
+}
+
+/// A method of MCP that is passed on.
+struct Passed {
+    described: MethodDescription,
+    slots: Vec<Slot>,
+}
+
+impl Methods {
+    /// The methods of this server.
+    ///
+    /// # Errors
+    ///
+    /// When the server cannot list its tools.
+    pub async fn of(client: &Client) -> Result<Methods, CallError> {
+        let tools = ArcSwap::from_pointee(list(client).await?);
+        let inner = Arc::new(Inner { client: client.clone(), tools, passed: passed(client) });
+        let weak = Arc::downgrade(&inner);
+        client.listening.on_change(move || {
+            let weak = weak.clone();
+            async move {
+                let Some(inner) = weak.upgrade() else { return };
+                match list(&inner.client).await {
+                    Ok(tools) => inner.tools.store(Arc::new(tools)),
+                    Err(error) => tracing::warn!(%error, "the changed tools cannot be listed"),
+                }
+            }
+        });
+        Ok(Methods(inner))
+    }
+
+    /// The client of the server.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.0.client
+    }
+}
+
+/// The tools of a server, by name.
+async fn list(client: &Client) -> Result<BTreeMap<String, ToolMethod>, CallError> {
+    if !client.has(Capability::Tools) {
+        return Ok(BTreeMap::new());
+    }
+    let mut tools = BTreeMap::new();
+    for entry in client.list(methods::LIST_TOOLS, "tools").await? {
+        match entry.decode::<Tool>() {
+            // Names that start with `rpc.` are for the protocol (J2-12).
+            Ok(tool) if tool.name.starts_with("rpc.") => {
+                tracing::warn!(tool = tool.name, "left out a tool with a reserved name");
+            }
+            Ok(tool) => drop(tools.insert(tool.name.clone(), ToolMethod::new(&tool))),
+            Err(error) => tracing::warn!(%error, "left out a tool that cannot be read"),
+        }
+    }
+    Ok(tools)
+}
+
+/// The methods of MCP that a server offers.
+fn passed(client: &Client) -> BTreeMap<&'static str, Passed> {
+    let text = || json!({"type": "string"});
+    let cursor = || ParamDescription::optional("cursor", text()).documented("Where the page starts.");
+    let (resources, prompts) = (client.has(Capability::Resources), client.has(Capability::Prompts));
+    let uri = ParamDescription::required("uri", text()).documented("The URI of the resource.");
+    let name = ParamDescription::required("name", text()).documented("The name of the prompt.");
+    let values = json!({"type": "object", "additionalProperties": {"type": "string"}});
+    let arguments =
+        ParamDescription::optional("arguments", values).documented("The arguments of the prompt.");
+    let all = [
+        (
+            resources,
+            methods::LIST_RESOURCES,
+            "Lists the resources of the MCP server.",
+            "resources",
+            vec![cursor()],
+        ),
+        (
+            resources,
+            methods::LIST_TEMPLATES,
+            "Lists the resource templates of the MCP server.",
+            "resourceTemplates",
+            vec![cursor()],
+        ),
+        (resources, methods::READ_RESOURCE, "Reads a resource of the MCP server.", "contents", vec![uri]),
+        (prompts, methods::LIST_PROMPTS, "Lists the prompts of the MCP server.", "prompts", vec![cursor()]),
+        (
+            prompts,
+            methods::GET_PROMPT,
+            "Fills in a prompt of the MCP server.",
+            "messages",
+            vec![name, arguments],
+        ),
+    ];
+    let offered = all.into_iter().filter(|(is_offered, ..)| *is_offered);
+    offered
+        .map(|(_, method, docs, member, params)| {
+            let slots = params.iter().map(|param| Slot::new(param.name.clone())).collect();
+            let mut described = MethodDescription::documented(docs).safe().no_more_params();
+            described.name = method.to_owned();
+            described.params = Some(params);
+            described.result = ResultDescription::Value(listing(member));
+            // They are not tools: a server in front of this one has methods of its own for them.
+            let described = described.extension("x-mcp", json!({"tool": false}));
+            (method, Passed { described, slots })
+        })
+        .collect()
+}
+
+fn listing(member: &str) -> Value {
+    json!({"type": "object", "properties": {member: {"type": "array"}}, "required": [member]})
+}
+
+impl Service for Methods {
+    fn call(&self, call: &Call) -> ReplyFuture {
+        let Inner { client, tools, passed } = &*self.0;
+        let (tools, method) = (tools.load(), call.method.as_str());
+        if let Some(tool) = tools.get(method) {
+            let arguments = match by_name(call.params.as_ref(), &tool.slots) {
+                Ok(params) => tool.arguments(params),
+                Err(error) => return ReplyFuture::ready(error),
+            };
+            let (headers, has_output) = (param_headers(&arguments, &tool.headers), tool.has_output);
+            let params = Object::new().with("name", method).with("arguments", arguments);
+            let reply = client.send(methods::CALL_TOOL, params, &call.cx, headers);
+            return reply.map(move |reply| match reply.outcome {
+                Outcome::Value(told) => tool::result(&told, has_output).into(),
+                outcome => translated(outcome),
+            });
+        }
+        let Some((method, Passed { slots, .. })) = passed.get_key_value(method) else {
+            return ReplyFuture::ready(ErrorObject::method_not_found(method));
+        };
+        let params = match by_name(call.params.as_ref(), slots) {
+            Ok(params) => params,
+            Err(error) => return ReplyFuture::ready(error),
+        };
+        let values: Vec<(&str, Json)> =
+            slots.iter().filter_map(|slot| Some((slot.name.as_str(), params.get(&slot.name)?))).collect();
+        let params = values.into_iter().fold(Object::new(), |params, (name, value)| params.with(name, value));
+        client
+            .send(method, params, &call.cx, param_headers(&Json::NULL, &[]))
+            .map(|reply| translated(reply.outcome))
+    }
+}
+
+/// An outcome whose codes mean the same in JSON-RPC: -32002 is a resource that does not exist, and not a caller without rights.
+fn translated(outcome: Outcome) -> Reply {
+    match outcome {
+        Outcome::Value(value) => Reply::value(value),
+        Outcome::Error(mut error) => {
+            if error.code == Code::UNAUTHORIZED && !error.is_local() {
+                error.code = Code::INVALID_PARAMS;
+            }
+            Reply::error(error)
+        }
+        Outcome::Stream(items) => Reply::items(items),
+    }
+}
+
+impl Describe for Methods {
+    fn describe_methods(&self, _: &mut Schemas) -> Vec<MethodDescription> {
+        let tools = self.0.tools.load();
+        let mut described: BTreeMap<&str, MethodDescription> =
+            self.0.passed.iter().map(|(name, passed)| (*name, passed.described.clone())).collect();
+        described.extend(tools.iter().map(|(name, tool)| (name.as_str(), tool.described.clone())));
+        described.into_values().collect()
+    }
+}
+
+impl fmt::Debug for Methods {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tools = self.0.tools.load();
+        f.debug_struct("Methods").field("tools", &tools.keys().collect::<Vec<_>>()).finish_non_exhaustive()
+    }
+}

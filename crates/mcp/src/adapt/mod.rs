@@ -1,0 +1,18 @@
+//! Adapters between JSON-RPC and MCP, without a line of code for the methods.
+//!
+//! - [`Remote`] makes a JSON-RPC server that describes itself a service for a [`Server`](crate::Server): its methods become tools.
+//! - [`Updates`] turns its notifications into changes of lists and resources.
+//! - [`Methods`] makes the tools, resources and prompts of an MCP server methods of JSON-RPC.
+
+mod document;
+mod methods;
+mod positions;
+mod remote;
+mod rules;
+mod schema;
+mod tool;
+mod updates;
+
+pub use self::methods::Methods;
+pub use self::remote::{Remote, RemoteError};
+pub use self::updates::{UnknownUpdate, Update, Updates};

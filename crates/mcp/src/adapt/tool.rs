@@ -1,0 +1,242 @@
+//! Tools as methods: their descriptions, and their results.
+
+use serde_json::{Map, Value, json};
+use switchboard_core::{
+    Code, ErrorObject, Json, Kind, Marks, MethodDescription, ParamDescription, ResultDescription,
+};
+
+use super::positions::Slot;
+use super::schema::inlined;
+use crate::catalog::{HeaderParam, header_params, public_name};
+use crate::model::Tool;
+
+/// The parameter that is all arguments, where the schema does not name them one by one.
+const WHOLE: &str = "arguments";
+
+const DEFINITIONS: &[&str] = &["#/$defs/", "#/definitions/"];
+
+/// A tool as a method.
+#[derive(Debug)]
+pub(super) struct ToolMethod {
+    pub(super) described: MethodDescription,
+    pub(super) slots: Vec<Slot>,
+    pub(super) headers: Vec<HeaderParam>,
+    /// Whether the tool says what its results are.
+    pub(super) has_output: bool,
+}
+
+impl ToolMethod {
+    pub(super) fn new(tool: &Tool) -> ToolMethod {
+        let input: Value = tool.input_schema.decode().unwrap_or_else(|_| json!({"type": "object"}));
+        let mut described = MethodDescription::documented(tool.description.as_deref().unwrap_or_default());
+        described.name.clone_from(&tool.name);
+        (described.params, described.allows_unknown_params) = params(&input);
+        let output: Option<Value> = tool.output_schema.as_ref().and_then(|schema| schema.decode().ok());
+        described.result = match &output {
+            Some(schema) => ResultDescription::Value(self_contained(schema)),
+            None => ResultDescription::Unknown,
+        };
+        described.marks = marks(tool);
+        described.others = extensions(tool, &input);
+        let slots = described.params.iter().flatten().map(|param| Slot::new(param.name.clone())).collect();
+        ToolMethod { described, slots, headers: header_params(&input), has_output: output.is_some() }
+    }
+
+    /// The arguments in the params of a call.
+    pub(super) fn arguments(&self, params: Json) -> Json {
+        let is_whole = matches!(self.slots.as_slice(), [slot] if slot.name == WHOLE);
+        let mut members = params.entries();
+        match (members.next(), members.next()) {
+            (Some((name, value)), None) if is_whole && name == WHOLE && value.kind() == Kind::Object => value,
+            _ => params.clone(),
+        }
+    }
+}
+
+/// The properties of a schema as parameters, those that are required first and in their order.
+fn params(input: &Value) -> (Option<Vec<ParamDescription>>, bool) {
+    let is_composed =
+        ["allOf", "anyOf", "oneOf", "$ref", "if"].iter().any(|keyword| input.get(keyword).is_some());
+    let Some(properties) = input.get("properties").and_then(Value::as_object).filter(|_| !is_composed) else {
+        return match is_composed {
+            true => (Some(vec![ParamDescription::required(WHOLE, self_contained(input))]), false),
+            false => (Some(Vec::new()), input.get("additionalProperties") != Some(&Value::Bool(false))),
+        };
+    };
+    let required: Vec<&str> = input
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let definitions = definitions(input);
+    let schema = |name: &str| inlined(&properties[name], DEFINITIONS, &definitions);
+    let first = required.iter().filter(|name| properties.contains_key(**name));
+    let first = first.map(|name| ParamDescription::required(*name, schema(name)));
+    let rest = properties.keys().filter(|name| !required.contains(&name.as_str()));
+    let rest = rest.map(|name| ParamDescription::optional(name.as_str(), schema(name)));
+    let documented = |param: ParamDescription| {
+        let text = param.schema.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
+        param.documented(&text)
+    };
+    let allows_unknown = input.get("additionalProperties") != Some(&Value::Bool(false));
+    (Some(first.chain(rest).map(documented).collect()), allows_unknown)
+}
+
+/// The definitions of a schema, by name.
+fn definitions(schema: &Value) -> Map<String, Value> {
+    let all = ["definitions", "$defs"].iter().filter_map(|keyword| schema.get(keyword)?.as_object());
+    all.flatten().map(|(name, schema)| (name.clone(), schema.clone())).collect()
+}
+
+/// A schema for another document. It stays as it is, unless it refers to its own definitions.
+fn self_contained(schema: &Value) -> Value {
+    let definitions = definitions(schema);
+    let mut whole =
+        if definitions.is_empty() { schema.clone() } else { inlined(schema, DEFINITIONS, &definitions) };
+    if let Value::Object(members) = &mut whole {
+        for keyword in ["$schema", "$id", "$defs", "definitions"] {
+            members.remove(keyword);
+        }
+    }
+    whole
+}
+
+fn marks(tool: &Tool) -> Marks {
+    let mut marks = Marks::default();
+    if let Some(hints) = &tool.annotations {
+        marks.safe = hints.read_only == Some(true);
+        marks.idempotent = marks.safe || hints.idempotent == Some(true);
+    }
+    marks
+}
+
+/// What MCP says about a tool and JSON-RPC does not, so that it can become a tool again.
+fn extensions(tool: &Tool, input: &Value) -> Map<String, Value> {
+    let mut options = Map::new();
+    let mut add = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            options.insert(name.to_owned(), value);
+        }
+    };
+    add("name", (public_name(&tool.name) != tool.name).then(|| json!(tool.name)));
+    add("title", tool.title.as_ref().map(|title| json!(title)));
+    let hints = tool.annotations.as_ref();
+    add("destructiveHint", hints.and_then(|hints| hints.destructive).map(Value::Bool));
+    add("openWorldHint", hints.and_then(|hints| hints.open_world).map(Value::Bool));
+    let mut others = Map::from_iter([("x-mcp-input-schema".to_owned(), input.clone())]);
+    if !options.is_empty() {
+        others.insert("x-mcp".to_owned(), Value::Object(options));
+    }
+    others
+}
+
+/// The result of a method in the result of its tool.
+pub(super) fn result(told: &Json, has_output: bool) -> Result<Json, ErrorObject> {
+    let [content, structured, is_error] = told.pick(["content", "structuredContent", "isError"]);
+    let blocks: Vec<Json> = content.iter().flat_map(Json::elements).collect();
+    if is_error.is_some_and(|is_error| is_error.as_str() == "true") {
+        return Err(failure(&blocks, structured.as_ref()));
+    }
+    if let Some(structured) = structured.filter(|structured| structured.kind() != Kind::Null) {
+        return Ok(structured);
+    }
+    match blocks.as_slice() {
+        [] => Ok(Json::NULL),
+        [block] => match text(block) {
+            Some(text) if has_output => match Json::parse(text.clone()) {
+                Ok(json) => Ok(json),
+                Err(_) => Json::encode(&text).map_err(|error| ErrorObject::internal(&error)),
+            },
+            Some(text) => Json::encode(&text).map_err(|error| ErrorObject::internal(&error)),
+            None => Ok(content.unwrap_or(Json::NULL)),
+        },
+        _ => Ok(content.unwrap_or(Json::NULL)),
+    }
+}
+
+/// The text of a block.
+fn text(block: &Json) -> Option<String> {
+    let [kind, text] = block.pick(["type", "text"]);
+    (kind?.decode::<String>().ok()? == "text").then_some(())?;
+    text?.decode().ok()
+}
+
+/// A tool that failed, with the text that it gave for models.
+fn failure(blocks: &[Json], structured: Option<&Json>) -> ErrorObject {
+    let texts: Vec<String> = blocks.iter().filter_map(text).collect();
+    let message = if texts.is_empty() { "the tool failed".to_owned() } else { texts.join("\n") };
+    let error = ErrorObject::new(Code::VALIDATION_FAILED, message);
+    match structured {
+        Some(structured) => error.with_data(structured),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_what_the_tool_means() {
+        let check = |told: &'static str, has_output: bool, expected: Result<&str, &str>| {
+            let result = result(&Json::parse(told).unwrap(), has_output);
+            let result = result.map(|json| json.to_string()).map_err(|error| error.to_string());
+            assert_eq!(result.as_deref().map_err(String::as_str), expected, "{told}");
+        };
+        let both = r#"{"content":[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1}}"#;
+        check(both, true, Ok(r#"{"a":1}"#));
+        let text = r#"{"content":[{"type":"text","text":"5"}]}"#;
+        check(text, true, Ok("5"));
+        check(text, false, Ok("\"5\""));
+        check(r#"{"content":[{"type":"text","text":"hi"}]}"#, true, Ok("\"hi\""));
+        check(r#"{"content":[]}"#, false, Ok("null"));
+        let image = r#"[{"type":"image","data":"AA==","mimeType":"image/png"}]"#;
+        check(r#"{"content":[{"type":"image","data":"AA==","mimeType":"image/png"}]}"#, false, Ok(image));
+        let failed = r#"{"content":[{"type":"text","text":"no such city"}],"isError":true}"#;
+        check(failed, false, Err("no such city (-32001)"));
+    }
+
+    #[test]
+    fn properties_are_parameters_and_compositions_one_parameter() {
+        let names = |schema: Value| {
+            let tool = Tool::new("t", Json::encode(&schema).unwrap());
+            let method = ToolMethod::new(&tool);
+            let params = method.described.params.clone().unwrap_or_default();
+            let names = params.iter().map(|param| (param.name.clone(), param.is_required));
+            (names.collect::<Vec<_>>(), method.described.allows_unknown_params)
+        };
+        let check = |schema: Value, expected: &[(&str, bool)], allows_unknown: bool| {
+            let expected: Vec<_> = expected.iter().map(|(name, is)| ((*name).to_owned(), *is)).collect();
+            assert_eq!(names(schema), (expected, allows_unknown));
+        };
+        check(
+            json!({"type": "object", "properties": {"a": {}, "b": {}, "c": {}}, "required": ["c", "b"]}),
+            &[("c", true), ("b", true), ("a", false)],
+            true,
+        );
+        check(json!({"type": "object", "additionalProperties": false}), &[], false);
+        check(json!({"type": "object"}), &[], true);
+        check(
+            json!({"type": "object", "anyOf": [{}], "properties": {"a": {}}}),
+            &[("arguments", true)],
+            false,
+        );
+    }
+
+    #[test]
+    fn schemas_are_complete_in_themselves() {
+        let schema = json!({
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "type": "object",
+            "properties": {"p": {"$ref": "#/$defs/P"}, "q": {"type": "string", "minLength": 1}},
+            "$defs": {"P": {"type": "integer"}},
+        });
+        let method = ToolMethod::new(&Tool::new("t", Json::encode(&schema).unwrap()));
+        let params = method.described.params.unwrap();
+        assert_eq!(params[0].schema, json!({"type": "integer"}));
+        assert_eq!(params[1].schema, schema["properties"]["q"]);
+        assert_eq!(method.described.others["x-mcp-input-schema"], schema);
+    }
+}

@@ -1,0 +1,74 @@
+//! What a server offers: its tools, resources and prompts, in tables that are replaced as a whole when something changes.
+
+mod build;
+mod entry;
+mod page;
+mod prompt;
+mod resource;
+mod schema;
+mod template;
+mod tool;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub(crate) use self::build::{Offers, build, public_name};
+pub(crate) use self::entry::{Entry, Handler};
+pub(crate) use self::page::Page;
+pub(crate) use self::prompt::PromptEntry;
+pub(crate) use self::resource::{ResourceEntry, Source, TemplateEntry};
+pub(crate) use self::tool::{HeaderParam, Output, TaskMode, ToolEntry, header_params};
+
+/// The tables.
+#[derive(Default)]
+pub(crate) struct Catalog {
+    pub(crate) tools: Table<ToolEntry>,
+    pub(crate) resources: Table<ResourceEntry>,
+    pub(crate) templates: Table<TemplateEntry>,
+    pub(crate) prompts: Table<PromptEntry>,
+    /// The method that completes an argument, by prompt name or resource URI, and the name of the argument.
+    pub(crate) completions: HashMap<(String, String), Handler>,
+}
+
+/// Entries in a fixed order, found by their keys.
+pub(crate) struct Table<T> {
+    entries: Vec<Arc<Entry<T>>>,
+    by_key: HashMap<String, usize>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Table<T> {
+        Table { entries: Vec::new(), by_key: HashMap::new() }
+    }
+}
+
+impl<T> Table<T> {
+    /// Adds an entry. False if there is one with this key.
+    fn add(&mut self, entry: Entry<T>) -> bool {
+        if self.by_key.contains_key(&entry.key) {
+            return false;
+        }
+        self.by_key.insert(entry.key.clone(), self.entries.len());
+        self.entries.push(Arc::new(entry));
+        true
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&Arc<Entry<T>>> {
+        self.by_key.get(key).map(|index| &self.entries[*index])
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Entry<T>>> {
+        self.entries.iter()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The entries in the order of their keys: the order of lists must not depend on anything else (MCP-T-09).
+    fn sort(&mut self) {
+        self.entries.sort_by(|a, b| a.key.cmp(&b.key));
+        let keys = self.entries.iter().enumerate().map(|(index, entry)| (entry.key.clone(), index));
+        self.by_key = keys.collect();
+    }
+}

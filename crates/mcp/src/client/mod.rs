@@ -1,0 +1,164 @@
+//! A small client: it lists and calls tools, resources and prompts, over any transport and in both eras.
+//!
+//! It declares no capabilities, so servers do not ask it anything.
+
+mod connect;
+mod events;
+mod headers;
+mod http;
+mod listener;
+
+use std::fmt;
+use std::sync::Arc;
+
+use switchboard_core::{Call, CallError, Context, ErrorObject, Json, Outcome, Peer, ReplyFuture, Service};
+
+use self::headers::ParamHeaders;
+pub(crate) use self::headers::param_headers;
+use self::listener::Listening;
+use crate::model::{
+    COMPLETE, Capability, ClientCapabilities, Implementation, Revision, ServerCapabilities, Wire as _, meta,
+};
+use crate::object::Object;
+
+/// A client of an MCP server. Cheap to clone; all clones share the connection.
+///
+/// # Examples
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = switchboard_mcp::Client::connect("http://127.0.0.1:8000/mcp").await?;
+/// println!("{:?} speaks MCP {}", client.server().map(|server| &server.name), client.revision());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Client {
+    peer: Peer,
+    agreed: Arc<Agreed>,
+    pub(crate) listening: Arc<Listening>,
+}
+
+/// What the server said about itself, and the revision in use.
+#[derive(Debug)]
+struct Agreed {
+    revision: Revision,
+    capabilities: ServerCapabilities,
+    server: Option<Implementation>,
+    instructions: Option<String>,
+}
+
+/// The most pages that are read of a list.
+const PAGES: usize = 1000;
+
+impl Client {
+    /// The revision in use.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.agreed.revision
+    }
+
+    /// What the server says about itself.
+    #[must_use]
+    pub fn server(&self) -> Option<&Implementation> {
+        self.agreed.server.as_ref()
+    }
+
+    /// Instructions for models on how to use the server.
+    #[must_use]
+    pub fn instructions(&self) -> Option<&str> {
+        self.agreed.instructions.as_deref()
+    }
+
+    /// Whether the server has this capability.
+    #[must_use]
+    pub fn has(&self, capability: Capability) -> bool {
+        self.agreed.capabilities.has(capability)
+    }
+
+    /// All entries of a list, over all its pages.
+    pub(crate) async fn list(
+        &self,
+        method: &'static str,
+        member: &'static str,
+    ) -> Result<Vec<Json>, CallError> {
+        let (mut entries, mut cursor) = (Vec::new(), None::<Json>);
+        for _ in 0..PAGES {
+            let params = Object::new().with_some("cursor", cursor.take());
+            let reply = self.send(method, params, &Context::default(), ParamHeaders::default()).await;
+            let Outcome::Value(page) = reply.outcome else {
+                return Err(match reply.outcome {
+                    Outcome::Error(error) => error.into(),
+                    _ => CallError::Protocol("a list is not a stream".into()),
+                });
+            };
+            let [list, next] = page.pick([member, "nextCursor"]);
+            entries.extend(list.iter().flat_map(Json::elements).map(|entry| entry.detached()));
+            cursor = next.filter(|next| *next != Json::NULL);
+            if cursor.is_none() {
+                return Ok(entries);
+            }
+        }
+        Err(CallError::Protocol(format!("{method} has more than {PAGES} pages").into()))
+    }
+
+    /// Sends a request, on behalf of the call with this context.
+    pub(crate) fn send(
+        &self,
+        method: &'static str,
+        params: Object<'_>,
+        cx: &Context,
+        headers: ParamHeaders,
+    ) -> ReplyFuture {
+        let call = match request(method, params, self.agreed.revision) {
+            Ok(call) => call,
+            Err(error) => return ReplyFuture::ready(error),
+        };
+        let mut inner = Context::default();
+        inner.deadline = cx.deadline;
+        inner.insert(headers);
+        Service::call(&self.peer, &call.with_context(inner)).map(|reply| match &reply.outcome {
+            Outcome::Value(result) => match refusal(result) {
+                Some(error) => error.into(),
+                None => reply,
+            },
+            _ => reply,
+        })
+    }
+}
+
+/// A request of this revision.
+fn request(method: &'static str, params: Object<'_>, revision: Revision) -> Result<Call, ErrorObject> {
+    let params = match revision.is_stateless() {
+        false => params.json()?,
+        true => params.with(meta::META, claim(revision)).json()?,
+    };
+    Ok(Call::new(method, Some(params)))
+}
+
+/// What a stateless request says about its client (MCP-M-02).
+fn claim<'a>(revision: Revision) -> Object<'a> {
+    Object::new()
+        .with(meta::PROTOCOL_VERSION, revision.as_str())
+        .with(meta::CLIENT_CAPABILITIES, ClientCapabilities::default().to_json(revision))
+        .with(meta::CLIENT_INFO, implementation().to_json(revision))
+}
+
+fn implementation() -> Implementation {
+    Implementation::new("switchboard", env!("CARGO_PKG_VERSION"))
+}
+
+/// Why a result is none: it asks for something that this client has not offered (MCP-M-06).
+fn refusal(result: &Json) -> Option<ErrorObject> {
+    let kind: String = result.get("resultType")?.decode().ok()?;
+    (kind != COMPLETE).then(|| {
+        let detail = format!("the server answered with {kind}, which this client does not support");
+        ErrorObject::upstream_failed(detail)
+    })
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("agreed", &self.agreed).finish_non_exhaustive()
+    }
+}
