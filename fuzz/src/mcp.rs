@@ -36,7 +36,8 @@ static ENDPOINT: LazyLock<Endpoint> = LazyLock::new(|| {
         )
     });
     let item = Method::sync("item", |value: Option<Json>, _| Ok::<_, ErrorObject>(value)).described(|_| {
-        MethodDescription::documented("An item.").extension("x-mcp", serde_json::json!({"resource": "a://{x}/{+y}"}))
+        MethodDescription::documented("An item.")
+            .extension("x-mcp", serde_json::json!({"resource": "a://{x}/{+y}"}))
     });
     let router = Router::builder().add(ask).add(echo).add(item).build().expect("the names differ");
     let server = Server::new(router).resource(Resource::new("a://b", "b"), Contents::text("a://b", "b"));
@@ -68,7 +69,10 @@ fuzz_target!(|bytes: &[u8]| {
         let message: serde_json::Value = serde_json::from_slice(message).expect("a message is JSON");
         assert!(!message.to_string().contains("accepted"), "an answer was accepted that nobody gave");
         assert_eq!(message["jsonrpc"], "2.0");
-        assert!(message.get("result").is_some() != message.get("error").is_some() || message.get("method").is_some());
+        assert!(
+            message.get("result").is_some() != message.get("error").is_some()
+                || message.get("method").is_some()
+        );
     }
 });
 
@@ -76,7 +80,8 @@ async fn answer(request: Request<Full<Bytes>>) -> Bytes {
     let response: Result<Response<Body>, Infallible> = ENDPOINT.clone().call(request).await;
     let Ok(response) = response;
     // A stream of changes has no end of its own.
-    let whole = tokio::time::timeout(std::time::Duration::from_secs(60), response.into_body().collect()).await;
+    let whole =
+        tokio::time::timeout(std::time::Duration::from_secs(60), response.into_body().collect()).await;
     whole.ok().and_then(Result::ok).map(http_body_util::Collected::to_bytes).unwrap_or_default()
 }
 

@@ -1,4 +1,4 @@
-//! Runs the official conformance suite of the Model Context Protocol against `examples/mcp_conformance_server.rs`: the requirements of
+//! Runs the official conformance suite of the Model Context Protocol against `examples/mcp_conformance_server`: the requirements of
 //! both revisions that have them, and all its scenarios, those that are not scored included. Then the official Inspector calls the
 //! server, over HTTP, over the event stream of 2024-11-05 and as a child process.
 //!

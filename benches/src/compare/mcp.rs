@@ -49,7 +49,11 @@ pub fn run(options: &Options) -> io::Result<Findings> {
     findings.add(section, [goal]);
     for (title, has_session) in [("with sessions", true), ("stateless", false)] {
         let rows = over_http(options, has_session)?;
-        let section = self::section(format!("MCP over HTTP, {title}, {CONNECTIONS} connections"), vec![RATE, CPU], rows);
+        let section = self::section(
+            format!("MCP over HTTP, {title}, {CONNECTIONS} connections"),
+            vec![RATE, CPU],
+            rows,
+        );
         let goal = Goal::on_ratio_of(MCP, &section, CPU_OF_RMCP, Limit::AtMost(0.5));
         findings.add(section, [goal]);
     }
@@ -184,7 +188,8 @@ fn is_whole(answer: &[u8]) -> bool {
     if text.contains("transfer-encoding: chunked") {
         return answer.ends_with(b"\r\n0\r\n\r\n") || answer[head..] == *b"\r\n\r\n0\r\n\r\n";
     }
-    let length = text.split("content-length: ").nth(1).and_then(|rest| rest.split("\r\n").next()?.parse().ok());
+    let length =
+        text.split("content-length: ").nth(1).and_then(|rest| rest.split("\r\n").next()?.parse().ok());
     answer.len() >= head + 4 + length.unwrap_or(0_usize)
 }
 

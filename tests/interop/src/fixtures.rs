@@ -1,4 +1,4 @@
-//! The server that the conformance suite of the Model Context Protocol tests: `examples/mcp_conformance_server.rs`.
+//! The server that the conformance suite of the Model Context Protocol tests: `examples/mcp_conformance_server`.
 
 use std::path::PathBuf;
 use std::process::Stdio;

@@ -12,6 +12,7 @@ const LIBRARIES: &[&str] =
 const COMPLETE: &[(&str, &str)] = &[
     ("AuditKind", "a text with a name"),
     ("BatchId", "a number with a name"),
+    ("CarrierTrace", "a trace context with a name"),
     ("CloseCode", "a number with a name"),
     ("Code", "a number with a name"),
     ("Context", "private fields keep others from making one"),

@@ -117,7 +117,7 @@ fn key(session: &Session, id: Option<&Id>) -> (String, Option<Id>) {
     (session.id().to_owned(), id.map(Id::detached))
 }
 
-/// Notes what methods call at their callers, while somebody watches.
+/// Notes what methods call at their callers, while the calls are watched.
 pub(super) struct CallsBack {
     pub(super) calls: Calls,
     pub(super) inner: Arc<dyn Service>,

@@ -119,7 +119,7 @@ impl Inputs {
         self.remote.is_closed() || self.locked(|state| state.is_closing && state.running.is_empty())
     }
 
-    /// Ends what waits for the caller, and its calls: nobody could get their answers.
+    /// Ends what waits for the caller, and its calls, whose answers could not be delivered.
     pub(super) fn end(&self) {
         let flags: Vec<_> =
             self.locked(|state| state.running.iter().map(|(.., flag)| flag.clone()).collect());

@@ -174,7 +174,7 @@ async fn a_reply_that_limits_its_own_time_is_only_ended_by_its_callers_deadline(
         "slow",
         service_fn(|_| {
             let reply = ReplyFuture::untimed(async {
-                tokio::time::sleep(Duration::from_secs(10)).await;
+                tokio::time::sleep_until(tokio::time::Instant::now() + Duration::from_secs(10)).await;
                 Reply::value(Json::TRUE)
             });
             // A layer that changes the reply does not give it a limit.

@@ -34,7 +34,7 @@ impl Service for Guarded {
 }
 
 impl Guarded {
-    /// A function of its own, so that calls which are allowed need none of the room that refusals do.
+    /// A separate function, so that calls which are allowed need none of the room that refusals do.
     #[inline(never)]
     fn decide(&self, call: &Call) -> Decision {
         self.access.decide(&call.cx, &call.method, call.params.as_ref())

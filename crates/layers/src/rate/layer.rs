@@ -35,7 +35,7 @@ impl Service for Limited {
 }
 
 impl Limited {
-    /// A function of its own, so that calls which pass need none of the room that refusals do.
+    /// A separate function, so that calls which pass need none of the room that refusals do.
     #[inline(never)]
     fn charge(&self, call: &Call) -> Result<(), RateExceeded> {
         self.limits.charge(&call.cx, &call.method)

@@ -269,7 +269,7 @@ fn add_prompt(
     unique(catalog.prompts.add(entry), name)
 }
 
-/// Registers a method that completes arguments of others: pairs of a method in the same namespace and its parameter.
+/// Registers a method that completes arguments of other methods: pairs of a method in the same namespace and its parameter.
 fn add_completions(
     catalog: &mut Catalog,
     description: &Description,

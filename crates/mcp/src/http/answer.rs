@@ -74,7 +74,7 @@ pub(super) fn accepted() -> Response<Body> {
     response
 }
 
-/// The status of an error (MCP-N-09). Those that have none of their own are answers like others.
+/// The status of an error (MCP-N-09). Errors without one are ordinary answers.
 fn status_of(code: Option<Code>) -> StatusCode {
     match code {
         Some(Code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,

@@ -121,7 +121,7 @@ impl EventLog {
         self.forget();
     }
 
-    /// Forgets streams that ended a while ago, and those without an event that nobody can name.
+    /// Forgets streams that ended a while ago, and those without an event, which no client can name.
     fn forget(&mut self) {
         let now = Instant::now();
         let (events, bytes) = (&mut self.events, &mut self.bytes);

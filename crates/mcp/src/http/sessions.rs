@@ -18,7 +18,7 @@ use crate::spoken::Handshake;
 pub(super) struct Live {
     pub(super) session: Session,
     pub(super) revision: Revision,
-    /// Who opened it: nobody else can use it, even with its identifier.
+    /// The caller that opened it. No other caller can use it, even with its identifier.
     owner: String,
     log: Mutex<EventLog>,
     changed: Notify,

@@ -46,11 +46,19 @@ use crate::model::{Contents, Implementation, Resource, Tool};
 /// # Examples
 ///
 /// ```
+/// use serde::Deserialize;
 /// use switchboard_core::{ErrorObject, Router};
 /// use switchboard_mcp::Server;
 ///
+/// #[derive(Deserialize)]
+/// struct Add {
+///     a: i64,
+///     b: i64,
+/// }
+///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let router = Router::builder().method("add", |(a, b): (i64, i64), _| Ok::<_, ErrorObject>(a + b)).build()?;
+/// // Clients pass arguments by name, so a function takes a struct. With `#[service]` the tool has a schema too.
+/// let router = Router::builder().method("add", |add: Add, _| Ok::<_, ErrorObject>(add.a + add.b)).build()?;
 /// let server = Server::new(router).named("calculator", "1.0.0");
 /// let service = server.service()?; // for any duplex transport, with `Server::profile`
 /// # Ok(())

@@ -155,7 +155,10 @@ fn alone(request: &RequestMeta) -> Result<Spoken, ErrorObject> {
     Ok(Spoken { revision, features: Features::read(capabilities, revision), client })
 }
 
-/// Who the caller is, as far as it has proven that: what belongs to one caller must not be used by another.
+/// Who the caller is, as far as it has proven that: what belongs to one caller must not be used by another. Issuers of tokens may name
+/// different callers alike.
 pub(crate) fn principal(cx: &Context) -> String {
-    cx.caller::<Identity>().map_or_else(String::new, |identity| identity.subject.clone())
+    let Some(identity) = cx.caller::<Identity>() else { return String::new() };
+    let issuer = identity.claims.as_ref().and_then(|claims| claims.get("iss")?.decode::<String>().ok());
+    format!("{} {}", issuer.unwrap_or_default(), identity.subject)
 }

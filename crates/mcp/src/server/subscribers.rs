@@ -23,7 +23,7 @@ pub(crate) enum Change {
 }
 
 impl Change {
-    /// The notification that tells of it.
+    /// The notification that reports it.
     pub(crate) fn method(&self) -> &'static str {
         match self {
             Change::Tools => methods::TOOLS_CHANGED,

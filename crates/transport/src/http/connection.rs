@@ -14,13 +14,13 @@ use hyper::service::{Service as HyperService, service_fn};
 use hyper_util::rt::TokioIo;
 use switchboard_core::{Account, Arrival, Context, EndReason, ErrorObject, Origin, Refusal, Session};
 use tokio::io::AsyncReadExt;
-use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::answer::{RequestScope, answer, outcome, refusal_answer};
 use super::body::Body;
 use super::fault::Fault;
 use super::forwarding::Forwarding;
+use super::http2_streams::{OwnedStreams, Streams};
 use super::pipe::{Pipe, Shared};
 use super::plain::{self, PlainRequests};
 use super::refusal;
@@ -176,7 +176,7 @@ impl Caller {
         let service = service_fn(move |request| answering.answer_stream(request));
         let io = TokioIo::new(Pipe(Arc::clone(&self.socket)));
         let streams = OwnedStreams::default();
-        let connection = http2(&streams.0, options).serve_connection(io, service);
+        let connection = http2(streams.executor(), options).serve_connection(io, service);
         drive(pin!(connection), &self.socket, clock, &self.stop).await
     }
 }
@@ -248,8 +248,8 @@ fn http1(options: &ServerOptions) -> http1::Builder {
     builder
 }
 
-fn http2(streams: &Streams, options: &ServerOptions) -> http2::Builder<Streams> {
-    let mut builder = http2::Builder::new(streams.clone());
+fn http2(streams: Streams, options: &ServerOptions) -> http2::Builder<Streams> {
+    let mut builder = http2::Builder::new(streams);
     let header_list = u32::try_from(options.header_size).unwrap_or(u32::MAX);
     builder.max_concurrent_streams(options.streams).max_header_list_size(header_list);
     // Pieces of event streams beyond this wait where they are counted.
@@ -476,28 +476,6 @@ impl RequestScope for Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.0.socket.activity.end();
-    }
-}
-
-/// Where hyper runs the streams of an HTTP/2 connection.
-#[derive(Clone, Default)]
-struct Streams(Arc<Mutex<JoinSet<()>>>);
-
-impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Streams {
-    fn execute(&self, stream: F) {
-        let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        while running.try_join_next().is_some() {}
-        running.spawn(stream);
-    }
-}
-
-/// Ends the streams with their connection.
-#[derive(Default)]
-struct OwnedStreams(Streams);
-
-impl Drop for OwnedStreams {
-    fn drop(&mut self) {
-        drop(std::mem::take(&mut *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)));
     }
 }
 

@@ -60,6 +60,7 @@ pub(crate) mod forwarded;
 mod forwarding;
 mod guard;
 mod head;
+mod http2_streams;
 mod in_flight;
 mod interim;
 mod media;

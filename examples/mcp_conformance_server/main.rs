@@ -5,14 +5,22 @@
 //! npx @modelcontextprotocol/conformance server --url http://127.0.0.1:8000/mcp --suite all
 //! ```
 
+mod jobs;
+mod rounds;
+mod texts;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchboard::http::EndpointOptions;
-use switchboard::mcp::model::{Audio, Content, Contents, Image, LogLevel, Message, Resource, ToolResult};
-use switchboard::mcp::{self, Answer, Caller, Feature, McpRoute};
+use switchboard::mcp::model::{Audio, Content, Contents, Image, LogLevel, Resource, ToolResult};
+use switchboard::mcp::{self, Answer, Caller, McpRoute};
 use switchboard::server::Server;
 use switchboard::{ErrorObject, Json, JsonSchema, Method, MethodDescription, Router, service};
+
+use crate::jobs::Jobs;
+use crate::rounds::Rounds;
+use crate::texts::Texts;
 
 /// A PNG of one pixel.
 const PNG: &[u8] = &[
@@ -34,12 +42,12 @@ struct User {
 
 #[derive(serde::Deserialize, JsonSchema)]
 struct Named {
-    name: String,
+    pub(crate) name: String,
 }
 
 #[derive(serde::Deserialize, JsonSchema)]
 struct Confirmed {
-    confirm: bool,
+    pub(crate) confirm: bool,
 }
 
 #[derive(serde::Deserialize, JsonSchema)]
@@ -244,234 +252,6 @@ async fn asked(caller: &Caller, schema: &Value) -> Result<String, ErrorObject> {
         Answer::Decline => "Elicitation completed: action=decline".to_owned(),
         Answer::Cancel => "Elicitation completed: action=cancel".to_owned(),
     })
-}
-
-/// Tools that ask in rounds.
-struct Rounds;
-
-#[service]
-impl Rounds {
-    /// Asks for a name.
-    async fn test_input_required_result_elicitation(&self, caller: &Caller) -> Result<String, ErrorObject> {
-        match caller.elicit::<Named>("What is your name?").key("user_name").await? {
-            Answer::Accept(Named { name }) => Ok(format!("Hello, {name}!")),
-            _ => Ok("Hello!".to_owned()),
-        }
-    }
-
-    /// Asks the model.
-    async fn test_input_required_result_sampling(&self, caller: &Caller) -> Result<String, ErrorObject> {
-        let sampled =
-            caller.sample("What is the capital of France?").max_tokens(100).key("capital_question").await?;
-        Ok(sampled.text())
-    }
-
-    /// Asks for folders.
-    async fn test_input_required_result_list_roots(&self, caller: &Caller) -> Result<String, ErrorObject> {
-        let roots = caller.roots().key("client_roots").await?;
-        Ok(roots.iter().map(|root| root.uri.as_str()).collect::<Vec<_>>().join(", "))
-    }
-
-    /// Keeps a state.
-    async fn test_input_required_result_request_state(&self, caller: &Caller) -> Result<String, ErrorObject> {
-        caller.elicit::<Agreed>("Please confirm").key("confirm").await?;
-        Ok("state-ok".to_owned())
-    }
-
-    /// Asks three things at once.
-    async fn test_input_required_result_multiple_inputs(
-        &self,
-        caller: &Caller,
-    ) -> Result<String, ErrorObject> {
-        let (name, greeting, roots) = tokio::join!(
-            caller.elicit::<Named>("What is your name?").key("user_name"),
-            caller.sample("Generate a greeting").max_tokens(50).key("greeting"),
-            caller.roots().key("client_roots"),
-        );
-        let name = name?.accepted().map_or_else(|| "nobody".to_owned(), |named| named.name);
-        Ok(format!("{name}: {} ({} roots)", greeting?.text(), roots?.len()))
-    }
-
-    /// Asks one thing after the other.
-    async fn test_input_required_result_multi_round(&self, caller: &Caller) -> Result<String, ErrorObject> {
-        caller.elicit::<Named>("Step 1: What is your name?").key("step1").await?;
-        caller.elicit_as::<Json>("Step 2: What is your favorite color?", &color()).key("step2").await?;
-        Ok("All steps are done.".to_owned())
-    }
-
-    /// Rejects a state that was changed.
-    async fn test_input_required_result_tampered_state(
-        &self,
-        caller: &Caller,
-    ) -> Result<String, ErrorObject> {
-        caller.elicit::<Agreed>("Please confirm").key("confirm").await?;
-        Ok("confirmed".to_owned())
-    }
-
-    /// Asks only for what the client can do.
-    async fn test_input_required_result_capabilities(&self, caller: &Caller) -> Result<String, ErrorObject> {
-        if caller.can(Feature::Form) {
-            caller.elicit::<Named>("What is your name?").key("user_name").await?;
-        }
-        if caller.can(Feature::Sampling) {
-            caller.sample("Generate a greeting").key("greeting").await?;
-        }
-        if caller.can(Feature::Roots) {
-            caller.roots().key("client_roots").await?;
-        }
-        Ok("asked for what there is".to_owned())
-    }
-
-    /// A prompt that asks.
-    #[mcp(prompt)]
-    async fn test_input_required_result_prompt(&self, caller: &Caller) -> Result<Message, ErrorObject> {
-        let schema =
-            json!({"type": "object", "properties": {"context": {"type": "string"}}, "required": ["context"]});
-        let answer = caller
-            .elicit_as::<Json>("What context should the prompt use?", &schema)
-            .key("user_context")
-            .await?;
-        let context = answer.accepted().map(|content| content.to_string()).unwrap_or_default();
-        Ok(Message::user(format!("Use this context: {context}")))
-    }
-}
-
-fn color() -> Value {
-    json!({"type": "object", "properties": {"color": {"type": "string"}}, "required": ["color"]})
-}
-
-/// Tools that become tasks.
-struct Jobs;
-
-#[service]
-impl Jobs {
-    /// Greets at once.
-    #[method(safe)]
-    fn greet(&self, #[arg(default = "world".to_owned())] name: String) -> String {
-        format!("Hello, {name}!")
-    }
-
-    /// Takes its time.
-    #[mcp(task = "optional")]
-    async fn slow_compute(&self, #[arg(default = 1.0)] seconds: f64, label: Option<String>) -> String {
-        tokio::time::sleep(Duration::from_secs_f64(seconds.clamp(0.0, 60.0))).await;
-        format!("computed {}", label.unwrap_or_else(|| format!("for {seconds} s")))
-    }
-
-    /// Fails.
-    #[mcp(task = "required")]
-    async fn failing_job(&self) -> Result<String, ErrorObject> {
-        pause().await;
-        Err(ErrorObject::new(1, "the job failed"))
-    }
-
-    /// Fails as a request.
-    #[mcp(task = "optional")]
-    async fn protocol_error_job(&self) -> Result<String, ErrorObject> {
-        pause().await;
-        Err(ErrorObject::internal(&"the job broke"))
-    }
-
-    /// Deletes a file, if the user agrees.
-    #[mcp(task = "optional", destructive = true)]
-    async fn confirm_delete(
-        &self,
-        caller: &Caller,
-        #[arg(default = "file.txt".to_owned())] filename: String,
-    ) -> Result<String, ErrorObject> {
-        match caller.elicit::<Confirmed>(format!("Delete {filename}?")).key("confirm").await? {
-            Answer::Accept(Confirmed { confirm: true }) => Ok(format!("Deleted {filename}")),
-            _ => Ok(format!("Kept {filename}")),
-        }
-    }
-
-    /// Asks two things at once.
-    #[mcp(task = "optional")]
-    async fn multi_input(&self, caller: &Caller) -> Result<String, ErrorObject> {
-        let (name, age) = tokio::join!(
-            caller.elicit::<Named>("What is your name?").key("name"),
-            caller
-                .elicit_as::<Json>(
-                    "How old are you?",
-                    &json!({"type": "object", "properties": {"age": {"type": "integer"}}})
-                )
-                .key("age"),
-        );
-        let name = name?.accepted().map_or_else(|| "nobody".to_owned(), |named| named.name);
-        Ok(format!("{name}, {}", age?.accepted().map(|age| age.to_string()).unwrap_or_default()))
-    }
-
-    /// A job.
-    #[mcp(task = "manual")]
-    async fn test_tool_with_task(&self, caller: &Caller) -> Result<String, ErrorObject> {
-        let name = caller.elicit::<Named>("What is your name?").key("user_name").await?.accepted();
-        caller.background().await;
-        pause().await;
-        Ok(format!("The task of {} is done.", name.map_or_else(|| "nobody".to_owned(), |named| named.name)))
-    }
-}
-
-/// Prompts and resources.
-struct Texts;
-
-#[service]
-impl Texts {
-    /// A prompt without arguments.
-    #[mcp(prompt)]
-    fn test_simple_prompt(&self) -> String {
-        "This is a simple prompt for testing.".to_owned()
-    }
-
-    /// A prompt with two arguments.
-    ///
-    /// # Parameters
-    ///
-    /// - `arg1`: the first one
-    /// - `arg2`: the second one
-    #[mcp(prompt)]
-    fn test_prompt_with_arguments(&self, arg1: String, arg2: String) -> String {
-        format!("Prompt with arguments: arg1='{arg1}', arg2='{arg2}'")
-    }
-
-    /// A prompt with a resource.
-    #[mcp(prompt)]
-    #[method(name = "test_prompt_with_embedded_resource")]
-    fn embedded(&self, #[arg(name = "resourceUri")] resource_uri: String) -> Vec<Message> {
-        let text = "Embedded resource content for testing.";
-        let resource = Contents::text(resource_uri, text).with_mime_type("text/plain");
-        vec![
-            Message::user(Content::resource(resource)),
-            Message::user("Please process the embedded resource above."),
-        ]
-    }
-
-    /// A prompt with an image.
-    #[mcp(prompt)]
-    fn test_prompt_with_image(&self) -> Vec<Message> {
-        vec![Message::user(Content::image(Image::png(PNG))), Message::user("Please analyze the image above.")]
-    }
-
-    /// Completes arguments.
-    #[mcp(completes = "test_prompt_with_arguments.arg1, test_prompt_with_arguments.arg2")]
-    fn completions(&self, prefix: String) -> Vec<String> {
-        ["paris", "park", "party"]
-            .into_iter()
-            .filter(|word| word.starts_with(&prefix))
-            .map(str::to_owned)
-            .collect()
-    }
-
-    /// Data by identifier.
-    #[mcp(resource = "test://template/{id}/data", mime = "application/json")]
-    fn template(&self, id: String) -> Value {
-        json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")})
-    }
-
-    /// A resource that changes.
-    #[mcp(resource = "test://watched-resource", mime = "text/plain")]
-    fn watched(&self) -> String {
-        "Watched resource content".to_owned()
-    }
 }
 
 /// A tool whose schema is given as it is.
