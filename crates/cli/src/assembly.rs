@@ -242,7 +242,9 @@ impl Assembly {
         let service = Arc::clone(service);
         let methods = Layered::new(Arc::clone(&self.router), move |_: Arc<dyn Service>| Arc::clone(&service));
         let visible = self.visible.clone();
-        Tools::new(methods, config, move |cx, method| is_visible(visible.as_ref(), cx, method))
+        Tools::new(methods, self.served.instructions(), config, move |cx, method| {
+            is_visible(visible.as_ref(), cx, method)
+        })
     }
 }
 
