@@ -162,7 +162,7 @@ impl Service for Methods {
         let (tools, method) = (tools.load(), call.method.as_str());
         if let Some(tool) = tools.get(method) {
             let arguments = match by_name(call.params.as_ref(), &tool.slots) {
-                Ok(params) => tool.arguments(params),
+                Ok(params) => tool.arguments(&params),
                 Err(error) => return ReplyFuture::ready(error),
             };
             let (headers, has_output) = (param_headers(&arguments, &tool.headers), tool.has_output);

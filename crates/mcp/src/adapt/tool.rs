@@ -43,7 +43,7 @@ impl ToolMethod {
     }
 
     /// The arguments in the params of a call.
-    pub(super) fn arguments(&self, params: Json) -> Json {
+    pub(super) fn arguments(&self, params: &Json) -> Json {
         let is_whole = matches!(self.slots.as_slice(), [slot] if slot.name == WHOLE);
         let mut members = params.entries();
         match (members.next(), members.next()) {

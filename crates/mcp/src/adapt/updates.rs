@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn updates_are_written_as_a_word_or_a_resource() {
         let check = |text: &str, expected: Option<Update>| {
-            assert_eq!(text.parse::<Update>().ok(), expected, "{text}")
+            assert_eq!(text.parse::<Update>().ok(), expected, "{text}");
         };
         check("tools", Some(Update::Lists));
         check("resource:a://{b}", Some(Update::Resource("a://{b}".to_owned())));

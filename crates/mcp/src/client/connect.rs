@@ -107,7 +107,7 @@ impl Client {
         let link = Link::new(dial.client()?, Listener::new(&listening));
         let peer = Peer::new(link.clone());
         let agreed = match probe(&peer).await {
-            Probe::Modern(agreed) => agreed,
+            Probe::Modern(agreed) => *agreed,
             Probe::Old => initialize(&peer).await?,
             Probe::Lost(error) => return Err(error),
         };
@@ -123,7 +123,7 @@ impl Client {
 async fn negotiate(connect: &Connect, service: &Arc<dyn Service>) -> Result<(Peer, Agreed), CallError> {
     let peer = connect(Arc::clone(service)).await?;
     let peer = match probe(&peer).await {
-        Probe::Modern(agreed) => return Ok((peer, agreed)),
+        Probe::Modern(agreed) => return Ok((peer, *agreed)),
         Probe::Old => peer,
         Probe::Lost(_) => connect(Arc::clone(service)).await?,
     };
@@ -133,7 +133,7 @@ async fn negotiate(connect: &Connect, service: &Arc<dyn Service>) -> Result<(Pee
 }
 
 enum Probe {
-    Modern(Agreed),
+    Modern(Box<Agreed>),
     /// It has to be initialized.
     Old,
     /// It cannot be reached any more.
@@ -156,7 +156,7 @@ async fn probe(peer: &Peer) -> Probe {
             Ok(told) if told.supported_versions.iter().any(|version| version == revision.as_str()) => {
                 let server = told.server_info();
                 let DiscoverResult { capabilities, instructions, .. } = told;
-                Probe::Modern(Agreed { revision, capabilities, server, instructions })
+                Probe::Modern(Box::new(Agreed { revision, capabilities, server, instructions }))
             }
             _ => Probe::Old,
         },
