@@ -24,7 +24,7 @@ fn ask(arguments: &[&str], requests: &[Value]) -> (Vec<Value>, String) {
     (answers, stderr)
 }
 
-fn call(id: u64, tool: &str, arguments: Value) -> Value {
+fn call(id: u64, tool: &str, arguments: &Value) -> Value {
     let params = json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": "p"}});
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 }
@@ -43,8 +43,10 @@ fn methods_are_tools_over_every_transport() {
     let serving = Serving::start(&[]);
     let program = format!("exec:{} serve --stdio", env!("CARGO_BIN_EXE_switchboard"));
     for url in [serving.url(), serving.url().replace("http:", "ws:"), program] {
-        let (answers, stderr) =
-            ask(&[&url], &[call(1, "math_add", json!({"a": 2, "b": 3})), call(2, "count", json!({"to": 2}))]);
+        let (answers, stderr) = ask(
+            &[&url],
+            &[call(1, "math_add", &json!({"a": 2, "b": 3})), call(2, "count", &json!({"to": 2}))],
+        );
         assert!(stderr.contains("MCP on stdio with "), "{stderr}");
         let answers: Vec<&Value> = answers.iter().filter(|answer| !answer["id"].is_null()).collect();
         assert_eq!(answers[0]["result"]["content"][0]["text"], "5", "{url}");
@@ -89,7 +91,7 @@ fn a_document_describes_a_server_that_does_not() {
     fs::write(&file, document.to_string()).unwrap();
     let serving = Serving::start(&[]);
     let (answers, _) =
-        ask(&[&serving.url(), "--document", &file], &[call(1, "subtract", json!({"what": 2, "from": 44}))]);
+        ask(&[&serving.url(), "--document", &file], &[call(1, "subtract", &json!({"what": 2, "from": 44}))]);
     assert_eq!(answers[0]["result"]["content"][0]["text"], "42", "{answers:?}");
 }
 
