@@ -49,7 +49,7 @@ Examples:
   switchboard serve 8077 --tokens tokens.txt --print-config > switchboard.toml
   switchboard serve --keys keys.txt                  # made with `switchboard key new`
   switchboard serve --stdio
-  switchboard serve --stdio --mcp                    # the methods as tools, for an agent that starts it
+  switchboard serve --stdio --mcp                    # the methods as tools, for an agent
   switchboard serve --from-mcp 'exec:npx -y some-server'   # its tools as methods
   switchboard serve --allow-origin https://app.example.com --cors
   switchboard serve --proxy-for http://127.0.0.1:9000/rpc";
