@@ -4,6 +4,7 @@
 //! cargo run --example mcp_conformance_server --all-features -- 127.0.0.1:8000
 //! npx @modelcontextprotocol/conformance server --url http://127.0.0.1:8000/mcp --suite all
 //! ```
+#![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 mod jobs;
 mod rounds;

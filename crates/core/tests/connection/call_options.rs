@@ -279,7 +279,7 @@ async fn whoever_reads_a_subscription_under_its_own_names_does_not_ask_for_a_str
 
 #[tokio::test]
 async fn a_protocol_can_take_progress_and_report_it_in_its_own_way() {
-    let (sender, mut seen) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, mut seen) = mpsc::unbounded_channel();
     let router = Router::builder()
         .method("work", |(): (), cx: Context| {
             assert!(cx.wants_progress());

@@ -177,16 +177,16 @@ async fn a_tool_that_takes_too_long_fails_with_an_error_for_the_model() {
 #[tokio::test(start_paused = true)]
 async fn the_time_that_a_tool_waits_for_its_client_does_not_count() {
     let waits = text_tool("waits", |_, caller| async move {
-        tokio::time::sleep_until(tokio::time::Instant::now() + Duration::from_secs(2)).await;
+        tokio::time::sleep_until(Instant::now() + Duration::from_secs(2)).await;
         let sampled = caller.sample("Go on?").await?;
-        tokio::time::sleep_until(tokio::time::Instant::now() + Duration::from_secs(2)).await;
+        tokio::time::sleep_until(Instant::now() + Duration::from_secs(2)).await;
         Ok(sampled.text())
     });
     let server = server([waits]).call_time(Duration::from_secs(5));
     let mut client = Client::session(&server, "2025-11-25", everything()).await;
     let id = client.request("tools/call", json!({"name": "waits"})).await;
     let asked = client.next().await;
-    tokio::time::sleep_until(tokio::time::Instant::now() + Duration::from_secs(300)).await;
+    tokio::time::sleep_until(Instant::now() + Duration::from_secs(300)).await;
     let sampled = json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "yes"}});
     client.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": sampled})).await;
     let answer = client.next().await;
@@ -197,7 +197,7 @@ async fn the_time_that_a_tool_waits_for_its_client_does_not_count() {
 async fn many_calls_at_once_get_their_own_answers() {
     let sleepy = text_tool("sleepy", |arguments, _| async move {
         let n = arguments["n"].as_u64().unwrap();
-        tokio::time::sleep_until(tokio::time::Instant::now() + Duration::from_millis(100 - n)).await;
+        tokio::time::sleep_until(Instant::now() + Duration::from_millis(100 - n)).await;
         Ok(n.to_string())
     });
     let mut client = Client::session(&server([sleepy]), "2025-11-25", json!({})).await;

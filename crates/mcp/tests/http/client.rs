@@ -271,11 +271,12 @@ impl Client {
     }
 }
 
-pub(crate) fn request(method: &str, params: Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+pub(crate) fn request(method: &str, params: impl Into<Value>) -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params.into()})
 }
 
-pub(crate) fn initialize(revision: &str, capabilities: Value) -> Value {
+pub(crate) fn initialize(revision: &str, capabilities: impl Into<Value>) -> Value {
+    let capabilities = capabilities.into();
     let client = json!({"name": "test", "version": "1"});
     let params = json!({"protocolVersion": revision, "capabilities": capabilities, "clientInfo": client});
     request("initialize", params)
