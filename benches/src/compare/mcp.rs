@@ -4,17 +4,17 @@ use std::io::{self, Error, ErrorKind};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Join};
 use tokio::net::TcpStream;
+use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::task::JoinSet;
 
 use super::interleave;
-use super::pipelined::{self, CPU, LOAD, RATE, Subject};
+use super::pipelined::{CPU, RATE};
 use crate::child::{Process, Server};
 use crate::findings::Findings;
 use crate::goal::{Goal, Limit};
 use crate::options::Options;
-use crate::pipeline::{Lane, Pipeline, Stream};
 use crate::report::{Ratio, Row, Section};
 use crate::servers::{MCP, RMCP};
 
@@ -40,11 +40,7 @@ const ALONE_HEADERS: &str = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: too
 /// When a server does not start, or an answer is wrong.
 pub fn run(options: &Options) -> io::Result<Findings> {
     let mut findings = Findings::default();
-    let stdio = pipelined::measure(options, |runtime| {
-        let start = |name| runtime.block_on(over_pipes(name, options.workers));
-        [MCP, RMCP].into_iter().map(start).collect()
-    })?;
-    let section = section(format!("MCP over stdio, depth {DEPTH}"), vec![RATE, CPU, LOAD], stdio);
+    let section = section(format!("MCP over stdio, depth {DEPTH}"), vec![RATE, CPU], over_pipes(options)?);
     let goal = Goal::on_ratio_of(MCP, &section, OF_RMCP, Limit::AtLeast(10.0));
     findings.add(section, [goal]);
     for (title, has_session) in [("with sessions", true), ("stateless", false)] {
@@ -64,22 +60,96 @@ fn section(title: String, columns: Vec<&'static str>, rows: Vec<Row>) -> Section
     Section { title, columns, ratios: vec![OF_RMCP, CPU_OF_RMCP], rows }
 }
 
-async fn over_pipes(name: &str, workers: usize) -> io::Result<(String, Subject<impl Stream + use<>>)> {
-    let mut process = Process::start_stdio(name, workers)?;
-    let mut stream = process.pipes()?;
-    stream.write_all(format!("{INITIALIZE}\n").as_bytes()).await?;
-    let mut reader = BufReader::new(&mut stream);
-    let mut line = Vec::new();
-    reader.read_until(b'\n', &mut line).await?;
-    stream.write_all(format!("{INITIALIZED}\n{CALL}\n").as_bytes()).await?;
-    let mut reader = BufReader::new(&mut stream);
-    line.clear();
-    reader.read_until(b'\n', &mut line).await?;
-    if !is_right(&line) {
-        return Err(wrong(name, &line));
+/// The rate and the CPU time of servers over pipes.
+fn over_pipes(options: &Options) -> io::Result<Vec<Row>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut subjects = Vec::new();
+    for name in [MCP, RMCP] {
+        let process = Process::start_stdio(name, options.workers)?;
+        let subject = runtime.block_on(Pipes::open(name, process))?;
+        subjects.push((name.to_owned(), subject));
     }
-    let lane = Lane::new(stream, format!("{CALL}\n").as_bytes(), &line, DEPTH);
-    Ok((name.to_owned(), Subject { process, load: Pipeline::new(vec![lane]) }))
+    interleave(&mut subjects, options.rounds(), |pipes| {
+        runtime.block_on(pipes.round(options.network_round()))
+    })
+}
+
+/// A server whose standard input and output are one connection, with calls of different identifiers under way: a client must not
+/// use one twice at once.
+struct Pipes {
+    process: Process,
+    stream: Join<Receiver, Sender>,
+    requests: Vec<Vec<u8>>,
+    /// What came of the line that is not whole yet.
+    line: Vec<u8>,
+}
+
+/// The first identifier. All have two digits.
+const FIRST: usize = 10;
+
+impl Pipes {
+    async fn open(name: &str, mut process: Process) -> io::Result<Pipes> {
+        let mut stream = process.pipes()?;
+        let call = |id: usize| CALL.replace("\"id\":1,", &format!("\"id\":{id},")) + "\n";
+        let requests: Vec<Vec<u8>> = (FIRST..FIRST + DEPTH).map(|id| call(id).into_bytes()).collect();
+        stream.write_all(format!("{INITIALIZE}\n").as_bytes()).await?;
+        read_line(&mut stream).await?;
+        stream.write_all(format!("{INITIALIZED}\n").as_bytes()).await?;
+        stream.write_all(&requests[0]).await?;
+        let line = read_line(&mut stream).await?;
+        if !is_right(&line) {
+            return Err(wrong(name, &line));
+        }
+        Ok(Pipes { process, stream, requests, line: Vec::new() })
+    }
+
+    async fn round(&mut self, duration: Duration) -> io::Result<Vec<f64>> {
+        let before = self.process.cpu_time()?;
+        let start = Instant::now();
+        let (mut under_way, mut calls, mut chunk) = (DEPTH, 0_u64, vec![0; 64 << 10]);
+        self.stream.write_all(&self.requests.concat()).await?;
+        while under_way > 0 {
+            let count = self.stream.read(&mut chunk).await?;
+            let mut next = Vec::new();
+            for byte in &chunk[..count] {
+                if *byte != b'\n' {
+                    self.line.push(*byte);
+                    continue;
+                }
+                let index = identifier(&self.line).filter(|_| is_right(&self.line));
+                let index = index.ok_or_else(|| wrong("later", &self.line))?;
+                self.line.clear();
+                calls += 1;
+                under_way -= 1;
+                if start.elapsed() < duration {
+                    next.extend_from_slice(&self.requests[index]);
+                    under_way += 1;
+                }
+            }
+            self.stream.write_all(&next).await?;
+        }
+        let elapsed = start.elapsed();
+        tokio::time::sleep(Duration::from_millis(15)).await;
+        let used = self.process.cpu_time()?.saturating_sub(before);
+        let calls = calls as f64;
+        Ok(vec![calls / elapsed.as_secs_f64(), used.as_secs_f64() * 1e6 / calls])
+    }
+}
+
+/// Which request a line answers.
+fn identifier(line: &[u8]) -> Option<usize> {
+    let name = b"\"id\":";
+    let at = line.windows(name.len()).position(|window| window == name)? + name.len();
+    let digits = std::str::from_utf8(line.get(at..at + 2)?).ok()?;
+    digits.parse::<usize>().ok()?.checked_sub(FIRST).filter(|index| *index < DEPTH)
+}
+
+async fn read_line(stream: &mut Join<Receiver, Sender>) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    while line.last() != Some(&b'\n') {
+        line.push(stream.read_u8().await?);
+    }
+    Ok(line)
 }
 
 /// Whether an answer has the sum, and is the result of a tool.
