@@ -1,4 +1,4 @@
-//! Connecting: which era the server belongs to, and the handshake of the older one (MCP-X-01, MCP-X-02, MCP-L-01).
+//! Connecting: which era the server belongs to, and the handshake of the older one (MCP-X-01, MCP-L-01).
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
