@@ -3,7 +3,9 @@
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+#[cfg(feature = "ws")]
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context as Task, Poll};
 
 use bytes::{Bytes, BytesMut};
