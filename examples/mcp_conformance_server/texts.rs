@@ -18,13 +18,14 @@ impl Texts {
     }
 
     /// A prompt with two arguments.
-    ///
-    /// # Parameters
-    ///
-    /// - `arg1`: the first one
-    /// - `arg2`: the second one
     #[mcp(prompt)]
-    fn test_prompt_with_arguments(&self, arg1: String, arg2: String) -> String {
+    fn test_prompt_with_arguments(
+        &self,
+        /// The first argument.
+        arg1: String,
+        /// The second argument.
+        arg2: String,
+    ) -> String {
         format!("Prompt with arguments: arg1='{arg1}', arg2='{arg2}'")
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use switchboard_core::{ErrorObject, Json};
+use switchboard_core::{ErrorObject, Json, Kind};
 
 use super::Table;
 use super::entry::{Entry, Listed};
@@ -27,6 +27,8 @@ impl<T: Listed> Table<T> {
         revision: Revision,
         is_shown: impl Fn(&T) -> bool,
     ) -> Result<Page, ErrorObject> {
+        // Some clients send null for none.
+        let cursor = cursor.filter(|cursor| cursor.kind() != Kind::Null);
         let after = cursor.map(read).transpose()?;
         let start = after.map_or(0, |after| self.entries.partition_point(|entry| entry.key <= after));
         let mut shown = self.entries[start..].iter().filter(|entry| is_shown(&entry.value)).peekable();

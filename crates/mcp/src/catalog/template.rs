@@ -75,13 +75,20 @@ impl UriTemplate {
                     if value.is_empty() || !is_path && value.contains(['/', '?', '#']) {
                         return None;
                     }
-                    values.push((name.clone(), decode(value)?));
+                    let value = decode(value).filter(|value| is_inside(value, *is_path))?;
+                    values.push((name.clone(), value));
                     rest = &rest[end..];
                 }
             }
         }
         rest.is_empty().then_some(values)
     }
+}
+
+/// Whether a value stays where the template puts it: escapes must not lead out of the path (MCP-RES-06).
+fn is_inside(value: &str, is_path: bool) -> bool {
+    let has_steps = value.split(['/', '\\']).any(|segment| matches!(segment, "." | ".."));
+    !has_steps && !value.contains('\0') && (is_path || !value.contains('/'))
 }
 
 /// Percent-decodes a value. None if it is not UTF-8.
@@ -128,6 +135,14 @@ mod tests {
         check("x://{a}/{b}", "x://1/2", Some(&[("a", "1"), ("b", "2")]));
         check("x://{a}", "x://%ff", None);
         check("x://{a}", "x://%é", None);
+        // MCP-RES-06
+        check("x://{a}", "x://..", None);
+        check("x://{a}", "x://..%2Fsecret", None);
+        check("x://{a}", "x://a%2Fb", None);
+        check("x://{a}", "x://a%00", None);
+        check("x:///{+path}", "x:///a/../../secret", None);
+        check("x:///{+path}", "x:///a/%2e%2e/secret", None);
+        check("x:///{+path}", "x:///a/..b/c", Some(&[("path", "a/..b/c")]));
         check("x://{a}-end", "x://1-end-end", Some(&[("a", "1-end")]));
     }
 

@@ -169,13 +169,19 @@ async fn begin(endpoint: &Endpoint, text: Bytes, cx: Context) -> Response<Body> 
         );
     };
     let has_begun = matches!(whole, Answer::Single { code: None, .. });
-    let mut response = answer::whole(whole);
-    if has_begun
-        && let Some(id) = endpoint.sessions.add(session, owner)
-        && let Ok(value) = HeaderValue::from_str(&id)
-    {
-        response.headers_mut().insert(HeaderName::from_static(SESSION_ID), value);
+    if !has_begun {
+        return answer::whole(whole);
     }
+    let id = endpoint.sessions.add(session, owner);
+    let Some(id) = id.and_then(|id| HeaderValue::from_str(&id).ok()) else {
+        return refuse(
+            StatusCode::SERVICE_UNAVAILABLE,
+            TRANSPORT,
+            "too many sessions are in use; try again later",
+        );
+    };
+    let mut response = answer::whole(whole);
+    response.headers_mut().insert(HeaderName::from_static(SESSION_ID), id);
     response
 }
 

@@ -126,7 +126,7 @@ impl Sessions {
         self.table().sessions.len()
     }
 
-    /// Adds a session that has begun.
+    /// Adds a session that has begun. None if there are too many and all are in use.
     pub(super) fn add(&self, session: Session, owner: String) -> Option<String> {
         let revision = Handshake::of(&session)?.spoken.revision;
         let id = session.id().to_owned();
@@ -134,8 +134,12 @@ impl Sessions {
         let used = AtomicU64::new(millis(self.clock));
         let live = Arc::new(Live { session, revision, owner, log, changed, used, open: AtomicUsize::new(0) });
         let mut table = self.table();
-        let displaced = (table.sessions.len() >= self.most).then(|| longest_idle(&table)).flatten();
-        let displaced = displaced.and_then(|id| table.sessions.remove(&id));
+        let is_full = table.sessions.len() >= self.most;
+        let displaced =
+            is_full.then(|| longest_idle(&table)).flatten().and_then(|id| table.sessions.remove(&id));
+        if is_full && displaced.is_none() {
+            return None;
+        }
         table.sessions.insert(id.clone(), live);
         let begins_sweeping = !std::mem::replace(&mut table.is_swept, true);
         drop(table);

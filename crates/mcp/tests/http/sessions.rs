@@ -218,7 +218,7 @@ async fn sessions_are_bounded_and_the_one_idle_for_the_longest_time_goes_first()
 
 #[tokio::test]
 async fn an_idle_session_ends_by_itself() {
-    let options = HttpOptions::default().with_session_time(Duration::from_millis(20));
+    let options = HttpOptions::default().with_session_time(Duration::from_millis(300));
     let serving = serve_with(&server([add()]), options, "127.0.0.1:0").await;
     let client = Client::session(serving.address, "2025-06-18", json!({})).await;
     let ended = async {
@@ -228,4 +228,17 @@ async fn an_idle_session_ends_by_itself() {
     };
     within(ended).await;
     assert_eq!(client.post(&call()).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_session_in_use_is_not_replaced() {
+    let options = HttpOptions::default().with_sessions(1);
+    let serving = serve_with(&server([add()]), options, "127.0.0.1:0").await;
+    let client = Client::session(serving.address, "2025-11-25", json!({})).await;
+    let stream = client.get(None).await;
+    assert_eq!(stream.status, 200);
+    let refused = post(serving.address, &[], &initialize("2025-11-25", json!({}))).await;
+    assert_eq!((refused.status, refused.header("mcp-session-id")), (503, None));
+    assert_eq!(client.post(&call()).await.status, 200);
+    drop(stream);
 }
