@@ -47,8 +47,21 @@ fn json(status: StatusCode, body: Bytes) -> Response<Body> {
     response
 }
 
-/// An answer that is there as a whole.
-pub(super) fn whole(answer: Answer) -> Response<Body> {
+/// An answer to a request that stands alone, which is there as a whole.
+pub(super) fn alone(answer: Answer) -> Response<Body> {
+    whole(answer, status_of)
+}
+
+/// An answer in a session, which is there as a whole. Errors are ordinary answers there: 404 would say that the session has ended
+/// (MCP-HTTP-12).
+pub(super) fn in_session(answer: Answer) -> Response<Body> {
+    whole(answer, |code| match code {
+        Some(Code::PARSE_ERROR | Code::INVALID_REQUEST) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    })
+}
+
+fn whole(answer: Answer, status_of: impl FnOnce(Option<Code>) -> StatusCode) -> Response<Body> {
     match answer {
         Answer::Single { body, code, extra } => {
             let given = extra.as_ref().and_then(|extra| extra.status);

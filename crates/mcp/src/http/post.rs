@@ -101,7 +101,7 @@ async fn alone(
     }
     let mut outputs = endpoint.engine.outputs(text, &cx, Delivery::Either { wants_stream: false });
     match tokio::time::timeout(PATIENCE, outputs.first()).await {
-        Ok(First::Whole(whole)) => answer::whole(whole),
+        Ok(First::Whole(whole)) => answer::alone(whole),
         _ => {
             let keep_alive = endpoint.options.keep_alive;
             let events = Events {
@@ -170,7 +170,7 @@ async fn begin(endpoint: &Endpoint, text: Bytes, cx: Context) -> Response<Body> 
     };
     let has_begun = matches!(whole, Answer::Single { code: None, .. });
     if !has_begun {
-        return answer::whole(whole);
+        return answer::in_session(whole);
     }
     let id = endpoint.sessions.add(session, owner);
     let Some(id) = id.and_then(|id| HeaderValue::from_str(&id).ok()) else {
@@ -180,7 +180,7 @@ async fn begin(endpoint: &Endpoint, text: Bytes, cx: Context) -> Response<Body> 
             "too many sessions are in use; try again later",
         );
     };
-    let mut response = answer::whole(whole);
+    let mut response = answer::in_session(whole);
     response.headers_mut().insert(HeaderName::from_static(SESSION_ID), id);
     response
 }
@@ -208,7 +208,7 @@ async fn run(
     let mut events =
         Events { outputs: Some(outputs), place: Some(place), control, alive: Alive::new(keep_alive) };
     match tokio::time::timeout(PATIENCE, events.first()).await {
-        Ok(Some(whole)) => answer::whole(whole),
+        Ok(Some(whole)) => answer::in_session(whole),
         _ => answer::events(streamed(events)),
     }
 }

@@ -242,3 +242,15 @@ async fn a_session_in_use_is_not_replaced() {
     assert_eq!(client.post(&call()).await.status, 200);
     drop(stream);
 }
+
+// MCP-HTTP-12: a client that gets 404 begins a new session.
+#[tokio::test]
+async fn an_unknown_method_does_not_look_like_the_end_of_a_session() {
+    let serving = serve(&server([add()])).await;
+    let client = Client::session(serving.address, "2025-11-25", json!({})).await;
+    for (method, code) in [("unheard/of", -32601), ("prompts/list", -32601), ("tools/call", -32602)] {
+        let received = client.post(&request(method, json!({}))).await;
+        assert_eq!(received.status, 200, "{method}");
+        assert_eq!(received.json().await["error"]["code"], code, "{method}");
+    }
+}
