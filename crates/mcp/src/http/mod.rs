@@ -4,11 +4,13 @@
 //! session in their header `Mcp-Session-Id`. Messages of a call go into its answer, which then is an event stream; messages of a
 //! session go to its GET stream.
 
+mod alive;
 mod answer;
 mod body;
 mod events;
 mod get;
 mod headers;
+mod in_parts;
 mod message;
 mod post;
 mod sessions;

@@ -13,10 +13,10 @@ use switchboard_core::{CloseReason, Connection, ConnectionError, FrameSink, Fram
 use switchboard_transport::http::{Body, Guarded, Route, RouteFuture};
 use tokio::sync::mpsc;
 
+use super::alive::Alive;
 use super::answer::{self, TRANSPORT, refuse};
 use super::body::streamed;
 use super::message::is_json;
-use super::post::Alive;
 use super::{Endpoint, body};
 use crate::server::principal;
 
