@@ -40,8 +40,8 @@ struct Gate {
 const GATES: &[Gate] = &[
     gate("in process, add, one call", "switchboard", 2_430, None),
     gate("in process, add, one call", "switchboard-connection", 2_215, None),
-    gate("in process, add, batch of 100", "switchboard", 172_000, None),
-    gate("in process, add, batch of 100", "switchboard-connection", 177_000, None),
+    gate("in process, add, batch of 100", "switchboard", 174_000, None),
+    gate("in process, add, batch of 100", "switchboard-connection", 179_200, None),
     gate("in process, add, pending at first", "switchboard", 6_750, None),
     gate("in process, add, pending at first", "switchboard-connection", 11_050, None),
     gate("HTTP request", "switchboard", 8_560, None),

@@ -120,8 +120,9 @@ watch('a failing call is listed and explained, and opens with the bars of its ba
   assert.deepEqual(await dialog.locator('.bar-label').allInnerTexts(), ['0 sum', '1 wait', '2 nope']);
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  await page.locator('#calls .name').first().focus();
-  await page.keyboard.press('Enter');
+  // The page is drawn without the dialog before anyone can press a key again.
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+  await page.locator('#calls .name').first().press('Enter');
   await dialog.waitFor();
 });
 
