@@ -177,7 +177,7 @@ fn with_tokens_every_request_needs_one_and_a_session_belongs_to_its_caller() {
     let alice = Client::with_session(&url, Some(ALICE));
     let answer = alice.call("math_add", &json!({"a": 2, "b": 3}));
     assert_eq!(answer["result"]["structuredContent"]["result"], 5, "{answer}");
-    // The identifier of a session is no credential.
+    // Knowing the identifier of a session proves nothing.
     let thief = Client { headers: alice.headers.replace(ALICE, BOB), place: alice.place.clone() };
     assert_eq!(thief.post(&request("tools/list", &json!({}))).status, 404);
     let anonymous = alice.headers.lines().last().unwrap();

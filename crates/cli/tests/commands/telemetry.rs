@@ -283,7 +283,7 @@ fn a_collector_that_refuses_is_reported_once() {
     }
 }
 
-// Whoever made a call is named in its span and in its line, although layers copy the call.
+// The caller is named in the span and in the log line, although layers copy the call.
 #[test]
 fn a_caller_is_named_in_the_span_and_in_the_log() {
     let (endpoint, sent) = collector();

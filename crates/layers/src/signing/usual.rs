@@ -1,6 +1,6 @@
 //! The usual signed call, read and checked without copies: a member `signature` with its six parts, and nothing else that signs the call.
 //!
-//! What is not as usual is left to [`Member::parse`](super::Member), which also finds out what is wrong.
+//! Anything else is left to [`Member::parse`](super::Member), which also finds out what is wrong.
 
 use std::sync::Arc;
 

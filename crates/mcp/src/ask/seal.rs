@@ -22,7 +22,7 @@ impl StateKeys {
     ///
     /// # Errors
     ///
-    /// When there is no key, or one has another length.
+    /// When the list is empty, or a key has another length.
     pub fn new<K: AsRef<[u8]>>(keys: impl IntoIterator<Item = K>) -> Result<StateKeys, StateKeyError> {
         let key = |key: K| RandomizedNonceKey::new(&AES_256_GCM, key.as_ref()).map_err(|_| StateKeyError);
         let keys: Vec<_> = keys.into_iter().map(key).collect::<Result<_, _>>()?;
