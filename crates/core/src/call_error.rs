@@ -91,6 +91,19 @@ impl CallError {
         }
     }
 
+    /// Whether nothing was sent, so that the call certainly did not run. Other failures leave that open.
+    #[must_use]
+    pub fn is_unsent(&self) -> bool {
+        matches!(
+            self,
+            CallError::Busy(_)
+                | CallError::Unsupported(_)
+                | CallError::Unreachable(_)
+                | CallError::CannotConnect(_)
+                | CallError::Params(_)
+        )
+    }
+
     /// The code this failure has when it is passed on to another caller.
     fn code(&self) -> Code {
         match self {

@@ -213,6 +213,12 @@ impl ErrorObject {
     pub fn is_local(&self) -> bool {
         self.local.is_some()
     }
+
+    /// What went wrong locally, if this error was made [locally](ErrorObject::is_local).
+    #[must_use]
+    pub fn local(&self) -> Option<&CallError> {
+        self.local.as_deref()
+    }
 }
 
 impl Deref for ErrorObject {

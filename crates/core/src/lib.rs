@@ -118,4 +118,4 @@ pub use subscription::{Subscription, SubscriptionStyle};
 pub use tap::{Direction, Tap, Wire};
 pub use topics::Topics;
 pub use trace::{CarrierTrace, TraceContext};
-pub use upstream::Upstream;
+pub use upstream::{Connections, Upstream};

@@ -68,6 +68,9 @@ struct WithoutPrefix {
 
 impl WithoutPrefix {
     fn around(inner: Arc<dyn Service>, prefix: &str) -> Arc<dyn Service> {
+        if prefix.is_empty() {
+            return inner;
+        }
         Arc::new(WithoutPrefix { prefix: prefix.into(), inner })
     }
 }

@@ -75,7 +75,9 @@ impl Subscription {
         (!namespace.is_empty()).then(|| Subscription::ethereum(namespace))
     }
 
-    pub(crate) fn prefixed(&self, prefix: &str) -> Subscription {
+    /// The same with this prefix before each name, for a server whose methods get the prefix.
+    #[must_use]
+    pub fn prefixed(&self, prefix: &str) -> Subscription {
         let prefixed = |name: &Name| Name::from(format!("{prefix}{name}"));
         let (item, unsubscribe) = (prefixed(&self.item), prefixed(&self.unsubscribe));
         Subscription { item, unsubscribe, style: self.style }

@@ -1,10 +1,12 @@
 //! The server behind a proxy.
 
+mod own;
+
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::Arc;
-
-use tokio::sync::OnceCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::call::Call;
 use crate::call_error::CallError;
@@ -17,12 +19,16 @@ use crate::reply::{Reply, ReplyFuture};
 use crate::service::{Service, service_fn};
 use crate::session::Session;
 
+use self::own::{Cell, OwnConnections, UpstreamId};
+
 /// The server behind a proxy: a service that [forwards](Forward) every call, with the connections that this takes.
 ///
-/// An [exclusive](Session::is_exclusive) session has its own connection, which lasts as long as the session. So calls and
-/// notifications from the upstream reach the client that they are for. If that connection breaks, calls of the session fail
-/// with -32004. All other sessions share one connection, over which the upstream cannot call back; it reconnects when
-/// it is needed. If the upstream cannot be reached, calls fail at once with -32004.
+/// By default an [exclusive](Session::is_exclusive) session has its own connection, which lasts as long as the session. So calls
+/// and notifications from the upstream reach the client that they are for. All other sessions share one connection, over which the upstream
+/// cannot call back. [`Connections`] says otherwise.
+///
+/// When a connection breaks, the calls in progress over it fail with -32004, and the next call makes a new one. If the upstream cannot be
+/// reached, calls fail at once with -32004.
 ///
 /// Cheap to clone.
 ///
@@ -46,10 +52,22 @@ use crate::session::Session;
 /// ```
 #[derive(Clone)]
 pub struct Upstream {
+    id: UpstreamId,
     connect: Arc<Connect>,
-    shared: ReconnectingPeer,
+    connections: Connections,
+    shared: Arc<Shared>,
     wrap: Arc<Wrap>,
     of_calls: AllowedNames,
+}
+
+/// Which sessions of clients share a connection to an [`Upstream`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Connections {
+    /// Each [exclusive](Session::is_exclusive) session has its own; all others share one.
+    PerClient,
+    /// All sessions share this many. The upstream cannot call back.
+    Shared(NonZeroUsize),
 }
 
 /// Connects; the upstream calls this service.
@@ -58,9 +76,35 @@ type Connecting = Pin<Box<dyn Future<Output = Result<Peer, CallError>> + Send>>;
 /// Wraps the service that forwards calls of the upstream to the client of a session.
 type Wrap = dyn Fn(&Session, Arc<dyn Service>) -> Arc<dyn Service> + Send + Sync;
 
-/// The connection of a session.
-#[derive(Default)]
-struct OwnConnection(OnceCell<Forward>);
+/// The connections that sessions share, used in turn.
+struct Shared {
+    all: Vec<Forward>,
+    next: AtomicUsize,
+}
+
+impl Shared {
+    fn new(connect: &Arc<Connect>, count: usize, of_calls: &AllowedNames) -> Shared {
+        let one = |_| {
+            let connect = Arc::clone(connect);
+            let peer = ReconnectingPeer::with_options(
+                move || connect(Arc::new(service_fn(without_methods))),
+                // Each call tries once: its caller knows best whether to wait for a server that is not there.
+                ReconnectOptions::default()
+                    .with_on_demand(true)
+                    .with_backoff(Backoff::default().with_attempts(Some(1))),
+            );
+            Forward::new(peer.peer()).with_call_metadata(of_calls.clone())
+        };
+        Shared { all: (0..count).map(one).collect(), next: AtomicUsize::new(0) }
+    }
+
+    fn one(&self) -> &Forward {
+        match &self.all[..] {
+            [one] => one,
+            all => &all[self.next.fetch_add(1, Ordering::Relaxed) % all.len()],
+        }
+    }
+}
 
 impl Upstream {
     /// An upstream that is connected to with this function. The upstream calls the service that the function gets. Nothing is
@@ -80,15 +124,26 @@ impl Upstream {
             let connecting = connect(service);
             Box::pin(async { connecting.await.map_err(Into::into) })
         });
-        let connect_shared = Arc::clone(&connect);
-        let shared = ReconnectingPeer::with_options(
-            move || connect_shared(Arc::new(service_fn(without_methods))),
-            // Each call tries once: its caller knows best whether to wait for a server that is not there.
-            ReconnectOptions::default()
-                .with_on_demand(true)
-                .with_backoff(Backoff::default().with_attempts(Some(1))),
-        );
-        Upstream { connect, shared, wrap: Arc::new(|_, service| service), of_calls: AllowedNames::default() }
+        let of_calls = AllowedNames::default();
+        Upstream {
+            id: UpstreamId::new(),
+            connections: Connections::PerClient,
+            shared: Arc::new(Shared::new(&connect, 1, &of_calls)),
+            connect,
+            wrap: Arc::new(|_, service| service),
+            of_calls,
+        }
+    }
+
+    /// Sets which sessions share a connection.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
+    #[must_use]
+    pub fn with_connections(mut self, connections: Connections) -> Upstream {
+        self.connections = connections;
+        self.with_new_shared()
     }
 
     /// Wraps the service that gets the calls of the upstream for a session, for instance to observe them.
@@ -102,9 +157,22 @@ impl Upstream {
     }
 
     /// Forwards the metadata of calls under these names; by default those of a distributed trace.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
     #[must_use]
     pub fn with_call_metadata(mut self, names: AllowedNames) -> Upstream {
         self.of_calls = names;
+        self.with_new_shared()
+    }
+
+    fn with_new_shared(mut self) -> Upstream {
+        let count = match self.connections {
+            Connections::PerClient => 1,
+            Connections::Shared(count) => count.get(),
+        };
+        self.shared = Arc::new(Shared::new(&self.connect, count, &self.of_calls));
         self
     }
 
@@ -115,11 +183,15 @@ impl Upstream {
     ///
     /// When the upstream cannot be reached. The next call of the session tries again.
     pub async fn open(&self, session: &Session) -> Result<(), CallError> {
-        if !session.is_exclusive() {
+        if !self.is_own(session) {
             return Ok(());
         }
-        let own = session.get_or_insert_with(OwnConnection::default);
-        own.0.get_or_try_init(|| self.connect(session)).await.map(drop)
+        let cell = OwnConnections::cell(session, self.id);
+        cell.get_or_try_init(|| self.connect(session)).await.map(drop)
+    }
+
+    fn is_own(&self, session: &Session) -> bool {
+        self.connections == Connections::PerClient && session.is_exclusive()
     }
 
     fn connect(&self, session: &Session) -> impl Future<Output = Result<Forward, CallError>> + Send + use<> {
@@ -127,22 +199,13 @@ impl Upstream {
         let (connecting, names) = ((self.connect)(calls_back), self.of_calls.clone());
         async move { Ok(Forward::new(connecting.await?).with_call_metadata(names)) }
     }
-}
 
-impl Service for Upstream {
-    fn call(&self, call: &Call) -> ReplyFuture {
-        let session = call.cx.session();
-        if !session.is_exclusive() {
-            return Forward::new(self.shared.peer()).with_call_metadata(self.of_calls.clone()).call(call);
-        }
-        let own = session.get_or_insert_with(OwnConnection::default);
-        if let Some(forward) = own.0.get() {
-            return forward.call(call);
-        }
+    /// Connects for the session, and forwards the call.
+    fn connect_and_call(&self, cell: Cell, call: &Call) -> ReplyFuture {
         let (is_notification, call, upstream) = (call.is_notification(), call.clone(), self.clone());
         let forwarded = async move {
             let connect = || upstream.connect(call.cx.session());
-            match own.0.get_or_try_init(connect).await {
+            match cell.get_or_try_init(connect).await {
                 Ok(forward) => forward.call(&call).await,
                 Err(error) => Reply::error(error.into()),
             }
@@ -160,12 +223,38 @@ impl Service for Upstream {
     }
 }
 
+impl Service for Upstream {
+    fn call(&self, call: &Call) -> ReplyFuture {
+        let session = call.cx.session();
+        if !self.is_own(session) {
+            return self.shared.one().call(call);
+        }
+        let cell = OwnConnections::cell(session, self.id);
+        let Some(forward) = cell.get() else { return self.connect_and_call(cell, call) };
+        let reply = forward.call(call);
+        match has_ended(&reply) {
+            false => reply,
+            true => self.connect_and_call(OwnConnections::replace(session, self.id, &cell), call),
+        }
+    }
+}
+
+/// Whether a call failed at once because its connection has ended. Then nothing was sent.
+fn has_ended(reply: &ReplyFuture) -> bool {
+    let error = reply.as_ready().and_then(|reply| reply.outcome.error());
+    matches!(error.and_then(ErrorObject::local), Some(CallError::Closed(_) | CallError::Unreachable(_)))
+}
+
 fn without_methods(call: &Call) -> ReplyFuture {
     ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str()))
 }
 
 impl fmt::Debug for Upstream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Upstream").field("of_calls", &self.of_calls).finish_non_exhaustive()
+        let Upstream { connections, of_calls, .. } = self;
+        f.debug_struct("Upstream")
+            .field("connections", connections)
+            .field("of_calls", of_calls)
+            .finish_non_exhaustive()
     }
 }
