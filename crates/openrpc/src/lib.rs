@@ -14,6 +14,7 @@ mod diff;
 mod discover;
 mod document;
 mod generate;
+pub mod remote;
 #[cfg(feature = "validate")]
 mod validate;
 

@@ -10,8 +10,8 @@ use switchboard_core::{
     Call, CallError, Code, Describe, ErrorObject, Json, MethodDescription, Outcome, ParamDescription, Reply,
     ReplyFuture, ResultDescription, Schemas, Service,
 };
+use switchboard_openrpc::remote::{Slot, by_name};
 
-use super::positions::{Slot, by_name};
 use super::tool::{self, ToolMethod};
 use crate::client::{Client, param_headers};
 use crate::model::{Capability, Tool, methods};

@@ -4,15 +4,15 @@
 //! - [`Updates`] turns its notifications into changes of lists and resources.
 //! - [`Methods`] makes the tools, resources and prompts of an MCP server methods of JSON-RPC.
 
-mod document;
 mod methods;
-mod positions;
 mod remote;
 mod rules;
-mod schema;
+mod told;
 mod tool;
 mod updates;
 
+pub use switchboard_openrpc::remote::RemoteError;
+
 pub use self::methods::Methods;
-pub use self::remote::{Remote, RemoteError};
+pub use self::remote::Remote;
 pub use self::updates::{UnknownUpdate, Update, Updates};

@@ -6,15 +6,15 @@ use std::sync::{Arc, Weak};
 
 use arc_swap::ArcSwap;
 use switchboard_core::{
-    Call, CallError, Code, Describe, Description, Dialect, ErrorObject, Forward, Json, Kind,
-    MethodDescription, Peer, ReplyFuture, Schemas, Service,
+    Call, Describe, Description, Dialect, ErrorObject, Forward, Kind, MethodDescription, Peer, ReplyFuture,
+    Schemas, Service,
 };
 use switchboard_layers::access::Pattern;
-use switchboard_openrpc::{DISCOVER, Document, Info, ParseError, RefError};
+use switchboard_openrpc::remote::{Calling, Form, RemoteError, by_position, describe, read};
+use switchboard_openrpc::{Document, Info};
 
-use super::document::{Calling, Form, describe};
-use super::positions::by_position;
 use super::rules::Rules;
+use super::told;
 
 /// A JSON-RPC server that describes itself, as a service: a [`Server`](crate::Server) makes its methods tools.
 ///
@@ -57,24 +57,6 @@ pub(super) struct Shared {
 struct Known {
     document: Document,
     calling: HashMap<String, Calling>,
-}
-
-/// Why the methods of a server are not known.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RemoteError {
-    /// The server has no method that describes it.
-    #[error("the server does not describe its methods: it has no rpc.discover")]
-    Undescribed,
-    /// The server cannot be asked.
-    #[error(transparent)]
-    Call(CallError),
-    /// The description is not an OpenRPC document.
-    #[error("the description of the server is not an OpenRPC document: {0}")]
-    Document(#[from] ParseError),
-    /// The description refers to something that it does not have.
-    #[error("the description of the server is not complete: {0}")]
-    Reference(#[from] RefError),
 }
 
 impl Remote {
@@ -175,6 +157,10 @@ impl Remote {
 
     fn described(&self, form: Form) -> Description {
         let mut description = describe(&self.shared.known.load().document, form);
+        description.methods.iter_mut().for_each(told::name);
+        if form == Form::In(Dialect::Draft2020) {
+            told::tell(&mut description);
+        }
         description.methods.retain(|method| self.rules.keeps(&method.name));
         description.methods.iter_mut().for_each(|method| self.rules.apply(method));
         description
@@ -196,16 +182,6 @@ impl Known {
         let calling = document.methods().map(|method| (method.name.clone(), Calling::of(method)));
         Known { calling: calling.collect(), document }
     }
-}
-
-/// Asks a server for its description.
-async fn read(peer: &Peer) -> Result<Document, RemoteError> {
-    let told: Result<Json, CallError> = peer.call(DISCOVER, ()).repeatable().await;
-    let told = told.map_err(|error| match error {
-        CallError::Rejected(error) if error.code == Code::METHOD_NOT_FOUND => RemoteError::Undescribed,
-        other => RemoteError::Call(other),
-    })?;
-    Ok(Document::parse(told.as_str().to_owned())?.resolved()?)
 }
 
 impl Service for Remote {

@@ -4,9 +4,8 @@ use serde_json::{Map, Value, json};
 use switchboard_core::{
     Code, ErrorObject, Json, Kind, Marks, MethodDescription, ParamDescription, ResultDescription,
 };
+use switchboard_openrpc::remote::{Slot, inlined};
 
-use super::positions::Slot;
-use super::schema::inlined;
 use crate::catalog::{HeaderParam, header_params, public_name};
 use crate::model::Tool;
 

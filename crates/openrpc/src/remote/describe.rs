@@ -7,23 +7,31 @@ use switchboard_core::{
     DeclaredError, Description, Dialect, Marks, MethodDescription, Name, ParamDescription, ResultDescription,
     Subscription,
 };
-use switchboard_openrpc::{ContentDescriptor, Document, Example, MethodEntry, ParamStructure, Referable};
 
 use super::positions::Slot;
 use super::schema::{COMPONENTS, inlined, modern, plain};
+use crate::document::{ContentDescriptor, Document, Example, MethodEntry, ParamStructure, Referable};
 
-/// How a method is called.
+/// How a method is called, as its entry in a document says.
 #[derive(Debug)]
-pub(super) struct Calling {
-    pub(super) slots: Vec<Slot>,
-    pub(super) is_by_position: bool,
-    pub(super) has_unknown_params: bool,
+#[non_exhaustive]
+pub struct Calling {
+    /// Its parameters.
+    pub slots: Vec<Slot>,
+    /// Whether it takes them only by position.
+    pub is_by_position: bool,
+    /// Whether its parameters are not described.
+    pub has_unknown_params: bool,
     /// The names of its stream, if it opens a subscription.
-    pub(super) subscription: Option<Arc<Subscription>>,
+    pub subscription: Option<Arc<Subscription>>,
+    /// Its guarantees.
+    pub marks: Marks,
 }
 
 impl Calling {
-    pub(super) fn of(method: &MethodEntry) -> Calling {
+    /// How this method is called.
+    #[must_use]
+    pub fn of(method: &MethodEntry) -> Calling {
         let slot =
             |param: &ContentDescriptor| Slot { name: param.name.clone(), is_variadic: param.is_variadic() };
         Calling {
@@ -31,8 +39,15 @@ impl Calling {
             is_by_position: method.param_structure == ParamStructure::ByPosition,
             has_unknown_params: method.has_unknown_params(),
             subscription: subscription(method).map(Arc::new),
+            marks: marks(method),
         }
     }
+}
+
+fn marks(method: &MethodEntry) -> Marks {
+    let mut marks = Marks::default();
+    (marks.safe, marks.idempotent) = (method.is_safe(), method.is_idempotent());
+    marks
 }
 
 fn subscription(method: &MethodEntry) -> Option<Subscription> {
@@ -44,14 +59,17 @@ fn subscription(method: &MethodEntry) -> Option<Subscription> {
 
 /// How schemas are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+#[non_exhaustive]
+pub enum Form {
+    /// In this dialect.
     In(Dialect),
     /// Without references, in the dialect of the document.
     Inlined,
 }
 
 /// The methods of a document and their schemas.
-pub(super) fn describe(document: &Document, form: Form) -> Description {
+#[must_use]
+pub fn describe(document: &Document, form: Form) -> Description {
     let components = document.components.iter().flat_map(|components| &components.schemas);
     let schemas: Map<String, Value> =
         components.map(|(name, schema)| (name.clone(), schema.as_value().clone())).collect();
@@ -59,13 +77,6 @@ pub(super) fn describe(document: &Document, form: Form) -> Description {
     let mut description = Description::default();
     description.methods = document.methods().map(|method| writer.method(method)).collect();
     description.methods.sort_by(|a, b| a.name.cmp(&b.name));
-    if form == Form::In(Dialect::Draft2020) {
-        let ends = |method: &MethodDescription| Some(method.subscription.as_ref()?.unsubscribe.clone());
-        let ends: Vec<Name> = description.methods.iter().filter_map(ends).collect();
-        // A subscription ends with the call of its tool.
-        description.methods.retain(|method| ends.iter().all(|end| end.as_str() != method.name));
-        description.methods.iter_mut().for_each(document_outcomes);
-    }
     description.definitions = match form {
         Form::In(Dialect::OpenRpc) => writer.schemas,
         Form::Inlined => Map::new(),
@@ -105,21 +116,13 @@ impl Writer {
                 declared
             })
             .collect();
-        let mut marks = Marks::default();
-        (marks.safe, marks.idempotent) = (method.is_safe(), method.is_idempotent());
-        described.marks = marks;
+        described.marks = marks(method);
         described.tags = method.tags().map(|tag| tag.name.clone()).collect();
         let reason = || method.deprecated_reason().unwrap_or("no longer recommended").to_owned();
         described.deprecated = method.deprecated.then(reason);
         described.subscription = subscription(method);
         let extensions = method.others.iter().filter(|(name, _)| name.starts_with("x-"));
         described.others = extensions.map(|(name, value)| (name.clone(), value.clone())).collect();
-        // A server that offers the method as a tool itself says what the tool is called.
-        if let Some(Value::Object(options)) = described.others.get_mut("x-mcp")
-            && let Some(Value::String(name)) = options.get("tool").cloned()
-        {
-            options.entry("name").or_insert(Value::String(name));
-        }
         method.examples().fold(described, |described, example| {
             let params = example.params.iter().filter_map(Referable::here);
             let params: Map<String, Value> =
@@ -164,24 +167,4 @@ impl Writer {
             _ => ResultDescription::Unknown,
         }
     }
-}
-
-/// Tells models what tools have no other place for: the errors to expect, and examples.
-fn document_outcomes(method: &mut MethodDescription) {
-    let mut parts: Vec<String> = Vec::new();
-    if !method.description.is_empty() {
-        parts.push(std::mem::take(&mut method.description));
-    }
-    if !method.errors.is_empty() {
-        let errors = method.errors.iter().map(|error| format!("{} ({})", error.message, error.code));
-        parts.push(format!("Errors: {}.", errors.collect::<Vec<_>>().join("; ")));
-    }
-    for example in method.examples.iter().take(2) {
-        let call = format!("Example: {}", example.params);
-        parts.push(match &example.result {
-            Some(result) => format!("{call} returns {result}"),
-            None => call,
-        });
-    }
-    method.description = parts.join("\n\n");
 }

@@ -4,20 +4,27 @@ use switchboard_core::{ErrorObject, Json, Kind};
 
 /// A parameter, as far as its position matters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Slot {
-    pub(super) name: String,
+#[non_exhaustive]
+pub struct Slot {
+    /// Its name.
+    pub name: String,
     /// Whether it takes all positions that are left. By name it is an array.
-    pub(super) is_variadic: bool,
+    pub is_variadic: bool,
 }
 
 impl Slot {
-    pub(super) fn new(name: impl Into<String>) -> Slot {
+    /// A parameter that takes one position.
+    pub fn new(name: impl Into<String>) -> Slot {
         Slot { name: name.into(), is_variadic: false }
     }
 }
 
 /// Named arguments as a list: `null` stands for an argument that is missing before another one.
-pub(super) fn by_position(arguments: &Json, slots: &[Slot]) -> Result<Option<Json>, ErrorObject> {
+///
+/// # Errors
+///
+/// When there is no parameter with such a name, or one that takes many positions is not an array.
+pub fn by_position(arguments: &Json, slots: &[Slot]) -> Result<Option<Json>, ErrorObject> {
     if arguments.kind() != Kind::Object {
         return Ok(Some(arguments.clone()));
     }
@@ -47,7 +54,11 @@ pub(super) fn by_position(arguments: &Json, slots: &[Slot]) -> Result<Option<Jso
 }
 
 /// A list of arguments as an object. Objects stay as they are.
-pub(super) fn by_name(params: Option<&Json>, slots: &[Slot]) -> Result<Json, ErrorObject> {
+///
+/// # Errors
+///
+/// When there are more params than names.
+pub fn by_name(params: Option<&Json>, slots: &[Slot]) -> Result<Json, ErrorObject> {
     let empty = || Json::parse("{}").map_err(|error| ErrorObject::internal(&error));
     let Some(params) = params else { return empty() };
     if params.kind() == Kind::Object {

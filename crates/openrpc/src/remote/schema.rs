@@ -71,7 +71,7 @@ pub(super) fn plain(name: &str) -> String {
 
 /// A schema without references, for documents that cannot have its definitions: they are put in place. A definition that contains
 /// itself accepts any value there.
-pub(super) fn inlined(schema: &Value, prefixes: &[&str], definitions: &Map<String, Value>) -> Value {
+pub fn inlined(schema: &Value, prefixes: &[&str], definitions: &Map<String, Value>) -> Value {
     let mut inlining = Inlining { prefixes, definitions, inside: Vec::new(), left: MOST };
     inlining.schema(schema)
 }
