@@ -44,6 +44,7 @@ mod retry;
 mod same;
 mod serve;
 mod served;
+mod serving;
 mod session;
 mod shell;
 mod signals;

@@ -12,6 +12,8 @@ pub use switchboard_macros::{RpcError, service};
 #[doc(hidden)]
 pub mod __private;
 
+#[cfg(feature = "gateway")]
+pub use switchboard_gateway as gateway;
 #[cfg(feature = "access")]
 pub use switchboard_layers::access;
 #[cfg(feature = "audit")]

@@ -31,7 +31,7 @@ use self::sessions::Sessions;
 use crate::assembly::Queue;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::{proxy, serve, tools};
+use crate::{proxy, serving, tools};
 
 /// What the admin listener knows about the server. Cheap to clone.
 #[derive(Clone)]
@@ -125,7 +125,7 @@ impl Admin {
                 let text = format!("other machines could reach the admin listener at {address}");
                 Failure::usage(text).advise("add `--tokens FILE`, or listen on 127.0.0.1")
             }
-            error => serve::explain(error, url),
+            error => serving::explain(error, url),
         })?;
         Ok(server)
     }

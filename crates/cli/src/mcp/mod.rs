@@ -22,7 +22,7 @@ use crate::session::{Interrupt, Session};
 use crate::target::Target;
 use crate::visible::visible;
 use crate::written::Written;
-use crate::{address, log, output, serve, source, units};
+use crate::{address, log, output, serving, source, units};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -105,7 +105,7 @@ impl Mcp {
         let written = Written::default();
         let mut server = written.watch(self.server(&tools)?);
         let url = self.listen.as_deref().unwrap_or("stdio");
-        server.listen(url).await.map_err(|error| serve::explain(error, url))?;
+        server.listen(url).await.map_err(|error| serving::explain(error, url))?;
         let urls: Vec<String> = server.urls().collect();
         output::note(&self.banner(&urls, tools.tools().len()));
         let handle = server.handle();

@@ -32,7 +32,7 @@ use crate::shell::quoted;
 use crate::target::Target;
 use crate::visible::visible;
 use crate::written::Written;
-use crate::{address, log, output, serve, units};
+use crate::{address, log, output, serving, units};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -118,7 +118,7 @@ impl Tap {
         let upstream = self.upstream(session, &journal);
         let written = Written::default();
         let mut server = written.watch(self.server(&journal, upstream)?);
-        server.listen(&self.from).await.map_err(|error| serve::explain(error, &self.from))?;
+        server.listen(&self.from).await.map_err(|error| serving::explain(error, &self.from))?;
         let urls: Vec<String> = server.urls().collect();
         output::note(&self.banner(&urls));
         let handle = server.handle();

@@ -1,0 +1,244 @@
+//! Runs a server until it is told to stop: what `serve` and `gateway` have in common.
+
+mod options;
+
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use clap::ArgMatches;
+use listenfd::ListenFd;
+use switchboard::audit::Audit;
+use switchboard::carrier::Url;
+use switchboard::log::CallLog;
+use switchboard::metrics::Metrics;
+use switchboard::observer::SharedObserver;
+use switchboard::server::{ListenError, Server, raise_file_limit};
+use tokio::task::JoinHandle;
+
+pub(crate) use self::options::ServingOptions;
+use crate::admin::Admin;
+use crate::assembly::Assembly;
+use crate::banner::{self, Banner};
+use crate::config::{self, Config, Origin};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::served::Served;
+use crate::shell::quoted;
+use crate::signals::Signals;
+use crate::telemetry::Telemetry;
+use crate::written::Written;
+use crate::{admin, demo, log, memory, output, proxy};
+
+/// How long the end of the program waits for the last lines of a log to be written.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// Serves what `make` makes, with these options, until a signal.
+pub(crate) fn run(
+    options: &ServingOptions,
+    arguments: &ArgMatches,
+    make: impl AsyncFnOnce(&Origin) -> Result<Served, Failure>,
+) -> Result<(), Failure> {
+    log::never_wait().map_err(|error| cannot_start(&error))?;
+    log::start(options.verbose);
+    let origin = Origin::new(options.config.clone(), arguments)?;
+    if options.print_config {
+        return print(&origin);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let serving = async { serve(make(&origin).await?, origin, options.verbose).await };
+    runtime.map_err(|error| cannot_start(&error))?.block_on(serving)
+}
+
+async fn serve(served: Served, origin: Origin, verbose: u8) -> Result<(), Failure> {
+    let methods = served.router()?.describe();
+    let config = origin.load(&methods)?;
+    output::note(&config.shown_warnings());
+    raise_file_limit(config.connections);
+    let mut assembly = Assembly::new(&config, served)?;
+    let logs = Logs { calls: config.calls.start(verbose)?, audit: config.audit.clone() };
+    let written = Written::default();
+    let admin = config.admin.as_ref();
+    let admin = admin.map(|_| Admin::new(&config, &methods, assembly.queue(), logs.calls.clone()));
+    let telemetry = Telemetry::start(&config, &methods)?;
+    let metrics = match (&admin, &telemetry) {
+        (Some(admin), _) => Some(admin.metrics().clone()),
+        (None, Some(_)) => Some(admin::counting(&config, &methods, assembly.queue(), logs.calls.clone())),
+        (None, None) => None,
+    };
+    let observers = observers(metrics, &logs, admin.as_ref(), telemetry.as_ref());
+    assembly.log(logs.calls.as_ref().and_then(|log| config.calls.bodies(log)));
+    assembly.trace(telemetry.as_ref().map(|telemetry| telemetry.tracing.clone()));
+    assembly.watch(admin.as_ref());
+    let settings = assembly.settings(&config, observers);
+    let mut server = written.watch(assembly.server(&config, settings.clone())?);
+    let urls = listen(&mut server, &config).await?;
+    let admin_server = match (&admin, &config.admin) {
+        (Some(admin), Some(url)) => Some(admin.listen(url, &config).await?),
+        _ => None,
+    };
+    if !config.proxy_for.is_empty() {
+        proxy::check_listeners(&urls)?;
+    }
+    // The description names the URLs, which are known only now.
+    assembly.describe(&urls, &config)?;
+    let (server, tools) = assembly.complete(server, &config, &methods, settings)?;
+    let mut signals = Signals::listen().map_err(|error| cannot_start(&error))?;
+    let handle = server.handle();
+    let admin_urls: Vec<String> = admin_server.iter().flat_map(Server::urls).collect();
+    output::note(&match is_background(&urls) {
+        true => banner::brief(&urls),
+        false => banner::banner(&Banner {
+            urls: &urls,
+            admin: &admin_urls,
+            methods: &methods.methods,
+            mcp: config.mcp,
+            tools: tools.count(),
+            has_page: config.playground,
+        }),
+    });
+    tokio::spawn(memory::give_back());
+    if let Some(live) = assembly.live() {
+        let build = Box::new(move |config: &Config| assembly.stack(config));
+        tokio::spawn(config::reload(origin, config, methods, live, build));
+    }
+    let mut serving = tokio::spawn(server.serve());
+    if let Some(admin) = &admin {
+        admin.serves(&urls, handle.clone(), serving.abort_handle());
+    }
+    // It answers until the server has stopped: that is when a supervisor asks.
+    let _admin = admin_server.map(|server| AbortOnDrop(tokio::spawn(server.serve())));
+    tokio::select! {
+        // With --stdio it may end by itself.
+        _ = &mut serving => {}
+        () = signals.next() => {
+            output::note("Stopping after the calls in progress; a second Ctrl-C or SIGTERM stops immediately.\n");
+            tokio::spawn(signals.end_at_next());
+            admin.iter().for_each(Admin::drain);
+            handle.shutdown();
+            let _ = serving.await;
+        }
+    }
+    if let Some(telemetry) = telemetry {
+        telemetry.shut_down(LINGER).await;
+    }
+    logs.flush();
+    written.judge()
+}
+
+/// What watches the server. Traces come first: others tell which trace a call belongs to.
+fn observers(
+    metrics: Option<Metrics>,
+    logs: &Logs,
+    admin: Option<&Admin>,
+    telemetry: Option<&Telemetry>,
+) -> Vec<SharedObserver> {
+    let mut observers: Vec<SharedObserver> = Vec::new();
+    if let (Some(telemetry), Some(metrics)) = (telemetry, &metrics) {
+        observers.extend(telemetry.observers(metrics));
+    }
+    observers.extend(metrics.map(SharedObserver::from));
+    observers.extend(admin.into_iter().flat_map(Admin::observers));
+    observers.extend(logs.calls.clone().map(SharedObserver::from));
+    observers
+}
+
+/// Ends a task when it is dropped.
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// What is written while the server runs.
+struct Logs {
+    calls: Option<CallLog>,
+    audit: Audit,
+}
+
+impl Logs {
+    /// Writes the last lines.
+    fn flush(&self) {
+        if let Some(calls) = &self.calls {
+            calls.flush(LINGER);
+        }
+        self.audit.flush(LINGER);
+    }
+}
+
+/// Prints the configuration, so that a command line can become a file.
+fn print(origin: &Origin) -> Result<(), Failure> {
+    let config =
+        origin.load(&demo::router().map_err(|error| Failure::usage(error.to_string()))?.describe())?;
+    output::note(&config.shown_warnings());
+    output::page(&config.printed()).map(drop)
+}
+
+/// Whether another program started this one to talk to it, without a person who reads stderr.
+fn is_background(urls: &[String]) -> bool {
+    urls.iter().all(|url| url.starts_with("stdio")) && !io::stderr().is_terminal()
+}
+
+/// Listens at all addresses, or fails; returns their URLs.
+async fn listen(server: &mut Server, config: &Config) -> Result<Vec<String>, Failure> {
+    if config.is_listen_set || !adopt(server)? {
+        for url in &config.listen {
+            server.listen(url).await.map_err(|error| explain(error, url))?;
+        }
+    }
+    Ok(server.urls().collect())
+}
+
+/// Serves the sockets that a supervisor passed; false if there are none.
+fn adopt(server: &mut Server) -> Result<bool, Failure> {
+    let mut passed = ListenFd::from_env();
+    for index in 0..passed.len() {
+        let listener = passed.take_tcp_listener(index).map_err(|error| {
+            let what = format!("cannot use a socket passed by the supervisor (LISTEN_FDS): {error}");
+            Failure::new(Exit::CannotListen, what).advise("pass listening TCP sockets only")
+        })?;
+        if let Some(listener) = listener {
+            server.adopt(listener).map_err(|error| explain(error, ""))?;
+        }
+    }
+    Ok(passed.len() > 0)
+}
+
+/// Why a server cannot listen at a URL, and what to do about it.
+pub(crate) fn explain(error: ListenError, url: &str) -> Failure {
+    let text = error.to_string();
+    let cannot = |text: String| Failure::new(Exit::CannotListen, text);
+    match error {
+        ListenError::Bind { error, .. } => match error.kind() {
+            io::ErrorKind::AddrInUse => cannot(text).advise("choose another port, or 0 for any free one"),
+            io::ErrorKind::PermissionDenied => cannot(text).advise("choose a port above 1023"),
+            _ => cannot(text).advise("choose an address of this machine, such as 127.0.0.1"),
+        },
+        ListenError::Unix(error) if error.kind() == io::ErrorKind::NotFound => match folder(url) {
+            Some(folder) => cannot(text).advise(format!("create it with `mkdir -p {}`", quoted(&folder))),
+            None => cannot(text),
+        },
+        ListenError::Unix(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            cannot(text).advise("choose a folder that you can write to")
+        }
+        ListenError::Unresolved(_) | ListenError::Unix(_) | ListenError::Listener(_) => cannot(text),
+        ListenError::Public(address) => {
+            let text = format!("other machines could reach {address}");
+            Failure::usage(text).advise("add `--public` to allow that, or listen on 127.0.0.1")
+        }
+        ListenError::Certificate(_) => Failure::usage(text).advise("add `--tls-cert FILE --tls-key FILE`"),
+        _ => Failure::usage(text),
+    }
+}
+
+/// The folder of the socket that a URL names.
+fn folder(url: &str) -> Option<String> {
+    let path = url.parse::<Url>().ok()?.text_without("framing")?;
+    let (folder, _) = path.rsplit_once('/')?;
+    Some(folder.to_owned()).filter(|folder| !folder.is_empty())
+}
+
+fn cannot_start(error: &io::Error) -> Failure {
+    Failure::new(Exit::CannotListen, format!("cannot start: {error}"))
+}

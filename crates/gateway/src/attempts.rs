@@ -1,0 +1,217 @@
+//! Calls that are sent more than once: again after a failure, or twice because the first is slow.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use switchboard_core::{Call, Outcome, Reply, ReplyFuture, Service};
+
+use crate::pool::{Pool, Tried};
+use crate::verdict::Failure;
+
+/// The pause before a call is sent to the same node again, doubled each time.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How many retries are saved up at most, and how many there are at first, in thousandths.
+const SAVED: i64 = 10_000;
+
+/// Metadata of the answer that says how often the call was sent, if more than once.
+pub(crate) const ATTEMPTS: &str = "switchboard-attempts";
+
+/// When a call of a [`Pool`] is sent again.
+///
+/// A call that certainly did not run is always sent again. A call that may have run is sent again only if its method is safe to repeat, or
+/// its caller says so ([`Call::repeatable`]).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Retry {
+    /// How often at most, besides the first time: once.
+    pub attempts: u32,
+    /// How many retries there may be, as a share of all calls: a fifth. So a failing upstream is not buried in retries.
+    pub budget: f64,
+}
+
+impl Default for Retry {
+    fn default() -> Retry {
+        Retry { attempts: 1, budget: 0.2 }
+    }
+}
+
+impl Retry {
+    /// Sends calls again up to this often.
+    #[must_use]
+    pub fn times(attempts: u32) -> Retry {
+        Retry { attempts, ..Retry::default() }
+    }
+
+    /// Sets the [budget](Retry::budget).
+    #[must_use]
+    pub fn with_budget(self, budget: f64) -> Retry {
+        Retry { budget, ..self }
+    }
+}
+
+/// When a second copy of a slow call to a safe method is sent to another node; the first answer counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Hedge {
+    /// After this time.
+    After(Duration),
+    /// After the time within which this percentage of the answers arrives.
+    Percentile(u8),
+}
+
+/// Tells which methods are safe to call twice.
+type IsSafe = dyn Fn(&Call) -> bool + Send + Sync;
+
+/// A [`Pool`] whose calls are sent again when that is safe.
+#[derive(Clone)]
+pub struct Attempts(Arc<Inner>);
+
+struct Inner {
+    pool: Pool,
+    retry: Retry,
+    hedge: Option<Hedge>,
+    is_safe: Box<IsSafe>,
+    /// Retries that may be made, in thousandths.
+    saved: AtomicI64,
+}
+
+impl Attempts {
+    /// Sends calls again as `retry` says.
+    pub fn new(
+        pool: Pool,
+        retry: Retry,
+        hedge: Option<Hedge>,
+        is_safe: impl Fn(&Call) -> bool + Send + Sync + 'static,
+    ) -> Attempts {
+        let is_safe = Box::new(is_safe);
+        Attempts(Arc::new(Inner { pool, retry, hedge, is_safe, saved: AtomicI64::new(SAVED) }))
+    }
+}
+
+impl Inner {
+    fn is_safe(&self, call: &Call) -> bool {
+        call.is_repeatable() || (self.is_safe)(call)
+    }
+
+    /// Each call saves up a part of a retry.
+    fn save(&self) {
+        #[expect(clippy::cast_possible_truncation, reason = "a share of a thousand")]
+        let part = (self.retry.budget * 1000.0) as i64;
+        // More than there can be is harmless for a moment.
+        if self.saved.fetch_add(part, Ordering::Relaxed) + part > SAVED {
+            self.saved.store(SAVED, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes one retry, if there is one.
+    fn take(&self) -> bool {
+        let has_one = self.saved.fetch_sub(1000, Ordering::Relaxed) >= 1000;
+        if !has_one {
+            self.saved.fetch_add(1000, Ordering::Relaxed);
+        }
+        has_one
+    }
+
+    fn may_repeat(&self, call: &Call, failure: Failure) -> bool {
+        match failure {
+            Failure::Unsent => true,
+            // Nobody hears of a notification that ran twice.
+            Failure::MayHaveRun => !call.is_notification() && self.is_safe(call),
+        }
+    }
+
+    /// How long to wait before a hedge, if there is to be one.
+    fn hedge_after(&self, call: &Call) -> Option<Duration> {
+        let after = match self.hedge? {
+            Hedge::After(after) => after,
+            Hedge::Percentile(percent) => self.pool.percentile(percent)?,
+        };
+        (self.pool.len() > 1 && !call.is_notification() && self.is_safe(call)).then_some(after)
+    }
+
+    /// Waits for an answer, and for one to a second copy if that comes first. The other copy is cancelled.
+    async fn hedged(&self, call: &Call, first: ReplyFuture, tried: &mut Tried) -> (Reply, bool) {
+        let Some(after) = self.hedge_after(call) else { return (first.await, false) };
+        let first = match select(first, Box::pin(tokio::time::sleep(after))).await {
+            Either::Left((reply, _)) => return (reply, false),
+            Either::Right(((), first)) => first,
+        };
+        if !self.pool.has_another(*tried) || !self.take() {
+            return (first.await, false);
+        }
+        let second = self.pool.call_one(call, tried);
+        match select(first, second).await {
+            Either::Left((reply, other)) | Either::Right((reply, other)) => match Failure::of(&reply) {
+                None => (reply, true),
+                Some(_) => (other.await, true),
+            },
+        }
+    }
+
+    async fn repeat(&self, call: &Call, first: ReplyFuture, mut tried: Tried) -> Reply {
+        let (mut reply, was_hedged) = self.hedged(call, first, &mut tried).await;
+        let mut sent: u32 = if was_hedged { 2 } else { 1 };
+        for attempt in 0..self.retry.attempts {
+            let Some(failure) = Failure::of(&reply) else { break };
+            if !self.may_repeat(call, failure) || !self.take() {
+                break;
+            }
+            if !self.pool.has_another(tried) && !pause(call, attempt).await {
+                break;
+            }
+            let next = self.pool.call_one(call, &mut tried).await;
+            sent += 1;
+            // Once a call may have run, no later failure may say that it did not.
+            let is_worse = Failure::of(&next) == Some(Failure::Unsent) && failure == Failure::MayHaveRun;
+            if !is_worse {
+                reply = next;
+            }
+        }
+        if sent > 1 && !matches!(reply.outcome, Outcome::Stream(_)) {
+            reply = reply.with_metadata(ATTEMPTS, sent.to_string());
+        }
+        reply
+    }
+}
+
+/// Waits before another attempt, unless the caller will have stopped waiting by then.
+async fn pause(call: &Call, attempt: u32) -> bool {
+    let pause = PAUSE * 2_u32.saturating_pow(attempt.min(6));
+    let pause = pause.mul_f64(0.5 + fastrand::f64());
+    if call.cx.time_left().is_some_and(|left| left <= pause) {
+        return false;
+    }
+    tokio::time::sleep(pause).await;
+    true
+}
+
+impl Service for Attempts {
+    fn call(&self, call: &Call) -> ReplyFuture {
+        let inner = &self.0;
+        inner.save();
+        let mut tried = Tried::default();
+        let first = inner.pool.call_one(call, &mut tried);
+        let first = match first.into_ready() {
+            Ok(reply) if Failure::of(&reply).is_none() => return ReplyFuture::ready(reply),
+            Ok(reply) => ReplyFuture::ready(reply),
+            Err(first) => first,
+        };
+        let (inner, call) = (Arc::clone(inner), call.clone());
+        ReplyFuture::pending(async move { inner.repeat(&call, first, tried).await })
+    }
+}
+
+impl fmt::Debug for Attempts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { pool, retry, hedge, .. } = &*self.0;
+        f.debug_struct("Attempts")
+            .field("pool", pool)
+            .field("retry", retry)
+            .field("hedge", hedge)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,194 @@
+//! Giving a failing upstream a rest.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use switchboard_core::{Call, Code, ErrorObject, Layer, Reply, ReplyFuture, Service};
+use tokio::time::Instant;
+
+use crate::ratio::Ratio;
+use crate::verdict::Failure;
+
+/// The period over which failures are counted.
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// The fewest calls that say anything.
+const LEAST: u64 = 20;
+
+/// A circuit breaker: when too many calls fail, further ones fail at once with -32004 for a while. Then one call is let through; if it
+/// succeeds, so are all others.
+///
+/// Errors that methods return for reasons of their own are not failures. Clones share their state.
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_core::Router;
+/// use switchboard_gateway::Breaker;
+///
+/// # fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let service = Router::builder().build()?.layered(Breaker::default());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Breaker(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    errors: f64,
+    open: Duration,
+    failures: Ratio,
+    state: Mutex<State>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Closed,
+    OpenUntil(Instant),
+    /// One call is on its way; if it does not return, the next one may try at this time.
+    HalfOpen(Instant),
+}
+
+impl Default for Breaker {
+    /// Opens for 5 s when half of the calls fail.
+    fn default() -> Breaker {
+        Breaker::new(0.5, Duration::from_secs(5))
+    }
+}
+
+impl Breaker {
+    /// Opens for this long when this share of the calls fails. Twenty calls are needed for a verdict.
+    #[must_use]
+    pub fn new(errors: f64, open: Duration) -> Breaker {
+        let failures = Ratio::new(PERIOD);
+        Breaker(Arc::new(Inner { errors, open, failures, state: Mutex::new(State::Closed) }))
+    }
+
+    /// Whether calls fail at once.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        *self.0.state.lock().unwrap_or_else(PoisonError::into_inner) != State::Closed
+    }
+}
+
+impl Inner {
+    /// Lets a call through, or says how long none is.
+    fn admit(&self) -> Result<(), Duration> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = match *state {
+            State::Closed => return Ok(()),
+            State::OpenUntil(until) | State::HalfOpen(until) => until,
+        };
+        let now = Instant::now();
+        let left = until.saturating_duration_since(now);
+        if !left.is_zero() {
+            return Err(left);
+        }
+        *state = State::HalfOpen(now + self.open);
+        Ok(())
+    }
+
+    fn note(&self, reply: &Reply) {
+        let (has_failed, now) = (Failure::of(reply).is_some(), Instant::now());
+        let count = self.failures.count(has_failed, now);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = match (*state, has_failed) {
+            (State::HalfOpen(_), false) => State::Closed,
+            (State::HalfOpen(_), true) => State::OpenUntil(now + self.open),
+            (State::Closed, true) if count.is_above(self.errors, LEAST) => State::OpenUntil(now + self.open),
+            (same, _) => same,
+        };
+        if next != *state && next == State::Closed {
+            self.failures.reset();
+        }
+        *state = next;
+    }
+}
+
+impl Layer for Breaker {
+    fn layer(&self, service: Arc<dyn Service>) -> Arc<dyn Service> {
+        Arc::new(Guarded { breaker: Arc::clone(&self.0), service })
+    }
+}
+
+struct Guarded {
+    breaker: Arc<Inner>,
+    service: Arc<dyn Service>,
+}
+
+impl Service for Guarded {
+    fn call(&self, call: &Call) -> ReplyFuture {
+        if let Err(left) = self.breaker.admit() {
+            return ReplyFuture::ready(open(left));
+        }
+        let breaker = Arc::clone(&self.breaker);
+        self.service.call(call).map(move |reply| {
+            breaker.note(&reply);
+            reply
+        })
+    }
+}
+
+fn open(left: Duration) -> ErrorObject {
+    let wait = u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1);
+    ErrorObject::from_code(Code::UPSTREAM_FAILED).with_data(&serde_json::json!({ "retryAfterMs": wait }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+    use switchboard_core::{CallError, Json, Peer, service_fn};
+
+    use super::*;
+
+    struct Fixture {
+        peer: Peer,
+        breaker: Breaker,
+        is_broken: Arc<AtomicBool>,
+        asked: Arc<AtomicU64>,
+    }
+
+    fn fixture() -> Fixture {
+        let (is_broken, asked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let (broken, count) = (Arc::clone(&is_broken), Arc::clone(&asked));
+        let service = service_fn(move |_: &Call| {
+            count.fetch_add(1, Ordering::Relaxed);
+            ReplyFuture::ready(match broken.load(Ordering::Relaxed) {
+                false => Reply::value(Json::TRUE),
+                true => Reply::error(CallError::Closed("gone".into()).into()),
+            })
+        });
+        let breaker = Breaker::default();
+        let peer = Peer::from(breaker.layer(Arc::new(service)));
+        Fixture { peer, breaker, is_broken, asked }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_opens_rests_tries_once_and_closes() {
+        let Fixture { peer, breaker, is_broken, asked } = fixture();
+        let call = async || peer.call::<bool>("m", ()).await;
+        for _ in 0..LEAST {
+            assert_eq!(call().await, Ok(true));
+        }
+        is_broken.store(true, Ordering::Relaxed);
+        for _ in 0..LEAST {
+            assert!(matches!(call().await, Err(CallError::Closed(_))));
+        }
+        assert!(breaker.is_open());
+        let before = asked.load(Ordering::Relaxed);
+        let refused = call().await.expect_err("it is open");
+        assert_eq!(refused.rejection().map(|error| error.code), Some(Code::UPSTREAM_FAILED));
+        assert_eq!(asked.load(Ordering::Relaxed), before);
+        // A failed attempt opens it again.
+        tokio::time::advance(Duration::from_secs(5)).await;
+        assert!(matches!(call().await, Err(CallError::Closed(_))));
+        assert!(matches!(call().await, Err(CallError::Rejected(_))));
+        tokio::time::advance(Duration::from_secs(5)).await;
+        is_broken.store(false, Ordering::Relaxed);
+        assert_eq!(call().await, Ok(true));
+        assert!(!breaker.is_open());
+        assert_eq!(call().await, Ok(true));
+    }
+}

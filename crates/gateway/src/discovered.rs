@@ -1,0 +1,141 @@
+//! What a server says about its methods.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use switchboard_core::{Call, MethodDescription, Peer, Service};
+use switchboard_layers::access::Pattern;
+use switchboard_openrpc::Document;
+use switchboard_openrpc::remote::{self, Calling, Form, RemoteError};
+use tokio::task::AbortHandle;
+
+/// How long to wait before a server that did not describe itself is asked again: at first, and at most.
+const SOON: Duration = Duration::from_secs(1);
+const LATE: Duration = Duration::from_secs(60);
+
+/// The description of a server, read from the server itself and kept up to date, or from a document. Cheap to clone.
+#[derive(Clone)]
+pub struct Discovered(Arc<Inner>);
+
+struct Inner {
+    known: Arc<ArcSwap<Described>>,
+    safe: Vec<Pattern>,
+    /// Asks for the description, unless it was given.
+    asking: Option<(Peer, AbortHandle)>,
+}
+
+#[derive(Default)]
+struct Described {
+    methods: Vec<MethodDescription>,
+    calling: HashMap<String, Calling>,
+}
+
+impl Described {
+    fn new(document: &Document) -> Described {
+        let calling = document.methods().map(|method| (method.name.clone(), Calling::of(method)));
+        let calling = calling.collect();
+        Described { methods: remote::describe(document, Form::Inlined).methods, calling }
+    }
+}
+
+impl Discovered {
+    /// Asks a server for its description, again and again until it answers, and then every minute. These methods are safe to call
+    /// twice, besides those that the description marks.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
+    #[must_use]
+    pub fn watch(server: impl Service, safe: Vec<Pattern>) -> Discovered {
+        let (known, peer) = (Arc::<ArcSwap<Described>>::default(), Peer::local(server));
+        let task = tokio::spawn(watch(peer.clone(), Arc::clone(&known))).abort_handle();
+        Discovered(Arc::new(Inner { known, safe, asking: Some((peer, task)) }))
+    }
+
+    /// The description in a document.
+    ///
+    /// # Errors
+    ///
+    /// When a reference of the document cannot be resolved.
+    pub fn from_document(document: Document, safe: Vec<Pattern>) -> Result<Discovered, RemoteError> {
+        let known = ArcSwap::from_pointee(Described::new(&document.resolved()?));
+        Ok(Discovered(Arc::new(Inner { known: Arc::new(known), safe, asking: None })))
+    }
+
+    /// Asks the server now. A given document stays.
+    ///
+    /// # Errors
+    ///
+    /// When the server does not answer, or does not describe itself. Then the old description stays.
+    pub async fn refresh(&self) -> Result<(), RemoteError> {
+        match &self.0.asking {
+            Some((peer, _)) => refresh(peer, &self.0.known).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The names of the methods that it describes.
+    #[must_use]
+    pub fn methods(&self) -> Vec<String> {
+        self.0.known.load().methods.iter().map(|method| method.name.clone()).collect()
+    }
+
+    pub(crate) fn describe(&self) -> Vec<MethodDescription> {
+        self.0.known.load().methods.clone()
+    }
+
+    /// Whether a method can be called twice without harm.
+    #[must_use]
+    pub fn is_safe(&self, method: &str) -> bool {
+        let is_marked = || {
+            let known = self.0.known.load();
+            known.calling.get(method).is_some_and(|calling| calling.marks.safe || calling.marks.idempotent)
+        };
+        self.0.safe.iter().any(|pattern| pattern.matches(method)) || is_marked()
+    }
+
+    /// Gives a call that opens a subscription the names of its stream, as the server describes them.
+    pub(crate) fn name_stream(&self, call: &mut Call) {
+        let known = self.0.known.load();
+        if let Some(names) =
+            known.calling.get(call.method.as_str()).and_then(|calling| calling.subscription.clone())
+        {
+            call.cx.insert(names);
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some((_, task)) = &self.asking {
+            task.abort();
+        }
+    }
+}
+
+async fn refresh(peer: &Peer, known: &ArcSwap<Described>) -> Result<(), RemoteError> {
+    let document = remote::read(peer).await?;
+    known.store(Arc::new(Described::new(&document)));
+    Ok(())
+}
+
+async fn watch(peer: Peer, known: Arc<ArcSwap<Described>>) {
+    let mut wait = SOON;
+    loop {
+        wait = match refresh(&peer, &known).await {
+            // A server without a description may get one when it is replaced.
+            Ok(()) | Err(RemoteError::Undescribed) => LATE,
+            Err(_) => (wait * 2).min(LATE),
+        };
+        tokio::time::sleep(wait).await;
+    }
+}
+
+impl fmt::Debug for Discovered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Discovered").field("safe", &self.0.safe).finish_non_exhaustive()
+    }
+}

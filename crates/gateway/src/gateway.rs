@@ -1,0 +1,219 @@
+//! Routes calls to the backends.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use switchboard_core::{
+    Call, Describe, ErrorObject, MethodDescription, Name, Reply, ReplyFuture, Schemas, Service, Subscription,
+};
+
+use crate::backend::{Backend, Known};
+use crate::route::Route;
+
+/// The upstreams as one service: each call goes to the one whose prefix its method has, unless a [`Route`] says otherwise.
+///
+/// It describes the methods of all upstreams. Cheap to clone.
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_core::{ErrorObject, Peer, Router};
+/// use switchboard_gateway::{Backend, Gateway};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let math = Router::builder().method("add", |(a, b): (i64, i64), _| Ok::<_, ErrorObject>(a + b)).build()?;
+/// let gateway = Gateway::builder().backend(Backend::new("math", "math/", math)).build()?;
+/// assert_eq!(Peer::local(gateway).call::<i64>("math/add", [2, 3]).await?, 5);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Gateway(Arc<Inner>);
+
+struct Inner {
+    /// The longest prefix first.
+    backends: Vec<Backend>,
+    /// The most specific first.
+    routes: Vec<Route>,
+    /// The routes of one method each, by its name.
+    exact: HashMap<Box<str>, Vec<usize>>,
+}
+
+/// Builds a [`Gateway`].
+#[derive(Debug, Default)]
+pub struct GatewayBuilder {
+    backends: Vec<Backend>,
+    routes: Vec<Route>,
+}
+
+/// Why a gateway cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GatewayError {
+    /// Two upstreams have the same name.
+    #[error("two upstreams are named {0:?}; rename one")]
+    SameName(String),
+    /// The methods of two upstreams begin with the same prefix.
+    #[error(
+        "the upstreams {0:?} and {1:?} have the same prefix {2:?}, so their methods could not be told apart; give one another prefix"
+    )]
+    SamePrefix(String, String, String),
+}
+
+impl GatewayBuilder {
+    /// Adds an upstream.
+    #[must_use]
+    pub fn backend(mut self, backend: Backend) -> GatewayBuilder {
+        self.backends.push(backend);
+        self
+    }
+
+    /// Adds a route.
+    #[must_use]
+    pub fn route(mut self, route: Route) -> GatewayBuilder {
+        self.routes.push(route);
+        self
+    }
+
+    /// The gateway.
+    ///
+    /// # Errors
+    ///
+    /// When two upstreams have the same name or prefix.
+    pub fn build(self) -> Result<Gateway, GatewayError> {
+        let GatewayBuilder { mut backends, mut routes } = self;
+        for (index, backend) in backends.iter().enumerate() {
+            for other in &backends[index + 1..] {
+                if backend.name == other.name {
+                    return Err(GatewayError::SameName(backend.name.to_string()));
+                }
+                if backend.prefix == other.prefix {
+                    let [one, two, prefix] =
+                        [&backend.name, &other.name, &backend.prefix].map(ToString::to_string);
+                    return Err(GatewayError::SamePrefix(one, two, prefix));
+                }
+            }
+        }
+        backends.sort_by_key(|backend| std::cmp::Reverse(backend.prefix.len()));
+        routes.sort_by_key(|route| std::cmp::Reverse(route.specificity()));
+        let mut exact: HashMap<Box<str>, Vec<usize>> = HashMap::new();
+        for (index, route) in routes.iter().enumerate() {
+            if let Some(method) = route.literal() {
+                exact.entry(method.into()).or_default().push(index);
+            }
+        }
+        Ok(Gateway(Arc::new(Inner { backends, routes, exact })))
+    }
+}
+
+impl Gateway {
+    /// Starts building a gateway.
+    #[must_use]
+    pub fn builder() -> GatewayBuilder {
+        GatewayBuilder::default()
+    }
+
+    /// The upstreams.
+    #[must_use]
+    pub fn backends(&self) -> &[Backend] {
+        &self.0.backends
+    }
+}
+
+impl Inner {
+    /// The most specific route of a call whose conditions hold.
+    fn route(&self, call: &Call) -> Option<&Route> {
+        let method = call.method.as_str();
+        let exact = self.exact.get(method).into_iter().flatten().map(|index| &self.routes[*index]);
+        let others = self.routes.iter().filter(|route| route.literal().is_none() && route.matches(method));
+        exact.chain(others).find(|route| route.holds(call))
+    }
+
+    /// The upstream of a call, by the prefix of its method.
+    fn by_prefix(&self, method: &str) -> Option<&Backend> {
+        self.backends
+            .iter()
+            .find(|backend| method.len() > backend.prefix.len() && method.starts_with(&*backend.prefix))
+    }
+
+    fn by_name(&self, name: &str) -> Option<&Backend> {
+        self.backends.iter().find(|backend| *backend.name == *name)
+    }
+}
+
+impl Service for Gateway {
+    fn call(&self, call: &Call) -> ReplyFuture {
+        let inner = &*self.0;
+        let route = if inner.routes.is_empty() { None } else { inner.route(call) };
+        let method = call.method.as_str();
+        let backend = match route {
+            Some(route) if route.is_closed => None,
+            Some(Route { upstream: Some(name), .. }) => inner.by_name(name),
+            _ => inner.by_prefix(method),
+        };
+        let Some(backend) = backend else {
+            return ReplyFuture::ready(ErrorObject::method_not_found(method));
+        };
+        let mut inside = call.clone();
+        if let Some(rest) = method.strip_prefix(&*backend.prefix).filter(|rest| !rest.is_empty()) {
+            inside.method = Name::from(rest);
+        }
+        if let Some(route) = route
+            && let Err(error) = route.rewrite(&mut inside, method)
+        {
+            return ReplyFuture::ready(error);
+        }
+        name_stream(backend, &mut inside);
+        let service = route.and_then(|route| route.service(&backend.name)).unwrap_or(&backend.service);
+        let reply = service.call(&inside);
+        if backend.prefix.is_empty() {
+            return reply;
+        }
+        let prefix = Arc::clone(&backend.prefix);
+        reply.map(move |reply| with_prefix(reply, &prefix))
+    }
+}
+
+/// Gives a call the names of the stream that it opens, where they are known.
+fn name_stream(backend: &Backend, call: &mut Call) {
+    if let Some(names) = Subscription::by_name(&call.method) {
+        call.cx.insert(Arc::new(names));
+    } else if let Known::Remote(discovered) = &backend.known {
+        discovered.name_stream(call);
+    }
+}
+
+fn with_prefix(reply: Reply, prefix: &str) -> Reply {
+    reply.map_items(|items| match items.subscription() {
+        Some(names) => {
+            let names = names.prefixed(prefix);
+            items.named(names)
+        }
+        None => items,
+    })
+}
+
+impl Describe for Gateway {
+    fn describe_methods(&self, schemas: &mut Schemas) -> Vec<MethodDescription> {
+        let inner = &*self.0;
+        let methods = inner.backends.iter().flat_map(|backend| backend.describe(schemas));
+        let is_closed = |method: &MethodDescription| {
+            let mut routes = inner.routes.iter().filter(|route| route.matches(&method.name));
+            routes.next().is_some_and(|route| route.is_closed)
+        };
+        let mut methods: Vec<_> = methods.filter(|method| !is_closed(method)).collect();
+        methods.sort_by(|one, two| one.name.cmp(&two.name));
+        // With an empty prefix, a method may look like that of another upstream, which then gets its calls.
+        methods.dedup_by(|one, two| one.name == two.name);
+        methods
+    }
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { backends, routes, .. } = &*self.0;
+        f.debug_struct("Gateway").field("backends", backends).field("routes", routes).finish_non_exhaustive()
+    }
+}

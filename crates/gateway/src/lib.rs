@@ -1,0 +1,35 @@
+//! A gateway for Switchboard: one door in front of any number of JSON-RPC servers.
+//!
+//! Applications use it as `switchboard::gateway`, with the feature `gateway`. An upstream is a service, and every policy is a layer:
+//!
+//! - [`Gateway`]: which [`Backend`] gets a call, by the prefix of its method or by a [`Route`];
+//! - [`Pool`]: the servers of an upstream, each a [`Node`], with [health checks](Health), [ejection](Eject) and [balancing](Balance);
+//! - [`Link`]: how connections to a node are made, shared and ended;
+//! - [`Attempts`]: [retries](Retry) and [hedging](Hedge) of calls that are safe to send twice;
+//! - [`Breaker`]: a rest for an upstream that fails.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod attempts;
+mod backend;
+mod breaker;
+mod discovered;
+mod gateway;
+mod link;
+mod percentile;
+mod pinned;
+mod pool;
+mod ratio;
+mod rewrite;
+mod route;
+mod verdict;
+
+pub use attempts::{Attempts, Hedge, Retry};
+pub use backend::Backend;
+pub use breaker::Breaker;
+pub use discovered::Discovered;
+pub use gateway::{Gateway, GatewayBuilder, GatewayError};
+pub use link::{CallProbe, ConnectProbe, Link};
+pub use pool::{Balance, Eject, Health, Node, Pool, PoolBuilder, Probe, Skipped, Sticky};
+pub use rewrite::Rewrite;
+pub use route::Route;

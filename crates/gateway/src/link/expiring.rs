@@ -1,0 +1,160 @@
+//! A connection that ends when it is not used, or after some time.
+
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use switchboard_core::{Call, CallError, ErrorObject, Outcome, Peer, Remote, Reply, ReplyFuture, Service};
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use super::starts::{SOON, Starts};
+
+/// A peer whose connection is let go when its time has come. Calls and streams in progress keep it open until they end.
+pub(super) struct Expiring {
+    shared: Arc<Shared>,
+    timer: Option<AbortHandle>,
+}
+
+struct Shared {
+    peer: Mutex<Option<Peer>>,
+    begun: Instant,
+    /// When it was last used, in milliseconds since it began.
+    used: AtomicU64,
+    has_worked: AtomicBool,
+    starts: Arc<Starts>,
+    has_expired: watch::Sender<bool>,
+}
+
+impl Expiring {
+    /// This peer, until it is idle for too long or too old.
+    pub(super) fn around(
+        peer: Peer,
+        starts: Arc<Starts>,
+        idle: Option<Duration>,
+        lifetime: Option<Duration>,
+    ) -> Peer {
+        let shared = Arc::new(Shared {
+            peer: Mutex::new(Some(peer)),
+            begun: Instant::now(),
+            used: AtomicU64::new(0),
+            has_worked: AtomicBool::new(false),
+            starts,
+            has_expired: watch::Sender::new(false),
+        });
+        let is_timed = idle.is_some() || lifetime.is_some();
+        let timer =
+            is_timed.then(|| tokio::spawn(expire(Arc::downgrade(&shared), idle, lifetime)).abort_handle());
+        Peer::new(Expiring { shared, timer })
+    }
+}
+
+impl Shared {
+    fn peer(&self) -> Option<Peer> {
+        self.peer.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn age(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    fn note_use(&self) {
+        let age = u64::try_from(self.age().as_millis()).unwrap_or(u64::MAX);
+        self.used.store(age, Ordering::Relaxed);
+    }
+
+    /// Tells from an answer whether the connection works.
+    fn note(&self, reply: &Reply) {
+        if self.has_worked.load(Ordering::Relaxed) {
+            return;
+        }
+        let error = match &reply.outcome {
+            Outcome::Error(error) => error.local(),
+            _ => None,
+        };
+        match error {
+            Some(CallError::Closed(_)) if self.age() < SOON => self.starts.failed(),
+            Some(_) => {}
+            None => {
+                self.has_worked.store(true, Ordering::Relaxed);
+                self.starts.worked();
+            }
+        }
+    }
+
+    /// When the connection is to end, as things are now.
+    fn end(&self, idle: Option<Duration>, lifetime: Option<Duration>) -> Option<Instant> {
+        let used = Duration::from_millis(self.used.load(Ordering::Relaxed));
+        let idle = idle.map(|idle| self.begun + used + idle);
+        let old = lifetime.map(|lifetime| self.begun + lifetime);
+        idle.into_iter().chain(old).min()
+    }
+}
+
+async fn expire(shared: Weak<Shared>, idle: Option<Duration>, lifetime: Option<Duration>) {
+    loop {
+        let Some(end) = shared.upgrade().and_then(|shared| shared.end(idle, lifetime)) else { return };
+        tokio::time::sleep_until(end).await;
+        let Some(shared) = shared.upgrade() else { return };
+        if shared.end(idle, lifetime).is_some_and(|end| end <= Instant::now()) {
+            drop(shared.peer.lock().unwrap_or_else(PoisonError::into_inner).take());
+            shared.has_expired.send_replace(true);
+            return;
+        }
+    }
+}
+
+fn gone() -> CallError {
+    CallError::Unreachable("the connection was not used for long and has ended".into())
+}
+
+impl Service for Expiring {
+    fn call(&self, call: &Call) -> ReplyFuture {
+        let Some(peer) = self.shared.peer() else { return ReplyFuture::ready(ErrorObject::from(gone())) };
+        self.shared.note_use();
+        let reply = Service::call(&peer, call);
+        if self.timer.is_none() && self.shared.has_worked.load(Ordering::Relaxed) {
+            return reply;
+        }
+        let shared = Arc::clone(&self.shared);
+        reply.map(move |reply| {
+            shared.note(&reply);
+            shared.note_use();
+            reply
+        })
+    }
+}
+
+impl Remote for Expiring {
+    fn batch(&self, calls: Vec<Call>) -> Pin<Box<dyn Future<Output = Vec<Reply>> + Send>> {
+        let Some(peer) = self.shared.peer() else {
+            let replies = calls.iter().map(|_| Reply::error(gone().into())).collect();
+            return Box::pin(std::future::ready(replies));
+        };
+        self.shared.note_use();
+        Remote::batch(&peer, calls)
+    }
+
+    fn closed(&self) -> Pin<Box<dyn Future<Output = CallError> + Send>> {
+        let mut has_expired = self.shared.has_expired.subscribe();
+        let Some(closed) = self.shared.peer().map(|peer| Remote::closed(&peer)) else {
+            return Box::pin(std::future::ready(gone()));
+        };
+        Box::pin(async move {
+            tokio::select! {
+                reason = closed => reason,
+                _ = has_expired.wait_for(|has_expired| *has_expired) => gone(),
+            }
+        })
+    }
+}
+
+impl Drop for Expiring {
+    fn drop(&mut self) {
+        if let Some(timer) = &self.timer {
+            timer.abort();
+        }
+    }
+}

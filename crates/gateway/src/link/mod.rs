@@ -1,0 +1,106 @@
+//! Connections to a node.
+
+mod expiring;
+mod probe;
+mod starts;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use switchboard_core::{AllowedNames, CallError, Connections, Service, Upstream};
+use switchboard_transport::Dial;
+
+use self::expiring::Expiring;
+pub use self::probe::{CallProbe, ConnectProbe};
+use self::starts::Starts;
+use crate::pool::Node;
+
+/// How connections to a [`Node`] are made, shared and ended.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Link {
+    /// Which sessions of clients share a connection: by default, each client has its own.
+    pub connections: Connections,
+    /// The metadata of calls that is forwarded: by default, that of a distributed trace.
+    pub forward: AllowedNames,
+    /// Ends a connection, and a process with it, that was not used for this long.
+    pub idle: Option<Duration>,
+    /// Ends a connection, and a process with it, after this time. Calls in progress are finished.
+    pub lifetime: Option<Duration>,
+}
+
+impl Default for Link {
+    fn default() -> Link {
+        Link {
+            connections: Connections::PerClient,
+            forward: AllowedNames::default(),
+            idle: None,
+            lifetime: None,
+        }
+    }
+}
+
+impl Link {
+    /// Sets [`connections`](Link::connections).
+    #[must_use]
+    pub fn with_connections(mut self, connections: Connections) -> Link {
+        self.connections = connections;
+        self
+    }
+
+    /// Sets [`forward`](Link::forward).
+    #[must_use]
+    pub fn with_forward(mut self, names: AllowedNames) -> Link {
+        self.forward = names;
+        self
+    }
+
+    /// Sets [`idle`](Link::idle).
+    #[must_use]
+    pub fn with_idle(mut self, idle: Option<Duration>) -> Link {
+        self.idle = idle;
+        self
+    }
+
+    /// Sets [`lifetime`](Link::lifetime).
+    #[must_use]
+    pub fn with_lifetime(mut self, lifetime: Option<Duration>) -> Link {
+        self.lifetime = lifetime;
+        self
+    }
+
+    /// The server that `dial` connects to, as a service. If connections fail or break at once, the next attempts wait longer and longer;
+    /// calls that come meanwhile fail with -32004.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
+    #[must_use]
+    pub fn upstream(&self, dial: Dial) -> Upstream {
+        let (starts, idle, lifetime) = (Arc::new(Starts::default()), self.idle, self.lifetime);
+        let connect = move |calls_back: Arc<dyn Service>| {
+            let (starts, dial) = (Arc::clone(&starts), dial.clone().with_service(calls_back));
+            async move {
+                starts.may_start()?;
+                match dial.connect().await {
+                    Ok(peer) => Ok(Expiring::around(peer, starts, idle, lifetime)),
+                    Err(error) => {
+                        starts.failed();
+                        Err(CallError::from(error))
+                    }
+                }
+            }
+        };
+        Upstream::new(connect).with_connections(self.connections).with_call_metadata(self.forward.clone())
+    }
+
+    /// A node for this server. The name is for people: it must not contain secrets.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
+    #[must_use]
+    pub fn node(&self, name: impl Into<Arc<str>>, dial: Dial) -> Node {
+        Node::new(name, self.upstream(dial))
+    }
+}

@@ -1,0 +1,273 @@
+//! One server of an upstream.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use switchboard_core::{Call, Reply, ReplyFuture, Service};
+use tokio::time::Instant;
+
+use super::health::Probe;
+use crate::ratio::Ratio;
+use crate::verdict::Failure;
+
+/// The period over which failures of a node are counted.
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// How long a node that has come back gets less than its share of calls.
+const SLOW_START: Duration = Duration::from_secs(10);
+
+/// One of the servers that answer for an upstream.
+pub struct Node {
+    pub(super) name: Arc<str>,
+    pub(super) weight: u32,
+    pub(super) priority: u32,
+    pub(super) probe: Option<Arc<dyn Probe>>,
+    service: Arc<dyn Service>,
+    in_flight: AtomicU32,
+    /// A moving average of the time that answers take, in nanoseconds; 0 before the first one.
+    latency: AtomicU64,
+    pub(super) failures: Ratio,
+    /// Whether there is anything to know about it: calls to an ordinary node do not look at its state.
+    is_special: AtomicBool,
+    state: Mutex<State>,
+}
+
+/// What is known about a node.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// Why its health checks fail, if they do.
+    pub(super) down: Option<Arc<str>>,
+    /// Health checks in a row with the same result: failed ones are negative.
+    pub(super) streak: i32,
+    /// How current it is, as its health check says.
+    pub(super) height: Option<u64>,
+    /// How far it is behind the best one, if that is too far.
+    pub(super) lag: Option<u64>,
+    /// Until when it is ejected.
+    pub(super) ejected: Option<Instant>,
+    /// How often it was ejected without a good time in between.
+    pub(super) ejections: u32,
+    /// Whether an operator took it out.
+    pub(super) is_drained: bool,
+    /// Since when it has been available again, if it was not.
+    pub(super) back: Option<Instant>,
+}
+
+impl State {
+    fn is_special(&self) -> bool {
+        self.is_drained
+            || self.down.is_some()
+            || self.lag.is_some()
+            || self.ejected.is_some()
+            || self.back.is_some()
+    }
+
+    fn skipped(&mut self, now: Instant) -> Option<Skipped> {
+        if self.is_drained {
+            return Some(Skipped::Drained);
+        }
+        if let Some(reason) = &self.down {
+            return Some(Skipped::Down(Arc::clone(reason)));
+        }
+        if let Some(lag) = self.lag {
+            return Some(Skipped::Lagging(lag));
+        }
+        let for_another = self.ejected?.saturating_duration_since(now);
+        if for_another.is_zero() {
+            (self.ejected, self.back) = (None, Some(now));
+            return None;
+        }
+        Some(Skipped::Ejected { for_another })
+    }
+}
+
+/// Why a node gets no calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Skipped {
+    /// An operator took it out.
+    Drained,
+    /// Its health checks fail; the text says how.
+    Down(Arc<str>),
+    /// It is this far behind the most current node.
+    Lagging(u64),
+    /// Too many of its calls failed, or it was too slow, so it gets none for a while.
+    Ejected {
+        /// For how long.
+        for_another: Duration,
+    },
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Skipped::Drained => f.write_str("taken out by an operator"),
+            Skipped::Down(reason) => write!(f, "down: {reason}"),
+            Skipped::Lagging(lag) => write!(f, "{lag} behind"),
+            Skipped::Ejected { for_another } => {
+                write!(f, "ejected for another {:.1} s", for_another.as_secs_f64())
+            }
+        }
+    }
+}
+
+impl Node {
+    /// A server that answers calls. The name is for people: it must not contain secrets.
+    pub fn new(name: impl Into<Arc<str>>, service: impl Service) -> Node {
+        Node {
+            name: name.into(),
+            weight: 1,
+            priority: 1,
+            probe: None,
+            service: Arc::new(service),
+            in_flight: AtomicU32::new(0),
+            latency: AtomicU64::new(0),
+            failures: Ratio::new(PERIOD),
+            is_special: AtomicBool::new(false),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Sets its share of the calls, relative to that of other nodes: 1 by default.
+    #[must_use]
+    pub fn with_weight(mut self, weight: u32) -> Node {
+        self.weight = weight.max(1);
+        self
+    }
+
+    /// Sets its priority, 1 by default: it gets calls only while no node with a lower number is available.
+    #[must_use]
+    pub fn with_priority(mut self, priority: u32) -> Node {
+        self.priority = priority;
+        self
+    }
+
+    /// Sets how its health is checked.
+    #[must_use]
+    pub fn with_probe(mut self, probe: impl Probe) -> Node {
+        self.probe = Some(Arc::new(probe));
+        self
+    }
+
+    /// Looks at its state, or changes it.
+    pub(super) fn with_state<R>(&self, act: impl FnOnce(&mut State) -> R) -> R {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = act(&mut state);
+        self.is_special.store(state.is_special(), Ordering::Relaxed);
+        result
+    }
+
+    /// Why it gets no calls now, if it gets none.
+    pub(super) fn skipped(&self, now: Instant) -> Option<Skipped> {
+        if !self.is_special.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.with_state(|state| state.skipped(now))
+    }
+
+    /// How busy it is, relative to its weight: the time that a further call would probably take.
+    pub(super) fn load(&self, now: Instant) -> f64 {
+        let waiting = f64::from(self.in_flight.load(Ordering::Relaxed)) + 1.0;
+        // A node without answers yet looks as fast as possible, so that it gets its first ones.
+        let latency = Duration::from_nanos(self.latency.load(Ordering::Relaxed)).as_secs_f64().max(1e-6);
+        waiting * latency / self.share(now)
+    }
+
+    /// Its weight, reduced while it has just come back.
+    pub(super) fn share(&self, now: Instant) -> f64 {
+        let weight = f64::from(self.weight);
+        if !self.is_special.load(Ordering::Relaxed) {
+            return weight;
+        }
+        self.with_state(|state| {
+            let Some(back) = state.back else { return weight };
+            let passed = now.saturating_duration_since(back).as_secs_f64() / SLOW_START.as_secs_f64();
+            if passed >= 1.0 {
+                state.back = None;
+            }
+            weight * passed.clamp(0.1, 1.0)
+        })
+    }
+
+    /// Forwards a call.
+    pub(super) fn call(
+        self: &Arc<Self>,
+        call: &Call,
+        ended: impl FnOnce(&Ended) + Send + 'static,
+    ) -> ReplyFuture {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        let flight = Flight { node: Arc::clone(self), begun: Instant::now() };
+        self.service.call(call).map(move |reply| {
+            ended(&flight.end(&reply));
+            reply
+        })
+    }
+
+    /// Calls in progress.
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    /// The time that answers take, as a moving average.
+    #[must_use]
+    pub fn latency(&self) -> Duration {
+        Duration::from_nanos(self.latency.load(Ordering::Relaxed))
+    }
+}
+
+/// A call in progress. It counts until it has ended or was dropped.
+struct Flight {
+    node: Arc<Node>,
+    begun: Instant,
+}
+
+/// How a call ended.
+pub(super) struct Ended {
+    pub(super) failure: Option<Failure>,
+    pub(super) at: Instant,
+    pub(super) took: Duration,
+}
+
+impl Flight {
+    fn end(self, reply: &Reply) -> Ended {
+        let at = Instant::now();
+        let (failure, took) = (Failure::of(reply), at.saturating_duration_since(self.begun));
+        // Failures are often fast: they must not make a node look good.
+        if failure.is_none() {
+            self.node.note_latency(took);
+        }
+        Ended { failure, at, took }
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.node.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Node {
+    fn note_latency(&self, took: Duration) {
+        let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX).max(1);
+        let before = self.latency.load(Ordering::Relaxed);
+        // Two answers at once may overwrite each other; an average bears that.
+        let after = if before == 0 { took } else { before - before / 8 + took / 8 };
+        self.latency.store(after.max(1), Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Node { name, weight, priority, in_flight, state, .. } = self;
+        f.debug_struct("Node")
+            .field("name", name)
+            .field("weight", weight)
+            .field("priority", priority)
+            .field("in_flight", in_flight)
+            .field("state", state)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,168 @@
+//! Where certain methods go, and how their calls are changed.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use switchboard_core::{Call, ErrorObject, Name, Service};
+use switchboard_layers::access::Pattern;
+
+use crate::rewrite::Rewrite;
+
+/// What holds for the methods that match a pattern: which upstream they go to, which service with its policies, and how their
+/// calls are rewritten.
+///
+/// Of several routes that match a method, the most specific one counts: a name before a pattern, and a pattern with a longer beginning before one
+/// with a shorter one.
+#[derive(Clone)]
+pub struct Route {
+    pattern: Pattern,
+    pub(crate) upstream: Option<Box<str>>,
+    pub(crate) is_closed: bool,
+    condition: Option<Arc<Condition>>,
+    services: HashMap<Box<str>, Arc<dyn Service>>,
+    rename: Option<Box<str>>,
+    rewrite: Rewrite,
+}
+
+type Condition = dyn Fn(&Call) -> bool + Send + Sync;
+
+impl Route {
+    /// A route for methods that match.
+    #[must_use]
+    pub fn new(pattern: Pattern) -> Route {
+        Route {
+            pattern,
+            upstream: None,
+            is_closed: false,
+            condition: None,
+            services: HashMap::new(),
+            rename: None,
+            rewrite: Rewrite::default(),
+        }
+    }
+
+    /// Sends them to this upstream, whatever their prefix is.
+    #[must_use]
+    pub fn to(mut self, upstream: impl Into<Box<str>>) -> Route {
+        self.upstream = Some(upstream.into());
+        self
+    }
+
+    /// Does not serve them: callers get -32601.
+    #[must_use]
+    pub fn closed(mut self) -> Route {
+        self.is_closed = true;
+        self
+    }
+
+    /// Applies only to calls for which this holds; others take the next most specific route.
+    #[must_use]
+    pub fn when(mut self, condition: impl Fn(&Call) -> bool + Send + Sync + 'static) -> Route {
+        self.condition = Some(Arc::new(condition));
+        self
+    }
+
+    /// Uses this service for the calls that go to this upstream, instead of its own: with other policies, for instance.
+    #[must_use]
+    pub fn through(mut self, upstream: impl Into<Box<str>>, service: Arc<dyn Service>) -> Route {
+        self.services.insert(upstream.into(), service);
+        self
+    }
+
+    /// Calls another method of the upstream. A `*` in the new name stands for what the first `*` of the pattern matched.
+    #[must_use]
+    pub fn rename(mut self, method: impl Into<Box<str>>) -> Route {
+        self.rename = Some(method.into());
+        self
+    }
+
+    /// Changes the params of the calls.
+    #[must_use]
+    pub fn with_rewrite(mut self, rewrite: Rewrite) -> Route {
+        self.rewrite = rewrite;
+        self
+    }
+
+    pub(crate) fn literal(&self) -> Option<&str> {
+        self.pattern.literal()
+    }
+
+    pub(crate) fn matches(&self, method: &str) -> bool {
+        self.pattern.matches(method)
+    }
+
+    /// Names come before patterns, longer beginnings before shorter ones, and routes with a condition before those without.
+    pub(crate) fn specificity(&self) -> (bool, usize, bool, bool) {
+        let text = self.pattern.to_string();
+        let stem = text.find('*').unwrap_or(text.len());
+        (self.literal().is_some(), stem, !text.contains("**"), self.condition.is_some())
+    }
+
+    pub(crate) fn holds(&self, call: &Call) -> bool {
+        self.condition.as_ref().is_none_or(|condition| condition(call))
+    }
+
+    pub(crate) fn service(&self, upstream: &str) -> Option<&Arc<dyn Service>> {
+        self.services.get(upstream)
+    }
+
+    /// Changes a call on its way to the upstream. It came under this name.
+    pub(crate) fn rewrite(&self, call: &mut Call, outside: &str) -> Result<(), ErrorObject> {
+        if let Some(rename) = &self.rename {
+            call.method = Name::from(match rename.contains('*') {
+                false => rename.to_string(),
+                true => rename.replacen('*', matched(&self.pattern.to_string(), outside), 1),
+            });
+        }
+        self.rewrite.apply(call)
+    }
+}
+
+/// What the first star of a pattern matched.
+fn matched<'a>(pattern: &str, method: &'a str) -> &'a str {
+    let Some((before, after)) = pattern.split_once('*') else { return "" };
+    let after = after.trim_start_matches('*');
+    let rest = method.strip_prefix(before).unwrap_or(method);
+    match after.split('*').next().unwrap_or_default() {
+        "" => rest,
+        end => rest.find(end).map_or(rest, |at| &rest[..at]),
+    }
+}
+
+impl fmt::Debug for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Route { pattern, upstream, is_closed, rename, .. } = self;
+        f.debug_struct("Route")
+            .field("pattern", &pattern.to_string())
+            .field("upstream", upstream)
+            .field("is_closed", is_closed)
+            .field("rename", rename)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_star_of_a_new_name_is_what_the_pattern_matched() {
+        let check = |pattern: &str, method: &str, expected: &str| {
+            assert_eq!(matched(pattern, method), expected, "{pattern} {method}");
+        };
+        check("old_*", "old_add", "add");
+        check("old/*/get", "old/user/get", "user");
+        check("old/**", "old/a/b", "a/b");
+        check("plain", "plain", "");
+    }
+
+    #[test]
+    fn names_come_before_patterns_and_longer_ones_before_shorter_ones() {
+        let of = |pattern: &str| Route::new(pattern.parse().expect(pattern)).specificity();
+        let order = ["math/add", "math/a*", "math/*", "math/**", "**"];
+        for pair in order.windows(2) {
+            assert!(of(pair[0]) > of(pair[1]), "{} {}", pair[0], pair[1]);
+        }
+    }
+}
