@@ -82,7 +82,7 @@ const HEADED: &str = "an http, https, ws or wss URL";
 
 /// A secret of the command line. It is parsed here and not by the argument parser, which shows invalid values.
 #[derive(Clone)]
-struct Secret(String);
+pub(crate) struct Secret(String);
 
 impl From<String> for Secret {
     fn from(text: String) -> Secret {

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+/// Replaces secrets.
+pub(crate) const MASK: &str = "***";
+
 /// A text with everything filled in.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Expanded {
@@ -51,6 +54,22 @@ pub(crate) fn expand(text: &str, base: &Path) -> Result<Expanded, NotExpanded> {
 /// A text that expands to this one.
 pub(crate) fn escape(text: &str) -> String {
     text.replace("${", "$${")
+}
+
+/// A text with its references, as people may see it.
+pub(crate) fn masked(template: &str) -> String {
+    let (mut out, mut rest) = (String::new(), template);
+    while let Some(at) = rest.find("${") {
+        if let Some(before) = rest[..at].strip_suffix('$') {
+            out.extend([before, "${"]);
+            rest = &rest[at + 2..];
+            continue;
+        }
+        let end = rest[at..].find('}').map_or(rest.len(), |end| at + end + 1);
+        out.extend([&rest[..at], MASK]);
+        rest = &rest[end..];
+    }
+    out + rest
 }
 
 fn reference(name: &str, base: &Path) -> String {
@@ -119,6 +138,15 @@ mod tests {
         check("$5 and $$ and $${PATH}", "$5 and $$ and ${PATH}");
         check("$$${PATH}", "$${PATH}");
         check("", "");
+    }
+
+    #[test]
+    fn references_are_masked_and_the_rest_is_shown() {
+        let check = |template: &str, expected: &str| assert_eq!(masked(template), expected, "{template}");
+        check("wss://eth.example/v2/${KEY}", "wss://eth.example/v2/***");
+        check("${A:-b}-${file:c}/", "***-***/");
+        check("$${A} $5", "${A} $5");
+        check("${open", "***");
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use switchboard::access::Pattern;
 
 use super::faults::Fault;
-use super::keys::{self, Key, Kind};
+use super::key::Kind;
+use super::keys;
 use super::reader::text;
 use super::source::Source;
 use super::tree::{Node, Place, Table, Value};
@@ -15,7 +16,7 @@ use super::tree::{Node, Place, Table, Value};
 pub(crate) const KEY: &str = "include";
 
 /// Keys whose entries are collected from all files. The others may be set once.
-const COLLECTED: &[&str] = &["rate", "access.rules", "access.tests"];
+const COLLECTED: &[&str] = &["rate", "route", "access.rules", "access.tests"];
 
 /// Reads the files that the value of `include` names, and adds what they set.
 pub(crate) fn include(value: &Node, source: &mut Source, table: &mut Table, faults: &mut Vec<Fault>) {
@@ -113,5 +114,5 @@ fn merge(into: &mut Table, from: Table, prefix: &str, faults: &mut Vec<Fault>) {
 
 /// Whether the entries of this table are set one by one.
 fn is_group(path: &str) -> bool {
-    matches!(keys::find(path), None | Some(Key { kind: Kind::Named, .. }))
+    matches!(keys::kind_of(path), None | Some(Kind::Named(_) | Kind::Form(_)))
 }

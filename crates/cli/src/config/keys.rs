@@ -1,66 +1,9 @@
 //! Every key of the configuration, as data: the reader, the schema, `config show`, `--set` and the flags follow this table.
 
-pub(crate) use super::list_keys::{RATE, RULE};
-
-/// A key.
-#[derive(Debug)]
-pub(crate) struct Key {
-    /// Its dotted path; within a list of tables, its name.
-    pub(crate) path: &'static str,
-    pub(crate) kind: Kind,
-    /// As TOML writes it; empty if there is none.
-    pub(crate) default: &'static str,
-    pub(crate) about: &'static str,
-    /// The option of `switchboard serve` that sets it; empty if there is none.
-    pub(crate) flag: &'static str,
-    /// Whether a running server takes a new value.
-    pub(crate) is_live: bool,
-}
-
-/// What a value may be.
-#[derive(Debug)]
-pub(crate) enum Kind {
-    Flag,
-    Count,
-    Duration,
-    /// A duration, or `never`.
-    DurationOrNever,
-    Size,
-    Text,
-    Path,
-    /// One of these texts.
-    Choice(&'static [&'static str]),
-    /// One or many texts.
-    Texts,
-    /// One or many of these tables.
-    Tables(&'static [Key]),
-    /// A table with names of the user's choice, and one or many texts for each.
-    Named,
-    /// Conditions by JSON pointer.
-    Conditions,
-    /// Whole numbers by method pattern.
-    Weights,
-}
-
-pub(super) const fn key(
-    path: &'static str,
-    kind: Kind,
-    default: &'static str,
-    flag: &'static str,
-    about: &'static str,
-) -> Key {
-    Key { path, kind, default, about, flag, is_live: false }
-}
-
-pub(super) const fn live(
-    path: &'static str,
-    kind: Kind,
-    default: &'static str,
-    flag: &'static str,
-    about: &'static str,
-) -> Key {
-    Key { path, kind, default, about, flag, is_live: true }
-}
+use super::key::{Key, Kind, key, kind_at, live};
+use super::list_keys::{RATE, RULE};
+use super::upstream_keys::{ROUTE, UPSTREAM};
+use crate::suggest::did_you_mean;
 
 /// All keys, in the order in which `config show` prints them.
 pub(crate) const KEYS: &[Key] = &[
@@ -123,6 +66,13 @@ pub(crate) const KEYS: &[Key] = &[
         "",
         "",
         "limits on how often callers may call; all that match a call apply",
+    ),
+    live(
+        "route",
+        Kind::Tables(ROUTE),
+        "",
+        "",
+        "where calls go that are not for the upstream of their prefix, and policies for them; the most specific pattern wins",
     ),
     key(
         "tls.cert",
@@ -280,7 +230,7 @@ pub(crate) const KEYS: &[Key] = &[
         "",
         "JSON pointer to the claim with the program that acts for the caller",
     ),
-    live("roles", Kind::Named, "", "", "members of each role, such as admin = [\"alice\"]"),
+    live("roles", Kind::Named(&Kind::Texts), "", "", "members of each role, such as admin = [\"alice\"]"),
     live(
         "access.rules",
         Kind::Tables(RULE),
@@ -410,7 +360,13 @@ pub(crate) const KEYS: &[Key] = &[
         "which calls are logged: error (internal errors), warn (all failures and slow calls), info (every call), debug (also \
          connections); by default info with -v or log.file, otherwise off",
     ),
-    key("log.levels", Kind::Named, "", "", "other levels by method pattern, such as \"ping\" = \"off\""),
+    key(
+        "log.levels",
+        Kind::Named(&Kind::Texts),
+        "",
+        "",
+        "other levels by method pattern, such as \"ping\" = \"off\"",
+    ),
     key(
         "log.format",
         Kind::Choice(&["auto", "pretty", "json"]),
@@ -455,11 +411,37 @@ pub(crate) const KEYS: &[Key] = &[
         "--audit",
         "file for security events, one JSON line each; `-` is stderr",
     ),
+    live(
+        "upstream",
+        Kind::Named(&Kind::Form(&UPSTREAM)),
+        "",
+        "",
+        "servers that `switchboard gateway` forwards calls to, by name",
+    ),
 ];
 
-/// The key with this path.
-pub(crate) fn find(path: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.path == path)
+/// The kind of the values with this path, which may be inside a table with a name of the user's choice.
+pub(crate) fn kind_of(path: &str) -> Option<&'static Kind> {
+    kind_at(KEYS, path)
+}
+
+/// The keys with a similar path, as a question.
+pub(crate) fn similar(path: &str) -> Option<String> {
+    // Within a table with a name, its keys.
+    let named = KEYS.iter().find_map(|key| {
+        let (name, _) = path.strip_prefix(key.path)?.strip_prefix('.')?.split_once('.')?;
+        match key.kind {
+            Kind::Named(Kind::Form(form)) => Some((format!("{}.{name}", key.path), form.keys)),
+            _ => None,
+        }
+    });
+    match named {
+        Some((table, keys)) => {
+            let paths: Vec<String> = keys.iter().map(|key| format!("{table}.{}", key.path)).collect();
+            did_you_mean(path, paths.iter().map(String::as_str))
+        }
+        None => did_you_mean(path, KEYS.iter().map(|key| key.path)),
+    }
 }
 
 #[cfg(test)]

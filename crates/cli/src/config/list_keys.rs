@@ -1,6 +1,6 @@
 //! The keys of tables within lists.
 
-use super::keys::{Key, Kind, live};
+use super::key::{Key, Kind, live};
 
 /// The keys of an access rule.
 pub(crate) const RULE: &[Key] = &[
@@ -56,7 +56,7 @@ pub(crate) const RATE: &[Key] = &[
     ),
     live(
         "weights",
-        Kind::Weights,
+        Kind::Named(&Kind::Whole),
         "",
         "",
         "cost of a call by method, such as { \"report/*\" = 5 }; 1 by default",

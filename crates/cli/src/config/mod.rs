@@ -8,18 +8,30 @@ pub(crate) mod command;
 mod credentials;
 mod expand;
 mod faults;
+mod forms;
+#[allow(dead_code, reason = "`switchboard gateway` reads them")]
+mod health;
 mod include;
+mod key;
 mod keys;
 mod limits;
 mod list_keys;
 mod live;
 mod log;
 mod mcp;
+mod names;
+#[allow(dead_code, reason = "`switchboard gateway` reads them")]
+mod nodes;
 mod otel;
 mod overlay;
+#[allow(dead_code, reason = "`switchboard gateway` reads them")]
+mod policies;
+mod policy_keys;
 #[cfg(test)]
 mod properties;
 mod reader;
+#[allow(dead_code, reason = "`switchboard gateway` reads them")]
+mod routes;
 mod rules;
 mod schema;
 mod show;
@@ -27,6 +39,9 @@ mod signing;
 mod source;
 mod store;
 mod tree;
+mod upstream_keys;
+#[allow(dead_code, reason = "`switchboard gateway` reads them")]
+pub(crate) mod upstreams;
 mod watching;
 
 use std::path::{Path, PathBuf};
@@ -48,15 +63,18 @@ use crate::failure::Failure;
 pub(crate) use self::live::{Live, Stack};
 pub(crate) use self::mcp::Mcp;
 pub(crate) use self::otel::Otel;
+pub(crate) use self::routes::RouteConfig;
 pub(crate) use self::rules::{Roles, Subject};
 pub(crate) use self::store::keeping;
+pub(crate) use self::upstreams::UpstreamConfig;
 pub(crate) use self::watching::reload;
 
 use self::faults::Fault;
-use self::keys::Key;
+use self::key::Key;
+use self::policies::UpstreamNames;
 use self::reader::Reader;
 use self::source::Source;
-use self::tree::Table;
+use self::tree::{Entry, Table};
 
 /// The options of `switchboard serve` that set keys.
 #[cfg(test)]
@@ -71,7 +89,22 @@ pub(crate) struct Origin {
     pub(crate) file: Option<PathBuf>,
     /// What flags and the environment set.
     overlay: overlay::Overlay,
+    command: Command,
 }
+
+/// Which command reads a configuration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Command {
+    /// One that only looks at it.
+    #[default]
+    Any,
+    Serve,
+    #[allow(dead_code, reason = "`switchboard gateway` is next")]
+    Gateway,
+}
+
+/// Keys that are only for `switchboard gateway`.
+const GATEWAY_KEYS: [&str; 2] = ["upstream", "route"];
 
 /// What a server is to do.
 #[derive(Debug)]
@@ -118,6 +151,11 @@ pub(crate) struct Config {
     pub(crate) admin_who: Vec<Who>,
     pub(crate) otel: Otel,
     pub(crate) calls: log::CallLogging,
+    #[allow(dead_code, reason = "`switchboard gateway` reads them")]
+    /// Where a gateway forwards calls, in the order of their names.
+    pub(crate) upstreams: Vec<UpstreamConfig>,
+    #[allow(dead_code, reason = "`switchboard gateway` reads them")]
+    pub(crate) routes: Vec<RouteConfig>,
     /// Whether there are files, which may change.
     pub(crate) has_files: bool,
     /// The values and the files that they came from.
@@ -128,9 +166,20 @@ pub(crate) struct Config {
 }
 
 impl Origin {
-    /// The configuration of a command with these arguments.
+    /// The configuration of `switchboard serve` with these arguments.
     pub(crate) fn new(file: Option<PathBuf>, arguments: &ArgMatches) -> Result<Origin, Failure> {
-        Ok(Origin { file, overlay: overlay::Overlay::of(arguments)? })
+        Ok(Origin { file, overlay: overlay::Overlay::of(arguments)?, command: Command::Serve })
+    }
+
+    #[allow(dead_code, reason = "`switchboard gateway` calls it")]
+    /// The configuration of `switchboard gateway` with these arguments, of which these are upstreams: `URL` or `NAME=URL`.
+    pub(crate) fn for_gateway(
+        file: Option<PathBuf>,
+        arguments: &ArgMatches,
+        upstreams: &[String],
+    ) -> Result<Origin, Failure> {
+        let overlay = overlay::Overlay::of(arguments)?.with(upstreams::of_arguments(upstreams)?);
+        Ok(Origin { file, overlay, command: Command::Gateway })
     }
 
     /// A file alone.
@@ -157,6 +206,9 @@ impl Origin {
     fn read(&self, mut source: Source) -> Result<(Source, Table), Failure> {
         let mut faults = Vec::new();
         let table = self.parse(&mut source, &mut faults);
+        if self.command == Command::Serve {
+            faults.extend(table.0.iter().filter_map(for_gateway_only));
+        }
         match faults.is_empty() {
             true => Ok((source, table)),
             false => Err(faults::failure(&faults, &source)),
@@ -183,6 +235,7 @@ impl Config {
         let authentication = credentials::authentication(reader, access.is_some());
         let rate = limits::rate(reader, &roles);
         let listen = listen(reader);
+        let names = UpstreamNames::of(reader);
         let mut config = Config {
             mcp: mcp::mcp(reader, &listen),
             listen,
@@ -223,6 +276,8 @@ impl Config {
             admin_who: reader.parsed("admin.who"),
             otel: otel::otel(reader),
             calls: log::calls(reader),
+            upstreams: upstreams::upstreams(reader, &names),
+            routes: routes::routes(reader, &names),
             has_files: reader.source.has_main() || reader.is_set(include::KEY),
             table: Table::default(),
             source: Source::default(),
@@ -284,6 +339,14 @@ impl Config {
             false => faults::render(&self.warnings, &self.source),
         }
     }
+}
+
+/// Refuses what only a gateway does.
+fn for_gateway_only(entry: &Entry) -> Option<Fault> {
+    let what = GATEWAY_KEYS.contains(&&*entry.name).then(|| format!("{}s", entry.name))?;
+    let title = format!("{what} belong to `switchboard gateway`");
+    let advice = format!("start `switchboard gateway` with this file, or remove the {what}");
+    Some(Fault::new(entry.name_place.clone(), title, advice))
 }
 
 fn admin(reader: &mut Reader<'_>) -> Option<String> {

@@ -6,10 +6,10 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 
 use super::faults::Fault;
-use super::keys::{self, KEYS, Key, Kind};
+use super::key::{Key, Kind};
+use super::keys::{self, KEYS};
 use super::tree::{Node, Place, Table, Value};
 use crate::failure::Failure;
-use crate::suggest::did_you_mean;
 
 /// Environment variables that set keys start like this: `SWITCHBOARD__LIMITS__BODY` sets `limits.body`.
 const PREFIX: &str = "SWITCHBOARD__";
@@ -54,14 +54,21 @@ impl Overlay {
             let Some(path) = name.strip_prefix(PREFIX) else { continue };
             let path = path.to_lowercase().replace("__", ".");
             let place = Place::Environment(name.to_owned());
-            match keys::find(&path) {
-                Some(key) => self.values.push((path, literal(key, value, place))),
+            match keys::kind_of(&path) {
+                Some(kind) => self.values.push((path, literal(kind, value, place))),
                 None => {
-                    let advice = did_you_mean(&path, KEYS.iter().map(|key| key.path)).unwrap_or_default();
+                    let advice = keys::similar(&path).unwrap_or_default();
                     self.unknown.push(Fault::new(place, format!("unknown key `{path}`"), advice));
                 }
             }
         }
+    }
+
+    #[allow(dead_code, reason = "`switchboard gateway` calls it")]
+    /// Sets these keys, too.
+    pub(crate) fn with(mut self, values: Vec<(String, Node)>) -> Overlay {
+        self.values.extend(values);
+        self
     }
 
     /// The value that wins for this path.
@@ -73,7 +80,10 @@ impl Overlay {
     pub(crate) fn apply(&self, table: &mut Table, faults: &mut Vec<Fault>) {
         faults.extend(self.unknown.iter().cloned());
         for (path, node) in &self.values {
-            table.set(path, node.clone());
+            match node.place {
+                Place::Environment(_) => table.set(&spelled(table, path), node.clone()),
+                _ => table.set(path, node.clone()),
+            }
         }
     }
 }
@@ -127,24 +137,46 @@ fn texts(arguments: &ArgMatches, name: &str) -> Vec<String> {
 fn assignment(text: &str) -> Result<(String, Node), Failure> {
     let wrong = |what: String| Failure::usage(format!("--set {text}: {what}"));
     let (path, value) = text.split_once('=').ok_or_else(|| wrong("write KEY=VALUE".to_owned()))?;
-    let key = keys::find(path).ok_or_else(|| {
-        let question = did_you_mean(path, KEYS.iter().map(|key| key.path));
+    let kind = keys::kind_of(path).ok_or_else(|| {
+        let question = keys::similar(path);
         wrong(format!(
             "unknown key `{path}`; {}",
             question.unwrap_or_else(|| "see `switchboard config show`".to_owned())
         ))
     })?;
-    Ok((path.to_owned(), literal(key, value, Place::Flag(format!("--set {path}")))))
+    Ok((path.to_owned(), literal(kind, value, Place::Flag(format!("--set {path}")))))
 }
 
 /// A value without quotes around texts.
-fn literal(key: &Key, value: &str, place: Place) -> Node {
-    match key.kind {
-        Kind::Text | Kind::Path | Kind::Choice(_) | Kind::Duration | Kind::DurationOrNever | Kind::Size => {
-            Node::text(value, place)
-        }
+fn literal(kind: &Kind, value: &str, place: Place) -> Node {
+    match kind {
+        Kind::Text
+        | Kind::Secret
+        | Kind::Pointer
+        | Kind::Path
+        | Kind::Choice(_)
+        | Kind::Duration
+        | Kind::DurationOrNever
+        | Kind::Size
+        | Kind::Percent
+        | Kind::Factor => Node::text(value, place),
         _ => Node::literal(value, place),
     }
+}
+
+/// A path with the names that the files have: variables are spelled without lower case and `-`.
+fn spelled(table: &Table, path: &str) -> String {
+    let mut table = Some(table);
+    let names = path.split('.').map(|segment| {
+        let is_same = |name: &str| name.to_lowercase().replace('-', "_") == segment;
+        let entry = table.and_then(|table| table.0.iter().find(|entry| is_same(&entry.name)));
+        table = entry.and_then(|entry| match &entry.node.value {
+            Value::Table(table) => Some(table),
+            _ => None,
+        });
+        entry.map_or(segment, |entry| &entry.name)
+    });
+    names.collect::<Vec<_>>().join(".")
 }
 
 #[cfg(test)]

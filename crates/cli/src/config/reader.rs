@@ -5,10 +5,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::faults::Fault;
-use super::keys::{self, KEYS, Key, Kind};
+use super::key::{Key, Kind, find_in};
+use super::keys::KEYS;
 use super::source::Source;
-use super::tree::{Entry, Node, Place, Table, Value};
-use crate::suggest::did_you_mean;
+use super::tree::{Node, Place, Table, Value};
 use crate::units;
 
 /// Reads a configuration.
@@ -16,97 +16,45 @@ pub(crate) struct Reader<'a> {
     pub(crate) table: &'a Table,
     pub(crate) source: &'a Source,
     pub(crate) faults: Vec<Fault>,
+    pub(super) keys: &'static [Key],
+    /// Where the table is; empty for the whole configuration.
+    pub(super) path: String,
+    pub(super) at: Place,
+    /// Whether the table stands for a value that was written without it.
+    pub(super) is_short: bool,
 }
 
 impl<'a> Reader<'a> {
     /// Reports the keys of this table that do not exist.
     pub(crate) fn new(table: &'a Table, source: &'a Source) -> Reader<'a> {
-        let mut reader = Reader { table, source, faults: Vec::new() };
-        reader.check_names(table, "");
+        let (path, at) = (String::new(), Place::Default);
+        let mut reader = Reader { table, source, faults: Vec::new(), keys: KEYS, path, at, is_short: false };
+        reader.check_names();
         reader
     }
 
-    fn check_names(&mut self, table: &'a Table, prefix: &str) {
-        for entry in &table.0 {
-            let path = format!("{prefix}{}", entry.name);
-            // A quoted name with a dot, such as "limits.batch", is one name and not a path.
-            if entry.name.contains('.') {
-                let advice = format!("write {path} without quotes");
-                self.faults.push(Fault::new(
-                    entry.name_place.clone(),
-                    format!("unknown key `{}`", entry.name),
-                    advice,
-                ));
-                continue;
-            }
-            if let Some(key) = keys::find(&path) {
-                if let Kind::Tables(inner) = key.kind {
-                    self.check_tables(&entry.node, &path, inner);
-                }
-                continue;
-            }
-            let inside = format!("{path}.");
-            match &entry.node.value {
-                Value::Table(table) if KEYS.iter().any(|key| key.path.starts_with(&inside)) => {
-                    self.check_names(table, &inside);
-                }
-                _ => {
-                    let known = KEYS.iter().filter_map(|key| first_segment(key.path, prefix));
-                    self.unknown(entry, prefix, known);
-                }
-            }
+    /// The path of a key from the top of the configuration.
+    pub(super) fn full(&self, name: &str) -> String {
+        match self.path.as_str() {
+            "" => name.to_owned(),
+            path if self.is_short => path.to_owned(),
+            path => format!("{path}.{name}"),
         }
-    }
-
-    fn check_tables(&mut self, node: &'a Node, path: &str, keys: &'static [Key]) {
-        for item in node.each() {
-            match &item.value {
-                Value::Table(table) => {
-                    for entry in table.0.iter().filter(|entry| !keys.iter().any(|key| key.path == entry.name))
-                    {
-                        self.unknown(entry, &format!("{path}."), keys.iter().map(|key| key.path));
-                    }
-                }
-                _ => self.wrong(item, path, &format!("{} is not a table; write {{ … }}", item.kind())),
-            }
-        }
-    }
-
-    /// Reports an unknown key, with where it belongs or what was probably meant.
-    fn unknown(&mut self, entry: &Entry, prefix: &str, known: impl Iterator<Item = &'static str>) {
-        let inside = prefix.trim_end_matches('.');
-        let title = match inside {
-            "" => format!("unknown key `{}`", entry.name),
-            inside => format!("unknown key `{}` in `{inside}`", entry.name),
-        };
-        let elsewhere = KEYS.iter().find(|key| {
-            let (table, name) = key.path.rsplit_once('.').unwrap_or(("", key.path));
-            name == entry.name && table != inside
-        });
-        let advice = match did_you_mean(&entry.name, known) {
-            Some(question) => question,
-            None => match elsewhere.map(|key| key.path.rsplit_once('.')) {
-                Some(None) => {
-                    format!("`{}` is a top-level key; move this line above the first `[…]`", entry.name)
-                }
-                Some(Some((table, name))) => format!("`{name}` belongs to `[{table}]`"),
-                None => "`switchboard config show` lists all keys".to_owned(),
-            },
-        };
-        self.faults.push(Fault::new(entry.name_place.clone(), title, advice));
     }
 
     /// Reports a value that cannot be used.
     pub(crate) fn wrong(&mut self, node: &Node, path: &str, advice: &str) {
-        self.faults.push(Fault::new(node.place.clone(), format!("invalid value for `{path}`"), advice));
+        let title = format!("invalid value for `{}`", self.full(path));
+        self.faults.push(Fault::new(node.place.clone(), title, advice));
     }
 
     /// The value that was set, or the default.
-    fn node(&self, path: &str) -> Option<Node> {
+    pub(super) fn node(&self, path: &str) -> Option<Node> {
         if let Some(node) = self.table.get(path) {
             return Some(node.clone());
         }
-        let default = keys::find(path).map(|key| key.default).filter(|default| !default.is_empty())?;
+        let default =
+            find_in(self.keys, path).map(|key| key.default).filter(|default| !default.is_empty())?;
         Some(Node::literal(default, Place::Default))
     }
 
@@ -121,7 +69,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads one value. If it is wrong, that is reported, and there is none.
-    fn one<T>(&mut self, path: &str, parse: impl Fn(&Node) -> Result<T, String>) -> Option<T> {
+    pub(super) fn one<T>(&mut self, path: &str, parse: impl Fn(&Node) -> Result<T, String>) -> Option<T> {
         let node = self.node(path)?;
         parse(&node).map_err(|advice| self.wrong(&node, path, &advice)).ok()
     }
@@ -135,16 +83,27 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn count(&mut self, path: &str) -> Option<usize> {
-        self.one(path, |node| match &node.value {
-            Value::Number(text) => units::count(text),
-            // As the command line has it.
-            Value::Text(text) if !matches!(node.place, Place::File(_)) => units::count(&text.text),
-            _ => Err("use a whole number, 1 or more".to_owned()),
-        })
+        const ADVICE: &str = "use a whole number, 1 or more";
+        self.one(path, |node| units::count(number(node).ok_or(ADVICE)?))
+    }
+
+    /// A whole number, 0 or more.
+    pub(crate) fn whole<T: FromStr>(&mut self, path: &str) -> Option<T> {
+        self.integer(path, "use a whole number, 0 or more")
+    }
+
+    /// A whole number, which may be negative.
+    pub(crate) fn code(&mut self, path: &str) -> Option<i64> {
+        self.integer(path, "use a whole number, such as -32000")
+    }
+
+    fn integer<T: FromStr>(&mut self, path: &str, advice: &str) -> Option<T> {
+        let parse = |node: &Node| number(node).and_then(|number| number.parse().ok());
+        self.one(path, |node| parse(node).ok_or_else(|| advice.to_owned()))
     }
 
     pub(crate) fn duration(&mut self, path: &str) -> Duration {
-        self.one(path, |node| timed(node, units::duration)).unwrap_or(Duration::MAX)
+        self.one(path, time).unwrap_or(Duration::MAX)
     }
 
     /// A duration; none for `never`.
@@ -171,9 +130,8 @@ impl<'a> Reader<'a> {
     /// A share such as "10%", from 0.0 to 1.0.
     pub(crate) fn percent(&mut self, path: &str) -> f64 {
         let parse = |node: &Node| {
-            let text = text(node)?;
-            let number = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
-            let percent = number.filter(|percent| (0.0..=100.0).contains(percent));
+            let share = text(node)?.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+            let percent = share.filter(|percent| (0.0..=100.0).contains(percent));
             percent
                 .map(|percent| percent / 100.0)
                 .ok_or_else(|| "write a percentage such as \"10%\"".to_owned())
@@ -182,7 +140,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn choice(&mut self, path: &str) -> String {
-        let allowed: &[&str] = match keys::find(path) {
+        let allowed: &[&str] = match find_in(self.keys, path) {
             Some(Key { kind: Kind::Choice(allowed), .. }) => allowed,
             _ => &[],
         };
@@ -227,6 +185,14 @@ impl<'a> Reader<'a> {
         self.good(path, read)
     }
 
+    /// One text, read as such a value.
+    pub(crate) fn one_parsed<T>(&mut self, path: &str) -> Option<T>
+    where
+        T: FromStr<Err: std::fmt::Display>,
+    {
+        self.one(path, parsed)
+    }
+
     fn good<T>(&mut self, path: &str, read: Vec<(Result<T, String>, Node)>) -> Vec<T> {
         let good = read
             .into_iter()
@@ -245,11 +211,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The segment after this prefix.
-fn first_segment(path: &'static str, prefix: &str) -> Option<&'static str> {
-    path.strip_prefix(prefix).map(|rest| rest.split('.').next().unwrap_or(rest))
-}
-
 /// The value that a text is read as.
 fn parsed<T: FromStr<Err: std::fmt::Display>>(node: &Node) -> Result<T, String> {
     text(node)?.parse::<T>().map_err(|error| error.to_string())
@@ -263,6 +224,21 @@ pub(crate) fn text(node: &Node) -> Result<String, String> {
         Value::Number(number) => Ok(number.clone()),
         _ => Err(format!("{} is not a text; write \"…\"", node.kind())),
     }
+}
+
+/// The number that a value is.
+fn number(node: &Node) -> Option<&str> {
+    match &node.value {
+        Value::Number(number) => Some(number),
+        // As the command line has it.
+        Value::Text(text) if !matches!(node.place, Place::File(_)) => Some(&text.text),
+        _ => None,
+    }
+}
+
+/// The duration that a value is.
+pub(crate) fn time(node: &Node) -> Result<Duration, String> {
+    timed(node, units::duration)
 }
 
 fn timed(node: &Node, parse: impl Fn(&str) -> Result<Duration, String>) -> Result<Duration, String> {

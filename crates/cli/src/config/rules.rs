@@ -218,12 +218,10 @@ fn condition(node: &Node) -> Result<Condition, String> {
 
 fn json(node: &Node) -> Result<Json, String> {
     match &node.value {
-        Value::Text(text) => Json::encode_ref(&text.text).map_err(|error| error.to_string()),
-        Value::Number(number) => {
-            Json::parse(number.clone()).map_err(|_| format!("`{number}` is not a JSON number"))
+        Value::List(_) | Value::Table(_) => {
+            Err(format!("{} cannot be compared; use a text, a number, true or false", node.kind()))
         }
-        Value::Flag(flag) => Ok(if *flag { Json::TRUE } else { Json::FALSE }),
-        _ => Err(format!("{} cannot be compared; use a text, a number, true or false", node.kind())),
+        _ => node.json(),
     }
 }
 

@@ -2,21 +2,24 @@
 
 use serde_json::{Map, Value, json};
 
-use super::keys::{KEYS, Key, Kind};
+use super::key::{Form, Key, Kind};
+use super::keys::KEYS;
 
 /// The schema, generated from the table of keys.
 pub(crate) fn schema() -> Value {
-    let mut root = Map::new();
-    for key in KEYS {
-        place(&mut root, key.path, property(key));
+    let mut schema = table(KEYS);
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = json!("Switchboard configuration");
+    schema
+}
+
+/// A table with these keys.
+fn table(keys: &[Key]) -> Value {
+    let mut properties = Map::new();
+    for key in keys {
+        place(&mut properties, key.path, property(key));
     }
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Switchboard configuration",
-        "type": "object",
-        "additionalProperties": false,
-        "properties": root,
-    })
+    json!({"type": "object", "additionalProperties": false, "properties": properties})
 }
 
 /// Puts a property at a dotted path, in objects that are created as needed.
@@ -48,23 +51,39 @@ fn of_kind(kind: &Kind) -> Value {
     let one_or_many = |one: Value| json!({"anyOf": [one, {"type": "array", "items": one}]});
     match kind {
         Kind::Flag => json!({"type": "boolean"}),
+        Kind::Off => json!({"const": false}),
         Kind::Count => json!({"type": "integer", "minimum": 1}),
-        Kind::Duration => json!({"type": "string", "pattern": r"^[0-9.]+(ms|s|m|h)$"}),
-        Kind::DurationOrNever => json!({"type": "string", "pattern": r"^([0-9.]+(ms|s|m|h)|never)$"}),
+        Kind::Whole => json!({"type": "integer", "minimum": 0}),
+        Kind::Code => json!({"type": "integer"}),
+        Kind::Duration => json!({"type": "string", "pattern": r"^[0-9.]+(ms|s|m|h|d)$"}),
+        Kind::DurationOrNever => json!({"type": "string", "pattern": r"^([0-9.]+(ms|s|m|h|d)|never)$"}),
+        Kind::Percent => json!({"type": "string", "pattern": r"^[0-9.]+ *%$"}),
+        Kind::Factor => json!({"type": "string", "pattern": r"^[0-9.]+x$"}),
+        Kind::Pointer => json!({"type": "string", "pattern": "^/"}),
         Kind::Size => json!({"type": "string", "pattern": r"^[0-9]+([kKmMgG]?(iB|B)?)$"}),
-        Kind::Text | Kind::Path => json!({"type": "string"}),
+        Kind::Text | Kind::Secret | Kind::Path => json!({"type": "string"}),
         Kind::Choice(allowed) => json!({"enum": allowed}),
         Kind::Texts => one_or_many(json!({"type": ["string", "integer"]})),
-        Kind::Named => json!({
-            "type": "object",
-            "additionalProperties": one_or_many(json!({"type": "string"})),
-        }),
-        Kind::Weights => json!({"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}}),
+        Kind::Named(inner) => json!({"type": "object", "additionalProperties": of_kind(inner)}),
         Kind::Conditions => json!({"type": "object", "propertyNames": {"pattern": "^/"}}),
-        Kind::Tables(keys) => {
-            let properties: Map<String, Value> =
-                keys.iter().map(|key| (key.path.to_owned(), property(key))).collect();
-            one_or_many(json!({"type": "object", "additionalProperties": false, "properties": properties}))
-        }
+        Kind::Tables(keys) => one_or_many(table(keys)),
+        Kind::Either(kinds) => any_of(kinds.iter().map(of_kind).collect()),
+        Kind::Form(form) if form.is_list => one_or_many(of_form(form)),
+        Kind::Form(form) => of_form(form),
+        Kind::Json => json!({}),
+    }
+}
+
+/// The table, and what is short for it.
+fn of_form(form: &Form) -> Value {
+    let short = form.keys.iter().find(|key| key.path == form.short).map(|key| of_kind(&key.kind));
+    let switch = form.is_switch.then(|| of_kind(&Kind::Flag));
+    any_of(short.into_iter().chain(switch).chain([table(form.keys)]).collect())
+}
+
+fn any_of(mut schemas: Vec<Value>) -> Value {
+    match schemas.len() {
+        1 => schemas.remove(0),
+        _ => json!({"anyOf": schemas}),
     }
 }

@@ -4,14 +4,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::Config;
-use super::expand::escape;
+use super::expand::{MASK, escape, masked as without_references};
 use super::faults::Fault;
 use super::include;
-use super::keys::{KEYS, Key, Kind};
-use super::tree::{Node, Place, Table, Value};
-
-/// Replaces secrets.
-const MASK: &str = "***";
+use super::key::{Form, Key, Kind, find_in};
+use super::keys::KEYS;
+use super::tree::{Entry, Node, Place, Table, Value};
 
 /// How texts that may be secrets are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +38,11 @@ pub(crate) fn print(config: &Config) -> String {
         let write = |node: &Node| written(node, Secrets::Referenced);
         match (&key.kind, &node.value) {
             _ if key.path == include::KEY => String::new(),
-            (Kind::Named, Value::Table(Table(entries))) => {
+            (Kind::Named(Kind::Form(form)), Value::Table(Table(entries))) => {
+                let lines = |table: &Table| set_lines(table, form.keys, write);
+                entries.iter().map(|entry| section(name, entry, lines)).collect()
+            }
+            (Kind::Named(_), Value::Table(Table(entries))) => {
                 let line = |name: &str, node: &Node| format!("{} = {}\n", bare(name), write(node));
                 entries.iter().map(|entry| line(&entry.name, &entry.node)).collect()
             }
@@ -61,13 +63,17 @@ fn page(lines: impl Fn(&Key, &str) -> String) -> String {
     for key in KEYS {
         let (table, name) = match (key.path.split_once('.'), &key.kind) {
             (Some((table, name)), _) => (table, name),
-            (None, Kind::Named) => (key.path, ""),
+            (None, Kind::Named(Kind::Form(_))) => (key.path, key.path),
+            (None, Kind::Named(_)) => (key.path, ""),
             (None, _) => ("", key.path),
         };
         let lines = lines(key, name);
         if table != group && !lines.is_empty() {
             group = table;
-            let _ = write!(out, "\n[{table}]\n");
+            // Tables with names of the user's choice have their own headings.
+            if !matches!(key.kind, Kind::Named(Kind::Form(_))) {
+                let _ = write!(out, "\n[{table}]\n");
+            }
         }
         out.push_str(&lines);
     }
@@ -82,7 +88,14 @@ fn entry(out: &mut String, config: &Config, key: &Key, name: &str) {
             // The keys of the files are here, too.
             let _ = writeln!(out, "# {name} = {}  # {}", masked(node), origin(node));
         }
-        (Kind::Named, Some(Node { value: Value::Table(table), .. })) => {
+        (Kind::Named(Kind::Form(form)), Some(Node { value: Value::Table(table), .. })) => {
+            let lines = |table: &Table| all_lines(table, form.keys, origin);
+            out.extend(table.0.iter().map(|entry| section(name, entry, lines)));
+        }
+        (Kind::Named(Kind::Form(_)), _) => {
+            let _ = writeln!(out, "\n# [{name}.NAME]: {}", key.about);
+        }
+        (Kind::Named(_), Some(Node { value: Value::Table(table), .. })) => {
             for entry in &table.0 {
                 let _ = writeln!(
                     out,
@@ -103,7 +116,7 @@ fn entry(out: &mut String, config: &Config, key: &Key, name: &str) {
         (_, Some(node)) => {
             let _ = writeln!(out, "{name} = {}  # {}", masked(node), origin(node));
         }
-        (Kind::Named, None) => {
+        (Kind::Named(_), None) => {
             let _ = writeln!(out, "# {}", key.about);
         }
         (_, None) if key.default.is_empty() => {
@@ -115,27 +128,95 @@ fn entry(out: &mut String, config: &Config, key: &Key, name: &str) {
     }
 }
 
+/// A table with a name of the user's choice.
+fn section(group: &str, entry: &Entry, lines: impl Fn(&Table) -> String) -> String {
+    let heading = format!("\n[{group}.{}]\n", bare(&entry.name));
+    match &entry.node.value {
+        Value::Table(table) => heading + &lines(table),
+        _ => heading,
+    }
+}
+
+/// The keys of a table that are set.
+fn set_lines(table: &Table, keys: &[Key], write: impl Fn(&Node) -> String) -> String {
+    let set = keys.iter().filter_map(|key| Some((key.path, table.get(key.path)?)));
+    set.map(|(path, node)| format!("{path} = {}\n", write(node))).collect()
+}
+
+/// The keys of a table that have a value, with its origin.
+fn all_lines(table: &Table, keys: &[Key], origin: impl Fn(&Node) -> String) -> String {
+    let line = |key: &Key| match table.get(key.path) {
+        Some(node) => format!("{} = {}  # {}\n", key.path, masked(node), origin(node)),
+        None if key.default.is_empty() => String::new(),
+        None => format!("{} = {}  # default\n", key.path, key.default),
+    };
+    keys.iter().map(line).collect()
+}
+
 /// The value of a key, if it is set. A relative path is as seen from this folder.
 pub(crate) fn located(config: &Config, key: &Key, base: &Path) -> Option<Node> {
     let mut node = config.table.get(key.path)?.clone();
-    if let (Value::Text(text), Place::File(span)) = (&mut node.value, &node.place)
-        && let Some(prefix) = before_path(key, &text.text)
-    {
-        let folder = config.source.file(span).folder();
-        for part in std::iter::once(&mut text.text).chain(&mut text.template) {
-            if let Some(path) = part.strip_prefix(prefix) {
-                *part = format!("{prefix}{}", relocated(path, folder, base));
-            }
-        }
-    }
+    Located { config, base }.value(&mut node, key.path, &key.kind);
     Some(node)
 }
 
+/// Rewrites paths as seen from a folder, and marks secrets.
+#[derive(Clone, Copy)]
+struct Located<'a> {
+    config: &'a Config,
+    base: &'a Path,
+}
+
+impl Located<'_> {
+    fn value(self, node: &mut Node, name: &str, kind: &Kind) {
+        match (kind, &mut node.value) {
+            (Kind::Named(inner), Value::Table(table)) => {
+                table.0.iter_mut().for_each(|entry| self.value(&mut entry.node, "", inner));
+            }
+            (Kind::Tables(_) | Kind::Form(_), Value::List(items)) => {
+                items.iter_mut().for_each(|item| self.value(item, name, kind));
+            }
+            (Kind::Tables(keys) | Kind::Form(Form { keys, .. }), Value::Table(table)) => {
+                self.table(table, keys, "");
+            }
+            (Kind::Form(form), _) => {
+                if let Some(key) = find_in(form.keys, form.short) {
+                    self.value(node, key.path, &key.kind);
+                }
+            }
+            (Kind::Secret, Value::Text(text)) => text.is_secret = true,
+            (_, Value::Text(text)) => {
+                let Place::File(span) = &node.place else { return };
+                let Some(prefix) = before_path(name, kind, &text.text) else { return };
+                let folder = self.config.source.file(span).folder();
+                for part in std::iter::once(&mut text.text).chain(&mut text.template) {
+                    if let Some(path) = part.strip_prefix(prefix) {
+                        *part = format!("{prefix}{}", relocated(path, folder, self.base));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn table(self, table: &mut Table, keys: &'static [Key], group: &str) {
+        for entry in &mut table.0 {
+            let path = format!("{group}{}", entry.name);
+            match (find_in(keys, &path), &mut entry.node.value) {
+                (Some(key), _) => self.value(&mut entry.node, key.path, &key.kind),
+                (None, Value::Table(inner)) => self.table(inner, keys, &format!("{path}.")),
+                _ => {}
+            }
+        }
+    }
+}
+
 /// What is before the relative path in this value of a key; none if there is no such path.
-fn before_path(key: &Key, value: &str) -> Option<&'static str> {
-    let prefix = match key.kind {
-        Kind::Path => "",
-        _ if key.path == "store" => "file:",
+fn before_path(name: &str, kind: &Kind, value: &str) -> Option<&'static str> {
+    let prefix = match (kind, name) {
+        (Kind::Path, _) => "",
+        (_, "store") => "file:",
+        (_, "url") => "mock:",
         _ => return None,
     };
     let path = value.strip_prefix(prefix)?;
@@ -164,7 +245,8 @@ pub(crate) fn plain(node: &Node) -> String {
 fn written(node: &Node, secrets: Secrets) -> String {
     match &node.value {
         Value::Text(text) => match (&text.template, secrets) {
-            (Some(_), Secrets::Masked) => quoted(MASK),
+            (_, Secrets::Masked) if text.is_secret => quoted(MASK),
+            (Some(template), Secrets::Masked) => quoted(&escape(&without_references(template))),
             (Some(template), Secrets::Referenced) => quoted(template),
             _ => quoted(&escape(&text.text)),
         },

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use switchboard::Json;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -32,6 +33,8 @@ pub(crate) struct Text {
     pub(crate) text: String,
     /// What to write for it, if a part of it came from outside the file and may be a secret.
     pub(crate) template: Option<String>,
+    /// Whether all of it is a secret, wherever it came from.
+    pub(crate) is_secret: bool,
 }
 
 /// Values by name, in the order of the file.
@@ -94,11 +97,11 @@ fn read_node(value: &Spanned<DeValue<'_>>, base: Base<'_>, faults: &mut Vec<Faul
     let place = base.place(value.span());
     let value = match value.get_ref() {
         DeValue::String(text) => match expand(text, base.folder) {
-            Ok(Expanded { text, template }) => Value::Text(Text { text, template }),
+            Ok(Expanded { text, template }) => Value::Text(Text { text, template, is_secret: false }),
             Err(fault) => {
                 faults.push(Fault::new(place.clone(), fault.title, fault.advice));
                 // Nothing else is reported about it.
-                Value::Text(Text { text: String::new(), template: Some(text.to_string()) })
+                Value::Text(Text { text: String::new(), template: Some(text.to_string()), is_secret: false })
             }
         },
         DeValue::Integer(number) => Value::Number(number.to_string()),
@@ -116,7 +119,7 @@ fn read_node(value: &Spanned<DeValue<'_>>, base: Base<'_>, faults: &mut Vec<Faul
 impl Text {
     /// A text that is not a secret.
     pub(crate) fn plain(text: impl Into<String>) -> Text {
-        Text { text: text.into(), template: None }
+        Text { text: text.into(), template: None, is_secret: false }
     }
 }
 
@@ -134,6 +137,28 @@ impl Node {
         match node {
             Some(node) if faults.is_empty() => node.placed(&place),
             _ => Node::text(text, place),
+        }
+    }
+
+    /// The value as JSON.
+    pub(crate) fn json(&self) -> Result<Json, String> {
+        let encoded = |text: &str| Json::encode_ref(text).map_err(|error| error.to_string());
+        match &self.value {
+            Value::Text(text) => encoded(&text.text),
+            Value::Number(number) => {
+                Json::parse(number.clone()).map_err(|_| format!("`{number}` is not a JSON number"))
+            }
+            Value::Flag(flag) => Ok(if *flag { Json::TRUE } else { Json::FALSE }),
+            Value::List(items) => {
+                let items: Vec<String> =
+                    items.iter().map(|item| Ok(item.json()?.to_string())).collect::<Result<_, String>>()?;
+                Json::parse(format!("[{}]", items.join(","))).map_err(|error| error.to_string())
+            }
+            Value::Table(Table(entries)) => {
+                let member = |entry: &Entry| Ok(format!("{}:{}", encoded(&entry.name)?, entry.node.json()?));
+                let members: Vec<String> = entries.iter().map(member).collect::<Result<_, String>>()?;
+                Json::parse(format!("{{{}}}", members.join(","))).map_err(|error| error.to_string())
+            }
         }
     }
 

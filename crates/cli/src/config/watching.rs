@@ -7,6 +7,7 @@ use std::time::Duration;
 use switchboard::Description;
 use switchboard::audit::{AuditEvent, AuditKind};
 
+use super::key::Key;
 use super::keys::KEYS;
 use super::{Config, Live, Origin, Stack};
 use crate::failure::Failure;
@@ -64,7 +65,7 @@ fn renew(
 ) -> Result<(Config, Stack, String), Failure> {
     let mut next = origin.load(methods)?;
     let changed = KEYS.iter().filter(|key| !next.has_same(key, old));
-    let (live, fixed): (Vec<_>, Vec<_>) = changed.partition(|key| key.is_live);
+    let (live, fixed): (Vec<&Key>, Vec<&Key>) = changed.partition(|key| key.is_live);
     if !fixed.is_empty() {
         let names: Vec<String> = fixed.iter().map(|key| format!("`{}`", key.path)).collect();
         let what = format!("{} changed, which a running server cannot apply", names.join(", "));

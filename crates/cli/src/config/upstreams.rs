@@ -1,0 +1,303 @@
+//! The servers that a gateway forwards calls to.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use switchboard::access::{Pattern, Pointer};
+
+use super::faults::Fault;
+use super::health::{self, BreakerConfig, EjectConfig, HealthConfig};
+use super::nodes::{self, NodeConfig};
+use super::policies::{self, PolicyConfig, UpstreamNames, optional_time};
+use super::reader::{Reader, text};
+use super::tree::{Node, Place};
+use crate::failure::Failure;
+use crate::target::Secret;
+
+/// An upstream.
+#[derive(Clone, Debug)]
+pub(crate) struct UpstreamConfig {
+    pub(crate) name: String,
+    /// What its methods start with; by default `NAME/`.
+    pub(crate) prefix: String,
+    pub(crate) profile: Profile,
+    /// At least one.
+    pub(crate) nodes: Vec<NodeConfig>,
+    /// None leaves it to the transport and the profile.
+    pub(crate) sessions: Option<Sessions>,
+    pub(crate) env: Vec<(String, String)>,
+    /// The folder of a process; by default that of the file that its URL is in.
+    pub(crate) cwd: Option<PathBuf>,
+    pub(crate) idle: Option<Duration>,
+    pub(crate) lifetime: Option<Duration>,
+    pub(crate) token: Option<Secret>,
+    pub(crate) headers: Vec<(String, String)>,
+    /// Headers of callers to pass on.
+    pub(crate) forward: Vec<String>,
+    pub(crate) tls: UpstreamTls,
+    pub(crate) balance: Balance,
+    pub(crate) sticky: Option<Sticky>,
+    pub(crate) health: Option<HealthConfig>,
+    pub(crate) eject: Option<EjectConfig>,
+    pub(crate) breaker: Option<BreakerConfig>,
+    /// Whether the gateway fails to start without it.
+    pub(crate) required: bool,
+    /// A description to use in place of the answer to `rpc.discover`.
+    pub(crate) openrpc: Option<PathBuf>,
+    /// Methods that may be called twice.
+    pub(crate) safe: Vec<Pattern>,
+    pub(crate) pin: Pin,
+    pub(crate) policy: PolicyConfig,
+}
+
+/// What an upstream speaks on top of JSON-RPC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Profile {
+    Plain,
+    Mcp,
+    Ethereum,
+    Lsp,
+}
+
+/// How many connections or processes there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sessions {
+    /// One for all clients.
+    Shared,
+    /// One for each client.
+    PerClient,
+    /// This many for all clients.
+    Pool(usize),
+}
+
+/// How to verify the upstream, and what to show it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct UpstreamTls {
+    pub(crate) ca: Option<PathBuf>,
+    pub(crate) cert: Option<PathBuf>,
+    pub(crate) key: Option<PathBuf>,
+    /// Accepts any certificate.
+    pub(crate) insecure: bool,
+}
+
+/// How a node is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Balance {
+    /// The better of two at random.
+    P2c,
+    RoundRobin,
+}
+
+/// Which calls go to the same node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Sticky {
+    Session,
+    /// Those with the same value here.
+    Param(Pointer),
+}
+
+/// What to do about tools whose descriptions change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pin {
+    Off,
+    Report,
+    /// They stay hidden until someone approves them.
+    Hold,
+}
+
+/// Keys that only some URLs have: which ones, and how people say it.
+const TRANSPORT_KEYS: &[(&[&str], &[&str], &str)] = &[
+    (&["env", "cwd", "idle", "lifetime"], &["exec"], "an `exec:` URL"),
+    (&["token", "headers", "forward"], &["http", "https", "ws", "wss"], "an http, https, ws or wss URL"),
+    (
+        &["tls.ca", "tls.cert", "tls.key", "tls.insecure"],
+        &["https", "wss", "tls"],
+        "an https, wss or tls URL",
+    ),
+];
+
+/// Reads all upstreams, in the order of their names.
+pub(super) fn upstreams(reader: &mut Reader<'_>, names: &UpstreamNames) -> Vec<UpstreamConfig> {
+    let mut read = reader.tables("upstream", |reader, name| {
+        let place = reader.at.clone();
+        upstream(reader, name, names).map(|upstream| (upstream, place))
+    });
+    read.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+    check_prefixes(reader, &read);
+    read.into_iter().map(|(upstream, _)| upstream).collect()
+}
+
+fn upstream(reader: &mut Reader<'_>, name: &str, names: &UpstreamNames) -> Option<UpstreamConfig> {
+    if !is_name(name) {
+        let title = format!("invalid name `{name}` of an upstream");
+        reader.faults.push(Fault::new(reader.at.clone(), title, "use letters, digits, `_` and `-`"));
+    }
+    if !reader.is_set("url") {
+        reader.missing("url", "\"http://127.0.0.1:8000\"");
+    }
+    let nodes = reader.forms("url", nodes::node);
+    check_transport(reader, &nodes);
+    let profile = profile(reader);
+    let pair = |name: &str| Ok(name.to_owned());
+    Some(UpstreamConfig {
+        name: name.to_owned(),
+        prefix: reader.text("prefix").unwrap_or_else(|| format!("{name}/")),
+        profile,
+        sessions: reader.one("sessions", sessions),
+        env: reader.pairs("env", pair, text),
+        cwd: cwd(reader, &nodes),
+        idle: optional_time(reader, "idle"),
+        lifetime: optional_time(reader, "lifetime"),
+        token: reader.text("token").map(Secret::from),
+        headers: reader.pairs("headers", nodes::header_name, text),
+        forward: reader.texts("forward"),
+        tls: tls(reader),
+        balance: match &*reader.choice("balance") {
+            "round-robin" => Balance::RoundRobin,
+            _ => Balance::P2c,
+        },
+        sticky: reader.one("sticky", sticky),
+        health: reader.form("health", health::health).flatten(),
+        eject: reader.form("eject", health::eject).flatten(),
+        breaker: reader.form("breaker", health::breaker).flatten(),
+        required: reader.flag("required"),
+        openrpc: reader.path("openrpc"),
+        safe: reader.parsed("safe"),
+        pin: pin(reader, profile),
+        policy: policies::policy(reader, names),
+        nodes: Some(nodes).filter(|nodes| !nodes.is_empty())?,
+    })
+}
+
+fn profile(reader: &mut Reader<'_>) -> Profile {
+    match &*reader.choice("profile") {
+        "mcp" => Profile::Mcp,
+        "ethereum" => Profile::Ethereum,
+        "lsp" => Profile::Lsp,
+        _ => Profile::Plain,
+    }
+}
+
+fn sessions(node: &Node) -> Result<Sessions, String> {
+    let advice = || "write \"shared\", \"per-client\" or the size of a pool, 1 or more".to_owned();
+    match &*text(node).map_err(|_| advice())? {
+        "shared" => Ok(Sessions::Shared),
+        "per-client" => Ok(Sessions::PerClient),
+        number => crate::units::count(number).map(Sessions::Pool).map_err(|_| advice()),
+    }
+}
+
+/// The folder of a process: relative ones start from the folder of the file.
+fn cwd(reader: &mut Reader<'_>, nodes: &[NodeConfig]) -> Option<PathBuf> {
+    if reader.is_set("cwd") {
+        return reader.path("cwd");
+    }
+    let is_in_file = matches!(reader.place("url"), Place::File(_));
+    let folder = reader.beside("url", "");
+    (is_in_file && nodes.iter().any(|node| node.scheme() == "exec"))
+        .then_some(folder)
+        .filter(|folder| !folder.as_os_str().is_empty())
+}
+
+fn tls(reader: &mut Reader<'_>) -> UpstreamTls {
+    let tls = UpstreamTls {
+        ca: reader.path("tls.ca"),
+        cert: reader.path("tls.cert"),
+        key: reader.path("tls.key"),
+        insecure: reader.flag("tls.insecure"),
+    };
+    if tls.cert.is_some() != tls.key.is_some() {
+        let (given, other) = if tls.cert.is_some() { ("cert", "key") } else { ("key", "cert") };
+        let advice = format!("add {other} = \"{other}.pem\"");
+        reader.needs(&format!("tls.{given}"), &format!("`tls.{other}`"), &advice);
+    }
+    tls
+}
+
+fn sticky(node: &Node) -> Result<Sticky, String> {
+    match &*text(node)? {
+        "session" => Ok(Sticky::Session),
+        pointer => match pointer.parse() {
+            Ok(pointer) => Ok(Sticky::Param(pointer)),
+            Err(_) => Err("write \"session\", or a JSON pointer to a param such as \"/account\"".to_owned()),
+        },
+    }
+}
+
+fn pin(reader: &mut Reader<'_>, profile: Profile) -> Pin {
+    let pin = reader.is_set("pin").then(|| reader.choice("pin"));
+    if pin.is_some() && profile != Profile::Mcp {
+        reader.needs(
+            "pin",
+            "profile = \"mcp\"",
+            "only MCP servers have tools; add the profile, or remove this key",
+        );
+    }
+    match pin.as_deref() {
+        Some("off") => Pin::Off,
+        Some("hold") => Pin::Hold,
+        None if profile != Profile::Mcp => Pin::Off,
+        _ => Pin::Report,
+    }
+}
+
+/// Reports keys that have no effect on any of the nodes.
+fn check_transport(reader: &mut Reader<'_>, nodes: &[NodeConfig]) {
+    if nodes.is_empty() {
+        return;
+    }
+    for (keys, schemes, what) in TRANSPORT_KEYS {
+        if nodes.iter().any(|node| schemes.contains(&node.scheme())) {
+            continue;
+        }
+        for key in *keys {
+            reader.needs(key, what, "no node of this upstream has one; remove this key");
+        }
+    }
+}
+
+/// Reports upstreams whose methods would have the same names.
+fn check_prefixes(reader: &mut Reader<'_>, upstreams: &[(UpstreamConfig, Place)]) {
+    for (index, (upstream, place)) in upstreams.iter().enumerate() {
+        let Some((other, first)) =
+            upstreams[..index].iter().find(|(other, _)| other.prefix == upstream.prefix)
+        else {
+            continue;
+        };
+        let title = format!("`{}` and `{}` have the same prefix", other.name, upstream.name);
+        let advice = format!("change one: prefix = \"{}/\"", upstream.name);
+        let fault = Fault::new(place.clone(), title, advice);
+        reader.faults.push(fault.with_other(first.clone(), "the prefix is the same here"));
+    }
+}
+
+/// Whether this can be the name of an upstream.
+fn is_name(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    !text.is_empty() && text.bytes().all(is_part)
+}
+
+/// The keys that the arguments of `switchboard gateway` set: `URL`, whose methods keep their names, or `NAME=URL`.
+pub(super) fn of_arguments(arguments: &[String]) -> Result<Vec<(String, Node)>, Failure> {
+    let mut values: Vec<(String, Node)> = Vec::new();
+    for argument in arguments {
+        let named = argument.split_once('=').filter(|(name, _)| is_name(name));
+        let (name, url, place) = match named {
+            Some((name, url)) => (name, url, Place::Flag(format!("{name}=URL"))),
+            None => ("upstream", argument.as_str(), Place::Flag("URL".to_owned())),
+        };
+        let path = format!("upstream.{name}.url");
+        if values.iter().any(|(other, _)| *other == path) {
+            let what = match named {
+                Some(_) => format!("two upstreams are named `{name}`"),
+                None => "only one upstream can be without a name".to_owned(),
+            };
+            return Err(Failure::usage(what).advise("write `NAME=URL` with a different name for each"));
+        }
+        values.push((path, Node::text(url, place.clone())));
+        if named.is_none() {
+            values.push(("upstream.upstream.prefix".to_owned(), Node::text("", place)));
+        }
+    }
+    Ok(values)
+}
