@@ -28,6 +28,8 @@ pub(crate) struct Banner<'a> {
     pub(crate) tools: usize,
     /// Whether there is a page to try methods in.
     pub(crate) has_page: bool,
+    /// The servers that calls are forwarded to; empty if there are none.
+    pub(crate) upstreams: &'a str,
 }
 
 /// The whole text.
@@ -43,7 +45,10 @@ pub(crate) fn banner(shown: &Banner<'_>) -> String {
     for place in shown.mcp_places() {
         line(&mut text, format_args!("MCP on {URL}{place}{URL:#} with {} tools", shown.tools));
     }
-    line(&mut text, format_args!("\n{HEAD}Methods{HEAD:#}"));
+    text.push_str(shown.upstreams);
+    if !methods.is_empty() {
+        line(&mut text, format_args!("\n{HEAD}Methods{HEAD:#}"));
+    }
     let width = methods.iter().map(|method| signature(method).chars().count()).max().unwrap_or(0);
     for (heading, group) in groups(methods) {
         line(&mut text, format_args!("  {HEAD}{heading}{HEAD:#}"));
@@ -161,6 +166,7 @@ mod tests {
         };
         let methods = [method("a", Some("streams")), method("long", None), method("c", Some("basics"))];
         let text = banner(&Banner {
+            upstreams: "",
             urls: &["stdio".to_owned()],
             admin: &[],
             methods: &methods,

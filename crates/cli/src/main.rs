@@ -24,6 +24,7 @@ mod discovery;
 mod exit;
 mod explain;
 mod failure;
+mod gateway;
 mod generate;
 mod key;
 mod layout;
@@ -118,6 +119,7 @@ enum Command {
     Completions(completions::Completions),
     Config(config::command::ConfigCommand),
     Discover(discover::Discover),
+    Gateway(Box<gateway::GatewayCommand>),
     Generate(generate::Generate),
     Key(key::Key),
     Man(man::Man),
@@ -155,6 +157,7 @@ fn main() -> ExitCode {
         Command::Completions(completions) => completions.run(Arguments::command()),
         Command::Config(config) => config.run(),
         Command::Discover(discover) => discover.run(),
+        Command::Gateway(gateway) => gateway.run(matches.subcommand_matches("gateway").unwrap_or(&matches)),
         Command::Generate(generate) => generate.run(),
         Command::Key(key) => key.run(),
         Command::Man(man) => man.run(Arguments::command()),

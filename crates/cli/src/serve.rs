@@ -2,6 +2,7 @@
 
 use clap::{ArgMatches, Args};
 
+use crate::config::Origin;
 use crate::failure::Failure;
 use crate::served::Served;
 use crate::serving::{self, ServingOptions};
@@ -56,6 +57,7 @@ impl Serve {
     /// Runs the command with these arguments.
     pub(crate) fn run(self, arguments: &ArgMatches) -> Result<(), Failure> {
         let Serve { from_mcp, options, .. } = self;
-        serving::run(&options, arguments, async move |_| Served::from(from_mcp.as_deref()).await)
+        let origin = Origin::new(options.config.clone(), arguments)?;
+        serving::run(&options, origin, async move |_| Served::from(from_mcp.as_deref()).await)
     }
 }

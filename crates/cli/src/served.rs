@@ -10,6 +10,7 @@ use switchboard::{CallError, Router, Service};
 use crate::demo;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::gateway::{self, Gated};
 use crate::visible::visible;
 
 const DEMO: &str =
@@ -22,6 +23,8 @@ pub(crate) enum Served {
     Demo,
     /// The tools, resources and prompts of an MCP server.
     Mcp(Methods),
+    /// What servers behind a gateway have.
+    Gateway(Gated),
 }
 
 impl Served {
@@ -42,13 +45,23 @@ impl Served {
         let router = match self {
             Served::Demo => demo::discovered(discovery),
             Served::Mcp(methods) => discovery.build(Router::builder().mount_described("", methods.clone())),
+            Served::Gateway(gated) => {
+                discovery.build(Router::builder().mount_described("", gated.gateway.clone()))
+            }
         };
         router.map_err(|error| Failure::usage(error.to_string()))
     }
 
     /// The generator of their document.
     pub(crate) fn generator(&self) -> Generator {
-        let Served::Mcp(methods) = self else { return demo::generator() };
+        let methods = match self {
+            Served::Demo => return demo::generator(),
+            Served::Gateway(_) => {
+                let info = Info::new("Switchboard gateway", env!("CARGO_PKG_VERSION"));
+                return Generator::new(info.described("The methods of the servers behind this gateway."));
+            }
+            Served::Mcp(methods) => methods,
+        };
         let client = methods.client();
         let (name, version) = match client.server() {
             Some(server) => (server.display_name().to_owned(), server.version.clone()),
@@ -64,6 +77,15 @@ impl Served {
         match self {
             Served::Demo => Some(DEMO),
             Served::Mcp(methods) => methods.client().instructions(),
+            Served::Gateway(_) => None,
+        }
+    }
+
+    /// The servers behind a gateway, for a person; empty if it is none.
+    pub(crate) fn upstreams(&self) -> String {
+        match self {
+            Served::Gateway(gated) => gateway::shown(gated),
+            Served::Demo | Served::Mcp(_) => String::new(),
         }
     }
 
@@ -71,7 +93,7 @@ impl Served {
     pub(crate) fn verified(&self, service: Arc<dyn Service>) -> Arc<dyn Service> {
         match self {
             Served::Demo => demo::verified(service),
-            Served::Mcp(_) => service,
+            Served::Mcp(_) | Served::Gateway(_) => service,
         }
     }
 }

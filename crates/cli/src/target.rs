@@ -84,6 +84,13 @@ const HEADED: &str = "an http, https, ws or wss URL";
 #[derive(Clone)]
 pub(crate) struct Secret(String);
 
+impl Secret {
+    /// The secret itself, to be sent and never shown.
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
 impl From<String> for Secret {
     fn from(text: String) -> Secret {
         Secret(text)

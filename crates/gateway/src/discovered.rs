@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use switchboard_core::{Call, MethodDescription, Peer, Service};
+use switchboard_core::{Call, ErrorObject, MethodDescription, Peer, Service};
 use switchboard_layers::access::Pattern;
 use switchboard_openrpc::Document;
-use switchboard_openrpc::remote::{self, Calling, Form, RemoteError};
+use switchboard_openrpc::remote::{self, Calling, Form, RemoteError, by_name, by_position};
 use tokio::task::AbortHandle;
+
+use crate::route::ParamsForm;
 
 /// How long to wait before a server that did not describe itself is asked again: at first, and at most.
 const SOON: Duration = Duration::from_secs(1);
@@ -95,6 +97,22 @@ impl Discovered {
             known.calling.get(method).is_some_and(|calling| calling.marks.safe || calling.marks.idempotent)
         };
         self.0.safe.iter().any(|pattern| pattern.matches(method)) || is_marked()
+    }
+
+    /// Passes the params of a call in this form, if the parameters of its method are known.
+    pub(crate) fn convert(&self, call: &mut Call, form: ParamsForm) -> Result<(), ErrorObject> {
+        let known = self.0.known.load();
+        let Some(calling) =
+            known.calling.get(call.method.as_str()).filter(|calling| !calling.has_unknown_params)
+        else {
+            return Ok(());
+        };
+        match (form, call.params.take()) {
+            (ParamsForm::Positional, Some(params)) => call.params = by_position(&params, &calling.slots)?,
+            (ParamsForm::Named, Some(params)) => call.params = Some(by_name(Some(&params), &calling.slots)?),
+            (_, None) => {}
+        }
+        Ok(())
     }
 
     /// Gives a call that opens a subscription the names of its stream, as the server describes them.

@@ -161,7 +161,7 @@ impl Service for Gateway {
             inside.method = Name::from(rest);
         }
         if let Some(route) = route
-            && let Err(error) = route.rewrite(&mut inside, method)
+            && let Err(error) = rewrite(route, backend, &mut inside, method)
         {
             return ReplyFuture::ready(error);
         }
@@ -173,6 +173,15 @@ impl Service for Gateway {
         }
         let prefix = Arc::clone(&backend.prefix);
         reply.map(move |reply| with_prefix(reply, &prefix))
+    }
+}
+
+/// Changes a call as its route says.
+fn rewrite(route: &Route, backend: &Backend, call: &mut Call, outside: &str) -> Result<(), ErrorObject> {
+    route.rewrite(call, outside)?;
+    match (route.params, &backend.known) {
+        (Some(form), Known::Remote(discovered)) => discovered.convert(call, form),
+        _ => Ok(()),
     }
 }
 

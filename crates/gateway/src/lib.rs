@@ -6,7 +6,8 @@
 //! - [`Pool`]: the servers of an upstream, each a [`Node`], with [health checks](Health), [ejection](Eject) and [balancing](Balance);
 //! - [`Link`]: how connections to a node are made, shared and ended;
 //! - [`Attempts`]: [retries](Retry) and [hedging](Hedge) of calls that are safe to send twice;
-//! - [`Breaker`]: a rest for an upstream that fails.
+//! - [`Breaker`]: a rest for an upstream that fails;
+//! - [`CallLimits`], [`Mirror`], [`Fault`]: time and size of answers, copies for a second upstream, faults on purpose.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -14,8 +15,11 @@ mod attempts;
 mod backend;
 mod breaker;
 mod discovered;
+mod fault;
 mod gateway;
+mod limit;
 mod link;
+mod mirror;
 mod percentile;
 mod pinned;
 mod pool;
@@ -28,8 +32,11 @@ pub use attempts::{Attempts, Hedge, Retry};
 pub use backend::Backend;
 pub use breaker::Breaker;
 pub use discovered::Discovered;
+pub use fault::Fault;
 pub use gateway::{Gateway, GatewayBuilder, GatewayError};
+pub use limit::CallLimits;
 pub use link::{CallProbe, ConnectProbe, Link};
+pub use mirror::{Mirror, MirrorCounts};
 pub use pool::{Balance, Eject, Health, Node, Pool, PoolBuilder, Probe, Skipped, Sticky};
 pub use rewrite::Rewrite;
-pub use route::Route;
+pub use route::{ParamsForm, Route};

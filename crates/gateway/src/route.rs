@@ -23,6 +23,17 @@ pub struct Route {
     services: HashMap<Box<str>, Arc<dyn Service>>,
     rename: Option<Box<str>>,
     rewrite: Rewrite,
+    pub(crate) params: Option<ParamsForm>,
+}
+
+/// How params are passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParamsForm {
+    /// By name: an object.
+    Named,
+    /// By position: an array.
+    Positional,
 }
 
 type Condition = dyn Fn(&Call) -> bool + Send + Sync;
@@ -39,6 +50,7 @@ impl Route {
             services: HashMap::new(),
             rename: None,
             rewrite: Rewrite::default(),
+            params: None,
         }
     }
 
@@ -81,6 +93,13 @@ impl Route {
     #[must_use]
     pub fn with_rewrite(mut self, rewrite: Rewrite) -> Route {
         self.rewrite = rewrite;
+        self
+    }
+
+    /// Passes params in this form, where the upstream describes the parameters of the method.
+    #[must_use]
+    pub fn with_params(mut self, form: ParamsForm) -> Route {
+        self.params = Some(form);
         self
     }
 

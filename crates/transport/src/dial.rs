@@ -1,6 +1,7 @@
 //! Connecting to a server by its URL.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -149,6 +150,20 @@ impl Dial {
     #[must_use]
     pub fn with_connect_time(mut self, time: Duration) -> Dial {
         self.setup.connect_time = time;
+        self
+    }
+
+    /// Sets an environment variable of the program that an `exec` URL starts.
+    #[must_use]
+    pub fn with_env(mut self, name: impl Into<String>, value: impl Into<String>) -> Dial {
+        self.setup.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Sets the working directory of the program that an `exec` URL starts.
+    #[must_use]
+    pub fn with_folder(mut self, folder: impl Into<PathBuf>) -> Dial {
+        self.setup.folder = Some(folder.into());
         self
     }
 

@@ -9,7 +9,6 @@ mod credentials;
 mod expand;
 mod faults;
 mod forms;
-#[allow(dead_code, reason = "`switchboard gateway` reads them")]
 mod health;
 mod include;
 mod key;
@@ -20,17 +19,14 @@ mod live;
 mod log;
 mod mcp;
 mod names;
-#[allow(dead_code, reason = "`switchboard gateway` reads them")]
 mod nodes;
 mod otel;
 mod overlay;
-#[allow(dead_code, reason = "`switchboard gateway` reads them")]
 mod policies;
 mod policy_keys;
 #[cfg(test)]
 mod properties;
 mod reader;
-#[allow(dead_code, reason = "`switchboard gateway` reads them")]
 mod routes;
 mod rules;
 mod schema;
@@ -40,7 +36,6 @@ mod source;
 mod store;
 mod tree;
 mod upstream_keys;
-#[allow(dead_code, reason = "`switchboard gateway` reads them")]
 pub(crate) mod upstreams;
 mod watching;
 
@@ -60,13 +55,16 @@ use crate::address;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
+pub(crate) use self::health::HealthConfig;
 pub(crate) use self::live::{Live, Stack};
 pub(crate) use self::mcp::Mcp;
+pub(crate) use self::nodes::NodeConfig;
 pub(crate) use self::otel::Otel;
-pub(crate) use self::routes::RouteConfig;
+pub(crate) use self::policies::{Hedge, PolicyConfig};
+pub(crate) use self::routes::{ParamsForm, RouteConfig};
 pub(crate) use self::rules::{Roles, Subject};
 pub(crate) use self::store::keeping;
-pub(crate) use self::upstreams::UpstreamConfig;
+pub(crate) use self::upstreams::{Balance, Profile, Sessions, Sticky, UpstreamConfig};
 pub(crate) use self::watching::reload;
 
 use self::faults::Fault;
@@ -99,7 +97,6 @@ enum Command {
     #[default]
     Any,
     Serve,
-    #[allow(dead_code, reason = "`switchboard gateway` is next")]
     Gateway,
 }
 
@@ -151,10 +148,8 @@ pub(crate) struct Config {
     pub(crate) admin_who: Vec<Who>,
     pub(crate) otel: Otel,
     pub(crate) calls: log::CallLogging,
-    #[allow(dead_code, reason = "`switchboard gateway` reads them")]
     /// Where a gateway forwards calls, in the order of their names.
     pub(crate) upstreams: Vec<UpstreamConfig>,
-    #[allow(dead_code, reason = "`switchboard gateway` reads them")]
     pub(crate) routes: Vec<RouteConfig>,
     /// Whether there are files, which may change.
     pub(crate) has_files: bool,
@@ -171,7 +166,6 @@ impl Origin {
         Ok(Origin { file, overlay: overlay::Overlay::of(arguments)?, command: Command::Serve })
     }
 
-    #[allow(dead_code, reason = "`switchboard gateway` calls it")]
     /// The configuration of `switchboard gateway` with these arguments, of which these are upstreams: `URL` or `NAME=URL`.
     pub(crate) fn for_gateway(
         file: Option<PathBuf>,

@@ -64,7 +64,6 @@ impl Overlay {
         }
     }
 
-    #[allow(dead_code, reason = "`switchboard gateway` calls it")]
     /// Sets these keys, too.
     pub(crate) fn with(mut self, values: Vec<(String, Node)>) -> Overlay {
         self.values.extend(values);

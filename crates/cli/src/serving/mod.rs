@@ -5,7 +5,6 @@ mod options;
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use clap::ArgMatches;
 use listenfd::ListenFd;
 use switchboard::audit::Audit;
 use switchboard::carrier::Url;
@@ -35,12 +34,11 @@ const LINGER: Duration = Duration::from_secs(2);
 /// Serves what `make` makes, with these options, until a signal.
 pub(crate) fn run(
     options: &ServingOptions,
-    arguments: &ArgMatches,
+    origin: Origin,
     make: impl AsyncFnOnce(&Origin) -> Result<Served, Failure>,
 ) -> Result<(), Failure> {
     log::never_wait().map_err(|error| cannot_start(&error))?;
     log::start(options.verbose);
-    let origin = Origin::new(options.config.clone(), arguments)?;
     if options.print_config {
         return print(&origin);
     }
@@ -54,6 +52,7 @@ async fn serve(served: Served, origin: Origin, verbose: u8) -> Result<(), Failur
     let config = origin.load(&methods)?;
     output::note(&config.shown_warnings());
     raise_file_limit(config.connections);
+    let upstreams = served.upstreams();
     let mut assembly = Assembly::new(&config, served)?;
     let logs = Logs { calls: config.calls.start(verbose)?, audit: config.audit.clone() };
     let written = Written::default();
@@ -94,6 +93,7 @@ async fn serve(served: Served, origin: Origin, verbose: u8) -> Result<(), Failur
             mcp: config.mcp,
             tools: tools.count(),
             has_page: config.playground,
+            upstreams: &upstreams,
         }),
     });
     tokio::spawn(memory::give_back());

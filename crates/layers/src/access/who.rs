@@ -59,8 +59,9 @@ impl<'a> CallerFacts<'a> {
         CallerFacts { identity, roles, is_local }
     }
 
-    #[cfg(feature = "rate")]
-    pub(crate) fn of(cx: &Context, identity: Option<&'a Identity>, roles: &'a [String]) -> CallerFacts<'a> {
+    /// The facts about the caller of this context, who has these roles beside those of the identity.
+    #[must_use]
+    pub fn of(cx: &Context, identity: Option<&'a Identity>, roles: &'a [String]) -> CallerFacts<'a> {
         CallerFacts::new(identity, roles, is_local(cx))
     }
 

@@ -1,6 +1,7 @@
 //! What a transport needs to listen and to connect.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,6 +39,10 @@ pub struct ConnectSetup {
     pub connect_time: Duration,
     /// The version of JSON-RPC, for HTTP.
     pub version: Version,
+    /// Environment variables for a program that is started, besides those that it gets anyway.
+    pub env: Vec<(String, String)>,
+    /// The working directory of a program that is started; by default, that of this process.
+    pub folder: Option<PathBuf>,
     /// The headers of every request or handshake, if the transport has headers.
     #[cfg(feature = "http")]
     pub headers: http::HeaderMap,
@@ -57,6 +62,8 @@ impl Default for ConnectSetup {
             settings: Arc::default(),
             connect_time: Duration::from_secs(10),
             version: Version::V2,
+            env: Vec::new(),
+            folder: None,
             #[cfg(feature = "http")]
             headers: http::HeaderMap::new(),
             #[cfg(feature = "http")]

@@ -24,16 +24,16 @@ impl Carrier for ChildCarrier {
 
     fn connect(&self, url: Url, setup: ConnectSetup) -> BoxFuture<'static, Result<Peer, DialError>> {
         Box::pin(async move {
-            let command = command(&url)?;
+            let command = command(&url, &setup)?;
             // Programs that talk over standard input and output mostly write one message per line.
             let options = setup.stream_options(Framing::of(&url)?.unwrap_or(Framing::Lines));
             Ok(super::connect(&command, setup.service, &options).await?)
         })
     }
 
-    fn open(&self, url: Url, _: ConnectSetup) -> BoxFuture<'static, Result<Raw, DialError>> {
+    fn open(&self, url: Url, setup: ConnectSetup) -> BoxFuture<'static, Result<Raw, DialError>> {
         Box::pin(async move {
-            let command = command(&url)?;
+            let command = command(&url, &setup)?;
             Ok(Raw::child(Bare::start(&command)?))
         })
     }
@@ -45,8 +45,14 @@ impl From<StartError> for DialError {
     }
 }
 
-fn command(url: &Url) -> Result<Command, DialError> {
-    command_line(url)?.parse().map_err(|error: BadCommand| DialError::Refused(error.to_string()))
+fn command(url: &Url, setup: &ConnectSetup) -> Result<Command, DialError> {
+    let command = command_line(url)?.parse();
+    let command: Command = command.map_err(|error: BadCommand| DialError::Refused(error.to_string()))?;
+    let command = setup.env.iter().fold(command, |command, (name, value)| command.env(name, value));
+    Ok(match &setup.folder {
+        Some(folder) => command.folder(folder),
+        None => command,
+    })
 }
 
 fn command_line(url: &Url) -> Result<String, UrlError> {

@@ -1,0 +1,139 @@
+//! The servers of an upstream from their configuration.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use switchboard::gateway::{Balance, CallProbe, ConnectProbe, Eject, Health, Link, Node, Pool, Sticky};
+use switchboard::tls::{ClientFiles, ClientTls, Trust};
+use switchboard::{AllowedNames, Connections, Dial, Limits, Settings};
+
+use crate::config::{self, Config, NodeConfig, Profile, Sessions, UpstreamConfig};
+use crate::failure::Failure;
+
+/// Headers that belong to a trace.
+const TRACE: [&str; 2] = ["traceparent", "tracestate"];
+
+/// How long a program runs without being used, unless the configuration says otherwise.
+const IDLE: Duration = Duration::from_secs(600);
+
+/// The servers of an upstream as a pool.
+pub(super) fn pool(upstream: &UpstreamConfig, config: &Config) -> Result<Pool, Failure> {
+    let connections = connections(upstream);
+    let builder = Pool::builder(upstream.name.as_str())
+        .balance(match upstream.balance {
+            config::Balance::P2c => Balance::PowerOfTwo,
+            config::Balance::RoundRobin => Balance::RoundRobin,
+        })
+        .eject(upstream.eject.map(|eject| {
+            let mut rules = Eject::default();
+            (rules.errors, rules.latency) = (eject.errors, eject.latency);
+            (rules.time, rules.most) = (eject.time, eject.most);
+            rules
+        }));
+    let builder = match &upstream.sticky {
+        Some(config::Sticky::Session) => builder.sticky(Sticky::Session),
+        Some(config::Sticky::Param(pointer)) => builder.sticky(Sticky::Param(pointer.to_string().into())),
+        None => builder,
+    };
+    let builder = if connections == Connections::PerClient { builder.pinned() } else { builder };
+    let builder = match &upstream.health {
+        Some(health) => builder.health(rules(health)),
+        None => builder,
+    };
+    let nodes = upstream.nodes.iter().map(|node| self::node(node, upstream, config));
+    let nodes: Vec<Node> = nodes.collect::<Result<_, Failure>>()?;
+    Ok(nodes.into_iter().fold(builder, |builder, node| builder.node(node)).build())
+}
+
+fn rules(health: &config::HealthConfig) -> Health {
+    let mut rules = Health::default();
+    (rules.every, rules.timeout, rules.fail, rules.pass) =
+        (health.every, health.timeout, health.fail, health.pass);
+    rules.max_lag = health.max_lag;
+    rules.value = health.value.as_ref().map(ToString::to_string).unwrap_or_default();
+    rules
+}
+
+/// Which clients share a connection. Programs and protocols with a state need one for each client.
+fn connections(upstream: &UpstreamConfig) -> Connections {
+    let is_program = upstream.nodes.iter().any(|node| node.scheme() == "exec");
+    let has_state = matches!(upstream.profile, Profile::Mcp | Profile::Lsp);
+    let shared = |count: usize| Connections::Shared(NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN));
+    match upstream.sessions {
+        Some(Sessions::PerClient) => Connections::PerClient,
+        Some(Sessions::Shared) => shared(1),
+        Some(Sessions::Pool(count)) => shared(count),
+        None if is_program || has_state => Connections::PerClient,
+        None => shared(1),
+    }
+}
+
+fn node(node: &NodeConfig, upstream: &UpstreamConfig, config: &Config) -> Result<Node, Failure> {
+    let dial = dial(node, upstream, config)?;
+    let is_program = node.scheme() == "exec";
+    let names = TRACE.into_iter().map(str::to_owned).chain(upstream.forward.iter().cloned());
+    let link = Link::default()
+        .with_connections(connections(upstream))
+        .with_forward(names.collect::<AllowedNames>())
+        .with_idle(if is_program { Some(upstream.idle.unwrap_or(IDLE)) } else { upstream.idle })
+        .with_lifetime(upstream.lifetime);
+    let server = link.upstream(dial.clone());
+    let built =
+        Node::new(node.shown.as_str(), server.clone()).with_weight(node.weight).with_priority(node.priority);
+    Ok(match upstream.health.as_ref().map(|health| &health.method) {
+        Some(Some(method)) => built.with_probe(CallProbe::new(server, method.as_str())),
+        // To connect to a program would start one.
+        Some(None) if !is_program => built.with_probe(ConnectProbe::new(dial)),
+        _ => built,
+    })
+}
+
+fn dial(node: &NodeConfig, upstream: &UpstreamConfig, config: &Config) -> Result<Dial, Failure> {
+    let wrong = |error: &dyn std::fmt::Display| {
+        Failure::usage(format!("upstream {}: {}: {error}", upstream.name, node.shown))
+    };
+    let mut dial = Dial::new(&node.url).map_err(|error| wrong(&error))?;
+    // A gateway passes on what its own limits let through.
+    let limits = Limits::default().with_frame(config.body).with_members(usize::MAX);
+    dial = dial.with_settings(Settings::default().with_limits(limits)).with_headers(headers(upstream)?);
+    for (name, value) in &upstream.env {
+        dial = dial.with_env(name, value);
+    }
+    if let Some(folder) = &upstream.cwd {
+        dial = dial.with_folder(folder);
+    }
+    if matches!(node.scheme(), "https" | "wss" | "tls") {
+        dial = dial.with_tls(tls(upstream).map_err(|error| wrong(&error))?);
+    }
+    Ok(dial)
+}
+
+fn headers(upstream: &UpstreamConfig) -> Result<HeaderMap, Failure> {
+    let mut headers = HeaderMap::new();
+    let wrong = |name: &str| {
+        Failure::usage(format!("upstream {}: the header {name} cannot have this value", upstream.name))
+    };
+    for (name, value) in &upstream.headers {
+        let key: HeaderName = name.parse().map_err(|_| wrong(name))?;
+        headers.insert(key, HeaderValue::from_str(value).map_err(|_| wrong(name))?);
+    }
+    if let Some(token) = &upstream.token {
+        let mut value = HeaderValue::from_str(&format!("Bearer {}", token.expose()))
+            .map_err(|_| wrong("authorization"))?;
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
+    Ok(headers)
+}
+
+fn tls(upstream: &UpstreamConfig) -> Result<ClientTls, switchboard::tls::TlsError> {
+    let tls = &upstream.tls;
+    let trust = match &tls.ca {
+        Some(file) => Trust::Authority(file.clone()),
+        None if tls.insecure => Trust::Anybody,
+        None => Trust::Platform,
+    };
+    let certificate = tls.cert.clone().zip(tls.key.clone());
+    ClientTls::load(&ClientFiles::default().with_trust(trust).with_certificate(certificate))
+}

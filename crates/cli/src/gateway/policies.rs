@@ -1,0 +1,54 @@
+//! The policies of an upstream, or of some of its methods, as layers.
+
+use std::sync::Arc;
+
+use switchboard::gateway::{Attempts, CallLimits, Fault, Hedge, Mirror, Retry};
+use switchboard::{Code, Layer, Service};
+
+use super::upstreams::Upstream;
+use crate::config::{self, PolicyConfig};
+
+/// What is set for some methods, and for the rest that of their upstream.
+pub(super) fn over(policy: &PolicyConfig, upstream: &PolicyConfig) -> PolicyConfig {
+    PolicyConfig {
+        timeout: policy.timeout.or(upstream.timeout),
+        max_reply: policy.max_reply.or(upstream.max_reply),
+        retry: policy.retry.or(upstream.retry),
+        hedge: policy.hedge.or(upstream.hedge),
+        cache: policy.cache.clone().or_else(|| upstream.cache.clone()),
+        shared: policy.shared.or(upstream.shared),
+        coalesce: policy.coalesce.or(upstream.coalesce),
+        merge: policy.merge.or(upstream.merge),
+        mirror: policy.mirror.clone().or_else(|| upstream.mirror.clone()),
+        fault: policy.fault.or(upstream.fault),
+    }
+}
+
+/// The pool of an upstream with these policies around it; outermost last.
+pub(super) fn stack(upstream: &Upstream, policy: &PolicyConfig, all: &[Upstream]) -> Arc<dyn Service> {
+    let retry = match policy.retry {
+        None => Retry::default(),
+        Some(retry) => Retry::times(retry.attempts).with_budget(retry.budget),
+    };
+    let hedge = policy.hedge.flatten().map(|hedge| match hedge {
+        config::Hedge::After(time) => Hedge::After(time),
+        config::Hedge::Percentile(percent) => Hedge::Percentile(percent),
+    });
+    let mut service: Arc<dyn Service> =
+        Arc::new(Attempts::new(upstream.pool.clone(), retry, hedge, upstream.is_safe()));
+    if let Some(breaker) = &upstream.breaker {
+        service = breaker.layer(service);
+    }
+    if let Some(Some(fault)) = policy.fault {
+        let rule = Fault::default().with_delay(fault.delay).with_cut(fault.cut).with_traffic(fault.traffic);
+        service = rule.with_error(fault.error.map(Code)).layer(service);
+    }
+    service = CallLimits::default().with_time(policy.timeout).with_reply(policy.max_reply).layer(service);
+    if let Some(Some(mirror)) = &policy.mirror
+        && let Some(to) = all.iter().find(|other| other.name == mirror.upstream)
+    {
+        let copies = Mirror::new(Arc::new(to.pool.clone()), mirror.traffic);
+        service = if mirror.diff { copies.with_diff() } else { copies }.layer(service);
+    }
+    service
+}
