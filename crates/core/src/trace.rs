@@ -81,7 +81,8 @@ impl TraceContext {
 
     /// The same metadata with this trace context instead of another. What systems added to another trace is dropped, and so is
     /// what is not valid (OBS-T-04).
-    pub(crate) fn instead(&self, metadata: &Metadata) -> Metadata {
+    #[must_use]
+    pub fn instead(&self, metadata: &Metadata) -> Metadata {
         let is_same = TraceContext::of(metadata).is_some_and(|other| other.trace == self.trace);
         let keeps = |name: &str, value: &[u8]| match name {
             TRACEPARENT => false,

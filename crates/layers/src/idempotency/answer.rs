@@ -24,11 +24,11 @@ pub(super) enum State {
 }
 
 impl State {
-    /// What to remember of a reply; none if the call did not run, so that it may be sent again.
+    /// What to remember of a reply; none if the call did not run to its end, so that it may be sent again.
     pub(super) fn of(reply: &Reply, largest: usize) -> Option<State> {
         match &reply.outcome {
             Outcome::Value(json) if json.as_bytes().len() <= largest => Some(State::Value(json.detached())),
-            Outcome::Error(error) if did_not_run(error.code) => None,
+            Outcome::Error(error) if has_no_answer(error.code) => None,
             Outcome::Error(error) => {
                 let size = error.data.as_ref().map_or(0, |data| data.as_bytes().len()) + error.message.len();
                 Some(if size <= largest { State::Error(error.clone()) } else { State::Unrepeatable })
@@ -38,9 +38,9 @@ impl State {
     }
 }
 
-/// Whether an error says that the call was refused before it ran.
-fn did_not_run(code: Code) -> bool {
-    [Code::OVER_LIMIT, Code::SHUTTING_DOWN, Code::UNAUTHORIZED].contains(&code)
+/// Whether an error says that the call was refused before it ran, or given up.
+fn has_no_answer(code: Code) -> bool {
+    [Code::OVER_LIMIT, Code::SHUTTING_DOWN, Code::UNAUTHORIZED, Code::CANCELLED].contains(&code)
 }
 
 impl Record {

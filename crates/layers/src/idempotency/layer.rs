@@ -67,7 +67,7 @@ impl IdempotencyOptions {
 /// Runs calls that have the same idempotency key once, and gives all of them the same answer. Calls without a key pass.
 ///
 /// A call with a key continues when its caller disconnects, so that a retry gets its answer. Errors that say that a call did not
-/// run (-32002, -32005, -32006) are not kept. Put this layer inside those that authenticate and refuse calls.
+/// run (-32002, -32005, -32006) or was cancelled (-32800) are not kept. Put this layer inside those that authenticate and refuse calls.
 ///
 /// # Examples
 ///

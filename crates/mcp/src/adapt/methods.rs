@@ -95,7 +95,10 @@ async fn list(client: &Client) -> Result<BTreeMap<String, ToolMethod>, CallError
             Ok(tool) if tool.name.starts_with("rpc.") => {
                 tracing::warn!(tool = tool.name, "left out a tool with a reserved name");
             }
-            Ok(tool) => drop(tools.insert(tool.name.clone(), ToolMethod::new(&tool))),
+            Ok(tool) => match ToolMethod::new(&tool) {
+                Ok(method) => drop(tools.insert(tool.name, method)),
+                Err(why) => tracing::warn!(tool = tool.name, why, "left out a tool"),
+            },
             Err(error) => tracing::warn!(%error, "left out a tool that cannot be read"),
         }
     }

@@ -25,7 +25,10 @@ pub(super) struct ToolMethod {
 }
 
 impl ToolMethod {
-    pub(super) fn new(tool: &Tool) -> ToolMethod {
+    /// # Errors
+    ///
+    /// When the schema of the tool is not one that clients may list (MCP-N-11).
+    pub(super) fn new(tool: &Tool) -> Result<ToolMethod, String> {
         let input: Value = tool.input_schema.decode().unwrap_or_else(|_| json!({"type": "object"}));
         let mut described = MethodDescription::documented(tool.description.as_deref().unwrap_or_default());
         described.name.clone_from(&tool.name);
@@ -38,7 +41,7 @@ impl ToolMethod {
         described.marks = marks(tool);
         described.others = extensions(tool, &input);
         let slots = described.params.iter().flatten().map(|param| Slot::new(param.name.clone())).collect();
-        ToolMethod { described, slots, headers: header_params(&input), has_output: output.is_some() }
+        Ok(ToolMethod { described, slots, headers: header_params(&input)?, has_output: output.is_some() })
     }
 
     /// The arguments in the params of a call.
@@ -201,7 +204,7 @@ mod tests {
     fn properties_are_parameters_and_compositions_one_parameter() {
         let names = |schema: Value| {
             let tool = Tool::new("t", Json::encode(&schema).unwrap());
-            let method = ToolMethod::new(&tool);
+            let method = ToolMethod::new(&tool).unwrap();
             let params = method.described.params.clone().unwrap_or_default();
             let names = params.iter().map(|param| (param.name.clone(), param.is_required));
             (names.collect::<Vec<_>>(), method.described.allows_unknown_params)
@@ -232,7 +235,7 @@ mod tests {
             "properties": {"p": {"$ref": "#/$defs/P"}, "q": {"type": "string", "minLength": 1}},
             "$defs": {"P": {"type": "integer"}},
         });
-        let method = ToolMethod::new(&Tool::new("t", Json::encode(&schema).unwrap()));
+        let method = ToolMethod::new(&Tool::new("t", Json::encode(&schema).unwrap())).unwrap();
         let params = method.described.params.unwrap();
         assert_eq!(params[0].schema, json!({"type": "integer"}));
         assert_eq!(params[1].schema, schema["properties"]["q"]);

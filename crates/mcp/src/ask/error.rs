@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde_json::{Value, json};
-use switchboard_core::{CallError, ErrorObject};
+use switchboard_core::{CallError, Code, ErrorObject};
 
 use crate::model::error::MISSING_CAPABILITY;
 
@@ -91,6 +91,8 @@ impl From<AskError> for ErrorObject {
         match &error {
             AskError::Unsupported(feature) => ErrorObject::new(MISSING_CAPABILITY, error.to_string())
                 .with_data(&json!({"requiredCapabilities": feature.capability()})),
+            // There is nothing to remember: the call will be made again.
+            AskError::Ended => ErrorObject::new(Code::CANCELLED, error.to_string()),
             AskError::TimedOut => ErrorObject::timed_out().with_detail(error.to_string()),
             _ => ErrorObject::validation_failed(error.to_string()),
         }

@@ -185,7 +185,7 @@ impl<T> Future for Ask<T> {
                 Poll::Ready(answer.map_err(AskError::from).and_then(|answer| self.decode(&answer)))
             }
             AskState::New | AskState::Open => match self.caller.asker() {
-                Asker::Rounds(rounds) if rounds.is_over() => Poll::Ready(Err(AskError::Ended)),
+                Asker::Rounds(rounds) if rounds.is_over(cx.waker()) => Poll::Ready(Err(AskError::Ended)),
                 _ => Poll::Pending,
             },
         }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use switchboard_core::{ErrorObject, Json, Kind};
@@ -41,6 +41,8 @@ struct State {
     numbered: u32,
     is_over: bool,
     waker: Option<Waker>,
+    /// Of open questions. Only those of spawned tasks are still there when the round ends.
+    asking: Vec<Waker>,
 }
 
 #[derive(Debug)]
@@ -165,9 +167,13 @@ impl Rounds {
         Ok(Asked::Open)
     }
 
-    /// Whether the call has returned.
-    pub(crate) fn is_over(&self) -> bool {
-        self.state().is_over
+    /// Whether the call has returned. If not, this is woken when it does.
+    pub(crate) fn is_over(&self, waker: &Waker) -> bool {
+        let mut state = self.state();
+        if !state.is_over && !state.asking.iter().any(|known| known.will_wake(waker)) {
+            state.asking.push(waker.clone());
+        }
+        state.is_over
     }
 
     /// Whether questions are open. If not, this is woken by the next.
@@ -194,15 +200,17 @@ impl Rounds {
     ) -> Result<Json, ErrorObject> {
         let mut state = self.state();
         state.is_over = true;
+        let asking = std::mem::take(&mut state.asking);
         let open = std::mem::take(&mut state.open);
         let sealed = Sealed {
-            expires: now() + ROUND_TIME.as_secs(),
+            expires: keys.now() + ROUND_TIME.as_secs(),
             round: state.round + 1,
             asked: open.iter().map(|open| (open.key.clone(), open.digest.clone())).collect(),
             log: std::mem::take(&mut state.log),
             once: std::mem::take(&mut state.once),
         };
         drop(state);
+        asking.into_iter().for_each(Waker::wake);
         let text = serde_json::to_vec(&sealed).map_err(|error| ErrorObject::internal(&error))?;
         if text.len() > STATE_BYTES {
             return Err(AskError::TooMuch("its answers have more than 64 KiB").into());
@@ -232,9 +240,5 @@ fn open(sealed: &Json, keys: &StateKeys, attributes: &[u8]) -> Option<Sealed> {
         return None;
     }
     let opened: Sealed = serde_json::from_slice(&keys.open(&text, attributes)?).ok()?;
-    (opened.expires >= now()).then_some(opened)
-}
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+    (opened.expires >= keys.now()).then_some(opened)
 }

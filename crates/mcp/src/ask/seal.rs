@@ -6,9 +6,13 @@ use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use switchboard_layers::Clock;
 
-/// The keys that seal the state of calls. The first seals; all open.
-pub struct StateKeys(Vec<RandomizedNonceKey>);
+/// The keys that seal the state of calls, and the clock by which states expire. The first key seals; all open.
+pub struct StateKeys {
+    keys: Vec<RandomizedNonceKey>,
+    clock: Clock,
+}
 
 /// The key does not have 32 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +30,18 @@ impl StateKeys {
     pub fn new<K: AsRef<[u8]>>(keys: impl IntoIterator<Item = K>) -> Result<StateKeys, StateKeyError> {
         let key = |key: K| RandomizedNonceKey::new(&AES_256_GCM, key.as_ref()).map_err(|_| StateKeyError);
         let keys: Vec<_> = keys.into_iter().map(key).collect::<Result<_, _>>()?;
-        if keys.is_empty() { Err(StateKeyError) } else { Ok(StateKeys(keys)) }
+        if keys.is_empty() { Err(StateKeyError) } else { Ok(StateKeys { keys, clock: Clock::system() }) }
+    }
+
+    /// Uses this clock, which decides when a state expires.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> StateKeys {
+        StateKeys { clock, ..self }
+    }
+
+    /// The time, in seconds since 1970.
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.seconds()
     }
 
     /// A random key, which only this process has.
@@ -38,7 +53,7 @@ impl StateKeys {
     /// Seals this text for calls with these attributes.
     pub(crate) fn seal(&self, text: &[u8], attributes: &[u8]) -> Option<String> {
         let mut sealed = text.to_vec();
-        let nonce = self.0[0].seal_in_place_append_tag(Aad::from(attributes), &mut sealed).ok()?;
+        let nonce = self.keys[0].seal_in_place_append_tag(Aad::from(attributes), &mut sealed).ok()?;
         let mut whole = nonce.as_ref().to_vec();
         whole.extend_from_slice(&sealed);
         Some(URL_SAFE_NO_PAD.encode(whole))
@@ -48,7 +63,7 @@ impl StateKeys {
     pub(crate) fn open(&self, sealed: &str, attributes: &[u8]) -> Option<Vec<u8>> {
         let whole = URL_SAFE_NO_PAD.decode(sealed).ok()?;
         let (nonce, text) = whole.split_at_checked(NONCE_LEN)?;
-        self.0.iter().find_map(|key| {
+        self.keys.iter().find_map(|key| {
             let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
             let mut text = text.to_vec();
             let opened = key.open_in_place(nonce, Aad::from(attributes), &mut text).ok()?;
@@ -59,7 +74,7 @@ impl StateKeys {
 
 impl fmt::Debug for StateKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "StateKeys({})", self.0.len())
+        write!(f, "StateKeys({})", self.keys.len())
     }
 }
 

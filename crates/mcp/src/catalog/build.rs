@@ -8,11 +8,12 @@ use switchboard_core::{Describe, Description, Dialect, Json, MethodDescription, 
 
 use super::Catalog;
 use super::entry::{Entry, Handler, Param};
+use super::header::header_params;
 use super::prompt::PromptEntry;
 use super::resource::{ResourceEntry, Source, TemplateEntry};
-use super::schema::{complete, open_object};
+use super::schema::{complete, open_object, without_nulls};
 use super::template::UriTemplate;
-use super::tool::{Output, TaskMode, ToolEntry, header_params, result_schema};
+use super::tool::{Output, TaskMode, ToolEntry, result_schema};
 use crate::model::{
     Contents, Icon, Prompt, PromptArgument, Resource, ResourceTemplate, TaskSupport, Tool, ToolAnnotations,
     ToolExecution,
@@ -163,12 +164,13 @@ fn add_tool(
         Some(schema) => complete(&with_descriptions(schema, method), definitions),
         None => open_object(),
     };
+    without_nulls(&mut input);
     if let Some(schema) = method.others.get("x-mcp-input-schema") {
         input = schema.clone();
     }
     let result = result_schema(method).map(|schema| complete(&schema, definitions));
     let output = Output::of(method, result.as_ref());
-    let headers = header_params(&input);
+    let headers = header_params(&input).map_err(|why| BuildError::Header(name.to_owned(), why))?;
     let mut tool = Tool::new(name, text_of(&input)?);
     tool.title = options.owned("title");
     tool.description = documentation(method);

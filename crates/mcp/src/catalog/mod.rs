@@ -2,6 +2,7 @@
 
 mod build;
 mod entry;
+mod header;
 mod page;
 mod prompt;
 mod resource;
@@ -14,10 +15,11 @@ use std::sync::Arc;
 
 pub(crate) use self::build::{Offers, build, public_name};
 pub(crate) use self::entry::{Entry, Handler};
+pub(crate) use self::header::{HeaderParam, header_params};
 pub(crate) use self::page::Page;
 pub(crate) use self::prompt::PromptEntry;
 pub(crate) use self::resource::{ResourceEntry, Source, TemplateEntry};
-pub(crate) use self::tool::{HeaderParam, Output, TaskMode, ToolEntry, header_params};
+pub(crate) use self::tool::{Output, TaskMode, ToolEntry};
 
 /// The tables.
 #[derive(Default)]

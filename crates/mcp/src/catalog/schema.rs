@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::header::DATA;
+
 const PREFIX: &str = "#/$defs/";
 
 /// The most that inlining may add.
@@ -103,6 +105,53 @@ fn collect(schema: &Value, names: &mut Vec<String>) {
     }
 }
 
+/// Describes properties that may be left out without `null`, which some hosts reject: `{"type": ["string", "null"]}` becomes
+/// `{"type": "string"}`.
+pub(crate) fn without_nulls(schema: &mut Value) {
+    match schema {
+        Value::Array(parts) => parts.iter_mut().for_each(without_nulls),
+        Value::Object(members) => {
+            let required = members.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+            if let Some(Value::Object(properties)) = members.get_mut("properties") {
+                let optional = properties.iter_mut().filter(|(name, _)| !required.contains(&json!(name)));
+                optional.for_each(|(_, property)| without_null(property));
+            }
+            let schemas = members.iter_mut().filter(|(name, _)| !DATA.contains(&name.as_str()));
+            schemas.for_each(|(_, value)| without_nulls(value));
+        }
+        _ => {}
+    }
+}
+
+/// A schema that allowed `null`, without it.
+fn without_null(schema: &mut Value) {
+    let Value::Object(members) = schema else { return };
+    let is_null = |schema: &Value| *schema == json!({"type": "null"});
+    if let Some(Value::Array(kinds)) = members.get_mut("type") {
+        kinds.retain(|kind| kind != "null");
+        if let [kind] = kinds.as_slice() {
+            let kind = kind.clone();
+            members.insert("type".to_owned(), kind);
+        }
+        if let Some(Value::Array(values)) = members.get_mut("enum") {
+            values.retain(|value| !value.is_null());
+        }
+    }
+    if let Some(Value::Array(choices)) = members.get_mut("anyOf") {
+        choices.retain(|choice| !is_null(choice));
+        if let [Value::Object(only)] = choices.as_slice() {
+            let only = only.clone();
+            members.remove("anyOf");
+            for (name, value) in only {
+                members.entry(name).or_insert(value);
+            }
+        }
+    }
+    if members.get("default") == Some(&Value::Null) {
+        members.remove("default");
+    }
+}
+
 /// The mark of a schema: `x-mcp`, which the types of results have that are not plain data.
 pub(crate) fn mark(schema: &Value) -> Option<&str> {
     schema.get("x-mcp").and_then(Value::as_str)
@@ -116,6 +165,35 @@ pub(crate) fn open_object() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_may_be_left_out_is_never_null() {
+        let check = |schema: Value, expected: Value| {
+            let mut whole = json!({"type": "object", "properties": {"a": schema}});
+            without_nulls(&mut whole);
+            assert_eq!(whole["properties"]["a"], expected);
+        };
+        check(json!({"type": ["string", "null"]}), json!({"type": "string"}));
+        check(json!({"type": ["integer", "null"], "default": null}), json!({"type": "integer"}));
+        check(json!({"type": ["string", "integer"]}), json!({"type": ["string", "integer"]}));
+        check(
+            json!({"type": ["string", "null"], "enum": ["a", null]}),
+            json!({"type": "string", "enum": ["a"]}),
+        );
+        check(
+            json!({"anyOf": [{"type": "object", "description": "x"}, {"type": "null"}], "description": "y"}),
+            json!({"type": "object", "description": "y"}),
+        );
+        check(
+            json!({"type": "array", "items": {"properties": {"b": {"type": ["string", "null"]}}}}),
+            json!({"type": "array", "items": {"properties": {"b": {"type": "string"}}}}),
+        );
+        // What has to be given may be null.
+        let required = json!({"properties": {"a": {"type": ["string", "null"]}}, "required": ["a"]});
+        let mut same = required.clone();
+        without_nulls(&mut same);
+        assert_eq!(same, required);
+    }
 
     #[test]
     fn definitions_are_put_in_place_and_recursive_ones_kept() {

@@ -4,6 +4,7 @@ use serde_json::Value;
 use switchboard_core::{MethodDescription, ResultDescription};
 
 use super::entry::{Handler, Listed};
+use super::header::HeaderParam;
 use super::schema::mark;
 use crate::model::Tool;
 
@@ -43,15 +44,6 @@ pub(crate) enum TaskMode {
     Required,
     /// The method says when.
     Manual,
-}
-
-/// An argument that travels in a header too (MCP-N-11).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HeaderParam {
-    /// The header after `Mcp-Param-`, in lower case.
-    pub(crate) header: String,
-    /// Where the argument is: names of members, from the outside in.
-    pub(crate) path: Vec<String>,
 }
 
 impl Listed for ToolEntry {
@@ -96,24 +88,5 @@ pub(super) fn result_schema(method: &MethodDescription) -> Option<Value> {
         }
         ResultDescription::Stream(item) => Some(serde_json::json!({"type": "array", "items": item})),
         _ => None,
-    }
-}
-
-/// The arguments that travel in headers too.
-pub(crate) fn header_params(schema: &Value) -> Vec<HeaderParam> {
-    let mut found = Vec::new();
-    collect(schema, &mut Vec::new(), &mut found);
-    found
-}
-
-fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Vec<HeaderParam>) {
-    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
-    for (name, property) in properties {
-        path.push(name.clone());
-        if let Some(header) = property.get("x-mcp-header").and_then(Value::as_str) {
-            found.push(HeaderParam { header: header.to_ascii_lowercase(), path: path.clone() });
-        }
-        collect(property, path, found);
-        path.pop();
     }
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
-use switchboard_core::{Answer, Code, Context, Delivery, Engine, ErrorObject, First, Session};
+use switchboard_core::{
+    Answer, CarrierTrace, Code, Context, Delivery, Engine, ErrorObject, First, Json, Session, TraceContext,
+};
 use switchboard_transport::http::{Body, Guarded};
 use switchboard_transport::server::Shutdown;
 
@@ -16,7 +18,8 @@ use super::in_parts::{Control, Events, Place};
 use super::message::{Posted, is_json, takes_both};
 use super::sessions::InUse;
 use super::{Endpoint, PROTOCOL_VERSION, SESSION_ID, header, headers};
-use crate::model::{Revision, methods};
+use crate::model::meta::TRACESTATE;
+use crate::model::{RequestMeta, Revision, methods};
 use crate::server::{SUPPORTED, principal};
 
 /// After how much time without an answer the client gets an event stream, so that it sees that the request is being answered.
@@ -49,6 +52,7 @@ pub(super) async fn answer(endpoint: Arc<Endpoint>, mut request: Guarded) -> Res
         Ok(posted) => posted,
         Err(error) => return refusal(StatusCode::BAD_REQUEST, &error, None),
     };
+    join_trace(&mut cx, &posted.meta);
     if is_stateless(&posted, &headers) {
         if posted.method.as_deref() == Some(methods::LISTEN) {
             cx.insert(ShuttingDown(shutdown));
@@ -56,6 +60,21 @@ pub(super) async fn answer(endpoint: Arc<Endpoint>, mut request: Guarded) -> Res
         alone(&endpoint, &headers, &posted, text, cx).await
     } else {
         in_session(&endpoint, &headers, &posted, text, cx).await
+    }
+}
+
+/// Puts the call into the trace that the message names, which is more precise than that of its request (MCP-B-07).
+fn join_trace(cx: &mut Context, meta: &RequestMeta) {
+    let text = |value: &Option<Json>| value.as_ref().and_then(|value| value.decode::<String>().ok());
+    let Some(parent) = text(&meta.traceparent) else { return };
+    let Some(trace) = TraceContext::parse(&parent) else { return };
+    let carrier = TraceContext::of(cx.metadata());
+    if let Some(carrier) = carrier.filter(|carrier| *carrier != trace) {
+        cx.insert(CarrierTrace(carrier));
+    }
+    *cx.metadata_mut() = trace.instead(cx.metadata());
+    if let (Some(state), None) = (text(&meta.tracestate), cx.metadata().get(TRACESTATE)) {
+        cx.metadata_mut().insert(TRACESTATE, state);
     }
 }
 

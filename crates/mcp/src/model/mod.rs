@@ -62,6 +62,6 @@ pub use sampling::{
     ToolChoiceMode,
 };
 pub use sampling_content::{SamplingContent, ToolUse, ToolUseResult};
-pub use task::{Task, TaskStatus, timestamp};
+pub use task::{Task, TaskStatus};
 pub use tool::{TaskSupport, Tool, ToolAnnotations, ToolExecution};
 pub use wire::{At, Member, Wire};

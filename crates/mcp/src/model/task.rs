@@ -1,11 +1,12 @@
 //! Tasks: calls that run in the background.
 
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serializer};
 use switchboard_core::Json;
+use switchboard_layers::lines::rfc3339;
 
 use super::wire::tokens;
 use super::{Revision, Wire};
@@ -69,7 +70,7 @@ impl Task {
     /// A new task with the status [`Working`](TaskStatus::Working).
     #[must_use]
     pub fn new(task_id: impl Into<String>) -> Task {
-        let now = timestamp(SystemTime::now());
+        let now = rfc3339(SystemTime::now());
         Task {
             task_id: task_id.into(),
             status: TaskStatus::Working,
@@ -87,7 +88,7 @@ impl Task {
     /// Sets the status and the time of the last change.
     pub fn set_status(&mut self, status: TaskStatus) {
         self.status = status;
-        self.last_updated_at = timestamp(SystemTime::now());
+        self.last_updated_at = rfc3339(SystemTime::now());
     }
 
     /// Writes the members into an open object, for results that add other members to a task.
@@ -138,34 +139,8 @@ impl Wire for Task {
     }
 }
 
-/// Formats a time in ISO 8601, in UTC with milliseconds. Times before 1970 are clamped to 1970.
-#[must_use]
-pub fn timestamp(time: SystemTime) -> String {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-    let (year, month, day) = date(days);
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    let millis = since.subsec_millis();
-    format!("{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{seconds:02}.{millis:03}Z")
-}
-
-/// The date `days` after 1970-01-01. Years start in March here, so the leap day is the last day of a year, and every 400 years
-/// have the same length.
-fn date(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     // MCP-TK-02, MCP-TX-01
@@ -182,15 +157,5 @@ mod tests {
         };
         check(Revision::V2025_11_25, r#""ttl":null,"pollInterval":500}"#);
         check(Revision::V2026_07_28, r#""ttlMs":null,"pollIntervalMs":500,"result":true}"#);
-    }
-
-    #[test]
-    fn times_are_written_in_iso_8601() {
-        let check = |millis, expected: &str| {
-            assert_eq!(timestamp(UNIX_EPOCH + Duration::from_millis(millis)), expected);
-        };
-        check(0, "1970-01-01T00:00:00.000Z");
-        check(951_782_400_123, "2000-02-29T00:00:00.123Z");
-        check(1_767_225_599_999, "2025-12-31T23:59:59.999Z");
     }
 }

@@ -15,6 +15,9 @@ pub enum BuildError {
     /// The URI of a resource is not a template that can be matched.
     #[error("{0}")]
     Template(String),
+    /// An argument of this tool travels in a header, and must not. Clients would not list the tool.
+    #[error("the input schema of the tool {0:?} is not valid: {1}")]
+    Header(String, String),
     /// A schema cannot be written.
     #[error("a schema cannot be written: {0}")]
     Schema(String),

@@ -158,8 +158,11 @@ pub(super) fn lacks_scope(request: &Request<'_>, handler: &Handler) -> Option<Re
         return None;
     }
     let error = ErrorObject::new(Code::INVALID_REQUEST, format!("insufficient scope: {scope} is needed"));
-    let status = if identity.is_some() { 403 } else { 401 };
-    let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
+    // Callers who gave no credentials did nothing wrong yet (RFC 6750).
+    let (status, challenge) = match identity {
+        Some(_) => (403, format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"")),
+        None => (401, format!("Bearer scope=\"{scope}\"")),
+    };
     Some(Reply::error(error).with_status(status).with_metadata("www-authenticate", challenge))
 }
 

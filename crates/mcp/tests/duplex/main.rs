@@ -16,3 +16,4 @@ mod pages;
 mod questions;
 mod results;
 mod rounds;
+mod tasks;

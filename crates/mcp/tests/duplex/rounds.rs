@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchboard_core::{ErrorObject, Method, MethodDescription};
+use switchboard_layers::Clock;
 use switchboard_mcp::{Answer, Server, StateKeys};
 
 use crate::client::{Client, alone, everything};
@@ -218,6 +220,27 @@ async fn servers_that_share_a_key_continue_each_others_calls() {
     assert_eq!(text(&answer["result"]), "Hello, Ann!");
     let answer = Client::connect(&make(2)).ask("tools/call", params).await;
     assert_eq!(answer["error"]["code"], -32602);
+}
+
+// MCP-R-05, MCP-R-06
+#[tokio::test(start_paused = true)]
+async fn a_state_expires_and_the_client_starts_over() {
+    let clock = Clock::manual(1_728_623_456);
+    let keys = StateKeys::new([[1; 32]]).unwrap().with_clock(clock.clone());
+    let mut client = Client::connect(&server([hello(&Arc::default())]).state_keys(keys));
+    let again =
+        |state: &Value| call(json!({"name": "hello", "inputResponses": named("Ann"), "requestState": state}));
+    let first = state(&mut client, json!({"name": "hello"})).await;
+    clock.advance(Duration::from_secs(600));
+    assert_eq!(text(&client.ask("tools/call", again(&first)).await["result"]), "Hello, Ann!");
+    clock.advance(Duration::from_secs(1));
+    let refused = client.ask("tools/call", again(&first)).await;
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    // Whether it has expired or is wrong in another way does not show.
+    let wrong = client.ask("tools/call", again(&json!("AAAA"))).await;
+    assert_eq!(refused["error"], wrong["error"]);
+    let second = state(&mut client, json!({"name": "hello"})).await;
+    assert_eq!(text(&client.ask("tools/call", again(&second)).await["result"]), "Hello, Ann!");
 }
 
 // MCP-R-08

@@ -271,6 +271,11 @@ impl Client {
     }
 }
 
+/// The capabilities of a client that can be asked.
+pub(crate) fn everything() -> Value {
+    json!({"sampling": {}, "elicitation": {"form": {}, "url": {}}, "roots": {}})
+}
+
 pub(crate) fn request(method: &str, params: impl Into<Value>) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params.into()})
 }

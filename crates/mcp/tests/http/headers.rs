@@ -13,7 +13,7 @@ fn mirrored() -> Server {
     let echo = Method::sync("echo", |arguments: Option<Json>, _| Ok::<_, ErrorObject>(arguments));
     server([echo.described(|_| {
         let mut param = ParamDescription::optional("value", json!({}));
-        param.schema = json!({"x-mcp-header": "Value"});
+        param.schema = json!({"type": "string", "x-mcp-header": "Value"});
         MethodDescription::documented("Returns what it is given.").param(param)
     })])
 }
@@ -78,4 +78,22 @@ async fn names_may_be_encoded_too() {
     let received =
         crate::client::post(serving.address, &headers, &crate::client::request("tools/call", params)).await;
     assert_eq!(received.status, 200);
+}
+
+// MCP-N-11
+#[test]
+fn a_schema_given_as_it_is_has_headers_of_plain_arguments_only() {
+    let with = |property: Value| {
+        let schema = json!({"type": "object", "properties": {"region": property}});
+        let echo = Method::sync("echo", |arguments: Option<Json>, _| Ok::<_, ErrorObject>(arguments));
+        let echo = echo.described(move |_| {
+            MethodDescription::documented("Echo.").extension("x-mcp-input-schema", schema.clone())
+        });
+        server([echo]).service().map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(with(json!({"type": "string", "x-mcp-header": "Region"})), Ok(()));
+    let wrong = with(json!({"type": "number", "x-mcp-header": "Region"})).unwrap_err();
+    assert!(wrong.contains("\"echo\"") && wrong.contains("\"region\""), "{wrong}");
+    assert!(with(json!({"type": "string", "x-mcp-header": "a b"})).is_err());
+    assert!(with(json!({"type": "array", "items": {"type": "string", "x-mcp-header": "A"}})).is_err());
 }

@@ -9,8 +9,10 @@ mod client;
 #[allow(dead_code, reason = "other tests use more of it")]
 mod fixtures;
 mod headers;
+mod layers;
 mod old;
 mod restart;
 mod serving;
 mod sessions;
 mod streams;
+mod tasks;

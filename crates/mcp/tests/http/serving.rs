@@ -10,7 +10,7 @@ use switchboard_transport::http::{Endpoint, EndpointOptions, Guarded, HttpServer
 use switchboard_transport::server::Handle;
 use tokio::task::JoinHandle;
 
-/// Takes the header `x-user` for the caller's name, as a proxy in front would set it.
+/// Takes the headers `x-user` and `x-scopes` for the caller's name and scopes, as a proxy in front would set them.
 struct Identified<R>(R);
 
 impl<R: Route> Route for Identified<R> {
@@ -20,7 +20,9 @@ impl<R: Route> Route for Identified<R> {
 
     fn answer(&self, mut request: Guarded) -> RouteFuture {
         if let Some(user) = request.head.headers.get("x-user") {
+            let scopes = request.head.headers.get("x-scopes").map_or("", |scopes| scopes.to_str().unwrap());
             let identity = Identity::new(user.to_str().unwrap(), Proof::Token);
+            let identity = identity.with_scopes(scopes.split_whitespace());
             request.cx.set_caller(Arc::new(identity));
         }
         self.0.answer(request)
@@ -39,8 +41,16 @@ pub(crate) async fn serve(server: &Server) -> Serving {
     serve_with(server, HttpOptions::default(), "127.0.0.1:0").await
 }
 
+/// Serves with these settings.
+pub(crate) async fn serve_settings(server: &Server, settings: Settings) -> Serving {
+    serve_route(McpRoute::with(server, settings, HttpOptions::default()).unwrap(), "127.0.0.1:0").await
+}
+
 pub(crate) async fn serve_with(server: &Server, options: HttpOptions, address: &str) -> Serving {
-    let route = McpRoute::with(server, Settings::default(), options).unwrap();
+    serve_route(McpRoute::with(server, Settings::default(), options).unwrap(), address).await
+}
+
+async fn serve_route(route: McpRoute, address: &str) -> Serving {
     let (events, messages) = route.two_paths("/messages");
     let options = EndpointOptions::default()
         .route("/mcp", Identified(route.clone()))

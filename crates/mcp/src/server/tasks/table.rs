@@ -33,7 +33,14 @@ impl Tasks {
     ) -> Result<Arc<Task>, ErrorObject> {
         let ttl = ttl.map_or(TTL, Duration::from_millis).min(TTL);
         let mut tasks = self.tasks();
-        tasks.retain(|_, task| !task.is_expired());
+        tasks.retain(|_, task| {
+            let is_expired = task.is_expired();
+            if is_expired {
+                // Nobody can ask for what it would give.
+                task.cancel();
+            }
+            !is_expired
+        });
         if tasks.len() >= TASKS {
             let oldest = tasks.values().filter(|task| task.has_ended()).min_by_key(|task| task.created);
             let Some(oldest) = oldest.map(|task| task.id.clone()) else {

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
 use switchboard_core::{ErrorObject, Json};
+use switchboard_layers::lines::rfc3339;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
 
 use super::super::subscribers::{Change, Subscribers};
 use crate::ask::Question;
 use crate::ask::seal::random_id;
-use crate::model::{Revision, timestamp};
+use crate::model::Revision;
 use crate::object::Object;
 
 /// How often clients should ask, in milliseconds.
@@ -147,7 +148,7 @@ impl Task {
             (Some(Ending::Result(result)), _) if !is_extension && is_error(result) => "failed",
             (Some(Ending::Result(_)), _) => "completed",
         };
-        let time = |time: SystemTime| Json::encode(&timestamp(time)).unwrap_or(Json::NULL);
+        let time = |time: SystemTime| Json::encode(&rfc3339(time)).unwrap_or(Json::NULL);
         let (ttl, poll) = if is_extension { ("ttlMs", "pollIntervalMs") } else { ("ttl", "pollInterval") };
         object
             .with("taskId", self.id.as_str())
