@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use switchboard_core::{Json, Kind, Session};
 
-use crate::model::{LogLevel, Revision, TASKS_EXTENSION};
+use crate::model::{
+    ClientCapabilities, ElicitationCapability, LogLevel, Revision, SamplingCapability, TASKS_EXTENSION,
+};
 
 /// The revision in use and the client's capabilities.
 #[derive(Clone, Debug)]
@@ -30,6 +32,32 @@ pub(crate) struct Features {
 }
 
 impl Features {
+    /// Whether the client can be asked for anything.
+    pub(crate) fn can_be_asked(self) -> bool {
+        self.roots || self.sampling || self.form || self.url
+    }
+
+    /// Everything that a client can be asked for, except what needs more than to pass a question on.
+    pub(crate) fn to_relay() -> Features {
+        Features { roots: true, sampling: true, form: true, url: true, ..Features::default() }
+    }
+
+    /// The capabilities of a client with these features.
+    pub(crate) fn capabilities(self) -> ClientCapabilities {
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.roots = self.roots.then(Default::default);
+        if self.sampling {
+            let sampling = capabilities.sampling.insert(SamplingCapability::default());
+            sampling.tools = self.sampling_tools.then(Default::default);
+        }
+        if self.form || self.url {
+            let elicitation = capabilities.elicitation.insert(ElicitationCapability::default());
+            (elicitation.form, elicitation.url) =
+                (self.form.then(Default::default), self.url.then(Default::default));
+        }
+        capabilities
+    }
+
     /// Reads the capabilities of a client. It may declare more than the revision has, if it knows newer ones too.
     pub(crate) fn read(capabilities: &Json, revision: Revision) -> Features {
         let [roots, sampling, elicitation, extensions] =

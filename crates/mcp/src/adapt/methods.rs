@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use serde_json::{Value, json};
 use switchboard_core::{
-    Call, CallError, Code, Describe, ErrorObject, Json, MethodDescription, Outcome, ParamDescription, Reply,
-    ReplyFuture, ResultDescription, Schemas, Service,
+    Call, CallError, Code, Context, Describe, ErrorObject, FromContext as _, Json, MethodDescription,
+    Outcome, ParamDescription, Reply, ReplyFuture, ResultDescription, Schemas, Service,
 };
 use switchboard_openrpc::remote::{Slot, by_name};
 
+use super::relay::{Parked, Request, in_rounds};
 use super::tool::{self, ToolMethod};
-use crate::client::{Client, param_headers};
+use crate::ask::{Asker, Caller};
+use crate::client::{Client, ParamHeaders, param_headers};
 use crate::model::{Capability, Tool, methods};
-use crate::object::Object;
 
 /// The tools of an MCP server as methods of JSON-RPC, under their own names. Cheap to clone.
 ///
@@ -23,7 +24,10 @@ use crate::object::Object;
 /// error with the code -32001 and the text. Resources and prompts are reached with the methods `resources/list`,
 /// `resources/templates/list`, `resources/read`, `prompts/list` and `prompts/get`.
 ///
-/// If the server says over a duplex transport that its tools have changed, they are listed again.
+/// If the server says that its tools have changed, they are listed again. Progress of a tool is progress of the call, and log messages
+/// of the server are logged here. Questions of the server (sampling, elicitation, roots) are passed on to the caller, if it is a client
+/// of MCP that can be asked; a server with sessions over a duplex transport does not say which call its question belongs to, so there
+/// only one caller at a time can be asked.
 ///
 /// # Examples
 ///
@@ -45,6 +49,9 @@ struct Inner {
     tools: ArcSwap<BTreeMap<String, ToolMethod>>,
     /// Methods of MCP that are passed on.
     passed: BTreeMap<&'static str, Passed>,
+    /// Calls whose clients have been asked, and have no session.
+    parked: Arc<Parked>,
+    on_change: Mutex<Vec<Box<dyn Fn() + Send + Sync>>>,
 }
 
 /// A method of MCP that is passed on.
@@ -60,26 +67,58 @@ impl Methods {
     ///
     /// When the server cannot list its tools.
     pub async fn of(client: &Client) -> Result<Methods, CallError> {
-        let tools = ArcSwap::from_pointee(list(client).await?);
-        let inner = Arc::new(Inner { client: client.clone(), tools, passed: passed(client) });
+        let tools = ArcSwap::default();
+        let (parked, on_change) = (Arc::default(), Mutex::default());
+        let inner = Inner { client: client.clone(), tools, passed: passed(client), parked, on_change };
+        let inner = Arc::new(inner);
         let weak = Arc::downgrade(&inner);
         client.listening.on_change(move || {
             let weak = weak.clone();
             async move {
                 let Some(inner) = weak.upgrade() else { return };
                 match list(&inner.client).await {
-                    Ok(tools) => inner.tools.store(Arc::new(tools)),
+                    Ok(tools) => inner.change(tools),
                     Err(error) => tracing::warn!(%error, "the changed tools cannot be listed"),
                 }
             }
         });
+        // After that, so that no change is missed.
+        inner.tools.store(Arc::new(list(client).await?));
         Ok(Methods(inner))
+    }
+
+    /// Calls this function when the methods have changed: what was made from their description has to be made again.
+    pub fn on_change(&self, change: impl Fn() + Send + Sync + 'static) {
+        self.0.on_change.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(change));
     }
 
     /// The client of the server.
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.0.client
+    }
+}
+
+impl Inner {
+    fn change(&self, tools: BTreeMap<String, ToolMethod>) {
+        self.tools.store(Arc::new(tools));
+        let on_change = self.on_change.lock().unwrap_or_else(PoisonError::into_inner);
+        on_change.iter().for_each(|change| change());
+    }
+
+    /// Sends a request for a call. Its caller may be asked, if it is a client of MCP.
+    fn send(&self, request: Request, cx: &Context) -> ReplyFuture {
+        let caller = Caller::from_context(cx).cloned().unwrap_or_else(Caller::plain);
+        let client = self.client.clone();
+        match (client.revision().is_stateless(), caller.asker()) {
+            _ if !caller.features().can_be_asked() => request.send(&client, cx),
+            (true, _) => ReplyFuture::untimed(in_rounds(client, request, cx.clone(), caller)),
+            (false, Asker::Rounds(_)) => {
+                let parked = Arc::clone(&self.parked);
+                ReplyFuture::untimed(parked.converse(client, request, cx.clone(), caller))
+            }
+            (false, _) => request.send(&client, cx),
+        }
     }
 }
 
@@ -161,7 +200,7 @@ fn listing(member: &str) -> Value {
 
 impl Service for Methods {
     fn call(&self, call: &Call) -> ReplyFuture {
-        let Inner { client, tools, passed } = &*self.0;
+        let Inner { tools, passed, .. } = &*self.0;
         let (tools, method) = (tools.load(), call.method.as_str());
         if let Some(tool) = tools.get(method) {
             let arguments = match by_name(call.params.as_ref(), &tool.slots) {
@@ -169,8 +208,11 @@ impl Service for Methods {
                 Err(error) => return ReplyFuture::ready(error),
             };
             let (headers, has_output) = (param_headers(&arguments, &tool.headers), tool.has_output);
-            let params = Object::new().with("name", method).with("arguments", arguments);
-            let reply = client.send(methods::CALL_TOOL, params, &call.cx, headers);
+            let Ok(name) = Json::encode_ref(method) else {
+                return ReplyFuture::ready(ErrorObject::method_not_found(method));
+            };
+            let params = vec![("name".to_owned(), name), ("arguments".to_owned(), arguments)];
+            let reply = self.0.send(Request { method: methods::CALL_TOOL, params, headers }, &call.cx);
             return reply.map(move |reply| match reply.outcome {
                 Outcome::Value(told) => tool::result(&told, has_output).into(),
                 outcome => translated(outcome),
@@ -183,12 +225,9 @@ impl Service for Methods {
             Ok(params) => params,
             Err(error) => return ReplyFuture::ready(error),
         };
-        let values: Vec<(&str, Json)> =
-            slots.iter().filter_map(|slot| Some((slot.name.as_str(), params.get(&slot.name)?))).collect();
-        let params = values.into_iter().fold(Object::new(), |params, (name, value)| params.with(name, value));
-        client
-            .send(method, params, &call.cx, param_headers(&Json::NULL, &[]))
-            .map(|reply| translated(reply.outcome))
+        let values = slots.iter().filter_map(|slot| Some((slot.name.clone(), params.get(&slot.name)?)));
+        let request = Request { method, params: values.collect(), headers: ParamHeaders::default() };
+        self.0.send(request, &call.cx).map(|reply| translated(reply.outcome))
     }
 }
 

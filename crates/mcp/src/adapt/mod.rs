@@ -5,6 +5,7 @@
 //! - [`Methods`] makes the tools, resources and prompts of an MCP server methods of JSON-RPC.
 
 mod methods;
+mod relay;
 mod remote;
 mod rules;
 mod told;

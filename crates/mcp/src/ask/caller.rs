@@ -11,17 +11,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use switchboard_core::{Context, FromContext, Json, Peer};
+use switchboard_core::{Context, ErrorObject, FromContext, Json, Peer};
 use tokio::time::Instant;
 
 use super::background::Background;
 use super::question::Question;
-use super::rounds::Rounds;
+use super::rounds::{self, Rounds};
 use super::{Answer, Ask, AskError, Feature, form_schema};
 use crate::model::{LogLevel, Revision, Root, Sampled};
 use crate::object::Object;
 use crate::server::TaskCall;
-use crate::spoken::{Handshake, Spoken};
+use crate::spoken::{Features, Handshake, Spoken};
 
 /// The client that makes a call: asks it questions, reports progress to it, and logs to it.
 ///
@@ -134,6 +134,32 @@ impl Caller {
     /// Asks for the folders that the client works in.
     pub fn roots(&self) -> Ask<Vec<Root>> {
         Ask::new(self, Question::new(Feature::Roots, json!({})))
+    }
+
+    /// Passes a question of another server on to the client, and gives its answer as it is.
+    pub(crate) fn relay(&self, question: Question) -> Ask<Json> {
+        Ask::raw(self, question)
+    }
+
+    /// What the client can be asked for.
+    pub(crate) fn features(&self) -> Features {
+        match self.asker() {
+            Asker::Absent => Features::default(),
+            _ => self.0.parts.spoken.features,
+        }
+    }
+
+    /// Whether the call is made in rounds, and this one ends with questions.
+    pub(crate) fn is_asking_in_rounds(&self) -> bool {
+        matches!(self.asker(), Asker::Rounds(rounds) if rounds.has_asked())
+    }
+
+    /// What the client sent back belongs to nothing that is still there: the error is one of the protocol, so that it starts over.
+    pub(crate) fn forget_state(&self) -> ErrorObject {
+        if let Asker::Rounds(rounds) = self.asker() {
+            rounds.lose();
+        }
+        rounds::invalid_state()
     }
 
     /// Whether the client declared that it can be asked for this.
@@ -303,6 +329,13 @@ static PLAIN: LazyLock<Caller> = LazyLock::new(|| {
         stream: None,
     })
 });
+
+impl Caller {
+    /// A caller that is not a client of MCP.
+    pub(crate) fn plain() -> Caller {
+        PLAIN.clone()
+    }
+}
 
 impl FromContext for Caller {
     fn from_context(cx: &Context) -> Option<&Caller> {

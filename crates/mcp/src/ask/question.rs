@@ -1,10 +1,10 @@
 //! A question as it is sent.
 
 use serde_json::{Map, Value, json};
-use switchboard_core::Json;
+use switchboard_core::{ErrorObject, Json};
 
 use super::error::Feature;
-use crate::model::{At, Message, Revision, Role, lower};
+use crate::model::{At, Elicitation, Message, Revision, Role, Sampling, Wire as _, lower, methods};
 
 /// A question before it is asked.
 #[derive(Clone, Debug)]
@@ -13,6 +13,16 @@ pub(crate) struct Question {
     pub(crate) key: Option<String>,
     params: Map<String, Value>,
     messages: Vec<Message>,
+    /// The question of another server, which is written instead of the rest.
+    relayed: Option<Relayed>,
+}
+
+/// A question of another server.
+#[derive(Clone, Debug)]
+enum Relayed {
+    Sampling(Box<Sampling>),
+    Elicitation(Box<Elicitation>),
+    Roots,
 }
 
 impl Question {
@@ -21,7 +31,36 @@ impl Question {
             Value::Object(params) => params,
             _ => Map::new(),
         };
-        Question { feature, key: None, params, messages: Vec::new() }
+        Question { feature, key: None, params, messages: Vec::new(), relayed: None }
+    }
+
+    /// A question that another server asks with this method, for the client of a call.
+    pub(crate) fn relayed(method: &str, params: Option<&Json>) -> Result<Question, ErrorObject> {
+        let wrong = |error: serde_json::Error| ErrorObject::invalid_params(error.to_string());
+        let params = params.cloned().unwrap_or(Json::NULL);
+        let (feature, relayed) = match method {
+            methods::CREATE_MESSAGE => {
+                let sampling: Sampling = params.decode().map_err(wrong)?;
+                let feature =
+                    if sampling.tools.is_empty() { Feature::Sampling } else { Feature::SamplingTools };
+                (feature, Relayed::Sampling(Box::new(sampling)))
+            }
+            methods::ELICIT => {
+                let mut elicitation: Elicitation = params.decode().map_err(wrong)?;
+                let feature = match &mut elicitation {
+                    Elicitation::Url(url) => {
+                        url.elicitation_id.get_or_insert_with(super::seal::random_id);
+                        Feature::Url
+                    }
+                    _ => Feature::Form,
+                };
+                (feature, Relayed::Elicitation(Box::new(elicitation)))
+            }
+            methods::LIST_ROOTS => (Feature::Roots, Relayed::Roots),
+            other => return Err(ErrorObject::method_not_found(other)),
+        };
+        let question = Question::new(feature, Value::Null);
+        Ok(Question { relayed: Some(relayed), ..question })
     }
 
     pub(super) fn sampling(prompt: String) -> Question {
@@ -72,6 +111,11 @@ impl Question {
 
     /// Its params in this revision.
     pub(crate) fn params(&self, revision: Revision) -> Json {
+        match &self.relayed {
+            Some(Relayed::Sampling(sampling)) => return sampling.to_json(revision),
+            Some(Relayed::Elicitation(elicitation)) => return elicitation.to_json(revision),
+            Some(Relayed::Roots) | None => {}
+        }
         let mut params = self.params.clone();
         if matches!(self.feature, Feature::Sampling | Feature::SamplingTools) {
             let written = |message| serde_json::to_value(At(message, revision)).unwrap_or_default();

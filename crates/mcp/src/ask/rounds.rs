@@ -40,6 +40,8 @@ struct State {
     /// How many questions without a key were asked.
     numbered: u32,
     is_over: bool,
+    /// What the client sent back belongs to nothing that is still there.
+    is_lost: bool,
     waker: Option<Waker>,
     /// Of open questions. Only those of spawned tasks are still there when the round ends.
     asking: Vec<Waker>,
@@ -96,8 +98,7 @@ impl Rounds {
         let mut state = State::default();
         let mut asked = HashMap::new();
         if let Some(sealed) = &returned.state {
-            let sealed = open(sealed, keys, attributes)
-                .ok_or_else(|| ErrorObject::invalid_params("requestState is invalid or has expired"))?;
+            let sealed = open(sealed, keys, attributes).ok_or_else(invalid_state)?;
             asked = sealed.asked.into_iter().collect();
             state.round = sealed.round;
             state.once = sealed.once;
@@ -183,6 +184,21 @@ impl Rounds {
         !state.open.is_empty()
     }
 
+    /// Whether the round ends, or has ended, with questions.
+    pub(crate) fn has_asked(&self) -> bool {
+        let state = self.state();
+        state.is_over || !state.open.is_empty()
+    }
+
+    pub(crate) fn lose(&self) {
+        self.state().is_lost = true;
+    }
+
+    /// Whether the reply is about the state that the client sent, and not about the call.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.state().is_lost
+    }
+
     pub(crate) fn remembered(&self, key: &str) -> Option<Json> {
         self.state().once.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone())
     }
@@ -230,6 +246,11 @@ impl Rounds {
             .with("requestState", sealed.as_str())
             .json()
     }
+}
+
+/// The error for every state that cannot be used.
+pub(super) fn invalid_state() -> ErrorObject {
+    ErrorObject::invalid_params("requestState is invalid or has expired")
 }
 
 /// Every failure looks the same, so that nothing can be learned from it.

@@ -9,13 +9,12 @@ use switchboard_core::{Call, CallError, Code, Context, ErrorObject, Json, Outcom
 use switchboard_transport::Dial;
 
 use super::http::Link;
-use super::listener::{Listener, Listening};
+use super::listener::{Listener, Listening, has_changes, subscription};
 use super::{Agreed, Client, implementation, request};
-use crate::model::{
-    ClientCapabilities, DiscoverResult, InitializeResult, Revision, Wire as _, error, methods,
-};
+use crate::model::{DiscoverResult, InitializeResult, Revision, Wire as _, error, methods};
 use crate::object::Object;
 use crate::server::Server;
+use crate::spoken::Features;
 
 /// How long a server may take to answer the question that servers of the older era do not know.
 const PROBE: Duration = Duration::from_secs(5);
@@ -70,7 +69,8 @@ impl Client {
         let service: Arc<dyn Service> = Arc::new(Listener::new(&listening));
         let (peer, agreed) = negotiate(&*connect, &service).await?;
         let agreed = Arc::new(agreed);
-        listening.begin(&peer, &agreed.capabilities, agreed.revision);
+        listening.know(&agreed);
+        listening.begin(&peer, &agreed);
         let first = Arc::new(Mutex::new(Some(peer)));
         let (again, weak) = (Arc::clone(&agreed), Arc::downgrade(&listening));
         let connect = move || {
@@ -87,7 +87,7 @@ impl Client {
                     peer.notify(methods::INITIALIZED, ()).await?;
                 }
                 if let Some(listening) = listening.upgrade() {
-                    listening.begin(&peer, &agreed.capabilities, agreed.revision);
+                    listening.begin(&peer, &agreed);
                 }
                 Ok(peer)
             }
@@ -108,12 +108,17 @@ impl Client {
         let peer = Peer::new(link.clone());
         let agreed = match probe(&peer).await {
             Probe::Modern(agreed) => *agreed,
-            Probe::Old => initialize(&peer).await?,
+            // MCP-X-02: an older server may refuse the request without a message.
+            Probe::Old | Probe::Lost(CallError::Transport(_)) => initialize(&peer).await?,
             Probe::Lost(error) => return Err(error),
         };
         link.speak(agreed.revision);
+        listening.know(&agreed);
         if !agreed.revision.is_stateless() {
             peer.notify(methods::INITIALIZED, ()).await?;
+        }
+        if has_changes(&agreed) {
+            listening.run(link.listen(subscription(&agreed)));
         }
         Ok(Client { peer, agreed: Arc::new(agreed), listening })
     }
@@ -143,7 +148,7 @@ enum Probe {
 /// Asks for the versions of a server. Whatever a server of the older era answers, it is not this.
 async fn probe(peer: &Peer) -> Probe {
     let revision = Revision::LATEST;
-    let call = match request(methods::DISCOVER, Object::new(), revision) {
+    let call = match request(methods::DISCOVER, Object::new(), revision, None, Features::default()) {
         Ok(call) => call,
         Err(error) => return Probe::Lost(error.into()),
     };
@@ -173,7 +178,7 @@ pub(super) fn initialization() -> Result<Call, ErrorObject> {
     let revision = Revision::LATEST_STATEFUL;
     let params = Object::new()
         .with("protocolVersion", revision.as_str())
-        .with("capabilities", ClientCapabilities::default().to_json(revision))
+        .with("capabilities", Features::to_relay().capabilities().to_json(revision))
         .with("clientInfo", implementation().to_json(revision));
     Ok(Call::new(methods::INITIALIZE, Some(params.json()?)))
 }

@@ -4,18 +4,23 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
+use futures_util::StreamExt as _;
 use futures_util::future::join_all;
+use futures_util::stream::FuturesUnordered;
 use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
-use switchboard_core::{Call, CallError, Code, ErrorObject, Json, Kind, Remote, Reply, ReplyFuture, Service};
-use switchboard_transport::http::Client as HttpClient;
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use switchboard_core::codec::encode_error;
+use switchboard_core::{
+    Call, CallError, Code, ErrorObject, Json, Kind, Outcome, Remote, Reply, ReplyFuture, Service,
+};
+use switchboard_transport::http::{Client as HttpClient, ResponseBody};
 
 use super::connect::initialization;
-use super::events;
+use super::forwarded::Forwarded;
 use super::headers::{ParamHeaders, describe};
 use super::listener::Listener;
 use crate::model::{RequestMeta, Revision, methods};
@@ -24,7 +29,7 @@ use crate::object::Object;
 /// The most bytes of an answer.
 const LARGEST: usize = 64 << 20;
 
-/// How long an answer may take, unless the caller says less.
+/// How long an answer may take, unless the caller says less, and how long an event stream may be silent.
 const TIME: Duration = Duration::from_secs(60);
 
 const SESSION: &str = "mcp-session-id";
@@ -88,7 +93,7 @@ impl Inner {
         if call.method.as_str() == methods::INITIALIZE && response.status().is_success() {
             self.session.store(response.headers().get(SESSION).cloned().map(Arc::new));
         }
-        self.read(id, &response, call.is_notification()).await
+        self.read(id, response, call).await
     }
 
     async fn begin_again(&self) -> Result<(), CallError> {
@@ -96,23 +101,36 @@ impl Inner {
         let call = initialization()?;
         let (id, response) = self.post(&call).await?;
         let session = response.headers().get(SESSION).cloned();
-        self.read(id, &response, false).await?;
+        self.read(id, response, &call).await?;
         self.session.store(session.map(Arc::new));
         self.post(&Call::notification(methods::INITIALIZED, None)).await.map(drop)
     }
 
-    async fn post(&self, call: &Call) -> Result<(u64, Response<Bytes>), CallError> {
+    async fn post(&self, call: &Call) -> Result<(u64, Response<ResponseBody>), CallError> {
         self.post_as(call, self.next_id.fetch_add(1, Ordering::Relaxed)).await
     }
 
-    async fn post_as(&self, call: &Call, id: u64) -> Result<(u64, Response<Bytes>), CallError> {
+    async fn post_as(&self, call: &Call, id: u64) -> Result<(u64, Response<ResponseBody>), CallError> {
         let message = Object::new().with("jsonrpc", "2.0");
         let message = if call.is_notification() { message } else { message.with("id", id) };
         let message = message.with("method", call.method.as_str()).with_some("params", call.params.clone());
         let body = Bytes::from(message.json()?.as_str().to_owned());
         let time = call.cx.time_left().unwrap_or(TIME);
-        let response = self.http.post(self.headers(call), body, LARGEST, time).await?;
+        let response = self.http.send(Method::POST, self.headers(call), body, time).await?;
         Ok((id, response))
+    }
+
+    /// Sends the answer to a question of the server.
+    async fn respond(&self, id: Json, reply: Reply) -> Result<(), CallError> {
+        let message = Object::new().with("jsonrpc", "2.0").with("id", id);
+        let message = match reply.outcome {
+            Outcome::Value(value) => message.with("result", value),
+            Outcome::Error(error) => message.with("error", error_json(&error)?),
+            Outcome::Stream(_) => return Ok(()),
+        };
+        let body = Bytes::from(message.json()?.as_str().to_owned());
+        let headers = self.headers(&Call::notification(methods::PING, None));
+        self.http.send(Method::POST, headers, body, TIME).await.map(drop)
     }
 
     fn headers(&self, call: &Call) -> HeaderMap {
@@ -140,32 +158,23 @@ impl Inner {
     }
 
     /// The reply in a response, which is JSON or an event stream.
-    async fn read(
-        &self,
-        id: u64,
-        response: &Response<Bytes>,
-        is_notification: bool,
-    ) -> Result<Reply, CallError> {
+    async fn read(&self, id: u64, response: Response<ResponseBody>, call: &Call) -> Result<Reply, CallError> {
         let status = response.status();
-        if is_notification && status.is_success() {
+        if call.is_notification() && status.is_success() {
             return Ok(Reply::value(Json::NULL));
         }
-        let kind =
-            response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let texts = match kind.starts_with("text/event-stream") {
-            true => events::messages(&String::from_utf8_lossy(response.body())),
-            false => vec![String::from_utf8_lossy(response.body()).into_owned()],
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let is_events = kind.is_some_and(|kind| kind.starts_with("text/event-stream"));
+        let body = response.into_body();
+        let found = match is_events {
+            true => self.read_events(Some((id, status)), body, call).await?,
+            false => {
+                let text = body.whole(LARGEST, call.cx.time_left().unwrap_or(TIME)).await?;
+                let message = Json::parse(String::from_utf8_lossy(&text).into_owned()).ok();
+                message.and_then(|message| reply_in(&message, id, status))
+            }
         };
-        for text in texts {
-            let Ok(message) = Json::parse(text) else { continue };
-            if let Some(reply) = reply_in(&message, id, status) {
-                return Ok(reply);
-            }
-            if let (Some(method), None) = (text_at(&message, "method"), message.get("id")) {
-                self.listener.call(&Call::notification(method, message.get("params"))).await;
-            }
-        }
-        Err(match status {
+        found.ok_or_else(|| match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => CallError::CannotConnect(
                 format!("the server does not accept the credentials (HTTP {status})").into(),
             ),
@@ -175,6 +184,95 @@ impl Inner {
             status => CallError::Transport(format!("the server answered with HTTP {status}").into()),
         })
     }
+
+    /// Reads events until the answer, or until their end. Questions are answered meanwhile.
+    async fn read_events(
+        &self,
+        wanted: Option<(u64, StatusCode)>,
+        mut body: ResponseBody,
+        call: &Call,
+    ) -> Result<Option<Reply>, CallError> {
+        let during = call.cx.get::<Arc<Forwarded>>();
+        let mut questions = FuturesUnordered::new();
+        loop {
+            let event = tokio::select! {
+                event = body.event(TIME) => event,
+                Some(answered) = questions.next() => {
+                    answered?;
+                    continue;
+                }
+            };
+            let text = match event {
+                // The caller is being asked, and may take longer.
+                Err(CallError::TimedOut) if !questions.is_empty() => continue,
+                event => event?,
+            };
+            let Some(text) = text else { return Ok(None) };
+            let Ok(message) = Json::parse(text) else { continue };
+            if let Some((id, status)) = wanted
+                && let Some(reply) = reply_in(&message, id, status)
+            {
+                return Ok(Some(reply));
+            }
+            let Some(method) = text_at(&message, "method") else { continue };
+            let [asked, params] = message.pick(["id", "params"]);
+            match asked {
+                None => {
+                    self.listener.hear(&Call::notification(method, params), during).await;
+                }
+                Some(asked) => {
+                    let reply = self.listener.hear(&Call::new(method, params), during);
+                    questions.push(async move { self.respond(asked, reply.await).await });
+                }
+            }
+        }
+    }
+
+    /// Reads the stream of notifications once: that of the session, or that of a request for it. False if the server has none.
+    async fn listen_once(&self, subscription: Option<&Call>) -> Result<bool, CallError> {
+        let (response, call) = match subscription {
+            Some(call) => (self.post(call).await?.1, call.clone()),
+            None => {
+                let call = Call::notification(methods::PING, None);
+                let response = self.http.send(Method::GET, self.headers(&call), Bytes::new(), TIME).await?;
+                if response.status().is_success() {
+                    // Something may have changed before.
+                    self.listener.hear(&Call::notification(methods::TOOLS_CHANGED, None), None).await;
+                }
+                (response, call)
+            }
+        };
+        if !response.status().is_success() {
+            return Ok(!response.status().is_client_error());
+        }
+        self.read_events(None, response.into_body(), &call).await.map(|_| true)
+    }
+}
+
+impl Link {
+    /// Listens for changes, again and again.
+    pub(super) async fn listen(self, subscription: Option<Call>) {
+        let mut pause = PAUSE;
+        loop {
+            let since = Instant::now();
+            if matches!(self.0.listen_once(subscription.as_ref()).await, Ok(false)) {
+                return;
+            }
+            pause = if since.elapsed() > LONG_PAUSE { PAUSE } else { (pause * 2).min(LONG_PAUSE) };
+            tokio::time::sleep(pause).await;
+        }
+    }
+}
+
+/// How long to wait before listening again, at first and at most.
+const PAUSE: Duration = Duration::from_millis(500);
+const LONG_PAUSE: Duration = Duration::from_secs(30);
+
+/// An error as the member of a response.
+fn error_json(error: &ErrorObject) -> Result<Json, CallError> {
+    let mut text = Vec::new();
+    encode_error(&mut text, error);
+    Json::parse(text).map_err(|error| CallError::Protocol(error.to_string().into()))
 }
 
 fn text_at(message: &Json, member: &str) -> Option<String> {
@@ -203,7 +301,6 @@ fn reply_in(message: &Json, id: u64, status: StatusCode) -> Option<Reply> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchboard_core::Outcome;
 
     #[test]
     fn an_answer_has_the_identifier_of_its_request() {

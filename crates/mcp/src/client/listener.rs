@@ -1,21 +1,26 @@
-//! What the server sends by itself: changes of its lists, and pings.
+//! What the server sends by itself: changes of its lists, progress, log messages, questions and pings.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use switchboard_core::{Call, ErrorObject, Json, Peer, Reply, ReplyFuture, Service};
+use switchboard_core::{Call, Code, ErrorObject, Json, Peer, Reply, ReplyFuture, Service};
 use tokio::task::JoinHandle;
 
-use super::request;
-use crate::model::{Revision, ServerCapabilities, methods};
+use super::forwarded::{Calls, Forwarded};
+use super::{Agreed, request};
+use crate::model::{LogLevel, Revision, methods};
 use crate::object::{Object, Part};
+use crate::spoken::Features;
 
 type OnChange = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
-/// Who wants to hear of changes, and the request that asks a stateless server for them.
+/// Who wants to hear of changes, the calls that the server works on, and what asks the server for notifications.
 #[derive(Default)]
 pub(crate) struct Listening {
     on_change: OnceLock<OnChange>,
+    /// The server's name for logs, and its revision.
+    server: OnceLock<(String, Revision)>,
+    pub(super) calls: Arc<Calls>,
     subscription: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -28,18 +33,34 @@ impl Listening {
         let _ = self.on_change.set(Box::new(move || Box::pin(change())));
     }
 
-    /// Asks for notifications over a new connection, where that is necessary.
-    pub(super) fn begin(&self, peer: &Peer, capabilities: &ServerCapabilities, revision: Revision) {
-        let has_changes = capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed);
-        if !revision.is_stateless() || !has_changes {
-            return;
+    /// The list of tools has changed, or may have.
+    async fn change(&self) {
+        if let Some(change) = self.on_change.get() {
+            change().await;
         }
-        let wanted = Object::new().with("notifications", Object::new().with("toolsListChanged", Part::True));
-        let Ok(call) = request(methods::LISTEN, wanted, revision) else { return };
+    }
+
+    /// The server is known.
+    pub(super) fn know(&self, agreed: &Agreed) {
+        let name = agreed.server.as_ref().map(|server| server.name.chars().take(64).collect());
+        let _ = self.server.set((name.unwrap_or_default(), agreed.revision));
+    }
+
+    fn server(&self) -> (&str, Revision) {
+        self.server.get().map_or(("", Revision::LATEST_STATEFUL), |(name, revision)| (name, *revision))
+    }
+
+    /// Asks for notifications over a new connection, where that is necessary.
+    pub(super) fn begin(&self, peer: &Peer, agreed: &Agreed) {
+        let Some(call) = subscription(agreed) else { return };
         let peer = peer.clone();
         // It ends with the connection.
-        let task = tokio::spawn(async move { drop(Service::call(&peer, &call).await) });
-        self.replace(Some(task));
+        self.run(async move { drop(Service::call(&peer, &call).await) });
+    }
+
+    /// Runs what asks for notifications, until it is replaced or this is dropped.
+    pub(super) fn run(&self, asking: impl Future<Output = ()> + Send + 'static) {
+        self.replace(Some(tokio::spawn(asking)));
     }
 
     fn replace(&self, task: Option<JoinHandle<()>>) {
@@ -56,30 +77,95 @@ impl Drop for Listening {
     }
 }
 
+/// Whether the server says when its tools change.
+pub(super) fn has_changes(agreed: &Agreed) -> bool {
+    agreed.capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed)
+}
+
+/// The request that asks a stateless server for changes of its tools, if it announces them.
+pub(super) fn subscription(agreed: &Agreed) -> Option<Call> {
+    if !agreed.revision.is_stateless() || !has_changes(agreed) {
+        return None;
+    }
+    let wanted = Object::new().with("notifications", Object::new().with("toolsListChanged", Part::True));
+    request(methods::LISTEN, wanted, agreed.revision, None, Features::default()).ok()
+}
+
 /// The service that the server calls.
+#[derive(Clone)]
 pub(super) struct Listener(Weak<Listening>);
 
 impl Listener {
     pub(super) fn new(listening: &Arc<Listening>) -> Listener {
         Listener(Arc::downgrade(listening))
     }
+
+    /// Answers a message that came while the server works on a call, if it is known on which.
+    pub(super) fn hear(&self, call: &Call, during: Option<&Arc<Forwarded>>) -> ReplyFuture {
+        let nothing = || ReplyFuture::ready(Reply::value(Json::NULL));
+        let method = call.method.as_str();
+        let Some(listening) = self.0.upgrade() else {
+            return ReplyFuture::ready(ErrorObject::method_not_found(method));
+        };
+        match method {
+            methods::PING if !call.is_notification() => Object::new().reply().into(),
+            // Something may have changed before the subscription began.
+            methods::TOOLS_CHANGED | methods::ACKNOWLEDGED => ReplyFuture::untimed(async move {
+                listening.change().await;
+                Reply::value(Json::NULL)
+            }),
+            methods::MESSAGE => {
+                log(listening.server().0, call.params.as_ref());
+                nothing()
+            }
+            methods::PROGRESS => {
+                let token = call.params.as_ref().and_then(|params| params.get("progressToken"));
+                let found = token.and_then(|token| listening.calls.find(&token));
+                let (Some(found), Some(params)) = (found, call.params.clone()) else { return nothing() };
+                ReplyFuture::untimed(async move {
+                    found.progress(&params).await;
+                    Reply::value(Json::NULL)
+                })
+            }
+            _ if call.is_notification() => nothing(),
+            question if methods::INPUT_REQUESTS.contains(&question) => {
+                let Some(found) = during.cloned().or_else(|| listening.calls.only()) else {
+                    return ReplyFuture::ready(nobody());
+                };
+                let (call, revision) = (call.clone(), listening.server().1);
+                ReplyFuture::untimed(async move {
+                    found.ask(call.method.as_str(), call.params.as_ref(), revision).await
+                })
+            }
+            other => ReplyFuture::ready(ErrorObject::method_not_found(other)),
+        }
+    }
 }
 
 impl Service for Listener {
     fn call(&self, call: &Call) -> ReplyFuture {
-        match call.method.as_str() {
-            methods::PING if !call.is_notification() => Object::new().reply().into(),
-            methods::TOOLS_CHANGED => match self.0.upgrade() {
-                Some(listening) => ReplyFuture::untimed(async move {
-                    if let Some(change) = listening.on_change.get() {
-                        change().await;
-                    }
-                    Reply::value(Json::NULL)
-                }),
-                None => Reply::value(Json::NULL).into(),
-            },
-            _ if call.is_notification() => Reply::value(Json::NULL).into(),
-            other => ReplyFuture::ready(ErrorObject::method_not_found(other)),
-        }
+        self.hear(call, None)
+    }
+}
+
+fn nobody() -> ErrorObject {
+    let text = "there is nobody to ask: no caller, or several, wait for this server";
+    ErrorObject::new(Code::METHOD_NOT_FOUND, text)
+}
+
+/// Writes a message of the server to our log. What it says is a text of others: it is quoted, and not longer than a line.
+fn log(server: &str, params: Option<&Json>) {
+    const LONGEST: usize = 500;
+    let Some(params) = params else { return };
+    let [level, logger, data] = params.pick(["level", "logger", "data"]);
+    let text = |json: Json| json.decode::<String>().unwrap_or_else(|_| json.to_string());
+    let level: Option<LogLevel> = level.map(text).and_then(|level| level.parse().ok());
+    let message: String = data.map(text).unwrap_or_default().chars().take(LONGEST).collect();
+    let logger: String = logger.map(text).unwrap_or_default().chars().take(64).collect();
+    match level.unwrap_or(LogLevel::Info) {
+        LogLevel::Debug => tracing::debug!(server, logger, message, "the MCP server logs"),
+        LogLevel::Info | LogLevel::Notice => tracing::info!(server, logger, message, "the MCP server logs"),
+        LogLevel::Warning => tracing::warn!(server, logger, message, "the MCP server logs"),
+        _ => tracing::error!(server, logger, message, "the MCP server logs"),
     }
 }

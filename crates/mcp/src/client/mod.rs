@@ -1,9 +1,10 @@
 //! A small client: it lists and calls tools, resources and prompts, over any transport and in both eras.
 //!
-//! It declares no capabilities, so servers do not ask it anything.
+//! It calls for others, so it has no model and no user of its own. Questions of a server are passed on to the client of the call that
+//! it works on ([`forwarded`]).
 
 mod connect;
-mod events;
+pub(crate) mod forwarded;
 mod headers;
 mod http;
 mod listener;
@@ -11,15 +12,18 @@ mod listener;
 use std::fmt;
 use std::sync::Arc;
 
-use switchboard_core::{Call, CallError, Context, ErrorObject, Json, Outcome, Peer, ReplyFuture, Service};
+use switchboard_core::{
+    Call, CallError, Context, ErrorObject, Json, Outcome, Peer, Reply, ReplyFuture, Service,
+};
 
-use self::headers::ParamHeaders;
-pub(crate) use self::headers::param_headers;
+use self::forwarded::Forwarded;
+pub(crate) use self::headers::{ParamHeaders, param_headers};
 use self::listener::Listening;
 use crate::model::{
-    COMPLETE, Capability, ClientCapabilities, Implementation, Revision, ServerCapabilities, Wire as _, meta,
+    COMPLETE, Capability, Implementation, LogLevel, Revision, ServerCapabilities, Wire as _, meta,
 };
 use crate::object::Object;
+use crate::spoken::Features;
 
 /// A client of an MCP server. Cheap to clone; all clones share the connection.
 ///
@@ -110,51 +114,85 @@ impl Client {
         cx: &Context,
         headers: ParamHeaders,
     ) -> ReplyFuture {
-        let call = match request(method, params, self.agreed.revision) {
+        self.forward(method, params, headers, &self.begin(cx), cx, Features::default()).map(complete)
+    }
+
+    /// A call with this context is forwarded: its caller hears of progress, and may be asked.
+    pub(crate) fn begin(&self, cx: &Context) -> Arc<Forwarded> {
+        self.listening.calls.begin(cx)
+    }
+
+    /// Sends a request for this call, whose caller has these features.
+    pub(crate) fn forward(
+        &self,
+        method: &'static str,
+        params: Object<'_>,
+        headers: ParamHeaders,
+        forwarded: &Arc<Forwarded>,
+        cx: &Context,
+        features: Features,
+    ) -> ReplyFuture {
+        let token = forwarded.wants_progress().then_some(forwarded.token);
+        let call = match request(method, params, self.agreed.revision, token, features) {
             Ok(call) => call,
             Err(error) => return ReplyFuture::ready(error),
         };
         let mut inner = Context::default();
         inner.deadline = cx.deadline;
         inner.insert(headers);
-        Service::call(&self.peer, &call.with_context(inner)).map(|reply| match &reply.outcome {
-            Outcome::Value(result) => match refusal(result) {
-                Some(error) => error.into(),
-                None => reply,
-            },
-            _ => reply,
+        inner.insert(Arc::clone(forwarded));
+        let kept = Arc::clone(forwarded);
+        Service::call(&self.peer, &call.with_context(inner)).map(move |reply| {
+            drop(kept);
+            reply
         })
     }
 }
 
-/// A request of this revision.
-fn request(method: &'static str, params: Object<'_>, revision: Revision) -> Result<Call, ErrorObject> {
-    let params = match revision.is_stateless() {
-        false => params.json()?,
-        true => params.with(meta::META, claim(revision)).json()?,
+/// A request of this revision. The claim of a stateless one says what the caller behind this client can be asked for.
+fn request(
+    method: &'static str,
+    params: Object<'_>,
+    revision: Revision,
+    token: Option<u64>,
+    features: Features,
+) -> Result<Call, ErrorObject> {
+    let meta = match (revision.is_stateless(), token) {
+        (false, None) => None,
+        (false, Some(_)) => Some(Object::new()),
+        (true, _) => Some(claim(revision, features)),
     };
-    Ok(Call::new(method, Some(params)))
+    let meta = meta.map(|meta| meta.with_some(meta::PROGRESS_TOKEN, token));
+    Ok(Call::new(method, Some(params.with_some(meta::META, meta).json()?)))
 }
 
 /// What a stateless request says about its client (MCP-M-02).
-fn claim<'a>(revision: Revision) -> Object<'a> {
-    Object::new()
+fn claim<'a>(revision: Revision, features: Features) -> Object<'a> {
+    let claim = Object::new()
         .with(meta::PROTOCOL_VERSION, revision.as_str())
-        .with(meta::CLIENT_CAPABILITIES, ClientCapabilities::default().to_json(revision))
-        .with(meta::CLIENT_INFO, implementation().to_json(revision))
+        .with(meta::CLIENT_CAPABILITIES, features.capabilities().to_json(revision))
+        .with(meta::CLIENT_INFO, implementation().to_json(revision));
+    match tracing::enabled!(tracing::Level::INFO) {
+        true => claim.with(meta::LOG_LEVEL, LogLevel::Info.as_str()),
+        false => claim,
+    }
 }
 
 fn implementation() -> Implementation {
     Implementation::new("switchboard", env!("CARGO_PKG_VERSION"))
 }
 
-/// Why a result is none: it asks for something that this client has not offered (MCP-M-06).
-fn refusal(result: &Json) -> Option<ErrorObject> {
-    let kind: String = result.get("resultType")?.decode().ok()?;
-    (kind != COMPLETE).then(|| {
-        let detail = format!("the server answered with {kind}, which this client does not support");
-        ErrorObject::upstream_failed(detail)
-    })
+/// A reply whose result is complete. Another one asks for something that this client has not offered (MCP-M-06).
+pub(crate) fn complete(reply: Reply) -> Reply {
+    let Outcome::Value(result) = &reply.outcome else { return reply };
+    match result.get("resultType").and_then(|kind| kind.decode::<String>().ok()) {
+        Some(kind) if kind != COMPLETE => {
+            let kind: String = kind.chars().take(32).collect();
+            let detail = format!("the server answered with {kind}, which this client does not support");
+            ErrorObject::upstream_failed(detail).into()
+        }
+        _ => reply,
+    }
 }
 
 impl fmt::Debug for Client {

@@ -112,6 +112,8 @@ pub(super) async fn run(run: Run) -> Ran {
     // What the handler holds is released before the client knows of its questions.
     drop(work);
     match (done, caller.asker()) {
+        // It goes to the client as it is.
+        (Some(reply), Asker::Rounds(rounds)) if rounds.is_lost() => Ran::Asked(reply),
         (Some(reply), _) => Ran::Replied(reply),
         (None, Asker::Rounds(rounds)) => {
             let attributes = attributes.unwrap_or_default();

@@ -14,6 +14,7 @@ mod logging;
 mod malformed;
 mod pages;
 mod questions;
+mod relay;
 mod results;
 mod rounds;
 mod tasks;

@@ -81,7 +81,7 @@ struct Seat {
     row: u8,
 }
 
-fn book() -> Method {
+pub(crate) fn book() -> Method {
     text_tool("book", |_, caller| async move {
         let Answer::Accept(Seat { row }) = caller.elicit::<Seat>("Which seat?").await? else {
             return Err(ErrorObject::validation_failed("the user declined"));
@@ -92,7 +92,7 @@ fn book() -> Method {
     })
 }
 
-fn answers(method: &str, params: &Value) -> Value {
+pub(crate) fn answers(method: &str, params: &Value) -> Value {
     match method {
         "elicitation/create" if params["mode"] == "url" => json!({"action": "accept"}),
         "elicitation/create" => {

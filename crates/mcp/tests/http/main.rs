@@ -11,6 +11,7 @@ mod fixtures;
 mod headers;
 mod layers;
 mod old;
+mod relay;
 mod restart;
 mod serving;
 mod sessions;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use switchboard_core::{Router, Settings};
 use switchboard_layers::identity::{Identity, Proof};
 use switchboard_mcp::{HttpOptions, McpRoute, Server};
-use switchboard_transport::http::{Endpoint, EndpointOptions, Guarded, HttpServer, Route, RouteFuture};
+use switchboard_transport::http::{Body, Endpoint, EndpointOptions, Guarded, HttpServer, Route, RouteFuture};
 use switchboard_transport::server::Handle;
 use tokio::task::JoinHandle;
 
@@ -24,6 +24,25 @@ impl<R: Route> Route for Identified<R> {
             let identity = Identity::new(user.to_str().unwrap(), Proof::Token);
             let identity = identity.with_scopes(scopes.split_whitespace());
             request.cx.set_caller(Arc::new(identity));
+        }
+        self.0.answer(request)
+    }
+}
+
+/// Does not know the newest revision, as a server that is older than it.
+pub(crate) struct Old<R>(pub(crate) R);
+
+impl<R: Route> Route for Old<R> {
+    fn takes_post(&self) -> bool {
+        self.0.takes_post()
+    }
+
+    fn answer(&self, request: Guarded) -> RouteFuture {
+        let version = request.head.headers.get("mcp-protocol-version");
+        if version.is_some_and(|version| version == "2026-07-28") {
+            let mut response = http::Response::new(Body::empty());
+            *response.status_mut() = http::StatusCode::BAD_REQUEST;
+            return RouteFuture::ready(response);
         }
         self.0.answer(request)
     }
@@ -54,6 +73,7 @@ async fn serve_route(route: McpRoute, address: &str) -> Serving {
     let (events, messages) = route.two_paths("/messages");
     let options = EndpointOptions::default()
         .route("/mcp", Identified(route.clone()))
+        .route("/old", Identified(Old(route.clone())))
         .route("/sse", Identified(events))
         .route("/messages", Identified(messages));
     let endpoint = Endpoint::new(Router::builder().build().unwrap()).with_options(options);

@@ -158,6 +158,22 @@ impl Client {
         self.inner.post(request).await
     }
 
+    /// Sends this body as it is, with these headers instead of those of the client that have the same names, and gives the response as
+    /// soon as its head is there. The caller limits the time.
+    pub(super) async fn request_with(
+        &self,
+        method: Method,
+        headers: HeaderMap,
+        text: Bytes,
+    ) -> Result<Response<Incoming>, CallError> {
+        let mut request = self.inner.request(text, None);
+        *request.method_mut() = method;
+        for (name, value) in &headers {
+            request.headers_mut().insert(name, value.clone());
+        }
+        self.inner.post(request).await
+    }
+
     /// Asks for what is at the URL, and gives the response as soon as its head is there. The caller limits the time.
     pub(super) async fn get(&self) -> Result<Response<Incoming>, CallError> {
         let mut request = self.inner.request(Bytes::new(), None);

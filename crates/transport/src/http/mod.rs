@@ -98,6 +98,7 @@ pub use head::TIMEOUT;
 #[cfg(feature = "ws")]
 pub(crate) use head::write_line;
 pub use options::{EndpointOptions, StatusMapping};
+pub use post::ResponseBody;
 pub use resource::{Resource, ResourceError, ResourceOptions};
 pub use routes::{
     DocumentRoute, Get, Guarded, Page, ProxyRoute, RequestBody, Route, RouteFuture, Routes, StreamRoute,

@@ -1,41 +1,107 @@
-//! Bodies that are not JSON-RPC, for other servers over HTTP.
+//! Requests that are not JSON-RPC calls, for protocols of their own over HTTP.
 
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::Response;
+use bytes::{Buf, Bytes};
 use http::header::HeaderMap;
+use http::{Method, Response};
+use http_body::Body as HttpBody;
+use hyper::body::Incoming;
 use switchboard_core::{CallError, Share};
-use tokio::time::Instant;
+use tokio::time::timeout;
 
 use super::body::{self, Unread};
 use super::client::Client;
+use super::sse::parser::{Parser, Piece};
 
 impl Client {
-    /// Sends this body as it is, with these headers only, and reads a response of up to `limit` bytes within this time: for servers that
-    /// are called over HTTP, but not with JSON-RPC.
+    /// Sends this body as it is, with these headers and those of the client, and gives the response as soon as its head is there.
     ///
     /// # Errors
     ///
-    /// When there is no whole response in time, or a longer one.
-    pub async fn post(
+    /// When there is no response in time.
+    pub async fn send(
         &self,
+        method: Method,
         headers: HeaderMap,
         content: Bytes,
-        limit: usize,
         time: Duration,
-    ) -> Result<Response<Bytes>, CallError> {
-        let until = Instant::now() + time;
-        let response = tokio::time::timeout_at(until, self.pass(headers, content)).await;
-        let (head, content) = response.map_err(|_| CallError::TimedOut)??.into_parts();
-        let content = body::read(content, limit, until - Instant::now(), Share::default()).await;
-        let content = content.map_err(|unread| match unread {
+    ) -> Result<Response<ResponseBody>, CallError> {
+        let response = timeout(time, self.request_with(method, headers, content)).await;
+        Ok(response.map_err(|_| CallError::TimedOut)??.map(ResponseBody::new))
+    }
+}
+
+/// The body of a response, which is read as a whole or as a stream of events.
+pub struct ResponseBody {
+    content: Incoming,
+    /// Bytes that were received and not parsed.
+    chunk: Bytes,
+    parser: Parser,
+}
+
+/// The most bytes of an event.
+const EVENT: usize = 64 << 20;
+
+impl ResponseBody {
+    fn new(content: Incoming) -> ResponseBody {
+        ResponseBody { content, chunk: Bytes::new(), parser: Parser::new(EVENT) }
+    }
+
+    /// All of it, up to `limit` bytes, within this time.
+    ///
+    /// # Errors
+    ///
+    /// When it is longer, or does not arrive in time.
+    pub async fn whole(self, limit: usize, time: Duration) -> Result<Bytes, CallError> {
+        let content = body::read(self.content, limit, time, Share::default()).await;
+        content.map_err(|unread| match unread {
             Unread::TooSlow => CallError::TimedOut,
             Unread::TooLarge | Unread::NoRoom => CallError::Protocol("the response is too long".into()),
-            Unread::Broken => {
-                CallError::Closed("the server closed the connection in the middle of its response".into())
+            Unread::Broken => broken(),
+        })
+    }
+
+    /// The data of its next event; none at its end. The server may be silent for this long.
+    ///
+    /// # Errors
+    ///
+    /// When the server is silent for longer, an event is too long, or the connection breaks.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost when the future is dropped.
+    pub async fn event(&mut self, silence: Duration) -> Result<Option<String>, CallError> {
+        loop {
+            while !self.chunk.is_empty() {
+                let mut rest = &self.chunk[..];
+                let piece = self.parser.next(&mut rest);
+                let used = self.chunk.len() - rest.len();
+                self.chunk.advance(used);
+                match piece.map_err(|error| CallError::Protocol(error.to_string().into()))? {
+                    Some(Piece::Event(event)) if !event.data.is_empty() => return Ok(Some(event.data)),
+                    _ => {}
+                }
             }
-        });
-        Ok(Response::from_parts(head, content?))
+            let frame = poll_fn(|cx| Pin::new(&mut self.content).poll_frame(cx));
+            match timeout(silence, frame).await.map_err(|_| CallError::TimedOut)? {
+                Some(Ok(frame)) => self.chunk = frame.into_data().unwrap_or_default(),
+                Some(Err(_)) => return Err(broken()),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+fn broken() -> CallError {
+    CallError::Closed("the server closed the connection in the middle of its response".into())
+}
+
+impl fmt::Debug for ResponseBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ResponseBody(..)")
     }
 }
