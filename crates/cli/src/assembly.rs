@@ -9,7 +9,7 @@ use switchboard::idempotency::Idempotency;
 use switchboard::identity::Authentication;
 use switchboard::log::BodyLog;
 use switchboard::observer::SharedObserver;
-use switchboard::openrpc::{Generator, SpecVersion, Validation};
+use switchboard::openrpc::{DiscoveryHandle, Generator, SpecVersion, Validation};
 use switchboard::server::{Server, ServerOptions};
 use switchboard::shed::Shedding;
 use switchboard::signing::Verify;
@@ -31,6 +31,7 @@ pub(crate) struct Assembly {
     served: Served,
     generator: Generator,
     router: Arc<Router>,
+    discovery: DiscoveryHandle,
     /// The rules in use, for what `rpc.discover` shows; none if they cannot change.
     visible: Option<Arc<ArcSwapOption<Access>>>,
     live: Option<Live>,
@@ -65,11 +66,12 @@ impl Assembly {
             true => tools::documented(generator, served.router()?),
             false => generator,
         };
-        let router = described(&served, &generator, visible.as_ref())?;
+        let (router, discovery) = described(&served, &generator, visible.as_ref())?;
         let mut assembly = Assembly {
             served,
             generator,
             router,
+            discovery,
             visible,
             live: None,
             verify: None,
@@ -113,7 +115,7 @@ impl Assembly {
             self.idempotency = config.idempotency.map(|time| keeping(store, time, config.timeout));
         }
         self.generator = demo::servers(urls).into_iter().fold(self.generator.clone(), Generator::server);
-        self.router = described(&self.served, &self.generator, self.visible.as_ref())?;
+        (self.router, self.discovery) = described(&self.served, &self.generator, self.visible.as_ref())?;
         Ok(())
     }
 
@@ -231,10 +233,21 @@ impl Assembly {
     ) -> Result<(Server, Tools), Failure> {
         let service = self.service(config)?;
         let tools = self.tools(config, &service);
+        self.follow(&tools);
         let http = endpoint(config)?.with_get(Get::safe(methods));
         let http = if config.mcp.http { tools.route(http, settings)? } else { http };
         let service = if config.mcp.stdio { tools.service()? } else { service };
         Ok((server.with_http(http).with_service(service), tools))
+    }
+
+    /// Keeps the description and the tools up to date with methods that change.
+    fn follow(&self, tools: &Tools) {
+        let (router, discovery) = (Arc::clone(&self.router), self.discovery.clone());
+        let (generator, tools) = (self.generator.clone(), tools.clone());
+        self.served.on_change(move || {
+            discovery.replace(generator.document(&router));
+            tools.refresh();
+        });
     }
 
     /// The methods as tools. Their calls pass through the same middleware as others.
@@ -259,13 +272,13 @@ fn described(
     served: &Served,
     generator: &Generator,
     visible: Option<&Arc<ArcSwapOption<Access>>>,
-) -> Result<Arc<Router>, Failure> {
+) -> Result<(Arc<Router>, DiscoveryHandle), Failure> {
     let mut discovery = switchboard::openrpc::Discovery::new(generator.clone());
     if let Some(visible) = visible {
         let visible = Arc::clone(visible);
         discovery = discovery.visible(move |cx, method| is_visible(Some(&visible), cx, method));
     }
-    served.discovered(discovery).map(Arc::new)
+    served.discovered(discovery).map(|(router, handle)| (Arc::new(router), handle))
 }
 
 fn tls(config: &Config) -> Result<Option<ServerTls>, Failure> {

@@ -199,6 +199,7 @@ mod tests {
             "addresses",
             "stdio",
             "from_mcp",
+            "upstream_token",
             "config",
             "set",
             "print_config",

@@ -4,8 +4,9 @@ use clap::{ArgMatches, Args};
 
 use crate::config::Origin;
 use crate::failure::Failure;
-use crate::served::Served;
+use crate::served::{Served, UPSTREAM_TOKEN};
 use crate::serving::{self, ServingOptions};
+use crate::target::Secret;
 use crate::{address, exit};
 
 const EXAMPLES: &str = "\
@@ -49,6 +50,9 @@ pub(crate) struct Serve {
     /// http://127.0.0.1:9000/mcp, or `exec:COMMAND`.
     #[arg(long, value_name = "URL")]
     from_mcp: Option<String>,
+    /// Send this token to the MCP server of --from-mcp, as `Authorization: Bearer TOKEN`. Tokens of callers are never passed on.
+    #[arg(long, value_name = "TOKEN", env = UPSTREAM_TOKEN, hide_env_values = true)]
+    upstream_token: Option<Secret>,
     #[command(flatten)]
     options: ServingOptions,
 }
@@ -56,8 +60,10 @@ pub(crate) struct Serve {
 impl Serve {
     /// Runs the command with these arguments.
     pub(crate) fn run(self, arguments: &ArgMatches) -> Result<(), Failure> {
-        let Serve { from_mcp, options, .. } = self;
+        let Serve { from_mcp, upstream_token, options, .. } = self;
         let origin = Origin::new(options.config.clone(), arguments)?;
-        serving::run(&options, origin, async move |_| Served::from(from_mcp.as_deref()).await)
+        serving::run(&options, origin, async move |_| {
+            Served::from(from_mcp.as_deref(), upstream_token.as_ref()).await
+        })
     }
 }

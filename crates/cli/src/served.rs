@@ -4,17 +4,21 @@ use std::sync::Arc;
 
 use switchboard::mcp::Client;
 use switchboard::mcp::adapt::Methods;
-use switchboard::openrpc::{Discovery, Generator, Info};
-use switchboard::{CallError, Router, Service};
+use switchboard::openrpc::{Discovery, DiscoveryHandle, Generator, Info};
+use switchboard::{CallError, Dial, Router, Service};
 
 use crate::demo;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::gateway::{self, Gated};
+use crate::target::{Secret, is_http};
 use crate::visible::visible;
 
 const DEMO: &str =
     "Demo methods of a JSON-RPC server, for trying out tools. They change nothing outside the server.";
+
+/// Where the token for the MCP server may be besides the command line.
+pub(crate) const UPSTREAM_TOKEN: &str = "SWITCHBOARD_UPSTREAM_TOKEN";
 
 /// Where the methods come from.
 #[derive(Clone)]
@@ -28,28 +32,55 @@ pub(crate) enum Served {
 }
 
 impl Served {
-    /// The methods of the MCP server at this URL, or those of the demo.
-    pub(crate) async fn from(url: Option<&str>) -> Result<Served, Failure> {
-        let Some(url) = url else { return Ok(Served::Demo) };
-        let client = Client::connect(url).await.map_err(|error| unreachable(url, &error))?;
+    /// The methods of the MCP server at this URL, which gets this token, or those of the demo.
+    pub(crate) async fn from(url: Option<&str>, token: Option<&Secret>) -> Result<Served, Failure> {
+        let Some(url) = url else {
+            // One in the environment may be meant for another command.
+            return match token {
+                Some(_) if std::env::var_os(UPSTREAM_TOKEN).is_none() => {
+                    Err(Failure::usage("`--upstream-token` is for an MCP server")
+                        .advise("add `--from-mcp URL`"))
+                }
+                _ => Ok(Served::Demo),
+            };
+        };
+        let dial = Dial::new(url).map_err(|error| unreachable(url, &error.into()))?;
+        let dial = match token {
+            Some(token) if is_http(dial.url().scheme()) => {
+                dial.with_headers(token.header()?.into_iter().collect())
+            }
+            Some(_) => {
+                let text = "a token can only be sent to an MCP server over http or https";
+                return Err(Failure::usage(text).advise("pass credentials to a program in its environment"));
+            }
+            None => dial,
+        };
+        let client = Client::dial(dial).await.map_err(|error| unreachable(url, &error))?;
         Ok(Served::Mcp(Methods::of(&client).await.map_err(|error| unreachable(url, &error))?))
     }
 
     /// The router of all methods, with their description.
     pub(crate) fn router(&self) -> Result<Router, Failure> {
-        self.discovered(Discovery::new(self.generator()))
+        self.discovered(Discovery::new(self.generator())).map(|(router, _)| router)
     }
 
-    /// The same router, described like this.
-    pub(crate) fn discovered(&self, discovery: Discovery) -> Result<Router, Failure> {
-        let router = match self {
-            Served::Demo => demo::discovered(discovery),
-            Served::Mcp(methods) => discovery.build(Router::builder().mount_described("", methods.clone())),
-            Served::Gateway(gated) => {
-                discovery.build(Router::builder().mount_described("", gated.gateway.clone()))
-            }
+    /// The same router, described like this, and what replaces its description.
+    pub(crate) fn discovered(&self, discovery: Discovery) -> Result<(Router, DiscoveryHandle), Failure> {
+        let methods = match self {
+            Served::Demo => demo::methods(),
+            Served::Mcp(methods) => Router::builder().mount_described("", methods.clone()),
+            Served::Gateway(gated) => Router::builder().mount_described("", gated.gateway.clone()),
         };
-        router.map_err(|error| Failure::usage(error.to_string()))
+        discovery.build_with_handle(methods).map_err(|error| Failure::usage(error.to_string()))
+    }
+
+    /// Calls this function when the methods have changed.
+    pub(crate) fn on_change(&self, change: impl Fn() + Send + Sync + 'static) {
+        match self {
+            Served::Demo => {}
+            Served::Mcp(methods) => methods.on_change(change),
+            Served::Gateway(gated) => gated.on_change(change),
+        }
     }
 
     /// The generator of their document.
@@ -108,6 +139,9 @@ fn unreachable(url: &str, error: &CallError) -> Failure {
     let failure = Failure::new(if is_url { Exit::Unreachable } else { Exit::Usage }, what);
     match error {
         _ if !is_url => failure.advise("use a URL such as http://127.0.0.1:9000/mcp, or `exec:COMMAND`"),
+        CallError::CannotConnect(why) if why.contains("credentials") => {
+            failure.advise("pass a token that it accepts: `--upstream-token TOKEN`")
+        }
         CallError::CannotConnect(_) => failure,
         _ if !url.starts_with("exec:") => failure.advise("check the URL with its path, often `/mcp`"),
         _ => failure,

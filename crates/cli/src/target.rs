@@ -85,9 +85,12 @@ const HEADED: &str = "an http, https, ws or wss URL";
 pub(crate) struct Secret(String);
 
 impl Secret {
-    /// The secret itself, to be sent and never shown.
-    pub(crate) fn expose(&self) -> &str {
-        &self.0
+    /// This token as the header that has it; none if it is empty.
+    pub(crate) fn header(&self) -> Result<Option<(HeaderName, HeaderValue)>, Failure> {
+        let Some(token) = token(self)? else { return Ok(None) };
+        let mut value = HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| wrong_token())?;
+        value.set_sensitive(true);
+        Ok(Some((AUTHORIZATION, value)))
     }
 }
 
@@ -266,11 +269,9 @@ impl Target {
             let (name, value) = header(text)?;
             headers.append(name, value);
         }
-        if let Some(token) = self.token.as_ref().map(token).transpose()?.flatten() {
-            let mut value = HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| wrong_token())?;
-            value.set_sensitive(true);
+        if let Some((name, value)) = self.token.as_ref().map(Secret::header).transpose()?.flatten() {
             // An explicit header takes precedence over a token, which may come from the environment.
-            headers.entry(AUTHORIZATION).or_insert(value);
+            headers.entry(name).or_insert(value);
         }
         Ok(headers)
     }
@@ -349,7 +350,7 @@ fn token(Secret(text): &Secret) -> Result<Option<&str>, Failure> {
 
 fn wrong_token() -> Failure {
     Failure::usage("the token contains spaces or invalid characters")
-        .advise("check `--token` or SWITCHBOARD_TOKEN")
+        .advise("check the option, or the environment variable that it is from")
 }
 
 #[cfg(test)]

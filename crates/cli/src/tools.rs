@@ -20,6 +20,7 @@ const EVENTS: &str = "/sse";
 const MESSAGES: &str = "/messages";
 
 /// The MCP server of a JSON-RPC server.
+#[derive(Clone)]
 pub(crate) struct Tools(Server);
 
 impl Tools {
@@ -45,6 +46,13 @@ impl Tools {
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.0.tools().len()
+    }
+
+    /// Reads the description of the methods again.
+    pub(crate) fn refresh(&self) {
+        if let Err(error) = self.0.refresh() {
+            tracing::warn!(%error, "the changed methods cannot be offered as tools");
+        }
     }
 
     /// Answers MCP over HTTP at the usual paths.

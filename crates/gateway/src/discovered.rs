@@ -10,6 +10,7 @@ use switchboard_core::{Call, ErrorObject, MethodDescription, Peer, Service};
 use switchboard_layers::access::Pattern;
 use switchboard_openrpc::Document;
 use switchboard_openrpc::remote::{self, Calling, Form, RemoteError, by_name, by_position};
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use crate::route::ParamsForm;
@@ -23,23 +24,44 @@ const LATE: Duration = Duration::from_secs(60);
 pub struct Discovered(Arc<Inner>);
 
 struct Inner {
-    known: Arc<ArcSwap<Described>>,
+    known: Arc<Known>,
     safe: Vec<Pattern>,
     /// Asks for the description, unless it was given.
     asking: Option<(Peer, AbortHandle)>,
 }
 
 #[derive(Default)]
+struct Known {
+    described: ArcSwap<Described>,
+    /// Told when the methods are others than before.
+    changes: watch::Sender<()>,
+}
+
+#[derive(Default)]
 struct Described {
+    document: Document,
     methods: Vec<MethodDescription>,
     calling: HashMap<String, Calling>,
 }
 
 impl Described {
-    fn new(document: &Document) -> Described {
+    fn new(document: Document) -> Described {
         let calling = document.methods().map(|method| (method.name.clone(), Calling::of(method)));
         let calling = calling.collect();
-        Described { methods: remote::describe(document, Form::Inlined).methods, calling }
+        let methods = remote::describe(&document, Form::Inlined).methods.into_iter();
+        // Extensions of the protocol are about the server that is called, which is the gateway.
+        let methods = methods.filter(|method| !method.name.starts_with("rpc.")).collect();
+        Described { methods, calling, document }
+    }
+}
+
+impl Known {
+    /// Keeps a new description.
+    fn learn(&self, document: Document) {
+        if self.described.load().document != document {
+            self.described.store(Arc::new(Described::new(document)));
+            self.changes.send_replace(());
+        }
     }
 }
 
@@ -52,8 +74,8 @@ impl Discovered {
     /// Outside of a Tokio runtime.
     #[must_use]
     pub fn watch(server: impl Service, safe: Vec<Pattern>) -> Discovered {
-        let (known, peer) = (Arc::<ArcSwap<Described>>::default(), Peer::local(server));
-        let task = tokio::spawn(watch(peer.clone(), Arc::clone(&known))).abort_handle();
+        let (known, peer) = (Arc::<Known>::default(), Peer::local(server));
+        let task = tokio::spawn(follow(peer.clone(), Arc::clone(&known))).abort_handle();
         Discovered(Arc::new(Inner { known, safe, asking: Some((peer, task)) }))
     }
 
@@ -63,8 +85,9 @@ impl Discovered {
     ///
     /// When a reference of the document cannot be resolved.
     pub fn from_document(document: Document, safe: Vec<Pattern>) -> Result<Discovered, RemoteError> {
-        let known = ArcSwap::from_pointee(Described::new(&document.resolved()?));
-        Ok(Discovered(Arc::new(Inner { known: Arc::new(known), safe, asking: None })))
+        let known = Arc::<Known>::default();
+        known.learn(document.resolved()?);
+        Ok(Discovered(Arc::new(Inner { known, safe, asking: None })))
     }
 
     /// Asks the server now. A given document stays.
@@ -79,21 +102,27 @@ impl Discovered {
         }
     }
 
+    /// Tells when the methods have changed.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.0.known.changes.subscribe()
+    }
+
     /// The names of the methods that it describes.
     #[must_use]
     pub fn methods(&self) -> Vec<String> {
-        self.0.known.load().methods.iter().map(|method| method.name.clone()).collect()
+        self.0.known.described.load().methods.iter().map(|method| method.name.clone()).collect()
     }
 
     pub(crate) fn describe(&self) -> Vec<MethodDescription> {
-        self.0.known.load().methods.clone()
+        self.0.known.described.load().methods.clone()
     }
 
     /// Whether a method can be called twice without harm.
     #[must_use]
     pub fn is_safe(&self, method: &str) -> bool {
         let is_marked = || {
-            let known = self.0.known.load();
+            let known = self.0.known.described.load();
             known.calling.get(method).is_some_and(|calling| calling.marks.safe || calling.marks.idempotent)
         };
         self.0.safe.iter().any(|pattern| pattern.matches(method)) || is_marked()
@@ -101,7 +130,7 @@ impl Discovered {
 
     /// Passes the params of a call in this form, if the parameters of its method are known.
     pub(crate) fn convert(&self, call: &mut Call, form: ParamsForm) -> Result<(), ErrorObject> {
-        let known = self.0.known.load();
+        let known = self.0.known.described.load();
         let Some(calling) =
             known.calling.get(call.method.as_str()).filter(|calling| !calling.has_unknown_params)
         else {
@@ -117,7 +146,7 @@ impl Discovered {
 
     /// Gives a call that opens a subscription the names of its stream, as the server describes them.
     pub(crate) fn name_stream(&self, call: &mut Call) {
-        let known = self.0.known.load();
+        let known = self.0.known.described.load();
         if let Some(names) =
             known.calling.get(call.method.as_str()).and_then(|calling| calling.subscription.clone())
         {
@@ -134,13 +163,12 @@ impl Drop for Inner {
     }
 }
 
-async fn refresh(peer: &Peer, known: &ArcSwap<Described>) -> Result<(), RemoteError> {
-    let document = remote::read(peer).await?;
-    known.store(Arc::new(Described::new(&document)));
+async fn refresh(peer: &Peer, known: &Known) -> Result<(), RemoteError> {
+    known.learn(remote::read(peer).await?);
     Ok(())
 }
 
-async fn watch(peer: Peer, known: Arc<ArcSwap<Described>>) {
+async fn follow(peer: Peer, known: Arc<Known>) {
     let mut wait = SOON;
     loop {
         wait = match refresh(&peer, &known).await {

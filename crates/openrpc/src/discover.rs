@@ -1,8 +1,9 @@
 //! `rpc.discover`: the document, served like any method (OR-30 to OR-34).
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
+use arc_swap::ArcSwapOption;
 use serde_json::json;
 use switchboard_core::{
     Arguments, Call, Context, Dialect, ErrorObject, Json, Method, MethodDescription, Reply, ReplyFuture,
@@ -19,8 +20,8 @@ type IsVisible = Arc<dyn Fn(&Context, &str) -> bool + Send + Sync>;
 
 /// Builds routers that describe themselves.
 ///
-/// The document is generated once, when the router is built, so requesting it costs no more than copying it. A router built without this
-/// answers `rpc.discover` with -32601.
+/// The document is generated once, when the router is built, so requesting it costs no more than copying it; a [`DiscoveryHandle`]
+/// replaces it. A router built without this answers `rpc.discover` with -32601.
 ///
 /// # Examples
 ///
@@ -69,14 +70,39 @@ impl Discovery {
     ///
     /// As for [`RouterBuilder::build`]; and when there is another `rpc.discover`.
     pub fn build(self, methods: RouterBuilder) -> Result<Router, RouterError> {
-        let told = Arc::new(OnceLock::new());
-        let service = Discover { told: Arc::clone(&told), is_visible: self.is_visible };
+        self.build_with_handle(methods).map(|(router, _)| router)
+    }
+
+    /// Builds the router, and gives what replaces its document: for mounted services whose methods change.
+    ///
+    /// # Errors
+    ///
+    /// As for [`build`](Discovery::build).
+    pub fn build_with_handle(self, methods: RouterBuilder) -> Result<(Router, DiscoveryHandle), RouterError> {
+        let handle = DiscoveryHandle(Arc::default());
+        let service = Discover { told: handle.clone(), is_visible: self.is_visible };
         let builder = methods.extension(Method::new(DISCOVER, service).described(|_| described()));
-        let document = self.generator.describe(builder.describe_in(Dialect::OpenRpc));
+        handle.replace(self.generator.describe(builder.describe_in(Dialect::OpenRpc)));
+        Ok((builder.build()?, handle))
+    }
+}
+
+/// Replaces the document of a router. Cheap to clone.
+#[derive(Clone)]
+pub struct DiscoveryHandle(Arc<ArcSwapOption<Told>>);
+
+impl DiscoveryHandle {
+    /// Answers `rpc.discover` with this document from now on.
+    pub fn replace(&self, document: Document) {
         // Its parts are JSON, so it can be written.
         let json = Json::encode(&document).unwrap_or(Json::NULL);
-        let _ = told.set(Told { json, document });
-        builder.build()
+        self.0.store(Some(Arc::new(Told { json, document })));
+    }
+}
+
+impl fmt::Debug for DiscoveryHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DiscoveryHandle(..)")
     }
 }
 
@@ -99,7 +125,7 @@ fn described() -> MethodDescription {
 
 /// Answers with the document.
 struct Discover {
-    told: Arc<OnceLock<Told>>,
+    told: DiscoveryHandle,
     is_visible: Option<IsVisible>,
 }
 
@@ -113,7 +139,8 @@ impl Service for Discover {
         if let Err(error) = Arguments::read(call.params.as_ref(), &[]) {
             return ReplyFuture::ready(error);
         }
-        let Some(told) = self.told.get() else {
+        let told = self.told.0.load();
+        let Some(told) = &*told else {
             return ReplyFuture::ready(ErrorObject::method_not_found(call.method.as_str()));
         };
         let Some(is_visible) = &self.is_visible else {
@@ -122,5 +149,27 @@ impl Service for Discover {
         let mut document = told.document.clone();
         document.retain_methods(|method| is_visible(&call.cx, &method.name));
         ReplyFuture::ready(Reply::of(&document))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_core::Peer;
+
+    use super::*;
+    use crate::document::Info;
+
+    #[tokio::test]
+    async fn a_replaced_document_is_the_one_that_is_told() {
+        let discovery = Discovery::new(Generator::new(Info::new("Before", "1.0.0")));
+        let (router, handle) = discovery.build_with_handle(Router::builder()).unwrap();
+        let peer = Peer::from(router);
+        let title = async || {
+            let told: Json = peer.call(DISCOVER, ()).await.unwrap();
+            Document::parse(told.to_string()).unwrap().info.title
+        };
+        assert_eq!(title().await, "Before");
+        handle.replace(Generator::new(Info::new("After", "1.0.0")).describe(Default::default()));
+        assert_eq!(title().await, "After");
     }
 }

@@ -20,7 +20,7 @@ mod validate;
 
 pub use clients::{Language, client};
 pub use diff::{Change, Severity, diff};
-pub use discover::{DISCOVER, Discovery};
+pub use discover::{DISCOVER, Discovery, DiscoveryHandle};
 pub use document::{
     Components, Contact, ContentDescriptor, Document, ErrorEntry, Example, ExamplePairing, ExternalDocs,
     Info, License, Link, MethodEntry, ParamStructure, ParseError, RefError, Referable, Resolver, Schema,

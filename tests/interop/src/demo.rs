@@ -18,7 +18,7 @@ pub struct Demo {
     pub url: String,
     _child: Child,
     /// Kept open, so that it can go on telling.
-    _stderr: Lines<BufReader<ChildStderr>>,
+    stderr: Lines<BufReader<ChildStderr>>,
 }
 
 impl Demo {
@@ -51,7 +51,24 @@ impl Demo {
             panic!("it ended before it listened");
         };
         let url = timeout(LIMIT, listening).await.expect("it listens in time");
-        Demo { url, _child: child, _stderr: lines }
+        Demo { url, _child: child, stderr: lines }
+    }
+
+    /// The next line of its stderr with this part.
+    ///
+    /// # Panics
+    ///
+    /// If it does not write one.
+    pub async fn stderr(&mut self, part: &str) -> String {
+        let found = async {
+            loop {
+                let line = self.stderr.next_line().await.ok().flatten().expect("it goes on");
+                if line.contains(part) {
+                    return line;
+                }
+            }
+        };
+        timeout(LIMIT, found).await.expect("it writes it in time")
     }
 
     /// Where the program is.

@@ -26,12 +26,7 @@ pub(crate) use self::bank::verified;
 
 /// The router of all demo methods, with their description.
 pub(crate) fn router() -> Result<Router, RouterError> {
-    discovered(Discovery::new(generator()))
-}
-
-/// The same router, described like this.
-pub(crate) fn discovered(discovery: Discovery) -> Result<Router, RouterError> {
-    discovery.build(methods())
+    Discovery::new(generator()).build(methods())
 }
 
 /// The servers of the document. HTTP comes first, for tools that call the first one. Unspecified addresses cannot be called and are
@@ -52,7 +47,7 @@ pub(crate) fn generator() -> Generator {
     Generator::new(info.described("Demo methods for trying out JSON-RPC, served by `switchboard serve`."))
 }
 
-fn methods() -> RouterBuilder {
+pub(crate) fn methods() -> RouterBuilder {
     let status = Arc::new(status::Status::default());
     Router::builder()
         .add(math::Math)

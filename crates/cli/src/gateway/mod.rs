@@ -7,6 +7,7 @@ mod routes;
 mod safe;
 mod upstreams;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{ArgMatches, Args};
@@ -96,6 +97,19 @@ pub(crate) struct Gated {
 }
 
 impl Gated {
+    /// Calls this function when the methods of an upstream have changed.
+    pub(crate) fn on_change(&self, change: impl Fn() + Send + Sync + 'static) {
+        let change = Arc::new(change);
+        for upstream in &self.upstreams {
+            let (mut changes, change) = (upstream.changes(), Arc::clone(&change));
+            tokio::spawn(async move {
+                while changes.changed().await.is_ok() {
+                    change();
+                }
+            });
+        }
+    }
+
     /// Connects to the upstreams, and waits a moment until they have described their methods.
     async fn start(config: &Config) -> Result<Gated, Failure> {
         let upstreams: Vec<Upstream> = config

@@ -3,13 +3,14 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use http::header::{HeaderMap, HeaderName, HeaderValue};
 use switchboard::gateway::{Balance, CallProbe, ConnectProbe, Eject, Health, Link, Node, Pool, Sticky};
 use switchboard::tls::{ClientFiles, ClientTls, Trust};
 use switchboard::{AllowedNames, Connections, Dial, Limits, Settings};
 
 use crate::config::{self, Config, NodeConfig, Profile, Sessions, UpstreamConfig};
 use crate::failure::Failure;
+use crate::target::Secret;
 
 /// Headers that belong to a trace.
 const TRACE: [&str; 2] = ["traceparent", "tracestate"];
@@ -118,11 +119,8 @@ fn headers(upstream: &UpstreamConfig) -> Result<HeaderMap, Failure> {
         let key: HeaderName = name.parse().map_err(|_| wrong(name))?;
         headers.insert(key, HeaderValue::from_str(value).map_err(|_| wrong(name))?);
     }
-    if let Some(token) = &upstream.token {
-        let mut value = HeaderValue::from_str(&format!("Bearer {}", token.expose()))
-            .map_err(|_| wrong("authorization"))?;
-        value.set_sensitive(true);
-        headers.insert(AUTHORIZATION, value);
+    if let Some((name, value)) = upstream.token.as_ref().map(Secret::header).transpose()?.flatten() {
+        headers.insert(name, value);
     }
     Ok(headers)
 }

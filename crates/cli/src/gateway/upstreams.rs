@@ -6,6 +6,7 @@ use switchboard::access::Pattern;
 use switchboard::gateway::{Backend, Breaker, Discovered, Pool};
 use switchboard::openrpc::remote::RemoteError;
 use switchboard::{Call, CallError, Service};
+use tokio::sync::watch;
 
 use super::{nodes, safe};
 use crate::config::{Config, PolicyConfig, Profile, UpstreamConfig};
@@ -51,6 +52,11 @@ impl Upstream {
             Err(RemoteError::Call(CallError::Rejected(_))) => Ok(()),
             Err(error) => Err(error.to_string()),
         }
+    }
+
+    /// Tells when its methods have changed.
+    pub(super) fn changes(&self) -> watch::Receiver<()> {
+        self.discovered.changes()
     }
 
     /// How many methods it describes.

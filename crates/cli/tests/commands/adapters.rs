@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::carriers::Folder;
 use crate::program::{Serving, listener, parts, program, run, run_with};
+use crate::tokens::CredentialFile;
 
 /// What `switchboard mcp` answers to these requests over stdio, and what it writes to stderr.
 fn ask(arguments: &[&str], requests: &[Value]) -> (Vec<Value>, String) {
@@ -142,4 +143,23 @@ fn what_is_not_an_mcp_server_is_said_so() {
     assert!(code.is_some_and(|code| code != 0) && stderr.contains("exec:COMMAND"), "{stderr}");
     let (code, _, stderr) = parts(run(&["serve", "0", "--from-mcp", "exec:false"]));
     assert!(code.is_some_and(|code| code != 0) && stderr.contains("cannot use"), "{stderr}");
+}
+
+#[test]
+fn an_mcp_server_that_needs_a_token_gets_it_and_callers_do_not_see_it() {
+    const TOKEN: &str = "2f9c1b7e55a04d13";
+    let file = CredentialFile::new("upstream", &format!("front:{TOKEN}\n"), 0o600);
+    let behind = Serving::start(&["--tokens", file.path()]);
+    let url = format!("{}/mcp", behind.urls()[0]);
+    let (code, _, stderr) = parts(run(&["serve", "0", "--from-mcp", &url]));
+    assert!(code.is_some_and(|code| code != 0) && stderr.contains("credentials"), "{stderr}");
+    let front = Serving::start(&["--from-mcp", &url, "--upstream-token", TOKEN]);
+    let (_, stdout, stderr) = parts(run(&["call", &front.url(), "math_add", "a=2", "b=3", "-v"]));
+    assert_eq!(stdout, "5\n", "{stderr}");
+    assert!(!stderr.contains(TOKEN) && !front.banner.contains(TOKEN));
+    let program = ["serve", "0", "--from-mcp", "exec:cat", "--upstream-token", TOKEN];
+    let (code, _, stderr) = parts(run(&program));
+    assert!(code == Some(2) && stderr.contains("environment") && !stderr.contains(TOKEN), "{stderr}");
+    let (code, _, stderr) = parts(run(&["serve", "0", "--upstream-token", TOKEN]));
+    assert!(code == Some(2) && stderr.contains("--from-mcp"), "{stderr}");
 }

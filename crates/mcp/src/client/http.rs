@@ -163,6 +163,10 @@ impl Inner {
         if call.is_notification() && status.is_success() {
             return Ok(Reply::value(Json::NULL));
         }
+        if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            let text = format!("the server does not accept the credentials (HTTP {status})");
+            return Err(CallError::CannotConnect(text.into()));
+        }
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let is_events = kind.is_some_and(|kind| kind.starts_with("text/event-stream"));
         let body = response.into_body();
@@ -175,9 +179,6 @@ impl Inner {
             }
         };
         found.ok_or_else(|| match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => CallError::CannotConnect(
-                format!("the server does not accept the credentials (HTTP {status})").into(),
-            ),
             status if status.is_success() => {
                 CallError::Protocol("the server ended its response without an answer".into())
             }

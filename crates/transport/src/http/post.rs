@@ -11,13 +11,32 @@ use http::{Method, Response};
 use http_body::Body as HttpBody;
 use hyper::body::Incoming;
 use switchboard_core::{CallError, Share};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::body::{self, Unread};
 use super::client::Client;
 use super::sse::parser::{Parser, Piece};
 
 impl Client {
+    /// Sends this body as it is, with these headers only, and reads a response of up to `limit` bytes within this time.
+    ///
+    /// # Errors
+    ///
+    /// When there is no whole response in time, or a longer one.
+    pub async fn post(
+        &self,
+        headers: HeaderMap,
+        content: Bytes,
+        limit: usize,
+        time: Duration,
+    ) -> Result<Response<Bytes>, CallError> {
+        let until = Instant::now() + time;
+        let response = timeout(time, self.pass(headers, content)).await;
+        let (head, content) = response.map_err(|_| CallError::TimedOut)??.into_parts();
+        let content = ResponseBody::new(content).whole(limit, until - Instant::now()).await?;
+        Ok(Response::from_parts(head, content))
+    }
+
     /// Sends this body as it is, with these headers and those of the client, and gives the response as soon as its head is there.
     ///
     /// # Errors
