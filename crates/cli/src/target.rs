@@ -82,7 +82,7 @@ const HEADED: &str = "an http, https, ws or wss URL";
 
 /// A secret of the command line. It is parsed here and not by the argument parser, which shows invalid values.
 #[derive(Clone)]
-pub(crate) struct Secret(String);
+pub(crate) struct Secret(pub(crate) String);
 
 impl Secret {
     /// This token as the header that has it; none if it is empty.

@@ -447,16 +447,27 @@ pub(crate) fn similar(path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::key::Form;
 
     #[test]
     fn paths_are_unique_and_none_is_inside_another() {
-        for (index, key) in KEYS.iter().enumerate() {
-            for other in &KEYS[index + 1..] {
+        check(KEYS);
+    }
+
+    fn check(keys: &'static [Key]) {
+        for (index, key) in keys.iter().enumerate() {
+            for other in &keys[index + 1..] {
                 assert_ne!(key.path, other.path);
                 let is_inside = other.path.strip_prefix(key.path).is_some_and(|rest| rest.starts_with('.'));
                 assert!(!is_inside, "{} {}", key.path, other.path);
             }
             assert!(!key.about.is_empty() && !key.about.ends_with('.'), "{}", key.path);
+            if let Kind::Tables(inner)
+            | Kind::Form(Form { keys: inner, .. })
+            | Kind::Named(Kind::Form(Form { keys: inner, .. })) = &key.kind
+            {
+                check(inner);
+            }
         }
     }
 }

@@ -9,6 +9,10 @@ mod credentials;
 mod expand;
 mod faults;
 mod forms;
+#[cfg(test)]
+mod gateway_examples;
+#[cfg(test)]
+mod gateway_files;
 mod health;
 mod include;
 mod key;

@@ -25,8 +25,7 @@ pub(crate) struct Overlay {
 impl Overlay {
     /// What the environment and these arguments set.
     pub(crate) fn of(arguments: &ArgMatches) -> Result<Overlay, Failure> {
-        let mut overlay = Overlay::default();
-        overlay.environment(std::env::vars_os());
+        let mut overlay = Overlay::of_variables(std::env::vars_os());
         for key in KEYS.iter().filter(|key| !key.flag.is_empty()) {
             if let Some(node) = given(arguments, key) {
                 overlay.values.push((key.path.to_owned(), node));
@@ -48,20 +47,23 @@ impl Overlay {
         Ok(overlay)
     }
 
-    fn environment(&mut self, variables: impl Iterator<Item = (OsString, OsString)>) {
+    /// What these environment variables set.
+    pub(super) fn of_variables(variables: impl Iterator<Item = (OsString, OsString)>) -> Overlay {
+        let mut overlay = Overlay::default();
         for (name, value) in variables {
             let (Some(name), Some(value)) = (name.to_str(), value.to_str()) else { continue };
             let Some(path) = name.strip_prefix(PREFIX) else { continue };
             let path = path.to_lowercase().replace("__", ".");
             let place = Place::Environment(name.to_owned());
             match keys::kind_of(&path) {
-                Some(kind) => self.values.push((path, literal(kind, value, place))),
+                Some(kind) => overlay.values.push((path, literal(kind, value, place))),
                 None => {
                     let advice = keys::similar(&path).unwrap_or_default();
-                    self.unknown.push(Fault::new(place, format!("unknown key `{path}`"), advice));
+                    overlay.unknown.push(Fault::new(place, format!("unknown key `{path}`"), advice));
                 }
             }
         }
+        overlay
     }
 
     /// Sets these keys, too.
@@ -133,7 +135,7 @@ fn texts(arguments: &ArgMatches, name: &str) -> Vec<String> {
 }
 
 /// `KEY=VALUE`.
-fn assignment(text: &str) -> Result<(String, Node), Failure> {
+pub(super) fn assignment(text: &str) -> Result<(String, Node), Failure> {
     let wrong = |what: String| Failure::usage(format!("--set {text}: {what}"));
     let (path, value) = text.split_once('=').ok_or_else(|| wrong("write KEY=VALUE".to_owned()))?;
     let kind = keys::kind_of(path).ok_or_else(|| {
@@ -184,10 +186,10 @@ mod tests {
 
     #[test]
     fn variables_set_keys_and_misspelt_ones_are_reported() {
-        let mut overlay = Overlay::default();
         let variables =
             [("SWITCHBOARD__LIMITS__BODY", "5MB"), ("SWITCHBOARD__LIMITS__BATCHES", "5"), ("HOME", "/")];
-        overlay.environment(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
+        let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into()));
+        let overlay = Overlay::of_variables(variables);
         let (mut table, mut faults) = (Table::default(), Vec::new());
         overlay.apply(&mut table, &mut faults);
         assert!(matches!(&table.get("limits.body").unwrap().value, Value::Text(text) if text.text == "5MB"));

@@ -180,7 +180,9 @@ fn fault(reader: &mut Reader<'_>) -> Option<FaultConfig> {
         traffic: reader.percent("traffic"),
     };
     if !["delay", "error", "cut"].into_iter().any(|key| reader.is_set(key)) {
-        reader.missing("delay", "\"1s\", error = -32000 or cut = true");
+        let title = format!("`{}` has no fault", reader.path);
+        let advice = "add delay = \"1s\", error = -32000 or cut = true";
+        reader.faults.push(Fault::new(reader.at.clone(), title, advice));
     }
     Some(fault)
 }

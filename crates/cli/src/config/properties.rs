@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select, subsequence};
 
 use super::keys::KEYS;
+use super::upstream_keys::{ROUTE, UPSTREAM};
 use super::*;
 use crate::output;
 
@@ -37,6 +38,16 @@ const VALUES: &[&str] = &[
     "[{ limit = \"5/s\", weights = { \"a/*\" = 2 } }, { limit = \"x\" }]",
     "{ limit = \"5/s\", per = \"all\", burst = 9 }",
     "{ allow = \"**\", who = \"anyone\", when = { \"/a\" = { min = 1 } } }",
+    "false",
+    "\"5%\"",
+    "\"a\"",
+    "\"exec:a b\"",
+    "[\"ws://a\", { url = \"mock:${PATH}\", weight = 2 }]",
+    "{ url = \"https://a\" }",
+    "{ ttl = \"5s\", errors = { -1 = \"1s\" } }",
+    "{ method = \"a\", every = \"1s\" }",
+    "{ upstream = \"a\", traffic = \"5%\" }",
+    "{ \"/a\" = { b = [1] } }",
     "[{ deny = \"**\", who = [\"remote\"], when = { \"a\" = 1, \"/b\" = { matches = \"(\" } } }]",
 ];
 
@@ -128,6 +139,21 @@ proptest! {
     ) {
         let lines = keys.iter().zip(values).map(|(key, value)| format!("{key} = {value}\n"));
         check(&lines.collect::<String>());
+    }
+
+    #[test]
+    fn any_value_of_an_upstream_or_a_route_is_read_or_an_error(
+        of_upstream in subsequence(UPSTREAM.keys.iter().map(|key| key.path).collect::<Vec<_>>(), 0..4),
+        of_route in subsequence(ROUTE.iter().map(|key| key.path).collect::<Vec<_>>(), 0..4),
+        values in proptest::collection::vec(select(VALUES), 8),
+        has_url in any::<bool>(),
+    ) {
+        let line = |(key, value): (&&str, &&str)| format!("{key} = {value}\n");
+        let url = if has_url && !of_upstream.contains(&"url") { "url = [\"exec:a\", \"wss://b\"]\n" } else { "" };
+        let upstream: String = of_upstream.iter().zip(&values).map(line).collect();
+        let methods = if has_url && !of_route.contains(&"methods") { "methods = \"a*\"\n" } else { "" };
+        let route: String = of_route.iter().zip(&values[4..]).map(line).collect();
+        check(&format!("[upstream.a]\n{url}{upstream}[[route]]\n{methods}{route}"));
     }
 
     #[test]

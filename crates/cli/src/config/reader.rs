@@ -63,6 +63,11 @@ impl<'a> Reader<'a> {
         self.table.get(path).is_some()
     }
 
+    /// Whether the key was not set, or is an empty list.
+    pub(crate) fn is_empty(&self, path: &str) -> bool {
+        self.table.get(path).is_none_or(|node| node.each().is_empty())
+    }
+
     /// Where the key was set.
     pub(crate) fn place(&self, path: &str) -> Place {
         self.table.get(path).map_or(Place::Default, |node| node.place.clone())

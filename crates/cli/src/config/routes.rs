@@ -61,7 +61,7 @@ pub(super) fn routes(reader: &mut Reader<'_>, names: &UpstreamNames) -> Vec<Rout
 
 fn route(reader: &mut Reader<'_>, names: &UpstreamNames) -> Option<RouteConfig> {
     let methods: Vec<Pattern> = reader.parsed("methods");
-    if !reader.is_set("methods") {
+    if reader.is_empty("methods") {
         reader.missing("methods", "\"METHOD\"");
     }
     Some(RouteConfig {

@@ -178,6 +178,9 @@ impl Located<'_> {
             }
             (Kind::Tables(keys) | Kind::Form(Form { keys, .. }), Value::Table(table)) => {
                 self.table(table, keys, "");
+                if find_in(keys, "cwd").is_some() {
+                    self.process(table);
+                }
             }
             (Kind::Form(form), _) => {
                 if let Some(key) = find_in(form.keys, form.short) {
@@ -196,6 +199,17 @@ impl Located<'_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Names the folder of a process, which by default is that of the file.
+    fn process(self, table: &mut Table) {
+        let Some(url) = table.get("url").filter(|_| table.get("cwd").is_none()) else { return };
+        let Place::File(span) = &url.place else { return };
+        let folder = self.config.source.file(span).folder();
+        if url.each().iter().any(starts_program) && folder != self.base {
+            let node = Node::text(relocated("", folder, self.base), url.place.clone());
+            table.set("cwd", node);
         }
     }
 
@@ -224,9 +238,18 @@ fn before_path(name: &str, kind: &Kind, value: &str) -> Option<&'static str> {
     is_relative.then_some(prefix)
 }
 
-/// A path in one folder as seen from another.
+/// Whether a node of an upstream is a program.
+fn starts_program(node: &Node) -> bool {
+    match &node.value {
+        Value::Text(text) => text.text.starts_with("exec:"),
+        Value::Table(table) => table.get("url").is_some_and(starts_program),
+        _ => false,
+    }
+}
+
+/// A path in one folder as seen from another. An empty path is the folder.
 fn relocated(path: &str, folder: &Path, base: &Path) -> String {
-    let path = folder.join(path);
+    let path = if path.is_empty() { folder.to_owned() } else { folder.join(path) };
     match path.strip_prefix(base) {
         Ok(path) => path.display().to_string(),
         Err(_) => std::path::absolute(&path).unwrap_or(path).display().to_string(),

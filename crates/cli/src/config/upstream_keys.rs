@@ -46,11 +46,11 @@ const OWN: &[Key] = &[
     inner("lifetime", Kind::Duration, "", "end a process after this time; exec: only"),
     inner("token", Kind::Secret, "", "bearer token for the upstream; those of callers are never forwarded"),
     inner("headers", Kind::Named(&Kind::Secret), "", "HTTP headers to add"),
-    inner("forward", Kind::Texts, "[]", "HTTP headers of callers to pass on, besides the trace context"),
+    inner("forward", Kind::Texts, "", "HTTP headers of callers to pass on, besides the trace context"),
     inner("tls.ca", Kind::Path, "", "authorities to trust, in PEM format; by default those of the system"),
     inner("tls.cert", Kind::Path, "", "client certificate in PEM format"),
     inner("tls.key", Kind::Path, "", "private key of the client certificate, in PEM format"),
-    inner("tls.insecure", Kind::Flag, "false", "accept any certificate"),
+    inner("tls.insecure", Kind::Flag, "", "accept any certificate; false by default"),
     inner(
         "balance",
         Kind::Choice(&["p2c", "round-robin"]),

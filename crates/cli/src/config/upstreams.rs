@@ -132,25 +132,24 @@ fn upstream(reader: &mut Reader<'_>, name: &str, names: &UpstreamNames) -> Optio
         let title = format!("invalid name `{name}` of an upstream");
         reader.faults.push(Fault::new(reader.at.clone(), title, "use letters, digits, `_` and `-`"));
     }
-    if !reader.is_set("url") {
+    if reader.is_empty("url") {
         reader.missing("url", "\"http://127.0.0.1:8000\"");
     }
     let nodes = reader.forms("url", nodes::node);
     check_transport(reader, &nodes);
     let profile = profile(reader);
-    let pair = |name: &str| Ok(name.to_owned());
     Some(UpstreamConfig {
         name: name.to_owned(),
         prefix: reader.text("prefix").unwrap_or_else(|| format!("{name}/")),
         profile,
         sessions: reader.one("sessions", sessions),
-        env: reader.pairs("env", pair, text),
+        env: reader.pairs("env", variable, text),
         cwd: cwd(reader, &nodes),
         idle: optional_time(reader, "idle"),
         lifetime: optional_time(reader, "lifetime"),
         token: reader.text("token").map(Secret::from),
         headers: reader.pairs("headers", nodes::header_name, text),
-        forward: reader.texts("forward"),
+        forward: reader.parsed::<http::HeaderName>("forward").iter().map(ToString::to_string).collect(),
         tls: tls(reader),
         balance: match &*reader.choice("balance") {
             "round-robin" => Balance::RoundRobin,
@@ -192,11 +191,18 @@ fn cwd(reader: &mut Reader<'_>, nodes: &[NodeConfig]) -> Option<PathBuf> {
     if reader.is_set("cwd") {
         return reader.path("cwd");
     }
-    let is_in_file = matches!(reader.place("url"), Place::File(_));
-    let folder = reader.beside("url", "");
-    (is_in_file && nodes.iter().any(|node| node.scheme() == "exec"))
-        .then_some(folder)
-        .filter(|folder| !folder.as_os_str().is_empty())
+    let is_program = nodes.iter().any(|node| node.scheme() == "exec");
+    let Place::File(span) = reader.place("url") else { return None };
+    let folder = reader.source.file(&span).folder();
+    (is_program && !folder.as_os_str().is_empty()).then(|| folder.to_owned())
+}
+
+/// The name of an environment variable.
+fn variable(name: &str) -> Result<String, String> {
+    match name.is_empty() || name.contains(['=', '\0']) {
+        true => Err("this is not the name of an environment variable".to_owned()),
+        false => Ok(name.to_owned()),
+    }
 }
 
 fn tls(reader: &mut Reader<'_>) -> UpstreamTls {

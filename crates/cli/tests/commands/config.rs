@@ -442,3 +442,32 @@ fn a_printed_configuration_has_references_in_place_of_secrets() {
     folder.write("switchboard.toml", &printed);
     assert_eq!(print("switchboard.toml").1, printed);
 }
+
+#[test]
+fn upstreams_come_from_any_file_and_only_a_gateway_reads_them() {
+    let folder = Folder::new("upstreams");
+    folder.write(
+        "conf.d/math.toml",
+        "[upstream.math]\nurl = \"exec:./math\"\n[[route]]\nmethods = \"math/add\"\ncache = \"1h\"\n",
+    );
+    folder.write("conf.d/limits.toml", "[upstream.math]\ntimeout = \"5s\"\n");
+    folder
+        .write("main.toml", "include = \"conf.d/*.toml\"\nroute = [{ methods = \"x\", upstream = false }]\n");
+    let (code, stdout, stderr) = run_in(&folder, &["config", "check", "main.toml"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("OK, 0 access rules, 0 access tests, 1 upstreams, 2 routes"), "{stdout}");
+    let (_, shown, _) = run_in(&folder, &["config", "show", "main.toml"]);
+    let expected = "[upstream.math]\nurl = \"exec:./math\"  # conf.d/math.toml:2\n";
+    assert!(shown.contains(expected), "{shown}");
+    assert!(shown.contains("timeout = \"5s\"  # conf.d/limits.toml:2"), "{shown}");
+    assert!(shown.contains("cwd = \"conf.d\"  # conf.d/math.toml:2"), "{shown}");
+    folder.write("shown.toml", &shown);
+    assert_eq!(run_in(&folder, &["config", "check", "shown.toml"]).0, Some(0), "{shown}");
+    let (code, _, stderr) = run_in(&folder, &["serve", "--config", "main.toml"]);
+    assert_eq!(code, Some(10), "{stderr}");
+    assert!(stderr.contains("upstreams belong to `switchboard gateway`"), "{stderr}");
+    folder.write("conf.d/limits.toml", "[upstream.math]\nurl = \"exec:a\"\n");
+    let (code, _, stderr) = run_in(&folder, &["config", "check", "main.toml"]);
+    assert_eq!(code, Some(10), "{stderr}");
+    assert!(stderr.contains("`upstream.math.url` is set twice"), "{stderr}");
+}
