@@ -92,11 +92,13 @@ impl ConfigCommand {
                 output::note(&config.shown_warnings());
                 let rules = config.access.as_ref().map_or(0, |access| access.rules().len());
                 let claims = config.table.get("access.tests").map_or(0, |node| node.each().len());
-                let (upstreams, routes) = (config.upstreams.len(), config.routes.len());
-                let forwarding = match upstreams + routes {
+                let counted = |count: usize, what: &str| match count {
                     0 => String::new(),
-                    _ => format!(", {upstreams} upstreams, {routes} routes"),
+                    1 => format!(", 1 {what}"),
+                    _ => format!(", {count} {what}s"),
                 };
+                let forwarding =
+                    counted(config.upstreams.len(), "upstream") + &counted(config.routes.len(), "route");
                 output::page(&format!(
                     "{}: OK, {rules} access rules, {claims} access tests{forwarding}\n",
                     file.display()

@@ -88,7 +88,11 @@ impl Reader<'_> {
     /// Reports that a key of this table is missing.
     pub(crate) fn missing(&mut self, name: &str, example: &str) {
         let title = format!("`{}` has no `{name}`", self.path);
-        self.faults.push(Fault::new(self.at.clone(), title, format!("add {name} = {example}")));
+        self.faults.push(Fault::new(
+            self.at.clone(),
+            title,
+            format!("add `{name}`, such as {name} = {example}"),
+        ));
     }
 
     /// Reports a key that is set and of no use without something else.

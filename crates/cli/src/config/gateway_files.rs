@@ -29,10 +29,7 @@ fn upstream(lines: &str) -> UpstreamConfig {
 
 /// What is wrong with a text contains all of this.
 fn refused(text: &str, expected: &[&str]) {
-    let faults = match read(&Origin::default(), text) {
-        Ok(_) => panic!("accepted: {text}"),
-        Err(faults) => faults,
-    };
+    let Err(faults) = read(&Origin::default(), text) else { panic!("accepted: {text}") };
     for expected in expected {
         assert!(faults.contains(expected), "{text}\n{expected}\n{faults}");
     }
@@ -291,7 +288,10 @@ fn wrong_values_of_upstreams_are_refused_with_what_to_write() {
     check("hedge = \"p100\"", &["a percentile from \"p1\" to \"p99\""]);
     check("hedge = true", &["write a time such as \"50ms\""]);
     check("cache = 10", &["invalid value for `upstream.a.cache`", "write \"10s\""]);
-    check("cache = { stale = \"1m\" }", &["`upstream.a.cache` has no `ttl`", "add ttl = \"10s\""]);
+    check(
+        "cache = { stale = \"1m\" }",
+        &["`upstream.a.cache` has no `ttl`", "add `ttl`, such as ttl = \"10s\""],
+    );
     check(
         "cache = { ttl = \"1s\", errors = { x = \"1s\" } }",
         &["invalid name in `upstream.a.cache.errors`", "an error code"],
@@ -340,7 +340,10 @@ fn wrong_routes_are_refused() {
     let check = |route: &str, expected: &[&str]| {
         refused(&format!("[upstream.eth]\nurl = \"ws://a\"\n[[route]]\n{route}\n"), expected);
     };
-    check("cache = \"1s\"", &["`route` has no `methods`", "add methods = \"METHOD\"", "gateway.toml:3:1"]);
+    check(
+        "cache = \"1s\"",
+        &["`route` has no `methods`", "add `methods`, such as methods = \"METHOD\"", "gateway.toml:3:1"],
+    );
     check("methods = []", &["`route` has no `methods`"]);
     check(
         "methods = \"a\"\nupstream = \"et\"",

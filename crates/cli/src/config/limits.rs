@@ -9,59 +9,44 @@ use switchboard::shed::{ShedOptions, Shedding};
 use super::faults::Fault;
 use super::reader::{Reader, text};
 use super::rules::Roles;
-use super::tree::{Node, Table, Value};
+use super::tree::Node;
 use crate::output;
 
 /// Reads the rate limits; none if there are none.
 pub(crate) fn rate(reader: &mut Reader<'_>, roles: &Roles) -> Option<RateLimits> {
-    let items = reader.table.get("rate")?.each().to_vec();
-    let rules: Vec<RateRule> = items.iter().filter_map(|item| rule(reader, item)).collect();
-    let limits = RateLimits::new(rules);
-    Some(roles.users().into_iter().fold(limits, |limits, user| limits.with_roles(&user, roles.of(&user))))
+    reader.is_set("rate").then(|| {
+        let limits = RateLimits::new(reader.forms("rate", rule));
+        let users = roles.users().into_iter();
+        users.fold(limits, |limits, user| limits.with_roles(&user, roles.of(&user)))
+    })
 }
 
-fn rule(reader: &mut Reader<'_>, item: &Node) -> Option<RateRule> {
-    const PATH: &str = "rate";
-    let Value::Table(table) = &item.value else { return None };
-    let Some(rate) = reader.many::<Rate>(table, PATH, "limit").and_then(|mut rates| rates.pop()) else {
-        if table.get("limit").is_none() {
-            reader.wrong(item, PATH, "add `limit`, such as limit = \"25/s\"");
-        }
-        return None;
-    };
-    let mut rule = RateRule::new(rate).named(Fault::origin(&item.place, reader.source));
-    if let Some(methods) = reader.many::<Pattern>(table, PATH, "methods") {
-        rule = rule.for_methods(methods);
+fn rule(reader: &mut Reader<'_>) -> Option<RateRule> {
+    if !reader.is_set("limit") {
+        reader.missing("limit", "\"25/s\"");
     }
-    if let Some(who) = reader.many::<Who>(table, PATH, "who") {
-        rule = rule.for_callers(who);
+    let rate = reader.one_parsed::<Rate>("limit")?;
+    let name = Fault::origin(&reader.at, reader.source);
+    let mut rule = RateRule::new(rate).named(name);
+    if reader.is_set("methods") {
+        rule = rule.for_methods(reader.parsed::<Pattern>("methods"));
     }
-    if let Some(by) = reader.many::<RateBy>(table, PATH, "per").and_then(|mut by| by.pop()) {
+    if reader.is_set("who") {
+        rule = rule.for_callers(reader.parsed::<Who>("who"));
+    }
+    if let Some(by) = reader.one_parsed::<RateBy>("per") {
         rule = rule.by(by);
     }
-    if let Some(burst) = reader.many::<u32>(table, PATH, "burst").and_then(|mut burst| burst.pop()) {
+    if let Some(burst) = reader.one_parsed::<u32>("burst") {
         rule = rule.with_burst(burst);
     }
-    Some(weights(reader, table, rule))
-}
-
-/// The cost of calls, by method.
-fn weights(reader: &mut Reader<'_>, table: &Table, mut rule: RateRule) -> RateRule {
-    const PATH: &str = "rate.weights";
-    let Some(node) = table.get("weights") else { return rule };
-    let Value::Table(weights) = &node.value else {
-        reader.wrong(node, PATH, "write { \"METHOD\" = 5 }");
-        return rule;
+    let pattern = |name: &str| name.parse::<Pattern>().map_err(|error| error.to_string());
+    let weight = |node: &Node| {
+        let weight = text(node).ok().and_then(|text| text.parse::<u32>().ok());
+        weight.ok_or_else(|| "use a whole number, 0 or more".to_owned())
     };
-    for entry in &weights.0 {
-        let weight = text(&entry.node).ok().and_then(|text| text.parse::<u32>().ok());
-        match (entry.name.parse::<Pattern>(), weight) {
-            (Ok(methods), Some(weight)) => rule = rule.with_weight(methods, weight),
-            (Err(error), _) => reader.wrong(&entry.node, PATH, &error.to_string()),
-            (_, None) => reader.wrong(&entry.node, PATH, "use a whole number, 0 or more"),
-        }
-    }
-    rule
+    let weights = reader.pairs("weights", pattern, weight).into_iter();
+    Some(weights.fold(rule, |rule, (methods, weight)| rule.with_weight(methods, weight)))
 }
 
 /// Reads how many calls may run at once; none if there is no limit.

@@ -7,8 +7,7 @@ use std::time::Duration;
 use switchboard::access::Pattern;
 use switchboard::log::{BodyLog, BodyRules, CallLog, CallLogBuilder, LogFormat, LogLevel};
 
-use super::reader::Reader;
-use super::tree::Value;
+use super::reader::{Reader, parsed};
 use crate::failure::Failure;
 use crate::log;
 
@@ -61,22 +60,8 @@ fn bodies(reader: &mut Reader<'_>) -> Option<BodyRules> {
 
 /// The levels of methods, by pattern.
 fn levels(reader: &mut Reader<'_>) -> Vec<(Pattern, LogLevel)> {
-    const PATH: &str = "log.levels";
-    let Some(node) = reader.table.get(PATH).cloned() else { return Vec::new() };
-    let Value::Table(table) = &node.value else {
-        reader.wrong(&node, PATH, "write { \"METHOD\" = \"off\" }");
-        return Vec::new();
-    };
-    let mut levels = Vec::new();
-    for entry in &table.0 {
-        let level = reader.many::<LogLevel>(table, PATH, &entry.name).and_then(|mut levels| levels.pop());
-        match (entry.name.parse::<Pattern>(), level) {
-            (Ok(methods), Some(level)) => levels.push((methods, level)),
-            (Err(error), _) => reader.wrong(&entry.node, PATH, &error.to_string()),
-            (Ok(_), None) => {}
-        }
-    }
-    levels
+    let pattern = |name: &str| name.parse::<Pattern>().map_err(|error| error.to_string());
+    reader.pairs("log.levels", pattern, parsed)
 }
 
 impl CallLogging {

@@ -204,20 +204,10 @@ impl<'a> Reader<'a> {
             .filter_map(|(read, node)| read.map_err(|advice| self.wrong(&node, path, &advice)).ok());
         good.collect()
     }
-
-    /// One or many texts of a table within a list, each read as such a value.
-    pub(crate) fn many<T>(&mut self, table: &Table, path: &str, name: &str) -> Option<Vec<T>>
-    where
-        T: FromStr<Err: std::fmt::Display>,
-    {
-        let node = table.get(name)?.clone();
-        let read = node.each().iter().map(|item| (parsed(item), item.clone())).collect();
-        Some(self.good(&format!("{path}.{name}"), read))
-    }
 }
 
 /// The value that a text is read as.
-fn parsed<T: FromStr<Err: std::fmt::Display>>(node: &Node) -> Result<T, String> {
+pub(crate) fn parsed<T: FromStr<Err: std::fmt::Display>>(node: &Node) -> Result<T, String> {
     text(node)?.parse::<T>().map_err(|error| error.to_string())
 }
 

@@ -6,7 +6,7 @@ use switchboard::{Description, Json};
 
 use super::faults::Fault;
 use super::reader::{Reader, text};
-use super::tree::{Node, Place, Table, Value};
+use super::tree::{Node, Place, Value};
 use crate::params;
 use crate::suggest::did_you_mean;
 
@@ -84,23 +84,19 @@ impl Subject {
 
 /// Reads the members of each role.
 pub(crate) fn roles(reader: &mut Reader<'_>) -> Roles {
-    let Some(node) = reader.table.get("roles") else { return Roles::default() };
-    let Value::Table(table) = &node.value else {
-        reader.wrong(node, "roles", "write the members of each role: admin = [\"alice\"]");
-        return Roles::default();
-    };
-    let mut roles = Roles::default();
-    for entry in &table.0 {
-        let members = reader.many::<String>(table, "roles", &entry.name).unwrap_or_default();
-        roles.0.push((entry.name.clone(), members));
-    }
-    roles
+    let members = |node: &Node| node.each().iter().map(text).collect();
+    Roles(reader.pairs("roles", |role| Ok(role.to_owned()), members))
 }
 
 /// Reads the rules; none if there are none.
 pub(crate) fn access(reader: &mut Reader<'_>, roles: &Roles, methods: &Description) -> Option<Access> {
-    let items = reader.table.get("access.rules")?.each().to_vec();
-    let rules: Vec<Rule> = items.iter().filter_map(|item| rule(reader, item, roles)).collect();
+    if !reader.is_set("access.rules") {
+        return None;
+    }
+    // A token may name any role.
+    let is_any_role = reader.is_set("auth.jwt.issuer") || reader.is_set("auth.keys");
+    let known = Some(roles).filter(|_| !is_any_role);
+    let rules = reader.forms("access.rules", |reader| rule(reader, known));
     if !rules.is_empty() && rules.iter().all(|rule| rule.effect == switchboard::access::Effect::Deny) {
         let place = reader.place("access.rules");
         let advice = "add a rule such as { allow = \"**\", who = \"authenticated\" }";
@@ -114,39 +110,40 @@ pub(crate) fn access(reader: &mut Reader<'_>, roles: &Roles, methods: &Descripti
     Some(access)
 }
 
-fn rule(reader: &mut Reader<'_>, item: &Node, roles: &Roles) -> Option<Rule> {
-    const PATH: &str = "access.rules";
-    let Value::Table(table) = &item.value else { return None };
-    let allow = reader.many::<Pattern>(table, PATH, "allow");
-    let deny = reader.many::<Pattern>(table, PATH, "deny");
-    let who = reader.many::<Who>(table, PATH, "who");
-    let Some(who) = who else {
-        reader.wrong(item, PATH, "add `who`, such as who = \"authenticated\"");
+fn rule(reader: &mut Reader<'_>, known: Option<&Roles>) -> Option<Rule> {
+    let set =
+        |reader: &mut Reader<'_>, name: &str| reader.is_set(name).then(|| reader.parsed::<Pattern>(name));
+    let (allow, deny) = (set(reader, "allow"), set(reader, "deny"));
+    if !reader.is_set("who") {
+        reader.missing("who", "\"authenticated\"");
         return None;
-    };
-    check_roles(reader, table, &who, roles);
+    }
+    let who = reader.parsed::<Who>("who");
+    if let Some(roles) = known {
+        check_roles(reader, &who, roles);
+    }
     let rule = match (allow, deny) {
         (Some(methods), None) => Rule::allow(methods, who),
         (None, Some(methods)) => Rule::deny(methods, who),
         _ => {
-            reader.wrong(item, PATH, "a rule has either `allow` or `deny`");
+            let title = format!("invalid value for `{}`", reader.path);
+            reader.faults.push(Fault::new(reader.at.clone(), title, "a rule has either `allow` or `deny`"));
             return None;
         }
     };
-    let name = match table.get("name").map(text) {
-        Some(Ok(name)) => name,
-        _ => Fault::origin(&item.place, reader.source),
-    };
-    Some(conditions(reader, table, rule)?.named(name))
+    let name = reader.text("name").unwrap_or_else(|| Fault::origin(&reader.at, reader.source));
+    let pointer = |name: &str| name.parse::<Pointer>().map_err(|error| error.to_string());
+    let faults = reader.faults.len();
+    let conditions = reader.pairs("when", pointer, condition).into_iter();
+    let rule = conditions.fold(rule, |rule, (pointer, condition)| rule.when(pointer, condition));
+    // Claims are not checked against a rule without some of its conditions.
+    (reader.faults.len() == faults).then(|| rule.named(name))
 }
 
 /// Reports roles without members: with a misspelt role, a rule never matches.
-fn check_roles(reader: &mut Reader<'_>, table: &Table, who: &[Who], roles: &Roles) {
-    // A token may name any role.
-    if reader.is_set("auth.jwt.issuer") || reader.is_set("auth.keys") {
-        return;
-    }
-    let places: Vec<Place> = table
+fn check_roles(reader: &mut Reader<'_>, who: &[Who], roles: &Roles) {
+    let places: Vec<Place> = reader
+        .table
         .get("who")
         .map(|node| node.each().iter().map(|item| item.place.clone()).collect())
         .unwrap_or_default();
@@ -159,33 +156,6 @@ fn check_roles(reader: &mut Reader<'_>, table: &Table, who: &[Who], roles: &Role
             .unwrap_or_else(|| format!("add {role} = [\"USER\"] under [roles]"));
         reader.faults.push(Fault::new(place, format!("no user has the role `{role}`"), advice));
     }
-}
-
-fn conditions(reader: &mut Reader<'_>, table: &Table, mut rule: Rule) -> Option<Rule> {
-    const PATH: &str = "access.rules.when";
-    let Some(node) = table.get("when") else { return Some(rule) };
-    let Value::Table(when) = &node.value else {
-        reader.wrong(node, PATH, "write { \"/amount\" = { max = 100 } }");
-        return None;
-    };
-    for entry in &when.0 {
-        let pointer = match entry.name.parse::<Pointer>() {
-            Ok(pointer) => pointer,
-            Err(error) => {
-                let fault = Fault::new(entry.name_place.clone(), "invalid JSON pointer", error.to_string());
-                reader.faults.push(fault);
-                return None;
-            }
-        };
-        match condition(&entry.node) {
-            Ok(condition) => rule = rule.when(pointer, condition),
-            Err(advice) => {
-                reader.wrong(&entry.node, PATH, &advice);
-                return None;
-            }
-        }
-    }
-    Some(rule)
 }
 
 /// A scalar must be equal, a list must contain the value, and a table says the rest.

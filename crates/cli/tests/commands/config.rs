@@ -455,7 +455,7 @@ fn upstreams_come_from_any_file_and_only_a_gateway_reads_them() {
         .write("main.toml", "include = \"conf.d/*.toml\"\nroute = [{ methods = \"x\", upstream = false }]\n");
     let (code, stdout, stderr) = run_in(&folder, &["config", "check", "main.toml"]);
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(stdout.contains("OK, 0 access rules, 0 access tests, 1 upstreams, 2 routes"), "{stdout}");
+    assert!(stdout.contains("OK, 0 access rules, 0 access tests, 1 upstream, 2 routes"), "{stdout}");
     let (_, shown, _) = run_in(&folder, &["config", "show", "main.toml"]);
     let expected = "[upstream.math]\nurl = \"exec:./math\"  # conf.d/math.toml:2\n";
     assert!(shown.contains(expected), "{shown}");
