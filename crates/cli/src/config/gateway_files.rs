@@ -1,5 +1,6 @@
 //! What files for a gateway say, and what they are refused for.
 
+use super::arguments::of_arguments;
 use super::health::{BreakerConfig, EjectConfig, HealthConfig};
 use super::key::{Form, Key, Kind};
 use super::policies::{
@@ -7,7 +8,7 @@ use super::policies::{
 };
 use super::routes::ParamsForm;
 use super::upstream_keys::{ROUTE, UPSTREAM};
-use super::upstreams::{Balance, Pin, Profile, Sessions, Sticky, of_arguments};
+use super::upstreams::{Balance, Pin, Profile, Sessions, Sticky};
 use super::*;
 use crate::output;
 

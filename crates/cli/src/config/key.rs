@@ -9,7 +9,7 @@ pub(crate) struct Key {
     /// As TOML writes it; empty if there is none.
     pub(crate) default: &'static str,
     pub(crate) about: &'static str,
-    /// The option of `switchboard serve` that sets it; empty if there is none.
+    /// The option that sets it, of `switchboard serve` or, within an upstream, of `switchboard gateway`; empty if there is none.
     pub(crate) flag: &'static str,
     /// Whether a running server takes a new value.
     pub(crate) is_live: bool,

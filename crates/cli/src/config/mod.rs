@@ -4,6 +4,7 @@
 //! environment and the flags are laid over it, and [`Config`] is read from the result. All faults are reported at once, each with its
 //! line.
 
+mod arguments;
 pub(crate) mod command;
 mod credentials;
 mod expand;
@@ -170,13 +171,14 @@ impl Origin {
         Ok(Origin { file, overlay: overlay::Overlay::of(arguments)?, command: Command::Serve })
     }
 
-    /// The configuration of `switchboard gateway` with these arguments, of which these are upstreams: `URL` or `NAME=URL`.
+    /// The configuration of `switchboard gateway` with these arguments, of which these are upstreams: `URL` or `NAME=URL`. Options that
+    /// set keys of upstreams, such as `--retry`, apply to those.
     pub(crate) fn for_gateway(
         file: Option<PathBuf>,
         arguments: &ArgMatches,
         upstreams: &[String],
     ) -> Result<Origin, Failure> {
-        let overlay = overlay::Overlay::of(arguments)?.with(upstreams::of_arguments(upstreams)?);
+        let overlay = overlay::Overlay::of(arguments)?.with(arguments::upstreams(upstreams, arguments)?);
         Ok(Origin { file, overlay, command: Command::Gateway })
     }
 

@@ -8,7 +8,7 @@ use clap::parser::ValueSource;
 use super::faults::Fault;
 use super::key::{Key, Kind};
 use super::keys::{self, KEYS};
-use super::tree::{Node, Place, Table, Value};
+use super::tree::{Entry, Node, Place, Table, Value};
 use crate::failure::Failure;
 
 /// Environment variables that set keys start like this: `SWITCHBOARD__LIMITS__BODY` sets `limits.body`.
@@ -100,7 +100,7 @@ fn listening(arguments: &ArgMatches) -> Vec<String> {
 }
 
 /// The value of a key, if its flag was given.
-fn given(arguments: &ArgMatches, key: &Key) -> Option<Node> {
+pub(super) fn given(arguments: &ArgMatches, key: &Key) -> Option<Node> {
     let name = key.flag.trim_start_matches('-').replace('-', "_");
     if key.path == "listen" || !is_given(arguments, &name) {
         return None;
@@ -116,8 +116,17 @@ fn given(arguments: &ArgMatches, key: &Key) -> Option<Node> {
             let items = values.into_iter().map(|text| Node::text(text, place.clone())).collect();
             Some(Node { value: Value::List(items), place })
         }
-        Kind::Count => values.pop().map(|text| Node::literal(&text, place)),
-        _ => values.pop().map(|text| Node::text(text, place)),
+        // `NAME=VALUE`, as often as needed.
+        Kind::Named(kind) => {
+            let mut table = Table::default();
+            // Without a name, it is reported as one that is wrong.
+            for (name, value) in values.iter().map(|text| text.split_once('=').unwrap_or(("", text))) {
+                let node = literal(kind, value, place.clone());
+                table.0.push(Entry { name: name.to_owned(), name_place: place.clone(), node });
+            }
+            Some(Node { value: Value::Table(table), place })
+        }
+        kind => values.pop().map(|text| literal(&kind, &text, place)),
     }
 }
 

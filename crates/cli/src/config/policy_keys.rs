@@ -1,15 +1,16 @@
 //! The keys of policies, which upstreams and routes have.
 
-use super::key::{Form, Key, Kind, inner};
+use super::key::{Form, Key, Kind, inner, live};
 
 /// The keys that say how calls are forwarded. The value of a route wins over that of its upstream.
 pub(crate) const POLICY: &[Key] = &[
     inner("timeout", Kind::Duration, "", "maximum time a call may take; by default the top-level `timeout`"),
     inner("max_reply", Kind::Size, "", "maximum size of an answer"),
-    inner(
+    live(
         "retry",
         Kind::Form(&RETRY),
         "",
+        "--retry",
         "further attempts for calls of safe methods that fail, such as 2; 1 by default",
     ),
     inner(
@@ -19,7 +20,13 @@ pub(crate) const POLICY: &[Key] = &[
         "when to send a call of a safe method to a second node: after a time such as \"50ms\", or if it is slower than a share of the \
          calls, such as \"p95\"; false by default",
     ),
-    inner("cache", Kind::Form(&CACHE), "", "how long answers are kept, such as \"10s\"; false by default"),
+    live(
+        "cache",
+        Kind::Form(&CACHE),
+        "",
+        "--cache",
+        "how long answers are kept, such as \"10s\"; false by default",
+    ),
     inner(
         "shared",
         Kind::Flag,

@@ -143,11 +143,11 @@ fn set_lines(table: &Table, keys: &[Key], write: impl Fn(&Node) -> String) -> St
     set.map(|(path, node)| format!("{path} = {}\n", write(node))).collect()
 }
 
-/// The keys of a table that have a value, with its origin.
+/// All keys of a table, with their origins.
 fn all_lines(table: &Table, keys: &[Key], origin: impl Fn(&Node) -> String) -> String {
     let line = |key: &Key| match table.get(key.path) {
         Some(node) => format!("{} = {}  # {}\n", key.path, masked(node), origin(node)),
-        None if key.default.is_empty() => String::new(),
+        None if key.default.is_empty() => format!("# {}: not set; {}\n", key.path, key.about),
         None => format!("{} = {}  # default\n", key.path, key.default),
     };
     keys.iter().map(line).collect()

@@ -1,6 +1,6 @@
 //! The keys of upstreams and routes.
 
-use super::key::{Form, Key, Kind, inner, joined};
+use super::key::{Form, Key, Kind, inner, joined, live};
 use super::policy_keys::POLICY;
 
 /// The keys of an upstream.
@@ -17,26 +17,29 @@ const OWN: &[Key] = &[
         "URLs of the nodes: http, https, ws, wss, tcp, tls, unix, exec:COMMAND, demo: or mock:OPENRPC",
     ),
     inner("prefix", Kind::Text, "", "what its methods start with; by default `NAME/`, and \"\" is nothing"),
-    inner(
+    live(
         "profile",
         Kind::Choice(&["plain", "mcp", "ethereum", "lsp"]),
         "\"plain\"",
+        "--profile",
         "which protocol it speaks on top of JSON-RPC",
     ),
-    inner(
+    live(
         "sessions",
         Kind::Either(&[Kind::Choice(&["shared", "per-client"]), Kind::Count]),
         "",
+        "--sessions",
         "connections or processes: one for all clients (shared), one for each (per-client), or a pool of this size; by default \
          per-client for exec:, mcp and lsp, otherwise shared",
     ),
-    inner(
+    live(
         "env",
         Kind::Named(&Kind::Secret),
         "",
+        "--env",
         "environment variables of the process besides PATH, HOME and LANG; exec: only",
     ),
-    inner("cwd", Kind::Path, "", "folder of the process; by default that of the file; exec: only"),
+    live("cwd", Kind::Path, "", "--cwd", "folder of the process; by default that of the file; exec: only"),
     inner(
         "idle",
         Kind::Duration,
@@ -44,17 +47,30 @@ const OWN: &[Key] = &[
         "end a process that is not used for this long; 10m by default; exec: only",
     ),
     inner("lifetime", Kind::Duration, "", "end a process after this time; exec: only"),
-    inner("token", Kind::Secret, "", "bearer token for the upstream; those of callers are never forwarded"),
+    live(
+        "token",
+        Kind::Secret,
+        "",
+        "--upstream-token",
+        "bearer token for the upstream; those of callers are never forwarded",
+    ),
     inner("headers", Kind::Named(&Kind::Secret), "", "HTTP headers to add"),
     inner("forward", Kind::Texts, "", "HTTP headers of callers to pass on, besides the trace context"),
-    inner("tls.ca", Kind::Path, "", "authorities to trust, in PEM format; by default those of the system"),
+    live(
+        "tls.ca",
+        Kind::Path,
+        "",
+        "--cacert",
+        "authorities to trust, in PEM format; by default those of the system",
+    ),
     inner("tls.cert", Kind::Path, "", "client certificate in PEM format"),
     inner("tls.key", Kind::Path, "", "private key of the client certificate, in PEM format"),
     inner("tls.insecure", Kind::Flag, "", "accept any certificate; false by default"),
-    inner(
+    live(
         "balance",
         Kind::Choice(&["p2c", "round-robin"]),
         "\"p2c\"",
+        "--balance",
         "how to choose a node: the better of two at random (p2c), or each in turn",
     ),
     inner(
@@ -63,10 +79,11 @@ const OWN: &[Key] = &[
         "",
         "calls that go to the same node: those of a session, or those with the same param, by JSON pointer",
     ),
-    inner(
+    live(
         "health",
         Kind::Form(&HEALTH),
         "true",
+        "--health",
         "how nodes are checked: a method to call, or just connect by default",
     ),
     inner("eject", Kind::Form(&EJECT), "true", "when a node gets no calls for a while"),

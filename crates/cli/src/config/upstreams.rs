@@ -11,7 +11,6 @@ use super::nodes::{self, NodeConfig};
 use super::policies::{self, PolicyConfig, UpstreamNames, optional_time};
 use super::reader::{Reader, text};
 use super::tree::{Node, Place};
-use crate::failure::Failure;
 use crate::target::Secret;
 
 /// An upstream.
@@ -200,7 +199,10 @@ fn cwd(reader: &mut Reader<'_>, nodes: &[NodeConfig]) -> Option<PathBuf> {
 /// The name of an environment variable.
 fn variable(name: &str) -> Result<String, String> {
     match name.is_empty() || name.contains(['=', '\0']) {
-        true => Err("this is not the name of an environment variable".to_owned()),
+        true => Err(
+            "this is not the name of an environment variable; write a name and a value, such as API_KEY=x"
+                .to_owned(),
+        ),
         false => Ok(name.to_owned()),
     }
 }
@@ -278,32 +280,7 @@ fn check_prefixes(reader: &mut Reader<'_>, upstreams: &[(UpstreamConfig, Place)]
 }
 
 /// Whether this can be the name of an upstream.
-fn is_name(text: &str) -> bool {
+pub(super) fn is_name(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     !text.is_empty() && text.bytes().all(is_part)
-}
-
-/// The keys that the arguments of `switchboard gateway` set: `URL`, whose methods keep their names, or `NAME=URL`.
-pub(super) fn of_arguments(arguments: &[String]) -> Result<Vec<(String, Node)>, Failure> {
-    let mut values: Vec<(String, Node)> = Vec::new();
-    for argument in arguments {
-        let named = argument.split_once('=').filter(|(name, _)| is_name(name));
-        let (name, url, place) = match named {
-            Some((name, url)) => (name, url, Place::Flag(format!("{name}=URL"))),
-            None => ("upstream", argument.as_str(), Place::Flag("URL".to_owned())),
-        };
-        let path = format!("upstream.{name}.url");
-        if values.iter().any(|(other, _)| *other == path) {
-            let what = match named {
-                Some(_) => format!("two upstreams are named `{name}`"),
-                None => "only one upstream can be without a name".to_owned(),
-            };
-            return Err(Failure::usage(what).advise("write `NAME=URL` with a different name for each"));
-        }
-        values.push((path, Node::text(url, place.clone())));
-        if named.is_none() {
-            values.push(("upstream.upstream.prefix".to_owned(), Node::text("", place)));
-        }
-    }
-    Ok(values)
 }

@@ -1,0 +1,113 @@
+//! The upstreams on the command line of `switchboard gateway`, and the options for them.
+
+use clap::ArgMatches;
+
+use super::overlay::given;
+use super::tree::{Node, Place};
+use super::upstream_keys::UPSTREAM;
+use super::upstreams::is_name;
+use crate::failure::Failure;
+
+/// The name of an upstream that is given without one.
+const UNNAMED: &str = "upstream";
+
+/// The keys that the arguments of `switchboard gateway` set: each is a `URL`, whose methods keep their names, or `NAME=URL`. The
+/// options apply to all of them.
+pub(super) fn upstreams(arguments: &[String], options: &ArgMatches) -> Result<Vec<(String, Node)>, Failure> {
+    let mut values = of_arguments(arguments)?;
+    let names: Vec<&str> =
+        arguments.iter().map(|argument| name_and_url(argument).0.unwrap_or(UNNAMED)).collect();
+    for key in UPSTREAM.keys.iter().filter(|key| !key.flag.is_empty()) {
+        let Some(node) = given(options, key) else { continue };
+        if names.is_empty() {
+            let advice = format!("for those of the file, use --set upstream.NAME.{}=VALUE", key.path);
+            let what = format!("{} is for upstreams on the command line, and there are none", key.flag);
+            return Err(Failure::usage(what).advise(advice));
+        }
+        values.extend(names.iter().map(|name| (format!("upstream.{name}.{}", key.path), node.clone())));
+    }
+    Ok(values)
+}
+
+/// The keys that the arguments alone set.
+pub(super) fn of_arguments(arguments: &[String]) -> Result<Vec<(String, Node)>, Failure> {
+    let mut values: Vec<(String, Node)> = Vec::new();
+    for argument in arguments {
+        let (name, url) = name_and_url(argument);
+        let place = Place::Flag(name.map_or_else(|| "URL".to_owned(), |name| format!("{name}=URL")));
+        let path = format!("upstream.{}", name.unwrap_or(UNNAMED));
+        let url = (format!("{path}.url"), Node::text(url, place.clone()));
+        if values.iter().any(|(other, _)| *other == url.0) {
+            let what = match name {
+                Some(name) => format!("two upstreams are named `{name}`"),
+                None => "only one upstream can be without a name".to_owned(),
+            };
+            return Err(Failure::usage(what).advise("write `NAME=URL` with a different name for each"));
+        }
+        values.push(url);
+        if name.is_none() {
+            values.push((format!("{path}.prefix"), Node::text("", place)));
+        }
+    }
+    Ok(values)
+}
+
+/// `NAME=URL`, or a URL, which may contain `=`, too.
+fn name_and_url(argument: &str) -> (Option<&str>, &str) {
+    match argument.split_once('=').filter(|(name, _)| is_name(name)) {
+        Some((name, url)) => (Some(name), url),
+        None => (None, argument),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Arg, Command};
+
+    use super::*;
+    use crate::config::tree::{Table, Value};
+
+    /// The text that a command line sets for a key.
+    fn set(words: &[&str], path: &str) -> Option<String> {
+        let command = Command::new("gateway").arg(Arg::new("upstreams").num_args(0..)).args([
+            Arg::new("retry").long("retry"),
+            Arg::new("upstream_token").long("upstream-token"),
+            Arg::new("env").long("env").action(clap::ArgAction::Append),
+        ]);
+        let options = command.try_get_matches_from([&["gateway"], words].concat()).unwrap();
+        let arguments: Vec<String> = options.get_many("upstreams").unwrap_or_default().cloned().collect();
+        let mut table = Table::default();
+        for (path, node) in upstreams(&arguments, &options).ok()? {
+            table.set(&path, node);
+        }
+        match &table.get(path)?.value {
+            Value::Text(text) => Some(text.text.clone()),
+            Value::Number(number) => Some(number.clone()),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn options_are_for_all_upstreams_of_the_command_line() {
+        let words = ["a=1", "2", "--retry", "5", "--upstream-token", "5", "--env", "X=1", "--env", "Y=a=b"];
+        for name in ["a", UNNAMED] {
+            let check = |key: &str, expected: &str| {
+                assert_eq!(
+                    set(&words, &format!("upstream.{name}.{key}")).as_deref(),
+                    Some(expected),
+                    "{key}"
+                );
+            };
+            check("retry", "5");
+            check("token", "5");
+            check("env.X", "1");
+            check("env.Y", "a=b");
+        }
+        assert_eq!(set(&words, "upstream.upstream.prefix").as_deref(), Some(""));
+        assert_eq!(set(&["a=1"], "upstream.a.retry"), None);
+        // There must be one.
+        assert_eq!(set(&["--retry", "5"], "upstream"), None);
+        let no_options = Command::new("gateway").try_get_matches_from(["gateway"]).unwrap();
+        assert!(upstreams(&[], &no_options).unwrap().is_empty());
+    }
+}
