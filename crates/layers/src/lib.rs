@@ -48,6 +48,8 @@ pub mod metrics;
 mod network;
 #[cfg(any(feature = "rate", feature = "shed"))]
 mod over_limit;
+#[cfg(feature = "access")]
+mod pattern;
 #[cfg(feature = "rate")]
 #[cfg_attr(docsrs, doc(cfg(feature = "rate")))]
 pub mod rate;
@@ -67,3 +69,6 @@ pub mod trace;
 #[cfg(feature = "store")]
 #[cfg_attr(docsrs, doc(cfg(feature = "store")))]
 pub use self::clock::Clock;
+#[cfg(feature = "access")]
+#[cfg_attr(docsrs, doc(cfg(feature = "access")))]
+pub use self::pattern::{Pattern, PatternError};

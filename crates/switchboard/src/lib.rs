@@ -34,6 +34,8 @@ pub use switchboard_layers::shed;
 pub use switchboard_layers::trace;
 #[cfg(any(feature = "rate", feature = "signing"))]
 pub use switchboard_layers::{Clock, store};
+#[cfg(feature = "access")]
+pub use switchboard_layers::{Pattern, PatternError};
 #[cfg(feature = "signing")]
 pub use switchboard_layers::{idempotency, signing};
 #[cfg(feature = "mcp")]

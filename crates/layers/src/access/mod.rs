@@ -9,7 +9,6 @@
 mod condition;
 mod decision;
 mod layer;
-mod pattern;
 mod pointer;
 mod who;
 
@@ -21,13 +20,13 @@ use switchboard_core::{Context, Description, FromContext as _, Json};
 
 pub use self::condition::{Condition, ConditionError};
 pub use self::decision::{Decision, RuleOutcome, RuleReport};
-use self::pattern::first_segment;
-pub use self::pattern::{Pattern, PatternError};
 pub use self::pointer::{Pointer, PointerError};
 use self::who::is_local;
 pub use self::who::{CallerFacts, Who, WhoError};
 use crate::audit::Audit;
 use crate::identity::Identity;
+use crate::pattern::first_segment;
+pub use crate::pattern::{Pattern, PatternError};
 
 /// Allows or denies methods to callers.
 #[derive(Clone, Debug)]

@@ -36,7 +36,7 @@ use switchboard_core::{Context, EndReason, ErrorObject, Origin, Session};
 pub use self::bodies::{BodyLog, BodyRules};
 pub use self::level::{LogLevel, LogLevelError};
 use self::record::{Event, Record};
-use crate::access::Pattern;
+use crate::Pattern;
 use crate::lines::{Flood, FloodVerdict, LineQueue, LogFile, Repeatable, Takes, since_1970, stderr};
 
 /// The most bytes that wait to be written.

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::gate::Gate;
-use crate::access::Pattern;
+use crate::Pattern;
 use crate::audit::Audit;
 
 /// How many calls run and wait.

@@ -11,7 +11,7 @@ use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublic
 use super::hex::{self, NoRandomness};
 use super::member::{is_kid, is_visible};
 use super::time;
-use crate::access::Pattern;
+use crate::Pattern;
 use crate::identity::{Identity, Proof};
 
 /// How a key signs. It is a property of the key; messages do not name it.

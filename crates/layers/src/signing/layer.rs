@@ -12,7 +12,7 @@ use super::replay::{Nonces, Window};
 use super::verifier::Verifier;
 use super::whole::Whole;
 use super::{Key, SigningKeys};
-use crate::access::Pattern;
+use crate::Pattern;
 use crate::audit::Audit;
 use crate::clock::Clock;
 use crate::store::Store;

@@ -5,7 +5,7 @@ use switchboard_core::{Call, Name};
 use super::member::{Malformed, Member, is_token, seconds, signature, string};
 use super::text::Covered;
 use super::verifier::Reason;
-use crate::access::Pattern;
+use crate::Pattern;
 
 /// Accepts signatures inside params: `{"amount": 100, "timestamp": 1728623456, "nonce": "xy12", "signature": "…"}`.
 ///

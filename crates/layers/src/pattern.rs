@@ -9,7 +9,7 @@ use std::str::FromStr;
 /// # Examples
 ///
 /// ```
-/// use switchboard_layers::access::Pattern;
+/// use switchboard_layers::Pattern;
 ///
 /// let pattern: Pattern = "math/*".parse()?;
 /// assert!(pattern.matches("math/add") && !pattern.matches("math/matrix/add"));
@@ -79,12 +79,14 @@ impl Pattern {
     }
 
     /// Whether it matches every name.
-    pub(super) fn is_anything(&self) -> bool {
+    #[cfg(feature = "access")]
+    pub(crate) fn is_anything(&self) -> bool {
         self.kind == PatternKind::Anything
     }
 
     /// The first segment of the names that it matches, if there is no star in it.
-    pub(super) fn first_segment(&self) -> Option<&[u8]> {
+    #[cfg(feature = "access")]
+    pub(crate) fn first_segment(&self) -> Option<&[u8]> {
         let first = first_segment(self.text.as_bytes());
         (!first.contains(&b'*')).then_some(first)
     }
@@ -120,7 +122,8 @@ impl fmt::Display for Pattern {
 }
 
 /// The part before the first `/`.
-pub(super) fn first_segment(method: &[u8]) -> &[u8] {
+#[cfg(feature = "access")]
+pub(crate) fn first_segment(method: &[u8]) -> &[u8] {
     let end = method.iter().position(|byte| *byte == b'/').unwrap_or(method.len());
     &method[..end]
 }
