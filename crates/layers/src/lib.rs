@@ -1,7 +1,7 @@
 //! Middleware for Switchboard services: authentication, access control, signatures, limits and an audit log.
 //!
 //! Each layer works alone in a few lines. Combined, they go in this order, outermost first: [`signing`], [`identity`], [`rate`],
-//! [`access`], [`shed`], [`idempotency`], then the router. A layer sees every call, including batch entries, notifications, `rpc.discover` and unknown methods.
+//! [`access`], [`shed`], [`idempotency`], [`coalesce`], then the router. A layer sees every call, including batch entries, notifications, `rpc.discover` and unknown methods.
 //!
 //! - [`identity`] (feature `identity`) authenticates callers by bearer tokens, API keys, certificates or Unix credentials; with the feature
 //!   `jwt` also by signed tokens.
@@ -15,6 +15,7 @@
 //! - [`shed`] (feature `shed`) limits how many calls run and wait at once.
 //! - [`signing`] (feature `signing`) verifies signed messages, refuses replays, and signs the calls of a client.
 //! - [`idempotency`] (feature `idempotency`) runs calls with the same key once.
+//! - [`coalesce`] (feature `coalesce`) makes identical calls in flight one call.
 //! - [`store`] (feature `store`) keeps what layers have to remember, in memory or in a file.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -22,12 +23,27 @@
 #[cfg(feature = "access")]
 #[cfg_attr(docsrs, doc(cfg(feature = "access")))]
 pub mod access;
+#[cfg(feature = "coalesce")]
+mod answer;
 #[cfg(feature = "audit")]
 #[cfg_attr(docsrs, doc(cfg(feature = "audit")))]
 pub mod audit;
+#[cfg(feature = "coalesce")]
+mod by_key;
 #[cfg(feature = "store")]
 mod clock;
-#[cfg(any(feature = "identity", feature = "metrics", feature = "store", feature = "trace"))]
+#[cfg(feature = "coalesce")]
+#[cfg_attr(docsrs, doc(cfg(feature = "coalesce")))]
+pub mod coalesce;
+#[cfg(feature = "coalesce")]
+mod flights;
+#[cfg(any(
+    feature = "coalesce",
+    feature = "identity",
+    feature = "metrics",
+    feature = "store",
+    feature = "trace"
+))]
 mod hashing;
 #[cfg(feature = "idempotency")]
 #[cfg_attr(docsrs, doc(cfg(feature = "idempotency")))]
@@ -35,6 +51,8 @@ pub mod idempotency;
 #[cfg(feature = "identity")]
 #[cfg_attr(docsrs, doc(cfg(feature = "identity")))]
 pub mod identity;
+#[cfg(feature = "coalesce")]
+mod key;
 #[cfg(feature = "audit")]
 #[cfg_attr(docsrs, doc(cfg(feature = "audit")))]
 pub mod lines;
@@ -48,7 +66,7 @@ pub mod metrics;
 mod network;
 #[cfg(any(feature = "rate", feature = "shed"))]
 mod over_limit;
-#[cfg(feature = "access")]
+#[cfg(any(feature = "access", feature = "coalesce"))]
 mod pattern;
 #[cfg(feature = "rate")]
 #[cfg_attr(docsrs, doc(cfg(feature = "rate")))]
@@ -69,6 +87,5 @@ pub mod trace;
 #[cfg(feature = "store")]
 #[cfg_attr(docsrs, doc(cfg(feature = "store")))]
 pub use self::clock::Clock;
-#[cfg(feature = "access")]
-#[cfg_attr(docsrs, doc(cfg(feature = "access")))]
+#[cfg(any(feature = "access", feature = "coalesce"))]
 pub use self::pattern::{Pattern, PatternError};

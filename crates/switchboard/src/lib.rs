@@ -18,6 +18,8 @@ pub use switchboard_gateway as gateway;
 pub use switchboard_layers::access;
 #[cfg(feature = "audit")]
 pub use switchboard_layers::audit;
+#[cfg(feature = "coalesce")]
+pub use switchboard_layers::coalesce;
 #[cfg(feature = "identity")]
 pub use switchboard_layers::identity;
 #[cfg(feature = "audit")]
@@ -34,7 +36,7 @@ pub use switchboard_layers::shed;
 pub use switchboard_layers::trace;
 #[cfg(any(feature = "rate", feature = "signing"))]
 pub use switchboard_layers::{Clock, store};
-#[cfg(feature = "access")]
+#[cfg(any(feature = "access", feature = "coalesce"))]
 pub use switchboard_layers::{Pattern, PatternError};
 #[cfg(feature = "signing")]
 pub use switchboard_layers::{idempotency, signing};

@@ -1,0 +1,99 @@
+//! What callers with the same key share, as long as one of them is there.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use crate::hashing::{SecretHashing, secret_hashing};
+
+/// Values by key. Each lives as long as somebody holds it; this only finds it.
+pub(crate) struct ByKey<T>(Arc<Mutex<Found<T>>>);
+
+type Found<T> = HashMap<Arc<[u8]>, Weak<T>, SecretHashing>;
+
+/// How a caller comes to the value of its key.
+pub(crate) enum Joined<T> {
+    /// There was none, so it has a new one, which others find until the entry is dropped.
+    First(Arc<T>, Entry<T>),
+    /// It has that of another caller.
+    Follower(Arc<T>),
+}
+
+/// Lets others find a value until it is dropped.
+pub(crate) struct Entry<T> {
+    all: ByKey<T>,
+    key: Arc<[u8]>,
+    value: Weak<T>,
+}
+
+impl<T> ByKey<T> {
+    /// The value of this key. Makes one if nobody holds one.
+    pub(crate) fn join(&self, key: Vec<u8>, make: impl FnOnce() -> T) -> Joined<T> {
+        let mut found = self.lock();
+        if let Some(value) = found.get(&*key).and_then(Weak::upgrade) {
+            return Joined::Follower(value);
+        }
+        let (key, value): (Arc<[u8]>, _) = (key.into(), Arc::new(make()));
+        found.insert(Arc::clone(&key), Arc::downgrade(&value));
+        let entry = Entry { all: self.clone(), key, value: Arc::downgrade(&value) };
+        Joined::First(value, entry)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Found<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Entry<T> {
+    fn is_found_in(&self, found: &Found<T>) -> bool {
+        found.get(&self.key).is_some_and(|value| Weak::ptr_eq(value, &self.value))
+    }
+}
+
+impl<T> Drop for Entry<T> {
+    fn drop(&mut self) {
+        let mut found = self.all.lock();
+        if self.is_found_in(&found) {
+            found.remove(&self.key);
+        }
+    }
+}
+
+impl<T> Clone for ByKey<T> {
+    fn clone(&self) -> ByKey<T> {
+        ByKey(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Default for ByKey<T> {
+    fn default() -> ByKey<T> {
+        ByKey(Arc::new(Mutex::new(HashMap::with_hasher(secret_hashing()))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn join(all: &ByKey<u8>, key: &str, value: u8) -> (Arc<u8>, Option<Entry<u8>>) {
+        match all.join(key.into(), || value) {
+            Joined::First(value, entry) => (value, Some(entry)),
+            Joined::Follower(value) => (value, None),
+        }
+    }
+
+    #[test]
+    fn a_value_is_found_while_somebody_holds_it_and_its_entry() {
+        let all = ByKey::default();
+        let (first, entry) = join(&all, "a", 1);
+        assert_eq!(*join(&all, "a", 2).0, 1);
+        assert_eq!(*join(&all, "b", 3).0, 3);
+        drop(first);
+        // Nobody holds it, so the next is new, and the entry of the old one does not hide it when it is dropped.
+        let (second, other) = join(&all, "a", 4);
+        drop(entry);
+        assert_eq!((*second, *join(&all, "a", 5).0), (4, 4));
+        drop(other);
+        assert_eq!(*join(&all, "a", 6).0, 6);
+        assert_eq!(all.lock().len(), 0);
+    }
+}
