@@ -38,12 +38,35 @@ impl<T> ByKey<T> {
         Joined::First(value, entry)
     }
 
+    /// Whether somebody holds a value with this key.
+    #[cfg(feature = "cache")]
+    pub(crate) fn has(&self, key: &[u8]) -> bool {
+        self.lock().get(key).is_some_and(|value| value.strong_count() > 0)
+    }
+
+    /// Lets nobody find the values of these keys any more. Those who hold them keep them.
+    #[cfg(feature = "cache")]
+    pub(crate) fn forget(&self, is_meant: impl Fn(&[u8]) -> bool) {
+        self.lock().retain(|key, _| !is_meant(key));
+    }
+
     fn lock(&self) -> MutexGuard<'_, Found<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<T> Entry<T> {
+    #[cfg(feature = "cache")]
+    pub(crate) fn key(&self) -> &Arc<[u8]> {
+        &self.key
+    }
+
+    /// Whether others with the key would find this value, and not a later one or none.
+    #[cfg(feature = "cache")]
+    pub(crate) fn is_current(&self) -> bool {
+        self.is_found_in(&self.all.lock())
+    }
+
     fn is_found_in(&self, found: &Found<T>) -> bool {
         found.get(&self.key).is_some_and(|value| Weak::ptr_eq(value, &self.value))
     }
@@ -95,5 +118,18 @@ mod tests {
         drop(other);
         assert_eq!(*join(&all, "a", 6).0, 6);
         assert_eq!(all.lock().len(), 0);
+    }
+
+    #[cfg(feature = "cache")]
+    #[test]
+    fn a_forgotten_value_is_held_but_not_current() {
+        let all = ByKey::default();
+        let (_first, entry) = join(&all, "a", 1);
+        let entry = entry.unwrap();
+        assert!(entry.is_current() && all.has(b"a"));
+        all.forget(|key| key == b"a");
+        assert!(!entry.is_current() && !all.has(b"a"));
+        let (_second, other) = join(&all, "a", 2);
+        assert!(!entry.is_current() && other.unwrap().is_current());
     }
 }

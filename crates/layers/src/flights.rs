@@ -58,6 +58,18 @@ impl Flights {
             Joined::Follower(flight) => Boarded::Follower(flight),
         }
     }
+
+    /// Whether a call with this key is in flight.
+    #[cfg(feature = "cache")]
+    pub(crate) fn has(&self, key: &[u8]) -> bool {
+        self.0.has(key)
+    }
+
+    /// Lets no further calls wait for those in flight with these keys.
+    #[cfg(feature = "cache")]
+    pub(crate) fn forget(&self, is_meant: impl Fn(&[u8]) -> bool) {
+        self.0.forget(is_meant);
+    }
 }
 
 impl Departure {
@@ -86,9 +98,31 @@ impl Departure {
             }
         }
     }
+
+    #[cfg(feature = "cache")]
+    pub(crate) fn key(&self) -> &[u8] {
+        self.landing.key()
+    }
+
+    /// Keeps the call in flight as long as it is held, as those who wait do.
+    #[cfg(feature = "cache")]
+    pub(crate) fn hold(&self) -> Arc<Flight> {
+        Arc::clone(&self.flight)
+    }
 }
 
 impl Landing {
+    #[cfg(feature = "cache")]
+    pub(crate) fn key(&self) -> &Arc<[u8]> {
+        self.entry.key()
+    }
+
+    /// Whether the flight was not [forgotten](Flights::forget), and no later one has its key.
+    #[cfg(feature = "cache")]
+    pub(crate) fn is_current(&self) -> bool {
+        self.entry.is_current()
+    }
+
     fn land(self, answer: Answer) {
         let Landing { entry, answer: sender } = self;
         drop(entry);

@@ -34,6 +34,13 @@ pub(crate) fn key_of(call: &Call, is_shared: bool) -> Option<Vec<u8>> {
     Some(key)
 }
 
+/// The method of the call with this key.
+#[cfg(feature = "cache")]
+pub(crate) fn method_of(key: &[u8]) -> &[u8] {
+    let (length, rest) = key.split_first_chunk().expect("a key begins with the length of the method");
+    &rest[..u32::from_le_bytes(*length) as usize]
+}
+
 /// Writes a part with its length, so that no two lists of parts look the same.
 fn write_part(key: &mut Vec<u8>, part: &[u8]) {
     let length = u32::try_from(part.len()).expect("a message is shorter than 4 GiB");
@@ -179,6 +186,8 @@ mod tests {
         for (at, key) in keys.iter().enumerate() {
             assert!(keys[at + 1..].iter().all(|other| other != key), "{at}");
         }
+        #[cfg(feature = "cache")]
+        assert_eq!(method_of(&keys[1]), b"m");
         let mut streaming = Call::new("m", None);
         streaming.cx.insert(switchboard_core::StreamWanted);
         assert_ne!(key_of(&streaming, true).unwrap(), keys[0]);

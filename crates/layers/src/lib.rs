@@ -1,7 +1,7 @@
 //! Middleware for Switchboard services: authentication, access control, signatures, limits and an audit log.
 //!
 //! Each layer works alone in a few lines. Combined, they go in this order, outermost first: [`signing`], [`identity`], [`rate`],
-//! [`access`], [`shed`], [`idempotency`], [`coalesce`], then the router. A layer sees every call, including batch entries, notifications, `rpc.discover` and unknown methods.
+//! [`access`], [`shed`], [`idempotency`], [`cache`], [`coalesce`], then the router. A layer sees every call, including batch entries, notifications, `rpc.discover` and unknown methods.
 //!
 //! - [`identity`] (feature `identity`) authenticates callers by bearer tokens, API keys, certificates or Unix credentials; with the feature
 //!   `jwt` also by signed tokens.
@@ -15,6 +15,7 @@
 //! - [`shed`] (feature `shed`) limits how many calls run and wait at once.
 //! - [`signing`] (feature `signing`) verifies signed messages, refuses replays, and signs the calls of a client.
 //! - [`idempotency`] (feature `idempotency`) runs calls with the same key once.
+//! - [`cache`] (feature `cache`) answers calls with earlier answers.
 //! - [`coalesce`] (feature `coalesce`) makes identical calls in flight one call.
 //! - [`store`] (feature `store`) keeps what layers have to remember, in memory or in a file.
 
@@ -23,21 +24,25 @@
 #[cfg(feature = "access")]
 #[cfg_attr(docsrs, doc(cfg(feature = "access")))]
 pub mod access;
-#[cfg(feature = "coalesce")]
+#[cfg(any(feature = "cache", feature = "coalesce"))]
 mod answer;
 #[cfg(feature = "audit")]
 #[cfg_attr(docsrs, doc(cfg(feature = "audit")))]
 pub mod audit;
-#[cfg(feature = "coalesce")]
+#[cfg(any(feature = "cache", feature = "coalesce"))]
 mod by_key;
+#[cfg(feature = "cache")]
+#[cfg_attr(docsrs, doc(cfg(feature = "cache")))]
+pub mod cache;
 #[cfg(feature = "store")]
 mod clock;
 #[cfg(feature = "coalesce")]
 #[cfg_attr(docsrs, doc(cfg(feature = "coalesce")))]
 pub mod coalesce;
-#[cfg(feature = "coalesce")]
+#[cfg(any(feature = "cache", feature = "coalesce"))]
 mod flights;
 #[cfg(any(
+    feature = "cache",
     feature = "coalesce",
     feature = "identity",
     feature = "metrics",
@@ -51,7 +56,7 @@ pub mod idempotency;
 #[cfg(feature = "identity")]
 #[cfg_attr(docsrs, doc(cfg(feature = "identity")))]
 pub mod identity;
-#[cfg(feature = "coalesce")]
+#[cfg(any(feature = "cache", feature = "coalesce"))]
 mod key;
 #[cfg(feature = "audit")]
 #[cfg_attr(docsrs, doc(cfg(feature = "audit")))]
@@ -66,7 +71,7 @@ pub mod metrics;
 mod network;
 #[cfg(any(feature = "rate", feature = "shed"))]
 mod over_limit;
-#[cfg(any(feature = "access", feature = "coalesce"))]
+#[cfg(any(feature = "access", feature = "cache", feature = "coalesce"))]
 mod pattern;
 #[cfg(feature = "rate")]
 #[cfg_attr(docsrs, doc(cfg(feature = "rate")))]
@@ -87,5 +92,5 @@ pub mod trace;
 #[cfg(feature = "store")]
 #[cfg_attr(docsrs, doc(cfg(feature = "store")))]
 pub use self::clock::Clock;
-#[cfg(any(feature = "access", feature = "coalesce"))]
+#[cfg(any(feature = "access", feature = "cache", feature = "coalesce"))]
 pub use self::pattern::{Pattern, PatternError};

@@ -18,6 +18,8 @@ pub use switchboard_gateway as gateway;
 pub use switchboard_layers::access;
 #[cfg(feature = "audit")]
 pub use switchboard_layers::audit;
+#[cfg(feature = "cache")]
+pub use switchboard_layers::cache;
 #[cfg(feature = "coalesce")]
 pub use switchboard_layers::coalesce;
 #[cfg(feature = "identity")]
@@ -36,7 +38,7 @@ pub use switchboard_layers::shed;
 pub use switchboard_layers::trace;
 #[cfg(any(feature = "rate", feature = "signing"))]
 pub use switchboard_layers::{Clock, store};
-#[cfg(any(feature = "access", feature = "coalesce"))]
+#[cfg(any(feature = "access", feature = "cache", feature = "coalesce"))]
 pub use switchboard_layers::{Pattern, PatternError};
 #[cfg(feature = "signing")]
 pub use switchboard_layers::{idempotency, signing};

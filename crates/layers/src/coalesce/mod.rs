@@ -2,7 +2,7 @@
 //!
 //! While a call runs, others with the same method and equal params wait for its answer, be it a value or an error. Each caller keeps its own
 //! deadline and can cancel: the call is cancelled when the last one is gone. Nothing is remembered: a call that begins after the answer
-//! is made again.
+//! is made again; to avoid that, use the [cache](crate::cache).
 //!
 //! Params are equal if they differ only in white space, in the order of object members, or in how strings are escaped; `1` and `1.0` are
 //! different. By default only calls of the same caller are coalesced: those with the same identity, with the same roles, scopes and claims.

@@ -1,6 +1,8 @@
-//! Answers and streams that callers share: coalesced calls.
-#![cfg(all(feature = "coalesce", feature = "identity"))]
+//! Answers and streams that callers share: coalesced calls and the cache.
+#![cfg(all(feature = "cache", feature = "coalesce", feature = "identity"))]
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test may fail")]
 
+mod cache;
+mod cache_model;
 mod coalesce;
 mod upstream;
