@@ -86,6 +86,15 @@ impl Responses {
         &self.head
     }
 
+    /// What has arrived of a body without a length.
+    pub(crate) fn partial(&self) -> &[u8] {
+        match &self.body {
+            Body::Chunks(body) => body,
+            Body::Rest => &self.buffer,
+            Body::Head | Body::Sized(_) | Body::Nothing => &[],
+        }
+    }
+
     /// The next response, if all of it has arrived.
     ///
     /// # Errors

@@ -5,15 +5,18 @@
 
 use std::time::Duration;
 
+use http::HeaderMap;
 use serde_json::value::RawValue;
 use switchboard::framing::Framing;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::era::{self, Era, Side};
 use super::found::{Found, UNKNOWN, members};
 use super::message::Message;
 use super::outcome::{Came, End};
 use super::profile::Profile;
-use super::wire::{Carrier, Endpoint, Line, Received, Request, http};
+use super::wire::{Carrier, Endpoint, Line, Received, Request};
+use crate::check::wire::http as wire_http;
 use crate::responses::Head;
 
 /// How much later than the answer to the valid call an answer may come.
@@ -39,7 +42,11 @@ pub(crate) struct Bench {
     pub(crate) timeout: Duration,
     /// The size of the largest message to send.
     pub(crate) max_bytes: usize,
+    /// The era of the Model Context Protocol that is spoken.
+    era: Era,
     line: Option<Line>,
+    /// The connection and the headers of the other era.
+    aside: (Option<Line>, HeaderMap),
     /// The identifier of the last valid call.
     last: u32,
     /// Cases without any answer, not even to the valid call.
@@ -51,13 +58,16 @@ pub(crate) struct Bench {
 impl Bench {
     pub(crate) fn new(endpoint: Endpoint, profile: Profile, timeout: Duration, max_bytes: usize) -> Bench {
         let found = Found::default();
+        let aside = (None, endpoint.headers.clone());
         Bench {
             endpoint,
             profile,
             found,
             timeout,
             max_bytes,
+            era: Era::default(),
             line: None,
+            aside,
             last: 7_000_000,
             silences: 0,
             vain: 0,
@@ -68,6 +78,25 @@ impl Bench {
         self.endpoint.carrier()
     }
 
+    /// Speaks in this era from now on; in the usual one if it does not matter.
+    pub(crate) fn speak(&mut self, era: Option<Era>) {
+        let era = era.unwrap_or_else(|| self.found.mcp.usual());
+        if self.era != era {
+            self.era = era;
+            std::mem::swap(&mut self.line, &mut self.aside.0);
+            std::mem::swap(&mut self.endpoint.headers, &mut self.aside.1);
+        }
+    }
+
+    /// What a server of the Model Context Protocol offers in the era that is spoken.
+    pub(crate) fn side(&self) -> Option<&Side> {
+        self.found.mcp.side(self.era)
+    }
+
+    fn is_stateless(&self) -> bool {
+        self.era == Era::Stateless
+    }
+
     /// Whether valid calls are made in 1.0.
     pub(crate) fn is_old(&self) -> bool {
         self.profile == Profile::V1
@@ -75,6 +104,12 @@ impl Bench {
 
     /// A call that the server answers, with a result if such a call is known.
     pub(crate) fn good(&self, id: impl std::fmt::Display) -> String {
+        if self.is_stateless() {
+            let meta = era::META;
+            return format!(
+                r#"{{"jsonrpc":"2.0","method":"server/discover","params":{{{meta}}},"id":{id}}}"#
+            );
+        }
         let good = self.found.good.as_ref();
         // Some language servers do not answer calls without parameters.
         let none = (UNKNOWN, (self.profile == Profile::Lsp).then_some("{}"));
@@ -90,13 +125,16 @@ impl Bench {
     pub(crate) fn fill(&self, template: &[u8]) -> Vec<u8> {
         let inner = |name: &str| serde_json::to_string(name).unwrap_or_default().trim_matches('"').to_owned();
         let good = self.found.good.clone().unwrap_or_else(|| (UNKNOWN.to_owned(), None));
-        let names: [(&[u8], String); 5] = [
-            (b"@good", members((&good.0, good.1.as_deref()))),
-            (b"@name", inner(&good.0)),
-            (b"@swap", inner(&swapped(&good.0))),
-            (b"@none", UNKNOWN.to_owned()),
-            (b"@echo", inner(self.found.echo.as_deref().unwrap_or("echo"))),
+        let mut names = vec![
+            ("good", members((&good.0, good.1.as_deref()))),
+            ("name", inner(&good.0)),
+            ("swap", inner(&swapped(&good.0))),
+            ("none", UNKNOWN.to_owned()),
+            ("echo", inner(self.found.echo.as_deref().unwrap_or("echo"))),
+            ("meta", if self.is_stateless() { era::META.to_owned() } else { r#""_meta":{}"#.to_owned() }),
         ];
+        let samples = self.side().into_iter().flat_map(|side| &side.samples);
+        names.extend(samples.map(|(name, value)| (*name, inner(value))));
         let changed = match self.profile {
             _ if self.profile.is_by_name() => by_name(template),
             // Where a length comes first, the message has to keep its length.
@@ -108,10 +146,10 @@ impl Bench {
         while let Some(at) = rest.iter().position(|byte| *byte == b'@') {
             filled.extend_from_slice(&rest[..at]);
             rest = &rest[at..];
-            let found = names.iter().find(|(name, _)| rest.starts_with(name));
+            let found = names.iter().find(|(name, _)| rest[1..].starts_with(name.as_bytes()));
             let length = found.map_or(1, |(name, text)| {
                 filled.extend_from_slice(text.as_bytes());
-                name.len()
+                1 + name.len()
             });
             if found.is_none() {
                 filled.push(b'@');
@@ -130,7 +168,8 @@ impl Bench {
     /// Sends one message and collects the answer, waiting for this many messages.
     pub(crate) async fn ask(&mut self, message: &[u8], expected: usize) -> Came {
         if self.carrier() == Carrier::Http {
-            return self.request(&Request::post(message)).await;
+            let lines = if self.is_stateless() { era::routing(message) } else { String::new() };
+            return self.request(&Request::post(message).with_lines(lines)).await;
         }
         let mut line = match self.line.take() {
             Some(line) => line,
@@ -182,7 +221,7 @@ impl Bench {
 
     /// Sends an HTTP request and collects the answer.
     pub(crate) async fn request(&mut self, request: &Request) -> Came {
-        let response = timeout(self.time(), http::exchange(&self.endpoint, request)).await;
+        let response = timeout(self.time(), wire_http::exchange(&self.endpoint, request)).await;
         match response {
             Err(_) => {
                 self.silences += 1;
@@ -200,11 +239,22 @@ impl Bench {
         }
     }
 
+    /// Closes the connection that cases share.
+    pub(crate) fn hang_up(&mut self) {
+        self.line = None;
+    }
+
+    /// Opens a connection.
+    pub(crate) async fn open_bare(&self) -> Result<Line, String> {
+        let opened = timeout(self.timeout, Line::open(&self.endpoint)).await;
+        opened.map_err(|_| "no connection in time".to_owned())?
+    }
+
     /// Opens a connection, and initializes it if the profile requires that.
     pub(crate) async fn open(&mut self) -> Result<Line, String> {
-        let opened = timeout(self.timeout, Line::open(&self.endpoint)).await;
-        let mut line = opened.map_err(|_| "no connection in time".to_owned())??;
-        for (message, expected) in introduction(self.profile) {
+        let mut line = self.open_bare().await?;
+        let introduction = if self.is_stateless() { Vec::new() } else { introduction(self.profile) };
+        for (message, expected) in introduction {
             let bytes = line.framed(message.as_bytes());
             let deadline = Instant::now() + self.patience();
             if line.send_raw(&bytes).await.is_ok() && expected {
@@ -215,25 +265,30 @@ impl Bench {
     }
 
     /// How long the first answer on a connection may take: longer for a program that has to start.
-    fn patience(&self) -> Duration {
+    pub(crate) fn patience(&self) -> Duration {
         if self.endpoint.is_shared() { self.timeout } else { self.timeout.max(STARTING) }
     }
 
     /// Initializes a session over HTTP if the profile requires that, and keeps its identifier.
     pub(crate) async fn introduce(&mut self) {
-        if self.carrier() != Carrier::Http {
+        if self.carrier() != Carrier::Http || self.is_stateless() {
             return;
         }
         self.endpoint.takes_events = self.profile == Profile::Mcp;
         // A new session is requested without an identifier.
         if self.profile == Profile::Mcp {
-            self.endpoint.headers.remove("mcp-session-id");
+            era::SESSION.iter().for_each(|name| drop(self.endpoint.headers.remove(*name)));
         }
         for (message, _) in introduction(self.profile) {
             let came = self.request(&Request::post(message)).await;
             let session = came.head.as_ref().and_then(|head| head.header("mcp-session-id"));
-            if let Some(Ok(value)) = session.map(str::parse) {
-                self.endpoint.headers.insert("mcp-session-id", value);
+            let version = era::only_result(&came).and_then(|result| result["protocolVersion"].as_str());
+            // Older revisions do not have the header.
+            let version = version.filter(|version| *version >= "2025-06-18");
+            for (name, value) in era::SESSION.iter().zip([session, version]) {
+                if let Some(Ok(value)) = value.map(str::parse) {
+                    self.endpoint.headers.insert(*name, value);
+                }
             }
         }
     }
@@ -363,22 +418,16 @@ fn answers(message: &Message, good: &str) -> bool {
 }
 
 /// The messages that servers of this kind expect first, and whether they are answered.
-fn introduction(profile: Profile) -> Vec<(&'static str, bool)> {
+fn introduction(profile: Profile) -> Vec<(String, bool)> {
     match profile {
         Profile::Lsp => vec![
             (
-                r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"processId":null,"rootUri":null,"capabilities":{}}}"#,
+                r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"processId":null,"rootUri":null,"capabilities":{}}}"#.to_owned(),
                 true,
             ),
-            (r#"{"jsonrpc":"2.0","method":"initialized","params":{}}"#, false),
+            (r#"{"jsonrpc":"2.0","method":"initialized","params":{}}"#.to_owned(), false),
         ],
-        Profile::Mcp => vec![
-            (
-                r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"switchboard-check","version":"1"}}}"#,
-                true,
-            ),
-            (r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, false),
-        ],
+        Profile::Mcp => vec![(era::initialize(era::NEWEST), true), (era::INITIALIZED.to_owned(), false)],
         _ => Vec::new(),
     }
 }
@@ -389,7 +438,8 @@ fn messages(head: &Head, body: &[u8]) -> Came {
     if head.is_stream {
         let text = String::from_utf8_lossy(body).into_owned();
         let data = text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
-        data.for_each(|data| came.take(data.as_bytes()));
+        // An event without data only gives the client an identifier to resume from.
+        data.filter(|data| !data.is_empty()).for_each(|data| came.take(data.as_bytes()));
     } else if !body.trim_ascii().is_empty() {
         let (message, flaw) = Message::read(body);
         came.take_read(message, flaw, body);

@@ -3,6 +3,7 @@
 use futures_util::future::BoxFuture;
 
 use super::bench::Bench;
+use super::era::Era;
 use super::outcome::{Outcome, Pattern};
 use super::profile::Point;
 use super::wire::Request;
@@ -73,6 +74,18 @@ pub(crate) enum Need {
     Framed,
     /// A server that accepts several connections; a program that was started has one caller.
     Shared,
+    /// A server of the Model Context Protocol that speaks this era. The case is sent in it.
+    Era(Era),
+    /// A server that declares this capability in the era of the case.
+    Capability(&'static str),
+    /// A server that offers this: a name that can be filled in, without its `@`.
+    Sample(&'static str),
+    /// Sessions that have an identifier.
+    SessionId,
+    /// A revision of sessions that is at least this one.
+    Revision(&'static str),
+    /// A URL that names this machine.
+    Loopback,
 }
 
 /// How good an answer is, the best first.
@@ -196,6 +209,20 @@ impl Case {
     pub(crate) fn needs(mut self, need: Need) -> Case {
         self.needs.push(need);
         self
+    }
+
+    /// Needs this before everything else, so that a report names it first.
+    pub(crate) fn needs_first(mut self, need: Need) -> Case {
+        self.needs.insert(0, need);
+        self
+    }
+
+    /// The era that it is sent in, unless it can be any.
+    pub(crate) fn era(&self) -> Option<Era> {
+        self.needs.iter().find_map(|need| match need {
+            Need::Era(era) => Some(*era),
+            _ => None,
+        })
     }
 
     /// It may harm the server, which has to answer afterwards.

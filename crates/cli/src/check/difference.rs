@@ -11,6 +11,15 @@ pub(crate) fn difference(expected: &Outcome, came: &Came) -> String {
             Some(head) => format!("the status is {}", head.status),
             None => nothing(came),
         },
+        (Outcome::Events, _) => match &came.head {
+            Some(head) => format!("the status is {}, without an event stream", head.status),
+            None => nothing(came),
+        },
+        (Outcome::Accepted, []) => match &came.head {
+            Some(head) => format!("the status is {} instead of 202", head.status),
+            None => nothing(came),
+        },
+        (Outcome::Accepted, _) => "an answer came, although none is allowed".to_owned(),
         (Outcome::Nothing, []) => match &came.head {
             Some(head) if head.status >= 400 => format!("the status is {}", head.status),
             _ => nothing(came),
@@ -25,9 +34,19 @@ pub(crate) fn difference(expected: &Outcome, came: &Came) -> String {
             }
             _ => "the answer is not JSON".to_owned(),
         },
-        (Outcome::One(_), [Message::Many(_)]) => "the answer is an array instead of an object".to_owned(),
         (Outcome::One(pattern), [Message::One(response)]) => unlike(pattern, response),
-        (Outcome::One(_), _) => format!("{} messages came instead of one", messages.len()),
+        (Outcome::Refused(status, pattern), [Message::One(response)]) => {
+            let head = came.head.as_ref().filter(|head| head.status != *status);
+            let wrong = head.map(|head| format!("the status is {} instead of {status}", head.status));
+            let texts = [wrong, Some(unlike(pattern, response)).filter(|text| !text.is_empty())];
+            texts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+        }
+        (Outcome::One(_) | Outcome::Refused(..), [Message::Many(_)]) => {
+            "the answer is an array instead of an object".to_owned()
+        }
+        (Outcome::One(_) | Outcome::Refused(..), _) => {
+            format!("{} messages came instead of one", messages.len())
+        }
         (Outcome::Array(patterns), [Message::Many(responses)]) => {
             among(patterns, &responses.iter().collect::<Vec<_>>())
         }
@@ -111,6 +130,9 @@ fn unlike_in_kind(pattern: &Pattern, response: &Response) -> Option<String> {
         }
         (Kind::Value(_) | Kind::Echo(_), None) if response.result.is_some() => {
             "its result is a different value".to_owned()
+        }
+        (Kind::Shape(_, shape), None) if response.result.is_some() => {
+            response.value.get("result").and_then(|result| shape(result).err()).unwrap_or_default()
         }
         (Kind::OldError, _) => "it is not a 1.0 error response".to_owned(),
         (Kind::OldResult, _) => "it is not a 1.0 response with a result".to_owned(),

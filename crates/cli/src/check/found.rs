@@ -1,6 +1,7 @@
 //! What the server offers, as far as the cases need it.
 
 use super::bench::Bench;
+use super::era::Spoken;
 use super::message::{Message, Response};
 use super::outcome::{Came, End};
 use super::wire::{Carrier, http2};
@@ -51,6 +52,8 @@ pub(crate) struct Found {
     pub(crate) invalid: Option<Invalid>,
     /// How valid calls are answered.
     pub(crate) manner: Manner,
+    /// What a server of the Model Context Protocol offers in each era.
+    pub(crate) mcp: Spoken,
 }
 
 /// How valid calls are answered. A server that always does it wrongly is checked nevertheless.
@@ -114,7 +117,7 @@ impl Found {
         given: Option<(String, Option<String>)>,
         echo: Option<String>,
     ) -> Found {
-        let mut found = Found { good: given, ..Found::default() };
+        let mut found = Found { good: given, mcp: bench.found.mcp.clone(), ..Found::default() };
         found.has_http2 =
             bench.carrier() == Carrier::Http && http2::is_spoken(&bench.endpoint, bench.timeout).await;
         let mut silences = 0;

@@ -44,3 +44,14 @@ pub(crate) fn hint(endpoint: &Endpoint, came: &Came) -> String {
             .to_owned(),
     }
 }
+
+/// What to do if the server does not speak the Model Context Protocol.
+pub(crate) fn mcp(endpoint: &Endpoint, came: &Came) -> String {
+    match (endpoint.carrier(), came.head.as_ref().map(|head| head.status)) {
+        (Carrier::Http, Some(300..=399 | 401 | 403 | 407 | 415 | 500..)) => hint(endpoint, came),
+        (Carrier::Http, _) => "check the path of the URL: the endpoint is often `/mcp`".to_owned(),
+        _ => "check that the command starts a server of the Model Context Protocol, with one message per line; \
+              some need an option such as `stdio`"
+            .to_owned(),
+    }
+}

@@ -12,6 +12,7 @@ mod bench;
 mod case;
 mod cases;
 mod difference;
+mod era;
 mod found;
 mod hints;
 mod message;
@@ -36,6 +37,7 @@ use switchboard::{CallError, Json};
 
 use self::bench::Bench;
 use self::case::{Case, Sends};
+use self::era::Spoken;
 use self::found::{Found, Manner};
 use self::outcome::End;
 use self::profile::{Profile, Verdict};
@@ -141,10 +143,14 @@ impl Check {
         self.target.run(async |_| Box::pin(self.check(cases)).await)
     }
 
-    async fn check(&self, cases: Vec<Case>) -> Result<(), Failure> {
+    async fn check(&self, mut cases: Vec<Case>) -> Result<(), Failure> {
         let begun = Instant::now();
         let mut bench = self.bench()?;
         self.find(&mut bench).await?;
+        // The other areas are about messages that are no requests of the stateless era.
+        if self.profile == Profile::Mcp && bench.found.mcp.sessions.is_none() {
+            cases.retain(|case| case.area.starts_with(profile::MCP));
+        }
         // With `-v` each case is printed, and a bar would be in the way.
         let is_verbose = bench.endpoint.tap.is_some();
         let mut progress = Progress::start(run::count(&bench, &cases), is_verbose);
@@ -167,7 +173,11 @@ impl Check {
     async fn find(&self, bench: &mut Bench) -> Result<(), Failure> {
         let unreachable = |why: String| self.target.explain(CallError::Unreachable(why.into()));
         bench.endpoint.open().await.map_err(|error| unreachable(error.to_string()))?;
-        bench.introduce().await;
+        if self.profile == Profile::Mcp {
+            self.find_eras(bench).await?;
+        } else {
+            bench.introduce().await;
+        }
         let given = self.method.clone().map(|method| (method, self.params.clone()));
         let is_given = given.is_some();
         bench.found = Found::look(bench, given, self.echo.clone()).await;
@@ -194,6 +204,25 @@ impl Check {
                 .advise("check its --params"));
         }
         Ok(())
+    }
+
+    /// Finds out which eras of the Model Context Protocol the server speaks.
+    async fn find_eras(&self, bench: &mut Bench) -> Result<(), Failure> {
+        bench.endpoint.takes_events = true;
+        Spoken::look(bench).await;
+        let spoken = &bench.found.mcp;
+        if spoken.sessions.is_some() || spoken.stateless.is_some() {
+            return Ok(());
+        }
+        let came = bench.greet().await;
+        let what = match bench.death() {
+            Some(end) => format!("the server does not run: {end}"),
+            None => format!(
+                "this is not a server of the Model Context Protocol: it answers neither `initialize` nor \
+                 `server/discover` with a result (the answer to a valid call was {came})"
+            ),
+        };
+        Err(Failure::new(Exit::Protocol, what).advise(hints::mcp(&bench.endpoint, &came)))
     }
 
     /// The selected cases, and those that they rest on.

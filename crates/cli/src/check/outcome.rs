@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde_json::Value;
+
 use super::message::{Message, Response};
 use crate::responses::Head;
 use crate::same::same;
@@ -78,6 +80,12 @@ pub(crate) enum Outcome {
     Closed,
     /// An HTTP response with one of these statuses, whatever its body.
     Status(&'static [u16]),
+    /// HTTP status 202 without a body; over other transports no answer.
+    Accepted,
+    /// An event stream over HTTP.
+    Events,
+    /// One response object, over HTTP with this status.
+    Refused(u16, Pattern),
 }
 
 /// What a response has to look like.
@@ -98,7 +106,12 @@ pub(super) enum Kind {
     Either,
     OldError,
     OldResult,
+    /// A result of this shape, in words and as a test.
+    Shape(&'static str, Shape),
 }
+
+/// Whether a result has the shape that it should have; otherwise what is wrong with it.
+pub(crate) type Shape = fn(&Value) -> Result<(), String>;
 
 /// The identifier of the response.
 #[derive(Clone, Debug)]
@@ -132,6 +145,11 @@ pub(crate) fn echo(json: &str, id: &'static str) -> Pattern {
 /// A result or an error, with this identifier.
 pub(crate) fn answer(id: &'static str) -> Pattern {
     Pattern { kind: Kind::Either, id: Back::Id(id) }
+}
+
+/// A result of this shape.
+pub(crate) fn shaped(what: &'static str, shape: Shape, id: &'static str) -> Pattern {
+    Pattern { kind: Kind::Shape(what, shape), id: Back::Id(id) }
 }
 
 /// An error response of version 1.0.
@@ -190,6 +208,7 @@ impl Pattern {
                 members(old) && response.is_error() && response.result.as_deref() == Some("null")
             }
             Kind::OldResult => members(old) && !response.is_error(),
+            Kind::Shape(_, shape) => response.value.get("result").is_some_and(|it| shape(it).is_ok()),
         }
     }
 }
@@ -214,6 +233,13 @@ impl Outcome {
             (Outcome::Status(statuses), _) => {
                 came.head.as_ref().is_some_and(|head| statuses.contains(&head.status))
             }
+            (Outcome::Accepted, []) => is_open && came.head.as_ref().is_none_or(|head| head.status == 202),
+            (Outcome::Events, _) => {
+                came.head.as_ref().is_some_and(|head| head.status == 200 && head.is_stream)
+            }
+            (Outcome::Refused(status, pattern), [Message::One(response)]) => {
+                pattern.fits(response) && came.head.as_ref().is_none_or(|head| head.status == *status)
+            }
             _ => false,
         }
     }
@@ -222,18 +248,22 @@ impl Outcome {
     pub(crate) fn has_error(&self) -> bool {
         let is_error = |pattern: &Pattern| matches!(pattern.kind, Kind::Error(_));
         match self {
-            Outcome::One(pattern) => is_error(pattern),
+            Outcome::One(pattern) | Outcome::Refused(_, pattern) => is_error(pattern),
             Outcome::Array(patterns) | Outcome::Each(patterns) => patterns.iter().any(is_error),
-            Outcome::Nothing | Outcome::Closed | Outcome::Status(_) => false,
+            Outcome::Nothing | Outcome::Closed | Outcome::Status(_) | Outcome::Accepted | Outcome::Events => {
+                false
+            }
         }
     }
 
     /// How many messages it has, as far as that is known.
     pub(crate) fn messages(&self) -> usize {
         match self {
-            Outcome::One(_) | Outcome::Array(_) => 1,
+            Outcome::One(_) | Outcome::Array(_) | Outcome::Refused(..) => 1,
             Outcome::Each(patterns) => patterns.len(),
-            Outcome::Nothing | Outcome::Closed | Outcome::Status(_) => 0,
+            Outcome::Nothing | Outcome::Closed | Outcome::Status(_) | Outcome::Accepted | Outcome::Events => {
+                0
+            }
         }
     }
 }
@@ -262,6 +292,7 @@ impl fmt::Display for Pattern {
             Kind::Either => f.write_str("a response")?,
             Kind::OldError => f.write_str("a 1.0 error")?,
             Kind::OldResult => f.write_str("a 1.0 result")?,
+            Kind::Shape(what, _) => write!(f, "the result {what},")?,
         }
         match &self.id {
             Back::Id(id) => write!(f, " with id {}", shortened(id, 40)),
@@ -282,6 +313,9 @@ impl fmt::Display for Outcome {
             Outcome::Each(patterns) => write!(f, "separate messages: {}", list(patterns)),
             Outcome::Nothing => f.write_str("no answer"),
             Outcome::Closed => f.write_str("the connection is closed"),
+            Outcome::Accepted => f.write_str("no answer; over HTTP status 202"),
+            Outcome::Events => f.write_str("an event stream"),
+            Outcome::Refused(status, pattern) => write!(f, "{pattern}; over HTTP status {status}"),
             Outcome::Status(statuses) => {
                 let statuses: Vec<String> = statuses.iter().map(u16::to_string).collect();
                 write!(f, "HTTP status {}", statuses.join(" or "))

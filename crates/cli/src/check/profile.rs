@@ -4,6 +4,9 @@ use clap::ValueEnum;
 
 use super::case::{Level, Severity};
 
+/// How the names of the areas begin that are about the Model Context Protocol.
+pub(crate) const MCP: &str = "mcp-";
+
 /// A kind of server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Profile {
@@ -116,9 +119,9 @@ impl Profile {
         match self {
             // The others are sent in 2.0.
             Profile::V1 => matches!(area, "basics" | "v1" | "robustness" | "framing"),
-            // Version 2025-06-18 removed them, and does not say what servers do about them.
+            // Version 2025-06-18 removed batches; the areas of the protocol have cases about them.
             Profile::Mcp => area != "batches",
-            _ => true,
+            _ => !area.starts_with(MCP),
         }
     }
 

@@ -10,10 +10,11 @@ use tokio::time::timeout;
 use super::bench::Bench;
 use super::case::{Case, Level, Need, Sends};
 use super::difference::difference;
+use super::era::Era;
 use super::found::{INVALID, Invalid, Manner, NOT_FOUND};
 use super::message::Message;
 use super::outcome::{Came, End, Outcome, shortened};
-use super::profile::Verdict;
+use super::profile::{MCP, Verdict};
 use super::progress::Progress;
 use super::report::Finding;
 use super::shown;
@@ -36,6 +37,7 @@ pub(crate) async fn run(bench: &mut Bench, cases: Vec<Case>, progress: &mut Prog
             died(last, end);
         }
         progress.begins(&case);
+        bench.speak(case.era());
         let fault = case.rests_on.and_then(|base| fault(&findings, base));
         let mut finding = match (lost, fault) {
             (Some(last), _) => {
@@ -92,6 +94,7 @@ fn same_fault(case: &Case, finding: &Finding, findings: &[Finding]) -> Option<&'
 /// Runs one case.
 pub(crate) async fn one(bench: &mut Bench, case: &Case, watch: &mut Watch) -> Finding {
     let begun = Instant::now();
+    bench.speak(case.era());
     let mut finding = untried(bench, case);
     if let Some(why) = case.needs.iter().find_map(|need| lacks(bench, *need)) {
         finding.note = why.to_owned();
@@ -160,8 +163,10 @@ async fn try_it(bench: &mut Bench, case: &Case, watch: &mut Watch) -> (Verdict, 
             };
         }
     };
-    // Answers in 1.0 have another shape.
-    if case.area != "v1" && !case.name.starts_with("version-") {
+    // Answers in 1.0 have another shape, and what MCP servers say about a refused HTTP request need not be a response.
+    let is_refused = came.head.as_ref().is_some_and(|head| head.status >= 400);
+    let is_free = case.area.starts_with(MCP) && is_refused;
+    if case.area != "v1" && !case.name.starts_with("version-") && !is_free {
         watch.look(case.name, &came);
     }
     let seen = seen(bench, case, &came);
@@ -263,6 +268,7 @@ fn judge(bench: &Bench, case: &Case, came: &Came) -> (Verdict, String) {
 /// Why a case cannot be run, if it cannot.
 fn lacks(bench: &Bench, need: Need) -> Option<&'static str> {
     let carrier = bench.carrier();
+    let side = bench.side();
     let framing = match carrier {
         Carrier::Http => "http",
         Carrier::WebSocket => "ws",
@@ -288,6 +294,27 @@ fn lacks(bench: &Bench, need: Need) -> Option<&'static str> {
         Need::Framed => (framing != "json", "messages are delimited by their JSON only"),
         Need::Framing(name) => (framing == name, "for another framing"),
         Need::Shared => (bench.endpoint.is_shared(), "a program started by `check` has only one client"),
+        Need::Era(Era::Sessions) => {
+            (side.is_some(), "the server has no sessions: it does not know `initialize`")
+        }
+        Need::Era(Era::Stateless) => {
+            (side.is_some(), "the server has no stateless requests: it does not know `server/discover`")
+        }
+        Need::Capability(name) => {
+            (side.is_some_and(|side| side.declares(name)), "the server does not declare the capability")
+        }
+        Need::Sample(name) => (
+            side.is_some_and(|side| side.samples.contains_key(name)),
+            "the server offers nothing that can be tried without effects",
+        ),
+        Need::SessionId => {
+            (side.is_some_and(|side| side.has_session_id), "the sessions of the server have no identifier")
+        }
+        Need::Revision(first) => (
+            side.is_some_and(|side| side.version.as_str() >= first),
+            "the server speaks only older revisions",
+        ),
+        Need::Loopback => (bench.endpoint.is_loopback(), "the server is not on this machine"),
     };
     (!is_there).then_some(why)
 }

@@ -7,6 +7,7 @@ mod framing;
 mod http;
 mod http2;
 mod ids;
+mod mcp;
 mod notifications;
 mod requests;
 mod robustness;
@@ -20,7 +21,7 @@ pub(crate) use basics::{ERROR, RESPONSE};
 type Cases = fn() -> Vec<Case>;
 
 /// Every area, in the order in which they run: what others rest on and what is harmless first.
-const AREAS: [(&str, Cases); 12] = [
+const AREAS: [(&str, Cases); 17] = [
     ("basics", basics::cases),
     ("requests", requests::cases),
     ("ids", ids::cases),
@@ -29,6 +30,11 @@ const AREAS: [(&str, Cases); 12] = [
     ("v1", v1::cases),
     ("http", http::cases),
     ("http2", http2::cases),
+    ("mcp-sessions", mcp::sessions::cases),
+    ("mcp-features", mcp::features::cases),
+    ("mcp-http", mcp::http::cases),
+    ("mcp-stateless", mcp::stateless::cases),
+    ("mcp-stdio", mcp::stdio::cases),
     ("texts", texts::cases),
     ("duplex", duplex::cases),
     ("framing", framing::cases),

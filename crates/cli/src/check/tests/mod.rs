@@ -3,6 +3,7 @@
 mod crooked;
 mod faults;
 mod http2;
+mod mcp;
 mod rogue;
 
 use std::collections::BTreeSet;
@@ -14,6 +15,7 @@ use switchboard::Dial;
 use self::rogue::{Reaction, Rogue, has_high_id};
 use super::bench::Bench;
 use super::cases;
+use super::era::Spoken;
 use super::found::{Found, Manner};
 use super::profile::{Profile, Verdict};
 use super::run::one;
@@ -33,6 +35,7 @@ fn bench(url: &str, profile: Profile, time: Duration) -> Bench {
         unknown: None,
         invalid: None,
         manner: Manner::default(),
+        mcp: Spoken::default(),
     };
     bench
 }

@@ -1,7 +1,9 @@
 //! HTTP/1.1 by hand: requests that may be wrong, and responses as they are.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
-use http::HeaderMap;
+use http::{HeaderName, HeaderValue};
 use switchboard::{Direction, Raw, Wire};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -15,8 +17,12 @@ pub(crate) struct Request {
     pub(crate) method: &'static str,
     pub(crate) content_type: Option<&'static str>,
     pub(crate) accept: Option<&'static str>,
+    /// Another host than that of the URL.
+    pub(crate) host: Option<&'static str>,
     /// Additional lines of the head, each with its line break.
-    pub(crate) lines: &'static str,
+    pub(crate) lines: Cow<'static, str>,
+    /// Headers of the endpoint that are left out, by their names in lower case.
+    pub(crate) without: &'static [&'static str],
     pub(crate) length: Length,
     /// Names that begin with `@` are filled in.
     pub(crate) body: Vec<u8>,
@@ -42,7 +48,9 @@ impl Request {
             method: "POST",
             content_type: Some("application/json"),
             accept: Some("application/json"),
-            lines: "",
+            host: None,
+            lines: Cow::Borrowed(""),
+            without: &[],
             length: Length::Right,
             body: body.as_ref().to_vec(),
         }
@@ -67,8 +75,20 @@ impl Request {
     }
 
     /// The same with these lines in its head.
-    pub(crate) fn with_lines(mut self, lines: &'static str) -> Request {
-        self.lines = lines;
+    pub(crate) fn with_lines(mut self, lines: impl Into<Cow<'static, str>>) -> Request {
+        self.lines = lines.into();
+        self
+    }
+
+    /// The same without these headers of the endpoint.
+    pub(crate) fn without(mut self, names: &'static [&'static str]) -> Request {
+        self.without = names;
+        self
+    }
+
+    /// The same for another host.
+    pub(crate) fn at_host(mut self, host: &'static str) -> Request {
+        self.host = Some(host);
         self
     }
 
@@ -81,6 +101,7 @@ impl Request {
     /// The request as bytes.
     pub(crate) fn bytes(&self, endpoint: &Endpoint) -> Vec<u8> {
         let (host, path) = endpoint.target();
+        let host = self.host.unwrap_or(&host);
         let mut bytes = format!("{} {path} HTTP/1.1\r\nHost: {host}\r\n", self.method).into_bytes();
         if let Some(content_type) = self.content_type {
             bytes.extend(format!("Content-Type: {content_type}\r\n").as_bytes());
@@ -93,7 +114,8 @@ impl Request {
             bytes.extend(format!("Accept: {accept}\r\n").as_bytes());
         }
         bytes.extend(self.lines.as_bytes());
-        write_headers(&mut bytes, &endpoint.headers);
+        let is_sent = |name: &HeaderName| !self.without.contains(&name.as_str());
+        write_headers(&mut bytes, endpoint.headers.iter().filter(|(name, _)| is_sent(name)));
         let length = self.body.len();
         let is_chunked = matches!(self.length, Length::Chunked | Length::Both);
         match self.length {
@@ -121,7 +143,10 @@ impl Request {
 }
 
 /// Appends headers.
-pub(crate) fn write_headers(bytes: &mut Vec<u8>, headers: &HeaderMap) {
+pub(crate) fn write_headers<'a>(
+    bytes: &mut Vec<u8>,
+    headers: impl IntoIterator<Item = (&'a HeaderName, &'a HeaderValue)>,
+) {
     for (name, value) in headers {
         bytes.extend(name.as_str().as_bytes());
         bytes.extend(b": ");
@@ -147,6 +172,35 @@ pub(crate) async fn exchange(endpoint: &Endpoint, request: &Request) -> Result<(
         (None, _) => {}
     }
     response
+}
+
+/// Sends a request on a new connection and reads the response up to its first event, or to its end if it is not an event stream.
+pub(crate) async fn first_event(endpoint: &Endpoint, request: &Request) -> Result<(Head, Bytes), String> {
+    let mut raw = endpoint.open().await.map_err(|error| error.to_string())?;
+    let bytes = request.bytes(endpoint);
+    if let Some(tap) = &endpoint.tap {
+        shown::request(tap, &bytes, &endpoint.headers);
+    }
+    let _ = raw.write_all(&bytes).await;
+    let _ = raw.flush().await;
+    let mut responses = Responses::to(request.method, endpoint.limit);
+    loop {
+        if let Some(Read::Response(body)) = responses.next()? {
+            return Ok((responses.head().clone(), body));
+        }
+        let text = String::from_utf8_lossy(responses.partial()).replace("\r\n", "\n");
+        // Comments and events without data only show that the stream is open.
+        let has_data =
+            |event: &&str| event.lines().any(|line| line.starts_with("data:") && line.trim() != "data:");
+        let mut events = text.split_inclusive("\n\n").filter(|event| event.ends_with("\n\n"));
+        if let Some(event) = events.find(has_data).filter(|_| responses.head().is_stream) {
+            let event = Bytes::copy_from_slice(event.as_bytes());
+            return Ok((responses.head().clone(), event));
+        }
+        if !matches!(raw.read_buf(responses.buffer()).await, Ok(1..)) {
+            return Err("the stream ended before its first event".to_owned());
+        }
+    }
 }
 
 /// Reads one response to a request with this method.

@@ -74,6 +74,14 @@ impl Endpoint {
         self.dial.clone().with_http2().raw().await
     }
 
+    /// Whether the URL names this machine.
+    pub(crate) fn is_loopback(&self) -> bool {
+        let (host, _) = self.target();
+        ["localhost", "127.0.0.1", "[::1]"]
+            .iter()
+            .any(|name| host.strip_prefix(name).is_some_and(|port| port.is_empty() || port.starts_with(':')))
+    }
+
     /// The URL with another scheme.
     pub(crate) fn with_scheme(&self, scheme: &str) -> String {
         match self.dial.url().place() {
