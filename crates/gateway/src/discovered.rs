@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use switchboard_core::{Call, ErrorObject, MethodDescription, Peer, Service};
+use switchboard_core::{Call, ErrorObject, MethodDescription, Name, Peer, Service, Subscription};
 use switchboard_layers::access::Pattern;
 use switchboard_openrpc::Document;
 use switchboard_openrpc::remote::{self, Calling, Form, RemoteError, by_name, by_position};
@@ -126,6 +126,14 @@ impl Discovered {
             known.calling.get(method).is_some_and(|calling| calling.marks.safe || calling.marks.idempotent)
         };
         self.0.safe.iter().any(|pattern| pattern.matches(method)) || is_marked()
+    }
+
+    /// Whether a method answers with a stream, by its description or by its name.
+    #[must_use]
+    pub fn is_stream(&self, method: &Name) -> bool {
+        let known = self.0.known.described.load();
+        let is_described = known.calling.get(method.as_str()).is_some_and(|calling| calling.is_stream);
+        is_described || Subscription::by_name(method).is_some()
     }
 
     /// Passes the params of a call in this form, if the parameters of its method are known.

@@ -26,6 +26,7 @@ mod pool;
 mod ratio;
 mod rewrite;
 mod route;
+mod select;
 mod verdict;
 
 pub use attempts::{Attempts, Hedge, Retry};
@@ -40,3 +41,4 @@ pub use mirror::{Mirror, MirrorCounts};
 pub use pool::{Balance, Eject, Health, Node, Pool, PoolBuilder, Probe, Skipped, Sticky};
 pub use rewrite::Rewrite;
 pub use route::{ParamsForm, Route};
+pub use select::Selected;

@@ -65,7 +65,7 @@ pub(crate) use self::live::{Live, Stack};
 pub(crate) use self::mcp::Mcp;
 pub(crate) use self::nodes::NodeConfig;
 pub(crate) use self::otel::Otel;
-pub(crate) use self::policies::{Hedge, PolicyConfig};
+pub(crate) use self::policies::{CacheConfig, Hedge, PolicyConfig};
 pub(crate) use self::routes::{ParamsForm, RouteConfig};
 pub(crate) use self::rules::{Roles, Subject};
 pub(crate) use self::store::keeping;

@@ -1,6 +1,7 @@
 //! `switchboard gateway`: one door in front of many servers.
 
 mod banner;
+mod clearing;
 mod nodes;
 mod policies;
 mod routes;

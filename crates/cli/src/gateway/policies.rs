@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use switchboard::gateway::{Attempts, CallLimits, Fault, Hedge, Mirror, Retry};
+use switchboard::access::Pattern;
+use switchboard::cache::{Cache, CacheRule};
+use switchboard::coalesce::Coalesce;
+use switchboard::gateway::{Attempts, CallLimits, Fault, Hedge, Mirror, Retry, Selected};
 use switchboard::{Code, Layer, Service};
 
 use super::upstreams::Upstream;
-use crate::config::{self, PolicyConfig};
+use crate::config::{self, CacheConfig, PolicyConfig};
 
 /// What is set for some methods, and for the rest that of their upstream.
 pub(super) fn over(policy: &PolicyConfig, upstream: &PolicyConfig) -> PolicyConfig {
@@ -36,6 +39,7 @@ pub(super) fn stack(upstream: &Upstream, policy: &PolicyConfig, all: &[Upstream]
     });
     let mut service: Arc<dyn Service> =
         Arc::new(Attempts::new(upstream.pool.clone(), retry, hedge, upstream.is_safe()));
+    service = upstream.clearing.layer(service);
     if let Some(breaker) = &upstream.breaker {
         service = breaker.layer(service);
     }
@@ -50,5 +54,39 @@ pub(super) fn stack(upstream: &Upstream, policy: &PolicyConfig, all: &[Upstream]
         let copies = Mirror::new(Arc::new(to.pool.clone()), mirror.traffic);
         service = if mirror.diff { copies.with_diff() } else { copies }.layer(service);
     }
+    let is_shared = policy.shared.unwrap_or(false);
+    if policy.coalesce == Some(true) {
+        let coalesce = Coalesce::new(everything());
+        let coalesce = if is_shared { coalesce.shared() } else { coalesce };
+        service = Selected::new(upstream.is_safe(), coalesce).layer(service);
+    }
+    if let Some(Some(config)) = &policy.cache {
+        service = cached(upstream, config, is_shared, service);
+    }
     service
+}
+
+/// The service with a cache. What the operator caches for a whole upstream is only what is safe to call twice.
+fn cached(
+    upstream: &Upstream,
+    config: &CacheConfig,
+    is_shared: bool,
+    service: Arc<dyn Service>,
+) -> Arc<dyn Service> {
+    let rule = CacheRule::new(everything(), config.ttl).with_stale(config.stale);
+    let rule = if config.null { rule.with_null() } else { rule };
+    let rule = if is_shared { rule.shared() } else { rule };
+    let rule = config.errors.iter().fold(rule, |rule, (code, ttl)| rule.with_error(Code(*code), *ttl));
+    let cache = Cache::new([rule]).with_bytes(config.size);
+    let is_of_upstream = upstream.policy.cache.as_ref().and_then(Option::as_ref) == Some(config);
+    upstream.clearing.add(&config.clear_on, &cache, &upstream.pool, upstream.is_ethereum);
+    match is_of_upstream {
+        true => Selected::new(upstream.is_safe(), cache.clone()).layer(service),
+        false => cache.layer(service),
+    }
+}
+
+/// The policies of a route are only for its methods, so no further pattern is needed.
+fn everything() -> Option<Pattern> {
+    "**".parse().ok()
 }

@@ -8,6 +8,7 @@ use switchboard::openrpc::remote::RemoteError;
 use switchboard::{Call, CallError, Service};
 use tokio::sync::watch;
 
+use super::clearing::Clearing;
 use super::{nodes, safe};
 use crate::config::{Config, PolicyConfig, Profile, UpstreamConfig};
 use crate::failure::Failure;
@@ -21,6 +22,8 @@ pub(crate) struct Upstream {
     pub(crate) pool: Pool,
     pub(super) breaker: Option<Breaker>,
     pub(super) policy: PolicyConfig,
+    pub(super) is_ethereum: bool,
+    pub(super) clearing: Clearing,
     discovered: Discovered,
 }
 
@@ -40,6 +43,8 @@ impl Upstream {
             prefix: config.prefix.clone(),
             breaker: config.breaker.map(|breaker| Breaker::new(breaker.errors, breaker.open)),
             policy: config.policy.clone(),
+            clearing: Clearing::new(&config.prefix),
+            is_ethereum: config.profile == Profile::Ethereum,
             pool,
             discovered,
         })
@@ -64,9 +69,14 @@ impl Upstream {
         self.discovered.methods().len()
     }
 
-    pub(super) fn is_safe(&self) -> impl Fn(&Call) -> bool + Send + Sync + 'static {
+    pub(super) fn is_safe(&self) -> impl Fn(&Call) -> bool + Clone + Send + Sync + 'static {
         let discovered = self.discovered.clone();
         move |call| discovered.is_safe(call.method.as_str())
+    }
+
+    pub(super) fn is_stream(&self) -> impl Fn(&Call) -> bool + Clone + Send + Sync + 'static {
+        let discovered = self.discovered.clone();
+        move |call| discovered.is_stream(&call.method)
     }
 
     pub(super) fn backend(&self, service: Arc<dyn Service>) -> Backend {

@@ -24,6 +24,8 @@ pub struct Calling {
     pub has_unknown_params: bool,
     /// The names of its stream, if it opens a subscription.
     pub subscription: Option<Arc<Subscription>>,
+    /// Whether it answers with a stream.
+    pub is_stream: bool,
     /// Its guarantees.
     pub marks: Marks,
 }
@@ -39,6 +41,7 @@ impl Calling {
             is_by_position: method.param_structure == ParamStructure::ByPosition,
             has_unknown_params: method.has_unknown_params(),
             subscription: subscription(method).map(Arc::new),
+            is_stream: method.stream_item().is_some() || method.subscription().is_some(),
             marks: marks(method),
         }
     }

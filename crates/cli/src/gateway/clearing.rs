@@ -1,0 +1,109 @@
+//! What empties a cache: calls of some methods, and items of a subscription.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use switchboard::access::Pattern;
+use switchboard::cache::Cache;
+use switchboard::gateway::Pool;
+use switchboard::{Call, Json, Layer, Peer, Reply, ReplyFuture, Service};
+
+/// The subscriptions of Ethereum nodes, which are no methods.
+const ETHEREUM: [&str; 4] = ["newHeads", "logs", "newPendingTransactions", "syncing"];
+
+/// The pause before a subscription that ended is opened again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The caches of an upstream, and the calls that empty them. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Clearing {
+    prefix: Arc<str>,
+    caches: Arc<RwLock<Vec<(Vec<Pattern>, Cache)>>>,
+}
+
+impl Clearing {
+    /// Of an upstream with this prefix.
+    pub(super) fn new(prefix: &str) -> Clearing {
+        Clearing { prefix: prefix.into(), caches: Arc::default() }
+    }
+
+    /// Empties a cache when one of these things happens at the upstream.
+    pub(super) fn add(&self, events: &[String], cache: &Cache, pool: &Pool, is_ethereum: bool) {
+        let (subscriptions, methods): (Vec<&String>, Vec<&String>) =
+            events.iter().partition(|event| is_ethereum && ETHEREUM.contains(&event.as_str()));
+        for event in subscriptions {
+            tokio::spawn(follow(event.clone(), cache.clone(), Peer::local(pool.clone())));
+        }
+        let methods: Vec<Pattern> = methods.iter().filter_map(|method| method.parse().ok()).collect();
+        if !methods.is_empty() {
+            let mut caches = self.caches.write().unwrap_or_else(PoisonError::into_inner);
+            caches.push((methods, cache.clone()));
+        }
+    }
+
+    /// The caches that a call empties, under the name that callers know.
+    fn of(&self, method: &str) -> Vec<Cache> {
+        let caches = self.caches.read().unwrap_or_else(PoisonError::into_inner);
+        if caches.is_empty() {
+            return Vec::new();
+        }
+        let name = format!("{}{method}", self.prefix);
+        let is_hit = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(&name));
+        caches.iter().filter(|(patterns, _)| is_hit(patterns)).map(|(_, cache)| cache.clone()).collect()
+    }
+}
+
+impl Layer for Clearing {
+    fn layer(&self, service: Arc<dyn Service>) -> Arc<dyn Service> {
+        Arc::new(Watched { clearing: self.clone(), service })
+    }
+}
+
+/// Empties the cache with each item of a subscription, and when the subscription breaks, because items may be missing then.
+async fn follow(event: String, cache: Cache, peer: Peer) {
+    let mut was_told = false;
+    loop {
+        match peer.stream::<Json>("eth_subscribe", [&event]).await {
+            Ok(mut items) => {
+                was_told = false;
+                while let Some(item) = items.next().await {
+                    cache.clear_all();
+                    if item.is_err_and(|error| !matches!(error, switchboard::CallError::Gap(_))) {
+                        break;
+                    }
+                }
+            }
+            Err(error) if !was_told => {
+                was_told = true;
+                tracing::warn!(event, %error, "cannot subscribe, so the cache is emptied by time alone");
+            }
+            Err(_) => {}
+        }
+        cache.clear_all();
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Sees the calls of an upstream.
+struct Watched {
+    clearing: Clearing,
+    service: Arc<dyn Service>,
+}
+
+impl Service for Watched {
+    fn call(&self, call: &Call) -> ReplyFuture {
+        let reply = self.service.call(call);
+        let caches = self.clearing.of(call.method.as_str());
+        if caches.is_empty() {
+            return reply;
+        }
+        // A call that failed may have changed something, too.
+        reply.map(move |reply: Reply| {
+            for cache in caches {
+                cache.clear_all();
+            }
+            reply
+        })
+    }
+}

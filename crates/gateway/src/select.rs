@@ -1,0 +1,62 @@
+//! A layer for some of the calls.
+
+use std::sync::Arc;
+
+use switchboard_core::{Call, Layer, ReplyFuture, Service};
+
+/// A layer for calls that a function selects; all others go around it.
+///
+/// # Examples
+///
+/// ```
+/// use switchboard_core::{Call, Router};
+/// use switchboard_gateway::{Breaker, Selected};
+///
+/// # fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let is_report = |call: &Call| call.method.as_str().starts_with("report/");
+/// let service = Router::builder().build()?.layered(Selected::new(is_report, Breaker::default()));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Selected<F, L> {
+    is_selected: F,
+    layer: L,
+}
+
+impl<F, L> Selected<F, L>
+where
+    F: Fn(&Call) -> bool + Clone + Send + Sync + 'static,
+    L: Layer,
+{
+    /// Puts the layer around the calls for which this holds.
+    pub fn new(is_selected: F, layer: L) -> Selected<F, L> {
+        Selected { is_selected, layer }
+    }
+}
+
+impl<F, L> Layer for Selected<F, L>
+where
+    F: Fn(&Call) -> bool + Clone + Send + Sync + 'static,
+    L: Layer,
+{
+    fn layer(&self, service: Arc<dyn Service>) -> Arc<dyn Service> {
+        let layered = self.layer.layer(Arc::clone(&service));
+        Arc::new(Fork { is_selected: self.is_selected.clone(), layered, service })
+    }
+}
+
+struct Fork<F> {
+    is_selected: F,
+    layered: Arc<dyn Service>,
+    service: Arc<dyn Service>,
+}
+
+impl<F: Fn(&Call) -> bool + Send + Sync + 'static> Service for Fork<F> {
+    fn call(&self, call: &Call) -> ReplyFuture {
+        match (self.is_selected)(call) {
+            true => self.layered.call(call),
+            false => self.service.call(call),
+        }
+    }
+}
