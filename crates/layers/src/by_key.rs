@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::hashing::{SecretHashing, secret_hashing};
 
-/// Values by key. Each lives as long as somebody holds it; this only finds it.
+/// Values by key. Each lives as long as a caller holds it; this only finds it.
 pub(crate) struct ByKey<T>(Arc<Mutex<Found<T>>>);
 
 type Found<T> = HashMap<Arc<[u8]>, Weak<T>, SecretHashing>;
@@ -26,7 +26,7 @@ pub(crate) struct Entry<T> {
 }
 
 impl<T> ByKey<T> {
-    /// The value of this key. Makes one if nobody holds one.
+    /// The value of this key. Makes one if no caller holds one.
     pub(crate) fn join(&self, key: Vec<u8>, make: impl FnOnce() -> T) -> Joined<T> {
         let mut found = self.lock();
         if let Some(value) = found.get(&*key).and_then(Weak::upgrade) {
@@ -38,13 +38,13 @@ impl<T> ByKey<T> {
         Joined::First(value, entry)
     }
 
-    /// Whether somebody holds a value with this key.
+    /// Whether a caller holds a value with this key.
     #[cfg(feature = "cache")]
     pub(crate) fn has(&self, key: &[u8]) -> bool {
         self.lock().get(key).is_some_and(|value| value.strong_count() > 0)
     }
 
-    /// Lets nobody find the values of these keys any more. Those who hold them keep them.
+    /// Hides the values of these keys from later callers. Those that hold them keep them.
     #[cfg(feature = "cache")]
     pub(crate) fn forget(&self, is_meant: impl Fn(&[u8]) -> bool) {
         self.lock().retain(|key, _| !is_meant(key));
@@ -105,13 +105,13 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_found_while_somebody_holds_it_and_its_entry() {
+    fn a_value_is_found_while_a_caller_holds_it_and_its_entry() {
         let all = ByKey::default();
         let (first, entry) = join(&all, "a", 1);
         assert_eq!(*join(&all, "a", 2).0, 1);
         assert_eq!(*join(&all, "b", 3).0, 3);
         drop(first);
-        // Nobody holds it, so the next is new, and the entry of the old one does not hide it when it is dropped.
+        // No caller holds it, so the next is new, and the entry of the old one does not hide it when it is dropped.
         let (second, other) = join(&all, "a", 4);
         drop(entry);
         assert_eq!((*second, *join(&all, "a", 5).0), (4, 4));

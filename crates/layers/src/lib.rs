@@ -1,7 +1,7 @@
 //! Middleware for Switchboard services: authentication, access control, signatures, limits and an audit log.
 //!
 //! Each layer works alone in a few lines. Combined, they go in this order, outermost first: [`signing`], [`identity`], [`rate`],
-//! [`access`], [`shed`], [`idempotency`], [`cache`], [`coalesce`], then the router. A layer sees every call, including batch entries, notifications, `rpc.discover` and unknown methods.
+//! [`access`], [`shed`], [`idempotency`], [`cache`], [`coalesce`], [`merge`], then the router. A layer sees every call, including batch entries, notifications, `rpc.discover` and unknown methods.
 //!
 //! - [`identity`] (feature `identity`) authenticates callers by bearer tokens, API keys, certificates or Unix credentials; with the feature
 //!   `jwt` also by signed tokens.
@@ -17,6 +17,7 @@
 //! - [`idempotency`] (feature `idempotency`) runs calls with the same key once.
 //! - [`cache`] (feature `cache`) answers calls with earlier answers.
 //! - [`coalesce`] (feature `coalesce`) makes identical calls in flight one call.
+//! - [`merge`] (feature `merge`) makes identical subscriptions one upstream subscription.
 //! - [`store`] (feature `store`) keeps what layers have to remember, in memory or in a file.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -24,12 +25,12 @@
 #[cfg(feature = "access")]
 #[cfg_attr(docsrs, doc(cfg(feature = "access")))]
 pub mod access;
-#[cfg(any(feature = "cache", feature = "coalesce"))]
+#[cfg(any(feature = "cache", feature = "coalesce", feature = "merge"))]
 mod answer;
 #[cfg(feature = "audit")]
 #[cfg_attr(docsrs, doc(cfg(feature = "audit")))]
 pub mod audit;
-#[cfg(any(feature = "cache", feature = "coalesce"))]
+#[cfg(any(feature = "cache", feature = "coalesce", feature = "merge"))]
 mod by_key;
 #[cfg(feature = "cache")]
 #[cfg_attr(docsrs, doc(cfg(feature = "cache")))]
@@ -45,6 +46,7 @@ mod flights;
     feature = "cache",
     feature = "coalesce",
     feature = "identity",
+    feature = "merge",
     feature = "metrics",
     feature = "store",
     feature = "trace"
@@ -56,7 +58,7 @@ pub mod idempotency;
 #[cfg(feature = "identity")]
 #[cfg_attr(docsrs, doc(cfg(feature = "identity")))]
 pub mod identity;
-#[cfg(any(feature = "cache", feature = "coalesce"))]
+#[cfg(any(feature = "cache", feature = "coalesce", feature = "merge"))]
 mod key;
 #[cfg(feature = "audit")]
 #[cfg_attr(docsrs, doc(cfg(feature = "audit")))]
@@ -64,6 +66,9 @@ pub mod lines;
 #[cfg(feature = "log")]
 #[cfg_attr(docsrs, doc(cfg(feature = "log")))]
 pub mod log;
+#[cfg(feature = "merge")]
+#[cfg_attr(docsrs, doc(cfg(feature = "merge")))]
+pub mod merge;
 #[cfg(feature = "metrics")]
 #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
 pub mod metrics;
@@ -71,7 +76,7 @@ pub mod metrics;
 mod network;
 #[cfg(any(feature = "rate", feature = "shed"))]
 mod over_limit;
-#[cfg(any(feature = "access", feature = "cache", feature = "coalesce"))]
+#[cfg(any(feature = "access", feature = "cache", feature = "coalesce", feature = "merge"))]
 mod pattern;
 #[cfg(feature = "rate")]
 #[cfg_attr(docsrs, doc(cfg(feature = "rate")))]
@@ -92,5 +97,5 @@ pub mod trace;
 #[cfg(feature = "store")]
 #[cfg_attr(docsrs, doc(cfg(feature = "store")))]
 pub use self::clock::Clock;
-#[cfg(any(feature = "access", feature = "cache", feature = "coalesce"))]
+#[cfg(any(feature = "access", feature = "cache", feature = "coalesce", feature = "merge"))]
 pub use self::pattern::{Pattern, PatternError};

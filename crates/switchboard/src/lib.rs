@@ -28,6 +28,8 @@ pub use switchboard_layers::identity;
 pub use switchboard_layers::lines;
 #[cfg(feature = "log")]
 pub use switchboard_layers::log;
+#[cfg(feature = "merge")]
+pub use switchboard_layers::merge;
 #[cfg(feature = "metrics")]
 pub use switchboard_layers::metrics;
 #[cfg(feature = "rate")]
@@ -38,7 +40,7 @@ pub use switchboard_layers::shed;
 pub use switchboard_layers::trace;
 #[cfg(any(feature = "rate", feature = "signing"))]
 pub use switchboard_layers::{Clock, store};
-#[cfg(any(feature = "access", feature = "cache", feature = "coalesce"))]
+#[cfg(any(feature = "access", feature = "cache", feature = "coalesce", feature = "merge"))]
 pub use switchboard_layers::{Pattern, PatternError};
 #[cfg(feature = "signing")]
 pub use switchboard_layers::{idempotency, signing};

@@ -14,7 +14,7 @@ use crate::answer::SharedReply;
 use crate::flights::Landing;
 use crate::hashing::{SecretHashing, secret_hashing};
 
-/// A cache of at least this size has several parts, so that threads seldom wait for each other. Each has a bound of its own.
+/// A cache of at least this size has several parts, so that threads seldom wait for each other. Each has its own bound.
 const LARGE: usize = 1 << 20;
 
 /// How many parts a large cache has. An answer takes at most half of one.

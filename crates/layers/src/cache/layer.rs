@@ -93,7 +93,7 @@ impl Cached {
         });
         departure.depart(reply, move |reply, landing| {
             keep(reply, landing);
-            // Nobody may wait for this call, which ends when nobody holds it.
+            // The call ends when it is not held any more, and no caller may be waiting for it.
             drop(held);
         });
     }

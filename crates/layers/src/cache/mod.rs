@@ -7,7 +7,7 @@
 //!
 //! **Whose answers.** By default answers are private: a caller gets only answers to its own calls, made with the same identity and with the same roles,
 //! scopes and claims. Calls of callers without an identity then pass, because nothing tells one such caller from another: an answer may depend
-//! on a cookie, an address or a session. Declare methods that answer everybody alike as [shared](CacheRule::shared), and put the cache inside
+//! on a cookie, an address or a session. Declare methods that answer all callers alike as [shared](CacheRule::shared), and put the cache inside
 //! the layers that decide who may call. Metadata and members beside the params are not part of the key, so do not cache methods whose answers
 //! depend on them.
 //!

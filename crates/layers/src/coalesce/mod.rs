@@ -6,7 +6,7 @@
 //!
 //! Params are equal if they differ only in white space, in the order of object members, or in how strings are escaped; `1` and `1.0` are
 //! different. By default only calls of the same caller are coalesced: those with the same identity, with the same roles, scopes and claims.
-//! Calls of callers without an identity pass, because nothing tells one such caller from another. Declare methods that answer everybody alike
+//! Calls of callers without an identity pass, because nothing tells one such caller from another. Declare methods that answer all callers alike
 //! as [shared](Coalesce::shared).
 //!
 //! The call that runs is that of the first caller: its metadata is sent, its trace continues, and it alone sees progress. Put the layer in front of
@@ -60,7 +60,7 @@ impl Coalesce {
         Coalesce { methods: methods.into_iter().collect(), is_shared: false }
     }
 
-    /// Coalesces calls of different callers, too: whoever calls, the answer is the same.
+    /// Coalesces calls of different callers, too: for methods that answer all callers alike.
     #[must_use]
     pub fn shared(self) -> Coalesce {
         Coalesce { is_shared: true, ..self }
