@@ -27,15 +27,29 @@ pub(crate) struct Entry<T> {
 
 impl<T> ByKey<T> {
     /// The value of this key. Makes one if no caller holds one.
+    #[cfg(any(feature = "cache", feature = "coalesce", feature = "merge"))]
     pub(crate) fn join(&self, key: Vec<u8>, make: impl FnOnce() -> T) -> Joined<T> {
+        self.join_within(usize::MAX, key, make).expect("memory ends first")
+    }
+
+    /// The same, unless there would be more than so many values.
+    pub(crate) fn join_within(
+        &self,
+        most: usize,
+        key: Vec<u8>,
+        make: impl FnOnce() -> T,
+    ) -> Option<Joined<T>> {
         let mut found = self.lock();
         if let Some(value) = found.get(&*key).and_then(Weak::upgrade) {
-            return Joined::Follower(value);
+            return Some(Joined::Follower(value));
+        }
+        if found.len() >= most {
+            return None;
         }
         let (key, value): (Arc<[u8]>, _) = (key.into(), Arc::new(make()));
         found.insert(Arc::clone(&key), Arc::downgrade(&value));
         let entry = Entry { all: self.clone(), key, value: Arc::downgrade(&value) };
-        Joined::First(value, entry)
+        Some(Joined::First(value, entry))
     }
 
     /// Whether a caller holds a value with this key.
@@ -98,10 +112,20 @@ mod tests {
     use super::*;
 
     fn join(all: &ByKey<u8>, key: &str, value: u8) -> (Arc<u8>, Option<Entry<u8>>) {
-        match all.join(key.into(), || value) {
+        match all.join_within(2, key.into(), || value).unwrap() {
             Joined::First(value, entry) => (value, Some(entry)),
             Joined::Follower(value) => (value, None),
         }
+    }
+
+    #[test]
+    fn there_are_no_more_values_than_allowed() {
+        let all = ByKey::default();
+        let held = (join(&all, "a", 1), join(&all, "b", 2));
+        assert!(all.join_within(2, "c".into(), || 3).is_none());
+        assert_eq!(*join(&all, "b", 4).0, 2);
+        drop(held);
+        assert_eq!(*join(&all, "c", 5).0, 5);
     }
 
     #[test]

@@ -30,7 +30,7 @@ mod answer;
 #[cfg(feature = "audit")]
 #[cfg_attr(docsrs, doc(cfg(feature = "audit")))]
 pub mod audit;
-#[cfg(any(feature = "cache", feature = "coalesce", feature = "merge"))]
+#[cfg(any(feature = "cache", feature = "coalesce", feature = "idempotency", feature = "merge"))]
 mod by_key;
 #[cfg(feature = "cache")]
 #[cfg_attr(docsrs, doc(cfg(feature = "cache")))]

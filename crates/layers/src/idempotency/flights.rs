@@ -1,47 +1,45 @@
 //! The calls with keys that run in this process.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::watch;
 
 use super::answer::Record;
+use crate::by_key::{ByKey, Entry, Joined};
 
 /// The keys of running calls, each with those that wait for its answer.
 #[derive(Clone, Default)]
-pub(super) struct Flights(Arc<Mutex<Running>>);
+pub(super) struct Flights(ByKey<Receiver>);
 
-type Running = HashMap<[u8; 32], watch::Receiver<Option<Record>>>;
+type Receiver = watch::Receiver<Option<Record>>;
 
 /// How a call with a key begins.
 pub(super) enum Boarding {
     /// It is the only one with its key.
     First(Flight),
     /// Another with its key runs: this receives its answer.
-    Follower(watch::Receiver<Option<Record>>),
+    Follower(Receiver),
     /// Too many run.
     Full,
 }
 
 /// The running call with a key. Others can follow it until it is dropped.
 pub(super) struct Flight {
-    flights: Flights,
-    key: [u8; 32],
+    _entry: Entry<Receiver>,
+    _receiver: Arc<Receiver>,
     answer: watch::Sender<Option<Record>>,
 }
 
 impl Flights {
     pub(super) fn board(&self, key: [u8; 32], most: usize) -> Boarding {
-        let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(receiver) = running.get(&key) {
-            return Boarding::Follower(receiver.clone());
-        }
-        if running.len() >= most {
-            return Boarding::Full;
-        }
         let (answer, receiver) = watch::channel(None);
-        running.insert(key, receiver);
-        Boarding::First(Flight { flights: self.clone(), key, answer })
+        match self.0.join_within(most, key.into(), || receiver) {
+            Some(Joined::First(receiver, entry)) => {
+                Boarding::First(Flight { _entry: entry, _receiver: receiver, answer })
+            }
+            Some(Joined::Follower(receiver)) => Boarding::Follower(Receiver::clone(&receiver)),
+            None => Boarding::Full,
+        }
     }
 }
 
@@ -52,13 +50,7 @@ impl Flight {
     }
 }
 
-impl Drop for Flight {
-    fn drop(&mut self) {
-        self.flights.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
-    }
-}
-
 /// The answer that a follower receives; none if the first call has ended without one.
-pub(super) async fn followed(mut receiver: watch::Receiver<Option<Record>>) -> Option<Record> {
+pub(super) async fn followed(mut receiver: Receiver) -> Option<Record> {
     receiver.wait_for(Option::is_some).await.ok().and_then(|record| record.clone())
 }
