@@ -262,6 +262,15 @@ async fn large_answers_are_not_kept_and_others_make_room() {
 }
 
 #[tokio::test]
+async fn a_cache_without_room_keeps_nothing_but_works() {
+    let rig = rig_of(Cache::new([rule()]).with_bytes(0));
+    for _ in 0..2 {
+        assert_eq!(rig.fill_get(value("1")).await, "1 miss 0");
+    }
+    assert_eq!(rig.cache.numbers().bytes, 0);
+}
+
+#[tokio::test]
 async fn what_travels_beside_an_answer_is_kept_with_it() {
     let rig = rig([rule()]);
     let reply = value("1").with_status(203).with_metadata("x", "y").with_metadata("Age", "99");
