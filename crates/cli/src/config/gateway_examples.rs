@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::policies::Hedge;
-use super::upstreams::{Pin, Profile};
+use super::upstreams::Profile;
 use super::*;
 use crate::output;
 
@@ -65,7 +65,6 @@ const FEDERATION: &str = r#"
 url       = "https://mcp.github.example/mcp"
 profile   = "mcp"
 token     = "${PATH}"
-pin       = "hold"
 max_reply = "1MB"
 
 [upstream]
@@ -84,7 +83,7 @@ tests = ["agent:support-bot may not billing/refund amount=51"]
 fn tools_are_processes_in_the_folder_of_their_file() {
     let config = load("etc/tools.toml", TOOLS);
     let [files, git] = &config.upstreams[..] else { panic!("{:?}", config.upstreams) };
-    assert_eq!((&*files.prefix, files.profile, files.pin), ("files/", Profile::Mcp, Pin::Report));
+    assert_eq!((&*files.prefix, files.profile), ("files/", Profile::Mcp));
     assert_eq!(files.cwd.as_deref(), Some(Path::new("etc")));
     assert_eq!(git.env[0], ("GIT_AUTHOR_NAME".to_owned(), "bot".to_owned()));
     assert_eq!(git.env[1].1, std::env::var("PATH").unwrap());

@@ -8,7 +8,7 @@ use super::policies::{
 };
 use super::routes::ParamsForm;
 use super::upstream_keys::{ROUTE, UPSTREAM};
-use super::upstreams::{Balance, Pin, Profile, Sessions, Sticky};
+use super::upstreams::{Balance, Profile, Sessions, Sticky};
 use super::*;
 use crate::output;
 
@@ -55,7 +55,6 @@ breaker = { errors = "90%", open = "2s" }
 required = true
 openrpc = "a.openrpc.json"
 safe = ["get*", "list/**"]
-pin = "hold"
 timeout = "5s"
 max_reply = "1MB"
 retry = { attempts = 3, budget = "5%" }
@@ -81,7 +80,7 @@ fn every_key_of_an_upstream_is_read() {
     let node = &a.nodes[0];
     assert_eq!((&*node.url, node.weight, node.priority), ("https://a.example/rpc", 3, 2));
     assert_eq!((&*a.name, &*a.prefix, a.profile), ("a", "x/", Profile::Mcp));
-    assert_eq!((a.sessions, a.balance, a.pin), (Some(Sessions::Pool(4)), Balance::RoundRobin, Pin::Hold));
+    assert_eq!((a.sessions, a.balance), (Some(Sessions::Pool(4)), Balance::RoundRobin));
     assert_eq!(format!("{:?}", a.token), "Some(***)");
     assert_eq!(a.headers, [("x-team".to_owned(), "blue".to_owned())]);
     assert_eq!(a.forward, ["accept-language", "x-request-id"]);
@@ -141,14 +140,13 @@ fn every_policy() -> PolicyConfig {
 fn what_is_not_set_is_the_default() {
     let a = upstream("url = 8000\n");
     assert_eq!((&*a.nodes[0].url, a.nodes[0].weight, a.nodes[0].priority), ("http://127.0.0.1:8000", 1, 1));
-    assert_eq!((&*a.prefix, a.profile, a.sessions, a.pin), ("a/", Profile::Plain, None, Pin::Off));
+    assert_eq!((&*a.prefix, a.profile, a.sessions), ("a/", Profile::Plain, None));
     assert_eq!((a.balance, a.required, a.cwd, a.idle), (Balance::P2c, false, None, None));
     let health = a.health.unwrap();
     assert_eq!((health.method, health.every, health.fail, health.pass), (None, SECONDS(5), 3, 2));
     assert_eq!(a.eject, Some(EjectConfig { errors: 0.5, latency: 3.0, time: SECONDS(30), most: 0.5 }));
     assert_eq!(a.breaker, Some(BreakerConfig { errors: 0.5, open: SECONDS(5) }));
     assert_eq!(a.policy, PolicyConfig::default());
-    assert_eq!(upstream("url = \"https://a.example\"\nprofile = \"mcp\"\n").pin, Pin::Report);
     let program = load("[upstream.a]\nurl = \"exec:a\"\n").upstreams.remove(0);
     assert_eq!(program.cwd, None, "the file is in the working directory");
 }
@@ -304,7 +302,6 @@ fn wrong_values_of_upstreams_are_refused_with_what_to_write() {
     check("mirror = { traffic = \"5%\" }", &["`upstream.a.mirror` has no `upstream`"]);
     check("mirror = { upstream = \"b\" }", &["no upstream is named `b`", "add [upstream.b]"]);
     check("fault = {}", &["`upstream.a.fault` has no fault", "add delay"]);
-    check("pin = \"hold\"", &["`upstream.a.pin` needs profile = \"mcp\"", "gateway.toml:3:1"]);
     check("idle = \"5m\"", &["`upstream.a.idle` needs an `exec:` URL", "gateway.toml:3:1"]);
     check("tls.cert = \"cert.pem\"", &["`upstream.a.tls.cert` needs `tls.key`"]);
     check("headers = { \"a b\" = \"c\" }", &["invalid name in `upstream.a.headers`"]);

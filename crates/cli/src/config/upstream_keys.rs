@@ -91,12 +91,6 @@ const OWN: &[Key] = &[
     inner("required", Kind::Flag, "false", "whether the gateway fails to start without it"),
     inner("openrpc", Kind::Path, "", "description of its methods; by default the answer to rpc.discover"),
     inner("safe", Kind::Texts, "[]", "methods that may be called twice, besides those that it marks as safe"),
-    inner(
-        "pin",
-        Kind::Choice(&["off", "report", "hold"]),
-        "",
-        "what to do about tools whose descriptions change: nothing, report them, or hold them back; report by default; mcp only",
-    ),
 ];
 
 const MATCH: &[Key] = &[

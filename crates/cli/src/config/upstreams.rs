@@ -45,7 +45,6 @@ pub(crate) struct UpstreamConfig {
     pub(crate) openrpc: Option<PathBuf>,
     /// Methods that may be called twice.
     pub(crate) safe: Vec<Pattern>,
-    pub(crate) pin: Pin,
     pub(crate) policy: PolicyConfig,
 }
 
@@ -93,15 +92,6 @@ pub(crate) enum Sticky {
     Session,
     /// Those with the same value here.
     Param(Pointer),
-}
-
-/// What to do about tools whose descriptions change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pin {
-    Off,
-    Report,
-    /// They stay hidden until someone approves them.
-    Hold,
 }
 
 /// Keys that only some URLs have: which ones, and how people say it.
@@ -161,7 +151,6 @@ fn upstream(reader: &mut Reader<'_>, name: &str, names: &UpstreamNames) -> Optio
         required: reader.flag("required"),
         openrpc: reader.path("openrpc"),
         safe: reader.parsed("safe"),
-        pin: pin(reader, profile),
         policy: policies::policy(reader, names),
         nodes: Some(nodes).filter(|nodes| !nodes.is_empty())?,
     })
@@ -229,23 +218,6 @@ fn sticky(node: &Node) -> Result<Sticky, String> {
             Ok(pointer) => Ok(Sticky::Param(pointer)),
             Err(_) => Err("write \"session\", or a JSON pointer to a param such as \"/account\"".to_owned()),
         },
-    }
-}
-
-fn pin(reader: &mut Reader<'_>, profile: Profile) -> Pin {
-    let pin = reader.is_set("pin").then(|| reader.choice("pin"));
-    if pin.is_some() && profile != Profile::Mcp {
-        reader.needs(
-            "pin",
-            "profile = \"mcp\"",
-            "only MCP servers have tools; add the profile, or remove this key",
-        );
-    }
-    match pin.as_deref() {
-        Some("off") => Pin::Off,
-        Some("hold") => Pin::Hold,
-        None if profile != Profile::Mcp => Pin::Off,
-        _ => Pin::Report,
     }
 }
 

@@ -15,11 +15,14 @@ const ETHEREUM: [&str; 4] = ["newHeads", "logs", "newPendingTransactions", "sync
 /// The pause before a subscription that ended is opened again.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// A cache, and the methods whose calls empty it.
+type Cleared = (Vec<Pattern>, Cache);
+
 /// The caches of an upstream, and the calls that empty them. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Clearing {
     prefix: Arc<str>,
-    caches: Arc<RwLock<Vec<(Vec<Pattern>, Cache)>>>,
+    caches: Arc<RwLock<Vec<Cleared>>>,
 }
 
 impl Clearing {

@@ -2,6 +2,7 @@
 
 mod banner;
 mod clearing;
+mod mcp;
 mod nodes;
 mod policies;
 mod routes;

@@ -4,10 +4,13 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use switchboard::gateway::{Balance, CallProbe, ConnectProbe, Eject, Health, Link, Node, Pool, Sticky};
+use switchboard::gateway::{
+    Balance, CallProbe, ConnectProbe, Eject, Health, Link, Node, Pool, PoolBuilder, Sticky,
+};
 use switchboard::tls::{ClientFiles, ClientTls, Trust};
 use switchboard::{AllowedNames, Connections, Dial, Limits, Settings};
 
+use super::mcp::McpServer;
 use crate::config::{self, Config, NodeConfig, Profile, Sessions, UpstreamConfig};
 use crate::failure::Failure;
 use crate::target::Secret;
@@ -20,7 +23,33 @@ const IDLE: Duration = Duration::from_secs(600);
 
 /// The servers of an upstream as a pool.
 pub(super) fn pool(upstream: &UpstreamConfig, config: &Config) -> Result<Pool, Failure> {
-    let connections = connections(upstream);
+    let builder = builder(upstream);
+    let is_pinned = connections(upstream) == Connections::PerClient;
+    let builder = if is_pinned { builder.pinned() } else { builder };
+    let builder = match &upstream.health {
+        Some(health) => builder.health(rules(health)),
+        None => builder,
+    };
+    let nodes = upstream.nodes.iter().map(|node| self::node(node, upstream, config));
+    let nodes: Vec<Node> = nodes.collect::<Result<_, Failure>>()?;
+    Ok(nodes.into_iter().fold(builder, PoolBuilder::node).build())
+}
+
+/// The same of MCP servers, and the first of them. Each has one connection, over which all clients call its tools.
+pub(super) fn mcp_pool(upstream: &UpstreamConfig, config: &Config) -> Result<(Pool, McpServer), Failure> {
+    let mut builder = builder(upstream);
+    let mut first = None;
+    for node in &upstream.nodes {
+        let server = McpServer::start(dial(node, upstream, config)?);
+        let built = Node::new(node.shown.as_str(), server.clone());
+        builder = builder.node(built.with_weight(node.weight).with_priority(node.priority));
+        first.get_or_insert(server);
+    }
+    let none = || Failure::usage(format!("the upstream {} has no URL", upstream.name));
+    Ok((builder.build(), first.ok_or_else(none)?))
+}
+
+fn builder(upstream: &UpstreamConfig) -> PoolBuilder {
     let builder = Pool::builder(upstream.name.as_str())
         .balance(match upstream.balance {
             config::Balance::P2c => Balance::PowerOfTwo,
@@ -32,19 +61,11 @@ pub(super) fn pool(upstream: &UpstreamConfig, config: &Config) -> Result<Pool, F
             (rules.time, rules.most) = (eject.time, eject.most);
             rules
         }));
-    let builder = match &upstream.sticky {
+    match &upstream.sticky {
         Some(config::Sticky::Session) => builder.sticky(Sticky::Session),
         Some(config::Sticky::Param(pointer)) => builder.sticky(Sticky::Param(pointer.to_string().into())),
         None => builder,
-    };
-    let builder = if connections == Connections::PerClient { builder.pinned() } else { builder };
-    let builder = match &upstream.health {
-        Some(health) => builder.health(rules(health)),
-        None => builder,
-    };
-    let nodes = upstream.nodes.iter().map(|node| self::node(node, upstream, config));
-    let nodes: Vec<Node> = nodes.collect::<Result<_, Failure>>()?;
-    Ok(nodes.into_iter().fold(builder, |builder, node| builder.node(node)).build())
+    }
 }
 
 fn rules(health: &config::HealthConfig) -> Health {
@@ -59,7 +80,7 @@ fn rules(health: &config::HealthConfig) -> Health {
 /// Which clients share a connection. Programs and protocols with a state need one for each client.
 fn connections(upstream: &UpstreamConfig) -> Connections {
     let is_program = upstream.nodes.iter().any(|node| node.scheme() == "exec");
-    let has_state = matches!(upstream.profile, Profile::Mcp | Profile::Lsp);
+    let has_state = upstream.profile == Profile::Lsp;
     let shared = |count: usize| Connections::Shared(NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN));
     match upstream.sessions {
         Some(Sessions::PerClient) => Connections::PerClient,

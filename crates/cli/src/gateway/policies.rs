@@ -6,6 +6,7 @@ use switchboard::access::Pattern;
 use switchboard::cache::{Cache, CacheRule};
 use switchboard::coalesce::Coalesce;
 use switchboard::gateway::{Attempts, CallLimits, Fault, Hedge, Mirror, Retry, Selected};
+use switchboard::merge::Merge;
 use switchboard::{Code, Layer, Service};
 
 use super::upstreams::Upstream;
@@ -59,6 +60,12 @@ pub(super) fn stack(upstream: &Upstream, policy: &PolicyConfig, all: &[Upstream]
         let coalesce = Coalesce::new(everything());
         let coalesce = if is_shared { coalesce.shared() } else { coalesce };
         service = Selected::new(upstream.is_safe(), coalesce).layer(service);
+    }
+    if let Some(Some(config)) = policy.merge {
+        let merge = Merge::new(everything());
+        let merge = if is_shared { merge.shared() } else { merge };
+        let merge = if config.last { merge.with_last() } else { merge };
+        service = Selected::new(upstream.is_stream(), merge).layer(service);
     }
     if let Some(Some(config)) = &policy.cache {
         service = cached(upstream, config, is_shared, service);

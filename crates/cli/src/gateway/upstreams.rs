@@ -5,10 +5,11 @@ use std::sync::Arc;
 use switchboard::access::Pattern;
 use switchboard::gateway::{Backend, Breaker, Discovered, Pool};
 use switchboard::openrpc::remote::RemoteError;
-use switchboard::{Call, CallError, Service};
+use switchboard::{Call, CallError, Describe as _, Dialect, Service};
 use tokio::sync::watch;
 
 use super::clearing::Clearing;
+use super::mcp::McpServer;
 use super::{nodes, safe};
 use crate::config::{Config, PolicyConfig, Profile, UpstreamConfig};
 use crate::failure::Failure;
@@ -24,18 +25,29 @@ pub(crate) struct Upstream {
     pub(super) policy: PolicyConfig,
     pub(super) is_ethereum: bool,
     pub(super) clearing: Clearing,
-    discovered: Discovered,
+    known: Known,
+}
+
+/// Where its methods are described.
+#[derive(Clone)]
+enum Known {
+    /// In its answer to `rpc.discover`, or in a document.
+    Discovered(Discovered),
+    /// In the lists of an MCP server; these methods are safe besides those that it says are.
+    Mcp(McpServer, Vec<Pattern>),
 }
 
 impl Upstream {
     pub(super) fn new(config: &UpstreamConfig, all: &Config) -> Result<Upstream, Failure> {
-        let pool = nodes::pool(config, all)?;
-        let discovered = match &config.openrpc {
-            None => Discovered::watch(pool.clone(), safe_methods(config)),
-            Some(path) => {
-                let document = source::file(path)?;
-                Discovered::from_document(document, safe_methods(config))
-                    .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?
+        let (pool, known) = match config.profile {
+            Profile::Mcp => {
+                let (pool, first) = nodes::mcp_pool(config, all)?;
+                (pool, Known::Mcp(first, config.safe.clone()))
+            }
+            Profile::Plain | Profile::Ethereum | Profile::Lsp => {
+                let pool = nodes::pool(config, all)?;
+                let discovered = discovered(config, &pool)?;
+                (pool, Known::Discovered(discovered))
             }
         };
         Ok(Upstream {
@@ -46,42 +58,75 @@ impl Upstream {
             clearing: Clearing::new(&config.prefix),
             is_ethereum: config.profile == Profile::Ethereum,
             pool,
-            discovered,
+            known,
         })
     }
 
     /// Asks it for its description. An upstream that has none is fine; one that cannot be reached is not.
     pub(super) async fn describe(&self) -> Result<(), String> {
-        match self.discovered.refresh().await {
-            Ok(()) | Err(RemoteError::Undescribed) => Ok(()),
-            Err(RemoteError::Call(CallError::Rejected(_))) => Ok(()),
+        let discovered = match &self.known {
+            Known::Discovered(discovered) => discovered,
+            Known::Mcp(server, _) => return server.ready().await,
+        };
+        match discovered.refresh().await {
+            Ok(()) | Err(RemoteError::Undescribed | RemoteError::Call(CallError::Rejected(_))) => Ok(()),
             Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// How many methods it describes.
+    pub(crate) fn methods(&self) -> usize {
+        match &self.known {
+            Known::Discovered(discovered) => discovered.methods().len(),
+            Known::Mcp(server, _) => server.describe_in(Dialect::default()).methods.len(),
         }
     }
 
     /// Tells when its methods have changed.
     pub(super) fn changes(&self) -> watch::Receiver<()> {
-        self.discovered.changes()
-    }
-
-    /// How many methods it describes.
-    pub(crate) fn methods(&self) -> usize {
-        self.discovered.methods().len()
+        match &self.known {
+            Known::Discovered(discovered) => discovered.changes(),
+            Known::Mcp(server, _) => server.changes(),
+        }
     }
 
     pub(super) fn is_safe(&self) -> impl Fn(&Call) -> bool + Clone + Send + Sync + 'static {
-        let discovered = self.discovered.clone();
-        move |call| discovered.is_safe(call.method.as_str())
+        let known = self.known.clone();
+        move |call| {
+            let method = call.method.as_str();
+            match &known {
+                Known::Discovered(discovered) => discovered.is_safe(method),
+                Known::Mcp(server, safe) => {
+                    safe.iter().any(|pattern| pattern.matches(method)) || server.is_safe(method)
+                }
+            }
+        }
     }
 
     pub(super) fn is_stream(&self) -> impl Fn(&Call) -> bool + Clone + Send + Sync + 'static {
-        let discovered = self.discovered.clone();
-        move |call| discovered.is_stream(&call.method)
+        let known = self.known.clone();
+        move |call| match &known {
+            Known::Discovered(discovered) => discovered.is_stream(&call.method),
+            Known::Mcp(..) => false,
+        }
     }
 
     pub(super) fn backend(&self, service: Arc<dyn Service>) -> Backend {
-        Backend::new(self.name.as_str(), self.prefix.as_str(), service).discovered(self.discovered.clone())
+        let backend = Backend::new(self.name.as_str(), self.prefix.as_str(), service);
+        match &self.known {
+            Known::Discovered(discovered) => backend.discovered(discovered.clone()),
+            Known::Mcp(server, _) => backend.described(server.clone()),
+        }
     }
+}
+
+fn discovered(config: &UpstreamConfig, pool: &Pool) -> Result<Discovered, Failure> {
+    let Some(path) = &config.openrpc else {
+        return Ok(Discovered::watch(pool.clone(), safe_methods(config)));
+    };
+    let document = source::file(path)?;
+    Discovered::from_document(document, safe_methods(config))
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
 fn safe_methods(config: &UpstreamConfig) -> Vec<Pattern> {
