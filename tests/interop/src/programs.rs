@@ -15,6 +15,8 @@ const LIMIT: Duration = Duration::from_secs(50);
 pub enum Program {
     /// A script for Node.
     Node(&'static str),
+    /// A program of a package for Node, by its path among the packages.
+    Package(&'static str),
     /// A script for Python.
     Python(&'static str),
     /// A script for the shell, of `shell/`.
@@ -36,6 +38,7 @@ impl Program {
                 let script = installed("node/scripts").join(script);
                 vec!["node".into(), "--preserve-symlinks".into(), "--preserve-symlinks-main".into(), script]
             }
+            Program::Package(path) => vec!["node".into(), installed("node/node_modules").join(path)],
             Program::Python(script) => vec![installed("python/bin/python"), here.join("python").join(script)],
             Program::Shell(script) => vec!["sh".into(), here.join("shell").join(script)],
         };
