@@ -15,7 +15,7 @@ use std::time::Duration;
 use clap::{ArgMatches, Args};
 use futures_util::future::join_all;
 use switchboard::Description;
-use switchboard::gateway::Gateway;
+use switchboard::gateway::{Gateway, GatewayBuilder};
 
 pub(crate) use self::banner::shown;
 use self::upstreams::Upstream;
@@ -139,7 +139,7 @@ impl Gated {
         });
         let builder = routes::routes(config, &upstreams)?
             .into_iter()
-            .fold(builder, |builder, route| builder.route(route));
+            .fold(builder, GatewayBuilder::route);
         let gateway = builder.build().map_err(|error| Failure::usage(error.to_string()))?;
         Ok(Gated { gateway, upstreams })
     }

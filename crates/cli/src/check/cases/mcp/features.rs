@@ -308,7 +308,7 @@ pub(super) async fn undeclared(bench: &mut Bench) -> Result<String, String> {
         }
         let message = bench.fill(request(method, params).as_bytes());
         let came = bench.ask(&message, 1).await;
-        if only_response(&came).and_then(|response| response.code()) != Some(-32601) {
+        if only_response(&came).and_then(Response::code) != Some(-32601) {
             return Err(format!("{method}: {came}"));
         }
         refused.push(method);

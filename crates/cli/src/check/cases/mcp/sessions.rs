@@ -6,7 +6,7 @@ use super::{INITIALIZE, in_era, shapes};
 use crate::check::bench::Bench;
 use crate::check::case::{Case, Need, case, script};
 use crate::check::era::{Era, Handshake, INITIALIZED, only_response};
-use crate::check::message::Message;
+use crate::check::message::{Message, Response};
 use crate::check::outcome::{Outcome, error, value};
 use crate::check::profile::Point;
 
@@ -147,7 +147,7 @@ async fn unknown_version(bench: &mut Bench) -> Result<String, String> {
 async fn empty_initialize(bench: &mut Bench) -> Result<String, String> {
     let message = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#;
     let shaken = Handshake::with(bench, message).await;
-    match only_response(&shaken.came).and_then(|response| response.code()) {
+    match only_response(&shaken.came).and_then(Response::code) {
         Some(-32602) => Ok(shaken.came.to_string()),
         _ => Err(shaken.came.to_string()),
     }

@@ -19,7 +19,7 @@ fn row((name, when, change): (&'static str, When, Change)) -> Row {
         name,
         Arc::new(move |asked, told| {
             if when(asked) {
-                change(told)
+                change(told);
             }
         }),
     )
@@ -229,7 +229,7 @@ pub(super) fn features() -> Vec<Row> {
                 name,
                 Arc::new(move |asked, told| {
                     if asked.is_modern == is_modern && when(asked) {
-                        change(told)
+                        change(told);
                     }
                 }),
             )
