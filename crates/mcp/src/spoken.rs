@@ -44,8 +44,8 @@ impl Features {
 
     /// The capabilities of a client with these features.
     pub(crate) fn capabilities(self) -> ClientCapabilities {
-        let mut capabilities = ClientCapabilities::default();
-        capabilities.roots = self.roots.then(Default::default);
+        let mut capabilities =
+            ClientCapabilities { roots: self.roots.then(Default::default), ..ClientCapabilities::default() };
         if self.sampling {
             let sampling = capabilities.sampling.insert(SamplingCapability::default());
             sampling.tools = self.sampling_tools.then(Default::default);

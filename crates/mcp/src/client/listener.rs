@@ -130,7 +130,7 @@ impl Listener {
             _ if call.is_notification() => nothing(),
             question if methods::INPUT_REQUESTS.contains(&question) => {
                 let Some(found) = during.cloned().or_else(|| listening.calls.only()) else {
-                    return ReplyFuture::ready(nobody());
+                    return ReplyFuture::ready(no_caller());
                 };
                 let (call, revision) = (call.clone(), listening.server().1);
                 ReplyFuture::untimed(async move {
@@ -148,12 +148,12 @@ impl Service for Listener {
     }
 }
 
-fn nobody() -> ErrorObject {
-    let text = "there is nobody to ask: no caller, or several, wait for this server";
+fn no_caller() -> ErrorObject {
+    let text = "the question cannot be passed on: no caller, or more than one, waits for this server";
     ErrorObject::new(Code::METHOD_NOT_FOUND, text)
 }
 
-/// Writes a message of the server to our log. What it says is a text of others: it is quoted, and not longer than a line.
+/// Writes a message of the server to our log. Its text cannot be trusted, so it is quoted, and not longer than a line.
 fn log(server: &str, params: Option<&Json>) {
     const LONGEST: usize = 500;
     let Some(params) = params else { return };

@@ -1,6 +1,6 @@
 //! A small client: it lists and calls tools, resources and prompts, over any transport and in both eras.
 //!
-//! It calls for others, so it has no model and no user of its own. Questions of a server are passed on to the client of the call that
+//! It calls for other clients, so it has neither a model nor a user. Questions of a server are passed on to the client of the call that
 //! it works on ([`forwarded`]).
 
 mod connect;

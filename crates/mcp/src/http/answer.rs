@@ -16,8 +16,14 @@ pub(super) fn refusal(status: StatusCode, error: &ErrorObject, id: Option<&Json>
     text.extend_from_slice(b",\"id\":");
     text.extend_from_slice(id.map_or(b"null", Json::as_bytes));
     text.push(b'}');
-    json(status, text.into())
+    let mut response = json(status, text.into());
+    response.extensions_mut().insert(Refusal(error.clone()));
+    response
 }
+
+/// Why a request was refused; among the extensions of its response.
+#[derive(Clone)]
+pub(super) struct Refusal(pub(super) ErrorObject);
 
 /// A refused request of which no message was read.
 pub(super) fn refuse(status: StatusCode, code: Code, text: &'static str) -> Response<Body> {

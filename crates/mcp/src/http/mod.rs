@@ -20,11 +20,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::Method;
 use http::header::HeaderMap;
-use switchboard_core::{Engine, Settings};
-use switchboard_transport::http::{Guarded, Route, RouteFuture};
+use http::{Method, Response};
+use switchboard_core::{Context, Engine, Settings};
+use switchboard_transport::http::{Body, Guarded, Route, RouteFuture};
 
+use self::answer::Refusal;
 pub(crate) use self::post::{CloseStream, ShuttingDown};
 use self::sessions::Sessions;
 pub use self::two_paths::{MessagesRoute, SseRoute};
@@ -57,6 +58,7 @@ pub(crate) struct Endpoint {
     batching: Engine,
     sessions: Sessions,
     options: HttpOptions,
+    is_observed: bool,
 }
 
 /// The options of [`McpRoute`].
@@ -120,7 +122,7 @@ impl McpRoute {
     ///
     /// When the methods of the server cannot be offered.
     pub fn with(server: &Server, settings: Settings, options: HttpOptions) -> Result<McpRoute, BuildError> {
-        let service = server.service()?;
+        let (service, is_observed) = (server.service()?, settings.observer.is_some());
         let profile = Server::profile().with_batches_if(None);
         let settings = settings.with_admission(None).with_profile(profile.clone().with_batches(false));
         let batching = settings.clone().with_profile(profile);
@@ -130,6 +132,7 @@ impl McpRoute {
             batching: Engine::new(service, batching),
             sessions: Sessions::new(options.sessions, options.session_time),
             options,
+            is_observed,
         })))
     }
 
@@ -149,12 +152,29 @@ impl McpRoute {
 impl Route for McpRoute {
     fn answer(&self, request: Guarded) -> RouteFuture {
         let endpoint = Arc::clone(&self.0);
-        match request.head.method {
-            Method::POST => RouteFuture::new(post::answer(endpoint, request)),
-            Method::GET => RouteFuture::ready(get::answer(&endpoint, &request)),
-            Method::DELETE => RouteFuture::ready(get::end(&endpoint, &request)),
-            _ => RouteFuture::ready(answer::not_allowed()),
+        let response = match request.head.method {
+            Method::POST => {
+                return RouteFuture::new(async move {
+                    let cx = endpoint.is_observed.then(|| request.cx.clone());
+                    let response = post::answer(Arc::clone(&endpoint), request).await;
+                    endpoint.tell(cx.as_ref(), response)
+                });
+            }
+            Method::GET => get::answer(&endpoint, &request),
+            Method::DELETE => get::end(&endpoint, &request),
+            _ => answer::not_allowed(),
+        };
+        RouteFuture::ready(endpoint.tell(Some(&request.cx), response))
+    }
+}
+
+impl Endpoint {
+    /// Tells the observer, if there is one, that a request was refused before it reached the engine.
+    fn tell(&self, cx: Option<&Context>, response: Response<Body>) -> Response<Body> {
+        if let (Some(cx), Some(Refusal(error))) = (cx, response.extensions().get()) {
+            self.engine.refused_by_carrier(cx, error, response.status().as_u16());
         }
+        response
     }
 }
 

@@ -60,16 +60,22 @@ impl Route for SseRoute {
     }
 
     fn answer(&self, request: Guarded) -> RouteFuture {
-        if request.head.method != Method::GET {
-            return RouteFuture::ready(refuse(StatusCode::METHOD_NOT_ALLOWED, TRANSPORT, "use GET"));
-        }
-        RouteFuture::ready(open(&self.0, &request))
+        let response = match request.head.method == Method::GET {
+            true => open(&self.0, &request),
+            false => refuse(StatusCode::METHOD_NOT_ALLOWED, TRANSPORT, "use GET"),
+        };
+        RouteFuture::ready(self.0.endpoint.tell(Some(&request.cx), response))
     }
 }
 
 impl Route for MessagesRoute {
     fn answer(&self, request: Guarded) -> RouteFuture {
-        RouteFuture::new(take(Arc::clone(&self.0), request))
+        let shared = Arc::clone(&self.0);
+        RouteFuture::new(async move {
+            let cx = shared.endpoint.is_observed.then(|| request.cx.clone());
+            let response = take(Arc::clone(&shared), request).await;
+            shared.endpoint.tell(cx.as_ref(), response)
+        })
     }
 }
 

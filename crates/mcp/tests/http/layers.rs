@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use opentelemetry_sdk::trace::InMemorySpanExporter;
 use serde_json::{Value, json};
-use switchboard_core::{Call, ErrorObject, Layer, Router, Settings, service_fn};
+use switchboard_core::observer::{Observer, Refused};
+use switchboard_core::{Call, Context, ErrorObject, Layer, Router, Settings, service_fn};
 use switchboard_layers::idempotency::Idempotency;
 use switchboard_layers::log::{BodyRules, CallLog};
 use switchboard_layers::metrics::Metrics;
@@ -247,4 +248,37 @@ async fn a_tool_that_needs_a_scope_refuses_callers_without_it() {
     let session = Client::session_of(serving.address, "2025-11-25", json!({}), Some("ann")).await;
     let refused = session.post(&crate::client::request("tools/call", json!({"name": "refund"}))).await;
     assert_eq!((refused.status, refused.header("www-authenticate")), (403, Some(challenge)));
+}
+
+/// Counts what was refused, by HTTP status.
+#[derive(Clone, Default)]
+struct Refusals(Arc<std::sync::Mutex<Vec<u16>>>);
+
+impl Observer for Refusals {
+    fn refused(&self, _: &Context, refused: &Refused<'_>) {
+        self.0.lock().unwrap().extend(refused.status);
+    }
+}
+
+// MCP-HTTP-12, MCP-N-08
+#[tokio::test]
+async fn refused_requests_are_reported() {
+    let refusals = Refusals::default();
+    let settings = Settings::default().with_observer(Some(refusals.clone().into()));
+    let serving = serve_settings(&behind(service_layer(), [add()]), settings).await;
+    let address = serving.address;
+    let call = crate::client::request("tools/call", sum());
+    let told = || std::mem::take(&mut *refusals.0.lock().unwrap());
+    let wrong_session = crate::client::post(address, &[("mcp-session-id", "unknown")], &call).await;
+    assert_eq!((wrong_session.status, told()), (404, vec![404]));
+    let no_session = crate::client::post(address, &[], &call).await;
+    assert_eq!((no_session.status, told()), (400, vec![400]));
+    let wrong_header = call_alone(&serving, &[("mcp-param-x", "1"), ("mcp-name", "other")], sum()).await;
+    assert_eq!((wrong_header.status, told()), (400, vec![400]));
+    for line in ["GET /mcp", "DELETE /mcp", "PUT /mcp", "GET /messages"] {
+        let received = crate::client::send(address, line, &[], None).await;
+        assert_eq!(told(), [received.status], "{line}");
+    }
+    assert_eq!(call_alone(&serving, &[], sum()).await.status, 200);
+    assert_eq!(told(), [0; 0]);
 }

@@ -1,4 +1,4 @@
-//! Requests that are not JSON-RPC calls, for protocols of their own over HTTP.
+//! Requests that are not JSON-RPC calls, for other protocols over HTTP.
 
 use std::fmt;
 use std::future::poll_fn;
