@@ -251,3 +251,21 @@ fn mcp_over_stdio_needs_stdio_alone_and_the_error_says_what_to_do() {
         assert!(stderr.contains(advice), "{options:?}: {stderr}");
     }
 }
+
+#[test]
+fn progress_is_reported_after_the_input_has_ended() {
+    let call = json!({"name": "ticks", "arguments": {"count": 3}, "_meta": {"progressToken": "p"}});
+    let lines: String = [
+        initialize(),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        request("tools/call", &call),
+    ]
+    .map(|message| format!("{message}\n"))
+    .concat();
+    let (code, stdout, stderr) = parts(run_with(&lines, &["serve", "--stdio", "--mcp"]));
+    assert_eq!(code, Some(0), "{stderr}");
+    let told: Vec<Value> = stdout.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
+    let progress: Vec<&Value> = told.iter().map(|message| &message["params"]["progress"]).collect();
+    assert_eq!(progress, [&json!(1), &json!(2), &json!(3), &Value::Null], "{stdout}");
+    assert!(told[3]["result"].is_object(), "{stdout}");
+}

@@ -298,6 +298,7 @@ impl Connection {
                 }
                 Poll::Ready(None) => {
                     self.peer_ended("the peer closed the connection");
+                    self.remote.keep_notifying(self.finishes_streams);
                     return Ok(false);
                 }
                 Poll::Pending => return Ok(false),

@@ -84,6 +84,8 @@ pub(crate) struct RemoteState {
     /// Items that arrived before the answers that name their streams.
     pub(crate) early: EarlyItems,
     pub(crate) closed: Option<CallError>,
+    /// Whether the peer, which is closed, may still read: it gets notifications, which need no answer.
+    pub(crate) still_reads: bool,
 }
 
 /// Who waits for an answer.
@@ -141,6 +143,7 @@ impl RemoteShared {
             expected: Vec::new(),
             early: EarlyItems::default(),
             closed: None,
+            still_reads: false,
         };
         Arc::new(RemoteShared {
             settings,
@@ -299,6 +302,7 @@ impl RemoteShared {
     pub(crate) fn close(&self, reason: &CallError) {
         let (waiters, streams) = self.locked(|state| {
             state.closed.get_or_insert_with(|| reason.clone());
+            state.still_reads = false;
             state.expected.clear();
             state.early = EarlyItems::default();
             (state.pending.drain(), std::mem::take(&mut state.streams))
@@ -311,6 +315,11 @@ impl RemoteShared {
         }
         self.room.notify_waiters();
         self.ended.notify_waiters();
+    }
+
+    /// Lets notifications pass, such as the progress of calls, if the peer sends nothing more and may still read.
+    pub(crate) fn keep_notifying(&self, still_reads: bool) {
+        self.locked(|state| state.still_reads = still_reads);
     }
 
     /// How many calls and streams of this side are open.

@@ -112,7 +112,9 @@ impl RemotePeer {
             Err(reason) => return fail(&reason),
         };
         remote.locked(|state| {
-            if let Some(reason) = &state.closed {
+            if let Some(reason) = &state.closed
+                && !(state.still_reads && calls.iter().all(Call::is_notification))
+            {
                 return fail(reason);
             }
             let has_room = match &way {
