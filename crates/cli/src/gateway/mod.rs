@@ -137,9 +137,7 @@ impl Gated {
             let service = policies::stack(upstream, &upstream.policy, &upstreams);
             builder.backend(upstream.backend(service))
         });
-        let builder = routes::routes(config, &upstreams)?
-            .into_iter()
-            .fold(builder, GatewayBuilder::route);
+        let builder = routes::routes(config, &upstreams)?.into_iter().fold(builder, GatewayBuilder::route);
         let gateway = builder.build().map_err(|error| Failure::usage(error.to_string()))?;
         Ok(Gated { gateway, upstreams })
     }

@@ -10,6 +10,7 @@ use super::{in_era, result, shapes};
 use crate::check::bench::Bench;
 use crate::check::case::{Case, Need, case, script};
 use crate::check::era::{Era, only_response, request};
+use crate::check::message::Response;
 use crate::check::outcome::{error, shaped, value};
 
 /// How many pages a list may have before it counts as endless.
