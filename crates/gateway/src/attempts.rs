@@ -157,7 +157,8 @@ impl Inner {
         let mut sent: u32 = if was_hedged { 2 } else { 1 };
         for attempt in 0..self.retry.attempts {
             let Some(failure) = Failure::of(&reply) else { break };
-            if !self.may_repeat(call, failure) || !self.take() {
+            let is_late = call.cx.time_left().is_some_and(|left| left.is_zero());
+            if is_late || !self.may_repeat(call, failure) || !self.take() {
                 break;
             }
             if !self.pool.has_another(tried) && !pause(call, attempt).await {

@@ -10,6 +10,9 @@ use super::node::{Ended, Node};
 /// The fewest calls that say anything about a node.
 const LEAST: u64 = 10;
 
+/// Faster nodes are never too slow: a busy moment of the machine would decide.
+const NOTICEABLE: Duration = Duration::from_millis(10);
+
 /// How many times longer than its first ejection a node stays ejected at most.
 const LONGEST: u32 = 10;
 
@@ -19,7 +22,7 @@ const LONGEST: u32 = 10;
 pub struct Eject {
     /// The share of its calls that fail: half. Ten calls are needed for a verdict.
     pub errors: f64,
-    /// How many times slower than the median of the nodes it is: three times.
+    /// How many times slower than the median of the nodes it is: three times. Nodes that answer within 10 ms are never too slow.
     pub latency: f64,
     /// For how long: 30 s, and longer if it happens again.
     pub time: Duration,
@@ -55,7 +58,7 @@ impl Eject {
         }
         latencies.sort_unstable();
         let median = latencies[(latencies.len() - 1) / 2];
-        node.latency() > median.mul_f64(self.latency.max(1.0))
+        node.latency() > median.mul_f64(self.latency.max(1.0)).max(NOTICEABLE)
     }
 
     /// Whether one more node may be ejected.

@@ -25,7 +25,8 @@ use crate::pinned::{Pinned, PoolId};
 ///
 /// Nodes with the lowest priority number are used, as long as one of them is available. Among those, [`Balance`] and [`Sticky`] decide.
 /// A node is not available while its [health checks](Health) fail, while it is too far behind, or while it is [ejected](Eject). If no node
-/// is available, ejected ones are used; if there are none either, calls fail with -32004.
+/// is available, ejected ones are used; if there are none either, calls fail with -32004. After a node could not be reached or refused a call,
+/// others are preferred for a moment.
 ///
 /// Cheap to clone.
 ///
@@ -257,11 +258,12 @@ impl Pool {
         let nodes = &self.0.nodes;
         let rank = |index: usize| {
             let kind = match nodes[index].skipped(now) {
-                None if !tried.has(index) => 0,
                 // It may have recovered.
-                None => 1,
+                None if tried.has(index) => 2,
+                None if nodes[index].is_resting(now) => 1,
+                None => 0,
                 // Better than nothing: the reasons may be wrong.
-                Some(Skipped::Ejected { .. } | Skipped::Lagging(_)) => 2,
+                Some(Skipped::Ejected { .. } | Skipped::Lagging(_)) => 3,
                 Some(Skipped::Down(_) | Skipped::Drained) => return None,
             };
             Some((kind, nodes[index].priority))

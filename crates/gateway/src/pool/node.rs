@@ -18,6 +18,13 @@ const PERIOD: Duration = Duration::from_secs(10);
 /// How long a node that has come back gets less than its share of calls.
 const SLOW_START: Duration = Duration::from_secs(10);
 
+/// How long other nodes are preferred after a failure, doubled with each one in a row, and at most.
+const REST: Duration = Duration::from_millis(100);
+const LONGEST_REST: Duration = Duration::from_secs(5);
+
+/// What a call to a node that has just failed is expected to take, in seconds.
+const FAILED: f64 = 1.0;
+
 /// One of the servers that answer for an upstream.
 pub struct Node {
     pub(super) name: Arc<str>,
@@ -53,6 +60,10 @@ pub(super) struct State {
     pub(super) is_drained: bool,
     /// Since when it has been available again, if it was not.
     pub(super) back: Option<Instant>,
+    /// How many calls in a row have failed.
+    strikes: u32,
+    /// Until when other nodes are preferred, and how the last call failed.
+    rests: Option<(Instant, Failure)>,
 }
 
 impl State {
@@ -62,9 +73,29 @@ impl State {
             || self.lag.is_some()
             || self.ejected.is_some()
             || self.back.is_some()
+            || self.strikes > 0
+    }
+
+    /// Counts how a call ended.
+    fn note(&mut self, failure: Option<Failure>, now: Instant) {
+        let Some(failure) = failure else {
+            (self.strikes, self.rests) = (0, None);
+            return;
+        };
+        let rest = REST * 2_u32.pow(self.strikes.min(10));
+        self.strikes = self.strikes.saturating_add(1);
+        self.rests = Some((now + rest.min(LONGEST_REST), failure));
+    }
+
+    /// How the last call failed, if that was just now.
+    fn failed(&self, now: Instant) -> Option<Failure> {
+        self.rests.filter(|(until, _)| now < *until).map(|(_, failure)| failure)
     }
 
     fn skipped(&mut self, now: Instant) -> Option<Skipped> {
+        if self.back.is_some_and(|back| now.saturating_duration_since(back) >= SLOW_START) {
+            self.back = None;
+        }
         if self.is_drained {
             return Some(Skipped::Drained);
         }
@@ -172,7 +203,21 @@ impl Node {
         let waiting = f64::from(self.in_flight.load(Ordering::Relaxed)) + 1.0;
         // A node without answers yet looks as fast as possible, so that it gets its first ones.
         let latency = Duration::from_nanos(self.latency.load(Ordering::Relaxed)).as_secs_f64().max(1e-6);
+        // Nor does one that fails at once look fast.
+        let latency = if self.failed(now).is_some() { latency.max(FAILED) } else { latency };
         waiting * latency / self.share(now)
+    }
+
+    /// Whether it has just refused a call or could not be reached.
+    pub(super) fn is_resting(&self, now: Instant) -> bool {
+        self.failed(now) == Some(Failure::Unsent)
+    }
+
+    fn failed(&self, now: Instant) -> Option<Failure> {
+        if !self.is_special.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.with_state(|state| state.failed(now))
     }
 
     /// Its weight, reduced while it has just come back.
@@ -184,9 +229,6 @@ impl Node {
         self.with_state(|state| {
             let Some(back) = state.back else { return weight };
             let passed = now.saturating_duration_since(back).as_secs_f64() / SLOW_START.as_secs_f64();
-            if passed >= 1.0 {
-                state.back = None;
-            }
             weight * passed.clamp(0.1, 1.0)
         })
     }
@@ -238,6 +280,9 @@ impl Flight {
         // Failures are often fast: they must not make a node look good.
         if failure.is_none() {
             self.node.note_latency(took);
+        }
+        if failure.is_some() || self.node.is_special.load(Ordering::Relaxed) {
+            self.node.with_state(|state| state.note(failure, at));
         }
         Ended { failure, at, took }
     }

@@ -1,0 +1,141 @@
+//! Calls that are sent again.
+
+use std::time::Duration;
+
+use switchboard_core::{Call, Code, Service};
+use switchboard_gateway::{Attempts, Balance, Pool, Retry};
+use tokio::time::Instant;
+
+use crate::fakes::{Fake, Mood, attempts, call, call_within, code, error, name};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// The first node is used as long as it is reachable.
+fn ordered(fakes: &[&Fake]) -> Pool {
+    let nodes = fakes.iter().zip(1..).map(|(fake, priority)| fake.node().with_priority(priority));
+    nodes.fold(Pool::builder("u").eject(None), |pool, node| pool.node(node)).build()
+}
+
+fn retrying(fakes: &[&Fake], retry: Retry, is_safe: bool) -> Attempts {
+    Attempts::new(ordered(fakes), retry, None, move |_| is_safe)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_never_sent_is_sent_to_another_node_even_if_it_is_not_safe() {
+    for refusal in [Mood::Refuses, Mood::Fails(Code::SHUTTING_DOWN), Mood::Fails(Code::OVER_LIMIT)] {
+        let (bad, good) = (Fake::that("bad", refusal), Fake::new("good"));
+        let service = retrying(&[&bad, &good], Retry::default(), false);
+        let reply = service.call(&call()).await;
+        assert_eq!((name(&reply), attempts(&reply)), ("good".to_owned(), "2".to_owned()), "{refusal:?}");
+        // The next one goes to the good node at once.
+        assert_eq!(attempts(&service.call(&call()).await), "1", "{refusal:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_have_run_is_sent_again_only_if_it_is_safe() {
+    for failure in [Mood::Breaks, Mood::Fails(Code::INTERNAL_ERROR), Mood::Fails(Code::UPSTREAM_FAILED)] {
+        let (bad, good) = (Fake::that("bad", failure), Fake::new("good"));
+        let unsafe_ = retrying(&[&bad, &good], Retry::default(), false);
+        let reply = unsafe_.call(&call()).await;
+        assert!(error(&reply).is_some(), "{failure:?}");
+        assert_eq!((attempts(&reply), good.take_asked()), ("1".to_owned(), 0), "{failure:?}");
+        // Its caller may say that it is.
+        let reply = unsafe_.call(&call().repeatable()).await;
+        assert_eq!((name(&reply), attempts(&reply)), ("good".to_owned(), "2".to_owned()), "{failure:?}");
+        let safe = retrying(&[&bad, &good], Retry::default(), true);
+        assert_eq!(name(&safe.call(&call()).await), "good", "{failure:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn errors_of_the_method_are_answers() {
+    let (strict, other) = (Fake::that("strict", Mood::Fails(Code::INVALID_PARAMS)), Fake::new("other"));
+    let service = retrying(&[&strict, &other], Retry::times(3), true);
+    let reply = service.call(&call()).await;
+    assert_eq!((code(&reply), attempts(&reply)), (Code::INVALID_PARAMS, "1".to_owned()));
+    assert_eq!((strict.take_asked(), other.take_asked()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_notification_is_not_sent_twice() {
+    let (bad, good) = (Fake::that("bad", Mood::Breaks), Fake::new("good"));
+    let service = retrying(&[&bad, &good], Retry::times(3), true);
+    drop(service.call(&Call::notification("m", None)).await);
+    assert_eq!((bad.take_asked(), good.take_asked()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn there_are_as_many_attempts_as_it_says() {
+    let fakes = ["one", "two", "three", "four"].map(|name| Fake::that(name, Mood::Breaks));
+    let service = retrying(&fakes.each_ref(), Retry::times(2), true);
+    let reply = service.call(&call()).await;
+    assert_eq!(attempts(&reply), "3");
+    assert_eq!(fakes.each_ref().map(Fake::take_asked), [1, 1, 1, 0]);
+    let never = retrying(&fakes.each_ref(), Retry::times(0), true);
+    assert_eq!(attempts(&never.call(&call()).await), "1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_node_is_asked_again_after_a_pause() {
+    let bad = Fake::that("bad", Mood::Breaks);
+    let service = retrying(&[&bad], Retry::times(2), true);
+    let begun = Instant::now();
+    assert_eq!(attempts(&service.call(&call()).await), "3");
+    assert_eq!(bad.take_asked(), 3);
+    assert!(begun.elapsed() >= 75 * MS, "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_attempt_begins_after_the_deadline_of_the_caller() {
+    // No time for the pause.
+    let bad = Fake::that("bad", Mood::Breaks);
+    let service = retrying(&[&bad], Retry::times(5), true);
+    let begun = Instant::now();
+    assert!(error(&service.call(&call_within(20 * MS)).await).is_some());
+    assert_eq!((bad.take_asked(), begun.elapsed()), (1, Duration::ZERO));
+    // The first attempt takes all the time.
+    let late = Fake::that("late", Mood::Takes(30 * MS));
+    let (service, other) = (switchboard_gateway::Fault::default().with_cut(true), Fake::new("other"));
+    let cut = switchboard_core::Layer::layer(&service, std::sync::Arc::new(late.clone()));
+    let pool = Pool::builder("u").node(switchboard_gateway::Node::new("late", cut));
+    let pool = pool.node(other.node().with_priority(2)).build();
+    let service = Attempts::new(pool, Retry::times(5), None, |_| true);
+    assert!(error(&service.call(&call_within(30 * MS)).await).is_some());
+    assert_eq!((late.take_asked(), other.take_asked()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn retries_are_a_share_of_all_calls() {
+    let fakes = ["one", "two"].map(|name| Fake::that(name, Mood::Breaks));
+    let service = retrying(&fakes.each_ref(), Retry::times(1).with_budget(0.1), true);
+    for _ in 0..1000 {
+        drop(service.call(&call()).await);
+    }
+    let sent: usize = fakes.iter().map(Fake::take_asked).sum();
+    // Ten that were saved up, and a tenth of the calls.
+    assert!((1100..=1112).contains(&sent), "{sent} calls were sent");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_that_was_not_sent_does_not_hide_that_the_call_may_have_run() {
+    let (broken, gone) = (Fake::that("broken", Mood::Breaks), Fake::that("gone", Mood::Refuses));
+    let service = retrying(&[&broken, &gone], Retry::times(1), true);
+    let reply = service.call(&call()).await;
+    let error = error(&reply).unwrap().local().unwrap();
+    assert!(matches!(error, switchboard_core::CallError::Closed(_)), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_one_node_can_be_reached_no_call_is_lost() {
+    for balance in [Balance::PowerOfTwo, Balance::RoundRobin] {
+        let fakes = ["one", "two", "three", "four", "good"].map(|name| Fake::that(name, Mood::Refuses));
+        fakes[4].set(Mood::Takes(MS));
+        let pool = fakes.iter().fold(Pool::builder("u"), |pool, fake| pool.node(fake.node()));
+        let service = Attempts::new(pool.balance(balance).build(), Retry::times(4), None, |_| false);
+        for round in 0..1000 {
+            let reply = service.call(&call()).await;
+            assert!(error(&reply).is_none(), "{balance:?}: call {round} was lost");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! A gateway and its parts, with servers that fail on purpose.
+
+#![allow(clippy::unwrap_used)]
+
+mod attempts;
+mod ejection;
+mod fakes;
+mod health;
+mod hedging;
+mod pools;
