@@ -1,10 +1,11 @@
 //! A connection that ends when it is not used, or after some time.
 
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use switchboard_core::{Call, CallError, ErrorObject, Outcome, Peer, Remote, Reply, ReplyFuture, Service};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -23,7 +24,10 @@ struct Shared {
     begun: Instant,
     /// When it was last used, in milliseconds since it began.
     used: AtomicU64,
+    /// Calls in progress.
+    in_flight: AtomicU32,
     has_worked: AtomicBool,
+    has_failed: AtomicBool,
     starts: Arc<Starts>,
     has_expired: watch::Sender<bool>,
 }
@@ -40,7 +44,9 @@ impl Expiring {
             peer: Mutex::new(Some(peer)),
             begun: Instant::now(),
             used: AtomicU64::new(0),
+            in_flight: AtomicU32::new(0),
             has_worked: AtomicBool::new(false),
+            has_failed: AtomicBool::new(false),
             starts,
             has_expired: watch::Sender::new(false),
         });
@@ -75,7 +81,12 @@ impl Shared {
             _ => None,
         };
         match error {
-            Some(CallError::Closed(_)) if self.age() < SOON => self.starts.failed(),
+            // Many calls may fail because of one broken connection.
+            Some(CallError::Closed(_)) if self.age() < SOON => {
+                if !self.has_failed.swap(true, Ordering::Relaxed) {
+                    self.starts.failed();
+                }
+            }
             Some(_) => {}
             None => {
                 self.has_worked.store(true, Ordering::Relaxed);
@@ -86,6 +97,10 @@ impl Shared {
 
     /// When the connection is to end, as things are now.
     fn end(&self, idle: Option<Duration>, lifetime: Option<Duration>) -> Option<Instant> {
+        // As long as a call is in progress, it is in use.
+        if self.in_flight.load(Ordering::Relaxed) > 0 {
+            self.note_use();
+        }
         let used = Duration::from_millis(self.used.load(Ordering::Relaxed));
         let idle = idle.map(|idle| self.begun + used + idle);
         let old = lifetime.map(|lifetime| self.begun + lifetime);
@@ -118,12 +133,28 @@ impl Service for Expiring {
         if self.timer.is_none() && self.shared.has_worked.load(Ordering::Relaxed) {
             return reply;
         }
-        let shared = Arc::clone(&self.shared);
+        let flight = Flight::new(&self.shared);
         reply.map(move |reply| {
-            shared.note(&reply);
-            shared.note_use();
-            reply
+            flight.0.note(&reply);
+            reply.map_items(|items| items.through(|items| items.inspect(move |_| flight.0.note_use())))
         })
+    }
+}
+
+/// A call or a stream in progress.
+struct Flight(Arc<Shared>);
+
+impl Flight {
+    fn new(shared: &Arc<Shared>) -> Flight {
+        shared.in_flight.fetch_add(1, Ordering::Relaxed);
+        Flight(Arc::clone(shared))
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.0.note_use();
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

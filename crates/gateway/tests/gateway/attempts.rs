@@ -1,9 +1,10 @@
 //! Calls that are sent again.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_core::{Call, Code, Service};
-use switchboard_gateway::{Attempts, Balance, Pool, Retry};
+use switchboard_core::{Call, CallError, Code, Layer, Service};
+use switchboard_gateway::{Attempts, Balance, Fault, Node, Pool, PoolBuilder, Retry};
 use tokio::time::Instant;
 
 use crate::fakes::{Fake, Mood, attempts, call, call_within, code, error, name};
@@ -13,7 +14,7 @@ const MS: Duration = Duration::from_millis(1);
 /// The first node is used as long as it is reachable.
 fn ordered(fakes: &[&Fake]) -> Pool {
     let nodes = fakes.iter().zip(1..).map(|(fake, priority)| fake.node().with_priority(priority));
-    nodes.fold(Pool::builder("u").eject(None), |pool, node| pool.node(node)).build()
+    nodes.fold(Pool::builder("u").eject(None), PoolBuilder::node).build()
 }
 
 fn retrying(fakes: &[&Fake], retry: Retry, is_safe: bool) -> Attempts {
@@ -96,9 +97,8 @@ async fn no_attempt_begins_after_the_deadline_of_the_caller() {
     assert_eq!((bad.take_asked(), begun.elapsed()), (1, Duration::ZERO));
     // The first attempt takes all the time.
     let late = Fake::that("late", Mood::Takes(30 * MS));
-    let (service, other) = (switchboard_gateway::Fault::default().with_cut(true), Fake::new("other"));
-    let cut = switchboard_core::Layer::layer(&service, std::sync::Arc::new(late.clone()));
-    let pool = Pool::builder("u").node(switchboard_gateway::Node::new("late", cut));
+    let (cut, other) = (Fault::default().with_cut(true), Fake::new("other"));
+    let pool = Pool::builder("u").node(Node::new("late", cut.layer(Arc::new(late.clone()))));
     let pool = pool.node(other.node().with_priority(2)).build();
     let service = Attempts::new(pool, Retry::times(5), None, |_| true);
     assert!(error(&service.call(&call_within(30 * MS)).await).is_some());
@@ -123,7 +123,7 @@ async fn a_retry_that_was_not_sent_does_not_hide_that_the_call_may_have_run() {
     let service = retrying(&[&broken, &gone], Retry::times(1), true);
     let reply = service.call(&call()).await;
     let error = error(&reply).unwrap().local().unwrap();
-    assert!(matches!(error, switchboard_core::CallError::Closed(_)), "{error}");
+    assert!(matches!(error, CallError::Closed(_)), "{error}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use switchboard_core::{Code, Json, Service};
-use switchboard_gateway::{Health, Node, Pool, Probe, Skipped};
+use switchboard_gateway::{Health, Node, Pool, PoolBuilder, Probe, Skipped};
 
 use crate::fakes::{Fake, answers, call, code, share};
 
@@ -96,7 +96,7 @@ async fn a_node_that_lags_gets_no_calls_until_it_has_caught_up() {
         fakes.iter().zip(heights).map(|(fake, height)| scripted(fake, height)).unzip();
     let mut health = every_second();
     health.max_lag = Some(3);
-    let pool = nodes.into_iter().fold(Pool::builder("u"), |pool, node| pool.node(node));
+    let pool = nodes.into_iter().fold(Pool::builder("u"), PoolBuilder::node);
     let pool = pool.health(health).build();
     pass(3).await;
     assert_eq!(skipped(&pool, "one"), None);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use switchboard_core::{Call, Code, Service};
-use switchboard_gateway::{Attempts, Hedge, Pool, Retry};
+use switchboard_gateway::{Attempts, Hedge, Pool, PoolBuilder, Retry};
 use tokio::time::Instant;
 
 use crate::fakes::{Fake, Mood, attempts, call, name};
@@ -12,7 +12,7 @@ const MS: Duration = Duration::from_millis(1);
 
 fn hedged(fakes: &[&Fake], hedge: Hedge, is_safe: bool) -> Attempts {
     let nodes = fakes.iter().zip(1..).map(|(fake, priority)| fake.node().with_priority(priority));
-    let pool = nodes.fold(Pool::builder("u").eject(None), |pool, node| pool.node(node)).build();
+    let pool = nodes.fold(Pool::builder("u").eject(None), PoolBuilder::node).build();
     Attempts::new(pool, Retry::default(), Some(hedge), move |_| is_safe)
 }
 

@@ -7,4 +7,8 @@ mod ejection;
 mod fakes;
 mod health;
 mod hedging;
+#[cfg(target_os = "linux")]
+mod links;
+mod policies;
 mod pools;
+mod routing;

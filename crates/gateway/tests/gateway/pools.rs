@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use switchboard_core::{Code, Service};
-use switchboard_gateway::{Balance, Pool, Sticky};
+use switchboard_gateway::{Balance, Pool, PoolBuilder, Sticky};
 
 use crate::fakes::{Fake, Mood, answers, call, call_in, call_with, code, error, name, pool, session, share};
 
@@ -51,7 +51,7 @@ async fn a_node_that_fails_at_once_does_not_look_fast() {
 async fn round_robin_follows_the_weights() {
     let fakes = ["one", "two", "three"].map(Fake::new);
     let nodes = fakes.iter().zip([1, 2, 5]).map(|(fake, weight)| fake.node().with_weight(weight));
-    let pool = nodes.fold(Pool::builder("u").eject(None), |pool, node| pool.node(node));
+    let pool = nodes.fold(Pool::builder("u").eject(None), PoolBuilder::node);
     let pool = pool.balance(Balance::RoundRobin).build();
     let answers = answers(&pool, 800).await;
     for (name, expected) in [("one", 100), ("two", 200), ("three", 500)] {
